@@ -19,7 +19,6 @@ from nlgbench.runner import record
 ROOT = Path(__file__).parent.parent
 #: Pages whose blocks other tests follow, and which.
 ELSEWHERE = {
-    "docs/own-claims.md": "tests/test_docs_claims.py",
     "docs/runs.md": "tests/runner/test_grid.py",
 }
 #: Pages whose blocks run on any study of the kind.
@@ -118,6 +117,20 @@ def which_evaluator(monkeypatch):
     check(run(code, {}))
 
 
+def own_claims(monkeypatch):
+    study = judged_on(nb.simulate("own", n_items=20, seed=1), "fluency")
+    scores = study.scores[study.scores["evaluator"] == "close"].assign(evaluator="bleu")
+    study.replace(scores=scores).write("my-study")
+    page = (ROOT / "docs/own-claims.md").read_text("utf-8")
+    (table,) = re.findall(r"^```csv\n((?s:.*?))^```$", page, re.M)
+    Path("my-study/claims.csv").write_text(table, "utf-8")
+    (code,) = blocks("docs/own-claims.md")
+    rows = run(code, {})
+    verdicts = ["differs", "differs", "same direction", "not recomputable"]
+    assert rows["verdict"].tolist() == verdicts
+    assert rows.iloc[-1]["reason"] == "The log files were not kept."
+
+
 def studies(monkeypatch):
     if not os.environ.get("NLGBENCH_DATA") or not cache.available(
         ["webnlg-2020", "usr", "emnlp17"]
@@ -133,6 +146,7 @@ def studies(monkeypatch):
 
 FOLLOWED = {
     "docs/design.md": design,
+    "docs/own-claims.md": own_claims,
     "docs/studies.md": studies,
     "docs/tutorials/which-evaluator.md": which_evaluator,
     "docs/tutorials/which-system.md": which_system,

@@ -31,6 +31,16 @@ def written(place):
     return names
 
 
+def change(path, changes):
+    """Write the lines that begin with + in place of those that begin with -."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    for old, new in zip(changes[::2], changes[1::2], strict=True):
+        assert old[0] == "-" and new[0] == "+"
+        (at,) = [at for at, line in enumerate(lines) if line.startswith(old[1:])]
+        lines[at] = new[1:]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
 def drafted(name, place):
     """Draft a published study by the page's command, and change the lines that it changes."""
     home = Path(os.environ.get("NLGBENCH_DATA", ""), name)
@@ -43,23 +53,16 @@ def drafted(name, place):
     assert done.exit_code == 0 and "To be mended" not in done.stdout, done.output
     about = place / name / "study.yml"
     assert CliRunner().invoke(main, ["check", str(place / name)]).exit_code == 0
-    lines = about.read_text(encoding="utf-8").splitlines()
     for _, _, changes in [one for one in BLOCKS if one[:2] == ("diff", f"{name}/study.yml")]:
-        changed = [line[1:] for line in changes.splitlines()]
-        for old, new in zip(changed[::2], changed[1::2], strict=True):
-            (at,) = [at for at, line in enumerate(lines) if line.startswith(old)]
-            lines[at] = new
-    about.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        change(about, changes.splitlines())
     return place / name
 
 
 def test_commands_say_what_the_page_says(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    written(tmp_path)
     n_commands = 0
-    for kind, name, content in BLOCKS:
-        if name and kind != "diff":
-            Path(name).parent.mkdir(exist_ok=True)
-            Path(name).write_text(content, encoding="utf-8")
+    for kind, _, content in BLOCKS:
         if kind != "console":
             continue
         command, _, expected = content.partition("\n")
@@ -96,9 +99,7 @@ def test_every_layout_is_read(tmp_path):
 
 def released(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    place = drafted(name, tmp_path)
-    assert CliRunner().invoke(main, ["check", str(place)]).exit_code == 0
-    return nb.read_study(place)
+    return nb.read_study(drafted(name, tmp_path))
 
 
 def test_webnlg_is_read_from_raw_files(tmp_path, monkeypatch):

@@ -2,7 +2,6 @@
 
 import ast
 import warnings
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -10,12 +9,9 @@ import nbformat
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
-from test_own_study_docs import drafted
 
 import nlgbench as nb
 from nlgbench.runner import execute
-from nlgbench.runner.cli import main
 from nlgbench.runner.notebooks import find_notebooks, read_notebook
 
 simulate = partial(nb.simulate, seed=0)
@@ -78,61 +74,23 @@ def test_a_folder_gives_the_same_figures_and_values(number, tmp_path):
                 assert first[column].astype(str).equals(second[column].astype(str)), (name, column)
 
 
-def judged(n_systems, n_items, n_annotators, n_evaluators, seed=0):
-    """A study of a shape, whose evaluators see more and more; every other one on another scale."""
-    rng = np.random.default_rng(seed)
-    outputs = pd.DataFrame(
-        [(f"i{i:03d}", f"s{s:02d}") for i in range(n_items) for s in range(n_systems)],
-        columns=["item_id", "system"],
-    )
-    outputs["output_id"] = outputs["item_id"] + outputs["system"]
-    outputs["text"] = ["word " * n for n in rng.integers(3, 12, len(outputs))]
-    felt = rng.normal(size=len(outputs))
-    ids = outputs[["output_id"]]
-    judgments = [
-        ids.assign(annotator_id=f"w{n}", value=np.clip(np.round(3 + felt + noise), 1, 5))
-        for n, noise in enumerate(rng.normal(size=(n_annotators, len(felt))))
-    ]
-    names = ["length@sentinel", *(f"e{n:02d}" for n in range(1, n_evaluators))]
-    scores = [
-        ids.assign(evaluator=name, score=(3 + felt * n / len(names) + noise) / (1 + 9 * (n % 2)))
-        for n, (name, noise) in enumerate(
-            zip(names, rng.normal(size=(len(names), len(felt))), strict=True)
-        )
-    ]
-    return nb.Study(
-        outputs,
-        pd.concat(judgments),
-        scores=pd.concat(scores) if n_evaluators else None,
-        settings={"scales": {"quality": {"min": 1, "max": 5}}},
-    )
+def one_annotator():
+    study = simulate("own", n_items=5)
+    small = study.only(systems=study.systems[:2])
+    one = small.judgments.drop_duplicates(["output_id", "dimension"]).assign(annotator_id="w1")
+    return small.replace(judgments=one, preferences=None)
 
 
-def votes_alone() -> nb.Study:
+def votes_alone():
     study = simulate("votes", n_items=20)
     return nb.Study(study.outputs, preferences=study.preferences)
 
 
-#: Studies that lack what some analyses need.
-ODD: dict[str, Callable[[], nb.Study]] = {
-    "2 systems x 5 items x 1 annotator": lambda: judged(2, 5, 1, 2),
-    "votes alone": votes_alone,
-    "without scores": lambda: judged(4, 12, 3, 0),
-    "3 systems x 12 items x 2 annotators": lambda: judged(3, 12, 2, 3, seed=1),
-    "6 systems x 40 items x 6 annotators": lambda: judged(6, 40, 6, 3, seed=2),
-    "34 evaluators x 16 systems x 3 annotators": lambda: judged(16, 12, 3, 34),
-}
-#: The two that support least; the others are for a release.
-LEAST = ("2 systems x 5 items x 1 annotator", "votes alone")
-
-
-@pytest.mark.parametrize(
-    "shape", [pytest.param(one, marks=[pytest.mark.release] * (one not in LEAST)) for one in ODD]
-)
+@pytest.mark.parametrize("make", [one_annotator, votes_alone])
 @pytest.mark.parametrize("number", ["08", "09", "10", "11", "12"])
-def test_a_study_that_lacks_something_ends_well(number, shape, tmp_path, capsys):
+def test_a_study_that_lacks_something_ends_well(number, make, tmp_path, capsys):
     """In this process, which spares a kernel for each."""
-    ODD[shape]().write(tmp_path / "own")
+    make().write(tmp_path / "own")
     path, out = find_notebooks([number])[0], tmp_path / "out"
     given = {"study": str(tmp_path / "own"), "output_dir": str(out)}
     names = {"__name__": "__main__"}
@@ -146,30 +104,4 @@ def test_a_study_that_lacks_something_ends_well(number, shape, tmp_path, capsys)
     assert (out / "ledger.csv").exists()
     said = capsys.readouterr().out
     assert number not in ("11", "12") or " nan" not in said
-    if shape in LEAST and number != "08":
-        assert "Skipped" in said
-    if number == "09" and "34" in shape:
-        drawn = set(pd.read_csv(out / "figures" / "replacement.csv")["evaluator"])
-        assert len(drawn) == 20 and "length@sentinel" in drawn
-        assert "20 of 34 evaluators" in (out / "figures" / "replacement.txt").read_text("utf-8")
-
-
-FIGURES = {
-    "hanna": {"systems", "superiority", "atlas"},
-    "webnlg-2020": {"systems", "superiority", "severity"},
-    "llmfao": {"ratings", "votes"},  # of annotators against each other: it has no evaluator
-}
-
-
-@pytest.mark.release
-@pytest.mark.parametrize("name", FIGURES)
-def test_a_published_study_goes_from_raw_files_to_figures(name, tmp_path, monkeypatch):
-    """By `new`, the lines that docs/own-study.md changes, `check` and `run`."""
-    monkeypatch.chdir(tmp_path)
-    own = drafted(name, tmp_path)
-    assert CliRunner().invoke(main, ["check", str(own)]).exit_code == 0
-    out = tmp_path / "out"
-    done = execute.run(["08"], {"study": str(own)}, out=out, source="auto", timeout=900, say=str)
-    assert [one.status for one in done] == ["done"], done[0].message
-    drawn = {one.stem for one in (out / done[0].plan.place).glob("figures/*.pdf")}
-    assert drawn == FIGURES[name]
+    assert number == "08" or "Skipped" in said

@@ -12,17 +12,7 @@ import pytest
 from IPython.display import Markdown
 
 import nlgbench as nb
-from nlgbench.generators import review_systems
-from nlgbench.runner.notebooks import find_notebooks, read_notebook
-from nlgbench.worlds import annotators, crowd, sweep
-
-
-def test_what_prose_says_of_worlds_is_so():
-    assert annotators.CARELESS == 0.1
-    assert round(annotators.INVALID_NATS, 9) == -2.85
-    assert len(crowd.CROWD_SYSTEMS) == 12
-    assert review_systems._LEAK == 0.08
-    assert (sweep.N_LEARNED, sweep.NUCLEUS) == (2_000, 0.95)
+from nlgbench.runner.notebooks import find_notebooks
 
 
 @dataclass
@@ -55,9 +45,6 @@ def run(monkeypatch, tmp_path):
     def go(number: str, **parameters: object) -> Run:
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
         (path,) = find_notebooks([number])
-        notebook = read_notebook(path)
-        assert parameters.keys() <= notebook.parameters.keys()
-        assert all(notebook.parameters[p].default != v for p, v in parameters.items())
         done = Run({}, tmp_path / "out")
         monkeypatch.setattr(
             "IPython.display.display",
@@ -119,10 +106,3 @@ def test_02_says_what_its_scores_are(run):
         assert told in said
         label = data.label(system)
         assert f"{label}: HUSE {found['huse']:.2f}, HUSE-Q {found['huse_q']:.2f}" in alt
-
-
-def test_05_says_what_its_flip_shows(run):
-    done = run("05-judges-in-print")
-    alt, drawn = done.figure("flip")
-    for row in drawn.itertuples():
-        assert f"{row.evaluator} {row.kind} {row.estimate:.2f}" in alt

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from test_own_study_docs import change
 
 DOCS = Path(__file__).parent.parent.parent / "docs" / "tutorials"
 PROGRAM = [sys.executable, "-c", "from nlgbench.runner.cli import main; main()"]
@@ -44,13 +45,3 @@ def test_first_figure_takes_five_commands_at_most(page, data, figure, tmp_path):
     assert n_commands <= 5
     (drawn,) = (tmp_path / "figures" / "mine").glob(f"08-own-study*/figures/{figure}.pdf")
     assert drawn.read_bytes().startswith(b"%PDF")
-
-
-def change(path, changes):
-    """Write the lines that begin with + in place of those that begin with -."""
-    lines = path.read_text(encoding="utf-8").splitlines()
-    for old, new in zip(changes[::2], changes[1::2], strict=True):
-        assert old[0] == "-" and new[0] == "+"
-        (at,) = [at for at, line in enumerate(lines) if line.startswith(old[1:])]
-        lines[at] = new[1:]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -107,17 +107,6 @@ def kernels(*processes):
     return below
 
 
-def begun(*processes):
-    """Tell whether a kernel runs, and not only the watch that is there before it."""
-    for process in kernels(*processes):
-        try:
-            if "ipykernel_launcher" in process.cmdline():
-                return True
-        except psutil.Error:
-            continue
-    return False
-
-
 def ended(below):
     return not psutil.wait_procs(below, timeout=20)[1]
 
@@ -134,13 +123,6 @@ def test_a_sweep_on_workers_equals_a_local_one(dask, make_notebook, tmp_path, mo
     expected, _ = run(path, local, jobs=2)
     assert expected == ["done"] * 2 + ["failed"]
 
-    # A third worker finds a Java where the others find none, or the other way round.
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "java").write_text("#!/bin/sh\n")
-    (tmp_path / "bin" / "java").chmod(0o755)
-    has_java = runs.platform_of()["java"]
-    other = str(tmp_path / "nothing") if has_java else f"{tmp_path / 'bin'}:{os.environ['PATH']}"
-    processes.append(start_worker(file, PATH=other))
     until(lambda: all(listening(psutil.Process(one.pid)) for one in processes))
     for one in processes:
         assert listening(psutil.Process(one.pid)) == {"127.0.0.1"}
@@ -153,8 +135,6 @@ def test_a_sweep_on_workers_equals_a_local_one(dask, make_notebook, tmp_path, mo
     )
     for folder, manifest in runs.finished(out):
         assert runs.why_anew(local / folder.name, manifest["parts"]) == ""
-        mine, theirs = (sorted(one.rglob("*")) for one in (folder, local / folder.name))
-        assert [one.name for one in mine] == [one.name for one in theirs]
     assert "AssertionError: three is too much" in said
     assert f"Up to there it is in {out / 'mine@k=3.failed' / 'notebook.ipynb'}" in said
     assert "mine@k=2: done in" in said and "mine@k=3: FAILED" in said
@@ -171,8 +151,7 @@ def test_a_sweep_on_workers_equals_a_local_one(dask, make_notebook, tmp_path, mo
     around = {**runs.surroundings(), "package": "another"}
     monkeypatch.setattr(runs, "surroundings", lambda: around)
     status, said = run(path, out, makers=makers(file), given={"k": "7"})
-    assert status == ["failed"]
-    assert said.count("its package is ") == 3 and said.count("there and another where") == 3
+    assert status == ["failed"] and said.count("its package is ") == 2
     assert "no worker can make it:\ntcp://127.0.0.1:" in said
     assert (out / "mine@k=7.failed" / ".failed").is_file()
 
@@ -213,7 +192,7 @@ def test_whatever_is_killed_the_next_run_goes_on(dask, make_notebook, tmp_path, 
     worker.kill()
     worker.wait()
     assert ended(left)
-    until(lambda: (len(done(out)) >= 3 and begun(*workers)) or command.poll() is not None)
+    until(lambda: (len(done(out)) >= 3 and kernels(*workers)) or command.poll() is not None)
     left = kernels(*workers)
     scheduler.kill()
     scheduler.wait()
@@ -237,21 +216,19 @@ def test_whatever_is_killed_the_next_run_goes_on(dask, make_notebook, tmp_path, 
 def test_local_workers_stay_on_this_machine(make_notebook, tmp_path):
     path, out = make_notebook("mine", *CELLS), tmp_path / "out"
 
+    here, found = psutil.Process(), set()
+
     def say(text):
         if "done in" not in text:  # while it runs
-            here = psutil.Process()
             for process in [here, *here.children(recursive=True)]:
                 found.update(listening(process))
 
-    found = set()
     made = execute.run(
         [str(path)], {}, out=out, say=say, makers=partial(cluster.workers, "local", 1)
     )
     assert [one.status for one in made] == ["done"]
     assert found == {"127.0.0.1"}
-    assert not psutil.Process().children(recursive=True) or ended(
-        [one for one in psutil.Process().children(recursive=True) if "spawn_main" in one.cmdline()]
-    )
+    assert ended([one for one in here.children(recursive=True) if "spawn_main" in one.cmdline()])
 
 
 @pytest.mark.parametrize(
@@ -260,17 +237,15 @@ def test_local_workers_stay_on_this_machine(make_notebook, tmp_path):
         (None, ""),
         ("package", "its package is [0-9a-f]* there and other where the command runs"),
         ("installed packages", "its numpy is .* there and 0.0 where the command runs"),
-        ("words", "its words=.*words.txt is [0-9a-f]* there and [0-9a-f]* where"),
         ("no study", "its outputs.csv is none there"),
         ("released", "its huse/.* is none there .*NLGBENCH_DATA when the worker"),
     ],
 )
 def test_a_worker_that_differs_says_in_what(make_notebook, tmp_path, monkeypatch, part, message):
-    words, study = tmp_path / "words.txt", tmp_path / "study"
-    words.write_text("a")
+    study = tmp_path / "study"
     study.mkdir()
     (study / "outputs.csv").write_text("output_id,item_id,system\n1,1,a\n")
-    cell = f"words: str = {str(words)!r}\nsource: str = 'simulated'\nstudy: str | None = None\n"
+    cell = "source: str = 'simulated'\nstudy: str | None = None\n"
     path = make_notebook("mine", cell + "output_dir: str | None = None", datasets=["huse"])
     around = runs.surroundings()
     if part == "installed packages":
@@ -279,9 +254,7 @@ def test_a_worker_that_differs_says_in_what(make_notebook, tmp_path, monkeypatch
         around[part] = "other"
     given = {"study": str(study)}
     wanted = plan(read_notebook(path), given, source="auto", effort="quick", around=around)
-    if part == "words":
-        words.write_text("b")
-    elif part == "no study":
+    if part == "no study":
         (study / "outputs.csv").unlink()
     elif part == "released":
         monkeypatch.setenv("NLGBENCH_DATA", str(tmp_path / "nothing"))

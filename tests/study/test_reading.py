@@ -3,7 +3,6 @@
 import gzip
 import json
 from datetime import date
-from decimal import Decimal
 
 import pytest
 
@@ -50,22 +49,9 @@ ERRORS = (
 LAYOUTS = {
     "long": ("r.csv", LONG, NAMED, ""),
     "long tsv": ("r.tsv", LONG.replace(",", "\t"), NAMED, ""),
-    "semicolons": ("r.csv", LONG.replace(",", ";"), NAMED, "delimiter: ';'"),
-    "a format that the name does not say": ("r.dat", LONG, NAMED, "format: csv"),
+    "semicolons": ("r.dat", LONG.replace(",", ";"), NAMED, "delimiter: ';'\n    format: csv"),
     "a column per dimension": (
         *("r.csv", "item,model,who,flow\n1,a,ann,3\n1,b,bob,4\n2,a,ann,5\n", WIDE, ""),
-    ),
-    "columns with names": (
-        "r.csv",
-        "item,model,who,F1\n1,a,ann,3\n1,b,bob,4\n2,a,ann,5\n",
-        WIDE.replace("[flow]", "{flow: F1}"),
-        "",
-    ),
-    "a column per annotator": (
-        "r.csv",
-        "item,model,by_ann,by_bob\n1,a,3,\n1,b,,4\n2,a,5,\n",
-        '{item_id: item, system: model, value: "by_{annotator_id}"}',
-        FLOW,
     ),
     "a column per annotator and dimension": (
         "r.csv",
@@ -145,15 +131,15 @@ def test_scores_find_their_outputs_by_system_and_item_and_texts_come_from_the_sa
         "m.csv": "model,size,bleu\na,7,.2\n",
     }
     about = """
-name: pilot
-settings: {lower_is_better: [bleu], labels: {a: No. 1}}
+name: 010
+settings: {lower_is_better: [bleu], labels: {a: No}}
 tables:
   outputs: {file: s.csv, columns: {item_id: item, system: model, output_id: text}}
   scores: {file: s.csv, columns: {item_id: item, system: model, score: {bleu: bleu, F: chrf}}}
   system_scores: {file: m.csv, columns: {system: model, score: [size, bleu]}}
 """
     study = nb.read_study(folder(tmp_path / "s", files, about))
-    assert (study.name, study.label("a")) == ("pilot", "No. 1")
+    assert (study.name, study.label("a")) == ("010", "No")  # texts, as written
     assert study.outputs["output_id"].tolist() == ["so", "and so"]
     lower = "direction:lower"
     assert sorted(study.scores.fillna(-1).itertuples(index=False, name=None)) == [
@@ -191,14 +177,6 @@ def test_braces_name_the_file_the_folder_the_row_and_columns(tmp_path):
     assert study.outputs["context"].iloc[0] == "out: a one"
 
 
-def test_yaml_is_read_as_it_is_written(tmp_path):
-    """An id 007, or a system No, is a text."""
-    about = "name: 010\nsettings: {labels: {No: yes}}\n"
-    made = folder(tmp_path / "s", {"outputs.csv": "output_id,item_id,system\n1,1,No\n"}, about)
-    study = nb.read_study(made)
-    assert (study.name, study.label("No")) == ("010", "yes")
-
-
 def test_only_annotators_come_from_columns_that_look_personal(tmp_path):
     files = {"r.csv": "item,model,WorkerId,flow,phone,Email\n1,a,A2X,3,99,x@y\n"}
     right = WIDE.replace("who", "WorkerId")
@@ -211,14 +189,9 @@ def test_only_annotators_come_from_columns_that_look_personal(tmp_path):
         nb.read_study(folder(tmp_path / "s", files, described("r.csv", wrong)))
 
 
-SPELT = (
-    "Answer.userAgent answer.useragent Answer.lat E-Mail workerid firstname IPAddress PROLIFIC_PID"
-)
-SPELT = [*SPELT.split(), "First Name", "ZIP code"]
-
-
 def test_personal_names_are_seen_in_any_spelling():
-    assert personal(SPELT) == SPELT
+    spelt = ["Answer.userAgent", "Answer.lat", "E-Mail", "workerid", "IPAddress", "First Name"]
+    assert personal(spelt) == spelt
     assert personal(["system_name", "message", "relatives", "average", "model_id"]) == []
 
 
@@ -247,8 +220,8 @@ POSITIONS = {
     "columns": ("d,m,rater1,rater2\n1,a,3,4\n", "value: 'rater{annotator_id}'", ""),
     "lists": ('d,m,r\n1,a,"[3, 4]"\n', "value: r", "'{position}'", "lists: [value]"),
     "rows": ("d,m,r\n1,a,3\n1,a,4\n", "value: r", "'{row}'"),
-    "slots": ("d,m,h1,h2\n1,a,3,4\n", "value: 'h{slot}'", "'{item_id}/{slot}'"),
     "persons": ("d,m,by ann,by bob\n1,a,3,4\n", "value: 'by {annotator_id}'", ""),
+    "slots": ("d,m,h1,h2\n1,a,3,4\n", "value: 'h{slot}'", "'{item_id}/{slot}'"),
     "ids": ("d,m,r,who\n1,a,3,p1\n1,a,4,p2\n", "value: r, annotator_id: who", ""),
 }
 
@@ -348,7 +321,6 @@ CELLS = {
     "numbers": ([0.1, float("nan"), None], ["0.1", "", ""]),
     "truth": ([True, None, False], ["true", "", "false"]),
     "lists": ([[1, None], [], None], ["[1, null]", "[]", ""]),
-    "decimals": ([Decimal("1.50"), None, Decimal("2")], ["1.50", "", "2.00"]),
     "days": ([date(2020, 1, 2), None, None], ["2020-01-02", "", ""]),
 }
 
@@ -374,7 +346,6 @@ def test_parquet_that_cannot_be_read_says_so(tmp_path, monkeypatch):
     write = pytest.importorskip("pyarrow.parquet").write_table
     doubled = pa.table([["x"], ["y"]], names=["c", "c"])
     for made, message in [
-        (lambda: path.write_bytes(b"PAR1 and no more"), "is no Parquet that can be read"),
         (lambda: write(pa.table({"c": [b"x"]}), path), "'c' holds bytes"),
         (lambda: write(doubled, path), "two columns 'c'"),
     ]:
@@ -407,6 +378,3 @@ def test_files_of_a_run_are_hashed(tmp_path, monkeypatch):
     (tmp_path / "raw.csv").write_text(LONG.replace("flow,3", "flow,2"))
     second = noted()
     assert {path for path in first if first[path] != second[path]} == {str(tmp_path / "raw.csv")}
-    (made / "study.yml").write_text(about.replace("columns:", "columns:  "))
-    third = noted()
-    assert {path for path in first if second[path] != third[path]} == {str(made)}

@@ -6,8 +6,6 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import nlgbench as nb
 from nlgbench.study import TABLES, part_of, read_study
@@ -47,32 +45,19 @@ def test_what_is_left_out_is_filled():
             {"judgments": judgments().replace("b1", "b2")},
             r"is no output_id of outputs.*row 2, .*b2",
         ),
-        ({"judgments": judgments(value="good")}, r"column 'value' must be a number.*'good'"),
-        ({"judgments": judgments().rename(columns={"value": "vaule"})}, r"'vaule' to 'value'"),
-        ({"judgments": pd.concat([judgments()] * 2)}, r"the same key.*Found row 1, .*; row 2"),
-        ({"judgments": pd.concat([judgments()] * 2, axis=1)}, r"two columns 'output_id', 'anno"),
         ({"judgments": [1, 2]}, r"Study\(judgments=...\) must be a DataFrame; got list"),
         ({"outputs": pd.concat([outputs()] * 2, axis=1)}, r"two columns 'output_id', 'item_id'"),
         ({"outputs": outputs(topic="x")}, r"a column 'topic' that it does not know"),
-        ({"outputs": outputs().drop(columns="system")}, r"no column 'system'"),
         ({"scores": score(output_id="x")}, "'x'"),
         ({"system_scores": score("system_scores", system="c")}, "is no system of outputs"),
         ({"references": pd.DataFrame({"item_id": ["9"], "reference_id": "r", "text": "t"})}, "'9'"),
-        (
-            {"scores": score(signature="x|Direction:down")},
-            "must have the direction lower or higher",
-        ),
         ({"settings": {"qualty": "x"}}, r"'qualty' is unknown\. Did you mean 'quality'\?"),
-        ({"settings": {"quality": "flow"}, "judgments": judgments()}, "'flow' is unknown"),
-        ({"settings": {"clusters": "group"}}, "settings: clusters: 'group' is unknown"),
-        ({"settings": {"extra": ["topic"]}}, r"no column 'topic', which 'extra' declares"),
         ({"settings": {"valid": {"quality": {}}}}, "valid: quality must have min or max"),
-        ({"settings": {"valid": {"quality": {"max": "4"}}}}, "each a number"),
         ({"settings": {"valid": {"quality": {"most": 4}}}}, "quality must have min or max"),
+        ({"settings": {"valid": {"quality": {"max": "4"}}}}, "each a number"),
         ({"settings": {"scales": {"quality": {"min": 1}}}}, "quality must have min and max"),
         ({"settings": 3}, "settings must be a dict. Got 3"),
         ({"truth": np.zeros((2, 2))}, "truth must be a dict. Got a ndarray"),
-        ({"related": [None]}, r"related must be a dict. Got \[None\]"),
         ({"source": "released!"}, r"Did you mean 'released'\?"),
     ],
 )
@@ -164,8 +149,6 @@ def test_only_and_replace_clear_the_mark_of_a_loader():
         world.only(is_human=True).only(is_human=False)
     with pytest.raises(ValueError, match="replace: 'output' is unknown"):
         world.replace(output=world.outputs)
-    with pytest.raises(TableError, match="must be a log-probability in nats"):
-        world.replace(logprobs=world.logprobs.assign(logprob=1.0))
     with pytest.raises(TableError, match="is no output_id of outputs"):
         world.replace(judgments=world.judgments.assign(output_id="x"))
 
@@ -194,8 +177,6 @@ def test_check_says_what_is_missing_in_words():
     assert (
         table.loc["agreement", "possible"] and table.loc["score: diversity", "missing"] == "texts"
     )
-    one_text = nb.Study(outputs(text=["", "", "", "so"])).check().set_index("analysis")
-    assert one_text.loc["score: diversity", "possible"]
     assert table.loc["huse", "missing"] == "logprobs (of every output, under its system)"
     assert table.loc["correlate", "missing"] == "scores or system_scores; outputs of three systems"
     assert "two judgments" in nb.Study(outputs(), judgments()[:3]).check()["missing"].str.cat()
@@ -233,22 +214,12 @@ def same(made, again):
         same(made.related[key], again.related[key])
 
 
-texts = st.text(st.characters(blacklist_categories=["Cs"]), max_size=8)
-ids = texts.filter(lambda text: text and "\0" not in text)
-
-
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    ids=st.lists(ids, min_size=1, max_size=5, unique=True),
-    said=texts,
-    logprob=st.floats(min_value=-1e100, max_value=0) | st.just(-math.inf),
-)
-def test_texts_and_numbers_come_back_as_they_were(ids, said, logprob, tmp_path):
-    rows = pd.DataFrame({"output_id": ids, "item_id": "001", "system": "NA", "text": said})
-    rows["is_human"] = False
-    own = pd.DataFrame({"output_id": ids, "model": "m", "logprob": logprob, "n_tokens": 1})
-    scores = pd.DataFrame({"output_id": ids, "evaluator": "e", "score": math.nan})
-    made = nb.Study(rows, logprobs=own, scores=scores)
+def test_texts_and_numbers_come_back_as_they_were(tmp_path):
+    rows = pd.DataFrame({"output_id": ["001", " a", "é"], "item_id": "NA", "system": "nan"})
+    own = pd.DataFrame({"output_id": rows["output_id"], "model": "m", "n_tokens": 1})
+    scores = pd.DataFrame({"output_id": ["001"], "evaluator": "e", "score": math.nan})
+    said = ['a "b",\r\n', "", "NA"]
+    made = nb.Study(rows.assign(text=said), logprobs=own.assign(logprob=-math.inf), scores=scores)
     made.write(tmp_path / "one")
     same(made, read_study(tmp_path / "one"))
 
@@ -259,7 +230,7 @@ def test_only_a_former_study_is_replaced_in_one_step(tmp_path, monkeypatch):
     with pytest.raises(FileExistsError, match="is no study"):
         nb.Study(outputs()).write(tmp_path / "notes")
     assert (tmp_path / "notes" / "todo.txt").read_text() == "keep me"
-    nb.Study(outputs()).write(tmp_path / "s")
+    nb.Study(outputs(), judgments()).write(tmp_path / "s")
     (tmp_path / "s" / "claims.csv").write_text("of one's own")
     with monkeypatch.context() as patch:
         patch.setattr(json, "dumps", lambda *_, **__: 1 / 0)
@@ -267,7 +238,8 @@ def test_only_a_former_study_is_replaced_in_one_step(tmp_path, monkeypatch):
             nb.Study(outputs().iloc[:1]).write(tmp_path / "s")
     assert len(read_study(tmp_path / "s").outputs) == 4
     nb.Study(outputs().iloc[:1]).write(tmp_path / "s")
-    assert len(read_study(tmp_path / "s", name="other").outputs) == 1
+    again = read_study(tmp_path / "s", name="other")
+    assert len(again.outputs) == 1 and again.judgments is None, "tables that are gone do not stay"
     assert (tmp_path / "s" / "claims.csv").read_text() == "of one's own"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["notes", "s"]
     with pytest.raises(FileNotFoundError, match=r"no folder .*Did you mean 'notes'\?"):
