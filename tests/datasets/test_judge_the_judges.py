@@ -97,6 +97,7 @@ def test_the_release_has_its_counts(released):
     per_output = judgments.groupby("output_id").size()
     assert per_output.value_counts().to_dict() == {5: 3540, 4: 40, 3: 20}
     assert judgments.groupby(["group_id", "annotator_id"]).size().tolist() == [20] * 896
+    assert judgments["annotator_id"].nunique() == 896
     hit = judgments.drop_duplicates("output_id").set_index("output_id")["group_id"]
     real = outputs.set_index("output_id")["is_human"].groupby(hit).agg(["size", "sum"])
     assert len(real) == 180 and set(map(tuple, real.to_numpy())) == {(20, 10)}
