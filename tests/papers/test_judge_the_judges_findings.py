@@ -77,7 +77,7 @@ def test_detectors_differ_on_individual_reviews(table):
     assert (p.filter(like="friedman") < 0.01).all()
 
 
-def test_the_variance_is_the_largest_of_any_pairing():
+def test_the_interval_is_the_widest_where_no_review_is_misjudged_twice():
     found = detector_differences().query("reviews == 'annotated' and a == 'svm' and b == 'nb'")
     n, half = 3600, (found["ci_high"] - found["ci_low"]).iloc[0] / 2
     svm, nb = (round(n * (1 - accuracy / 100)) for accuracy in (75.53, 71.33))  # misjudged

@@ -25,9 +25,9 @@ def test_one_cell_of_table_5_can_make_its_row_of_table_6_follow():
     row = "svm_individual_discriminators"
     printed = load_printed("judge-the-judges/table6").loc[row, ["h1_pearson", "h2_pearson"]]
     z = ((HUMAN - HUMAN.mean()) / HUMAN.std(ddof=0)).to_numpy() / len(HUMAN)
-    values, found = np.arange(10001) / 100, {}
+    values, quality, found = np.arange(10001) / 100, inputs()[6][0][row].to_numpy(), {}
     for place, name in enumerate(HUMAN.index):
-        tried = np.tile(inputs()[6][0][row].to_numpy(), (len(values), 1))
+        tried = np.tile(quality, (len(values), 1))
         tried[:, place] = 100 - values
         # Pearson's r of all values at once; few are left to be looked at one by one.
         r = (tried - tried.mean(axis=1, keepdims=True)) @ z / tried.std(axis=1, keepdims=True)
@@ -40,7 +40,7 @@ def test_one_cell_of_table_5_can_make_its_row_of_table_6_follow():
 
 
 def test_the_repeated_cells_of_table_8_can_make_svms_row_of_table_9_follow():
-    row, table8 = "svm_meta_discriminator", generators(8)["svm"]
+    row, table8 = "svm_meta_discriminator", generators(8)["svm"].copy()
     assert list(table8.index[generators(7)["svm"] == table8]) == SVM_CELLS
     assert not follows(9, row, 100 - table8)
     said = [float(cell) for cell in re.findall(r"\d\d\.\d\d", _SUSPECTS[f"table9/{row}"])]

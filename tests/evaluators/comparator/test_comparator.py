@@ -55,7 +55,6 @@ STUDY = world()
 OUTPUTS, JUDGMENTS = STUDY.outputs, STUDY.judgments
 LEARN, HELD_OUT = split(STUDY, by="context", seed=0)
 TRAIN, TEST = LEARN.outputs, HELD_OUT.outputs
-ALIKE = OUTPUTS.assign(context="")
 QUALITY = JUDGMENTS.set_index("output_id")["value"]
 FLAT = with_tables(LEARN, judgments=LEARN.judgments.assign(value=3.0))
 
