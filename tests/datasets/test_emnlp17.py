@@ -29,11 +29,7 @@ def test_a_release_becomes_tidy_tables(tmp_path):
         ["m001-rnnlg-2", "m001", "rnnlg", "Four, again.", False, "inform(y)"],
     ]
     quality = study.judgments[study.judgments["dimension"] == "quality"]
-    assert quality[["output_id", "annotator_id", "value"]].to_numpy().tolist() == [
-        ["m001-rnnlg", "median", 3.0],
-        ["m002-lols", "median", 1.5],
-        ["m001-rnnlg-2", "median", 3.0],
-    ]
+    assert quality["value"].tolist() == [3, 1.5, 3]
     assert study.scores["evaluator"].unique().tolist() == ["TER", "lev.dist"]
     assert study.scores["score"].tolist() == [0.25, 0, 1, 2, 3, 4]
     assert read_emnlp17(path, "bagel").outputs["output_id"].tolist() == ["m001-tgen"]

@@ -1,4 +1,4 @@
-"""HANNA: tidy tables, and the Kendall correlations of its authors' repository."""
+"""HANNA: tidy tables, and why its authors' correlations of systems with complexity differ."""
 
 import json
 
@@ -9,38 +9,11 @@ from scipy.stats import kendalltau
 
 import nlgbench as nb
 from nlgbench.datasets.hanna import DIMENSIONS, RAW_FILE, read_hanna
+from nlgbench.datasets.published import load_printed
 from tests.released import needs
 
 RELEASED = needs(RAW_FILE)
 CRITERIA = [name.lower() for name in DIMENSIONS]
-#: Kendall's correlations in absolute value, by criterion, as the authors' repository has them:
-#: its rankings/system_kendall.csv and rankings/story_kendall.csv.
-KENDALL = {
-    "system": {
-        "bleu": (0.555556, 0.333333, 0.422222, 0.422222, 0.333333, 0.539360),
-        "rouge_1_f_score": (0.511111, 0.377778, 0.555556, 0.377778, 0.377778, 0.494413),
-        "meteor": (0.555556, 0.422222, 0.422222, 0.511111, 0.422222, 0.629253),
-        "chrf": (0.6, 0.466667, 0.466667, 0.555556, 0.466667, 0.674200),
-        "bertscore_f1": (0.511111, 0.555556, 0.733333, 0.555556, 0.555556, 0.494413),
-        "moverscore": (0.6, 0.555556, 0.733333, 0.466667, 0.555556, 0.404520),
-        "baryscore_w": (0.555556, 0.511111, 0.688889, 0.511111, 0.511111, 0.449467),
-        "bartscore_sh": (0.511111, 0.555556, 0.555556, 0.555556, 0.555556, 0.674200),
-        "repetition_3": (0.377778, 0.333333, 0.244444, 0.333333, 0.333333, 0.314627),
-        "supert_ps": (0.111111, 0.2, 0.022222, 0.2, 0.2, 0.179787),
-    },
-    "output": {
-        "bleu": (0.073779, 0.109830, 0.133306, 0.105941, 0.138524, 0.189139),
-        "rouge_1_f_score": (0.119607, 0.159466, 0.170323, 0.151479, 0.204187, 0.268507),
-        "meteor": (0.090941, 0.146330, 0.180573, 0.156030, 0.190086, 0.277228),
-        "chrf": (0.096211, 0.166428, 0.173901, 0.171027, 0.201724, 0.289997),
-        "bertscore_f1": (0.131924, 0.139199, 0.168952, 0.123239, 0.191840, 0.241152),
-        "moverscore": (0.160309, 0.160706, 0.149044, 0.126425, 0.198226, 0.249612),
-        "baryscore_w": (0.115790, 0.154343, 0.173389, 0.126102, 0.194820, 0.240473),
-        "bartscore_sh": (0.034852, 0.034181, 0.107205, 0.038594, 0.077563, 0.078199),
-        "repetition_3": (0.048914, 0.195069, 0.107135, 0.189015, 0.204065, 0.260243),
-        "supert_ps": (0.263665, 0.029279, 0.016184, 0.025587, 0.051958, 0.063254),
-    },
-}
 
 
 def release():
@@ -108,32 +81,6 @@ def test_the_release(released):
     assert refused["estimate"].isna().all() and (refused["n_left_out"] > 0).any()
 
 
-def correlations(study, granularity):
-    found = nb.correlate(
-        study,
-        evaluators=list(KENDALL[granularity]),
-        statistics=["kendall_b"],
-        granularity=granularity,
-        resample=None,
-        n_resamples=1,
-    )
-    assert found["n"].eq(10 if granularity == "system" else 960).all()
-    return found.set_index(["evaluator", "dimension"])["estimate"].abs()
-
-
-@RELEASED
-@pytest.mark.parametrize("granularity", ["system", "output"])
-def test_the_authors_correlations_follow_without_human_stories(released, granularity):
-    """Their "system" is over ten systems' means, their "story" over all 960 stories at once."""
-    by, n_compared = correlations(released, granularity), 0
-    for evaluator, values in KENDALL[granularity].items():
-        for criterion, value in zip(CRITERIA, values, strict=True):
-            if (granularity, criterion) != ("system", "complexity"):
-                assert by[evaluator, criterion] == pytest.approx(value, abs=6e-7)
-                n_compared += 1
-    assert n_compared == (50 if granularity == "system" else 60)
-
-
 @RELEASED
 def test_rounding_unties_two_systems_in_the_authors_complexity(released):
     """Twice two systems' ratings have one sum; means of thirds keep only one pair together."""
@@ -148,10 +95,12 @@ def test_rounding_unties_two_systems_in_the_authors_complexity(released):
     assert means["bertgeneration"] == means["roberta"] and means["gpt"] != means["td_vae"]
     scores = released.scores.merge(released.outputs[["output_id", "system"]])
     scores = scores.pivot_table(index="system", columns="evaluator", values="score")
-    by = correlations(released, "system")
-    for evaluator, values in KENDALL["system"].items():
+    printed = load_printed("hanna/system_kendall")["complexity"]
+    options = {"statistics": ["kendall_b"], "resample": None, "n_resamples": 1}
+    found = nb.correlate(released, dimension="complexity", **options).set_index("evaluator")
+    for evaluator, value in printed.items():
         own = scores.loc[means.index, evaluator]
-        assert abs(kendalltau(own, means).statistic) == pytest.approx(values[-1], abs=6e-7)
-        expected = abs(kendalltau(own, sums).statistic)
-        assert by[evaluator, "complexity"] == pytest.approx(expected)
-        assert expected != pytest.approx(values[-1], abs=1e-3)
+        assert abs(kendalltau(own, means).statistic) == pytest.approx(value, abs=6e-7)
+        expected = kendalltau(own, sums).statistic
+        assert found.loc[evaluator, "estimate"] == pytest.approx(expected)
+        assert abs(expected) != pytest.approx(value, abs=1e-3)

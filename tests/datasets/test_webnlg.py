@@ -49,12 +49,8 @@ def test_a_release_becomes_tidy_tables(tmp_path):
         ["1-bt5", "1", "bt5", "One.", False],
     ]
     fluency = study.judgments[study.judgments["dimension"] == "fluency"]
-    assert fluency[["output_id", "annotator_id", "value"]].to_numpy().tolist() == [
-        [f"2-{HUMAN}", "w001", 90.0],
-        [f"2-{HUMAN}", "w002", 3.0],
-        ["2-bt5", "w001", 90.0],
-        ["2-bt5", "w002", 3.0],
-    ]
+    assert fluency["annotator_id"].tolist() == ["w001", "w002"] * 2
+    assert fluency["value"].tolist() == [90, 3] * 2
     assert study.dimensions == list(DIMENSIONS.values())
 
 

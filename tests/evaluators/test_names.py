@@ -8,12 +8,8 @@ from nlgbench.evaluators.names import kind, label, order
 @pytest.mark.parametrize(
     ("name", "written", "of"),
     [
-        ("bleu_4", "BLEU-4", "Word overlap"),
         ("bleu_4@coco", "BLEU-4 (coco)", "Word overlap"),
-        ("rouge_l", "ROUGE-L", "Word overlap"),
-        ("cider_d", "CIDEr-D", "Word overlap"),
         ("minus_self_bleu_4", "minus Self-BLEU-4", "Diversity"),
-        ("training_overlap_4", "BLEU to human corpus", "Diversity"),
         ("svm_meta@natural/majority", "SVM natural/majority", "Discriminators"),
         ("naive_bayes_individual@natural", "Naive Bayes individual natural", "Discriminators"),
         ("literal@2020", "Literal, seed 2020", "Listeners"),

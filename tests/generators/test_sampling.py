@@ -33,13 +33,8 @@ def chain(seed, *, longest=4, n_words=END):
 
 @pytest.mark.parametrize(
     ("nucleus", "kept"),
-    [
-        (0.01, [3]),
-        (0.4, [3]),
-        (0.41, [1, 3]),
-        (0.7, [1, 3]),  # .4 + .3 is exactly .7, though not in floating point
-        (1.0, [0, 1, 2, 3]),
-    ],
+    # .4 + .3 is exactly .7, though not in floating point
+    [(0.4, [3]), (0.41, [1, 3]), (0.7, [1, 3]), (1.0, [0, 1, 2, 3])],
 )
 def test_the_smallest_sets_are_kept(nucleus, kept):
     p = np.exp(truncated(BROAD, nucleus))
@@ -83,7 +78,4 @@ def test_texts_are_drawn_as_often_as_they_are_probable():
     often = p > 0.003
     assert often.sum() > 20
     assert (np.abs(counts / n - p) < 4.5 * np.sqrt(p / n))[often].all()
-    assert draw(step, np.zeros(3), n=3, end=END, seed=1) != draw(
-        step, np.zeros(3), n=3, end=END, seed=2
-    )
     assert draw(step, np.zeros(0), n=0, end=END, seed=1) == []

@@ -9,7 +9,6 @@ from statsmodels.stats.weightstats import DescrStatsW
 
 import nlgbench as nb
 from nlgbench.datasets import cache
-from nlgbench.datasets.comm_eval import QUALITY, pairs
 from nlgbench.datasets.published import load_claims
 from nlgbench.evaluators.listeners import Calibration, Listener
 from nlgbench.inference import bootstrap_mean
@@ -39,15 +38,14 @@ def few():
         "ci0.1-00": [(1, 0), (0, 1), (1, 0)],
         "ci0.1-01": [(0, 1), (1, 0), (0, 0)],
     }
-    judgments = pd.DataFrame(
-        [
-            (name, f"l{n}", dimension, float(value), "ci0")
-            for name, three in picks.items()
-            for n, both in enumerate(three, 1)
-            for dimension, value in zip(("listener_success", "twin_picked"), both, strict=True)
-        ],
-        columns=["output_id", "annotator_id", "dimension", "value", "group_id"],
-    )
+    rows = [
+        (name, f"l{n}", dimension, float(value), "ci0")
+        for name, three in picks.items()
+        for n, both in enumerate(three, 1)
+        for dimension, value in zip(("listener_success", "twin_picked"), both, strict=True)
+    ]
+    columns = ["output_id", "annotator_id", "dimension", "value", "group_id"]
+    judgments = pd.DataFrame(rows, columns=columns)
     references = pd.DataFrame({"item_id": ["ci0.0"], "reference_id": "r", "text": 'a "red" '})
     return Study(outputs, judgments, references=references)
 
@@ -76,27 +74,18 @@ def test_the_design_is_a_judgment():
     assert study.dimension() == "quality"
     design = study.judgments[study.judgments["dimension"] == "quality"]
     assert design["value"].tolist() == [3, 3, 2, 1]
-    assert set(design["group_id"]) == {"ci0"}
     assert paper.worst_first(study) == ["misleading", "ambiguous", "descriptive"]
     assert not paper.as_systems(study).outputs["is_human"].any()
-    other = nb.simulate("gaussian", seed=0)
-    assert paper.designed(other) is other
 
 
 def test_captions_are_compared_in_lower_case_without_quotation_marks():
     study = paper.wording(few())
     assert study.outputs["text"].tolist() == ["the red", "pink", "color", "the red"]
-    assert study.outputs["half"].tolist() == [
-        "descriptive0", "descriptive1", "ambiguous1", "misleading1"
-    ]  # fmt: skip
     assert study.references["text"].tolist() == ["a red"]
     scored = paper.score_wording(few())
-    assert scored.outputs["text"].tolist() == few().outputs["text"].tolist()
     assert set(scored.scores["evaluator"]) == set(paper.OVERLAP)
     first = scored.scores.set_index(["output_id", "evaluator"])["score"]
     assert first["ci0.0-00", "bleu_1@coco"] == pytest.approx(0.5)
-    without = few().replace(references=None)
-    assert paper.score_wording(without) is without
 
 
 class Cautious(Listener):
@@ -140,15 +129,12 @@ def test_directions_have_the_sign_of_what_is_said(world):
     assert 0 < changed < 0.9 - 1 / 3
     assert said.loc["bleu_1_is_the_best_bleu", "value"] > 0
     assert paper.directions(captions, {}).empty
-    assert paper.directions(nb.simulate("gaussian", seed=0), listeners).empty
 
 
 def test_results_become_rows_of_the_ledger(world, tmp_path):
     data, captions, listeners = world
     table = paper.table1(captions, n_resamples=50, seed=3)
-    assert "human" not in set(table["evaluator"])
     within = paper.with_success(captions, n_resamples=50, seed=3)
-    assert set(within["group"]) == {"all", "descriptive", "ambiguous"}
     measures = pd.DataFrame({"measure": ["accuracy"], "estimate": 0.8, "listener": "literal"})
     calibrated = Calibration(measures.assign(seed=3, stage="after"), pd.DataFrame())
     said = paper.directions(captions, listeners, n_resamples=50, seed=3)
@@ -163,25 +149,11 @@ def test_results_become_rows_of_the_ledger(world, tmp_path):
     assert rows.loc[f"{place}/bleu_1_coco/pearson", "value"] == pearson["bleu_1@coco", "pearson"]
     assert f"{place}/with_success_all/ensemble_spearman" in rows.index
     assert f"{place}/direction/word_order_context" in rows.index
-    assert paper.counts(data).empty
-    assert paper.excuses(data, table) == {}
     # One's own folder answers under its name, with the same values.
     data.write(tmp_path / "mine")
     own = paper.answers(nb.read_study(tmp_path / "mine", name="mine"), **results, seed=3)
     assert own["claim_id"].str.replace("study/mine", place).tolist() == rows.index.tolist()
     assert own["value"].tolist() == rows["value"].tolist()
-
-
-def test_the_forest_has_labels_kinds_and_seeds(world):
-    data, captions, _ = world
-    forest = paper.forest(captions, paper.table1(captions, n_resamples=50), seed=7)
-    assert forest["estimate"].is_monotonic_decreasing
-    kinds = forest.set_index("evaluator")["kind"]
-    assert kinds[["Literal, seed 7", "Ensemble", "BLEU-1", "CIDEr", "ROUGE-L"]].tolist() == [
-        *["listener"] * 2, *["overlap"] * 3
-    ]  # fmt: skip
-    assert "published" not in forest
-    assert not data.origin.startswith("released")
 
 
 def test_both_tests_stand_side_by_side():
@@ -195,19 +167,10 @@ def test_both_tests_stand_side_by_side():
     assert both["p_williams"].tolist() == [0.04, 0.02]
 
 
-def test_least_lead():
-    names = [*(f"{kind}_0" for kind in paper.KINDS), *paper.OVERLAP]
-    table = pd.DataFrame({"evaluator": names, "statistic": "pearson", "estimate": 0.5})
-    table.loc[:2, "estimate"] = [0.7, 0.6, 0.8]
-    assert paper.least_lead(table) == pytest.approx(0.1)
-
-
 def test_disagreements_on_a_simulated_study(world):
     _, captions, _ = world
     found = nb.disagreements(captions, "literal_0", "bleu_1@coco", n=3)
     assert len(found) == 6
-    assert (found["gap"][:3] < 0).all()
-    assert (found["gap"][3:] > 0).all()
     assert found["gap"].is_monotonic_increasing
     item = captions.outputs.set_index("output_id")["item_id"]
     assert item[found["output_id"]].is_unique
@@ -233,18 +196,6 @@ def released():
 
 
 @RELEASED
-def test_figure_2_has_the_paper_s_order_and_its_human_panel(released):
-    """Overlap, then listeners, then people: 4,353 + 4,029 + 4,353 clicks."""
-    scores = pd.DataFrame({"output_id": released.outputs["output_id"][:4], "score": 0.5})
-    names = ["literal_0", "cider_d", "bleu_1@coco", "chrf"]
-    study = released.replace(scores=scores.assign(evaluator=names, signature=""))
-    drawn, shown = paper.figure2(study)
-    assert shown == ["bleu_1@coco", "cider_d", "literal_0", "human"]
-    assert (drawn.scores["evaluator"] == "human").sum() == 4353 + 4029 + 4353
-    nb.plot_violins(drawn, evaluators=["human"])
-
-
-@RELEASED
 def test_every_count_of_the_paper_follows(released):
     """Sections 5.1 and 5.3 of Newman et al. (2020), arXiv:1909.07290."""
     table = paper.counts(released)
@@ -259,7 +210,6 @@ def test_every_count_of_the_paper_follows(released):
     off = (plain - claims["published"][plain.index]).abs()
     rest = off.index != "comm-eval/section5.2/training_set/utterances"
     assert (off[rest] <= claims["tolerance"][plain.index][rest]).all(), off
-    assert paper.counts(released.replace(name="mine")).empty
 
 
 @RELEASED
@@ -272,8 +222,6 @@ def test_the_human_row_is_the_printed_one_and_circular(released):
     unfiltered = nb.load("comm-eval", filtered=False)
     votes = paper.human_votes(unfiltered, misleading="twin_picked")
     assert np.corrcoef(votes.scores["score"], votes.judgments["value"])[0, 1] < 0.54
-    assert set(votes.judgments["value"]) == set(QUALITY.values())
-    assert pairs(released.outputs).nunique() == 180
 
 
 @RELEASED

@@ -16,7 +16,6 @@ from nlgbench.analysis.huse import (
 )
 from nlgbench.datasets.published import load_claims, load_printed
 from nlgbench.papers import huse as paper
-from nlgbench.runner import record
 from nlgbench.worlds import theorem_1, typicality_correlation, typicality_table
 from nlgbench.worlds.sweep import greedy_systems
 
@@ -24,7 +23,6 @@ RELEASED = pytest.mark.skipif(
     not Path(os.environ.get("NLGBENCH_DATA", ""), "huse/summarization_raw_outputs.csv").is_file(),
     reason="NLGBENCH_DATA names no folder with the HUSE release",
 )
-COLUMNS = ["claim_id", "variant", "value", "ci_low", "ci_high", "reason", "source", "comparable"]
 
 
 @pytest.fixture(scope="module")
@@ -38,16 +36,13 @@ def test_printed_scores_are_those_of_table_1_and_keep_its_order():
     pd.testing.assert_frame_equal(
         again.loc[printed.index, printed.columns], printed, check_names=False
     )
-    drawn = nb.plot_tradeoff(long)
-    assert drawn.data["system"].tolist() == printed.index.tolist()
-    assert "LM" in set(drawn.data["task"]) and "retrieval" in set(drawn.data["label"])
+    assert nb.plot_tradeoff(long).data["system"].tolist() == printed.index.tolist()
 
 
 def test_simulated_results_answer_no_claim(study):
     scores = nb.huse(study, ties=("exact", "released"), n_resamples=20)
     moved = moved_votes(study)
     rows = paper.answers(study, scores=scores, moved=moved)
-    assert list(rows) == COLUMNS
     assert rows["claim_id"].str.startswith("simulated/huse-tradeoff/leaky_t0.7/").all()
     assert rows["variant"].tolist() == ["ties=exact"] * 3 + ["ties=released"] * 3
     assert rows["value"].tolist() == scores["estimate"].tolist()
@@ -55,7 +50,6 @@ def test_simulated_results_answer_no_claim(study):
     assert disagree.tolist() == [False, *[len(moved) > 0] * 2] * 2
     other = paper.answers(study, scores=nb.huse(study, n_neighbors=8, n_resamples=0))
     assert not other["comparable"].any() and rows["comparable"].all()
-    assert set(paper.figure3(study, scores)["source"]) == {"published"}
     beside = paper.table1(study, scores).loc["leaky_t0.7"]
     assert beside["huse_q (true)"] == study.truth["systems"]["huse_q"].iloc[0]
     assert beside["huse"] == scores["estimate"].iloc[0]
@@ -77,11 +71,9 @@ def test_directions_have_their_signs(study):
     fewer = annotator_difference(study, n_annotators=5, **options)
     directed = paper.directions(length, fifty, fewer)
     table = directed.set_index("slug")
-    small = table.loc["fifty_outputs_suffice"]
-    width = fifty.set_index("score").loc["huse"]
-    assert small["value"] == pytest.approx(0.1 - width["width"] / 2)
-    assert small["ci_low"] == pytest.approx(0.05 - width["width_high"] / 2)
-    assert small["ci_high"] == pytest.approx(0.2 - width["width_low"] / 2)
+    small = table.loc["fifty_outputs_suffice", ["value", "ci_low", "ci_high"]].tolist()
+    width = fifty.set_index("score").loc["huse", ["width", "width_high", "width_low"]]
+    assert small == pytest.approx([0.1, 0.05, 0.2] - width.astype(float).to_numpy() / 2)
     rows = paper.answers(study, directed=directed)
     start = "simulated/huse-stability/leaky_t0.7/direction/"
     assert rows["claim_id"].tolist() == [start + slug for slug in table.index]
@@ -96,8 +88,6 @@ def test_a_study_of_ones_own_has_the_tails_of_a_simulated_one(study, tmp_path):
     results = {
         "scores": nb.huse(study, n_resamples=20),
         "browser": nb.failures(study),
-        "intervals": nb.huse(study, n_resamples=20),
-        "frequency": typicality_correlation(typicality_table(n_sentences=9, seed=0)),
         "bounds": theorem_1(study, systems=["grammar_t0.7"], n_texts=50, seed=0),
         "greedy": nb.huse(greedy, n_resamples=20),
         "settled": nb.stability(greedy, over="annotators", sizes=[10, 20], n_resamples=5),
@@ -107,10 +97,6 @@ def test_a_study_of_ones_own_has_the_tails_of_a_simulated_one(study, tmp_path):
         tail = theirs["claim_id"].str.replace("^simulated/[^/]+/", "study/pilot/", regex=True)
         assert ours["claim_id"].tolist() == tail.tolist(), name
         assert np.array_equal(ours["value"], theirs["value"])
-    run = record.open("01-huse-tradeoff", source="study")
-    run.claims(paper.answers(own, scores=results["scores"]))
-    ledger = run.close()
-    assert (ledger.loc[ledger["claim_id"].str.startswith("study/"), "verdict"] == "new").all()
 
 
 @RELEASED

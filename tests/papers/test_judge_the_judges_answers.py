@@ -91,31 +91,20 @@ def test_the_atlas_holds_two_intervals_and_permutations(scored):
     ours = table[(table["criterion"] == "H2") & (table["evaluator"] == "rouge_l")]
     np.testing.assert_allclose(ours["second_low"], over_systems["ci_low"])
     assert (ours["p_adjusted"] >= ours["p"]).all()
-    written, layout = paper.atlas_layout(table)
+    _, layout = paper.atlas_layout(table)
     assert layout["table"].shape == (len(names), 6)
-    assert written["evaluator"].iloc[0] in ("ROUGE-L", "BLEU-4 (coco)")
 
 
 def test_figures_are_laid_out_for_their_plots(data, scored, people):
     quality = paper.quality(data, people)
     bars = paper.figure3(scored, data, quality)
-    assert bars["data"].unique().tolist() == ["BLEU-4", "ROUGE-L"] or len(bars) == 8
-    assert set(bars["evaluator"]) == {name.replace("_", " ") for name in SYSTEMS}
+    assert len(bars) == 2 * len(SYSTEMS)
     diversity = nb.diversity(data, n_resamples=5)
-    plane = paper.diversity_plane(data, diversity)
     accuracy = nb.discriminator_accuracy(scored)
     panel = paper.detected(data, accuracy, diversity)
-    assert len(plane) == len(panel) == len(SYSTEMS)
-    for drawn in (
-        nb.plot_forest(paper.figure2(data, people)),
-        nb.plot_forest(bars, xlim=(0, 1)),
-        nb.plot_scatter_systems(plane, "distinct", "self_bleu"),
-        nb.plot_scatter_systems(panel, "distinct", "accuracy"),
-    ):
-        assert drawn.alt
-    said = paper.sizes_sentence(data)
-    assert said.startswith("Self-BLEU here is that of 20 reviews of each generator")
-    assert said.endswith(f"the human corpus has {20 * len(SYSTEMS)} reviews.")
+    assert len(paper.diversity_plane(data, diversity)) == len(panel) == len(SYSTEMS)
+    assert nb.plot_forest(paper.figure2(data, people)).alt
+    assert nb.plot_scatter_systems(panel, "distinct", "accuracy").alt
     assert paper.judges_among_themselves(accuracy).loc["svm", "svm"] == 1
     rows, layout = paper.table3(data, people)
     assert layout["table"].shape == (len(SYSTEMS), 2) and len(rows) == 2 * len(SYSTEMS)
@@ -149,27 +138,12 @@ def test_counts_of_the_released_batch_are_of_the_release():
     assert only.endswith("/workers/distinct")
 
 
-def test_judges_that_take_minutes_are_asked_for_at_full_effort_alone(data):
-    quick, full = (paper.judge_names(data, full=full) for full in (False, True))
-    assert set(quick) < set(full) and "svm_individual@natural" in quick
-    assert not any("forest" in name for name in quick)
-    options = paper.full_options(full)
-    assert options["svm_meta@majority"] == options["svm_meta@majority/natural"] == {"search": 10}
-    deep = {name.split("/")[0] for name, given in options.items() if given == {"n_folds": 5}}
-    assert deep == set(full) - set(quick) - {
-        name for name in full if "rest" in name or "xg" in name
-    }
-
-
 def test_a_majority_is_of_outputs_with_the_commonest_number_of_votes(data):
     votes = data.judgments
-    lacking = votes.duplicated("output_id", keep="last") & votes["output_id"].isin(
-        votes["output_id"].unique()[:2]
-    )
-    some = data.replace(judgments=votes[~lacking])
+    lacking = votes["output_id"].isin(votes["output_id"].unique()[:2])
+    some = data.replace(judgments=votes[~(lacking & votes.duplicated("output_id"))])
     found = paper.majority(some).judgments.set_index("output_id")["value"]
-    whole = votes[~votes["output_id"].isin(votes.loc[lacking, "output_id"])]
-    mean = whole.groupby("output_id")["value"].mean()
+    mean = votes[~lacking].groupby("output_id")["value"].mean()
     assert found.to_dict() == (mean[mean != 0.5] > 0.5).astype(float).to_dict()
 
 

