@@ -109,14 +109,8 @@ SYSTEMS = pd.DataFrame(
         "reason": ["", "", "few items"],
     }
 )
-PEOPLE = pd.DataFrame(
-    {
-        "annotator_id": ["w1", "w2", "w3"],
-        "severity": [0.1, -0.6, 0.5],
-        "ci_low": [-0.1, -0.8, 0.2],
-        "ci_high": [0.3, -0.4, 0.8],
-    }
-)
+PEOPLE = pd.DataFrame({"annotator_id": ["w1", "w2", "w3"], "severity": [0.1, -0.6, 0.5]})
+PEOPLE = PEOPLE.assign(ci_low=[-0.1, -0.8, 0.2], ci_high=[0.3, -0.4, 0.8])
 RATINGS = pd.DataFrame(
     {
         "system": ["a", "b", "c", "d"],
@@ -125,21 +119,11 @@ RATINGS = pd.DataFrame(
         "ci_high": [1550.0, 1800.0, np.nan, np.nan],
     }
 )
-RATES = pd.DataFrame(
-    {
-        "system": ["a", "b", "a", "c"],
-        "opponent": ["b", "a", "c", "a"],
-        "win_rate": [0.25, 0.75, 0.9, 0.1],
-    }
-)
-HISTORY = pd.DataFrame(
-    {
-        "game": [2, 1, 1, 2],
-        "system": ["a", "a", "b", "b"],
-        "rating": [1600.0, 1550.0, 1450.0, 1400.0],
-        "deviation": [200.0, 300.0, 300.0, 200.0],
-    }
-)
+RATES = pd.DataFrame({"system": [*"abac"], "opponent": [*"baca"]})
+RATES["win_rate"] = [0.25, 0.75, 0.9, 0.1]
+HISTORY = pd.DataFrame({"game": [2, 1, 1, 2], "system": [*"aabb"]})
+HISTORY["rating"] = [1600.0, 1550.0, 1450.0, 1400.0]
+HISTORY["deviation"] = [200.0, 300.0, 300.0, 200.0]
 CURVES = pd.DataFrame(
     {
         "evaluator": ["quality"] * 3 + ["bleu"] * 3,
@@ -191,36 +175,19 @@ COMPONENTS = pd.DataFrame(
 )
 STABILITY = pd.DataFrame(
     {
-        "system": "lstm",
-        "over": "outputs",
-        "confidence": 0.9,
         "size": [50, 20, 20, 50],
         "score": ["huse", "huse", "huse_q", "huse_q"],
         "mean": [0.5, 0.7, 0.8, 0.6],
         "ci_low": [0.4, 0.5, 0.6, 0.5],
         "ci_high": [0.6, 0.9, 1.0, 0.7],
     }
-)
-MULTIVERSE = pd.DataFrame(
-    {
-        "system": "lstm",
-        "score": ["huse"] * 3 + ["huse_q"] * 3,
-        "n_neighbors": [8, 16, 16] * 2,
-        "estimate": [0.4, 0.5, 0.6, 0.7, 0.8, 0.9],
-        "paper": [False, True, False] * 2,
-    }
-)
-TYPICAL = pd.DataFrame(
-    {
-        "logprob_per_token": [-2.0, -1.0],
-        "judgment": [2.0, 4.0],
-        "ci_low": [1, 3],
-        "ci_high": [3, 4.5],
-        "confidence": 0.9,
-        "source": "simulated",
-        "text": ["a", "b"],
-    }
-)
+).assign(system="lstm", over="outputs", confidence=0.9)
+MULTIVERSE = pd.DataFrame({"score": np.repeat(["huse", "huse_q"], 3), "system": "lstm"})
+MULTIVERSE["estimate"] = [0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
+MULTIVERSE["n_neighbors"], MULTIVERSE["paper"] = [8, 16, 16] * 2, [False, True, False] * 2
+TYPICAL = pd.DataFrame({"logprob_per_token": [-2.0, -1.0], "judgment": [2.0, 4.0]})
+TYPICAL = TYPICAL.assign(ci_low=[1, 3], ci_high=[3, 4.5], confidence=0.9, text=["a", "b"])
+TYPICAL["source"] = "simulated"
 
 
 def colored(n=1, *, text="a green that is", hue=(0.0, 120.0, 240.0)):

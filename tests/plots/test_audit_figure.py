@@ -23,29 +23,25 @@ def test_estimates_stand_in_lanes_and_look_as_their_verdict(audited):
     lanes = [tick.get_text() for tick in drawn.axes[0].get_yticklabels()]
     at = dict(zip(lanes, drawn.axes[0].get_yticks(), strict=True))
     assert lanes[:5] == ["fair", "hasty", "wordy", "vain", "certain"] and len(lanes) == 9
-    look = {
-        "found": (SYSTEM, "s"),
-        "significant": (SYSTEM, "s"),
-        "acquitted": (HUMAN, "o"),
-        "not shown": ("#777777", "o"),
-    }
+    look = {"acquitted": (HUMAN, "o"), "not shown": ("#777777", "o")}
+    look |= dict.fromkeys(["found", "significant"], (SYSTEM, "s"))
     for ax, test in zip(drawn.axes[1:4], ("position", "length", "own"), strict=True):
-        drawn_at = {}
-        for line in ax.lines:
-            for x, y in line.get_xydata():
-                drawn_at[round(x, 9), round(y, 9)] = (line.get_color(), line.get_marker())
+        marks = {
+            place: (line.get_color(), line.get_marker())
+            for line in ax.lines
+            for place in map(tuple, line.get_xydata().round(9))
+        }
         for name in lanes[:5]:
             row = rows.loc[(name, test)]
-            place = (round(row["estimate"], 9), round(at[name], 9))
-            assert drawn_at[place] == look[row["verdict"]]
+            place = tuple(np.round([row["estimate"], at[name]], 9))
+            assert marks[place] == look[row["verdict"]]
     assert "Found: wordy length, vain own." in drawn.alt
 
 
 def test_only_judges_with_probabilities_are_in_the_reliability_diagram(audited):
     wide = nb.plot_audit(audited).axes[-1]
-    assert [text.get_text() for text in wide.get_legend().get_texts()] == [
-        *("fair", "hasty", "wordy", "vain", "certain")
-    ]
+    names = [text.get_text() for text in wide.get_legend().get_texts()]
+    assert names == ["fair", "hasty", "wordy", "vain", "certain"]
     bins = audited.calibration.query("evaluator == 'certain'")
     points = wide.lines[-1].get_xydata()
     assert np.allclose(points, bins[["said", "people"]].to_numpy(dtype=float))

@@ -1,4 +1,4 @@
-"""Choices: what is on the axes."""
+"""Each curve of training is drawn with what is chosen on it, and choices with their regret."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Corrected means: what is on the axes."""
+"""Corrected means are drawn where their table says, beside what they correct."""
 
 from plot_samples import CORRECTED
 
@@ -10,17 +10,13 @@ def test_three_methods_stand_in_lanes_and_the_biased_one_is_gray():
     drawn = nb.plot_corrected(CORRECTED)
     ax, own = drawn.axes
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["b 1", "a"]
-    lines = {
-        line.get_label(): line
-        for line in [*ax.lines, *own.lines]
-        if len(line.get_xydata()) != 2 or not str(line.get_label()).startswith("_")
-    }
-    shown = {name: line.get_xydata().round(2).tolist() for name, line in lines.items()}
-    assert shown == {
+    lines = {line.get_label(): line for line in [*ax.lines, *own.lines]}
+    for name, places in {
         "labels alone": [[3, -0.24], [1, 0.76]],
         "evaluator alone": [[5, 0], [4, 1]],
         "corrected": [[3.2, 0.24]],
-    }
+    }.items():
+        assert lines[name].get_xydata().round(2).tolist() == places
     assert lines["evaluator alone"].get_color() == "#777777"
     ends = [one[:, 0].tolist() for part in ax.collections for one in part.get_segments()]
     assert ends == [[2, 4], [0.5, 1.5], [2.8, 3.6]]
@@ -32,9 +28,8 @@ def test_three_methods_stand_in_lanes_and_the_biased_one_is_gray():
 
 
 def test_a_result_is_drawn_and_says_what_was_labelled():
-    found = nb.corrected_quality(
-        nb.simulate("own", n_items=30, seed=0), evaluator="close", sampling="random"
-    )
+    study = nb.simulate("own", n_items=30, seed=0)
+    found = nb.corrected_quality(study, evaluator="close", sampling="random")
     drawn = nb.plot_corrected(found)
     assert drawn.data[list(found.systems)].equals(found.systems)
     n = found.details.query("method == 'labels alone'")[["n_labels", "n_outputs"]].sum()

@@ -1,4 +1,4 @@
-"""Planned studies and variance components: what is on the axes."""
+"""Power curves and variance components are drawn where their tables say, beside the simulated."""
 
 import pandas as pd
 from plot_samples import COMPONENTS
@@ -27,12 +27,8 @@ def test_lines_are_the_formula_and_marks_the_simulated():
     assert lines[3].get_ydata().tolist() == [0.5, 0.9] and lines[3].get_marker() == "s"
     spans = [one.get_segments() for one in ax.collections]
     assert [one[:, 1].tolist() for one in spans[0]] == [[0.2, 0.3], [0.4, 0.5]]
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
-        "10",
-        "20",
-    ]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["10", "20"]
     assert "with 20 annotators 0.50 at 50 and 0.90 at 100" in drawn.alt
-    assert drawn.alt.endswith("Marks are shares of simulated studies.")
 
 
 def test_systems_are_an_axis_without_annotators():

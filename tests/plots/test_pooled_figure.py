@@ -1,4 +1,4 @@
-"""Correlations of many studies: what is on the axes."""
+"""Correlations of many studies are drawn with their mean, sentinels last and on gray."""
 
 import numpy as np
 import pandas as pd
@@ -28,7 +28,6 @@ def test_a_panel_for_each_evaluator_with_sentinels_last_and_on_gray():
     colors = [to_hex(ax.get_facecolor()) for ax in drawn.axes]
     assert colors[:2] == ["#ffffff"] * 2 and colors[2] == "#eeeeee"
     (key,) = drawn.figure.legends
-    assert to_hex(key.get_patches()[0].get_facecolor()) == "#eeeeee"
     assert key.get_texts()[0].get_text().startswith("sentinels")
     plain = nb.plot_pooled(nb.pool_correlations(table(("chrf",)), confidence=0.9))
     assert not plain.figure.legends

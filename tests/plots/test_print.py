@@ -4,32 +4,11 @@ import io
 
 import numpy as np
 import pandas as pd
+import plot_samples as small
 import pypdf
 import pytest
 from gray import alike_in_gray, assert_readable, lightness
 from matplotlib import pyplot as plt
-from plot_samples import (
-    CHOICES,
-    CHOSEN,
-    CORRECTED,
-    CURVES,
-    HISTORY,
-    MULTIVERSE,
-    PEOPLE,
-    RATES,
-    RATINGS,
-    SCORES,
-    STABILITY,
-    TRENDS,
-    colored,
-    correlations,
-    doubted,
-    forest,
-    points,
-    rates,
-    small_boundary,
-    tidy,
-)
 
 import nlgbench as nb
 from nlgbench.plots.style import GROUPS, HUMAN, SYSTEM
@@ -38,29 +17,31 @@ TRUTH = pd.DataFrame({"system": [f"s{n}" for n in range(4)], "huse": 1, "huse_q"
 LONG = pd.DataFrame({"system": [f"A system of a long name {n}" for n in range(17)]})
 LONG = LONG.assign(estimate=np.linspace(0, 1, 17), ci_low=-2.0, ci_high=2.0, rank_low=10.0)
 SEVEN = ("huse", "huse_q", "huse_d", "third", "fourth", "fifth", "sixth")
-SEVEN = pd.concat([STABILITY[STABILITY["score"] == "huse"].assign(score=name) for name in SEVEN])
+SEVEN = pd.concat(
+    [small.STABILITY[small.STABILITY["score"] == "huse"].assign(score=name) for name in SEVEN]
+)
 FIGURES = {
-    "atlas": lambda: nb.plot_atlas(correlations(30)),
-    "atlas, two intervals": lambda: nb.plot_atlas(doubted(8)),
-    "forest": lambda: nb.plot_forest(forest(30)),
-    "forest, rates": lambda: nb.plot_forest(rates(), xlabel="%", xlim=(0, 100), line=50),
-    "scatter": lambda: nb.plot_scatter_systems(points(), "self_bleu", "quality"),
-    "boundary": lambda: nb.plot_boundary(small_boundary()),
-    "boundaries": lambda: nb.plot_boundary([small_boundary()] * 3),
-    "tradeoff": lambda: nb.plot_tradeoff(tidy(SCORES)),
-    "tradeoff, truth": lambda: nb.plot_tradeoff(tidy(SCORES), truth=TRUTH),
+    "atlas": lambda: nb.plot_atlas(small.correlations(30)),
+    "atlas, two intervals": lambda: nb.plot_atlas(small.doubted(8)),
+    "forest": lambda: nb.plot_forest(small.forest(30)),
+    "forest, rates": lambda: nb.plot_forest(small.rates(), xlabel="%", xlim=(0, 100), line=50),
+    "scatter": lambda: nb.plot_scatter_systems(small.points(), "self_bleu", "quality"),
+    "boundary": lambda: nb.plot_boundary(small.small_boundary()),
+    "boundaries": lambda: nb.plot_boundary([small.small_boundary()] * 3),
+    "tradeoff": lambda: nb.plot_tradeoff(small.tidy(small.SCORES)),
+    "tradeoff, truth": lambda: nb.plot_tradeoff(small.tidy(small.SCORES), truth=TRUTH),
     "systems": lambda: nb.plot_systems(LONG.assign(rank_high=17.0)),
-    "severity": lambda: nb.plot_severity(PEOPLE),
-    "ratings": lambda: nb.plot_ratings(RATINGS.assign(reason=["", "few", "", ""])),
-    "win rates": lambda: nb.plot_win_rates(RATES),
-    "convergence": lambda: nb.plot_convergence(HISTORY),
-    "training": lambda: nb.plot_training(CURVES, CHOSEN),
-    "choices": lambda: nb.plot_choices(CHOICES),
-    "corrected": lambda: nb.plot_corrected(CORRECTED),
-    "distributions": lambda: nb.plot_distributions(TRENDS),
+    "severity": lambda: nb.plot_severity(small.PEOPLE),
+    "ratings": lambda: nb.plot_ratings(small.RATINGS.assign(reason=["", "few", "", ""])),
+    "win rates": lambda: nb.plot_win_rates(small.RATES),
+    "convergence": lambda: nb.plot_convergence(small.HISTORY),
+    "training": lambda: nb.plot_training(small.CURVES, small.CHOSEN),
+    "choices": lambda: nb.plot_choices(small.CHOICES),
+    "corrected": lambda: nb.plot_corrected(small.CORRECTED),
+    "distributions": lambda: nb.plot_distributions(small.TRENDS),
     "stability": lambda: nb.plot_stability(SEVEN),
-    "multiverse": lambda: nb.plot_multiverse(MULTIVERSE),
-    "contexts": lambda: nb.plot_contexts(*colored(4)),
+    "multiverse": lambda: nb.plot_multiverse(small.MULTIVERSE),
+    "contexts": lambda: nb.plot_contexts(*small.colored(4)),
 }
 
 

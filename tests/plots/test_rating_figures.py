@@ -1,4 +1,4 @@
-"""Ratings: what is on the axes."""
+"""Ratings, win rates and their convergence stand in order, with what their intervals cover."""
 
 import matplotlib as mpl
 import numpy as np
@@ -7,7 +7,6 @@ from plot_samples import HISTORY, RATES, RATINGS
 
 from nlgbench.plots.figures import canvas
 from nlgbench.plots.ratings import plot_convergence, plot_ratings, plot_win_rates
-from nlgbench.plots.style import TWO_COLUMN
 
 
 def test_ratings_stand_in_order_with_their_intervals():
@@ -46,11 +45,8 @@ def test_win_rates_are_written_where_a_pair_played():
     (ax,) = plot_win_rates(RATES).axes
     names = [tick.get_text() for tick in ax.get_yticklabels()]
     assert names == ["b", "a", "c"], "the best first"
-    written = {
-        (names[round(t.get_position()[1])], names[round(t.get_position()[0])]): t.get_text()
-        for t in ax.texts
-    }
-    assert written == {("a", "b"): "25", ("b", "a"): "75", ("a", "c"): "90", ("c", "a"): "10"}
+    cells = {(0, 1): "25", (1, 0): "75", (2, 1): "90", (1, 2): "10"}
+    assert {text.get_position(): text.get_text() for text in ax.texts} == cells
     assert ax.yaxis_inverted()
     shades = ax.collections[0]
     assert shades.norm(0.5) == 0.5 and shades.get_cmap().name == "PuOr"
@@ -75,20 +71,12 @@ def test_convergence_draws_a_line_and_a_band_for_each_system():
 
 
 def test_each_method_has_a_panel_and_words_say_who_is_best():
-    both = pd.concat(
-        [
-            RATINGS.assign(method="glicko2", covers="games"),
-            RATINGS.assign(method="bradley_terry", covers="items", rating=RATINGS["rating"][::-1]),
-        ]
-    )
-    drawn = plot_ratings(both)
+    other = RATINGS.assign(method="bradley_terry", covers="items")
+    drawn = plot_ratings(pd.concat([RATINGS.assign(method="glicko2", covers="games"), other]))
     assert [ax.get_title("left") for ax in drawn.axes] == ["Glicko-2", "Bradley-Terry"]
-    assert drawn.alt == (
-        "Ratings of the systems with 95% intervals: Glicko-2 over games, Bradley-Terry over items. "
-        "By Glicko-2, best first: b, a, c."
+    assert "Glicko-2 over games, Bradley-Terry over items. By Glicko-2, best first: b, a, c." in (
+        drawn.alt
     )
-    assert drawn.data["method"].unique().tolist() == ["Glicko-2", "Bradley-Terry"]
-    assert drawn.figure.get_size_inches().tolist() == [TWO_COLUMN, 2.6]
     assert drawn.axes[0].get_xlim() == drawn.axes[1].get_xlim()
 
 

@@ -1,4 +1,4 @@
-"""Printed against recomputed: what is on the axes."""
+"""Printed numbers stand against recomputed ones, and those of other conditions are open."""
 
 import numpy as np
 import pandas as pd
@@ -34,12 +34,8 @@ def test_values_stand_beside_the_line_and_those_of_other_conditions_are_open():
     np.testing.assert_allclose(points.get_offsets(), [[0.5, 0.5], [0.6, 0.65], [0.7, 0.7]])
     faces = points.get_facecolor()
     assert (faces[0] == faces[1]).all() and faces[2].tolist() == [1, 1, 1, 1]
-    segment = intervals.get_segments()[0]
-    assert segment[:, 1].tolist() == [0.4, 0.6]
-    assert drawn.alt == (
-        "huse, printed against recomputed: 4 values, of which 2 match, 1 differ, 1 (open marks) "
-        "were recomputed under other conditions."
-    )
+    assert intervals.get_segments()[0][:, 1].tolist() == [0.4, 0.6]
+    assert "4 values, of which 2 match, 1 differ, 1 (open marks) were recomputed" in drawn.alt
     assert len(drawn.data) == 4
 
 
@@ -51,8 +47,6 @@ def test_one_paper_alone_need_not_be_named_and_others_are_refused():
         nb.plot_reproduction(FOUND[FOUND["recomputed"].isna()])
     axes = canvas(6, 3, columns=2)[1]
     assert nb.plot_reproduction(FOUND, ax=axes).axes == axes
-    with pytest.raises(ValueError, match="ax must be 2 Axes"):
-        nb.plot_reproduction(FOUND, ax=axes[:1])
 
 
 def test_many_tables_are_drawn_and_the_smallest_together():

@@ -1,4 +1,4 @@
-"""E-values and confidence sequences: what is on the axes."""
+"""E-values cross the line where the verdict stands, and confidence sequences are those found."""
 
 import dataclasses
 
@@ -40,5 +40,3 @@ def test_the_pair_below_has_its_confidence_sequence(found):
     band = drawn.axes[1].collections[0].get_paths()[0].vertices[:, 1]
     own = found.path[(found.path["system"] == "y") & (found.path["opponent"] == "z")]
     assert np.isclose(band.min(), own["lower"].min()) and np.isclose(band.max(), own["upper"].max())
-    with pytest.raises(ValueError, match="2 Axes"):
-        nb.plot_sequential(found, ax=axes[:1])

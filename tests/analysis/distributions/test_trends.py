@@ -1,4 +1,4 @@
-"""Whether a measure follows the truth: the line, its interval, and the verdict."""
+"""A measure follows the truth if its least-squares line says so, with the widest interval."""
 
 import numpy as np
 import pandas as pd
@@ -97,21 +97,14 @@ def test_what_cannot_be_joined_is_named():
 
 def test_in_the_world_diversity_sees_memory_and_judgments_see_corruption():
     """Few texts suffice at the far ends: a memorizer of 20, and nine of ten texts that stutter."""
-    names = {"memorized texts": "memorizer_20", "corruption": "corrupted_0.9"}
-    made, truth = series_systems(5), []
-    kept = {name for series in names for name in SERIES[series]}
-    study = nb.simulate(
-        "reviews", systems={n: made[n] for n in sorted(kept)}, n_outputs=60, n_truth=300, seed=5
-    )
-    truth = study.truth["systems"]
+    seen = {"memorized texts": ["huse", "vendi"], "corruption": ["huse", "huse_q"]}
+    made = series_systems(5)
+    systems = {name: made[name] for series in seen for name in SERIES[series]}
+    study = nb.simulate("reviews", systems=systems, n_outputs=60, n_truth=300, seed=5)
     texts = nb.compare_distributions(study, measures=["vendi"], n_resamples=40, n_permutations=0)
     scores = nb.huse(study, n_resamples=100).rename(columns={"score": "measure"})
-    every = pd.concat([texts, scores])
-    found = {}
-    for series in names:
-        rows = nb.measure_trends(every, truth, systems=[*SERIES[series]], against=["l_star"])
-        found[series] = rows.set_index("measure")["verdict"]
-    assert found["memorized texts"]["vendi"] == found["memorized texts"]["huse"] == "sees"
-    assert found["memorized texts"]["huse_q"] == "does not see"
-    assert found["corruption"]["huse_q"] == found["corruption"]["huse"] == "sees"
-    assert found["corruption"]["vendi"] != "sees"
+    for series, measures in seen.items():
+        options = {"systems": [*SERIES[series]], "against": ["l_star"]}
+        found = nb.measure_trends(pd.concat([texts, scores]), study.truth["systems"], **options)
+        found = found[found["measure"].isin(["huse", "huse_q", "vendi"])]
+        assert sorted(found.loc[found["verdict"] == "sees", "measure"]) == measures

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import nlgbench as nb
 from nlgbench.analysis.huse import impossible_outputs, moved_votes
-from nlgbench.analysis.huse.neighbors import neighborhoods, sample_errors
+from nlgbench.analysis.huse.neighbors import sample_errors
 
 
 @st.composite
@@ -48,29 +48,15 @@ def test_row_order_and_units_change_nothing(study, seed, factor, other):
         "logprobs": study.logprobs.assign(logprob=study.logprobs["logprob"] * factor),
         "judgments": study.judgments.assign(value=study.judgments["value"] * other),
     }
-    other = nb.Study(
-        **{name: frame.iloc[rng.permutation(len(frame))] for name, frame in frames.items()}
-    )
-    before, after = (scored(one, n_neighbors=k) for one in (study, other))
-    assert after["huse"] == before["huse"] and after["huse_q"] == before["huse_q"]
+    frames = {name: frame.iloc[rng.permutation(len(frame))] for name, frame in frames.items()}
+    other = nb.Study(**frames)
+    assert scored(study, n_neighbors=k).equals(scored(other, n_neighbors=k))
     columns = ["output_id", "neighbors_huse", "neighbors_huse_q", "predicted_human_huse"]
     before, after = (
         classified(one, n_neighbors=k)[columns].sort_values("output_id", ignore_index=True)
         for one in (study, other)
     )
     pd.testing.assert_frame_equal(after, before)
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_powers_of_two_change_no_bit_even_in_raw_floats(seed):
-    study = random_study(seed)
-    other = study.replace(
-        logprobs=study.logprobs.assign(logprob=study.logprobs["logprob"] * 8),
-        judgments=study.judgments.assign(value=study.judgments["value"] / 4),
-    )
-    before, after = (classified(one, ties="released") for one in (study, other))
-    columns = [name for name in before if name not in ("logprob_per_token", "judgment")]
-    pd.testing.assert_frame_equal(before[columns], after[columns], check_exact=True)
 
 
 def test_separated_classes_score_0_and_the_judgment_alone_tells():
@@ -105,9 +91,8 @@ def test_no_signal_is_near_1_015_and_is_not_clipped():
     is_machine = np.arange(200) % 2 == 0
     found = []
     for _ in range(150):
-        features = np.column_stack(
-            [rng.normal(size=200), rng.integers(1, 7, size=(200, 20)).mean(axis=1)]
-        )
+        values = rng.integers(1, 7, size=(200, 20)).mean(axis=1)
+        features = np.column_stack([rng.normal(size=200), values])
         features /= features.std(axis=0)
         found.append(sample_errors(features, True, is_machine, 16)[0])
     assert np.mean(found) == pytest.approx(1.015, abs=0.02)
@@ -168,14 +153,6 @@ def test_votes_that_the_tie_rule_moves_are_listed():
         assert moved_votes(study)["output_id"].tolist() == exact.index[exact != raw].tolist()
 
 
-def test_unequal_classes_count_one_half_each():
-    # 30 human and 10 machine outputs that all look alike but for the judgments: a vote among all
-    # others is won by the class that the held-out output is not of, so every vote is wrong.
-    is_human = np.arange(40) < 30
-    found = scored(study_of(-1 - np.arange(40) / 40, np.arange(40), is_human), n_neighbors=39)
-    assert (found["huse"], found["huse_q"]) == (2, 2)
-
-
 def test_a_tie_under_half_is_missing_and_tells_nothing_apart():
     study, options = random_study(9), {"n_neighbors": 2, "label_ties": "half"}
     features = classified(study, **options)
@@ -203,16 +180,6 @@ def test_the_grid_is_the_classifier_of_the_number():
         assert found.grid.iloc[row, column] == pytest.approx(machine / (machine + human))
 
 
-def test_a_grid_on_an_output_counts_the_output_itself():
-    features = classified(random_study(4))
-    scaled = features[["scaled_logprob", "scaled_judgment"]]
-    is_machine = ~features["is_human"]
-    size, machine = neighborhoods(scaled, is_machine, scaled, 17)
-    np.testing.assert_array_equal(size - 1, features["neighbors_huse"])
-    share = (machine - is_machine) / (size - 1)
-    np.testing.assert_allclose(share, features["machine_share_huse"])
-
-
 def test_failures_carry_texts_by_key_and_come_by_context():
     study = random_study(6)
     shuffled = study.replace(outputs=study.outputs.sample(frac=1, random_state=0))
@@ -222,85 +189,53 @@ def test_failures_carry_texts_by_key_and_come_by_context():
     assert (table["text"] == "text " + table["output_id"].str[1:].astype(int).astype(str)).all()
 
 
-def drop(table, **where):
-    def change(frames):
-        ((column, value),) = where.items()
-        frames[table] = frames[table][frames[table][column] != value]
-
-    return change
-
-
-def every(table, **values):
-    def change(frames):
-        frames[table] = frames[table].assign(**values)
-
-    return change
-
-
-def twice(table, **values):
-    def change(frames):
-        frames[table] = pd.concat([frames[table], frames[table].assign(**values)])
-
-    return change
+WHOLE = random_study(0)
+JUDGED, LOGPROBS = WHOLE.judgments, WHOLE.logprobs
 
 
 @pytest.mark.parametrize(
-    ("change", "options", "match"),
+    ("study", "options", "match"),
     [
-        (drop("judgments", output_id="o003"), {}, "1 of 40 outputs have no judgment .*: o003"),
-        (drop("logprobs", output_id="o003"), {}, "no log-probability under model 'lstm': o003"),
-        (every("logprobs", model="lstn"), {}, "'lstm' is unknown. Did you mean 'lstn'"),
-        (every("logprobs", logprob=-np.inf), {}, "every log-probability under model 'lstm' is inf"),
-        (every("logprobs", logprob=-4.0), {}, "logprob feature is constant .-1 for all 40"),
-        (every("judgments", value=0.1), {}, "judgment feature is constant"),
-        (drop("outputs", system="human"), {}, "both classes. Found 0 human and 20 machine"),
-        (drop("outputs", system="lstm"), {}, "Found 20 human and 0 machine outputs: add machine"),
         (
-            twice("judgments", dimension="fluency"),
-            {},
-            "judgments in typicality, fluency: say which",
+            WHOLE.replace(judgments=JUDGED[JUDGED["output_id"] != "o003"]),
+            *({}, "1 of 40 outputs have no judgment .*: o003"),
         ),
-        (every("judgments"), {"dimension": "typicalty"}, "Did you mean 'typicality'"),
-        (every("outputs"), {"systems": "lstn"}, "system: 'lstn' is unknown. Did you mean 'lstm'"),
-        (every("outputs"), {"systems": "human"}, "system: 'human' is unknown"),
-        (every("outputs"), {"ties": "exactly"}, "ties: 'exactly' is unknown. Did you mean 'exact'"),
-        (every("outputs"), {"label_ties": "model"}, "There are: human, system, half"),
-        (every("outputs"), {"n_neighbors": 40}, "needs at least 41 outputs, .* Got 40: add"),
-        (every("outputs"), {"n_neighbors": 0}, "a whole number, at least 1. Got 0"),
-        (every("outputs"), {"n_neighbors": 2.5}, "n_neighbors must be a whole number. Got 2.5"),
-        (every("outputs"), {"n_resamples": -1}, "n_resamples must be a whole number"),
-        (every("outputs"), {"n_resamples": 9, "confidence": 95}, "confidence must be between 0"),
-        (every("outputs"), {"resample": "item"}, "Did you mean 'items'"),
+        (WHOLE.replace(logprobs=LOGPROBS.drop(3)), {}, "under model 'lstm': o003"),
+        (WHOLE.replace(logprobs=LOGPROBS.assign(model="lstn")), {}, "Did you mean 'lstn'"),
+        (WHOLE.replace(logprobs=LOGPROBS.assign(logprob=-np.inf)), {}, "'lstm' is inf"),
+        (WHOLE.replace(logprobs=LOGPROBS.assign(logprob=-4.0)), {}, "constant .-1 for all 40"),
+        (WHOLE.replace(judgments=JUDGED.assign(value=0.1)), {}, "judgment feature is constant"),
+        (WHOLE.only(is_human=False), {}, "both classes. Found 0 human and 20 machine"),
+        (WHOLE.only(is_human=True), {}, "Found 20 human and 0 machine outputs: add machine"),
+        (
+            WHOLE.replace(judgments=pd.concat([JUDGED, JUDGED.assign(dimension="fluency")])),
+            *({}, "judgments in typicality, fluency: say which"),
+        ),
+        (WHOLE.replace(logprobs=None), {}, "d has no logprobs, which HUSE needs"),
+        (WHOLE.replace(judgments=None), {}, "d has no judgments"),
+        (WHOLE, {"dimension": "typicalty"}, "Did you mean 'typicality'"),
+        (WHOLE, {"systems": "lstn"}, "system: 'lstn' is unknown. Did you mean 'lstm'"),
+        (WHOLE, {"systems": "human"}, "system: 'human' is unknown"),
+        (WHOLE, {"ties": "exactly"}, "ties: 'exactly' is unknown. Did you mean 'exact'"),
+        (WHOLE, {"label_ties": "model"}, "There are: human, system, half"),
+        (WHOLE, {"n_neighbors": 40}, "needs at least 41 outputs, .* Got 40: add"),
+        (WHOLE, {"n_neighbors": 0}, "a whole number, at least 1. Got 0"),
+        (WHOLE, {"n_neighbors": 2.5}, "n_neighbors must be a whole number. Got 2.5"),
+        (WHOLE, {"n_resamples": -1}, "n_resamples must be a whole number"),
+        (WHOLE, {"n_resamples": 9, "confidence": 95}, "confidence must be between 0"),
+        (WHOLE, {"resample": "item"}, "Did you mean 'items'"),
     ],
 )
-def test_what_cannot_be_scored_is_refused(change, options, match):
-    study = random_study(0)
-    frames = {name: getattr(study, name) for name in ("outputs", "logprobs", "judgments")}
-    is_human = np.arange(40) % 2 == 0
-    frames["outputs"] = frames["outputs"].assign(
-        is_human=is_human, system=np.where(is_human, "human", "lstm")
-    )
-    change(frames)
-    for name in ("logprobs", "judgments"):
-        inside = frames[name]["output_id"].isin(frames["outputs"]["output_id"])
-        frames[name] = frames[name][inside]
+def test_what_cannot_be_scored_is_refused(study, options, match):
     with pytest.raises(ValueError, match=match):
-        nb.huse(nb.Study(**frames), **{"n_resamples": 0, **options})
+        nb.huse(study, **{"n_resamples": 0, **options})
 
 
-def test_a_study_that_lacks_a_table_is_refused():
-    study = random_study(0)
-    with pytest.raises(ValueError, match="d has no logprobs, which HUSE needs"):
-        nb.huse(study.replace(logprobs=None))
-    with pytest.raises(ValueError, match="d has no judgments"):
-        nb.huse(study.replace(judgments=None))
+def test_figures_of_one_system_refuse_several_and_a_bad_grid():
     with pytest.raises(ValueError, match=r"3 systems are there \(t1.0, t0.7, t0.5\): say which"):
         nb.failures(nb.simulate("gaussian", n_outputs=20, seed=0))
-
-
-def test_a_bad_grid_is_refused():
     with pytest.raises(ValueError, match="n_grid must be at least 2"):
-        nb.boundary(random_study(0), n_grid=1)
+        nb.boundary(WHOLE, n_grid=1)
 
 
 @RELEASED

@@ -1,4 +1,4 @@
-"""Neighborhoods are those of the plain loop, whatever ties, and in whatever order."""
+"""Neighborhoods and errors are those of the plain loop over outputs, whatever ties."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from plain_huse import plain_leave_one_out
 
 from nlgbench.analysis.huse import neighbors
-from nlgbench.analysis.huse.neighbors import leave_one_out, neighborhoods, sample_errors, votes
+from nlgbench.analysis.huse.neighbors import leave_one_out, neighborhoods, sample_errors
 
 TOLERANCES = [0.0, neighbors.EXACT_TOLERANCE]
 
@@ -102,22 +102,3 @@ def test_new_points_are_counted_as_a_plain_sort_counts_them(table, seed):
             inside = distance <= np.sort(distance)[n_neighbors - 1] + tolerance
             assert size[row] == inside.sum()
             assert machine[row] == is_machine[inside].sum()
-
-
-@settings(max_examples=25)
-@given(tied_tables(), st.randoms(use_true_random=False))
-def test_the_order_of_rows_changes_nothing(table, random):
-    features, is_machine, n_neighbors = table
-    order = np.array(random.sample(range(len(features)), len(features)))
-    size, machine = leave_one_out(features, is_machine, n_neighbors)
-    again = leave_one_out(features[order], is_machine[order], n_neighbors)
-    np.testing.assert_array_equal(size[order], again[0])
-    np.testing.assert_array_equal(machine[order], again[1])
-
-
-def test_votes_weigh_a_class_by_its_size():
-    # One of 2 machine outputs outvotes three of 8 human ones, and ties with four.
-    is_machine = np.array([True] * 2 + [False] * 8)
-    for_machine, for_human = votes(np.array([4, 5]), np.array([1, 1]), is_machine)
-    assert for_machine.tolist() == [8, 8]
-    assert for_human.tolist() == [6, 8]

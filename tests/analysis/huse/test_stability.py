@@ -1,4 +1,4 @@
-"""How HUSE settles with outputs, annotators and conventions, against scores one by one."""
+"""HUSE of fewer outputs, fewer annotators and other conventions is that of `huse`, one by one."""
 
 import numpy as np
 import pandas as pd
@@ -125,13 +125,14 @@ def test_a_study_stands_for_its_world():
 
 
 def test_bad_widths_are_refused(study):
-    kwargs = {"system": "t0.7", "n_annotators": [4]}
-    with pytest.raises(ValueError, match="n_outputs must be below 60"):
-        interval_widths(study, n_outputs=[60], **kwargs)
-    with pytest.raises(ValueError, match="n_studies must be at least 2"):
-        interval_widths(study, n_outputs=[30], n_studies=1, **kwargs)
-    with pytest.raises(ValueError, match="gaussian has no logprobs"):
-        interval_widths(study.replace(logprobs=None), n_outputs=[30], **kwargs)
+    bare = study.replace(logprobs=None)
+    for given, options, message in (
+        (study, {"n_outputs": [60]}, "n_outputs must be below 60"),
+        (study, {"n_outputs": [30], "n_studies": 1}, "n_studies must be at least 2"),
+        (bare, {"n_outputs": [30]}, "gaussian has no logprobs"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            interval_widths(given, system="t0.7", n_annotators=[4], **options)
 
 
 def test_each_row_of_the_multiverse_is_a_huse(study):

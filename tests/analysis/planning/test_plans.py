@@ -1,8 +1,7 @@
-"""Plans: formulas against rules and others' answers, simulated tests against the real ones."""
+"""Plans promise the power that `compare_systems` has, and others' answers on the way to it."""
 
 import numpy as np
 import pandas as pd
-import planned_worlds
 import pytest
 from statsmodels.stats.power import TTestPower
 
@@ -10,27 +9,68 @@ import nlgbench as nb
 from nlgbench.analysis.planning import power
 from nlgbench.analysis.planning.components import vote_components
 from nlgbench.analysis.planning.power import Spread
+from nlgbench.crossed import effective_size
+from nlgbench.worlds.tables import chances
 
 STATED = {"system x item": 0.5, "system x annotator": 0.05, "rest": 1.0}
 VOTES = {"item": 0.1, "annotator": 0.02, "ties": 0.25}
 
 
+def design_of(design, n_items, n_annotators, n_votes, rng):
+    """System, item and annotator of each judgment of two systems."""
+    drawn = [np.argsort(rng.random((n_items, n_annotators)))[:, :n_votes] for _ in range(2)]
+    if design == "distinct":
+        drawn[0] = np.arange(n_items * n_votes)
+    if design != "scattered":
+        drawn[1] = drawn[0]
+    item = np.tile(np.repeat(np.arange(n_items), n_votes), 2)
+    return np.repeat([0, 1], n_items * n_votes), item, np.concatenate(drawn, axis=None)
+
+
 @pytest.mark.parametrize("fixed", [False, True])
 @pytest.mark.parametrize("design", ["blocked", "scattered", "distinct"])
-def test_the_formula_is_the_error_of_simulated_studies(design, fixed):
-    spread, rng = Spread(1.0, 0.3, 2.0), np.random.default_rng(0)
+def test_the_formula_is_the_error_of_least_squares(design, fixed):
+    spread, rng, variances = Spread(1.0, 0.3, 2.0), np.random.default_rng(0), []
     people = 4 if fixed else 12
-    layout = planned_worlds.Layout(
-        design, 40, people, people if design == "crossed" else 3, fixed=fixed
-    )
-    se = power.standard_error(design, spread, 40, people, layout.n_votes, fixed)
+    for _ in range(20):
+        system, item, annotator = design_of(design, 40, people, 3, rng)
+        x = [0.5 - system[:, None], np.eye(40)[item], np.eye(annotator.max() + 1)[annotator]]
+        weight = np.linalg.pinv(np.hstack(x))[0]
+        by_item, by_annotator = (
+            np.bincount(2 * one + system, weight).reshape(-1, 2) for one in (item, annotator)
+        )
+        if fixed and design != "distinct":  # what these annotators make of a system counts
+            by_annotator = by_annotator - by_annotator.mean(axis=0)
+        parts = [(one**2).sum() / 2 for one in (by_item, by_annotator, weight)]
+        variances.append(parts @ np.array([spread.item, spread.annotator, spread.rest]))
+    se = power.standard_error(design, spread, 40, people, 3, fixed)
+    assert se == pytest.approx(np.sqrt(np.mean(variances)), rel=0.02)
+    fewest = 40 if fixed else min(effective_size(item), effective_size(annotator))
     df = power.degrees_of_freedom(design, 40, people, fixed)
-    n = 500
-    for difference in (0.0, float(2.5 * se)):
-        rejected = planned_worlds.rejections_of_means(layout, difference, spread, 0.05, n, rng)
-        expected = power.power_of(difference, se, df, 0.05) if difference else 0.05
-        # The formula is for normal judgments and a variance that is known up to a chi-square.
-        assert abs(rejected / n - expected) < 0.025 + 2 * np.sqrt(expected * (1 - expected) / n)
+    assert df == pytest.approx(fewest - 1, rel=0.15)
+
+
+def test_compare_systems_finds_a_difference_as_often_as_planned():
+    known = {"system x item": 1.0, "system x annotator": 0.25**2, "rest": 1.0}
+    plan = nb.plan_study(known, difference=0.7, n_items=[40], n_annotators=[12])
+    world = {"means": [0.7, 0.0], "n_items": 40, "n_annotators": 12}
+    found = [
+        nb.compare_systems(nb.simulate("judgments", seed=seed, **world)).pairs["p"].iloc[0] < 0.05
+        for seed in range(100)
+    ]
+    assert np.mean(found) == pytest.approx(plan.curve["power"][0], abs=0.12)
+
+
+def test_votes_have_the_variances_that_their_world_has():
+    sds, rng = {"of_items": 0.6, "of_taste": 0.3}, np.random.default_rng(0)
+    world = {"systems": {"x": 0.4, "y": 0.0}, "n_pairs": 1, "nu": 0.7, "careless": 0.0, **sds}
+    study = nb.simulate("votes", n_items=2000, n_annotators=200, seed=1, **world)
+    of_items, of_taste = (sd * np.sqrt(2) * rng.normal(size=1000) for sd in sds.values())
+    win, tie, loss = np.moveaxis(chances(0.4 + of_items[:, None] + of_taste, 0.7), -1, 0)
+    score = win - loss
+    expected = [score.mean(axis=1).var(), score.mean(axis=0).var(), tie.mean()]
+    # Four standard errors of so many items, annotators and votes.
+    np.testing.assert_allclose(vote_components(study)["variance"], expected, atol=0.025)
 
 
 def test_power_and_its_inverse_agree_with_statsmodels():
@@ -89,32 +129,6 @@ def test_designs_are_the_cheapest_of_that_power():
                 assert cost > best["price"] - 30 or found < 0.8
 
 
-def test_votes_have_the_difference_ties_and_variances_that_are_stated():
-    spread = Spread(0.1, 0.02, 0.0)
-    gap, nu, sds = planned_worlds.latent_votes(0.15, 0.25, spread)
-    study = nb.simulate(
-        "votes",
-        systems={"x": gap, "y": 0.0},
-        n_items=2000,
-        n_annotators=200,
-        n_pairs=1,
-        nu=nu,
-        of_items=sds[0] / np.sqrt(2),
-        of_taste=sds[1] / np.sqrt(2),
-        careless=0.0,
-        seed=1,
-    )
-    share = study.preferences.merge(study.outputs, left_on="output_a", right_on="output_id")
-    score = share["choice"].map({"a": 1, "tie": 0, "b": -1}) * np.where(
-        share["system"] == "x", 1, -1
-    )
-    assert score.mean() == pytest.approx(0.15, abs=0.05)
-    found = vote_components(study).set_index("component")
-    for name, wanted in VOTES.items():
-        # Four standard errors of so many items, annotators and votes.
-        assert found.loc[name, "variance"] == pytest.approx(wanted, abs=0.025)
-
-
 def test_pilots_are_measured():
     pilot = nb.simulate("judgments", n_items=60, n_annotators=25, seed=1)
     plan = nb.plan_study(pilot, difference=0.3, n_items=[50], n_annotators=[20])
@@ -156,6 +170,20 @@ def test_errors_say_what_to_do(changes, message):
         nb.plan_study(asked.pop("pilot"), **asked)
 
 
+@pytest.mark.parametrize(
+    ("correlations", "n_systems", "message"),
+    [
+        ((0.5, 0.6, 0.6), 12, "the first must be above the second"),
+        ((0.95, 0.1, 0.9), 12, "no three variables correlate"),
+        ((1.0, 0.1, 0.9), 12, "between -1 and 1"),
+        ((0.9, 0.6, 0.6), 4, "at least 5. Got 4"),
+    ],
+)
+def test_errors_of_plans_of_scores(correlations, n_systems, message):
+    with pytest.raises(ValueError, match=message):
+        nb.plan_correlations(correlations, n_systems=[n_systems])
+
+
 def test_few_annotators_are_marked_and_never_bought():
     plan = nb.plan_study(STATED, difference=0.3, n_items=[5, 50], n_annotators=[3, 20])
     reason = plan.curve.set_index(["n_items", "n_annotators"])["reason"]
@@ -178,17 +206,3 @@ def test_systems_needed_to_tell_evaluators_apart():
     better = 0.6 + fewer.curve["mdd"][1]
     again = nb.plan_correlations((better, 0.6, 0.6), n_systems=[least], n_simulations=1)
     assert again.curve["power"][0] == pytest.approx(0.8, abs=1e-3)
-
-
-@pytest.mark.parametrize(
-    ("plan", "message"),
-    [
-        (lambda: nb.plan_correlations((0.5, 0.6, 0.6)), "the first must be above the second"),
-        (lambda: nb.plan_correlations((0.95, 0.1, 0.9)), "no three variables correlate"),
-        (lambda: nb.plan_correlations((1.0, 0.1, 0.9)), "between -1 and 1"),
-        (lambda: nb.plan_correlations((0.9, 0.6, 0.6), n_systems=[4]), "at least 5. Got 4"),
-    ],
-)
-def test_errors_of_plans_of_scores(plan, message):
-    with pytest.raises(ValueError, match=message):
-        plan()

@@ -1,4 +1,4 @@
-"""Ratings are Glickman's, Elo's and Davidson's, and intervals say what they rest on."""
+"""Ratings and win rates are Glickman's, Elo's, Davidson's and Wilson's, or have a reason."""
 
 import math
 from itertools import pairwise
@@ -17,7 +17,6 @@ from nlgbench.analysis.ratings import glicko, order_stability, rate, win_rates
 from nlgbench.analysis.ratings.games import read_games
 from nlgbench.analysis.ratings.glicko import POINTS, START, with_intervals
 from nlgbench.analysis.ratings.rating import tournament
-from nlgbench.crossed import OTHER_ANNOTATORS
 from nlgbench.study import Study
 
 
@@ -97,47 +96,16 @@ def test_games_one_by_one_are_updates_of_both_systems():
     assert by_system(found, "n_games") == {"x": 26, "y": 21, "z": 31, "w": 16}
 
 
-def test_a_tie_by_the_papers_rule_is_a_share_of_a_win_or_loss():
-    first = [("x", "y", 1, 0, 0)]
-    won, lost, tied = (
-        by_system(glicko2(compared([*first, ("y", "x", *result)]), tie_ratio=0.1))
-        for result in [(1, 0, 0), (0, 0, 1), (0, 1, 0)]
-    )
-    start = by_system(glicko2(compared(first)))
-    # y is the lower rated: it rises by a tenth of what a win would give; x falls likewise.
-    assert tied["y"] - start["y"] == pytest.approx((won["y"] - start["y"]) / 10)
-    assert tied["x"] - start["x"] == pytest.approx((won["x"] - start["x"]) / 10)
-    assert tied["x"] < start["x"]
-    assert lost["x"] > start["x"]
-    equals = glicko2(compared([("x", "y", 0, 1, 0)]), tie_ratio=0.1)
-    assert equals["rating"].tolist() == [1500, 1500]
-    assert (equals["deviation"] < 350).all()
-    half = by_system(glicko2(compared([*first, ("y", "x", 0, 1, 0)])))
-    assert start["y"] < tied["y"] < half["y"]
-    with pytest.raises(ValueError, match=r"tie_ratio must be between 0 and 1. Got 2"):
-        rate(MIXED, method="glicko2", tie_ratio=2)
-
-
-def test_ratings_approach_the_truth_where_there_are_no_ties():
-    skills = np.array([-0.8, -0.1, 0.3, 0.6])
-    found = rate(simulated(skills, 6000, seed=1), method="glicko2", tie_ratio=None)
-    off = found["rating"] - START - POINTS * skills
-    assert (off.abs() < 4 * found["deviation"]).all()
-    assert found["deviation"].between(5, 15).all()
-    assert found["rating"].mean() == pytest.approx(START)
-
-
 def test_intervals_are_around_ratings_and_absent_for_elo():
     found = with_intervals(glicko2(MIXED), 0.5)
-    half = (found["ci_high"] - found["ci_low"]) / 2
-    np.testing.assert_allclose(half, 0.674490 * found["deviation"], rtol=1e-6)
-    np.testing.assert_allclose((found["ci_high"] + found["ci_low"]) / 2, found["rating"])
-    without = with_intervals(elo(MIXED), 0.95)
-    assert without[["deviation", "ci_low", "ci_high"]].isna().all(axis=None)
+    half = 0.674490 * found["deviation"]
+    np.testing.assert_allclose(found["ci_high"] - found["rating"], half, rtol=1e-6)
+    np.testing.assert_allclose(found["rating"] - found["ci_low"], half, rtol=1e-6)
     with pytest.raises(ValueError, match="confidence must be between 0 and 1"):
         rate(MIXED, confidence=95)
     found = rate(MIXED, method="elo", seed=0)
     assert found["reason"].eq("Elo has no interval").all()
+    assert found[["ci_low", "ci_high"]].isna().all(axis=None)
 
 
 def test_elo_by_hand():
@@ -194,63 +162,20 @@ def test_systems_play_through_their_outputs():
         rate(study_of(rows, x="x1 x2", y="y1").replace(comparisons=None))
 
 
-def preferences(n_annotators, *, seed=0):
-    """Two systems of ten outputs; the annotators share a taste only in part."""
-    rng = np.random.default_rng(seed)
-    outputs = pd.DataFrame({"output_id": [f"{s}{n}" for s in "xy" for n in range(10)]})
-    outputs = outputs.assign(system=outputs["output_id"].str[0], item_id=outputs["output_id"])
-    leaning = rng.normal(0.5, 1.0, n_annotators)
-    rows = [
-        (
-            f"x{i}",
-            f"y{j}",
-            f"w{w}",
-            "fluency",
-            ["a", "tie", "b"][int(np.digitize(gap, [-0.5, 0.5]))],
-        )
-        for w in range(n_annotators)
-        for i, j in rng.integers(10, size=(20, 2))
-        for gap in [-leaning[w] + rng.logistic()]
-    ]
-    columns = ["output_a", "output_b", "annotator_id", "dimension", "choice"]
-    table = pd.DataFrame(rows, columns=columns).drop_duplicates(columns[:4])
-    return Study(outputs, preferences=table)
-
-
-def test_peoples_preferences_are_games_that_cluster_by_annotator():
-    study = preferences(12)
-    found = rate(study, of="preferences").set_index("system")
-    assert found["comparator"].eq("people").all()
-    assert found["covers"].eq(OTHER_ANNOTATORS).all()
-    fixed = rate(study, of="preferences", annotators="fixed").set_index("system")
-    assert (found["rating"] == fixed["rating"]).all()
-    # Annotators lean to one side, so that games of one are alike; outputs are all as good.
-    assert (found["se"] > 1.3 * fixed["se"]).all()
-    rates = win_rates(study, of="preferences")
-    choice = study.preferences["choice"]
-    share = (choice == "a").mean() + (choice == "tie").mean() / 2
-    assert rates.loc[0, "win_rate"] == pytest.approx(share)
-    assert rates["covers"].eq(OTHER_ANNOTATORS).all()
-    swapped = study.preferences.assign(
-        output_a=study.preferences["output_b"],
-        output_b=study.preferences["output_a"],
-        choice=choice.replace({"a": "b", "b": "a"}),
+def test_a_tie_by_the_papers_rule_is_a_share_of_a_win():
+    first = [("x", "y", 1, 0, 0)]
+    won, tied = (
+        by_system(glicko2(compared([*first, ("y", "x", *result)]), tie_ratio=0.1))
+        for result in [(1, 0, 0), (0, 1, 0)]
     )
-    again = rate(study.replace(preferences=swapped), of="preferences").set_index("system")
-    columns = ["rating", "se", "ci_low"]
-    np.testing.assert_allclose(again[columns], found[columns], rtol=1e-8)
-
-
-def test_of_several_dimensions_quality_is_taken():
-    study = preferences(4)
-    both = pd.concat([study.preferences, study.preferences.assign(dimension="style", choice="a")])
-    two = study.replace(preferences=both)
-    with pytest.raises(ValueError, match="preferences in fluency, style: say which by dimension="):
-        rate(two, of="preferences")
-    one = rate(two, of="preferences", dimension="fluency")
-    pd.testing.assert_frame_equal(one, rate(study, of="preferences"))
-    with pytest.raises(ValueError, match=r"'fluent' is unknown. Did you mean 'fluency'"):
-        rate(two, of="preferences", dimension="fluent")
+    start = by_system(glicko2(compared(first)))
+    # y is the lower rated: it rises by a tenth of what a win would give; x falls likewise.
+    for name in "xy":
+        assert tied[name] - start[name] == pytest.approx((won[name] - start[name]) / 10)
+    equals = glicko2(compared([("x", "y", 0, 1, 0)]), tie_ratio=0.1)
+    assert equals["rating"].tolist() == [1500, 1500] and (equals["deviation"] < 350).all()
+    with pytest.raises(ValueError, match=r"tie_ratio must be between 0 and 1. Got 2"):
+        rate(MIXED, method="glicko2", tie_ratio=2)
 
 
 @pytest.mark.parametrize(
@@ -275,9 +200,6 @@ def test_win_rates_have_wilsons_intervals_from_either_side():
     assert rates.loc[("y", "x"), "win_rate"] == pytest.approx(4 / 11)
     low, high = proportion_confint(7, 11, method="wilson")
     assert rates.loc[("x", "y"), ["ci_low", "ci_high"]].tolist() == pytest.approx([low, high])
-    same = win_rates(MIXED.assign(item_id="1", comparator=MIXED["item_id"]))
-    assert same["n_clusters"].eq(1).all()
-    assert same["reason"].str.startswith("1 items: an interval from fewer than 10").all()
     few = results("x y 20 0 0").assign(item_id=[str(n % 10) for n in range(20)])
     few["comparator"] = [f"c{n // 10}" for n in range(20)]
     few = pd.concat([few, few.assign(system_b="z")])
@@ -324,34 +246,20 @@ def test_davidson_by_brute_force():
     assert found["tie"].iloc[0] == pytest.approx(math.exp(best.x[4]), rel=1e-6)
 
 
-def test_two_systems_have_davidsons_closed_form():
-    # wins 30, losses 10, ties 20: pi ratio 3, nu = ties / sqrt(wins losses).
-    found = rate(results("x y 30 20 10"))
-    assert np.diff(found["rating"])[0] == pytest.approx(-POINTS * math.log(3))
-    assert found["tie"].tolist() == pytest.approx([20 / math.sqrt(300)] * 2)
-
-
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
         ("x y 5 0 0\ny z 2 0 2", "never lose to, or never play"),
         ("x y 5 0 2\nz w 2 0 2", "never lose to, or never play"),
         ("x y 5 3 0", "fit a ladder"),
-        ("x y 0 3 0", "fit a ladder"),
-        ("x y 3 2 0\ny z 3 2 0\nx z 3 0 0", "fit a ladder"),
-        ("x y 3 2 0\ny z 3 2 0\nx z 0 3 0", ""),
         ("x y 3 0 0\ny z 3 0 0\nz x 3 0 0", ""),
-        ("x y 5 3 1", ""),
     ],
 )
 def test_infinite_estimates_are_undefined_with_a_reason(text, reason):
     found = rate(results(text))
-    if reason:
-        assert found["reason"].str.contains(reason).all()
-        assert found[["rating", "se", "ci_low", "ci_high", "tie"]].isna().all(axis=None)
-    else:
-        assert not found["reason"].str.contains("never lose|ladder").any()
-        assert found["rating"].between(500, 2500).all()
+    assert found["reason"].str.contains(reason).all()
+    undefined = found[["rating", "se", "ci_low", "ci_high", "tie"]].isna()
+    assert undefined.all(axis=None) if reason else not undefined["rating"].any()
 
 
 @given(st.lists(st.integers(0, 2), min_size=9, max_size=9))

@@ -1,4 +1,4 @@
-"""Ratings and win rates of people's votes, over other items and other annotators."""
+"""Ratings and win rates of people's votes hold for other items and other annotators."""
 
 import numpy as np
 import pandas as pd
@@ -14,16 +14,15 @@ from nlgbench.study import trusted
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_games_that_share_an_item_or_an_annotator_may_depend_on_each_other(seed):
-    # The rule by brute force: products of all two games with an item, or the annotator, in common.
+    # Aronow, Samii and Assenova (2015), equation 3, by its definition: products of all two games
+    # with an item, or the annotator, in common.
     rng = np.random.default_rng(seed)
     n = 40
     one, other = rng.integers(6, size=(2, n))
     annotator, scores = rng.integers(5, size=n), rng.normal(size=n)
-    total = 0.0
-    for i in range(n):
-        for j in range(n):
-            items = {one[i], other[i]} & {one[j], other[j]}
-            total += scores[i] * scores[j] * bool(items or annotator[i] == annotator[j])
+    items = [{*pair} for pair in zip(one, other, strict=True)]
+    shared = [[bool(own & its) for its in items] for own in items]
+    total = scores @ (shared | (annotator[:, None] == annotator)) @ scores
     each = [
         covariance(csr_array(scores[:, None]), csr_array((n, 1)), label).item()
         for label in factors(np.column_stack([one, other]), annotator[:, None])
@@ -39,7 +38,14 @@ def test_votes_of_many_annotators_are_rated_for_other_items_and_annotators():
     assert found["reason"].eq("").all() and found["n_clusters"].between(15, 20).all()
     half = t.ppf(0.975, found["n_clusters"] - 1) * found["se"]
     np.testing.assert_allclose(found["ci_high"] - found["rating"], half)
-    pd.testing.assert_frame_equal(found, nb.rate(study, of="preferences"))
+    rates = nb.win_rates(study)
+    assert rates["covers"].eq(OTHER_ANNOTATORS).all()
+    # Who is shown first does not matter.
+    turned = {"output_a": "output_b", "output_b": "output_a"}
+    turned = study.preferences.rename(columns=turned).replace({"choice": {"a": "b", "b": "a"}})
+    again = nb.rate(study.replace(preferences=turned), of="preferences")
+    columns = ["rating", "se", "ci_low"]
+    np.testing.assert_allclose(again[columns], found[columns], rtol=1e-8)
     # Where annotators have no taste of their own, and items no say, all say nearly the same.
     plain = nb.simulate("votes", of_taste=0, of_items=0, careless=0, n_items=300, seed=1)
     both, items = (nb.rate(plain, **how)["se"] for how in ({}, {"annotators": "fixed"}))
@@ -48,6 +54,18 @@ def test_votes_of_many_annotators_are_rated_for_other_items_and_annotators():
     own = nb.simulate("votes", of_taste=1.5, n_items=300, seed=1)
     both, items = (nb.rate(own, **how)["se"] for how in ({}, {"annotators": "fixed"}))
     assert (both > 1.5 * items).all()
+
+
+def test_votes_of_several_dimensions_are_rated_by_one():
+    study = nb.simulate("votes", n_items=20, seed=1)
+    one = study.preferences.assign(dimension="fluency")
+    two = study.replace(preferences=pd.concat([one, one.assign(dimension="style", choice="a")]))
+    with pytest.raises(ValueError, match="preferences in fluency, style: say which by dimension="):
+        nb.rate(two)
+    found = nb.rate(two, dimension="fluency")
+    pd.testing.assert_frame_equal(found, nb.rate(study))
+    with pytest.raises(ValueError, match=r"'fluent' is unknown. Did you mean 'fluency'"):
+        nb.rate(two, dimension="fluent")
 
 
 def test_where_both_are_there_the_games_are_chosen_explicitly():
@@ -135,15 +153,11 @@ def test_values_that_differ_in_their_last_bits_tie():
     assert nb.win_rates(table)["tie"].eq(1).all()
     study = nb.simulate("votes", n_items=20, seed=0)
     of = study.outputs["system"].map({"sys_a": 0.3}).fillna(0.1 + 0.2)
-    scores = pd.DataFrame({"output_id": study.outputs["output_id"], "score": of})
-    for evaluator, unit in (("equal", 1.0), ("tiny", 1e-12)):
-        own = scores.assign(evaluator=evaluator, score=scores["score"] * unit)
-        found = nb.vote_accuracy(study.replace(scores=own)).iloc[0]
-        assert found["n_said_tie"] == found["n"]
-    steps = study.outputs["system"].map({"sys_a": 2.0}).fillna(1.0) * 1e-12
-    own = scores.assign(evaluator="tiny", score=steps)
-    found = nb.vote_accuracy(study.replace(scores=own)).iloc[0]
-    assert 0 < found["n_said_tie"] < found["n"]
+    steps = study.outputs["system"].map({"sys_a": 2.0}).fillna(1.0)
+    for score, all_tie in ((of, True), (of * 1e-12, True), (steps * 1e-12, False)):
+        scores = study.outputs[["output_id"]].assign(evaluator="e", score=score)
+        found = nb.vote_accuracy(study.replace(scores=scores)).iloc[0]
+        assert (found["n_said_tie"] == found["n"]) == all_tie
 
 
 def test_ties_may_be_half_a_win_of_either_side():
@@ -161,8 +175,5 @@ def test_ties_may_be_half_a_win_of_either_side():
     spread = np.sqrt(((score - p) ** 2).sum()) / (p * (1 - p) * 10)
     expected = spread * 400 / np.log(10) / 2  # of either, against their mean
     assert found["se"]["x"] == pytest.approx(expected * 10 / 9, rel=1e-6)
-    davidson = nb.rate(table).set_index("system")
-    assert davidson["tie"]["x"] > 0
-    assert davidson["se"]["x"] > 0
     with pytest.raises(ValueError, match=r"For 'glicko2' tie_ratio=None"):
         nb.rate(table, method="glicko2", ties="half")

@@ -1,7 +1,4 @@
-"""Ratings and win rates over other outputs of the same systems."""
-
-import importlib.util
-from pathlib import Path
+"""Intervals of ratings and win rates hold for other outputs of the same systems."""
 
 import numpy as np
 import pandas as pd
@@ -9,12 +6,10 @@ import pytest
 import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.sparse import csr_array
 from scipy.stats import t
-from statsmodels.stats.sandwich_covariance import cov_cluster_2groups
 
 from nlgbench.analysis.ratings import glicko, rate, win_rates
-from nlgbench.analysis.ratings.bradley_terry import OUTPUTS, covariance, rate_intervals
+from nlgbench.analysis.ratings.bradley_terry import OUTPUTS, rate_intervals
 from nlgbench.analysis.ratings.games import of_outputs, read_games
 from nlgbench.analysis.ratings.glicko import POINTS
 from nlgbench.study import Study
@@ -25,25 +20,15 @@ NUMBERS = {
 }
 
 
-@pytest.fixture(scope="module")
-def benchmark():
-    path = Path(__file__).parents[3] / "benchmarks" / "ratings.py"
-    spec = importlib.util.spec_from_file_location("benchmark_of_ratings", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def written(n_systems=3, n_outputs=4, *, n_items=None):
     """Outputs x0_0, x0_1, ...; each its own item, or numbered through n_items."""
+    of = [(f"x{one}", number) for one in range(n_systems) for number in range(n_outputs)]
     rows = [
-        {"system": f"x{one}", "output_id": f"x{one}_{number}", "item_id": f"{number % n_items}"}
-        if n_items
-        else {"system": f"x{one}", "output_id": f"x{one}_{number}", "item_id": f"x{one}_{number}"}
-        for one in range(n_systems)
-        for number in range(n_outputs)
+        (name, f"{name}_{number}", f"{number % n_items}" if n_items else f"{name}_{number}")
+        for name, number in of
     ]
-    return pd.DataFrame(rows).assign(text="t", is_human=False)
+    table = pd.DataFrame(rows, columns=["system", "output_id", "item_id"])
+    return table.assign(text="t", is_human=False)
 
 
 def compared(outputs, a, b, outcome):
@@ -98,38 +83,6 @@ def test_who_is_called_a_and_the_order_of_rows_change_nothing(world, random):
         np.testing.assert_allclose(other["rating"], first["rating"], rtol=1e-9)
 
 
-@given(
-    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=40),
-    st.integers(0, 99),
-)
-@settings(max_examples=60)
-def test_games_that_share_a_cluster_may_depend_on_each_other_and_no_others(pairs, seed):
-    # Aronow, Samii and Assenova (2015), equation 3, by its definition: all pairs of games.
-    one, other = np.array(pairs).T
-    scores = np.random.default_rng(seed).normal(size=(len(pairs), 2))
-    expected = np.zeros((2, 2))
-    for own, (i, j) in zip(scores, pairs, strict=True):
-        for its, two in zip(scores, pairs, strict=True):
-            if {i, j} & {*two}:
-                expected += np.outer(own, its)
-    label = np.column_stack([one, other])
-    found = covariance(csr_array(scores), csr_array(0 * scores), label)
-    np.testing.assert_allclose(found, expected, atol=1e-9)
-    turned = covariance(csr_array(scores), csr_array(0 * scores), label[:, ::-1])
-    np.testing.assert_allclose(turned, found)
-
-
-def test_with_sides_apart_it_is_clustering_in_two_ways_as_statsmodels_has_it():
-    rng = np.random.default_rng(0)
-    one, other = rng.integers(8, size=60), rng.integers(7, size=60)
-    score = rng.normal(size=60) + rng.normal(size=8)[one] + rng.normal(size=7)[other]
-    fitted = sm.OLS(score, np.ones(60)).fit()
-    theirs = cov_cluster_2groups(fitted, one, other, use_correction=False)[0].item()
-    rest = csr_array((score - score.mean())[:, None] / 60)
-    label = np.column_stack([one, other + 8])
-    assert covariance(rest, 0 * rest, label).item() == pytest.approx(theirs)
-
-
 def test_with_items_on_both_sides_it_is_the_cluster_variance_of_statsmodels():
     outputs = written(4, 20, n_items=20)
     rng = np.random.default_rng(1)
@@ -150,26 +103,6 @@ def test_with_items_on_both_sides_it_is_the_cluster_variance_of_statsmodels():
     np.testing.assert_allclose(found["se"] / POINTS, theirs / (1 - 1 / 20), rtol=0.02)
     half = t.ppf(0.975, 19) * found["se"]
     np.testing.assert_allclose(found["ci_high"] - found["rating"], half)
-
-
-def test_shares_stand_for_leaving_each_cluster_out():
-    # Where each game is within one item, the jackknife needs no pairs: fit without each item.
-    outputs = written(4, 30, n_items=10)
-    item = outputs["item_id"].astype(int).to_numpy()
-    a, b = np.array(np.nonzero((item[:, None] == item) & (np.arange(120) // 30 < 3)[:, None]))
-    a, b = (side[a // 30 < b // 30] for side in (a, b))
-    rng = np.random.default_rng(3)
-    quality = rng.normal(size=120) + rng.normal(size=(4, 10))[np.arange(120) // 30, item]
-    outcome = np.sign(quality[b] - quality[a]).astype(int) + 1
-    found = rate(compared(outputs, a, b, outcome))
-    left = [
-        rate(compared(outputs, a[rest], b[rest], outcome[rest]))["rating"]
-        for number in range(10)
-        for rest in [item[a] != number]
-    ]
-    jackknife = np.sqrt(((np.array(left) - found["rating"].to_numpy()) ** 2).sum(axis=0))
-    # Without shares they would be a tenth smaller.
-    np.testing.assert_allclose(found["se"], jackknife, rtol=0.04)
 
 
 def test_an_output_that_is_a_in_one_game_and_b_in_another_is_one_cluster():
@@ -207,20 +140,16 @@ def test_what_an_interval_covers_is_said(met):
         found = function(met)
         assert found["covers"].eq("items").all() and found["n_clusters"].eq(6).all()
         assert found["reason"].str.match("6 items: .* fewer than 10 cannot be trusted").all()
+        assert found[["ci_low", "ci_high"]].notna().all(axis=None)
         assert function(without(met, "item_"))["covers"].eq("outputs").all()
         assert function(without(met, "item_|output_"))["covers"].eq("games").all()
 
 
 def test_intervals_from_almost_nothing_have_a_reason():
-    outputs = written(2, 5)
+    one = written(2, 5).assign(item_id="1")
     pairs = np.array([(a, b) for a in range(5) for b in range(5, 10)]).T
     outcome = np.array([0, 1, 0, 2, 0])[pairs[0]]  # some outputs always win
     for function in (rate, win_rates):
-        few = function(compared(outputs, *pairs, outcome))
-        assert few["reason"].str.startswith("5 items: ").all()
-        assert few["n_clusters"].eq(5).all()
-        assert few[["ci_low", "ci_high"]].notna().all(axis=None)
-        one = outputs.assign(item_id="1")
         none = function(compared(one, *pairs, outcome))
         assert none["reason"].str.startswith("one item is in all games").all()
         assert none[["ci_low", "ci_high"]].isna().all(axis=None)

@@ -58,8 +58,6 @@ def test_every_way_to_rate_agrees_where_games_are_many(world):
     assert table["method"].nunique() == 5
     ranks = table.pivot(index="system", columns="method", values="rating").corr("spearman")
     assert ranks.eq(1).all(axis=None)
-    judged = table[table["method"] == "human quality"]
-    assert judged["ci_low"].isna().all() and judged["rating"].between(-0.2, 1.2).all()
 
 
 def test_checkpoints_are_rated_beside_their_true_quality(monkeypatch):
@@ -70,16 +68,13 @@ def test_checkpoints_are_rated_beside_their_true_quality(monkeypatch):
     )
     human = nb.simulate("reviews", systems=["grammar_t1.0"], n_outputs=60, n_truth=0, seed=5)
     human = human.replace(outputs=human.outputs.assign(context="")).only(is_human=True)
-    written = [
-        f"{word} lid {verb}" for word in ("the", "a", "my", "your") for verb in ("leaks", "broke")
-    ]
+    written = [f"{word} lid {verb}" for word in ("the", "a", "my") for verb in ("leaks", "broke")]
     weak = pd.DataFrame({"text_a": written, "text_b": [text[::-1] for text in written]}).assign(
         context_a="", context_b="", outcome="better", supervision="weak", margin=1.0
     )
     world = human.replace(related={"human_again": human})
     steps = true_checkpoints(world, weak, seed=1)
     assert steps["progress"].is_unique and steps["progress"].max() == 1
-    # Ten passes over sixty reviews leave texts that people's grammar gives little probability to.
     assert steps["true quality"].lt(0).all()
     assert steps["rating"].notna().all()
 
