@@ -120,7 +120,8 @@ def which_evaluator(monkeypatch):
 def own_claims(monkeypatch):
     study = judged_on(nb.simulate("own", n_items=20, seed=1), "fluency")
     scores = study.scores[study.scores["evaluator"] == "close"].assign(evaluator="bleu")
-    study.replace(scores=scores).write("my-study")
+    whole = study.judgments.assign(value=study.judgments["value"].round())
+    study.replace(judgments=whole, scores=scores).write("my-study")
     page = (ROOT / "docs/own-claims.md").read_text("utf-8")
     (table,) = re.findall(r"^```csv\n((?s:.*?))^```$", page, re.M)
     Path("my-study/claims.csv").write_text(table, "utf-8")
