@@ -1,4 +1,4 @@
-"""Permutations are all or drawn, and p counts the data once."""
+"""Permutations are all orders or drawn ones, and p counts the data once."""
 
 import numpy as np
 
@@ -6,13 +6,11 @@ from nlgbench.analysis.correlation.correlations import orders_of, permutation_p
 
 
 def test_orders_are_all_or_drawn():
-    orders, is_all = orders_of(4, 10, np.random.default_rng(0))
-    assert is_all
-    assert len(np.unique(orders, axis=0)) == 24
-    orders, is_all = orders_of(9, 10, np.random.default_rng(0))
-    assert not is_all
-    assert (np.sort(orders, axis=1) == np.arange(9)).all()
-    assert len(orders_of(8, 10, np.random.default_rng(0))[0]) == 40_320
+    rng = np.random.default_rng(0)
+    for n, n_orders, expected in ((4, 24, True), (8, 40_320, True), (9, 10, False)):
+        orders, is_all = orders_of(n, 10, rng)
+        assert is_all == expected and len(np.unique(orders, axis=0)) == n_orders
+        assert (np.sort(orders, axis=1) == np.arange(n)).all()
 
 
 def test_permutation_p_counts_the_data_once():

@@ -34,15 +34,8 @@ def sample_from(x, y, item, system, n_items, n_systems):
 
 
 def without(sample, keep):
-    return Sample(
-        sample.x[:, keep],
-        sample.y[keep],
-        sample.item[keep],
-        sample.system[keep],
-        sample.cluster[keep],
-        sample.n_systems,
-        sample.n_clusters,
-    )
+    parts = {name: getattr(sample, name)[..., keep] for name in ("x", "y", "item", "system")}
+    return sample._replace(cluster=sample.cluster[keep], **parts)
 
 
 def layout(kind, rng, n_systems=5, n_items=12):
@@ -61,22 +54,17 @@ def layout(kind, rng, n_systems=5, n_items=12):
 
 def test_expectations_are_those_of_an_analysis_of_variance():
     rng = np.random.default_rng(0)
-    n_systems, n_items = 6, 15
-    x, y = rng.normal(size=(2, n_systems, n_items)) + 2 * rng.normal(size=(n_systems, 1))
-    system, item = np.divmod(np.arange(n_systems * n_items), n_items)
-    found = expectations(
-        *cluster_sums(sample_from(x.ravel(), y.ravel(), item, system, n_items, n_systems))
-    )
+    x, y = rng.normal(size=(2, 6, 15)) + 2 * rng.normal(size=(6, 1))
+    system, item = np.divmod(np.arange(90), 15)
+    sample = sample_from(x.ravel(), y.ravel(), item, system, 15, 6)
+    found = expectations(*cluster_sums(sample))
 
     def parts(a, b):
         """Covariance of means, and the interaction's mean product over the items."""
-        rest = [
-            one - one.mean(axis=0) - one.mean(axis=1, keepdims=True) + one.mean() for one in (a, b)
-        ]
-        degrees = (n_systems - 1) * (n_items - 1)
-        return np.cov(a.mean(axis=1), b.mean(axis=1))[0, 1], (rest[0] * rest[1]).sum() / (
-            degrees * n_items
-        )
+        rest = [one - one.mean(axis=0) - one.mean(axis=1, keepdims=True) for one in (a, b)]
+        rest = [one - one.mean() for one in rest]
+        product = (rest[0] * rest[1]).sum() / (5 * 14)
+        return np.cov(a.mean(axis=1), b.mean(axis=1))[0, 1], product / 15
 
     (xx, nxx), (xy, nxy), (yy, nyy) = parts(x, x), parts(x, y), parts(y, y)
     assert found.r[0] == pytest.approx((xy - nxy) / np.sqrt((xx - nxx) * (yy - nyy)))
@@ -89,27 +77,21 @@ def test_expectations_are_those_of_an_analysis_of_variance():
 @pytest.mark.parametrize("seed", range(3))
 def test_jackknives_are_those_of_outputs_left_out(kind, seed):
     sample = layout(kind, np.random.default_rng(seed))
-    found = expectations(*cluster_sums(sample))
-    units = np.unique(sample.cluster)
+    units, first = np.unique(sample.cluster, return_index=True)
     left_out = np.array(
         [expectations(*cluster_sums(without(sample, sample.cluster != u))).r for u in units]
     )
-    n = len(units)
-    if kind == "apart":
-        of = np.array([sample.system[sample.cluster == u][0] for u in units])
-        parts = [left_out[of == s] for s in np.unique(of)]
-        variance = sum(part.var(axis=0) * (len(part) - 1) for part in parts)
-    else:
-        variance = left_out.var(axis=0) * (n - 1)
+    stratum = sample.system[first] if kind == "apart" else np.zeros(len(units))
+    parts = [left_out[stratum == one] for one in np.unique(stratum)]
+    variance = sum(part.var(axis=0) * (len(part) - 1) for part in parts)
+    found = expectations(*cluster_sums(sample))
     assert found.over_clusters == pytest.approx(np.sqrt(variance))
 
 
 def test_draws_of_expectations_have_less_noise_than_the_means():
     rng = np.random.default_rng(0)
-    sample = sample_of(world_of(12, 30, 0.8, "normal", rng), rng)
-    found = expectations(*cluster_sums(sample))
+    found = expectations(*cluster_sums(sample_of(world_of(12, 30, 0.8, "normal", rng), rng)))
     x, y = drawn_expectations(found, 0, 4000, rng)
-    assert x.shape == (4000, 12)
     # Drawn systems keep the order of their means, drawn towards the mean of all.
     assert np.corrcoef(x.mean(axis=0), found.x[0])[0, 1] > 0.99
     assert x.mean(axis=0).var() < found.x[0].var()
@@ -146,19 +128,13 @@ def test_jackknives_of_outputs_and_items_are_those_written_out(granularity):
         return by_item.apply(lambda one: stats.spearmanr(*one.to_numpy().T).statistic).mean()
 
     each = np.array([statistic(rows[rows["item_id"] != name]) for name in rows["item_id"].unique()])
-    error = np.sqrt(each.var() * (len(each) - 1))
-    half = stats.t.ppf(0.975, len(each) - 1) * error
-    found = correlate(
-        made(outputs, scores, judgments),
-        granularity=granularity,
-        statistics=["spearman"],
-        seed=0,
-    ).iloc[0]
-    ends = statistic(rows) + np.array([-half, half])
+    error, t = np.sqrt(each.var() * 11), stats.t(11)
+    ends = statistic(rows) + np.array([-1, 1]) * t.ppf(0.975) * error
     ends = np.tanh(ends) if granularity == "output" else np.clip(ends, -1, 1)
-    assert [found["ci_low"], found["ci_high"]] == pytest.approx(ends)
-    t = statistic(rows) / error
-    assert found["p"] == pytest.approx(2 * stats.t.sf(abs(t), len(each) - 1))
+    options = {"granularity": granularity, "statistics": ["spearman"]}
+    found = correlate(made(outputs, scores, judgments), **options).iloc[0]
+    p = 2 * t.sf(abs(statistic(rows) / error))
+    assert found[["ci_low", "ci_high", "p"]].tolist() == pytest.approx([*ends, p])
 
 
 def marks(*tables_of, **options):
@@ -166,22 +142,23 @@ def marks(*tables_of, **options):
     return correlate(made(*tables_of), **options)
 
 
-def test_intervals_from_almost_nothing_say_so():
-    enough = marks(*study(n_systems=12, n_items=30))["reason"]
-    assert not enough.str.contains("too narrow").any()
-    few = marks(*study(n_systems=12, n_items=5))
-    assert few["reason"].str.contains("5 clusters|reliability|noise").all()
-    assert few["n_clusters"].eq(5).all()
-    two = marks(*study(n_systems=12, n_items=2), granularity="output")
-    assert two["reason"].eq("2 clusters: intervals from fewer than 10 may be too narrow").all()
-    for resample in ("systems", "items"):
-        fewer = marks(*study(n_systems=6), resample=resample)
-        assert fewer["reason"].eq("6 systems: intervals from fewer than 10 may be too narrow").all()
-    within = marks(*study(n_systems=6), granularity="item")
-    assert within["reason"].eq("").all()
-    four = marks(*study(n_systems=4), resample="systems")
-    assert four["reason"].eq("4 systems: an interval over systems needs five").all()
-    assert four["ci_low"].isna().all()
+@pytest.mark.parametrize(
+    ("sizes", "asked", "said"),
+    [
+        ((12, 2), {"granularity": "output"}, "2 clusters: intervals from fewer than 10 may be"),
+        ((6, 30), {"resample": "systems"}, "6 systems: intervals from fewer than 10 may be too"),
+        ((6, 30), {"resample": "items"}, "6 systems: intervals from fewer than 10 may be too"),
+        ((6, 30), {"granularity": "item"}, "$"),
+        ((12, 30), {}, "(?!.*too narrow)"),
+        ((12, 5), {}, ".*(5 clusters|reliability|noise)"),
+        ((4, 30), {"resample": "systems"}, "4 systems: an interval over systems needs five"),
+    ],
+)
+def test_intervals_from_almost_nothing_say_so(sizes, asked, said):
+    found = marks(*study(*sizes), **asked)
+    assert found["reason"].str.match(said).all(), found["reason"].tolist()
+    assert found["n_clusters"].eq(sizes[1]).all()
+    assert found["ci_low"].isna().all() or sizes[0] > 4
 
 
 def test_systems_that_are_all_alike_have_no_interval():
@@ -196,11 +173,13 @@ def test_systems_that_are_all_alike_have_no_interval():
 def test_perfect_agreement_says_nothing_of_other_systems():
     outputs, scores, judgments = study(n_systems=12, n_evaluators=1)
     own = outputs["output_id"].map(judgments.groupby("output_id")["value"].mean())
-    found = marks(
-        outputs, scores.assign(score=own), judgments, resample="systems", statistics=["pearson"]
-    )
+    options = {"resample": "systems", "statistics": ["pearson", *RANKS]}
+    found = marks(outputs, scores.assign(score=own), judgments, **options)
     assert found["estimate"].eq(1).all()
-    assert found["reason"].str.startswith("perfect agreement").all()
+    assert found["reason"].str.startswith("perfect agreement").tolist() == [True] + [False] * 3
+    # It does of ranks, and accuracy is tau's.
+    tau, accuracy = found["ci_low"].iloc[2:]
+    assert accuracy == pytest.approx((1 + tau) / 2)
 
 
 def population_of(name, r):
@@ -246,14 +225,6 @@ def test_perfect_agreement_of_ranks_bounds_what_may_be():
     assert low == sorted(low) and 0.3 < low[0] < 0.5 and low[1] > 0.9
     assert interval_of_systems("kendall_b", 1.0, 12, 0.95).high == 1
     assert interval_of_systems("spearman", -1.0, 12, 0.95).low == -1
-    x = np.arange(12.0)
-    sample = sample_from(x, x, np.zeros(12, dtype=int), np.arange(12), 1, 12)
-    names = ["kendall_b", "pairwise_accuracy"]
-    asked = Asked("system", names, "systems", 50, 0.95)
-    full = statistics_of(sample, "system", names)
-    means = expectations(*cluster_sums(sample))
-    tau, accuracy = system_intervals(means, full, asked, np.random.default_rng(0)).values()
-    assert accuracy.low == pytest.approx((1 + tau.low) / 2)
 
 
 @settings(max_examples=40, deadline=None)
@@ -270,17 +241,16 @@ def test_an_interval_contains_its_estimate(seed, n_systems, n_items, noise, resa
     x, y = quality + noise * rng.normal(size=(2, n_systems, n_items))
     system, item = np.divmod(np.arange(n_systems * n_items), n_items)
     sample = sample_from(x.ravel(), y.ravel(), item, system, n_items, n_systems)
-    names = ["pearson", "spearman", "kendall_b", "pairwise_accuracy"]
-    full = statistics_of(sample, "system", names)
-    asked = Asked("system", names, resample, 50, 0.95)
-    found = system_intervals(expectations(*cluster_sums(sample)), full, asked, rng)
-    for granularity in ("output", "item"):
-        of_each = statistics_of(sample, granularity, names)
-        with np.errstate(invalid="ignore"):  # perfect agreement without a cluster
-            more = of_outputs(sample, asked._replace(granularity=granularity), rng)
-        full |= {(granularity, name): values for name, values in of_each.items()}
-        found |= {(at, (granularity, name)): one for (at, name), one in more.items()}
-    for (at, name), one in found.items():
-        if np.isfinite(one.low):
-            assert one.low - 1e-9 <= full[name][at, 0] <= one.high + 1e-9, (name, one)
-            assert one.low < one.high or one.reason or name != "pearson"
+    names = ["pearson", *RANKS]
+    for granularity in ("system", "output", "item"):
+        full = statistics_of(sample, granularity, names)
+        asked = Asked(granularity, names, resample, 50, 0.95)
+        if granularity == "system":
+            found = system_intervals(expectations(*cluster_sums(sample)), full, asked, rng)
+        else:
+            with np.errstate(invalid="ignore"):  # perfect agreement without a cluster
+                found = of_outputs(sample, asked, rng)
+        for (at, name), one in found.items():
+            if np.isfinite(one.low):
+                assert one.low - 1e-9 <= full[name][at, 0] <= one.high + 1e-9, (name, one)
+                assert one.low < one.high or one.reason or name != "pearson"

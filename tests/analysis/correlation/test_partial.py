@@ -18,32 +18,21 @@ def partial(x, g, h, **options):
 
 @settings(max_examples=25)
 @given(st.integers(0, 10_000), st.integers(5, 30))
-def test_it_is_the_correlation_of_residuals(seed, n):
+def test_it_is_the_correlation_of_residuals_with_the_interval_of_one_system_less(seed, n):
     x, g, h = np.random.default_rng(seed).normal(size=(3, n))
     row = partial(x, g, h).iloc[0]
     left = [one - np.polyval(np.polyfit(g, one, 1), g) for one in (x, h)]
-    assert row["estimate"] == pytest.approx(stats.pearsonr(*left).statistic, abs=1e-9)
-    assert row["n"] == n
-    assert row["ci_low"] < row["estimate"] < row["ci_high"]
-
-
-def test_its_interval_is_that_of_one_system_less():
-    # Pearson's of 11 systems: SciPy's interval has the same z and n - 3 = 8.
-    rng = np.random.default_rng(3)
-    x, g, h = rng.normal(size=(3, 12))
-    row = partial(x, g, h).iloc[0]
-    half = 1.959964 / np.sqrt(12 - 4)
-    expected = np.tanh(np.arctanh(row["estimate"]) + np.array([-half, half]))
-    assert [row["ci_low"], row["ci_high"]] == pytest.approx(expected.tolist())
+    r = stats.pearsonr(*left).statistic
+    # Pearson's of n - 1 systems has the same z and n - 1 - 3.
+    half = stats.norm.ppf(0.975) / np.sqrt(n - 4)
+    expected = [n, r, *np.tanh(np.arctanh(r) + np.array([-half, half]))]
+    found = row[["n", "estimate", "ci_low", "ci_high"]].tolist()
+    assert found == pytest.approx(expected, abs=1e-9)
 
 
 def test_only_systems_with_all_three_scores_count():
-    rng = np.random.default_rng(0)
-    x, g, h = rng.normal(size=(3, 12))
-    holed = x.copy()
-    holed[:4] = np.nan
-    row = partial(holed, g, h).iloc[0]
+    x, g, h = np.random.default_rng(0).normal(size=(3, 12))
+    row = partial(np.where(np.arange(12) < 4, np.nan, x), g, h).iloc[0]
     whole = partial(x[4:], g[4:], h[4:]).iloc[0]
-    assert row["n"] == 8
-    same = ["estimate", "with_human", "with_given", "given_with_human", "ci_low", "ci_high"]
-    assert row[same].tolist() == pytest.approx(whole[same].tolist())
+    same = ["n", "estimate", "with_human", "with_given", "given_with_human", "ci_low", "ci_high"]
+    assert row["n"] == 8 and row[same].tolist() == pytest.approx(whole[same].tolist())

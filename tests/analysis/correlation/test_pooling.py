@@ -20,39 +20,31 @@ from nlgbench.analysis.correlation.pooling import (
 
 #: The 13 trials of BCG vaccine (Colditz et al. 1994), as metafor's dat.bcg has them: cases and
 #: others among the vaccinated, and among those who were not.
-BCG = np.array(
-    [
-        [4, 119, 11, 128],
-        [6, 300, 29, 274],
-        [3, 228, 11, 209],
-        [62, 13536, 248, 12619],
-        [33, 5036, 47, 5761],
-        [180, 1361, 372, 1079],
-        [8, 2537, 10, 619],
-        [505, 87886, 499, 87892],
-        [29, 7470, 45, 7232],
-        [17, 1699, 65, 1600],
-        [186, 50448, 141, 27197],
-        [5, 2493, 3, 2338],
-        [27, 16886, 29, 17825],
-    ],
-    dtype=float,
-)
+BCG = """
+4 119 11 128; 6 300 29 274; 3 228 11 209; 62 13536 248 12619; 33 5036 47 5761; 180 1361 372 1079;
+8 2537 10 619; 505 87886 499 87892; 29 7470 45 7232; 17 1699 65 1600; 186 50448 141 27197;
+5 2493 3 2338; 27 16886 29 17825
+"""
 
 
 def log_relative_risks():
-    a, b, c, d = BCG.T
+    a, b, c, d = np.array([row.split() for row in BCG.split(";")], dtype=float).T
+    assert len(a) == 13
     effect = np.log(a / (a + b)) - np.log(c / (c + d))
     return effect, 1 / a - 1 / (a + b) + 1 / c - 1 / (c + d)
 
 
-def correlations(z, se, **columns):
-    """A table of correlations whose intervals are z's, at 95%."""
-    reach = norm.isf(0.025) * np.asarray(se)
+def correlations(z, se, *, confidence=0.95, **columns):
+    """A table of correlations whose intervals are z's."""
+    reach = norm.isf((1 - confidence) / 2) * np.asarray(se)
     table = pd.DataFrame({"study": [f"s{n}" for n in range(len(z))], "estimate": np.tanh(z)})
-    table = table.assign(ci_low=np.tanh(z - reach), ci_high=np.tanh(z + reach), confidence=0.95)
+    table = table.assign(ci_low=np.tanh(z - reach), ci_high=np.tanh(z + reach))
     table = table.assign(evaluator="chrf", dimension="quality", statistic="spearman")
-    return table.assign(granularity="output", reason="").assign(**columns)
+    return table.assign(confidence=confidence, granularity="output", reason="").assign(**columns)
+
+
+#: z and standard errors of five studies.
+FIVE = np.array([0.3, 0.4, 0.2, 0.5, 0.35]), np.array([0.1, 0.05, 0.2, 0.1, 0.1])
 
 
 def test_heterogeneity_of_the_vaccine_trials_as_metafor_has_it():
@@ -69,9 +61,8 @@ def test_the_mean_is_statsmodels():
     effect, variance = log_relative_risks()
     found = random_effects(effect, variance, 0.95, modified=False)
     peer = combine_effects(effect, variance, method_re="iterated", atol=1e-10)
-    assert found.tau2 == pytest.approx(peer.tau2, abs=1e-9)
-    assert found.mean == pytest.approx(peer.mean_effect_re, abs=1e-9)
-    assert found.q == pytest.approx(peer.q, abs=1e-9)
+    expected = [peer.tau2, peer.mean_effect_re, peer.q]
+    assert [found.tau2, found.mean, found.q] == pytest.approx(expected, abs=1e-9)
     plain = np.sqrt(peer.scale_hksj_re * peer.var_eff_w_re)
     assert found.se == pytest.approx(plain, abs=1e-9)
 
@@ -109,59 +100,55 @@ def test_studies_that_agree_too_well_for_any_tau_have_no_interval_of_it():
 
 
 def test_dimensions_of_a_study_are_one_effect_no_surer_than_one_of_them():
-    z, se = np.array([0.3, 0.4, 0.2, 0.5, 0.35]), np.array([0.1, 0.05, 0.2, 0.1, 0.1])
+    z, se = FIVE
     alone = nb.pool_correlations(correlations(z, se))
     twice = pd.concat([correlations(z, se), correlations(z, se, dimension="another")])
     both = nb.pool_correlations(twice)
     pd.testing.assert_frame_equal(both.summary, alone.summary, rtol=1e-12)
     assert both.studies["n_dimensions"].eq(2).all()
     mixed = pd.concat([correlations(z, se), correlations(z + 0.2, 3 * se, dimension="another")])
-    found = nb.pool_correlations(mixed).studies
-    assert found["z"].to_numpy() == pytest.approx(z + 0.1)
-    assert found["se"].to_numpy() == pytest.approx(2 * se)
+    found = nb.pool_correlations(mixed).studies[["z", "se"]]
+    np.testing.assert_allclose(found, np.transpose([z + 0.1, 2 * se]))
 
 
 def test_an_interval_is_read_at_its_own_confidence():
-    z, se = np.array([0.3, 0.4, 0.2, 0.5, 0.35]), np.full(5, 0.1)
-    narrow = correlations(z, se)
-    reach = norm.isf(0.05) * se
-    narrow = narrow.assign(ci_low=np.tanh(z - reach), ci_high=np.tanh(z + reach), confidence=0.9)
-    found = nb.pool_correlations(narrow, confidence=0.8).studies
-    assert found["se"].to_numpy() == pytest.approx(se)
-    expected = np.tanh(z - norm.isf(0.1) * se)
-    assert found["ci_low"].to_numpy() == pytest.approx(expected)
+    z, se = FIVE
+    found = nb.pool_correlations(correlations(z, se, confidence=0.9), confidence=0.8).studies
+    expected = np.transpose([se, np.tanh(z - norm.isf(0.1) * se)])
+    np.testing.assert_allclose(found[["se", "ci_low"]], expected)
 
 
 @pytest.mark.parametrize(("k", "mean", "prediction"), [(4, 0, 0), (5, 1, 0), (7, 1, 0), (8, 1, 1)])
 def test_few_studies_say_so(k, mean, prediction):
     z = np.linspace(0.1, 0.6, k)
     row = nb.pool_correlations(correlations(z, np.full(k, 0.05))).summary.iloc[0]
-    assert np.isfinite([row["estimate"], row["ci_low"], row["p"]]).all() == bool(mean)
-    assert np.isfinite([row["prediction_low"], row["prediction_high"]]).all() == bool(prediction)
-    assert (row["reason"] == "") == bool(mean)
-    assert (row["prediction_reason"] == "") == bool(prediction)
-    assert np.isfinite([row["tau"], row["i2"], row["q"], row["q_p"]]).all()
+    for columns, reason, there in (
+        (["estimate", "ci_low", "p"], "reason", mean),
+        (["prediction_low", "prediction_high"], "prediction_reason", prediction),
+        (["tau", "i2", "q", "q_p"], None, True),
+    ):
+        assert row[columns].notna().tolist() == [bool(there)] * len(columns)
+        assert reason is None or (row[reason] == "") == bool(there)
 
 
 def test_what_has_no_z_is_left_out_and_says_why():
-    z = np.linspace(0.1, 0.6, 6)
-    table = correlations(z, np.full(6, 0.05))
+    table = correlations(np.linspace(0.1, 0.6, 6), np.full(6, 0.05))
     table.loc[0, ["estimate", "reason"]] = [np.nan, "no texts"]
     table.loc[1, "estimate"] = 1.0
     table.loc[2, "ci_high"] = 1.0
     table.loc[3, ["ci_low", "reason"]] = [np.nan, "three systems"]
     table.loc[4, "statistic"] = "pairwise_accuracy"
     found = nb.pool_correlations(table)
-    reasons = found.studies.set_index("study")["reason"]
-    assert reasons.to_dict() == {
-        "s0": "no texts",
-        "s1": "a correlation of -1 or 1 has no finite z",
-        "s2": "its interval reaches -1 or 1, which have no finite z",
-        "s3": "no interval: three systems",
-        "s4": "pairwise_accuracy is no correlation from -1 to 1",
-        "s5": "",
-    }
-    assert found.studies["z"].notna().tolist() == [False] * 5 + [True]
+    studies = found.studies.set_index("study").loc[[f"s{n}" for n in range(6)]]
+    assert studies["reason"].tolist() == [
+        "no texts",
+        "a correlation of -1 or 1 has no finite z",
+        "its interval reaches -1 or 1, which have no finite z",
+        "no interval: three systems",
+        "pairwise_accuracy is no correlation from -1 to 1",
+        "",
+    ]
+    assert studies["z"].notna().tolist() == [False] * 5 + [True]
     spearman = found.summary.set_index("statistic").loc["spearman"]
     assert [spearman["n_studies"], spearman["n_left_out"]] == [1, 4]
     assert spearman["reason"] == "1 study: a mean needs 5"
@@ -178,7 +165,7 @@ def test_tasks_are_pooled_apart():
 
 
 def test_two_rows_of_one_dimension_are_refused():
-    table = correlations(np.array([0.3, 0.4]), np.full(2, 0.1))
+    table = correlations(*FIVE)
     with pytest.raises(ValueError, match="two rows of study 's0', evaluator 'chrf'"):
         nb.pool_correlations(pd.concat([table, table]))
     for by in ("study", "evaluator"):
@@ -188,23 +175,20 @@ def test_two_rows_of_one_dimension_are_refused():
 
 def test_differences_are_pooled_as_they_are():
     """Beyond 1 and at 0 too; the mean is statsmodels', with the modified Hartung-Knapp interval."""
-    difference, se = np.array([1.2, 0.0, -0.3, 0.4, 0.5]), np.array([0.1, 0.05, 0.2, 0.1, 0.1])
-    ends = {
-        "ci_low": difference - norm.isf(0.025) * se,
-        "ci_high": difference + norm.isf(0.025) * se,
-    }
-    table = correlations(np.zeros(5), se).drop(columns=["evaluator", "estimate"]).assign(**ends)
-    table = table.assign(evaluator_a="chrf", evaluator_b="length@sentinel", difference=difference)
+    difference, se = np.array([1.2, 0.0, -0.3, 0.4, 0.5]), FIVE[1]
+    low, high = (difference + sign * norm.isf(0.025) * se for sign in (-1, 1))
+    table = correlations(difference, se, ci_low=low, ci_high=high, difference=difference)
+    table = table.drop(columns=["evaluator", "estimate"])
+    table = table.assign(evaluator_a="chrf", evaluator_b="length@sentinel")
     found = nb.pool_correlations(table)
-    assert found.studies["estimate"].to_numpy() == pytest.approx(difference)
-    assert found.studies["z"].to_numpy() == pytest.approx(difference)
-    assert found.studies["se"].to_numpy() == pytest.approx(se)
+    expected = np.transpose([difference, difference, se])
+    np.testing.assert_allclose(found.studies[["estimate", "z", "se"]], expected, atol=1e-12)
     row = found.summary.iloc[0]
     assert [row["evaluator_a"], row["evaluator_b"]] == ["chrf", "length@sentinel"]
     peer = combine_effects(difference, se**2, method_re="iterated", atol=1e-10)
-    assert row["estimate"] == pytest.approx(peer.mean_effect_re, abs=1e-9)
     reach = student.isf(0.025, 4) * np.sqrt(max(1, peer.scale_hksj_re) * peer.var_eff_w_re)
-    assert row["ci_high"] == pytest.approx(peer.mean_effect_re + reach, abs=1e-9)
+    ends = [peer.mean_effect_re, peer.mean_effect_re + reach]
+    assert row[["estimate", "ci_high"]].tolist() == pytest.approx(ends, abs=1e-9)
     with pytest.raises(ValueError, match="evaluator 'chrf' and 'length@sentinel', dimension"):
         nb.pool_correlations(pd.concat([table, table]))
     few = nb.pool_correlations(table[:4]).summary.iloc[0]
@@ -230,33 +214,26 @@ def worlds():
 
 
 def test_every_study_has_a_row_of_every_evaluator_that_was_asked_for(worlds):
-    found = correlate_studies(worlds, evaluators=["rouge_l", "chrf", "perplexity"])
-    asked = found[found["evaluator"].isin(["rouge_l", "chrf", "perplexity"])]
-    rows = asked.groupby("study")["evaluator"].agg(set)
-    assert rows["own"] == rows["reviews"] == {"rouge_l", "chrf", "perplexity"}
+    names = ["rouge_l", "chrf", "perplexity"]
+    found = correlate_studies(worlds, evaluators=names).set_index(["study", "evaluator"])
+    asked = found.loc[[(study, name) for study in ("own", "reviews") for name in names]]
     without = asked[asked["estimate"].isna()]
-    found_without = set(without[["study", "evaluator"]].itertuples(index=False, name=None))
-    both = {("own", "perplexity"), ("reviews", "perplexity")}  # of none, and of several models
-    assert found_without == {("own", "rouge_l"), ("own", "chrf"), *both}
-    assert without["reason"].ne("").all()
+    # Perplexity of no log-probabilities, and of those of several models.
+    none = [("own", name) for name in names] + [("reviews", "perplexity")]
+    assert without.index.tolist() == none and without["reason"].ne("").all()
     # What is missing has no number of another evaluator's.
     numbers = without.select_dtypes("number").drop(columns="confidence")
     assert (numbers.isna() | numbers.eq(0)).all(axis=None) and (without["confidence"] == 0.95).all()
-    assert {"close", "coarse", "blind"} <= set(found.loc[found["study"] == "own", "evaluator"])
+    assert {"close", "coarse", "blind"} <= set(found.loc["own"].index)
 
 
 def test_it_is_what_scoring_and_correlating_each_gives(worlds):
-    study = worlds["reviews"]
-    found = correlate_studies({"a": study}, evaluators=["rouge_l"])
+    study, asked = worlds["reviews"], {"granularity": "output", "statistics": ["spearman"]}
     scored = nb.score(study, ["rouge_l"], references=references_of(study))
-    alone = nb.correlate(
-        scored, evaluators=["rouge_l"], granularity="output", statistics=["spearman"]
-    )
+    alone = nb.correlate(scored, evaluators=["rouge_l"], **asked).iloc[0]
+    found = correlate_studies({"a": study}, evaluators=["rouge_l"]).set_index("evaluator")
     columns = ["estimate", "ci_low", "ci_high", "n"]
-    own = found[found["evaluator"] == "rouge_l"]
-    pd.testing.assert_frame_equal(
-        own[columns].reset_index(drop=True), alone[columns].reset_index(drop=True)
-    )
+    assert found.loc["rouge_l", columns].tolist() == alone[columns].tolist()
 
 
 def test_released_scores_go_by_the_name_they_are_called(worlds):
@@ -281,21 +258,15 @@ def test_references_are_found(worlds):
 
 def test_the_difference_from_length_is_that_of_the_pair(worlds):
     """As `compare_evaluators` has it for scores of the same outputs, made by hand."""
-    study, asked = worlds["reviews"], {"evaluators": ["rouge_l", "chrf"], "n_resamples": 60}
-    found = compare_with_length({"a": study}, **asked, seed=3)
-    scored = nb.score(study, ["rouge_l", "chrf"], references=references_of(study))
-    n_words = [float(len(text.split())) for text in study.outputs["text"]]
+    study, names, draws = worlds["reviews"], ["chrf", "rouge_l"], {"n_resamples": 60, "seed": 3}
+    found = compare_with_length({"a": study}, evaluators=names, **draws)
+    scored = nb.score(study, names, references=references_of(study))
+    n_words = study.outputs["text"].str.split().str.len().astype(float)
     own = study.outputs[["output_id"]].assign(evaluator="words", score=n_words, signature="")
     scored = scored.replace(scores=pd.concat([scored.scores, own]))
-    pairs = [("chrf", "words"), ("rouge_l", "words")]
-    alone = nb.compare_evaluators(
-        scored,
-        evaluators=pairs,
-        granularity="output",
-        statistic="spearman",
-        n_resamples=60,
-        seed=3,
-    )
+    asked = {"granularity": "output", "statistic": "spearman"} | draws
+    pairs = [(name, "words") for name in names]
+    alone = nb.compare_evaluators(scored, evaluators=pairs, **asked)
     columns = ["evaluator_a", "difference", "n", "n_missing"]
     pd.testing.assert_frame_equal(found[columns], alone[columns])
     assert found["evaluator_b"].eq("length@sentinel").all()
@@ -306,9 +277,7 @@ def test_the_difference_from_length_is_that_of_the_pair(worlds):
 
 
 def test_one_system_has_no_mean_of_the_others(worlds):
-    study = worlds["own"]
-    found = correlate_studies(
-        {"one": study.only(systems=study.systems[:1])}, evaluators=["rouge_l"]
-    )
-    row = found[found["evaluator"] == "system_mean@sentinel"].iloc[0]
+    one = worlds["own"].only(systems=worlds["own"].systems[:1])
+    found = correlate_studies({"one": one}, evaluators=["rouge_l"]).set_index("evaluator")
+    row = found.loc["system_mean@sentinel"]
     assert np.isnan(row["estimate"]) and row["reason"].startswith("one system")

@@ -29,7 +29,7 @@ def test_values_are_those_of_psych(correlations, n, t, p):
 def judged(scores, human):
     """Make a Study of a frame of scores, a column per evaluator, and of judgments."""
     ids = [f"o{n}" for n in range(len(scores))]
-    outputs = pd.DataFrame({"output_id": ids, "item_id": ids, "system": ids})
+    outputs = pd.DataFrame(dict.fromkeys(("output_id", "item_id", "system"), ids))
     long = scores.assign(output_id=ids).melt("output_id", var_name="evaluator", value_name="score")
     judgments = outputs[["output_id"]].assign(annotator_id="w", value=human)
     return Study(outputs, judgments, scores=long)
@@ -41,27 +41,22 @@ def test_all_pairs_and_what_is_missing():
     scores = pd.DataFrame({"a": h + rng.normal(size=40), "b": rng.normal(size=40), "c": 1.0})
     scores.loc[0, "a"] = np.nan
     found = williams_tests(judged(scores, h)).set_index(["evaluator_a", "evaluator_b"])
-    row = found.loc[("a", "b")]
     assert found["n"].tolist() == [39, 39, 39]
-    r12 = stats.pearsonr(scores["a"][1:], h[1:]).statistic
-    r13 = stats.pearsonr(scores["b"][1:], h[1:]).statistic
-    r23 = stats.pearsonr(scores["a"][1:], scores["b"][1:]).statistic
-    assert [row["estimate_a"], row["correlation"]] == pytest.approx([r12, r23])
-    assert [row["t"], row["p"]] == pytest.approx(williams(r12, r13, r23, 39))
+    a, b = (scores[name][1:] for name in "ab")
+    r = [stats.pearsonr(one, two).statistic for one, two in ((a, h[1:]), (b, h[1:]), (a, b))]
+    row = found.loc[("a", "b"), ["estimate_a", "correlation", "t", "p"]].tolist()
+    assert row == pytest.approx([r[0], r[2], *williams(*r, 39)])
     assert found.loc[[("a", "c"), ("b", "c")], ["t", "p"]].isna().all(axis=None)
-    few = williams_tests(judged(scores[:4], h[:4]))
-    assert few["p"].isna().tolist() == [True, True, True]
-    turned = williams_tests(judged(scores, h), evaluators=["b", "a"])
-    assert turned[["evaluator_a", "t"]].to_numpy().tolist()[0][0] == "b"
-    assert turned["t"].iloc[0] == pytest.approx(-row["t"])
+    assert williams_tests(judged(scores[:4], h[:4]))["p"].isna().tolist() == [True] * 3
+    turned = williams_tests(judged(scores, h), evaluators=["b", "a"]).iloc[0]
+    assert turned["evaluator_a"] == "b" and turned["t"] == pytest.approx(-row[2])
 
 
 def test_one_evaluator_twice_has_no_test():
     assert np.isnan(williams(0.5, 0.5, 1.0, 20)).all()
-    scores = pd.DataFrame({"a": [1.0, 2.0, 4.0, 3.0, 7.0]})
-    found = williams_tests(judged(scores.assign(b=scores["a"]), [1.0, 2.0, 3.0, 4.0, 5.0]))
-    assert found["difference"].tolist() == [0]
-    assert found["p"].isna().all()
+    scores = pd.DataFrame({name: [1.0, 2.0, 4.0, 3.0, 7.0] for name in "ab"})
+    row = williams_tests(judged(scores, [1.0, 2.0, 3.0, 4.0, 5.0])).iloc[0]
+    assert row["difference"] == 0 and np.isnan(row["p"])
 
 
 def test_the_determinant_may_be_negative_by_rounding_alone():
@@ -74,16 +69,18 @@ def test_the_determinant_may_be_negative_by_rounding_alone():
         williams(r12, clearly, 0.0, 20)
 
 
-def test_impossible_correlations_are_refused():
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ((0.5, 0.4, 0.3, 3), "between -1 and 1, and n at least 4"),
+        ((1.5, 0.4, 0.3, 30), "between -1 and 1"),
+        ((0.9, -0.9, 0.9, 30), "no three variables correlate"),
+    ],
+)
+def test_impossible_correlations_are_refused(given, said):
     assert np.isfinite(williams(0.5, 0.4, 0.3, 4)).all()
-    with pytest.raises(ValueError, match="between -1 and 1, and n at least 4"):
-        williams(0.5, 0.4, 0.3, 3)
-    with pytest.raises(ValueError, match="between -1 and 1"):
-        williams(1.5, 0.4, 0.3, 30)
-    with pytest.raises(ValueError, match="no three variables correlate"):
-        williams(0.9, -0.9, 0.9, 30)
-    with pytest.raises(ValueError, match="a comparison needs two evaluators"):
-        williams_tests(judged(pd.DataFrame({"a": [1.0]}), [1.0]))
+    with pytest.raises(ValueError, match=said):
+        williams(*given)
 
 
 def test_adjusted_values_are_the_textbooks():

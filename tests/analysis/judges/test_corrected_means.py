@@ -1,4 +1,4 @@
-"""Corrected means: against the published formula, loops, closed forms, and released labels."""
+"""Corrected means are those of the published formula, of loops and of closed forms."""
 
 import numpy as np
 import pandas as pd
@@ -8,6 +8,7 @@ from scipy import stats
 import nlgbench as nb
 from nlgbench.analysis.judges import draw_labels
 from nlgbench.crossed import THESE_ANNOTATORS
+from nlgbench.inference import adjust
 from nlgbench.study import Study
 
 METHODS = ["labels alone", "evaluator alone", "corrected"]
@@ -74,10 +75,9 @@ def test_labels_alone_are_a_t_interval_and_the_evaluator_is_named_biased():
     score, value, labelled = drawn_world()
     found = ask(alone(score, value, labelled))
     assert found.systems["method"].tolist() == METHODS
-    mine, test = row(found, "labels alone"), stats.ttest_1samp(value[labelled], 0)
-    ends = test.confidence_interval(0.95)
-    assert (mine["ci_low"], mine["ci_high"]) == pytest.approx((ends.low, ends.high), rel=1e-12)
-    biased = row(found, "evaluator alone")
+    mine, biased = row(found, "labels alone"), row(found, "evaluator alone")
+    ends = stats.ttest_1samp(value[labelled], 0).confidence_interval(0.95)
+    assert mine[["ci_low", "ci_high"]].tolist() == pytest.approx([*ends], rel=1e-12)
     assert biased["estimate"] == pytest.approx(score.mean()) and "biased" in biased["reason"]
     assert biased["n_labels"] == 0
 
@@ -93,12 +93,10 @@ def mean_of(labels, outputs):
 def squares_without(labels, outputs, by, sizes):
     """Leave out each of a factor in turn: the sum of squared changes, of n effective ones."""
     whole, found = mean_of(labels, outputs), 0.0
-    for one in labels[by].unique():
-        kept = outputs[outputs[by] != one] if by in outputs else outputs
+    of_outputs = by in outputs
+    for one in set(outputs[by]) if of_outputs else labels[by].unique():
+        kept = outputs[outputs[by] != one] if of_outputs else outputs
         found += (mean_of(labels[labels[by] != one], kept) - whole) ** 2
-    if by in outputs:
-        for one in set(outputs[by]) - set(labels[by]):
-            found += (mean_of(labels, outputs[outputs[by] != one]) - whole) ** 2
     n = sizes.sum() ** 2 / (sizes**2).sum()
     return found * (n - 1) / n, n
 
@@ -144,11 +142,9 @@ def test_annotators_are_a_second_factor():
 
 
 def test_few_labels_are_refused_and_given_alone():
-    score, value, labelled = drawn_world(n_labels=19)
-    found = ask(alone(score, value, labelled))
-    assert (
-        np.isnan(row(found)["estimate"]) and "fewer than 20 labels in all" in row(found)["reason"]
-    )
+    found = ask(alone(*drawn_world(n_labels=19)))
+    own = row(found)
+    assert np.isnan(own["estimate"]) and "fewer than 20 labels in all" in own["reason"]
     assert row(found, "labels alone")["ci_low"] < row(found, "labels alone")["estimate"]
     assert np.isfinite(row(ask(alone(*drawn_world(n_labels=20))))["ci_low"])
 
@@ -186,69 +182,52 @@ def test_what_has_no_score_is_counted():
     score[np.setdiff1d(np.arange(300), labelled)[:7]] = np.nan
     found = ask(alone(score, value, labelled))
     assert row(found)[["n_labels", "n_outputs"]].tolist() == [55, 288]
-    words = "12 outputs without a score are left out"
-    assert row(found, "labels alone")["reason"] == row(found)["reason"] == words
-    # Of two systems it is said where it is so; a system without any score is named.
+    assert row(found, "labels alone")["reason"] == "12 outputs without a score are left out"
+    # Of several systems it is said where it is so; a system without any score is named.
     system = np.repeat(["a", "b", "c"], 100)
     score[200:] = np.nan
-    both = ask(alone(score, value, labelled, system=system))
-    for n, name in enumerate("ab"):
-        n_gone = int(np.isnan(score[n * 100 : n * 100 + 100]).sum())
-        words = f"{n_gone} outputs without a score are left out"
-        assert (words in row(both, system=name)["reason"]) == (n_gone > 0)
-    assert "no output has a score: c" in row(both, system="a")["reason"]
+    n_gone = np.isnan(score[:200]).reshape(2, 100).sum(axis=1)
+    found = ask(alone(score, value, labelled, system=system))
+    for name, n in zip("ab", n_gone, strict=True):
+        assert (f"{n} outputs without a score" in row(found, system=name)["reason"]) == (n > 0)
+    assert "no output has a score: c" in row(found, system="a")["reason"]
 
 
 def test_pairs_are_over_items_that_both_answered():
     rng = np.random.default_rng(8)
-    item = np.r_[0:150, 0:100, 0:150]
-    system = np.repeat(["a", "b", "c"], [150, 100, 150])
+    item, system = np.r_[0:150, 0:100, 0:150], np.repeat(["a", "b", "c"], [150, 100, 150])
     score = rng.normal(size=400) + (item > 99)
-    labelled = np.flatnonzero(rng.random(400) < 0.5)
-    whole = made(
-        score,
-        [(u, u, score[u] + rng.normal()) for u in labelled],
-        system=system,
-        item=[f"i{n}" for n in item],
+    labels = [(u, u, score[u] + rng.normal()) for u in np.flatnonzero(rng.random(400) < 0.5)]
+    whole = made(score, labels, system=system, item=[f"i{n}" for n in item])
+    kept = whole.outputs.loc[item < 100, "output_id"]
+    tables = {name: getattr(whole, name) for name in ("outputs", "judgments", "scores")}
+    part = {name: table[table["output_id"].isin(kept)] for name, table in tables.items()}
+    found, few = (
+        ask(study).pairs.set_index(["method", "system", "opponent"]).loc["corrected"]
+        for study in (whole, whole.replace(**part))
     )
-    part = whole.replace(
-        outputs=whole.outputs[item < 100],
-        judgments=whole.judgments[np.isin(labelled, np.flatnonzero(item < 100))],
-        scores=whole.scores[item < 100],
-    )
-    found = [
-        ask(study).pairs.set_index(["method", "system", "opponent"]) for study in (whole, part)
-    ]
     columns = ["difference", "se", "ci_low", "n_items"]
-    key = ("corrected", "a", "b")
-    np.testing.assert_allclose(*(table.loc[key, columns].astype(float) for table in found))
-    assert found[0].loc[("corrected", "a", "c"), "n_items"] == 150
+    left, right = (table.loc[("a", "b"), columns].astype(float) for table in (found, few))
+    np.testing.assert_allclose(left, right)
+    assert found.loc[("a", "c"), "n_items"] == 150
 
 
 def test_verdicts_and_ranks_follow_from_pairs():
     rng = np.random.default_rng(9)
-    system = np.repeat(["low", "high", "mid"], 200)
-    mean = np.repeat([0, 4, 3.99], 200)
+    system, mean = (np.repeat(one, 200) for one in (["low", "high", "mid"], [0, 4, 3.99]))
     value = mean + rng.normal(size=600)
     labelled = np.flatnonzero(rng.random(600) < 0.4)
     found = ask(alone(value + rng.normal(size=600), value, labelled, system=system))
-    assert found.systems["system"].unique()[-1] == "low"
-    low = row(found, system="low")
-    assert (low["rank_low"], low["rank_high"]) == (3, 3)
-    assert (row(found, system="mid")["rank_low"], row(found, system="mid")["rank_high"]) == (1, 2)
-    pairs = found.pairs[found.pairs["method"] == "corrected"].set_index(["system", "opponent"])
-    assert pairs.loc[("high", "low"), "verdict"] == "better"
-    assert pairs.loc[("low", "mid"), "verdict"] == "worse"
-    assert pairs.loc[("mid", "high"), "verdict"] == "undecided"
-    # Ranges count the pairs that were rejected, of labels alone, too.
+    assert found.systems["system"].unique()[-1] == "low" and len(found.systems.columns) == 10
+    ranks = found.systems.set_index(["method", "system"])[["rank_low", "rank_high"]]
     for method in ("corrected", "labels alone"):
-        table = found.pairs[found.pairs["method"] == method]
-        worse = table.groupby("system")["verdict"].agg(lambda one: (one == "worse").sum())
-        for name in ("low", "mid", "high"):
-            assert row(found, method, name)["rank_low"] == 1 + worse[name]
-    half = pairs.iloc[[0, 1, 3]]
-    assert half["p_adjusted"].ge(half["p"]).all()
-    assert len(found.systems.columns) == 10
+        own = ranks.loc[method]
+        assert own.loc[["low", "high", "mid"]].to_numpy().tolist() == [[3, 3], [1, 2], [1, 2]]
+    pairs = found.pairs[found.pairs["method"] == "corrected"].set_index(["system", "opponent"])
+    verdicts = pairs.loc[[("high", "low"), ("low", "mid"), ("mid", "high")], "verdict"]
+    assert verdicts.tolist() == ["better", "worse", "undecided"]
+    half = pairs[pairs["difference"] > 0]
+    np.testing.assert_allclose(half["p_adjusted"], adjust(half["p"]))
 
 
 def test_what_cannot_be_known_says_why():
@@ -257,17 +236,19 @@ def test_what_cannot_be_known_says_why():
     rng = np.random.default_rng(10)
     score = np.where(system == "d", 1.0, rng.normal(size=200))
     labels = [(u, u, 1.0) for u in range(25)] + [(60, 60, 2.0)]
-    labels += [(u, u, rng.normal()) for u in range(150, 190)]
-    found = ask(made(score, labels, system=system))
-    alike = "all clusters give the same: their spread is unknown"
-    assert row(found, "labels alone", "a")["reason"] == alike
-    assert "one cluster" in row(found, "corrected", "b")["reason"]
-    assert row(found, "corrected", "c")["reason"] == "no label of this system"
+    found = ask(
+        made(score, labels + [(u, u, rng.normal()) for u in range(150, 190)], system=system)
+    )
+    for method, name, said in (
+        ("labels alone", "a", "all clusters give the same: their spread is unknown"),
+        ("corrected", "b", "one cluster"),
+        ("corrected", "c", "no label of this system"),
+    ):
+        assert said in row(found, method, name)["reason"]
     # Scores that say nothing change nothing.
     columns = ["estimate", "ci_low", "ci_high"]
-    assert row(found, "corrected", "d")[columns].tolist() == pytest.approx(
-        row(found, "labels alone", "d")[columns].tolist()
-    )
+    own, plain = (row(found, method, "d")[columns] for method in ("corrected", "labels alone"))
+    assert own.tolist() == pytest.approx(plain.tolist())
     assert found.systems["rank_low"].isna().all()
     # Only pairs with what is not known are not.
     pairs = found.pairs[found.pairs["method"] == "corrected"].set_index(["system", "opponent"])
@@ -276,20 +257,17 @@ def test_what_cannot_be_known_says_why():
 
 def test_labels_saved_are_those_of_the_correlation():
     """n / (1 - r^2 (M - n) / M) in the long run."""
-    score, value, labelled = drawn_world(n=20_000, n_labels=4_000, r=0.8)
     n, m = 4_000, 20_000
-    found = row(ask(alone(score, value, labelled)))
+    found = row(ask(alone(*drawn_world(n=m, n_labels=n, r=0.8))))
     expected = n / (1 - found["correlation"] ** 2 * (m - n) / m)
     assert found["labels_saved"] == pytest.approx(expected - n, rel=0.02)
 
 
 def test_labels_are_drawn_by_chance():
     study = nb.simulate("own", n_items=60, seed=3)
-    part = draw_labels(study, 40, seed=5)
+    part, other = (draw_labels(study, 40, seed=seed) for seed in (5, 6))
     drawn = set(part.judgments["output_id"])
-    assert len(drawn) == 40 and drawn != set(draw_labels(study, 40, seed=6).judgments["output_id"])
-    whole = study.judgments[study.judgments["output_id"].isin(drawn)]
-    assert len(part.judgments) == len(whole)
+    assert len(drawn) == 40 and drawn != set(other.judgments["output_id"])
+    assert len(part.judgments) == study.judgments["output_id"].isin(drawn).sum()
     assert set(part.scores["output_id"]) == set(study.judgments["output_id"])
-    everything = draw_labels(study, 10**6)
-    assert len(everything.judgments) == len(study.judgments)
+    assert len(draw_labels(study, 10**6).judgments) == len(study.judgments)

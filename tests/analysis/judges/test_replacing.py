@@ -1,22 +1,19 @@
-"""May an evaluator replace an annotator: rules, others' numbers, and what is left out."""
-
-import os
+"""May an evaluator replace an annotator: as the release prints, SciPy and plain rules have it."""
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 from scipy.stats import norm, ttest_1samp
 
 import nlgbench as nb
 from nlgbench.analysis.judges import replacing
 from nlgbench.crossed import OTHER_ANNOTATORS, THESE_ANNOTATORS
-from nlgbench.datasets import cache
+from tests.released import needs
 
-RELEASED = pytest.mark.skipif(
-    not os.environ.get("NLGBENCH_DATA") or not cache.available("alttest"),
-    reason="NLGBENCH_DATA names no folder with the AltTest release",
-)
+RELEASED = needs("alttest")
 
 #: Set, epsilon, agreement; then evaluator, omega and rho as the release's notebook prints them.
 PRINTED = """
@@ -48,26 +45,24 @@ def whole(found):
     return found.evaluators.merge(found.details, on="evaluator")
 
 
+def long(given, who, what):
+    rows = [
+        (f"o{k:03d}", name, value)
+        for name, own in given.items()
+        for k, value in enumerate(own)
+        if value is not None
+    ]
+    return pd.DataFrame(rows, columns=["output_id", who, what])
+
+
 def made(judgments, scores, texts=None, **settings):
     """Make a study: annotator -> values of outputs in a row (None: not judged), likewise scores."""
     n = max(len(own) for own in judgments.values())
     outputs = pd.DataFrame({"output_id": [f"o{k:03d}" for k in range(n)], "system": "annotated"})
     outputs["item_id"] = outputs["output_id"] if texts is None else [str(one) for one in texts]
-
-    def long(given, who, what):
-        rows = [
-            (f"o{k:03d}", name, value)
-            for name, own in given.items()
-            for k, value in enumerate(own)
-            if value is not None
-        ]
-        return pd.DataFrame(rows, columns=["output_id", who, what])
-
+    scores = long(scores, "evaluator", "score")
     return nb.Study(
-        outputs,
-        long(judgments, "annotator_id", "value"),
-        scores=long(scores, "evaluator", "score"),
-        settings=settings,
+        outputs, long(judgments, "annotator_id", "value"), scores=scores, settings=settings
     )
 
 
@@ -84,13 +79,9 @@ def crowd(n=60, m=4, seed=0, wrong=0.3, judge=0.3, labels=3):
 
 
 @RELEASED
-def test_all_pairs_that_the_release_prints_are_there():
-    assert len(PAIRS) == 9 and sum(len(pairs) - 1 for pairs in PAIRS) == 52
-
-
-@RELEASED
 @pytest.mark.parametrize("printed", PAIRS, ids=lambda printed: printed[0][0])
 def test_omega_and_rho_follow_to_the_printed_digits(printed):
+    assert len(PAIRS) == 9 and sum(len(pairs) - 1 for pairs in PAIRS) == 52
     (name, epsilon, agreement), *pairs = printed
     study = nb.load(f"alttest-{name}")
     found = nb.replaces_annotators(study, epsilon=float(epsilon), agreement=agreement)
@@ -109,41 +100,19 @@ def test_880_labels_of_22_posts_show_less_than_880_independent_ones():
     assert found.annotators["design_effect"].max() > 3
 
 
-# Of each judgment: is it (1), or the score (-1), nearer to the others' of the output? Ties are 0.
-NEARER = {
-    "one label right, the score's wrong": ("accuracy", [1, 1], 2, [1, 1]),
-    "all alike": ("accuracy", [1, 1, 1], 1, [0, 0, 0]),
-    "who is alone gains nothing by the score being wrong, too": (
-        "accuracy",
-        [1, 1, 3],
-        2,
-        [1, 1, 0],
-    ),
-    "the score agrees with as many others": ("accuracy", [1, 1, 2, 2], 1, [0, 0, -1, -1]),
-    "a label that nobody gave": ("accuracy", [0, 0], 7, [1, 1]),
-    "as far on either side": ("rmse", [2, 4], 6, [0, 1]),
-    "means of the others decide": ("rmse", [1, 3, 6], 2, [-1, 1, -1]),
-    "equal but for the last bits": ("rmse", [0.1 + 0.2, 0.3], 0.3, [0, 0]),
-    "as far but for the last bits": ("rmse", [0.1, 0.2, 0.3], 0.4, [0, 1, 1]),
-}
-
-
-@pytest.mark.parametrize("case", NEARER, ids=list(NEARER))
-def test_who_is_nearer_to_the_others(case):
-    kind, values, score, expected = NEARER[case]
-    given = np.zeros(len(values), int), np.array(values, float), np.full(len(values), score, float)
-    brute = []
-    for k, value in enumerate(np.array(values, dtype=float)):
-        others = np.delete(np.array(values, dtype=float), k)
-        if kind == "accuracy":
-            apart = np.mean(others == value) - np.mean(others == score)
-        else:
-            apart = np.sqrt(np.mean((others - score) ** 2)) - np.sqrt(
-                np.mean((others - value) ** 2)
-            )
-        brute.append(np.sign(np.round(apart, 9)))
-    assert brute == expected
-    assert replacing.differences(*given, kind).tolist() == expected
+@given(st.lists(st.integers(0, 4), min_size=2, max_size=6), st.integers(0, 5))
+def test_who_is_nearer_to_the_others(values, score):
+    """1 where a judgment is nearer than the score to the output's others, -1 where the score is."""
+    brute = {"accuracy": [], "rmse": []}
+    for k, value in enumerate(values):
+        others = np.delete(values, k)
+        brute["accuracy"].append(np.sign(np.sum(others == value) - np.sum(others == score)))
+        apart = np.sum((others - score) ** 2) - np.sum((others - value) ** 2)
+        brute["rmse"].append(np.sign(apart))
+    output = np.zeros(len(values), int)
+    for kind, unit in (("accuracy", 1.0), ("rmse", 1.0), ("rmse", 0.1)):
+        given = output, np.array(values) * unit, np.full(len(values), score / round(1 / unit))
+        assert replacing.differences(*given, kind).tolist() == brute[kind]
 
 
 def test_the_score_test_is_tangos():
@@ -158,12 +127,11 @@ def test_the_score_test_is_tangos():
 )
 @pytest.mark.parametrize("epsilon", [-0.3, 0.0, 0.15])
 def test_its_variance_is_that_of_the_likeliest_shares_at_the_border(better, worse, epsilon):
+    there = (better, worse, 1 - better - worse)
+
     def unlikely(share):
-        pairs = (
-            (better, share + epsilon),
-            (worse, share),
-            (1 - better - worse, 1 - epsilon - 2 * share),
-        )
+        shares = (share + epsilon, share, 1 - epsilon - 2 * share)
+        pairs = zip(there, shares, strict=True)
         return -sum(a * np.log(max(b, 1e-300)) for a, b in pairs if a > 0)
 
     low, high = max(0, -epsilon), (1 - epsilon) / 2
@@ -188,47 +156,40 @@ def test_the_papers_p_is_students_t():
 
 def test_the_same_said_four_times_is_said_once():
     people, scores = crowd(n=60, seed=3)
-    once = nb.replaces_annotators(made(people, scores), epsilon=0.2, agreement="accuracy")
     again = [{name: own * 4 for name, own in given.items()} for given in (people, scores)]
-    four = nb.replaces_annotators(
-        made(*again, texts=[*range(60)] * 4), epsilon=0.2, agreement="accuracy"
+    once, four = (
+        nb.replaces_annotators(study, epsilon=0.2, agreement="accuracy")
+        for study in (made(people, scores), made(*again, texts=[*range(60)] * 4))
     )
-    p, p_four = once.annotators["p"].to_numpy(), four.annotators["p"].to_numpy()
-    assert np.abs(norm.isf(p) - norm.isf(p_four)).max() < 0.1
+    p, p_four = norm.isf([one.annotators["p"] for one in (once, four)])
+    assert np.abs(p - p_four).max() < 0.1
     assert (four.annotators["p_paper"] < once.annotators["p_paper"] / 5).all()
-    width, width_four = (
-        (one["ci_high"] - one["ci_low"])[0] for one in (once.evaluators, four.evaluators)
-    )
-    assert width_four == pytest.approx(width, rel=1e-9)
+    columns = ["ci_low", "ci_high"]
+    np.testing.assert_allclose(four.evaluators[columns], once.evaluators[columns], rtol=1e-9)
 
 
 @pytest.mark.parametrize("m", [4, 12])
 def test_rhos_interval_is_a_jackknife_over_texts_and_over_annotators_from_ten_on(m):
     people, scores = crowd(n=36, m=m, seed=5)
-    texts = [k // 3 for k in range(36)]
-    study = made(people, scores, texts)
+    texts = np.arange(36) // 3
 
-    def rho(people, texts_kept=range(12)):
-        kept = [k for k in range(36) if texts[k] in texts_kept]
-        part = [
-            {n: [own[k] for k in kept] for n, own in given.items()} for given in (people, scores)
-        ]
-        one = made(*part, [texts[k] for k in kept])
-        found = nb.replaces_annotators(one, epsilon=0.1, agreement="accuracy")
-        return found.evaluators["rho"][0], found.annotators["advantage"]
+    def replaces(people, kept):
+        part = [{n: np.array(o)[kept].tolist() for n, o in one.items()} for one in (people, scores)]
+        study = made(*part, texts[kept])
+        return nb.replaces_annotators(study, epsilon=0.1, agreement="accuracy")
 
     def spread(values):
-        values = np.array(values)
-        return (len(values) - 1) * np.mean((values - values.mean(axis=0)) ** 2, axis=0).sum()
+        return (len(values) - 1) * np.var(values, axis=0).sum()
 
-    without = [rho(people, set(range(12)) - {k}) for k in range(12)]
-    variance = spread([one for one, _ in without])
+    every = texts >= 0
+    without = [replaces(people, texts != k) for k in range(12)]
+    variance = spread([one.evaluators["rho"][0] for one in without])
     if m >= 10:
-        among = spread([rho({n: o for n, o in people.items() if n != name})[0] for name in people])
-        both = spread([each for _, each in without]) / m**2
+        fewer = [{n: own for n, own in people.items() if n != name} for name in people]
+        among = spread([replaces(one, every).evaluators["rho"][0] for one in fewer])
+        both = spread([one.annotators["advantage"] for one in without]) / m**2
         variance = max(variance, among, variance + among - both)
-    found = nb.replaces_annotators(study, epsilon=0.1, agreement="accuracy")
-    found = whole(found).iloc[0]
+    found = whole(replaces(people, every)).iloc[0]
     assert found["se"] == pytest.approx(np.sqrt(variance))
     assert found["covers"] == (OTHER_ANNOTATORS if m >= 10 else THESE_ANNOTATORS)
 
@@ -271,18 +232,17 @@ def test_what_is_left_out_is_counted():
     people, scores = crowd(n=70, m=3)
     people["few"] = [0] * 29 + [None] * 41
     people["w0"] = [*people["w0"], 1, 1]  # two outputs with one annotator
-    scores["judge"] = [None] * 5 + scores["judge"][5:] + [1, 1]
-    scores["other"] = [9] * 70
+    scores = {"judge": [None] * 5 + scores["judge"][5:] + [1, 1], "other": [9] * 70}
     study = made(people, scores)
     twice = study.judgments.iloc[:10].assign(group_id="again", value=2.0)
     study = study.replace(judgments=pd.concat([study.judgments, twice]))
     found = nb.replaces_annotators(study, epsilon=0.1, agreement="accuracy")
-    row = whole(found).set_index("evaluator").loc["judge"]
+    table = whole(found).set_index("evaluator")
     counted = ["n_annotators", "n_left_out", "n_outputs", "n_missing"]
-    assert row[counted].tolist() == [3, 1, 65, 5]
+    assert table.loc["judge", counted].tolist() == [3, 1, 65, 5]
     assert found.annotators["n_outputs"].tolist() == [65] * 3
-    other = whole(found).set_index("evaluator").loc["other"]
-    assert np.isnan(other["omega"]) and np.isnan(other["rho"]) and other["verdict"] == ""
+    other = table.loc["other"]
+    assert other[["omega", "rho"]].isna().all() and other["verdict"] == ""
     assert other["reason"] == "no score is a value that people gave: other labels"
     assert found.curve.query("evaluator == 'other'")["omega"].isna().all()
     few = made({"a": [1, 2] * 10, "b": [2, 1] * 10}, {"judge": [1, 2] * 10})
@@ -300,39 +260,37 @@ def test_one_cluster_says_nothing_and_nothing_is_rejected():
     assert np.isnan(found.evaluators["ci_low"][0]) and found.evaluators["reason"][0]
 
 
+def test_agreement_follows_a_stated_rule():
+    rated = {"scales": {"quality": {"min": 1, "max": 5}}}
+    for one, other, settings, expected in (
+        ([0, 1], [1, 0], {}, "accuracy"),
+        ([1, 5], [2, 4], rated, "rmse"),
+    ):
+        study = made({"a": one * 20, "b": other * 20}, {"judge": one * 20}, **settings)
+        found = nb.replaces_annotators(study, epsilon=0.1)
+        assert found.details["agreement"].tolist() == [expected]
+        assert len(found.evaluators.columns) == 10
+
+
 @pytest.mark.parametrize(
-    "people, settings, expected",
+    ("asked", "said"),
     [
-        ({"a": [0, 1] * 20, "b": [1, 0] * 20}, {}, "accuracy"),
-        (
-            {"a": [1, 5] * 20, "b": [2, 4] * 20},
-            {"scales": {"quality": {"min": 1, "max": 5}}},
-            "rmse",
-        ),
-    ],
-)
-def test_agreement_follows_a_stated_rule(people, settings, expected):
-    study = made(people, {"judge": people["a"]}, **settings)
-    found = nb.replaces_annotators(study, epsilon=0.1)
-    assert found.details["agreement"].tolist() == [expected]
-    assert len(found.evaluators.columns) == 10
-
-
-def test_what_cannot_be_asked_is_refused_with_a_way_out():
-    people, scores = crowd()
-    study = made(people, scores)
-    refused = [
         ({"epsilon": -0.1}, "epsilon must be 0 or more, and below 1.*Got -0.1"),
         ({"epsilon": 1.0}, "epsilon must be 0 or more"),
         ({}, "3 different values, which may be labels or numbers: say agreement="),
         ({"agreement": "acuracy"}, "Did you mean 'accuracy'"),
         ({"dimension": "fluency"}, "dimension: 'fluency' is unknown"),
-    ]
-    for asked, said in refused:
+    ],
+)
+def test_what_cannot_be_asked_is_refused_with_a_way_out(asked, said):
+    with pytest.raises(ValueError, match=said):
+        nb.replaces_annotators(made(*crowd()), **{"epsilon": 0.1} | asked)
+
+
+def test_studies_without_scores_or_others_judgments_are_refused():
+    for study, said in (
+        (made(*crowd()).replace(scores=None), "has no scores"),
+        (made({"a": [1, 0] * 20}, {"judge": [1, 0] * 20}), "has judgments of 'quality' by two"),
+    ):
         with pytest.raises(ValueError, match=said):
-            nb.replaces_annotators(study, **{"epsilon": 0.1} | asked)
-    with pytest.raises(ValueError, match="has no scores"):
-        nb.replaces_annotators(study.replace(scores=None), epsilon=0.1)
-    alone = made({"a": [1, 0] * 20}, {"judge": [1, 0] * 20})
-    with pytest.raises(ValueError, match="no output of study has judgments of 'quality' by two"):
-        nb.replaces_annotators(alone, epsilon=0.1)
+            nb.replaces_annotators(study, epsilon=0.1)

@@ -12,3 +12,15 @@ def coefficient_of(coefficient, values, unit, metric):
     sums = sums_of(coefficient, metric, values, np.unique(values), unit)
     judged = Judged(unit, 0 * unit, np.unique(unit)[:, None])
     return interval_over(judged, sums, len(judged.cluster), over_annotators=False)["estimate"]
+
+
+def of_ratings(coefficient, ratings, metric="nominal"):
+    """Compute a coefficient of ratings (outputs, annotators); NaN: not judged."""
+    unit = np.nonzero(~np.isnan(ratings))[0]
+    return coefficient_of(coefficient, ratings[~np.isnan(ratings)], unit, metric)
+
+
+def of_counts(coefficient, counts):
+    """Compute a coefficient of how often each output was given each value."""
+    unit, value = np.repeat(np.indices(counts.shape).reshape(2, -1), counts.ravel(), axis=1)
+    return coefficient_of(coefficient, value.astype(float), unit, "nominal")

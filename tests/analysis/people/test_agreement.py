@@ -1,7 +1,5 @@
 """Agreement and accuracy are those of the papers, statsmodels, NLTK and SciPy."""
 
-import os
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nltk.metrics import binary_distance, interval_distance
 from nltk.metrics.agreement import AnnotationTask
-from plain_coefficients import coefficient_of
+from plain_coefficients import coefficient_of, of_counts, of_ratings
 from scipy import stats
 from statsmodels.stats import inter_rater
 
@@ -19,15 +17,12 @@ from nlgbench.analysis.people import accuracy, agreement, split_half
 from nlgbench.analysis.people.real_or_fake import judged
 from nlgbench.analysis.people.reliability import _over_outputs, _over_systems
 from nlgbench.crossed import cluster_jackknife
-from nlgbench.datasets import cache
 from nlgbench.datasets.judge_the_judges import RAW_FILE
 from nlgbench.datasets.published import load_claims
 from nlgbench.study import Study
+from tests.released import needs
 
-RELEASED = pytest.mark.skipif(
-    not os.environ.get("NLGBENCH_DATA") or not cache.available([RAW_FILE]),
-    reason="NLGBENCH_DATA names no folder with the Judge the Judges release",
-)
+RELEASED = needs(RAW_FILE)
 NAN = float("nan")
 
 
@@ -37,18 +32,13 @@ def study():
     return nb.simulate("crowd", systems=systems, n_outputs=30, n_truth=0, seed=2)
 
 
-def made(votes, *, hits=None):
+def made(votes):
     """Make a study of votes: output -> (system, votes)."""
-    outputs, judgments = [], []
-    for n, (output, (system, values)) in enumerate(votes.items()):
-        hit = hits[n] if hits else ""
-        outputs.append((output, output, system))
-        judgments += [(output, f"w{a}", "real_or_fake", v, hit) for a, v in enumerate(values)]
-    columns = ["output_id", "annotator_id", "dimension", "value", "group_id"]
-    return Study(
-        pd.DataFrame(outputs, columns=["output_id", "item_id", "system"]),
-        pd.DataFrame(judgments, columns=columns),
-    )
+    outputs = pd.DataFrame([(one, one, s) for one, (s, _) in votes.items()])
+    outputs.columns = ["output_id", "item_id", "system"]
+    rows = [(one, f"w{a}", v) for one, (_, own) in votes.items() for a, v in enumerate(own)]
+    judgments = pd.DataFrame(rows, columns=["output_id", "annotator_id", "value"])
+    return Study(outputs, judgments.assign(dimension="real_or_fake", group_id=""))
 
 
 HAND = {
@@ -100,14 +90,13 @@ def test_a_share_over_unequal_clusters_has_the_cluster_robust_variance():
 
 def test_no_spread_is_no_certainty():
     same = {f"a{n}": ("a", [0, 0, 0]) for n in range(9)} | {"h": ("human", [1, 1, 1])}
-    table = accuracy(made(same)).set_index("row")
-    assert table.loc["a", "estimate"] == 1 and table.loc["a", "se"] == 0
-    assert np.isnan(table.loc["a", "ci_low"])
-    assert table.loc["a", "reason"] == "all clusters give the same: their spread is unknown"
-    kappa = agreement(made(same)).set_index(["row", "coefficient"])
-    assert np.isnan(kappa.loc[("a", "fleiss_kappa"), "estimate"])
-    assert kappa.loc[("a", "percent_agreement"), "estimate"] == 1
-    assert kappa.loc[("all", "fleiss_kappa"), "estimate"] == pytest.approx(1)
+    row = accuracy(made(same)).set_index("row").loc["a"]
+    assert (row["estimate"], row["se"]) == (1, 0) and np.isnan(row["ci_low"])
+    assert row["reason"] == "all clusters give the same: their spread is unknown"
+    found = agreement(made(same)).set_index(["row", "coefficient"])["estimate"]
+    assert np.isnan(found["a", "fleiss_kappa"])
+    assert found["a", "percent_agreement"] == 1
+    assert found["all", "fleiss_kappa"] == pytest.approx(1)
 
 
 #: Fleiss (1971), doi:10.1037/h0031619, as widely taught: 10 subjects, 14 raters, kappa .210.
@@ -125,40 +114,20 @@ KRIPPENDORFF = [
 ]
 
 
-def of_counts(coefficient, counts, values=None, metric="nominal"):
-    """Compute a coefficient of counts (outputs, values)."""
-    counts = np.asarray(counts, dtype=int)
-    values = np.arange(counts.shape[1]) if values is None else np.asarray(values)
-    unit, at = np.repeat(np.indices(counts.shape).reshape(2, -1), counts.ravel(), axis=1)
-    return coefficient_of(coefficient, values[at].astype(float), unit, metric)
-
-
-def percent_agreement(counts):
-    return of_counts("percent_agreement", counts)
-
-
-def fleiss_kappa(counts):
-    return of_counts("fleiss_kappa", counts)
-
-
-def krippendorff_alpha(counts, values, metric="nominal"):
-    return of_counts("krippendorff_alpha", counts, values, metric)
-
-
 def test_published_coefficients():
-    assert fleiss_kappa(FLEISS) == pytest.approx(0.210, abs=5e-4)
-    counts, values = counts_of(np.transpose(KRIPPENDORFF))
+    assert of_counts("fleiss_kappa", np.array(FLEISS)) == pytest.approx(0.210, abs=5e-4)
+    units = np.transpose(KRIPPENDORFF)
+    votes = made({f"a{n}": ("a", one[~np.isnan(one)]) for n, one in enumerate(units)})
     for metric, published in {"nominal": 0.743, "ordinal": 0.815, "interval": 0.849}.items():
-        assert krippendorff_alpha(counts, values, metric=metric) == pytest.approx(
-            published, abs=5e-4
-        )
+        table = agreement(votes, metric=metric).set_index(["row", "coefficient"])
+        alpha = table.loc[("a", "krippendorff_alpha")]
+        assert alpha["estimate"] == pytest.approx(published, abs=5e-4)
+        assert alpha[["n_outputs", "n_left_out", "metric"]].tolist() == [11, 1, metric]
 
 
 def counts_of(ratings):
-    """Count how often each output (n, annotators) was given each value: (n, values), values."""
-    ratings = np.asarray(ratings, dtype=float)
-    values = np.unique(ratings[~np.isnan(ratings)])
-    return (ratings[:, :, None] == values).sum(axis=1).astype(float), values
+    """Count how often each output was given each value."""
+    return (ratings[:, :, None] == np.unique(ratings)).sum(axis=1)
 
 
 RATINGS = st.integers(2, 12).flatmap(
@@ -169,128 +138,70 @@ RATINGS = st.integers(2, 12).flatmap(
 @settings(max_examples=50)
 @given(RATINGS)
 def test_kappa_and_agreement_are_those_of_statsmodels(ratings):
-    counts, values = counts_of(ratings)
-    agree = (counts**2).sum(axis=1) - 4
-    assert percent_agreement(counts) == pytest.approx((agree / 12).mean())
-    if len(values) > 1:
-        assert fleiss_kappa(counts) == pytest.approx(inter_rater.fleiss_kappa(counts), abs=1e-9)
-    else:
-        assert np.isnan(fleiss_kappa(counts))
+    ratings = np.asarray(ratings, dtype=float)
+    counts = counts_of(ratings)
+    agree = ((counts**2).sum(axis=1) - 4) / 12
+    assert of_ratings("percent_agreement", ratings) == pytest.approx(agree.mean())
+    kappa = inter_rater.fleiss_kappa(counts) if counts.shape[1] > 1 else NAN
+    assert of_ratings("fleiss_kappa", ratings) == pytest.approx(kappa, abs=1e-9, nan_ok=True)
 
 
 @settings(max_examples=50)
 @given(RATINGS, st.integers(0, 10**6))
 def test_alpha_is_that_of_nltk_with_missing_judgments(ratings, seed):
-    whole = np.asarray(ratings, dtype=float)
-    holes = np.random.default_rng(seed).random(whole.shape) < 0.25
-    values = np.where(holes, NAN, whole)
+    values = np.asarray(ratings, dtype=float)
+    values[np.random.default_rng(seed).random(values.shape) < 0.25] = NAN
     values = values[(~np.isnan(values)).sum(axis=1) > 1]
-    if len(np.unique(values[~np.isnan(values)])) < 2:
+    triples = [(who, unit, one) for (unit, who), one in np.ndenumerate(values) if one == one]
+    if len({value for *_, value in triples}) < 2:
         return
-    triples = [
-        (annotator, unit, value)
-        for unit, row in enumerate(values)
-        for annotator, value in enumerate(row)
-        if not np.isnan(value)
-    ]
     for metric, distance in [("nominal", binary_distance), ("interval", interval_distance)]:
         expected = AnnotationTask(triples, distance=distance).alpha()
-        assert krippendorff_alpha(*counts_of(values), metric=metric) == pytest.approx(
-            expected, abs=1e-9
-        )
+        found = of_ratings("krippendorff_alpha", values, metric)
+        assert found == pytest.approx(expected, abs=1e-9)
 
 
-def test_the_table_has_the_coefficients_of_its_rows(study):
-    for coded in ("value", "correct"):
-        table = agreement(study, coded=coded)
-        table = table.set_index(["row", "coefficient"])
-        frame = judged(study, None)
-        if coded == "correct":
-            frame["value"] = (frame["value"] == frame["is_human"]) * 1.0
-        for row, part in {"all": frame, "real": frame[frame["is_human"]]}.items():
-            ratings = part.assign(place=part.groupby("output_id").cumcount())
-            counts, values = counts_of(ratings.pivot(index="output_id", columns="place")["value"])
-            for coefficient, value in [
-                ("percent_agreement", percent_agreement(counts)),
-                ("fleiss_kappa", fleiss_kappa(counts)),
-                ("krippendorff_alpha", krippendorff_alpha(counts, values)),
-            ]:
-                assert table.loc[(row, coefficient), "estimate"] == pytest.approx(value)
-        assert (table["ci_low"] < table["estimate"]).all()
-    other = agreement(study).set_index(["row", "coefficient"])
-    # Within a class a vote is right or wrong as it is real or fake; over both it is not.
-    assert other.loc["fake", "estimate"].to_numpy() == pytest.approx(
-        table.loc["fake", "estimate"].to_numpy()
-    )
-    assert other.loc["all", "estimate"].iloc[1] != pytest.approx(
-        table.loc["all", "estimate"].iloc[1]
-    )
-
-
-def test_ratings_are_compared_by_their_ranks():
-    values = np.transpose(KRIPPENDORFF)
-    votes = {f"a{n}": ("a", row[~np.isnan(row)]) for n, row in enumerate(values)}
-    table = agreement(made(votes), metric="ordinal").set_index(["row", "coefficient"])
-    alpha = table.loc[("a", "krippendorff_alpha")]
-    assert alpha["estimate"] == pytest.approx(0.815, abs=5e-4)
-    assert alpha["n_outputs"] == 11 and alpha["n_left_out"] == 1 and alpha["metric"] == "ordinal"
-    without = []
-    for n in range(11):
-        counts, scale = counts_of(np.delete(values, n, axis=0))
-        without.append(krippendorff_alpha(counts, scale, metric="ordinal"))
-    assert alpha["se"] == pytest.approx(np.sqrt(10 * np.var(without)))
-
-
-def test_the_interval_of_kappa_is_a_plain_loop_without_each_hit(study):
-    table = agreement(study).set_index(["row", "coefficient"])
-    frame = judged(study, None)
-    frame["place"] = frame.groupby("output_id").cumcount()
-    without = []
-    for hit in frame["cluster"].unique():
-        rest = frame[frame["cluster"] != hit].pivot(index="output_id", columns="place")["value"]
-        without.append(inter_rater.fleiss_kappa(counts_of(rest)[0]))
-    n = len(without)
-    expected = np.sqrt((n - 1) * np.var(without))
-    assert table.loc[("all", "fleiss_kappa"), "se"] == pytest.approx(expected)
+@pytest.mark.parametrize("coded", ["value", "correct"])
+def test_the_table_has_the_coefficients_of_its_rows(study, coded):
+    table, frame = agreement(study, coded=coded), judged(study, None)
+    assert (table["ci_low"] < table["estimate"]).all()
+    if coded == "correct":
+        frame["value"] = (frame["value"] == frame["is_human"]) * 1.0
+    for row, part in {"all": frame, "real": frame[frame["is_human"]]}.items():
+        found = table[table["row"] == row].set_index("coefficient")["estimate"]
+        for name in found.index:
+            unit = pd.factorize(part["output_id"])[0]
+            expected = coefficient_of(name, part["value"].to_numpy(), unit, "nominal")
+            assert found[name] == pytest.approx(expected)
 
 
 def test_correlations_are_those_of_scipy():
     rng = np.random.default_rng(3)
     sums, sizes = rng.integers(0, 3, size=(5, 2, 20)) * 1.0, np.full((5, 2, 20), 2.0)
     sizes[:, 0, 4] = sums[:, 0, 4] = 0  # an output that one half did not judge is left out
-    weights = np.vstack([np.ones(20), rng.random(20) < 0.7])
-    values = _over_outputs(weights, sums, sizes)
-    for draw, split in [(0, 0), (1, 3)]:
-        keep = (weights[draw] > 0) & (np.arange(20) != 4)
-        x, y = sums[split][:, keep]
-        assert values[draw, split] == pytest.approx(stats.pearsonr(x, y).statistic)
-    system = np.arange(20) % 4
-    found = _over_systems(weights, sums, sizes, system)
+    weights, system = np.vstack([np.ones(20), rng.random(20) < 0.7]), np.arange(20) % 4
+    outputs = _over_outputs(weights, sums, sizes)
+    systems = _over_systems(weights, sums, sizes, system)
     for draw, split in [(0, 0), (1, 3)]:
         keep = weights[draw] > 0
-        x, y = (
-            [
-                (side[keep & (system == one)].sum() / n[keep & (system == one)].sum())
-                for one in range(4)
-            ]
-            for side, n in zip(sums[split], sizes[split], strict=True)
-        )
-        assert found[draw, split] == pytest.approx(stats.pearsonr(x, y).statistic)
+        both = sums[split][:, keep & (np.arange(20) != 4)]
+        assert outputs[draw, split] == pytest.approx(stats.pearsonr(*both).statistic)
+        means = [
+            [side[:, keep & (system == one)].sum(axis=1) for side in (sums[split], sizes[split])]
+            for one in range(4)
+        ]
+        expected = stats.pearsonr(*np.transpose([total / n for total, n in means])).statistic
+        assert systems[draw, split] == pytest.approx(expected)
 
 
 def test_stepping_up_is_spearman_and_browns(study):
     table = split_half(study, n_splits=20, n_resamples=30, seed=0)
-    by = table.set_index(["unit", "quantity"])["estimate"]
-    half, full = by["output", "half"], by["output", "full"]
-    assert full == pytest.approx(2.5 * half / (1 + 1.5 * half))
-    assert by["output", "ceiling"] == pytest.approx(np.sqrt(full))
-    again = split_half(study, n_splits=20, n_resamples=30, seed=0)
-    pd.testing.assert_frame_equal(table, again)
+    assert table.equals(split_half(study, n_splits=20, n_resamples=30, seed=0))
+    half, full, ceiling = table.loc[table["unit"] == "output", "estimate"]
+    assert [full, ceiling**2] == pytest.approx([2.5 * half / (1 + 1.5 * half)] * 2)
     # Two judges have the intraclass correlation of one each: what kappa estimates for two values.
-    one = half / (2 - half)
-    table = agreement(study)
-    fake = table[(table["row"] == "fake") & (table["coefficient"] == "fleiss_kappa")]
-    assert one == pytest.approx(fake["estimate"].iloc[0], abs=0.06)
+    kappa = agreement(study).set_index(["row", "coefficient"])["estimate"]["fake", "fleiss_kappa"]
+    assert half / (2 - half) == pytest.approx(kappa, abs=0.06)
 
 
 def test_one_judgment_each_is_no_agreement():
@@ -311,30 +222,33 @@ def test_groups_that_share_outputs_are_one_cluster():
     number = data.judgments["output_id"].str[-1].astype(int)
     page = "p" + (number + (data.judgments["annotator_id"] == "w1") * (number < 2)).astype(str)
     shared = data.replace(judgments=data.judgments.assign(group_id=page))
-    found = accuracy(shared).set_index("row")
+    found, plain = (accuracy(one).set_index("row").loc["all"] for one in (shared, data))
     # Pages 0, 1 and 2 hang together by outputs 0 and 1; page 3 stands alone.
-    assert found.loc["all", "n_clusters"] == 2
-    assert found.loc["all", "estimate"] == accuracy(data).set_index("row").loc["all", "estimate"]
+    assert found["n_clusters"] == 2 and found["estimate"] == plain["estimate"]
     again = data.judgments.head(1).assign(group_id="later")
     twice = data.replace(judgments=pd.concat([data.judgments, again]))
     assert agreement(twice)["n_judgments"].iloc[0] == len(data.judgments) + 1
 
 
-def test_options_that_cannot_be_are_refused(study):
+@pytest.mark.parametrize(
+    ("analysis", "asked", "said"),
+    [
+        (accuracy, {"rule": "vote"}, r"rule: 'vote' is unknown\. Did you mean 'votes'"),
+        (accuracy, {"dimension": "votes"}, "dimension: 'votes' is unknown"),
+        (agreement, {"coded": "label"}, "coded: 'label' is unknown"),
+        (agreement, {"metric": "ratio"}, "metric: 'ratio' is unknown"),
+        (split_half, {"confidence": 95}, "confidence must be between 0 and 1"),
+    ],
+)
+def test_options_that_cannot_be_are_refused(study, analysis, asked, said):
+    with pytest.raises(ValueError, match=said):
+        analysis(study, **asked)
+
+
+def test_majorities_of_even_votes_and_two_systems_are_refused():
     pairs = {f"{s}{n}": (s, [1.0, 0.0]) for s in ["human", "a"] for n in range(3)}
     with pytest.raises(ValueError, match="most outputs have 2 votes"):
         accuracy(made(pairs), rule="majority")
-    with pytest.raises(ValueError, match=r"rule: 'vote' is unknown\. Did you mean 'votes'"):
-        accuracy(study, rule="vote")
-    with pytest.raises(ValueError, match="coded: 'label' is unknown"):
-        agreement(study, coded="label")
-    for analysis in (accuracy, agreement, split_half):
-        with pytest.raises(ValueError, match="confidence must be between 0 and 1"):
-            analysis(study, confidence=95)
-        with pytest.raises(ValueError, match="dimension: 'votes' is unknown"):
-            analysis(study, dimension="votes")
-    with pytest.raises(ValueError, match="metric: 'ratio' is unknown"):
-        agreement(study, metric="ratio")
     with pytest.raises(ValueError, match=r"needs at least 3\. Found 2"):
         split_half(made(HAND), seed=0)
 

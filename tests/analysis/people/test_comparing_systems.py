@@ -1,4 +1,4 @@
-"""Which system is better: against other people's least squares, closed forms, and known worlds."""
+"""Which system is better: as other people's least squares and closed forms have it."""
 
 import numpy as np
 import pandas as pd
@@ -20,22 +20,6 @@ DESIGNS = {
 }
 
 
-def in_documents(study, n_documents, sd=0.0, seed=0):
-    """Let items go by document, with an effect of each document on each system."""
-    item = study.outputs["item_id"].str[1:].astype(int)
-    document = item % n_documents
-    systems = study.outputs["system"].unique()
-    effect = np.random.default_rng(seed).normal(0, sd, (n_documents, len(systems)))
-    system = pd.Index(systems).get_indexer(study.outputs["system"])
-    more = pd.Series(effect[document, system], study.outputs["output_id"])
-    values = study.judgments["value"] + more.loc[study.judgments["output_id"]].to_numpy()
-    return study.replace(
-        outputs=study.outputs.assign(document="d" + document.astype(str)),
-        judgments=study.judgments.assign(value=values),
-        settings={"quality": "quality", "extra": ["document"], "clusters": "document"},
-    )
-
-
 def made(rows, **settings):
     """Make a study of (system, item, annotator, value)."""
     table = pd.DataFrame(rows, columns=["system", "item_id", "annotator_id", "value"])
@@ -46,6 +30,11 @@ def made(rows, **settings):
 
 def rows_of(study):
     return comparing.judged_systems(study, "quality", False)
+
+
+def both(found):
+    """Systems with their details."""
+    return found.systems.merge(found.details, on="system").set_index("system")
 
 
 @pytest.fixture(scope="module", params=DESIGNS)
@@ -67,18 +56,16 @@ def test_adjusted_means_are_those_of_statsmodels(study):
 
 
 def brute_force(study, cluster):
-    """Refit without each cluster by statsmodels, and give each system's level."""
-    frame = rows_of(study)
+    """Refit without each cluster by the pseudoinverse, and give each system's level."""
+    levels, frame = [], rows_of(study)
     names = list(dict.fromkeys(frame["system"]))
-    levels = []
     for one in np.unique(cluster):
         part = frame[cluster != one]
-        y = part["value"].to_numpy()
         dummies = [pd.get_dummies(part[name]) for name in ("system", "item_id", "annotator_id")]
         x = np.hstack([table.to_numpy(float) for table in dummies])
-        beta = np.linalg.pinv(x) @ y
+        beta = np.linalg.pinv(x) @ part["value"].to_numpy()
         effect = pd.Series(beta[: len(names)], dummies[0].columns)
-        rest = (y - effect[part["system"]].to_numpy()).mean()
+        rest = (part["value"] - part["system"].map(effect)).mean()
         levels.append([rest + effect[name] for name in names])
     return np.array(levels)
 
@@ -94,70 +81,68 @@ def test_the_jackknife_is_that_of_refits(study):
         np.testing.assert_allclose(found, brute_force(study, few), atol=1e-9, rtol=0)
 
 
-@pytest.mark.parametrize("design", [name for name in DESIGNS if name != "distinct"])
+@pytest.mark.parametrize("design", ["scattered", "many annotators", "missing"])
 def test_severities_without_an_item_are_those_of_refits(design):
     study = nb.simulate("judgments", seed=3, **DESIGNS[design])
     judged = comparing._fitted(study, "quality", False)
     without = additive.without_clusters(judged.data, judged.item)[2 if judged.by_annotator else 1]
-    frame = rows_of(study)
-    for one in (0, 5):
-        part = frame[judged.item != one]
-        model = smf.ols("value ~ C(annotator_id) + C(system) + C(item_id)", part).fit()
-        effects = [model.params.get(f"C(annotator_id)[T.{name}]", 0) for name in judged.people]
-        there = np.isin(judged.people, part["annotator_id"])
-        found = without[one][there]
-        expected = np.array(effects)[there]
-        np.testing.assert_allclose(found - found.mean(), expected - expected.mean(), atol=1e-9)
+    part = rows_of(study)[judged.item != 5]
+    model = smf.ols("value ~ C(annotator_id) + C(system) + C(item_id)", part).fit()
+    there = np.isin(judged.people, part["annotator_id"])
+    effects = [model.params.get(f"C(annotator_id)[T.{name}]", 0) for name in judged.people]
+    found, expected = without[5][there], np.array(effects)[there]
+    np.testing.assert_allclose(found - found.mean(), expected - expected.mean(), atol=1e-9)
 
 
-def test_a_crossed_design_has_a_closed_form():
-    """V_I and V_A are variances of mean differences of items and of annotators, V_IA of cells."""
+@pytest.mark.parametrize("of", ["item_id", "document"])
+def test_a_crossed_design_has_a_closed_form(of):
+    """V_I and V_A are variances of mean differences of items (or documents) and of annotators."""
     study = nb.simulate("judgments", n_items=30, n_annotators=20, means=[0.5, 0.0], seed=1)
+    document = study.outputs["item_id"].str[1:].astype(int) % 15
+    if of == "document":
+        study = study.replace(
+            outputs=study.outputs.assign(document="d" + document.astype(str)),
+            settings={"extra": ["document"], "clusters": "document"},
+        )
     frame = rows_of(study)
-    cube = frame.pivot_table(index=["item_id", "annotator_id"], columns="system", values="value")
+    frame["document"] = frame["item_id"].str[1:].astype(int) % 15
+    cube = frame.pivot_table(index=[of, "annotator_id"], columns="system", values="value")
     gap = (cube["s01"] - cube["s02"]).unstack()
-    of_items, of_annotators = gap.mean(axis=1).var() / 30, gap.mean(axis=0).var() / 20
-    both = of_items + of_annotators - gap.stack().var() / 600
+    n = len(gap)
+    of_items, of_annotators = gap.mean(axis=1).var() / n, gap.mean(axis=0).var() / 20
+    summed = of_items + of_annotators - gap.stack().var() / (20 * n)
     for annotators, variance, df in (
-        ("random", max(of_items, of_annotators, both), 19),
-        ("fixed", of_items, 29),
+        ("random", max(of_items, of_annotators, summed), min(n, 20) - 1),
+        ("fixed", of_items, n - 1),
     ):
-        pair = nb.compare_systems(study, annotators=annotators).pairs.iloc[0]
+        found = nb.compare_systems(study, annotators=annotators)
+        pair = found.pairs.iloc[0]
+        assert found.details["effective_items"].tolist() == [n, n]
         assert pair["difference"] == pytest.approx(gap.to_numpy().mean())
-        assert pair["se"] == pytest.approx(np.sqrt(variance))
+        assert [pair["se"], pair["df"]] == pytest.approx([np.sqrt(variance), df])
         half = stats.t.ppf(0.975, df) * np.sqrt(variance)
         assert pair["ci_high"] - pair["difference"] == pytest.approx(half)
         assert pair["p"] == pytest.approx(2 * stats.t.sf(pair["difference"] / pair["se"], df))
 
 
 def test_one_annotator_leaves_the_paired_t_test_over_items():
-    rng = np.random.default_rng(0)
-    values = rng.normal([[0.5], [0]], size=(2, 25))
-    rows = [(f"s{s}", f"i{i:02d}", "w", values[s, i]) for s in range(2) for i in range(25)]
-    found = nb.compare_systems(made(rows))
-    expected = stats.ttest_rel(*values)
-    assert found.pairs["p"][0] == pytest.approx(expected.pvalue)
-    low, high = expected.confidence_interval()
-    assert found.pairs.loc[0, ["ci_low", "ci_high"]].tolist() == pytest.approx([low, high])
-    assert set(found.pairs["covers"]) == {"other items, these annotators"}
+    values = np.random.default_rng(0).normal([[0.5], [0]], size=(2, 25))
+    rows = [(f"s{s}", f"i{i:02d}", "w", one) for (s, i), one in np.ndenumerate(values)]
+    pair, expected = nb.compare_systems(made(rows)).pairs.iloc[0], stats.ttest_rel(*values)
+    found = pair[["p", "ci_low", "ci_high"]].tolist()
+    assert found == pytest.approx([expected.pvalue, *expected.confidence_interval()])
+    assert pair["covers"] == "other items, these annotators"
 
 
 def test_an_item_of_each_system_is_a_sample_and_no_effect():
     """Items of one system each: Welch's variance, up to the jackknife's n / (n - 1)."""
-    rng = np.random.default_rng(0)
-    values = rng.normal(size=(2, 20))
-    rows = [(f"s{s}", f"s{s}-i{i}", "w", values[s, i]) for s in range(2) for i in range(20)]
+    values = np.random.default_rng(0).normal(size=(2, 20))
+    rows = [(f"s{s}", f"s{s}-i{i}", "w", one) for (s, i), one in np.ndenumerate(values)]
     found = nb.compare_systems(made(rows))
-    level = np.sort(values.mean(axis=1))[::-1]
-    off = [(np.delete(v, i).mean() - v.mean()) for v in values for i in range(20)]
-    assert found.pairs["difference"][0] == pytest.approx(level[0] - level[1])
-    assert found.pairs["se"][0] == pytest.approx(np.sqrt(39 / 40 * np.square(off).sum()))
+    off = [np.delete(v, i).mean() - v.mean() for v in values for i in range(20)]
+    expected = [abs(np.diff(values.mean(axis=1))[0]), np.sqrt(39 / 40 * np.square(off).sum())]
+    assert found.pairs.loc[0, ["difference", "se"]].tolist() == pytest.approx(expected)
     assert found.details["n_missing"].tolist() == [0, 0]
-
-
-def both(found):
-    """Systems with their details."""
-    return found.systems.merge(found.details, on="system")
 
 
 UNKNOWN = ["ci_low", "p", "p_adjusted", "p_equivalent", "superiority_low"]
@@ -168,23 +153,19 @@ def test_few_annotators_as_a_sample_have_no_interval_and_the_reason_says_why():
     found = nb.compare_systems(study, annotators="random", margin=0.5)
     assert found.pairs[UNKNOWN].isna().all().all() and (found.pairs["verdict"] == "").all()
     assert found.systems[["ci_low", "rank_low"]].isna().all().all()
-    assert found.systems["reason"].unique().tolist() == [
-        "5.0 effective annotators: an interval over other annotators needs 10. Use "
-        "annotators='fixed' for these annotators"
-    ]
+    said = "5.0 effective annotators: an interval over other annotators needs 10"
+    assert found.systems["reason"].str.startswith(said).all()
     assert found.systems["rank"].is_monotonic_increasing
 
 
 def test_ten_annotators_of_nearly_equal_loads_are_a_sample_and_positions_never_are():
-    world = {"n_annotators": 10, "n_items": 40, "missing": 0.1, "seed": 0}
-    study = nb.simulate("judgments", **world)
+    study = nb.simulate("judgments", n_annotators=10, n_items=40, missing=0.1, seed=0)
     found = nb.compare_systems(study)
     assert found.details["effective_annotators"][0] == pytest.approx(10, abs=0.05)
     assert set(found.systems["covers"]) == {"other items and annotators"}
-    made_up = trusted(study.outputs, study.judgments, settings={"annotators": "positions"})
-    fixed = nb.compare_systems(made_up).systems
-    assert set(fixed["covers"]) == {"other items, these annotators"}
-    refused = nb.compare_systems(made_up, annotators="random").systems
+    study = trusted(study.outputs, study.judgments, settings={"annotators": "positions"})
+    assert set(nb.compare_systems(study).systems["covers"]) == {"other items, these annotators"}
+    refused = nb.compare_systems(study, annotators="random").systems
     assert refused["ci_low"].isna().all() and "not persons" in refused["reason"][0]
 
 
@@ -200,12 +181,8 @@ def test_rank_ranges_count_the_pairs_that_are_rejected(study):
 
 
 def test_superiority_counts_pairs_of_judgments_on_an_item():
-    rows = [
-        *(("a", "1", "w1", 3), ("a", "1", "w2", 1), ("b", "1", "w1", 2), ("b", "1", "w2", 1)),
-        *(("a", "2", "w1", 5), ("b", "2", "w2", 4), ("a", "3", "w1", 1), ("b", "3", "w2", 1)),
-        ("a", "4", "w2", 9),
-    ]
-    pairs = nb.compare_systems(made(rows)).pairs
+    given = ["a1w3", "a1v1", "b1w2", "b1v1", "a2w5", "b2v4", "a3w1", "b3v1", "a4v9"]
+    pairs = nb.compare_systems(made([(s, i, who, int(n)) for s, i, who, n in given])).pairs
     # Item 1: 3 beats both, 1 loses to 2 and ties with 1; item 2: won; item 3: tied.
     expected = np.mean([(1 + 1 + 0 + 0.5) / 4, 1, 0.5])
     assert pairs.set_index("system").loc["a", "superiority"] == pytest.approx(expected)
@@ -213,9 +190,8 @@ def test_superiority_counts_pairs_of_judgments_on_an_item():
 
 
 def test_superiority_is_mann_whitneys_where_items_are_of_one_system():
-    rng = np.random.default_rng(0)
-    values = rng.integers(1, 6, size=(2, 30)) * 1.0
-    rows = [(f"s{s}", f"s{s}-i{i}", "w", values[s, i]) for s in range(2) for i in range(30)]
+    values = np.random.default_rng(0).integers(1, 6, size=(2, 30))
+    rows = [(f"s{s}", f"s{s}-i{i}", "w", one) for (s, i), one in np.ndenumerate(values)]
     pairs = nb.compare_systems(made(rows)).pairs.set_index("system")
     u = stats.mannwhitneyu(*values).statistic
     assert pairs.loc["s0", "superiority"] == pytest.approx(u / 900)
@@ -227,13 +203,12 @@ def test_a_margin_shows_equivalence_and_nothing_else_does():
     assert pairs["verdict"].tolist() == ["undecided"] * 2 and pairs["p_equivalent"].isna().all()
     wide = nb.compare_systems(study, margin=1.0).pairs
     assert wide["verdict"].tolist() == ["equivalent"] * 2
-    first = wide.iloc[0]
+    assert wide[["p_equivalent", "p_not_inferior"]].lt(0.05).all(axis=None)
     # Two one-sided tests at .05 are the 90% interval within the margin.
     ninety = nb.compare_systems(study, confidence=0.9).pairs.iloc[0]
-    edge = max(abs(ninety["ci_low"]), abs(ninety["ci_high"]))
-    at_edge = nb.compare_systems(study, margin=float(edge)).pairs
+    edge = float(ninety[["ci_low", "ci_high"]].abs().max())
+    at_edge = nb.compare_systems(study, margin=edge).pairs
     assert at_edge["p_equivalent"].iloc[0] == pytest.approx(0.05)
-    assert first["p_equivalent"] < 0.05 and first["p_not_inferior"] < 0.05
 
 
 def test_not_inferior_is_said_from_one_side():
@@ -246,19 +221,12 @@ def test_not_inferior_is_said_from_one_side():
 
 
 def test_disconnected_systems_are_refused_with_who_is_where():
-    rows = [
-        (system, f"i{i}", f"{system}-{who}", i + who)
-        for system in ("a", "b", "c")
-        for i in range(4)
-        for who in range(5)
-    ]
+    rows = [(s, f"i{i}", f"{s}-{w}", i + w) for s in "abc" for i in range(4) for w in range(5)]
     rows += [("b", "i0", "c-0", 1.0), ("c", "i0", "b-0", 2.0)]
-    with pytest.raises(ValueError, match="systems cannot be compared") as caught:
+    with pytest.raises(ValueError, match=r"study\.only\(systems=") as caught:
         nb.compare_systems(made(rows))
-    said = str(caught.value)
-    assert "a (judged by a-0, a-1, a-2 and 2 more, on 4 items)" in said
-    assert "b, c (judged by b-0, b-1, b-2 and 7 more, on 4 items)" in said
-    assert "study.only(systems=[...])" in said
+    assert "a (judged by a-0, a-1, a-2 and 2 more, on 4 items)" in str(caught.value)
+    assert "b, c (judged by b-0, b-1, b-2 and 7 more, on 4 items)" in str(caught.value)
     assert nb.compare_systems(made(rows).only(systems=["b", "c"])).pairs.shape[0]
 
 
@@ -275,8 +243,8 @@ def test_where_lower_is_better_means_keep_their_unit_and_the_best_is_the_lowest(
     study = nb.simulate("judgments", n_items=20, seed=1)
     low = study.replace(settings={"lower_is_better": ["quality"]})
     one, other = nb.compare_systems(study), nb.compare_systems(low)
-    left = both(one).set_index("system")
-    right = both(other).set_index("system").loc[left.index]
+    left = both(one)
+    right = both(other).loc[left.index]
     unit = ["estimate", "ci_low", "ci_high", "raw"]
     np.testing.assert_allclose(right[unit], left[unit])
     assert other.systems["system"].tolist() == one.systems["system"].tolist()[::-1]
@@ -284,17 +252,8 @@ def test_where_lower_is_better_means_keep_their_unit_and_the_best_is_the_lowest(
     assert (other.pairs["difference"] > 0).equals(one.pairs["difference"] > 0)
 
 
-def test_z_and_rank_are_within_annotator_and_outliers_do_not_decide():
+def test_z_and_rank_are_within_annotator():
     study = nb.simulate("judgments", n_items=40, n_annotators=12, means=[1.5, 0.7, 0.0], seed=1)
-    wild = study.judgments.copy()
-    worst = wild["output_id"].str.endswith("s03")
-    wild.loc[wild.index[worst][:3], "value"] = 1e5
-    wild = trusted(study.outputs, wild)
-    order = {
-        scale: nb.compare_systems(wild, scale=scale).systems["system"].tolist()
-        for scale in ("raw", "rank")
-    }
-    assert order["raw"][0] == "s03" and order["rank"] == ["s01", "s02", "s03"]
     by = study.judgments.groupby("annotator_id")["value"]
     z = (study.judgments["value"] - by.transform("mean")) / by.transform("std")
     rank = (by.rank() - 0.5) / by.transform("size")
@@ -302,19 +261,15 @@ def test_z_and_rank_are_within_annotator_and_outliers_do_not_decide():
         given = trusted(study.outputs, study.judgments.assign(value=value))
         left, right = nb.compare_systems(study, scale=scale), nb.compare_systems(given)
         pd.testing.assert_series_equal(left.systems["estimate"], right.systems["estimate"])
-        assert left.details["scale"].iloc[0].startswith({"z": "z-score", "rank": "rank"}[scale])
-    for settings, said in (({}, "0 to 10"), ({"lower_is_better": ["quality"]}, "0 to 10")):
-        settings = settings | {"scales": {"quality": {"min": 0, "max": 10}}}
-        told = trusted(study.outputs, study.judgments, settings=settings)
-        assert set(nb.compare_systems(told).details["scale"]) == {said}
+        assert left.details["scale"].str.startswith(scale).all()
+    told = study.replace(settings={"scales": {"quality": {"min": -10, "max": 10}}})
+    assert set(nb.compare_systems(told).details["scale"]) == {"-10 to 10"}
 
 
 def test_human_outputs_are_systems_only_where_asked():
     study = nb.simulate("judgments", n_items=20, seed=1)
-    outputs = study.outputs.assign(is_human=study.outputs["system"] == "s01")
-    study = study.replace(outputs=outputs)
-    found = nb.compare_systems(study)
-    assert "s01" not in set(found.systems["system"])
+    study = study.replace(outputs=study.outputs.assign(is_human=study.outputs["system"] == "s01"))
+    assert "s01" not in set(nb.compare_systems(study).systems["system"])
     assert len(nb.compare_systems(study, include_human=True).systems) == 5
     with pytest.raises(ValueError, match=r"of 1 systems: .*include_human=True adds"):
         nb.compare_systems(study.only(systems=["s02"]))
@@ -323,20 +278,17 @@ def test_human_outputs_are_systems_only_where_asked():
 def test_missing_outputs_are_counted():
     study = nb.simulate("judgments", n_items=20, scale="ordinal", seed=1)
     lost = study.judgments["output_id"].isin(["i0001-s02", "i0002-s02"])
-    part = study.replace(judgments=study.judgments[~lost])
-    found = nb.compare_systems(part)
-    table = both(found).set_index("system")
-    assert table["n_missing"].to_dict() == {"s01": 0, "s02": 2, "s03": 0, "s04": 0, "s05": 0}
+    found = both(nb.compare_systems(study.replace(judgments=study.judgments[~lost])))
+    assert found["n_missing"].to_dict() == {"s01": 0, "s02": 2, "s03": 0, "s04": 0, "s05": 0}
 
 
 def test_who_judges_alike_is_severe_by_what_they_take_off():
     rng = np.random.default_rng(0)
-    taken = {"mild": 0.0, "fair": 1.0, "hard": 2.0}
     rows = [
         (system, f"i{i}", who, level + i % 5 - off + rng.normal(0, 0.01))
         for system, level in (("a", 1.0), ("b", 0.0))
         for i in range(20)
-        for who, off in taken.items()
+        for who, off in (("mild", 0.0), ("fair", 1.0), ("hard", 2.0))
     ]
     table = nb.compare_systems(made(rows)).annotators
     assert table["annotator_id"].tolist() == ["hard", "fair", "mild"]
@@ -357,19 +309,11 @@ def test_judgments_without_spread_have_no_interval():
 
 def test_people_who_judged_once_are_noise():
     """Then it is the mean of items' means, compared by a t test over items."""
-    rng = np.random.default_rng(4)
-    rows = [
-        (s, f"i{i}", f"{s}{i}{n}", level + i % 4 + rng.normal())
-        for s, level in (("a", 0.6), ("b", 0.0))
-        for i in range(20)
-        for n in range(3)
-    ]
+    value = np.random.default_rng(4).normal([[[0.6]], [[0]]], size=(2, 20, 3))
+    rows = [("ab"[s], f"i{i}", f"{s}-{i}-{n}", one) for (s, i, n), one in np.ndenumerate(value)]
     found = nb.compare_systems(made(rows))
-    frame = pd.DataFrame(rows, columns=["system", "item", "who", "value"])
-    means = frame.groupby(["item", "system"])["value"].mean().unstack()
-    usual = stats.ttest_rel(means["a"], means["b"])
-    pair = found.pairs.iloc[0]
-    assert pair["difference"] == pytest.approx((means["a"] - means["b"]).mean())
+    usual, pair = stats.ttest_rel(*value.mean(axis=2)), found.pairs.iloc[0]
+    assert pair["difference"] == pytest.approx(abs(value[0].mean() - value[1].mean()))
     assert pair["p"] == pytest.approx(usual.pvalue) and pair["reason"] == ""
     assert found.annotators["severity"].isna().all()
     assert "judged one output" in found.annotators["reason"].iloc[0]
@@ -381,60 +325,29 @@ def three():
     study = nb.simulate("judgments", n_items=20, n_annotators=12, means=[0.9, 0.2, 0.0], seed=2)
     table = study.judgments
     noise = np.random.default_rng(0).normal(size=len(table))
-    few = table["annotator_id"].isin(["w001", "w002", "w003"])
-    parts = [
-        table,
-        table.assign(dimension="fluency", value=table["value"] / 2 + noise),
-        table[few].assign(dimension="charm"),
-    ]
-    return study.replace(judgments=pd.concat(parts, ignore_index=True))
+    fluency = table.assign(dimension="fluency", value=table["value"] / 2 + noise)
+    few = table[table["annotator_id"].isin(["w001", "w002", "w003"])].assign(dimension="charm")
+    return study.replace(judgments=pd.concat([table, fluency, few], ignore_index=True))
 
 
 def test_dimensions_are_one_family_of_tests_for_one_kind_of_annotators(three):
-    names = ["quality", "fluency", "charm"]
-    both = nb.compare_systems(three, dimension=names, margin=0.5)
-    alone = [
-        nb.compare_systems(three, dimension=name, margin=0.5, annotators="fixed") for name in names
-    ]
-    assert len(alone[0].systems.columns) == 10
+    names, asked = ["quality", "fluency", "charm"], {"margin": 0.5, "annotators": "fixed"}
+    found = nb.compare_systems(three, dimension=names, margin=0.5)
     # Of the third there are three annotators.
-    assert set(both.pairs["covers"]) == {"other items, these annotators"}
-    assert both.pairs["dimension"].drop_duplicates().tolist() == names
-    same = ["difference", "ci_low", "ci_high", "p", "superiority_low", "standardized"]
+    assert set(found.pairs["covers"]) == {"other items, these annotators"}
+    for table in (found.systems, found.pairs):
+        assert table["dimension"].drop_duplicates().tolist() == names
+    alone = [nb.compare_systems(three, dimension=name, **asked) for name in names]
+    assert len(alone[0].systems.columns) == 10
     whole = pd.concat([one.pairs for one in alone], ignore_index=True)
-    pd.testing.assert_frame_equal(both.pairs[same], whole[same])
-    left = whole["system"] < whole["opponent"]
-    expected = adjust(whole.loc[left, "p"])
-    np.testing.assert_allclose(both.pairs.loc[left, "p_adjusted"], expected)
-    reverse = both.pairs[~left].merge(
-        both.pairs[left],
-        left_on=["dimension", "system", "opponent"],
-        right_on=["dimension", "opponent", "system"],
-    )
-    for name in ("p_adjusted", "p_equivalent"):
-        np.testing.assert_array_equal(reverse[name + "_x"], reverse[name + "_y"])
-    assert both.systems["dimension"].drop_duplicates().tolist() == names
+    same = ["difference", "ci_low", "ci_high", "p", "superiority_low", "standardized"]
+    pd.testing.assert_frame_equal(found.pairs[same], whole[same])
+    for left in (whole["system"] < whole["opponent"], whole["system"] > whole["opponent"]):
+        adjusted = found.pairs[left].sort_values("p")["p_adjusted"]
+        np.testing.assert_allclose(adjusted, adjust(np.sort(whole.loc[left, "p"])))
+    assert found.pairs.groupby("p_equivalent").size().mod(2).eq(0).all()
     pair = nb.compare_systems(three, dimension=["quality", "fluency"])
     assert set(pair.pairs["covers"]) == {"other items and annotators"}
-
-
-def test_items_of_a_document_are_one_cluster():
-    """The closed form of a crossed design, over documents; and what is said of it."""
-    study = nb.simulate("judgments", n_items=60, n_annotators=20, means=[0.5, 0.0], seed=1)
-    study = in_documents(study, 15, 0.5)
-    frame = rows_of(study).assign(document=lambda rows: rows["cluster"])
-    cube = frame.pivot_table(
-        index=["document", "annotator_id"], columns="system", values="value", aggfunc="mean"
-    )
-    gap = (cube["s01"] - cube["s02"]).unstack()
-    variance = gap.mean(axis=1).var() / 15 + gap.mean(axis=0).var() / 20
-    variance -= gap.stack().var() / 300
-    variance = max(variance, gap.mean(axis=1).var() / 15, gap.mean(axis=0).var() / 20)
-    found = nb.compare_systems(study)
-    pair = found.pairs.iloc[0]
-    assert pair["difference"] == pytest.approx(gap.to_numpy().mean())
-    assert pair["se"] == pytest.approx(np.sqrt(variance)) and pair["df"] == pytest.approx(14)
-    assert found.details["effective_items"].tolist() == [15, 15]
 
 
 def test_documents_that_share_items_are_joined_and_an_item_without_one_is_alone():
@@ -444,14 +357,13 @@ def test_documents_that_share_items_are_joined_and_an_item_without_one_is_alone(
     # One output of item 5, of d2, stands in d3 too.
     document = document.mask(study.outputs["output_id"] == "i0005-s01", "d3")
     settings = {"extra": ["document"], "clusters": "document"}
-    grouped = study.replace(outputs=study.outputs.assign(document=document), settings=settings)
-    judged = comparing._fitted(grouped, "quality", False)
-    size = np.bincount(judged.group) // 24
+    grouped, alone = (
+        study.replace(outputs=study.outputs.assign(document=of), settings=settings)
+        for of in (document, study.outputs["item_id"])
+    )
+    size = np.bincount(comparing._fitted(grouped, "quality", False).group) // 24
     # Items 1 to 3 alone; d2 and d3, of items 4 to 7; d4 to d14 of two each; d15 of item 30.
     assert sorted(size) == [1] * 4 + [2] * 11 + [4]
-    alone = study.replace(
-        outputs=study.outputs.assign(document=study.outputs["item_id"]), settings=settings
-    )
+    left, right = nb.compare_systems(alone), nb.compare_systems(study)
     for name in ("systems", "pairs", "annotators", "details"):
-        left, right = (getattr(nb.compare_systems(s), name) for s in (alone, study))
-        pd.testing.assert_frame_equal(left, right)
+        pd.testing.assert_frame_equal(getattr(left, name), getattr(right, name))

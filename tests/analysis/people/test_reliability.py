@@ -1,11 +1,11 @@
-"""Agreement of pairs, of crossed annotators, and of judgments with any number of values."""
+"""Agreement on any scale, and over other annotators, is that of plain loops."""
 
 from itertools import permutations
 
 import numpy as np
 import pandas as pd
 import pytest
-from plain_coefficients import coefficient_of
+from plain_coefficients import of_ratings
 from scipy import stats
 
 import nlgbench as nb
@@ -17,20 +17,13 @@ NAN = float("nan")
 
 def study_of(values, per_hit=0):
     """A study of one system whose outputs (rows) annotators (columns) judged; NaN: not."""
-    values = np.asarray(values, dtype=float)
-    n, k = values.shape
-    ids = np.array([f"o{at:03d}" for at in range(n)])
-    outputs = pd.DataFrame({"output_id": ids, "item_id": ids, "system": "a"})
-    hit = [f"hit{at // per_hit}" if per_hit else "" for at in range(n)]
-    judgments = pd.DataFrame(
-        {
-            "output_id": np.repeat(ids, k),
-            "annotator_id": np.tile([f"w{at}" for at in range(k)], n),
-            "group_id": np.repeat(hit, k),
-            "value": values.ravel(),
-        }
-    )
-    return nb.Study(outputs, judgments.dropna())
+    outputs = pd.DataFrame({"output_id": [f"o{at:03d}" for at in range(len(values))]})
+    rows = [
+        (f"o{at:03d}", f"w{who}", f"hit{at // per_hit}" if per_hit else "", value)
+        for (at, who), value in np.ndenumerate(values)
+    ]
+    judgments = pd.DataFrame(rows, columns=["output_id", "annotator_id", "group_id", "value"])
+    return nb.Study(outputs.assign(item_id=outputs["output_id"], system="a"), judgments.dropna())
 
 
 def only(table, coefficient="krippendorff_alpha", row="a"):
@@ -49,11 +42,6 @@ def ratings(seed, n=40, k=4, *, missing=0.2, step=1.0):
     return values
 
 
-def plain_alpha(values, metric):
-    unit = np.nonzero(~np.isnan(values))[0]
-    return coefficient_of("krippendorff_alpha", values[~np.isnan(values)], unit, metric)
-
-
 def jackknifed(values, statistic, per_hit=1):
     """Standard error by a plain loop that leaves out one cluster after another."""
     clusters = np.arange(len(values)) // per_hit
@@ -67,12 +55,15 @@ def jackknifed(values, statistic, per_hit=1):
 @pytest.mark.parametrize("per_hit", [0, 4])
 def test_alpha_takes_any_number_of_values(metric, step, per_hit):
     values = ratings(1, step=step)
-    table = agreement(study_of(values, per_hit), metric=metric)
-    found = only(table)
-    assert found["estimate"] == pytest.approx(plain_alpha(values, metric), abs=1e-12)
+    found = only(agreement(study_of(values, per_hit), metric=metric))
+
+    def alpha(values):
+        return of_ratings("krippendorff_alpha", values, metric)
+
+    assert found["estimate"] == pytest.approx(alpha(values), abs=1e-12)
     # Outputs with one judgment are no clusters, and change nothing.
     paired = values[(~np.isnan(values)).sum(axis=1) > 1] if not per_hit else values
-    se = jackknifed(paired, lambda one: plain_alpha(one, metric), per_hit or 1)
+    se = jackknifed(paired, alpha, per_hit or 1)
     assert found["se"] == pytest.approx(se, rel=1e-9)
 
 
@@ -87,37 +78,30 @@ def test_equal_values_of_a_fine_scale_are_no_agreement():
     assert (agreement(study_of(ratings(3)), metric="interval")["metric"] == "interval").sum() == 4
 
 
-def test_equal_values_do_not_vary_by_rounding():
+@pytest.mark.parametrize("metric", ["ordinal", "interval"])
+def test_equal_values_do_not_vary_by_rounding(metric):
     """The mean of 21 times 0.1 is not 0.1."""
-    values = np.column_stack([np.full(21, 0.1), np.full(21, 0.1), np.full(21, 0.1)])
-    for metric in ("ordinal", "interval"):
-        table = agreement(study_of(values), coefficients=["krippendorff_alpha"], metric=metric)
-        assert table["estimate"].isna().all() and (table["reason"] != "").all()
+    table = agreement(study_of(np.full((21, 3), 0.1)), metric=metric)
+    alpha = only(table)
+    assert np.isnan(alpha["estimate"]) and alpha["reason"]
 
 
 def test_alpha_is_of_the_kind_of_scale():
     """Two values: nominal, which is then interval; more: interval, and the result says so."""
     five = study_of(ratings(9, step=20))
-    judgments = five.judgments
-    two = five.replace(judgments=judgments.assign(value=(judgments["value"] > 50) * 1.0))
+    higher = (five.judgments["value"] > 50) * 1.0
+    two = five.replace(judgments=five.judgments.assign(value=higher))
     for study, metric in ((two, "nominal"), (five, "interval")):
-        table = agreement(study)
-        assert set(table.loc[table["coefficient"] == "krippendorff_alpha", "metric"]) == {metric}
-        pd.testing.assert_frame_equal(table, agreement(study, metric=metric))
-    nominal, interval = (only(agreement(two, metric=one)) for one in ("nominal", "interval"))
-    assert nominal["estimate"] == pytest.approx(interval["estimate"])
-    labels = only(agreement(five, metric="nominal"))
-    assert labels["estimate"] < only(agreement(five))["estimate"]
+        assert only(agreement(study))["metric"] == metric
+        assert agreement(study).equals(agreement(study, metric=metric))
+    of_two, of_five = (
+        [only(agreement(one, metric=metric))["estimate"] for metric in ("nominal", "interval")]
+        for one in (two, five)
+    )
+    assert of_two[0] == pytest.approx(of_two[1]) and of_five[0] < of_five[1]
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "fleiss_kappa",
-        "ordinal",
-        "interval",
-    ],
-)
+@pytest.mark.parametrize("name", ["fleiss_kappa", "ordinal", "interval"])
 def test_other_annotators_are_left_out_one_by_one(name, per_hit=3):
     """Clusters, annotators, and each annotator's judgments of each cluster, by a plain loop.
 
@@ -126,10 +110,9 @@ def test_other_annotators_are_left_out_one_by_one(name, per_hit=3):
     values = ratings(4, n=9, k=12, step=25.0, missing=0.1)
     values[3] = NAN
     values[3, [1, 2]] = 25.0, 50.0  # an output that goes with either of two annotators
-    alpha = name in ("nominal", "ordinal", "interval")
-    asked = {"coefficients": ["krippendorff_alpha" if alpha else name]}
-    found = agreement(study_of(values, per_hit), metric=name if alpha else None, **asked)
-    found = found[found["row"] == "all"].iloc[0]
+    alpha = name != "fleiss_kappa"
+    found = agreement(study_of(values, per_hit), metric=name if alpha else None)
+    found = only(found, "krippendorff_alpha" if alpha else name, "all")
     n, k = values.shape
     whole = np.isfinite(values)
     pairs = [
@@ -145,14 +128,11 @@ def test_other_annotators_are_left_out_one_by_one(name, per_hit=3):
             if kept[unit, both].all():
                 table[tuple(np.searchsorted(scale, values[unit, both]))] += weight
         each, size = table.sum(axis=0), table.sum()
-        equal = np.trace(table) / size
-        by_chance = ((each / size) ** 2).sum()
         if not alpha:
-            return equal if name == "percent_agreement" else (equal - by_chance) / (1 - by_chance)
+            by_chance = ((each / size) ** 2).sum()
+            return (np.trace(table) / size - by_chance) / (1 - by_chance)
         place = np.cumsum(each) - each / 2 if name == "ordinal" else scale
         apart = (place[:, None] - place) ** 2
-        if name == "nominal":
-            apart = (apart > 0) * 1.0
         return 1 - (size - 1) * (table * apart).sum() / (np.outer(each, each) * apart).sum()
 
     of, who = np.meshgrid(np.arange(n) // per_hit, np.arange(k), indexing="ij")

@@ -1,32 +1,25 @@
-"""Agreement of votes, and evaluators against votes."""
+"""Agreement of votes is that of plain counts, and evaluators' figures are scikit-learn's."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from plain_coefficients import coefficient_of
+from plain_coefficients import coefficient_of, of_counts
 from sklearn.metrics import cohen_kappa_score
 
 import nlgbench as nb
 from nlgbench.crossed import OTHER_ANNOTATORS, THESE_ANNOTATORS
 from nlgbench.study import Study
 
-KEY = ["output_a", "output_b", "annotator_id", "choice"]
+SWAP = {"a": "b", "b": "a", "tie": "tie"}
 
 
 def voted(rows, **tables):
     """A study of systems x and y: outputs x1, y1 of item 1 and so on, and votes on them."""
-    votes = pd.DataFrame(
-        rows, columns=KEY[: len(rows[0])] if len(rows[0]) == 4 else [*KEY, "group_id"]
-    )
-    ids = sorted({*votes["output_a"], *votes["output_b"]})
-    outputs = pd.DataFrame({"output_id": ids, "system": [one[0] for one in ids]})
-    outputs = outputs.assign(item_id=[one[1:] for one in ids], text="")
-    return Study(outputs, preferences=votes, **tables)
-
-
-def of_counts(coefficient, counts):
-    unit, value = np.repeat(np.indices(counts.shape).reshape(2, -1), counts.ravel(), axis=1)
-    return coefficient_of(coefficient, value.astype(float), unit, "nominal")
+    columns = ["output_a", "output_b", "annotator_id", "choice", "group_id"]
+    votes = pd.DataFrame(rows, columns=columns[: len(rows[0])])
+    outputs = pd.DataFrame({"output_id": sorted({*votes["output_a"], *votes["output_b"]})})
+    one, item = outputs["output_id"].str[0], outputs["output_id"].str[1:]
+    return Study(outputs.assign(system=one, item_id=item, text=""), preferences=votes, **tables)
 
 
 def measures(table, evaluator, against="votes"):
@@ -36,37 +29,28 @@ def measures(table, evaluator, against="votes"):
 
 def test_agreement_is_that_of_tables_of_counts():
     study = nb.simulate("votes", n_items=60, n_votes=4, seed=3)
-    votes = study.preferences.assign(
-        low=study.preferences[["output_a", "output_b"]].min(axis=1),
-        high=study.preferences[["output_a", "output_b"]].max(axis=1),
-    )
     # Some pairs are left with fewer votes.
-    votes = votes[np.random.default_rng(0).random(len(votes)) < 0.6]
-    study = study.replace(preferences=votes.drop(columns=["low", "high"]))
-    turned = votes["output_a"] != votes["low"]
-    choice = votes["choice"].where(~turned, votes["choice"].map({"a": "b", "b": "a", "tie": "tie"}))
-    counts = pd.crosstab([votes["low"], votes["high"]], choice)[["a", "tie", "b"]].to_numpy()
-    table = nb.vote_agreement(study).set_index(["row", "coefficient"])
+    votes = study.preferences[np.random.default_rng(0).random(len(study.preferences)) < 0.6]
+    low, high = (votes[["output_a", "output_b"]].agg(end, axis=1) for end in ("min", "max"))
+    choice = votes["choice"].where(votes["output_a"] == low, votes["choice"].map(SWAP))
+    counts = pd.crosstab([low, high], choice).to_numpy()
+    table = nb.vote_agreement(study.replace(preferences=votes)).set_index(["row", "coefficient"])
     found = table.loc["all"]
-    assert found.loc["fleiss_kappa", "estimate"] == pytest.approx(of_counts("fleiss_kappa", counts))
-    alpha = of_counts("krippendorff_alpha", counts)
-    assert found.loc["krippendorff_alpha", "estimate"] == pytest.approx(alpha)
+    for name in ("fleiss_kappa", "krippendorff_alpha"):
+        assert found.loc[name, "estimate"] == pytest.approx(of_counts(name, counts))
     paired = counts[counts.sum(axis=1) > 1]
-    assert found["n_pairs"].eq(len(paired)).all() and found["n_votes"].eq(paired.sum()).all()
-    assert found["n_left_out"].eq((counts.sum(axis=1) == 1).sum()).all()
-    assert found["n_repeated"].eq(0).all()
+    n = [len(paired), paired.sum(), (counts.sum(axis=1) == 1).sum(), 0]
+    assert (found[["n_pairs", "n_votes", "n_left_out", "n_repeated"]] == n).all(axis=None)
     assert (found["ci_low"] < found["estimate"]).all()
     assert found["covers"].eq(OTHER_ANNOTATORS).all()
     # Each system's pairs: every pair is in two of the six rows.
     of_systems = table.drop(index="all").xs("fleiss_kappa", level="coefficient")
     assert of_systems["n_pairs"].sum() == 2 * len(paired)
     # Who was shown first changes nothing.
-    other = votes.rename(columns={"output_a": "output_b", "output_b": "output_a"}).assign(
-        choice=votes["choice"].map({"a": "b", "b": "a", "tie": "tie"})
-    )
-    again = nb.vote_agreement(study.replace(preferences=other.drop(columns=["low", "high"])))
+    other = votes.rename(columns={"output_a": "output_b", "output_b": "output_a"})
+    other = study.replace(preferences=other.assign(choice=votes["choice"].map(SWAP)))
     numbers = ["estimate", "se", "n_pairs"]
-    np.testing.assert_allclose(again[numbers], table[numbers].to_numpy())
+    np.testing.assert_allclose(nb.vote_agreement(other)[numbers], table[numbers].to_numpy())
 
 
 @pytest.mark.parametrize(("seed", "largest"), [(1, "annotators"), (3, "items")])
@@ -76,40 +60,26 @@ def test_variance_of_agreement_is_the_largest_of_three(seed, largest):
     world = {"n_items": 8, "n_pairs": 3, "n_votes": 2, "n_annotators": 12, "of_taste": 0.8}
     study = nb.simulate("votes", **world, seed=seed)
     votes = study.preferences
-    item = votes["output_a"].str.split("-").str[0]
-    swapped = (votes["output_a"] > votes["output_b"]).to_numpy()
-    answer = votes["choice"].map({"a": 0, "tie": 1, "b": 2}).to_numpy()
-    answer = np.where(swapped, 2 - answer, answer)
-    pair = votes[["output_a", "output_b"]].agg(lambda row: "".join(sorted(row)), axis=1)
-    place = pd.factorize(pair)[0]
-
-    def kappa(kept):
-        return coefficient_of("fleiss_kappa", answer[kept] * 1.0, place[kept], "nominal")
-
+    item, who = votes["output_a"].str.split("-").str[0], votes["annotator_id"]
+    answer = votes["choice"].map({"a": 0.0, "tie": 1.0, "b": 2.0})
+    answer = answer.where(votes["output_a"] < votes["output_b"], 2 - answer).to_numpy()
+    ids = votes[["output_a", "output_b"]]
+    place = pd.factorize(ids.min(axis=1) + ids.max(axis=1))[0]
     variance = {}
-    for name, of in (
-        ("items", item),
-        ("annotators", votes["annotator_id"]),
-        ("both", item + votes["annotator_id"]),
-    ):
-        found = np.array([kappa(of != one) for one in of.unique()])
-        variance[name] = found.var() * (len(found) - 1)
+    for name, of in (("items", item), ("annotators", who), ("both", item + who)):
+        kept = [(of != one).to_numpy() for one in of.unique()]
+        one = [coefficient_of("fleiss_kappa", answer[k], place[k], "nominal") for k in kept]
+        variance[name] = np.var(one) * (len(one) - 1)
     variance["sum"] = variance["items"] + variance["annotators"] - variance.pop("both")
     assert max(variance, key=variance.get) == largest
-    table = nb.vote_agreement(study).set_index(["row", "coefficient"])
-    found = table.loc[("all", "fleiss_kappa"), "se"]
-    assert found**2 == pytest.approx(variance[largest])
-    few = nb.vote_agreement(study, annotators="fixed").set_index(["row", "coefficient"])
-    assert few.loc[("all", "fleiss_kappa"), "se"] ** 2 == pytest.approx(variance["items"])
+    for annotators, expected in ((None, variance[largest]), ("fixed", variance["items"])):
+        table = nb.vote_agreement(study, annotators=annotators).set_index(["row", "coefficient"])
+        assert table.loc[("all", "fleiss_kappa"), "se"] ** 2 == pytest.approx(expected)
 
 
 def test_a_second_vote_of_an_annotator_on_a_page_of_its_own_counts():
-    rows = [
-        ("x1", "y1", "w1", "a", "h1"),
-        ("x1", "y1", "w1", "b", "h2"),
-        ("y1", "x1", "w2", "b", ""),
-    ]
-    study = voted(rows)
+    rows = [("x1", "y1", "w1", "a", "h1"), ("x1", "y1", "w1", "b", "h2")]
+    study = voted([*rows, ("y1", "x1", "w2", "b", "")])
     row = nb.vote_agreement(study).iloc[0]
     assert (row["n_votes"], row["n_repeated"]) == (3, 1)
     assert row["estimate"] == pytest.approx(1 / 3)
@@ -124,32 +94,32 @@ def test_an_evaluators_figures_are_those_of_scikit_learn():
     rounded = study.scores.assign(score=study.scores["score"].round(0))  # so that some tie
     rounded.loc[3, "score"] = np.nan
     study = study.replace(scores=rounded)
-    table = nb.vote_accuracy(study)
-    votes = study.preferences
+    table, votes = nb.vote_accuracy(study), study.preferences
     system = study.outputs.set_index("output_id")["system"]
-    turned = system.loc[votes["output_a"]].to_numpy() > system.loc[votes["output_b"]].to_numpy()
-    choice = votes["choice"].where(~turned, votes["choice"].map({"a": "b", "b": "a", "tie": "tie"}))
+    turned = (votes["output_a"].map(system) > votes["output_b"].map(system)).to_numpy()
+    choice = votes["choice"].where(~turned, votes["choice"].map(SWAP)).to_numpy()
     for name, own in rounded.groupby("evaluator"):
         score = own.set_index("output_id")["score"]
-        gap = score.loc[votes["output_a"]].to_numpy() - score.loc[votes["output_b"]].to_numpy()
+        gap = (votes["output_a"].map(score) - votes["output_b"].map(score)).to_numpy()
         gap = np.where(turned, -gap, gap)
         has = ~np.isnan(gap)
-        said = np.array(["b", "tie", "a"])[np.sign(gap[has]).astype(int) + 1]
+        said, asked = np.array(["b", "tie", "a"])[np.sign(gap[has]).astype(int) + 1], choice[has]
+        n = [(~has).sum(), (asked == "tie").sum(), (said == "tie").sum()]
         found = measures(table, name)
-        assert found["n_left_out"].eq((~has).sum()).all()
-        assert found["n_ties"].eq((choice[has] == "tie").sum()).all()
-        assert found["n_said_tie"].eq((said == "tie").sum()).all()
-        assert found.loc["accuracy", "estimate"] == pytest.approx((said == choice[has]).mean())
-        both = (said != "tie") & (choice[has] != "tie").to_numpy()
-        decided = (said == choice[has])[both].mean()
-        assert found.loc["accuracy_decided", "estimate"] == pytest.approx(decided)
-        kappa = cohen_kappa_score(said, choice[has])
-        assert found.loc["cohen_kappa", "estimate"] == pytest.approx(kappa)
+        assert (found[["n_left_out", "n_ties", "n_said_tie"]] == n).all(axis=None)
+        decided = (said != "tie") & (asked != "tie")
+        for measure, expected in (
+            ("accuracy", (said == asked).mean()),
+            ("accuracy_decided", (said == asked)[decided].mean()),
+            ("cohen_kappa", cohen_kappa_score(said, asked)),
+        ):
+            assert found.loc[measure, "estimate"] == pytest.approx(expected)
 
 
 def test_the_majority_is_of_all_and_without_oneself():
-    rows = [("x1", "y1", w, c) for w, c in zip("uvw", ["a", "a", "b"], strict=True)]
-    rows += [("y2", "x2", w, c) for w, c in zip("uvw", ["a", "b", "tie"], strict=True)]  # none
+    # Of item 1 most say a, of item 2 there is no majority, and item 3 is a tie.
+    rows = [("x1", "y1", "u", "a"), ("x1", "y1", "v", "a"), ("x1", "y1", "w", "b")]
+    rows += [("y2", "x2", "u", "a"), ("y2", "x2", "v", "b"), ("y2", "x2", "w", "tie")]
     rows += [("x3", "y3", "u", "tie"), ("x3", "y3", "v", "tie")]
     scores = pd.DataFrame({"output_id": ["x1", "y1", "x2", "y2", "x3", "y3"], "evaluator": "e"})
     study = voted(rows, scores=scores.assign(score=[2.0, 1, 2, 1, 2, 1]))
@@ -184,9 +154,8 @@ def test_names_that_would_be_two_things_are_refused():
     with pytest.raises(ValueError, match="'people', as annotators are here: rename it"):
         nb.vote_accuracy(people)
     for function in (nb.vote_agreement, nb.vote_accuracy):
-        with pytest.raises(ValueError, match="has no preferences"):
-            function(study.replace(preferences=None))
-        with pytest.raises(ValueError, match="has no preferences"):
-            function(study.replace(preferences=study.preferences.iloc[:0]))
+        for none in (None, study.preferences.iloc[:0]):
+            with pytest.raises(ValueError, match="has no preferences"):
+                function(study.replace(preferences=none))
         with pytest.raises(ValueError, match="dimension: 'qualty' is unknown"):
             function(study, dimension="qualty")

@@ -1,4 +1,4 @@
-"""Who beats whom: shares and their jackknife, against pairs counted one by one."""
+"""Shares of wins and their jackknife are those of pairs counted one by one."""
 
 import numpy as np
 import pytest
@@ -21,19 +21,15 @@ def counted(value, system, block, k):
     return found
 
 
-@pytest.mark.parametrize("clusters", ["blocks", "people", "pairs of both", "documents", "one each"])
+@pytest.mark.parametrize("clusters", range(5))
 def test_the_jackknife_is_that_of_counting_again(clusters):
     rng = np.random.default_rng(0)
     n, k = 90, 3
     system, block, person = (rng.integers(0, size, n) for size in (k, 10, 8))
     value = rng.integers(1, 6, n) * 1.0
-    cluster = {
-        "blocks": block,
-        "people": person,
-        "pairs of both": np.unique(block * 8 + person, return_inverse=True)[1],
-        "documents": block // 3,
-        "one each": np.arange(n),
-    }[clusters]
+    both = np.unique(block * 8 + person, return_inverse=True)[1]
+    # Blocks, people, pairs of both, documents of blocks, each judgment.
+    cluster = (block, person, both, block // 3, np.arange(n))[clusters]
     table = wins.tabulate(value, system, block)
     whole = counted(value, system, block, k)
     np.testing.assert_allclose(wins.share(table), whole, atol=1e-12)
