@@ -223,9 +223,10 @@ def test_not_inferior_is_said_from_one_side():
 def test_disconnected_systems_are_refused_with_who_is_where():
     rows = [(s, f"i{i}", f"{s}-{w}", i + w) for s in "abc" for i in range(4) for w in range(5)]
     rows += [("b", "i0", "c-0", 1.0), ("c", "i0", "b-0", 2.0)]
-    said = r"a \(judged by a-0, a-1, a-2 and 2 more, on 4 items\); b, c \(judged by b-0.* 7 more"
-    with pytest.raises(ValueError, match=said + r".*study\.only\(systems="):
+    with pytest.raises(ValueError, match=r"study\.only\(systems=") as caught:
         nb.compare_systems(made(rows))
+    assert "a (judged by a-0, a-1, a-2 and 2 more, on 4 items)" in str(caught.value)
+    assert "b, c (judged by b-0, b-1, b-2 and 7 more, on 4 items)" in str(caught.value)
     assert nb.compare_systems(made(rows).only(systems=["b", "c"])).pairs.shape[0]
 
 
