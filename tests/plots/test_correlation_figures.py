@@ -34,9 +34,9 @@ def test_the_atlas_writes_each_value_with_its_interval_and_star():
 
 
 def test_the_atlas_writes_a_second_interval_and_marks_doubt():
-    table = pd.DataFrame({"evaluator": ["e", "f"], "estimate": [0.5, 0.4], "p_adjusted": 0.01})
+    table = pd.DataFrame({"evaluator": ["e", "f"], "estimate": [0.5, 0.4]})
     ends = {"ci_low": 0.25, "ci_high": 0.75, "second_low": -0.1, "second_high": 0.9}
-    table = table.assign(statistic="Pearson", reason=["", "two items"])
+    table = table.assign(statistic="Pearson", reason=["", "two items"], p_adjusted=[0.01, 0.5])
     table = table.assign(**{name: [end, np.nan] for name, end in ends.items()})
     (ax,) = plot_atlas(table, interval_label="95% over items").axes
     words = [text.get_text() for text in ax.texts]

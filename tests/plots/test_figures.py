@@ -98,8 +98,13 @@ def test_a_finished_figure_comes_straight_from_huse():
     assert drawn.data["huse_d_true"].tolist() == true.tolist()
     assert "leaky grammar t = 0.7: HUSE-Q" in drawn.alt and "(simulated)" in drawn.alt
     assert "crosses are the true values" in drawn.alt
-    plain = nb.plot_tradeoff(scores.replace({"leaky_t0.7": "bart", "trigram_t1.0": "gpt_2"}))
-    assert set(plain.data["label"]) == {"bart", "gpt 2"} and set(plain.data["task"]) == {"system"}
+
+
+def test_systems_without_a_setting_are_named_and_share_a_look():
+    study = nb.simulate("gaussian", systems=dict.fromkeys(["bart", "gpt_2"], (0.3, 0.3)))
+    drawn = nb.plot_tradeoff(nb.huse(study, n_resamples=0))
+    assert drawn.data["label"].tolist() == ["bart", "gpt 2"]
+    assert drawn.data["task"].tolist() == ["system"] * 2
 
 
 def test_a_point_below_the_line_of_two_others_bounds_nothing():

@@ -56,9 +56,9 @@ def test_compare_systems_finds_a_difference_as_often_as_planned():
     world = {"means": [0.7, 0.0], "n_items": 40, "n_annotators": 12}
     found = [
         nb.compare_systems(nb.simulate("judgments", seed=seed, **world)).pairs["p"].iloc[0] < 0.05
-        for seed in range(100)
+        for seed in range(25)
     ]
-    assert np.mean(found) == pytest.approx(plan.curve["power"][0], abs=0.12)
+    assert np.mean(found) == pytest.approx(plan.curve["power"][0], abs=0.25)
 
 
 def test_votes_have_the_variances_that_their_world_has():
