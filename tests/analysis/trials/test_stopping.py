@@ -14,7 +14,7 @@ from nlgbench.analysis.trials.choosing import checkpoint_pairs, stop, win_and_lo
 def written(n_checkpoints: int, n: int, model: str = "m") -> tuple[pd.DataFrame, pd.DataFrame]:
     steps = pd.DataFrame({"system": [f"{model}@{at + 1}" for at in range(n_checkpoints)]})
     steps = steps.assign(model=model, progress=np.arange(1, n_checkpoints + 1) / n_checkpoints)
-    rows = [(f"{name}_{n}", f"i{n}", name) for name in steps["system"] for n in range(n)]
+    rows = [(f"{name}_{k}", f"i{k}", name) for name in steps["system"] for k in range(n)]
     outputs = pd.DataFrame(rows, columns=["output_id", "item_id", "system"])
     return outputs.assign(is_human=False, context="", text=outputs["output_id"]), steps
 
