@@ -202,8 +202,19 @@ def _runs(*variables: NDArray[Any]) -> csr_array:
     return csr_array((np.ones(len(order)), order, ends), shape=(len(ends) - 1, len(order)))
 
 
+def _summed(runs: csr_array, w: Weights) -> Weights:
+    """Sum over runs, in double precision where there are ties, whose sums are large."""
+    return w[runs.indices] if runs.shape[0] == len(w) else runs @ w
+
+
 def _dot(a: Weights, b: Weights) -> Floats:
     return np.einsum("nr,nr->r", a, b, dtype=np.float64)
+
+
+def _cumulate(sums: Weights) -> None:
+    """Cumulate in place along the first axis, of which NumPy's cumsum is several times slower."""
+    for at in range(1, len(sums)):
+        sums[at] += sums[at - 1]
 
 
 def _in_runs(w: NDArray[Any], width: int) -> NDArray[Any]:
@@ -215,21 +226,34 @@ def _in_runs(w: NDArray[Any], width: int) -> NDArray[Any]:
 
 def _spearman_of_points(x: Floats, y: Floats, parts: list[Weights]) -> Floats:
     of_x, of_y = [_runs(one) for one in x], _runs(y)
-    found = []
+    found = np.empty((len(x), 0))
     for w in parts:
-        ranks = _ranks(of_y, w)
-        weighted, square = w * ranks, _dot(w * ranks, ranks)
-        each = (_ranks(one, w) for one in of_x)
-        rows = [divide(_dot(weighted, r), np.sqrt(_dot(w * r, r) * square)) for r in each]
-        found.append(np.clip(rows, -1, 1))
-    return np.concatenate(found, axis=1)
+        # An average rank is the weight up to the run, less half the run's own.
+        total, tied, upto = w.sum(axis=0, dtype=np.float64), *_cumulated(of_y, w)
+        ranks = of_y.T @ (upto - tied / 2 - total / 2).astype(w.dtype)
+        weighted, over_y = (w * ranks).astype(w.dtype), total**3 - _dot(tied * tied, tied)
+        untied = total**3 - _dot(w * w, w), _dot(w, weighted) / 2
+        rows = []
+        for one in of_x:
+            tied, upto = _cumulated(one, w)
+            of_runs = _summed(one, weighted)
+            over_x, own = untied
+            if len(tied) < len(w):
+                over_x, own = total**3 - _dot(tied * tied, tied), _dot(tied, of_runs) / 2
+            rows.append(divide(12 * (_dot(upto, of_runs) - own), np.sqrt(over_x * over_y)))
+        found = np.append(found, np.clip(rows, -1, 1), axis=1)
+    return found
 
 
-def _ranks(runs: csr_array, w: Weights) -> Weights:
-    """Rank points, less the mean rank; a weight is so many copies, and equal points tie."""
-    tied = runs @ w
-    ranks = np.cumsum(tied, axis=0) - tied / 2 - w.sum(axis=0) / 2
-    return (runs.T @ ranks).astype(w.dtype)
+def _cumulated(runs: csr_array, w: Weights) -> tuple[Weights, Weights]:
+    """Give the weight of each run of equal points, and that of all up to it."""
+    tied = _summed(runs, w)
+    blocks = _in_runs(tied, math.ceil(math.sqrt(len(tied))))
+    _cumulate(blocks.swapaxes(0, 1))
+    ends = blocks[:, -1].copy()
+    _cumulate(ends)
+    blocks[1:] += ends[:-1, None]
+    return tied, blocks.reshape(-1, w.shape[1])[: len(tied)]
 
 
 def _count_pairs(x: Floats, y: Floats, parts: list[Weights]) -> PairCounts:
@@ -268,8 +292,9 @@ def _inversions(x: Floats, y: Floats) -> Callable[[Weights], Floats]:
 
     def count(w: Weights) -> Floats:
         grid = (cells @ w).reshape(n_cells, n_cells, -1)
-        # Later in the order of x, and earlier in that of y.
-        later = grid[:0:-1].cumsum(axis=0).cumsum(axis=1)
+        later = grid[:0:-1].copy()  # in the order of x, and earlier in that of y
+        _cumulate(later)
+        _cumulate(later.swapaxes(0, 1))
         found = np.einsum("xyr,xyr->r", grid[:-1, 1:], later[::-1, :-1], dtype=np.float64)
         for order, pairs in ((by_x, rows), (by_y, columns)):
             part = _in_runs(w[order], width)
