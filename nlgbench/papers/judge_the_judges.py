@@ -17,7 +17,7 @@ import pandas as pd
 from nlgbench.analysis.correlation import correlate, partial_correlations
 from nlgbench.analysis.correlation.comparing import permutations_needed
 from nlgbench.datasets.published import load_claims, load_printed
-from nlgbench.evaluators.discriminators import discriminator_accuracy
+from nlgbench.evaluators.discriminators import discriminator_accuracy, majority_labels
 from nlgbench.evaluators.names import label, labelled
 from nlgbench.evaluators.overlap import PLAIN
 from nlgbench.inference import adjust
@@ -224,12 +224,10 @@ def majority(study: Study) -> Study:
 
     Of outputs that have the commonest number of votes.
     """
-    judged = study.judged()
-    votes = judged.groupby("output_id")["value"].agg(["mean", "size"])
-    votes = votes[votes["size"].eq(votes["size"].mode().iloc[0]) & votes["mean"].ne(0.5)]
-    said = judged.drop_duplicates("output_id")[["output_id", "dimension", "group_id"]]
-    said = said[said["output_id"].isin(votes.index)].assign(annotator_id="majority")
-    said["value"] = said["output_id"].map(votes["mean"]).gt(0.5).astype("float64")
+    labels = majority_labels(study)
+    said = study.judged().drop_duplicates("output_id")[["output_id", "dimension", "group_id"]]
+    said = said[said["output_id"].isin(labels.index)].assign(annotator_id="majority")
+    said["value"] = said["output_id"].map(labels)
     return study.replace(judgments=said)
 
 
