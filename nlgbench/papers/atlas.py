@@ -144,19 +144,13 @@ def effects_and_means(pooled: PooledCorrelations) -> pd.DataFrame:
     A row for each evaluator, a column for each study and the ``mean`` of each task; cells are the
     effect and its interval.
     """
-    columns = ["task", "evaluator_a", "study", "estimate", "ci_low", "ci_high"]
-    effects = pooled.studies[pooled.studies["z"].notna()][columns]
+    effects = pooled.studies[pooled.studies["z"].notna()].assign(reason="")
     means = pooled.summary[pooled.summary["n_studies"] > 0].assign(study="mean")
-    said = [
-        "{:z.2f} [{:z.2f}, {:z.2f}]".format(*one)
-        for one in effects[["estimate", "ci_low", "ci_high"]].itertuples(index=False)
+    both = pd.concat([effects, means])
+    both["said"] = [
+        row.reason or f"{row.estimate:z.2f} [{row.ci_low:z.2f}, {row.ci_high:z.2f}]"
+        for row in both.itertuples()
     ]
-    effects = effects.assign(said=said)
-    said = [
-        str(row.reason) or f"{row.estimate:z.2f} [{row.ci_low:z.2f}, {row.ci_high:z.2f}]"
-        for row in means.itertuples()
-    ]
-    both = pd.concat([effects, means.assign(said=said)])
     wide = both.pivot(index="evaluator_a", columns=["task", "study"], values="said")
     tasks = dict.fromkeys(both["task"])
     return wide.reindex(columns=list(tasks), level=0).fillna("")
