@@ -26,8 +26,8 @@ from nlgbench.crossed import FEWEST, jackknife_variance, t_interval
 from nlgbench.datasets.public import load, studies
 from nlgbench.datasets.published import load_claims
 from nlgbench.papers.claim_rows import claim_rows, is_release, own_place
-from nlgbench.study import Study, read_study
-from nlgbench.worlds.simulated import simulate
+from nlgbench.study import Study
+from nlgbench.worlds.simulated import open_study, simulate
 
 Statistic = Literal["pearson", "spearman", "kendall_b"]
 Granularity = Literal["output", "item"]
@@ -86,11 +86,7 @@ def open_studies(
     nothing stands for the length of texts, which these worlds do not have.
     """
     if folder is not None:
-        if source == "released":
-            raise ValueError(
-                f"source='released' and the folder {os.fspath(folder)!r} are two: leave one out."
-            )
-        own = read_study(folder)
+        own = open_study("hanna", source=source, folder=folder)
         return {own.name: own}
     if source == "released":
         names = studies().query("available")["name"]

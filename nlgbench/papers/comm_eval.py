@@ -23,7 +23,7 @@ from nlgbench.evaluators.listeners import Calibration, Listener, beliefs
 from nlgbench.evaluators.score import score
 from nlgbench.inference import adjust, bootstrap_mean
 from nlgbench.papers.claim_rows import claim_rows, is_release, own_place, smaller_than
-from nlgbench.study import Study, declared, trusted, with_tables
+from nlgbench.study import Study, declared, from_rows, schema, with_tables
 from nlgbench.study.study import part_of
 
 #: The kinds of listeners, in the order of figures.
@@ -38,6 +38,8 @@ _LABELS = {
     **{f"bleu_{n}@coco": f"BLEU-{n}" for n in range(1, 5)},
     "cider_d": "CIDEr",
 }
+#: Who judges a caption by what it was made to be, and of what.
+_DESIGN = {"annotator_id": "design", "dimension": "quality"}
 # Evaluator -> row of Table 1.
 _ROWS = {"bleu_1@coco": "bleu_1", "rouge_l": "rouge_l", "cider_d": "cider", "meteor": "meteor"}
 
@@ -53,15 +55,8 @@ def designed(study: Study) -> Study:
     quality = outputs["system"].map(QUALITY)
     if quality.isna().any():
         return study
-    design = pd.DataFrame(
-        {
-            "output_id": outputs["output_id"],
-            "annotator_id": "design",
-            "dimension": "quality",
-            "value": quality.astype("float64"),
-            "group_id": pairs(outputs),
-        }
-    )
+    design = outputs.assign(value=quality, group_id=pairs(outputs), **_DESIGN)
+    design = schema.typed(design, "judgments")
     judgments = design if study.judgments is None else pd.concat([study.judgments, design])
     study = study.replace(judgments=judgments)
     return declared(study, quality="quality", labels={**_LABELS, **study.labels})
@@ -148,23 +143,11 @@ def human_votes(
         ids = votes["output_id"]
     else:
         ids = votes["output_id"] + "/" + votes["annotator_id"]
-    outputs = pd.DataFrame({"output_id": ids, "item_id": votes["output_id"]})
-    outputs = outputs.assign(system=votes["system"], text="", is_human=True, context="")
-    design = votes[["group_id"]].assign(
-        output_id=ids,
-        annotator_id="design",
-        dimension="quality",
-        value=votes["system"].map(QUALITY),
-    )
-    scores = pd.DataFrame({"output_id": ids, "evaluator": "human", "score": votes["value"]})
-    return trusted(
-        outputs,
-        design.astype({"value": "float64"}),
-        scores=scores.assign(signature="picked the target"),
-        name=study.name,
-        source=study.source,
-        settings={"quality": "quality"},
-    )
+    rows = votes.rename(columns={"output_id": "item_id", "value": "score"})
+    rows = rows.assign(output_id=ids, is_human=True, value=rows["system"].map(QUALITY), **_DESIGN)
+    rows = rows.assign(evaluator="human", signature="picked the target")
+    about = {"name": study.name, "source": study.source, "settings": {"quality": "quality"}}
+    return from_rows(outputs=rows, judgments=rows, scores=rows, **about)
 
 
 def figure2(study: Study) -> tuple[Study, list[str]]:

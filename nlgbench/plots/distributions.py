@@ -9,6 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
+from nlgbench.analysis.distributions.measures import MANIFOLDS
 from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style, one_row_each
 from nlgbench.plots.rows import name_rows
 from nlgbench.plots.style import SCORE_NAMES, TWO_COLUMN
@@ -17,13 +18,9 @@ from nlgbench.study.checks import read_table
 _NAMES = SCORE_NAMES | {
     "mmd_gaussian": "MMD\N{SUPERSCRIPT TWO}, Gaussian",
     "mmd_linear": "MMD\N{SUPERSCRIPT TWO}, linear",
-    "precision": "Precision",
-    "recall": "Recall",
-    "density": "Density",
-    "coverage": "Coverage",
     "vendi": "Vendi score",
-    "frontier": "Frontier",
 }
+_NAMES |= {one: one.capitalize() for one in (*MANIFOLDS, "frontier")}
 #: Verdict of `measure_trends` -> color of its cell, pale, so that black reads on it.
 _VERDICTS = {
     "sees": "#A6CDE8",

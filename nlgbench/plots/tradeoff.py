@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from scipy.spatial import ConvexHull
 
 from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style, one_row_each
 from nlgbench.plots.labels import place_labels
-from nlgbench.plots.rows import legend_below, mark
+from nlgbench.plots.rows import draw_intervals, legend_below, mark
 from nlgbench.plots.style import ONE_COLUMN, SCORE_NAMES, TWO_COLUMN, task_looks
 from nlgbench.study.checks import read_table
 
@@ -102,8 +102,10 @@ def plot_tradeoff(
         ax.plot(points["huse_q_true"], points["huse_d_true"], "kx", markersize=4, zorder=6)
     for row in points.to_dict("records"):
         marker, color = looks[row["task"]]
-        for ends in _intervals(row):
-            ax.plot(*zip(*ends, strict=True), color=color, linewidth=0.8, zorder=2)
+        for score, other in (_AXES, _AXES[::-1]):
+            low, high = row.get(f"{score}_low", np.nan), row.get(f"{score}_high", np.nan)
+            upright = score == "huse_d"
+            draw_intervals(ax, [row[other]], [low], [high], upright=upright, color=color)
         filled = row["source"] == "published"
         look: dict[str, Any] = {"facecolor": color if filled else "white", "edgecolor": color}
         look |= {"s": 22 if filled else 46, "linewidth": 1.1, "zorder": 4 if filled else 3}
@@ -214,21 +216,9 @@ def _write_labels(ax: Axes, points: pd.DataFrame, looks: dict[str, tuple[str, st
         ax,
         np.array([[row[name] for name in _AXES] for row in rows]),
         [str(row["label"]) for row in rows],
-        lines=[ends for row in points.to_dict("records") for ends in _intervals(row)],
         avoid=points[list(_AXES) + true * (true[0] in points)].to_numpy().reshape(-1, 2),
         looks=[{"fontsize": 7, "color": color, "bbox": white} for color in colors],
     )
-
-
-def _intervals(row: Mapping[Hashable, Any]) -> list[list[tuple[float, float]]]:
-    """Give the two ends of each interval that is known."""
-    lines = []
-    for name in ("huse_q", "huse_d"):
-        ends = [row.get(f"{name}_low", np.nan), row.get(f"{name}_high", np.nan)]
-        if np.isfinite(ends).all():
-            flat = name == "huse_q"
-            lines.append([(end, row["huse_d"]) if flat else (row["huse_q"], end) for end in ends])
-    return lines
 
 
 def _draw_legend(

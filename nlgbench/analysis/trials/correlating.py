@@ -16,7 +16,6 @@ from nlgbench.names import known
 from nlgbench.study import Study
 from nlgbench.study.checks import checked, read_table
 
-
 #: Fewer systems than this give no interval.
 LEAST = 5
 METHOD = "delete-one-system jackknife of z, and the variance over splits, t"
