@@ -339,10 +339,9 @@ def directions(
         seed=seed,
     )
     lead = leads[leads["evaluator_a"] == "bleu_1@coco"].sort_values("difference").iloc[0]
-    best = {"slug": "bleu_1_is_the_best_bleu", "value": lead["difference"]}
-    best |= {"ci_low": lead["ci_low"], "ci_high": lead["ci_high"]}
-    best["note"] = f"Against {lead['evaluator_b']}, by Pearson's correlation."
-    return pd.DataFrame([*rows, best])
+    note = f"Against {lead['evaluator_b']}, by Pearson's correlation."
+    best = {"slug": "bleu_1_is_the_best_bleu", "value": lead["difference"], "note": note}
+    return pd.DataFrame([*rows, best | lead[["ci_low", "ci_high"]].to_dict()])
 
 
 def _of_targets(said: pd.DataFrame) -> pd.Series:

@@ -22,7 +22,7 @@ from nlgbench.study.checks import read_table
 #: Values of HUSE = HUSE-Q + HUSE-D - 1 whose diagonals are drawn.
 LEVELS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 _AXES = ("huse_q", "huse_d")
-_SETTING = re.compile(r"(?P<task>.+?)[ _](?P<what>[tp])(?P<value>\d[\d.]*)")
+_SETTING = re.compile(r"^(?P<task>.+?)[ _](?P<what>[tp])(?P<value>\d[\d.]*)$")
 _MANY = 8  # points that fit a column
 _NEAR = 0.08  # points of one system that are nearer share a label
 
@@ -126,26 +126,22 @@ def _points(scores: pd.DataFrame) -> pd.DataFrame:
     if "ties" in scores:
         first = scores["ties"].dropna().unique()[:1]
         scores = scores[scores["ties"].isna() | scores["ties"].isin(first)]
-    rows = []
-    for (source, system), three in scores.groupby(["source", "system"], sort=False):
-        by_score = three.set_index("score")
-        lost = [score for score in _AXES if score not in by_score.index]
-        if lost or not by_score.index.is_unique:
-            wrong = f"no row for score {lost[0]!r}" if lost else "a score twice"
-            raise ValueError(f"scores of system {system!r} ({source}) have {wrong}: give one each.")
-        row = {"system": system, **by_score["estimate"]}
-        for end in ("low", "high") if "ci_low" in three else ():
-            row |= {f"{score}_{end}": by_score.loc[score, f"ci_{end}"] for score in _AXES}
-        about = three.iloc[0]
-        label = about.get("label")
-        label = str(system).replace("_", " ") if pd.isna(label) else str(label)
-        setting = _SETTING.fullmatch(label)
-        task = about.get("task", np.nan)
-        if pd.isna(task) and setting:
-            task, label = setting["task"], f"{setting['what']} = {setting['value']}"
-        task = "system" if pd.isna(task) else task
-        rows.append({**row, "task": task, "label": label, "source": source})
-    points = pd.DataFrame(rows)
+    keys = ["source", "system"]
+    one_row_each(scores, [*keys, "score"], "give one each")
+    about = scores.drop_duplicates(keys).reset_index(drop=True)
+    wide = scores.pivot(index=keys, columns="score").reindex(pd.MultiIndex.from_frame(about[keys]))
+    points = wide["estimate"].reindex(columns=dict.fromkeys([*scores["score"], *_AXES]))
+    for end in ("low", "high") if "ci_low" in scores else ():
+        ends = wide[f"ci_{end}"].reindex(columns=list(_AXES))
+        points = points.join(ends.add_suffix(f"_{end}"))
+    points = points.reset_index().rename_axis(columns=None)
+    about = about.assign(task=about.get("task"), label=about.get("label"))
+    label = about["label"].fillna(points["system"].str.replace("_", " "))
+    setting = label.str.extract(_SETTING)
+    named = about["task"].isna() & setting["task"].notna()
+    label = label.mask(named, setting["what"] + " = " + setting["value"])
+    task = about["task"].fillna(setting["task"]).fillna("system")
+    points = points.assign(task=task, label=label, source=points.pop("source"))
     printed = points["source"] == "published"
     # By name, so that tasks look the same whatever the order of the systems.
     return pd.concat([points[printed], points[~printed].sort_values("system")], ignore_index=True)

@@ -162,12 +162,6 @@ class _Sample:
         return int(self.is_human.sum())
 
     @property
-    def distinct(self) -> float:
-        """Share of texts that are distinct, of the side that has fewer such."""
-        texts = pd.Series(self.texts)
-        return min(texts[self.is_human].nunique(), texts[~self.is_human].nunique()) / self.n
-
-    @property
     def n_items(self) -> int:
         """Items, of both sides together."""
         return int(self.item.max(initial=-1)) + 1
@@ -330,13 +324,11 @@ def _interval(
     name: Measure, replicates: Floats, estimate: float, confidence: float
 ) -> dict[str, Any]:
     """Put an interval around an estimate from its values in subsamples; Vendi's on the log."""
-    if name != "vendi":
-        found = interval(replicates, estimate, fraction=_FRACTION, confidence=confidence)
-    else:
-        # It grows with the number of texts, so that its spread in subsamples is too small.
-        found = interval(
-            np.log(replicates), math.log(estimate), fraction=_FRACTION, confidence=confidence
-        )
+    # It grows with the number of texts, so that its spread in subsamples is too small.
+    on_log = name == "vendi"
+    values = (np.log(replicates), math.log(estimate)) if on_log else (replicates, estimate)
+    found = interval(*values, fraction=_FRACTION, confidence=confidence)
+    if on_log:
         found |= {one: np.exp(found[one]) for one in ("ci_low", "ci_high")}
         found |= {"estimate": estimate, "se": estimate * float(found["se"])}
     del found["center"]
@@ -361,10 +353,11 @@ def _reason(name: Measure, sample: _Sample, k: int, found: dict[str, Any]) -> st
         return f"{undefined} of {of} subsamples are undefined: too few texts"
     if sample.n < _FEWEST.get(name, 0):
         return f"{sample.n} texts of either side: {_FEWEST[name]} are needed for an interval"
-    if name in _HURT_BY_COPIES and sample.distinct < _DISTINCT:
+    distinct = pd.Series(sample.texts).groupby(sample.is_human).nunique().min() / sample.n
+    if name in _HURT_BY_COPIES and distinct < _DISTINCT:
         return (
-            f"only {sample.distinct:.0%} of a side's texts are distinct: subsamples do not show "
-            "how this varies where texts are copies"
+            f"only {distinct:.0%} of a side's texts are distinct: subsamples do not show how this "
+            "varies where texts are copies"
         )
     return str(found["reason"])
 
