@@ -110,12 +110,8 @@ def correlations(
     opened: Mapping[str, Study], *, statistic: Statistic, granularity: Granularity, seed: int
 ) -> pd.DataFrame:
     """Correlate as `correlate_studies`, with the studies' tasks; what is missing comes last."""
-    found = _with_task(
-        correlate_studies(
-            opened, called=CALLED, granularity=granularity, statistic=statistic, seed=seed
-        )
-    )
-    return found.sort_values("estimate", key=pd.isna, kind="stable", ignore_index=True)
+    asked: dict[str, Any] = {"granularity": granularity, "statistic": statistic, "seed": seed}
+    return _with_task(correlate_studies(opened, called=CALLED, **asked), "estimate")
 
 
 def differences_from_length(
@@ -123,15 +119,15 @@ def differences_from_length(
 ) -> pd.DataFrame:
     """Compare as `compare_with_length`, with the studies' tasks; what is missing comes last."""
     found = compare_with_length(opened, called=CALLED, statistic=statistic, seed=seed)
-    found = _with_task(found)
-    return found.sort_values("difference", key=pd.isna, kind="stable", ignore_index=True)
+    return _with_task(found, "difference")
 
 
-def _with_task(correlations: pd.DataFrame) -> pd.DataFrame:
+def _with_task(found: pd.DataFrame, value: str) -> pd.DataFrame:
     """Name each study's task: a public one's, else the study's name without its number."""
     public = studies().set_index("name")["task"].to_dict()
-    plain = correlations["study"].str.replace(r" \d+$", "", regex=True)
-    return correlations.assign(task=correlations["study"].map(public).fillna(plain))
+    plain = found["study"].str.replace(r" \d+$", "", regex=True)
+    found = found.assign(task=found["study"].map(public).fillna(plain))
+    return found.sort_values(value, key=pd.isna, kind="stable", ignore_index=True)
 
 
 def effects_and_means(pooled: PooledCorrelations) -> pd.DataFrame:

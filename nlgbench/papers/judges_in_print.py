@@ -356,9 +356,8 @@ def printed_cells() -> pd.DataFrame:
     cells = recompute()
     parts = cells["claim_id"].str.split("/", expand=True)
     cells = cells.assign(table=parts[1], row=parts[2], column=parts[3])
-    claims = load_claims(PAPER).set_index("claim_id")
-    cells["published"] = cells["claim_id"].map(claims["published"])
-    cells["tolerance"] = cells["claim_id"].map(claims["tolerance"])
+    printed = load_claims(PAPER)[["claim_id", "published", "tolerance"]]
+    cells = cells.merge(printed, on="claim_id", how="left", validate="one_to_one")
     cells["follows"] = (cells["value"] - cells["published"]).abs() <= cells["tolerance"] + 1e-9
     return cells
 

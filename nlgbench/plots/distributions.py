@@ -68,13 +68,12 @@ def plot_distributions(trends: pd.DataFrame, *, ax: Axes | None = None) -> Drawi
     trends = trends.fillna({"verdict": ""})
     measures, changes = (list(dict.fromkeys(trends[name])) for name in ("measure", "change"))
     (ax,) = axes_for(ax, TWO_COLUMN, 0.75 + 0.3 * len(measures))
-    parts: dict[str, list[str]] = {change: [] for change in changes}
     for row in trends.to_dict("records"):
         _write_cell(ax, changes.index(row["change"]), measures.index(row["measure"]), row)
-        name = _NAMES.get(row["measure"], row["measure"])
-        parts[row["change"]].append(
-            f"{name} {row['verdict'] or _UNTESTED} (slope {row['slope']:.2g})"
-        )
+    words = trends["measure"].replace(_NAMES) + " " + trends["verdict"].replace("", _UNTESTED)
+    words += trends["slope"].map(" (slope {:.2g})".format)
+    parts = words.groupby(trends["change"], sort=False).agg(", ".join)
+    said = "; ".join(parts.index + ": " + parts)
     name_rows(ax, [_NAMES.get(one, one) for one in measures])
     ax.set_ylim(len(measures) - 0.5, -0.5)
     ax.set_xlim(-0.5, len(changes) - 0.5)
@@ -87,7 +86,6 @@ def plot_distributions(trends: pd.DataFrame, *, ax: Axes | None = None) -> Drawi
         words += " Hatched: some systems have no standard error."
     ax.set_xlabel(words, loc="right", fontsize=7)
     ax.xaxis.set_label_position("bottom")
-    said = "; ".join(f"{change}: {', '.join(part)}" for change, part in parts.items())
     return drawn_on(ax, trends, f"Whether each measure follows the truth. {said}.")
 
 
