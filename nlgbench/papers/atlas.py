@@ -140,7 +140,7 @@ def effects_and_means(pooled: PooledCorrelations) -> pd.DataFrame:
     means = pooled.summary[pooled.summary["n_studies"] > 0].assign(study="mean")
     both = pd.concat([effects, means])
     both["said"] = [
-        row.reason or f"{row.estimate:z.2f} [{row.ci_low:z.2f}, {row.ci_high:z.2f}]"
+        str(row.reason) or f"{row.estimate:z.2f} [{row.ci_low:z.2f}, {row.ci_high:z.2f}]"
         for row in both.itertuples()
     ]
     wide = both.pivot(index="evaluator_a", columns=["task", "study"], values="said")

@@ -70,9 +70,9 @@ def plot_distributions(trends: pd.DataFrame, *, ax: Axes | None = None) -> Drawi
     (ax,) = axes_for(ax, TWO_COLUMN, 0.75 + 0.3 * len(measures))
     for row in trends.to_dict("records"):
         _write_cell(ax, changes.index(row["change"]), measures.index(row["measure"]), row)
-    words = trends["measure"].replace(_NAMES) + " " + trends["verdict"].replace("", _UNTESTED)
-    words += trends["slope"].map(" (slope {:.2g})".format)
-    parts = words.groupby(trends["change"], sort=False).agg(", ".join)
+    found = trends["measure"].replace(_NAMES) + " " + trends["verdict"].replace("", _UNTESTED)
+    found += trends["slope"].map(" (slope {:.2g})".format)
+    parts = found.groupby(trends["change"], sort=False).agg(", ".join)
     said = "; ".join(parts.index + ": " + parts)
     name_rows(ax, [_NAMES.get(one, one) for one in measures])
     ax.set_ylim(len(measures) - 0.5, -0.5)

@@ -59,7 +59,7 @@ def plot_scatter_systems(
     (ax,) = axes_for(ax, TWO_COLUMN, 3.4)
     known = table[np.isfinite(table[[x, y]]).all(axis=1)]
     ax.scatter(known[x], known[y], s=16, color=HUMAN, linewidth=0, zorder=3)
-    ends = known.reindex(columns=intervals)
+    ends = pd.DataFrame(known, columns=intervals)
     for name, at, upright in ((x, y, False), (y, x, True)):
         low, high = ends[f"{name}_low"], ends[f"{name}_high"]
         draw_intervals(ax, known[at], low, high, upright=upright, color=HUMAN, linewidth=0.6)

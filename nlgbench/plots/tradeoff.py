@@ -129,7 +129,8 @@ def _points(scores: pd.DataFrame) -> pd.DataFrame:
     keys = ["source", "system"]
     one_row_each(scores, [*keys, "score"], "give one each")
     about = scores.drop_duplicates(keys).reset_index(drop=True)
-    wide = scores.pivot(index=keys, columns="score").reindex(pd.MultiIndex.from_frame(about[keys]))
+    order = pd.MultiIndex.from_frame(about[keys])
+    wide: Any = scores.pivot(index=keys, columns="score").reindex(order)
     points = wide["estimate"].reindex(columns=dict.fromkeys([*scores["score"], *_AXES]))
     for end in ("low", "high") if "ci_low" in scores else ():
         ends = wide[f"ci_{end}"].reindex(columns=list(_AXES))
