@@ -15,6 +15,7 @@ from nlgbench.text import check_n
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
 
 
 def half_samples(

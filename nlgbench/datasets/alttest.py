@@ -41,9 +41,9 @@ def read_alttest(people: Path, models: Path) -> Study:
     alphabetical order, so that only their equality means something.
     """
     given, scored = (json.loads(path.read_text(encoding="utf-8")) for path in (people, models))
-    found = {one for by in (given, scored) for own in by.values() for one in own.values()}
-    named = [one for one in found if isinstance(one, str)]
-    code = {label: n for n, label in enumerate(sorted(named))}
+    found = {one for own in (*given.values(), *scored.values()) for one in own.values()}
+    names = sorted(one for one in found if isinstance(one, str))
+    code = {label: n for n, label in enumerate(names)}
     items = list(dict.fromkeys(item for own in given.values() for item in own))
     outputs = [(item, item, "annotated", "", False, "") for item in items]
     judgments = [

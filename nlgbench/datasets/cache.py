@@ -115,11 +115,11 @@ def fetch(names: str | Iterable[str] = ()) -> pd.DataFrame:
     """
     import pandas as pd
 
-    done: list[dict[str, str]] = []
+    done: list[tuple[str, str, str]] = []
     failures: list[Exception] = []
     for file in _wanted(names) or registry.files():
         try:
-            done.append({"name": file.name, "license": file.license, "done": _get(file)})
+            done.append((file.name, file.license, _get(file)))
         except (OSError, ValueError) as error:
             failures.append(error)
     if failures:
@@ -134,11 +134,9 @@ def _get(file: ReleasedFile) -> str:
     if read_only() or (place.is_file() and file_hash(place) == file.sha256):
         _verified(file)
         return "was there"
-    import logging
-
     import pooch
 
-    pooch.get_logger().setLevel(logging.WARNING)
+    pooch.get_logger().setLevel("WARNING")
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         # pooch writes aside, checks the hash, and only then renames.

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from nlgbench.study import Study, csv_files, from_rows, schema
+from nlgbench.study import Study, csv_files, from_rows
 
 RAW_FILE = "hanna/hanna_metric_scores_llm.csv"
 
@@ -49,15 +49,10 @@ def read_hanna(path: Path, *, ratings: bool = False) -> Study:
     values = {name: np.array([json.loads(cell) for cell in frame[name]]) for name in columns}
     systems = [_slug(name) for name in frame["Model"]]
     n = values[columns[0]].shape[1]
-    outputs = schema.typed(
-        [
-            (f"p{item:02d}-{system}", f"p{item:02d}", system, "", system == "human", "")
-            for system in systems
-            for item in range(1, n + 1)
-        ],
-        "outputs",
-    )
-    ids = outputs["output_id"]
+    items = [f"p{item:02d}" for item in range(1, n + 1)]
+    outputs = pd.DataFrame({"item_id": items * len(systems), "system": np.repeat(systems, n)})
+    ids = outputs["item_id"] + "-" + outputs["system"]
+    outputs = outputs.assign(output_id=ids, is_human=outputs["system"] == "human")
     parts = []
     for name, letters in DIMENSIONS.items():
         rated = {f"Human {n} {letters}": ids + f"-{n}" for n in _RATERS}

@@ -47,11 +47,10 @@ def read_huse(path: Path) -> Study:
     to 6 (very typical); ``group_id`` is the HIT, whose outputs are all of one kind.
     """
     frame, _ = csv_files.parse(path, may_lack=("Approve", "Reject"))
-    assignments = frame.to_dict("records")
-    hits = {hit: f"hit{n}" for n, hit in enumerate(sorted({a["HITId"] for a in assignments}), 1)}
-    workers = {a["WorkerId"]: "" for a in assignments}
-    workers = {worker: f"w{n:03d}" for n, worker in enumerate(workers, 1)}
-    first = {a["HITId"]: a for a in reversed(assignments)}  # they differ in worker and answers only
+    hits = {hit: f"hit{n}" for n, hit in enumerate(sorted(frame["HITId"].unique()), 1)}
+    workers = {worker: f"w{n:03d}" for n, worker in enumerate(frame["WorkerId"].unique(), 1)}
+    # Assignments of a HIT differ in worker and answers only.
+    first = frame.drop_duplicates("HITId").set_index("HITId").to_dict("index")
 
     outputs, logprobs, judgments = [], [], []
     contexts: dict[str, str] = {}
@@ -67,11 +66,11 @@ def read_huse(path: Path) -> Study:
             system = "human" if human else SYSTEM
             outputs.append((output_id, item_id, system, text, human, context))
             logprobs.append((output_id, SYSTEM, logprob, len(text.split(" "))))
-    for assignment in assignments:
-        hit, annotator = assignment["HITId"], workers[assignment["WorkerId"]]
-        for position in range(_PER_HIT):
-            value = TYPICALITY[assignment[f"Answer.{position}"]]
-            row = (ids[hit, position], annotator, "typicality", value, hits[hit])
-            judgments.append(row)
+    for row in frame.to_dict("records"):
+        hit, annotator = row["HITId"], workers[row["WorkerId"]]
+        judgments += [
+            (ids[hit, n], annotator, "typicality", TYPICALITY[row[f"Answer.{n}"]], hits[hit])
+            for n in range(_PER_HIT)
+        ]
 
     return from_rows(outputs=outputs, logprobs=logprobs, judgments=judgments)

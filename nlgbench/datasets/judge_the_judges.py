@@ -72,11 +72,7 @@ def load_reasons() -> pd.DataFrame:
     As it is written, but for identifiers of workers, which become ``[worker]``. People may say
     otherwise who they are: quote with care, do not pass it on.
     """
-    return _reasons(cache.path(RAW_FILE))
-
-
-def _reasons(path: Path) -> pd.DataFrame:
-    frame, accepted = _assignments(path)
+    frame, accepted = _assignments(cache.path(RAW_FILE))
     comment = accepted["Answer.comment"]
     accepted = accepted[~comment.str.strip().isin(["", _NO_COMMENT])]
     workers = "|".join(map(re.escape, frame["WorkerId"].unique()))  # one wrote nothing but an id

@@ -1,7 +1,7 @@
 """LLMFAO: votes of people on pairs of outputs of 59 language models.
 
 Ustalov (2023), LLMFAO: Large Language Model Feedback Analysis and Optimization; as the package
-evalica releases it, beside what it computes of it (`GOLDEN_FILE`): Ustalov (2025), Reliable,
+evalica releases it, beside what it computes of it: Ustalov (2025), Reliable,
 Reproducible, and Really Fast Leaderboards with Evalica, arXiv:2412.11314.
 """
 
@@ -14,7 +14,6 @@ import pandas as pd
 from nlgbench.study import Study, csv_files, from_rows
 
 RAW_FILE = "llmfao/llmfao.csv"
-GOLDEN_FILE = "llmfao/llmfao-golden.csv"
 
 _CHOICES = {"left": "a", "right": "b", "tie": "tie"}
 

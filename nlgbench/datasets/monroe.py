@@ -61,15 +61,8 @@ def read_monroe(path: Path, *, prefix: str = "") -> Study:
 
 def role_colors(frame: pd.DataFrame) -> np.ndarray:
     """Read the colors of each row by their role in it: rows x 3 x 3."""
-    colors = np.stack(
-        [
-            np.stack(
-                [csv_files.convert(frame[f"{place}Col{x}"], "float")[0] for x in "HSL"], axis=1
-            )
-            for place in _PLACES
-        ],
-        axis=1,
-    )
+    names = [f"{place}Col{x}" for place in _PLACES for x in "HSL"]
+    colors = frame[names].to_numpy(dtype="float64").reshape(-1, 3, 3)
     found = frame[[f"{place}Status" for place in _PLACES]].to_numpy(dtype=object)
     place = np.stack([(found == role).argmax(axis=1) for role in _ROLES], axis=1)
     return np.take_along_axis(colors, place[:, :, None], axis=1)

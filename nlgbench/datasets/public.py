@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections import UserDict
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -42,11 +43,13 @@ class _Public(NamedTuple):
 
 
 def _turns() -> Study:
-    return trusted(dailydialog.read_dailydialog_turns(cache.path(dailydialog.TURNS_FILE)))
+    rows = dailydialog.read_dailydialog_turns(cache.path(dailydialog.TURNS_FILE))
+    return trusted(rows, name="dailydialog:turns", source="released")
 
 
 def _rounds(split: str) -> Study:
-    return monroe.read_monroe(cache.path(monroe.RAW_FILES[split]), prefix=f"{split}_")
+    rounds = monroe.read_monroe(cache.path(monroe.RAW_FILES[split]), prefix=f"{split}_")
+    return with_tables(rounds, name=f"comm-eval:{split}", source="released")
 
 
 _STUDIES = {
@@ -151,24 +154,13 @@ _STUDIES = {
 }
 
 
-class _Related(Mapping[str, Study]):
+class _Related(UserDict[str, Any]):
     """Related studies, loaded when they are asked for."""
 
-    def __init__(self, name: str, loaders: Mapping[str, Callable[[], Study]]) -> None:
-        self._name, self._loaders = name, dict(loaders)
-        self._loaded: dict[str, Study] = {}
-
     def __getitem__(self, key: str) -> Study:
-        if key not in self._loaded:
-            read = self._loaders[key]()
-            self._loaded[key] = with_tables(read, name=f"{self._name}:{key}", source="released")
-        return self._loaded[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._loaders)
-
-    def __len__(self) -> int:
-        return len(self._loaders)
+        if callable(self.data[key]):
+            self.data[key] = self.data[key]()
+        return self.data[key]
 
 
 def studies() -> pd.DataFrame:
@@ -239,6 +231,5 @@ def load(name: str, **options: Any) -> Study:
     read = one.read(*map(cache.path, one.files), **options)
     if one.quality is not None:
         read = declared(read, quality=one.quality)
-    related = _Related(name, one.related)
-    study = with_tables(read, name=name, source="released", related=related)
+    study = with_tables(read, name=name, source="released", related=_Related(one.related))
     return straight_from(study, f"released:{name}")

@@ -40,31 +40,19 @@ def load_claims(paper: str | None = None) -> pd.DataFrame:
     return claims[claims["paper"] == paper].reset_index(drop=True)
 
 
-def load_printed(where: str, *, marks: bool = False) -> pd.DataFrame:
+def load_printed(where: str) -> pd.DataFrame:
     """Load one printed table, such as ``huse/table1``, laid out as the paper prints it.
 
-    A cell that the paper leaves empty is NaN. `marks` adds what is printed beside a number: a star
-    (columns ``..._star``, 1 or 0) and the upper bound of a p-value (columns ``..._p``).
+    A cell that the paper leaves empty is NaN. What is printed beside a number, a star or a p-value,
+    is left out.
     """
-    import pandas as pd
-
     claims = load_claims()
+    claims = claims[(claims["paper"] + "/" + claims["where"]).eq(where)]
+    claims = claims[~claims["claim_id"].str.endswith(_MARKS)]
     parts = claims["claim_id"].str.split("/", expand=True)
-    place = claims["paper"] + "/" + claims["where"]
-    here = place == where
-    cells = pd.DataFrame(
-        {
-            "row": parts.loc[here, 2],
-            "column": parts.loc[here, 3],
-            "value": claims["published"][here],
-        }
-    )
-    if not marks:
-        cells = cells[~cells["column"].str.endswith(_MARKS)]
-    columns = {
-        name: cell.set_index("row")["value"] for name, cell in cells.groupby("column", sort=False)
-    }
-    return pd.DataFrame(columns).loc[cells["row"].unique()].rename_axis("row")
+    cells = claims.assign(row=parts[2], column=parts[3])
+    table = cells.pivot(index="row", columns="column", values="published")
+    return table.loc[cells["row"].unique(), cells["column"].unique()].rename_axis(columns=None)
 
 
 def load_lists() -> pd.DataFrame:

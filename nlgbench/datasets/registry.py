@@ -33,12 +33,8 @@ class ReleasedFile(NamedTuple):
         return f"{BASE}/{self.repository}/{self.commit}/{quote(self.path)}"
 
 
-def _read() -> tuple[ReleasedFile, ...]:
-    text = resources.files(__package__).joinpath("registry.csv").read_text(encoding="utf-8")
-    return tuple(ReleasedFile(**row) for row in csv.DictReader(text.splitlines()))
-
-
-FILES = _read()
+_TEXT = resources.files(__package__).joinpath("registry.csv").read_text(encoding="utf-8")
+FILES = tuple(ReleasedFile(**row) for row in csv.DictReader(_TEXT.splitlines()))
 
 
 def files(name: str | None = None) -> list[ReleasedFile]:

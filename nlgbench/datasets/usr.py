@@ -30,22 +30,17 @@ SYSTEMS = {
     "Language Model": "language_model",
 }
 
+#: Name in the release -> the least and the greatest rating, by the paper.
+_SCALES = {
+    "Understandable": (0.0, 1.0),
+    "Natural": (1.0, 3.0),
+    "Maintains Context": (1.0, 3.0),
+    "Engaging": (1.0, 3.0),
+    "Uses Knowledge": (0.0, 1.0),
+    "Overall": (1.0, 5.0),
+}
 #: Name in the release -> dimension.
-DIMENSIONS = {
-    "Understandable": "understandable",
-    "Natural": "natural",
-    "Maintains Context": "maintains_context",
-    "Engaging": "engaging",
-    "Uses Knowledge": "uses_knowledge",
-    "Overall": "overall",
-}
-
-_ENDS = ((0, 1), (1, 3), (1, 3), (1, 3), (0, 1), (1, 5))
-#: Dimension -> the least and the greatest rating, by the paper.
-SCALES = {
-    name: {"min": float(low), "max": float(high)}
-    for name, (low, high) in zip(DIMENSIONS.values(), _ENDS, strict=True)
-}
+DIMENSIONS = {name: name.lower().replace(" ", "_") for name in _SCALES}
 
 
 def read_usr(path: Path) -> Study:
@@ -73,4 +68,5 @@ def read_usr(path: Path) -> Study:
                 for name, dimension in DIMENSIONS.items()
                 for who, value in zip(names, response[name], strict=True)
             ]
-    return from_rows(outputs=outputs, judgments=judgments, settings={"scales": SCALES})
+    scales = {DIMENSIONS[name]: {"min": low, "max": high} for name, (low, high) in _SCALES.items()}
+    return from_rows(outputs=outputs, judgments=judgments, settings={"scales": scales})

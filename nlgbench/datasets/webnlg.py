@@ -35,13 +35,10 @@ def read_webnlg(*paths: Path) -> Study:
     files = {path.name: path.read_text(encoding="utf-8") for path in paths}
     outputs, judgments = [], []
     workers: dict[str, str] = {}
-    for name in files:
-        team, ending = name.rsplit(".", 1)
-        if ending != "json":
-            continue
+    for team in [path.stem for path in paths if path.suffix == ".json"]:
         human = team == HUMAN
         texts = files.get(f"{team}.en", "").split("\n")
-        for sample, rated in json.loads(files[name]).items():
+        for sample, rated in json.loads(files[f"{team}.json"]).items():
             output_id = f"{sample}-{team}"
             text = "" if human else texts[int(sample) - 1].strip()
             outputs.append((output_id, sample, team, text, human, ""))

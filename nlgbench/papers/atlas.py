@@ -26,8 +26,8 @@ from nlgbench.crossed import FEWEST, jackknife_variance, t_interval
 from nlgbench.datasets.public import load, studies
 from nlgbench.datasets.published import load_claims
 from nlgbench.papers.claim_rows import claim_rows, is_release, own_place
-from nlgbench.study import Study, read_study
-from nlgbench.worlds.simulated import simulate
+from nlgbench.study import Study
+from nlgbench.worlds.simulated import open_study, simulate
 
 Statistic = Literal["pearson", "spearman", "kendall_b"]
 Granularity = Literal["output", "item"]
@@ -86,11 +86,7 @@ def open_studies(
     nothing stands for the length of texts, which these worlds do not have.
     """
     if folder is not None:
-        if source == "released":
-            raise ValueError(
-                f"source='released' and the folder {os.fspath(folder)!r} are two: leave one out."
-            )
-        own = read_study(folder)
+        own = open_study("hanna", source=source, folder=folder)
         return {own.name: own}
     if source == "released":
         names = studies().query("available")["name"]
@@ -114,12 +110,8 @@ def correlations(
     opened: Mapping[str, Study], *, statistic: Statistic, granularity: Granularity, seed: int
 ) -> pd.DataFrame:
     """Correlate as `correlate_studies`, with the studies' tasks; what is missing comes last."""
-    found = _with_task(
-        correlate_studies(
-            opened, called=CALLED, granularity=granularity, statistic=statistic, seed=seed
-        )
-    )
-    return found.sort_values("estimate", key=pd.isna, kind="stable", ignore_index=True)
+    asked: dict[str, Any] = {"granularity": granularity, "statistic": statistic, "seed": seed}
+    return _with_task(correlate_studies(opened, called=CALLED, **asked), "estimate")
 
 
 def differences_from_length(
@@ -127,15 +119,15 @@ def differences_from_length(
 ) -> pd.DataFrame:
     """Compare as `compare_with_length`, with the studies' tasks; what is missing comes last."""
     found = compare_with_length(opened, called=CALLED, statistic=statistic, seed=seed)
-    found = _with_task(found)
-    return found.sort_values("difference", key=pd.isna, kind="stable", ignore_index=True)
+    return _with_task(found, "difference")
 
 
-def _with_task(correlations: pd.DataFrame) -> pd.DataFrame:
+def _with_task(found: pd.DataFrame, value: str) -> pd.DataFrame:
     """Name each study's task: a public one's, else the study's name without its number."""
     public = studies().set_index("name")["task"].to_dict()
-    plain = correlations["study"].str.replace(r" \d+$", "", regex=True)
-    return correlations.assign(task=correlations["study"].map(public).fillna(plain))
+    plain = found["study"].str.replace(r" \d+$", "", regex=True)
+    found = found.assign(task=found["study"].map(public).fillna(plain))
+    return found.sort_values(value, key=pd.isna, kind="stable", ignore_index=True)
 
 
 def effects_and_means(pooled: PooledCorrelations) -> pd.DataFrame:
@@ -144,19 +136,13 @@ def effects_and_means(pooled: PooledCorrelations) -> pd.DataFrame:
     A row for each evaluator, a column for each study and the ``mean`` of each task; cells are the
     effect and its interval.
     """
-    columns = ["task", "evaluator_a", "study", "estimate", "ci_low", "ci_high"]
-    effects = pooled.studies[pooled.studies["z"].notna()][columns]
+    effects = pooled.studies[pooled.studies["z"].notna()].assign(reason="")
     means = pooled.summary[pooled.summary["n_studies"] > 0].assign(study="mean")
-    said = [
-        "{:z.2f} [{:z.2f}, {:z.2f}]".format(*one)
-        for one in effects[["estimate", "ci_low", "ci_high"]].itertuples(index=False)
-    ]
-    effects = effects.assign(said=said)
-    said = [
+    both = pd.concat([effects, means])
+    both["said"] = [
         str(row.reason) or f"{row.estimate:z.2f} [{row.ci_low:z.2f}, {row.ci_high:z.2f}]"
-        for row in means.itertuples()
+        for row in both.itertuples()
     ]
-    both = pd.concat([effects, means.assign(said=said)])
     wide = both.pivot(index="evaluator_a", columns=["task", "study"], values="said")
     tasks = dict.fromkeys(both["task"])
     return wide.reindex(columns=list(tasks), level=0).fillna("")

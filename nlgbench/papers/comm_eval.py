@@ -23,7 +23,7 @@ from nlgbench.evaluators.listeners import Calibration, Listener, beliefs
 from nlgbench.evaluators.score import score
 from nlgbench.inference import adjust, bootstrap_mean
 from nlgbench.papers.claim_rows import claim_rows, is_release, own_place, smaller_than
-from nlgbench.study import Study, declared, trusted, with_tables
+from nlgbench.study import Study, declared, from_rows, schema, with_tables
 from nlgbench.study.study import part_of
 
 #: The kinds of listeners, in the order of figures.
@@ -38,6 +38,8 @@ _LABELS = {
     **{f"bleu_{n}@coco": f"BLEU-{n}" for n in range(1, 5)},
     "cider_d": "CIDEr",
 }
+#: Who judges a caption by what it was made to be, and of what.
+_DESIGN = {"annotator_id": "design", "dimension": "quality"}
 # Evaluator -> row of Table 1.
 _ROWS = {"bleu_1@coco": "bleu_1", "rouge_l": "rouge_l", "cider_d": "cider", "meteor": "meteor"}
 
@@ -53,15 +55,8 @@ def designed(study: Study) -> Study:
     quality = outputs["system"].map(QUALITY)
     if quality.isna().any():
         return study
-    design = pd.DataFrame(
-        {
-            "output_id": outputs["output_id"],
-            "annotator_id": "design",
-            "dimension": "quality",
-            "value": quality.astype("float64"),
-            "group_id": pairs(outputs),
-        }
-    )
+    design = outputs.assign(value=quality, group_id=pairs(outputs), **_DESIGN)
+    design = schema.typed(design, "judgments")
     judgments = design if study.judgments is None else pd.concat([study.judgments, design])
     study = study.replace(judgments=judgments)
     return declared(study, quality="quality", labels={**_LABELS, **study.labels})
@@ -148,23 +143,11 @@ def human_votes(
         ids = votes["output_id"]
     else:
         ids = votes["output_id"] + "/" + votes["annotator_id"]
-    outputs = pd.DataFrame({"output_id": ids, "item_id": votes["output_id"]})
-    outputs = outputs.assign(system=votes["system"], text="", is_human=True, context="")
-    design = votes[["group_id"]].assign(
-        output_id=ids,
-        annotator_id="design",
-        dimension="quality",
-        value=votes["system"].map(QUALITY),
-    )
-    scores = pd.DataFrame({"output_id": ids, "evaluator": "human", "score": votes["value"]})
-    return trusted(
-        outputs,
-        design.astype({"value": "float64"}),
-        scores=scores.assign(signature="picked the target"),
-        name=study.name,
-        source=study.source,
-        settings={"quality": "quality"},
-    )
+    rows = votes.rename(columns={"output_id": "item_id", "value": "score"})
+    rows = rows.assign(output_id=ids, is_human=True, value=rows["system"].map(QUALITY), **_DESIGN)
+    rows = rows.assign(evaluator="human", signature="picked the target")
+    about = {"name": study.name, "source": study.source, "settings": {"quality": "quality"}}
+    return from_rows(outputs=rows, judgments=rows, scores=rows, **about)
 
 
 def figure2(study: Study) -> tuple[Study, list[str]]:
@@ -213,6 +196,7 @@ def counts(study: Study) -> pd.DataFrame:
     human = human_votes(study).outputs["system"].value_counts()
     n_unheard = (~collected.outputs["output_id"][vague].isin(listeners.index)).sum()
     crowds = len(crowd) / crowd["context"].nunique(), "collected from the crowd, before the filter"
+    kept = "kept descriptive captions of a context"
     heard = f"of crowd captions that anybody heard; {n_unheard} ambiguous ones have no listener"
     mean = "the mean over scored captions, a descriptive one not being its own reference"
     clicks = "clicks on crowd captions; misleading ones repeat those on the descriptive captions"
@@ -226,11 +210,10 @@ def counts(study: Study) -> pd.DataFrame:
         *((f"5.1/{name}/count", by_system[name], "") for name in QUALITY),
         *((f"5.3/{name}/human_scores", human[name], clicks) for name in QUALITY),
         ("5.2/training_set/utterances", len((study.related or {})["train"].outputs), rounds),
+        ("5.1/references/per_context", own.mean(), kept),
     ]
-    table = pd.DataFrame(rows, columns=columns[:3]).assign(variant="")
-    kept = "kept descriptive captions of a context"
-    by_context = "5.1/references/per_context", own.mean(), kept, "mean over contexts"
-    table.loc[len(table)] = by_context
+    table = pd.DataFrame(rows, columns=columns[:3])
+    table["variant"] = table["reason"].eq(kept).map({True: "mean over contexts", False: ""})
     table["claim_id"] = "comm-eval/section" + table["claim_id"]
     return table.astype({"value": float})
 
@@ -356,10 +339,9 @@ def directions(
         seed=seed,
     )
     lead = leads[leads["evaluator_a"] == "bleu_1@coco"].sort_values("difference").iloc[0]
-    best = {"slug": "bleu_1_is_the_best_bleu", "value": lead["difference"]}
-    best |= {"ci_low": lead["ci_low"], "ci_high": lead["ci_high"]}
-    best["note"] = f"Against {lead['evaluator_b']}, by Pearson's correlation."
-    return pd.DataFrame([*rows, best])
+    note = f"Against {lead['evaluator_b']}, by Pearson's correlation."
+    best = {"slug": "bleu_1_is_the_best_bleu", "value": lead["difference"], "note": note}
+    return pd.DataFrame([*rows, best | lead[["ci_low", "ci_high"]].to_dict()])
 
 
 def _of_targets(said: pd.DataFrame) -> pd.Series:
@@ -465,28 +447,24 @@ def _accuracies(study: Study, calibrated: Calibration | None, place: str) -> lis
     ]
 
 
+_CIRCULAR = (
+    "Circular: captions were kept because these listeners understood them, and a misleading "
+    "caption's picks are those of its descriptive twin, negated."
+)
+
+
 def _of_table1(study: Study, table: pd.DataFrame, place: str, seed: int) -> list[pd.DataFrame]:
     rows = _numbered(table, seed)
     printed = rows["row"].notna() & is_release(study)
-    people, trained = rows["evaluator"] == "human", rows["listener"].notna()
-    ids = "comm-eval/table1/{row}/{short}"
+    trained, ids = printed & rows["listener"].notna(), "comm-eval/table1/{row}/{short}"
+    why = (rows["ci_method"] + ", pairs of contexts.").mask(rows["evaluator"] == "human", _CIRCULAR)
+    why = why.mask(trained, "Another training than the authors', chosen on dev alone.")
+    variant = ("trained here, seed " + rows["seed"]).where(trained, "")
+    rows = rows.assign(why=why, variant=variant)
     return [
         claim_rows(rows[~printed], place + "/{slug}/{short}", reason="{reason}"),
         claim_rows(
-            rows[printed & ~people & ~trained], ids, reason="{ci_method}, pairs of contexts."
-        ),
-        claim_rows(
-            rows[printed & people],
-            ids,
-            reason="Circular: captions were kept because these listeners understood them, and a "
-            "misleading caption's picks are those of its descriptive twin, negated.",
-        ),
-        claim_rows(
-            rows[printed & trained],
-            ids,
-            variant="trained here, seed {seed}",
-            reason="Another training than the authors', chosen on dev alone.",
-            comparable=False,
+            rows[printed], ids, variant="{variant}", reason="{why}", comparable=~trained[printed]
         ),
     ]
 

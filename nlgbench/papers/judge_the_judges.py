@@ -478,26 +478,27 @@ def _of_scores(scored: Study) -> list[pd.DataFrame]:
     }
     meta = {f"{model}_meta@natural": short for model, short in _SHORT.items()}
     alone = {"svm_individual@natural": "individual_svm_adversarial_evaluators"}
-    numbered: list[tuple[int, Literal["natural", "majority"]]] = [(7, "natural"), (8, "majority")]
-    for number, labels in numbered:
-        of_system = discriminator_accuracy(scored, labels=labels).query("system != 'human'")
-        wide = [discriminator_accuracy(scored, labels=labels, by=by) for by in ("class", "all")]
-        wide = [table.replace({"system": classes}) for table in wide]
-        tables = {number: (pd.concat([of_system, *wide]), meta)}
-        if number == 7:
-            tables[5] = (of_system, alone)
-        for table, (rows, columns) in tables.items():
-            rows = rows.assign(column=rows["evaluator"].map(columns)).dropna(subset="column")
-            rows[["accuracy", "ci_low", "ci_high"]] *= 100
-            parts.append(
-                claim_rows(
-                    rows,
-                    f"{PAPER}/table{table}/{{system}}/{{column}}",
-                    value="accuracy",
-                    variant="annotated set, out of fold",
-                    reason="Trained out of fold on the annotated reviews themselves: D-train was "
-                    "not released. Wilson interval; training on other texts is left out.",
-                    comparable=False,
-                )
+    numbered: list[tuple[int, Literal["natural", "majority"], dict[str, str]]] = [
+        (5, "natural", alone),
+        (7, "natural", meta),
+        (8, "majority", meta),
+    ]
+    for number, labels, columns in numbered:
+        rows = discriminator_accuracy(scored, labels=labels).query("system != 'human'")
+        if columns is meta:
+            wide = [discriminator_accuracy(scored, labels=labels, by=by) for by in ("class", "all")]
+            rows = pd.concat([rows, *(table.replace({"system": classes}) for table in wide)])
+        rows = rows.assign(column=rows["evaluator"].map(columns)).dropna(subset="column")
+        rows[["accuracy", "ci_low", "ci_high"]] *= 100
+        parts.append(
+            claim_rows(
+                rows,
+                f"{PAPER}/table{number}/{{system}}/{{column}}",
+                value="accuracy",
+                variant="annotated set, out of fold",
+                reason="Trained out of fold on the annotated reviews themselves: D-train was not "
+                "released. Wilson interval; training on other texts is left out.",
+                comparable=False,
             )
+        )
     return parts

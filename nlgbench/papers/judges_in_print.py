@@ -13,23 +13,18 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import (
-    f_oneway,
-    friedmanchisquare,
-    kendalltau,
-    norm,
-    pearsonr,
-    spearmanr,
-    ttest_1samp,
-)
-from scipy.stats import t as student
+from scipy import stats
 
 from nlgbench.analysis.correlation.intervals import interval_of_systems
 from nlgbench.datasets.published import load_claims, load_lists, load_printed
 from nlgbench.papers.claim_rows import claim_rows
 
 PAPER = "judge-the-judges"
-STATISTICS = {"kendall": kendalltau, "spearman": spearmanr, "pearson": pearsonr}
+STATISTICS = {
+    "kendall": stats.kendalltau,
+    "spearman": stats.spearmanr,
+    "pearson": stats.pearsonr,
+}
 _STARRED = 0.05
 #: Detectors as the paper's tables call them, and as figures do.
 _DETECTORS = {"svm": "SVM", "nb": "naive Bayes", "rf": "random forest", "xgboost": "XGBoost"}
@@ -58,18 +53,17 @@ def answers_from_print() -> pd.DataFrame:
 
     Averages of Tables 7 and 8 stand beside counterparts: `averages_of_reviews`.
     """
-    cells = recompute()
-    cells = cells[~cells["claim_id"].str.contains("/table[78]/")]
-    return pd.concat([_rows_of(cells), findings()], ignore_index=True)
+    return pd.concat([_recomputed(of_reviews=False), findings()], ignore_index=True)
 
 
 def averages_of_reviews() -> pd.DataFrame:
     """Make rows of the ledger from printed averages of Tables 7 and 8."""
+    return _recomputed(of_reviews=True)
+
+
+def _recomputed(*, of_reviews: bool) -> pd.DataFrame:
     cells = recompute()
-    return _rows_of(cells[cells["claim_id"].str.contains("/table[78]/")])
-
-
-def _rows_of(cells: pd.DataFrame) -> pd.DataFrame:
+    cells = cells[cells["claim_id"].str.contains("/table[78]/") == of_reviews]
     texts: dict[str, Any] = {"variant": "{variant}", "reason": "{reason}", "source": "published"}
     return claim_rows(cells, "{claim_id}", value="value", **texts)
 
@@ -186,7 +180,7 @@ def _p_of_printed(statistic: str, value: float) -> float:
     """Return the two-sided p of a coefficient over twelve generators without ties."""
     n = 12
     if statistic != "kendall":
-        return float(2 * student.sf(abs(value) * sqrt((n - 2) / (1 - value**2)), n - 2))
+        return float(2 * stats.t.sf(abs(value) * sqrt((n - 2) / (1 - value**2)), n - 2))
     # A ranking with as many discordant pairs as the coefficient says has SciPy's exact p.
     discordant = round((1 - value) / 2 * (n * (n - 1) // 2))
     left, ranking = list(range(n)), []
@@ -194,7 +188,7 @@ def _p_of_printed(statistic: str, value: float) -> float:
         place = min(discordant, len(left) - 1)
         discordant -= place
         ranking.append(left.pop(place))
-    return float(kendalltau(range(n), ranking).pvalue)
+    return float(stats.kendalltau(range(n), ranking).pvalue)
 
 
 def _averages() -> pd.DataFrame:
@@ -247,64 +241,38 @@ def findings() -> pd.DataFrame:
     """
     diversity, lists = generators(12), load_lists()
     quality = 100 - generators(3)
-    pairs = [("table12/", "printed", diversity["self_bleu"], diversity["lexical_diversity"])]
-    pairs += [
-        (
-            f"ten_against_all_references/{metric}_",
-            "authors' lists",
-            lists[f"{metric}_top10"],
-            lists[f"{metric}_all"],
-        )
-        for metric in ("bleu", "rouge")
-    ]
-    pairs += [
-        (
-            f"majority_references/{metric}_evaluator/{human}_",
-            "authors' lists",
-            lists[f"{metric}_majority"],
-            quality[human],
-        )
-        for metric, human in product(("bleu", "rouge", "meteor", "cider"), quality)
-    ]
-    correlations = [
-        {"place": place + name, "variant": variant, **correlation(name, x, y)}
-        for (place, variant, x, y), name in product(pairs, STATISTICS)
-    ]
-    tests = [
-        {
-            "place": f"table{number}_{name}",
-            "value": float(test(*(column for _, column in generators(number).items())).pvalue),
-        }
-        for number in (4, 7)
-        for name, test in (("anova_p", f_oneway), ("friedman_p", friedmanchisquare))
-    ]
-    found: list[tuple[pd.DataFrame, str, dict[str, str]]] = [
-        (pd.DataFrame(correlations), "{place}", {"variant": "{variant}"}),
-        (
-            pd.DataFrame(tests),
-            "detectors_over_generators/{place}",
-            {"reason": "A p-value has no interval."},
-        ),
-        (flip_under_independence(), "flip_under_independence/{row}/{column}", {}),
-        (
-            agreement_beyond_independence(),
-            "agreement_beyond_independence/{detector}",
-            {"reason": "{reason}"},
-        ),
-        (
-            detector_differences(),
-            "detector_differences/{reviews}/{a}_minus_{b}",
-            {
-                "reason": "Widest interval that the two accuracies allow: how often both misjudge "
-                "the same review is not printed."
-            },
-        ),
-    ]
-    about: dict[str, Any] = {"value": "value", "variant": "printed", "source": "published"}
+    pairs = {"table12/": (diversity["self_bleu"], diversity["lexical_diversity"])}
+    for metric in ("bleu", "rouge"):
+        both = lists[f"{metric}_top10"], lists[f"{metric}_all"]
+        pairs[f"ten_against_all_references/{metric}_"] = both
+    for metric, human in product(("bleu", "rouge", "meteor", "cider"), quality):
+        both = lists[f"{metric}_majority"], quality[human]
+        pairs[f"majority_references/{metric}_evaluator/{human}_"] = both
     rows = [
-        claim_rows(table, f"{PAPER}/finding/{ids}", **about | texts) for table, ids, texts in found
+        {"place": place + name, **correlation(name, *both)}
+        for (place, both), name in product(pairs.items(), STATISTICS)
     ]
-    return pd.concat(rows, ignore_index=True)
+    tests = {"anova_p": stats.f_oneway, "friedman_p": stats.friedmanchisquare}
+    for number, name in product((4, 7), tests):
+        p = tests[name](*(column for _, column in generators(number).items())).pvalue
+        row = {"place": f"detectors_over_generators/table{number}_{name}", "value": float(p)}
+        rows.append({**row, "reason": "A p-value has no interval."})
+    flip, beyond = flip_under_independence(), agreement_beyond_independence()
+    apart = detector_differences()
+    flip["place"] = "flip_under_independence/" + flip["row"] + "/" + flip["column"]
+    beyond["place"] = "agreement_beyond_independence/" + beyond["detector"]
+    pair = apart["a"] + "_minus_" + apart["b"]
+    apart["place"] = "detector_differences/" + apart["reviews"] + "/" + pair
+    apart["reason"] = (
+        "Widest interval that the two accuracies allow: how often both misjudge the same review is "
+        "not printed."
+    )
+    found = pd.concat([pd.DataFrame(rows), flip, beyond, apart], ignore_index=True)
+    found = found.fillna({"reason": ""})
+    lists_used = found["place"].str.startswith(("ten_against", "majority_references"))
+    found["variant"] = np.where(lists_used, "authors' lists", "printed")
+    texts: dict[str, Any] = {"variant": "{variant}", "reason": "{reason}", "source": "published"}
+    return claim_rows(found, f"{PAPER}/finding/{{place}}", value="value", **texts)
 
 
 def flip_under_independence() -> pd.DataFrame:
@@ -344,7 +312,7 @@ def agreement_beyond_independence() -> pd.DataFrame:
     rows = []
     for detector, column in given.items():
         beyond = (column - expected[detector])[column != generators(7)[detector]]
-        n, (low, high) = len(beyond), ttest_1samp(beyond, 0).confidence_interval()
+        n, (low, high) = len(beyond), stats.ttest_1samp(beyond, 0).confidence_interval()
         why = f"{12 - n} cells that repeat Table 7's are left out." if n < 12 else ""
         rows.append((detector, beyond.mean(), low, high, n, why))
     return pd.DataFrame(rows, columns=["detector", "value", "ci_low", "ci_high", "n", "reason"])
@@ -370,7 +338,7 @@ def detector_differences() -> pd.DataFrame:
         table = pd.DataFrame(combinations(error.index, 2), columns=["a", "b"])
         of_a, of_b = table["a"].map(error), table["b"].map(error)
         value = 100 * (of_b - of_a)
-        half = 100 * norm.ppf(0.975) * np.sqrt((of_a + of_b - (of_b - of_a) ** 2) / n)
+        half = 100 * stats.norm.ppf(0.975) * np.sqrt((of_a + of_b - (of_b - of_a) ** 2) / n)
         table = table.assign(value=value, ci_low=value - half, ci_high=value + half)
         sets.append(table.assign(reviews=reviews, n=n))
     return pd.concat(sets, ignore_index=True)
@@ -388,9 +356,8 @@ def printed_cells() -> pd.DataFrame:
     cells = recompute()
     parts = cells["claim_id"].str.split("/", expand=True)
     cells = cells.assign(table=parts[1], row=parts[2], column=parts[3])
-    claims = load_claims(PAPER).set_index("claim_id")
-    cells["published"] = cells["claim_id"].map(claims["published"])
-    cells["tolerance"] = cells["claim_id"].map(claims["tolerance"])
+    printed = load_claims(PAPER)[["claim_id", "published", "tolerance"]]
+    cells = cells.merge(printed, on="claim_id", how="left", validate="one_to_one")
     cells["follows"] = (cells["value"] - cells["published"]).abs() <= cells["tolerance"] + 1e-9
     return cells
 

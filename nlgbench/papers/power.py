@@ -79,22 +79,19 @@ def answers(table: pd.DataFrame) -> pd.DataFrame:
     note = "How often |t| passes 1.96 where the systems do not differ."
     first = table.drop_duplicates(["setting", "n_items", "n_workers"])
     first = first.assign(cell=first["claim_id"].str.split("/").str[2])
+    level = claim_rows(
+        first, "power/finding/level/{cell}", value="level", variant=COUNTED, reason=note
+    )
+    ways = (
+        ("counted", COUNTED, counted, True),
+        ("known", KNOWN, "{few}", True),
+        ("planned", PLANNED, planned, False),
+    )
     rows = [
-        claim_rows(table, "{claim_id}", value="counted", variant=COUNTED, reason=counted),
-        claim_rows(table, "{claim_id}", value="known", variant=KNOWN, reason="{few}"),
-        claim_rows(
-            table,
-            "{claim_id}",
-            value="planned",
-            variant=PLANNED,
-            reason=planned,
-            comparable=False,
-        ),
-        claim_rows(
-            first, "power/finding/level/{cell}", value="level", variant=COUNTED, reason=note
-        ),
+        claim_rows(table, "{claim_id}", value=way, variant=name, reason=why, comparable=same)
+        for way, name, why, same in ways
     ]
-    return pd.concat(rows, ignore_index=True).assign(source="published")
+    return pd.concat([*rows, level], ignore_index=True).assign(source="published")
 
 
 def _studies(

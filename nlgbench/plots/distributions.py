@@ -9,6 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
+from nlgbench.analysis.distributions.measures import MANIFOLDS
 from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style, one_row_each
 from nlgbench.plots.rows import name_rows
 from nlgbench.plots.style import SCORE_NAMES, TWO_COLUMN
@@ -17,13 +18,9 @@ from nlgbench.study.checks import read_table
 _NAMES = SCORE_NAMES | {
     "mmd_gaussian": "MMD\N{SUPERSCRIPT TWO}, Gaussian",
     "mmd_linear": "MMD\N{SUPERSCRIPT TWO}, linear",
-    "precision": "Precision",
-    "recall": "Recall",
-    "density": "Density",
-    "coverage": "Coverage",
     "vendi": "Vendi score",
-    "frontier": "Frontier",
 }
+_NAMES |= {one: one.capitalize() for one in (*MANIFOLDS, "frontier")}
 #: Verdict of `measure_trends` -> color of its cell, pale, so that black reads on it.
 _VERDICTS = {
     "sees": "#A6CDE8",
@@ -71,13 +68,12 @@ def plot_distributions(trends: pd.DataFrame, *, ax: Axes | None = None) -> Drawi
     trends = trends.fillna({"verdict": ""})
     measures, changes = (list(dict.fromkeys(trends[name])) for name in ("measure", "change"))
     (ax,) = axes_for(ax, TWO_COLUMN, 0.75 + 0.3 * len(measures))
-    parts: dict[str, list[str]] = {change: [] for change in changes}
     for row in trends.to_dict("records"):
         _write_cell(ax, changes.index(row["change"]), measures.index(row["measure"]), row)
-        name = _NAMES.get(row["measure"], row["measure"])
-        parts[row["change"]].append(
-            f"{name} {row['verdict'] or _UNTESTED} (slope {row['slope']:.2g})"
-        )
+    found = trends["measure"].replace(_NAMES) + " " + trends["verdict"].replace("", _UNTESTED)
+    found += trends["slope"].map(" (slope {:.2g})".format)
+    parts = found.groupby(trends["change"], sort=False).agg(", ".join)
+    said = "; ".join(parts.index + ": " + parts)
     name_rows(ax, [_NAMES.get(one, one) for one in measures])
     ax.set_ylim(len(measures) - 0.5, -0.5)
     ax.set_xlim(-0.5, len(changes) - 0.5)
@@ -90,7 +86,6 @@ def plot_distributions(trends: pd.DataFrame, *, ax: Axes | None = None) -> Drawi
         words += " Hatched: some systems have no standard error."
     ax.set_xlabel(words, loc="right", fontsize=7)
     ax.xaxis.set_label_position("bottom")
-    said = "; ".join(f"{change}: {', '.join(part)}" for change, part in parts.items())
     return drawn_on(ax, trends, f"Whether each measure follows the truth. {said}.")
 
 

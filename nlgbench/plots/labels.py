@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
 
 # Directions in which a label is tried, and how far from its point, in points of type.
 _DIRECTIONS = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1))
@@ -19,14 +20,13 @@ def place_labels(
     points: np.ndarray,
     labels: Sequence[str],
     *,
-    lines: Sequence[Any] = (),
     avoid: np.ndarray | None = None,
     looks: Sequence[dict[str, Any]] | None = None,
 ) -> None:
-    """Write each label beside its point, at the free place that is nearest and covers no line.
+    """Write each label beside its point, at the free place that is nearest and covers no interval.
 
-    Labels choose in turn, those of crowded points first, and again once all have chosen. `lines`
-    are pairs of points; `avoid` are points without a label.
+    Labels choose in turn, those of crowded points first, and again once all have chosen. Intervals
+    are those that are drawn; `avoid` are points without a label.
     """
     if not len(labels):
         return
@@ -41,7 +41,8 @@ def place_labels(
         others = ax.transData.transform(avoid) * scale
         marks += [np.concatenate([other - 3, other + 3]) for other in others]
     spans: list[np.ndarray] = [np.empty((0, 4))]
-    for line in lines:
+    intervals = [one for one in ax.collections if isinstance(one, LineCollection)]
+    for line in [line for one in intervals for line in one.get_segments()]:
         ends = ax.transData.transform(line) * scale
         spans.append(np.concatenate([ends.min(axis=0) - 1, ends.max(axis=0) + 1]))
     arrow = {"arrowstyle": "-", "linewidth": 0.4, "color": "#777777", "shrinkA": 0, "shrinkB": 3}

@@ -76,8 +76,8 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
     grid = {"columns": wide, "sharex": True, "sharey": True}
     panels = axes_for(ax, width, height, n=len(names), **grid)
     at = {line: float(lane) for lane, (line, _) in enumerate(lines)}
-    tasks = list(dict.fromkeys(studies["task"])) if "task" in studies else [""]
-    looks = {one: GROUPS[n % len(GROUPS)] for n, one in enumerate(tasks)}
+    tasks = enumerate(dict.fromkeys(studies["task"]))
+    looks = {one: GROUPS[n % len(GROUPS)] for n, one in tasks}
     low = len(lines) + 0.3
     level = f"{pooled.confidence:.0%}"
     words = [line for line, _ in lines] + [_MEAN, f"{level} prediction\ninterval"]
@@ -90,9 +90,8 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
         draw_reference(panel, 0)
         panel.axhline(low - 0.65, color="#555555", linewidth=0.4)
         own = own[own["z"].notna()]
-        task_of = own["task"] if "task" in own else pd.Series("", own.index)
         for task, (marker, color) in looks.items():
-            part = own[task_of == task]
+            part = own[own["task"] == task]
             places = part["study"].map(at)
             draw_estimates(panel, places, part, marker=marker, color=color, markersize=2.6)
         _draw_mean(panel, mean, low)
@@ -107,10 +106,9 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
         panel.set_xticks([-0.5, 0, 0.5], ["−.5", "0", ".5"])
         panel.tick_params(axis="x", labelsize=6.5)
     panels[(deep - 1) * wide].set_xlabel(what, loc="left")
-    figure = panels[0].get_figure(root=True)
-    if ax is None and figure is not None and _SENTINELS in map(kind, names):
+    if ax is None and _SENTINELS in map(kind, names):
         gray = [Patch(color=_GRAY, label="sentinels, which know next to nothing of a text")]
-        figure.legend(handles=gray, loc="outside lower right")
+        panels[0].figure.legend(handles=gray, loc="outside lower right")
     means = summary.reset_index().assign(study=_MEAN)
     further = means[["evaluator"]].assign(
         study=_FURTHER, ci_low=means["prediction_low"], ci_high=means["prediction_high"]
@@ -126,6 +124,7 @@ def _chosen(pooled: PooledCorrelations) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Take the evaluators to draw, in the order of figures; sentinels last."""
     first = {"evaluator_a": "evaluator"}
     summary, studies = pooled.summary.rename(columns=first), pooled.studies.rename(columns=first)
+    studies = studies.assign(task=studies.get("task", ""))
     if "evaluator_b" in summary and len(summary["evaluator_b"].unique()) > 1:
         raise ValueError("pooled has differences from several evaluators_b: draw those from one.")
     one_row_each(
@@ -146,11 +145,10 @@ def _chosen(pooled: PooledCorrelations) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def _lines(studies: pd.DataFrame) -> list[tuple[str, bool]]:
     """List the lines of a panel, from the top: studies, below their task where it is known."""
-    if "task" not in studies:
-        return [(name, False) for name in dict.fromkeys(studies["study"])]
     lines: list[tuple[str, bool]] = []
     for task, part in studies.groupby("task", sort=False):
-        lines += [(str(task), True), *((one, False) for one in dict.fromkeys(part["study"]))]
+        lines += [(str(task), True)] if task else []
+        lines += [(one, False) for one in dict.fromkeys(part["study"])]
     return lines
 
 

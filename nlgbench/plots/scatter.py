@@ -59,15 +59,10 @@ def plot_scatter_systems(
     (ax,) = axes_for(ax, TWO_COLUMN, 3.4)
     known = table[np.isfinite(table[[x, y]]).all(axis=1)]
     ax.scatter(known[x], known[y], s=16, color=HUMAN, linewidth=0, zorder=3)
-    lines: list[np.ndarray] = []
+    ends = pd.DataFrame(known, columns=intervals)
     for name, at, upright in ((x, y, False), (y, x, True)):
-        if {f"{name}_low", f"{name}_high"} <= set(known.columns):
-            low, high = known[f"{name}_low"], known[f"{name}_high"]
-            draw_intervals(ax, known[at], low, high, upright=upright, color=HUMAN, linewidth=0.6)
-            for ends in zip(known[at], low, high, strict=True):
-                if np.isfinite(ends).all():
-                    line = np.array([[ends[0], ends[1]], [ends[0], ends[2]]])
-                    lines.append(line if upright else line[:, ::-1])
+        low, high = ends[f"{name}_low"], ends[f"{name}_high"]
+        draw_intervals(ax, known[at], low, high, upright=upright, color=HUMAN, linewidth=0.6)
     ax.margins(0.12)
     # A column's name is data; what is written for the figure may hold a formula.
     ax.set_xlabel(x if xlabel is None else xlabel, parse_math=xlabel is not None)
@@ -76,9 +71,9 @@ def plot_scatter_systems(
     if missing:
         ax.set_title(f"{missing} of {len(table)} undefined, not drawn", loc="left")
     names = [str(name) for name in known["system"]]
-    place_labels(ax, known[[x, y]].to_numpy(dtype=float), names, lines=lines)
+    place_labels(ax, known[[x, y]].to_numpy(dtype=float), names)
     alt = f"{ax.get_ylabel()} against {ax.get_xlabel()} of {len(known)} systems"
-    alt += ", with intervals" if lines else ""
+    alt += ", with intervals" if ends.notna().any(axis=None) else ""
     if len(known) > 2:
         spearman = known[x].corr(known[y], method="spearman")
         alt += f". Spearman's correlation of the two is {spearman:.2f}"

@@ -73,9 +73,7 @@ def plot_stability(
     foot = f"Bands: {share} of the subsamples of this study. Large subsamples overlap, so bands "
     foot += "close at the full study: they are no intervals."
     if ax is None:
-        figure = axes[0].get_figure(root=True)
-        assert figure is not None
-        figure.supxlabel(textwrap.fill(foot, 110 if columns > 1 else 55), fontsize=7)
+        axes[0].figure.supxlabel(textwrap.fill(foot, 110 if columns > 1 else 55), fontsize=7)
     over = list(curves["over"].unique())
     kinds = " (left) and of ".join(over) + (" (right)" if len(over) > 1 else "")
     names = ", ".join(SCORE_NAMES.get(str(one), str(one)) for one in curves["score"].unique())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -15,14 +15,14 @@ from scipy.spatial import ConvexHull
 
 from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style, one_row_each
 from nlgbench.plots.labels import place_labels
-from nlgbench.plots.rows import legend_below, mark
+from nlgbench.plots.rows import draw_intervals, legend_below, mark
 from nlgbench.plots.style import ONE_COLUMN, SCORE_NAMES, TWO_COLUMN, task_looks
 from nlgbench.study.checks import read_table
 
 #: Values of HUSE = HUSE-Q + HUSE-D - 1 whose diagonals are drawn.
 LEVELS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 _AXES = ("huse_q", "huse_d")
-_SETTING = re.compile(r"(?P<task>.+?)[ _](?P<what>[tp])(?P<value>\d[\d.]*)")
+_SETTING = re.compile(r"^(?P<task>.+?)[ _](?P<what>[tp])(?P<value>\d[\d.]*)$")
 _MANY = 8  # points that fit a column
 _NEAR = 0.08  # points of one system that are nearer share a label
 
@@ -102,8 +102,10 @@ def plot_tradeoff(
         ax.plot(points["huse_q_true"], points["huse_d_true"], "kx", markersize=4, zorder=6)
     for row in points.to_dict("records"):
         marker, color = looks[row["task"]]
-        for ends in _intervals(row):
-            ax.plot(*zip(*ends, strict=True), color=color, linewidth=0.8, zorder=2)
+        for score, other in (_AXES, _AXES[::-1]):
+            low, high = row.get(f"{score}_low", np.nan), row.get(f"{score}_high", np.nan)
+            upright = score == "huse_d"
+            draw_intervals(ax, [row[other]], [low], [high], upright=upright, color=color)
         filled = row["source"] == "published"
         look: dict[str, Any] = {"facecolor": color if filled else "white", "edgecolor": color}
         look |= {"s": 22 if filled else 46, "linewidth": 1.1, "zorder": 4 if filled else 3}
@@ -124,26 +126,23 @@ def _points(scores: pd.DataFrame) -> pd.DataFrame:
     if "ties" in scores:
         first = scores["ties"].dropna().unique()[:1]
         scores = scores[scores["ties"].isna() | scores["ties"].isin(first)]
-    rows = []
-    for (source, system), three in scores.groupby(["source", "system"], sort=False):
-        by_score = three.set_index("score")
-        lost = [score for score in _AXES if score not in by_score.index]
-        if lost or not by_score.index.is_unique:
-            wrong = f"no row for score {lost[0]!r}" if lost else "a score twice"
-            raise ValueError(f"scores of system {system!r} ({source}) have {wrong}: give one each.")
-        row = {"system": system, **by_score["estimate"]}
-        for end in ("low", "high") if "ci_low" in three else ():
-            row |= {f"{score}_{end}": by_score.loc[score, f"ci_{end}"] for score in _AXES}
-        about = three.iloc[0]
-        label = about.get("label")
-        label = str(system).replace("_", " ") if pd.isna(label) else str(label)
-        setting = _SETTING.fullmatch(label)
-        task = about.get("task", np.nan)
-        if pd.isna(task) and setting:
-            task, label = setting["task"], f"{setting['what']} = {setting['value']}"
-        task = "system" if pd.isna(task) else task
-        rows.append({**row, "task": task, "label": label, "source": source})
-    points = pd.DataFrame(rows)
+    keys = ["source", "system"]
+    one_row_each(scores, [*keys, "score"], "give one each")
+    about = scores.drop_duplicates(keys).reset_index(drop=True)
+    order = pd.MultiIndex.from_frame(about[keys])
+    wide: Any = scores.pivot(index=keys, columns="score").reindex(order)
+    points = wide["estimate"].reindex(columns=dict.fromkeys([*scores["score"], *_AXES]))
+    for end in ("low", "high") if "ci_low" in scores else ():
+        ends = wide[f"ci_{end}"].reindex(columns=list(_AXES))
+        points = points.join(ends.add_suffix(f"_{end}"))
+    points = points.reset_index().rename_axis(columns=None)
+    about = about.assign(task=about.get("task"), label=about.get("label"))
+    label = about["label"].fillna(points["system"].str.replace("_", " "))
+    setting = label.str.extract(_SETTING)
+    named = about["task"].isna() & setting["task"].notna()
+    label = label.mask(named, setting["what"] + " = " + setting["value"])
+    task = about["task"].fillna(setting["task"]).fillna("system")
+    points = points.assign(task=task, label=label, source=points.pop("source"))
     printed = points["source"] == "published"
     # By name, so that tasks look the same whatever the order of the systems.
     return pd.concat([points[printed], points[~printed].sort_values("system")], ignore_index=True)
@@ -214,21 +213,9 @@ def _write_labels(ax: Axes, points: pd.DataFrame, looks: dict[str, tuple[str, st
         ax,
         np.array([[row[name] for name in _AXES] for row in rows]),
         [str(row["label"]) for row in rows],
-        lines=[ends for row in points.to_dict("records") for ends in _intervals(row)],
         avoid=points[list(_AXES) + true * (true[0] in points)].to_numpy().reshape(-1, 2),
         looks=[{"fontsize": 7, "color": color, "bbox": white} for color in colors],
     )
-
-
-def _intervals(row: Mapping[Hashable, Any]) -> list[list[tuple[float, float]]]:
-    """Give the two ends of each interval that is known."""
-    lines = []
-    for name in ("huse_q", "huse_d"):
-        ends = [row.get(f"{name}_low", np.nan), row.get(f"{name}_high", np.nan)]
-        if np.isfinite(ends).all():
-            flat = name == "huse_q"
-            lines.append([(end, row["huse_d"]) if flat else (row["huse_q"], end) for end in ends])
-    return lines
 
 
 def _draw_legend(

@@ -5,9 +5,10 @@ import pandas as pd
 
 import nlgbench as nb
 from nlgbench.datasets import cache
-from nlgbench.datasets.llmfao import GOLDEN_FILE, RAW_FILE, read_llmfao
+from nlgbench.datasets.llmfao import RAW_FILE, read_llmfao
 from tests.released import needs
 
+GOLDEN_FILE = "llmfao/llmfao-golden.csv"
 RELEASED = needs(RAW_FILE, GOLDEN_FILE)
 
 

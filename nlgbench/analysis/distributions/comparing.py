@@ -3,40 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from nlgbench.analysis.distributions import frontier
-from nlgbench.analysis.distributions.features import (
-    Embed,
-    Features,
-    distances,
-    embedding,
-    similarities,
-)
-from nlgbench.analysis.distributions.measures import (
-    MANIFOLDS,
-    across_items,
-    gaussian_kernel,
-    manifolds_of_subsets,
-    mmd_of_subsets,
-    permuted_mmd,
-    swapped_mmd,
-    vendi_of_subsets,
-)
+from nlgbench.analysis.distributions import frontier, measures
+from nlgbench.analysis.distributions.features import Features, distances, embedding, similarities
+from nlgbench.analysis.distributions.measures import MANIFOLDS, permuted_mmd, swapped_mmd
 from nlgbench.crossed import few_clusters
-from nlgbench.inference import half_samples, interval
+from nlgbench.inference import Bools, Floats, Ints, half_samples, interval
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.int64]
 
 Measure = Literal[
     "mmd_gaussian",
@@ -146,7 +126,7 @@ def compare_distributions(
         raise ValueError(f"{study.name} has no texts: give outputs a column text.")
     unit = study.clusters if study.clusters in outputs else "item_id"
     # The same for every system: neither the others nor the order of rows change what is found.
-    seeds = [int(one) for one in np.random.default_rng(seed).integers(2**31, size=4)]
+    seeds = np.random.default_rng(seed).integers(2**31, size=4).tolist()
     task = _Task(
         tuple(dict.fromkeys(measures)),
         *embedding(features),
@@ -154,12 +134,12 @@ def compare_distributions(
         n_permutations,
         n_resamples,
         confidence,
-        *seeds,
+        dict(zip(("match", "clusters", "test", "subsets"), seeds, strict=True)),
     )
     human, rows = outputs[outputs["is_human"]], []
     for system in study.systems:
         theirs = outputs[(outputs["system"] == system) & ~outputs["is_human"]]
-        sample, rest = _matched(human, theirs, unit, np.random.default_rng(task.for_match))
+        sample, rest = _matched(human, theirs, unit, np.random.default_rng(task.seeds["match"]))
         found = _rows(task, sample, rest)
         rows += [{"system": system} | row | {"features": features} for row in found]
     order = "system measure estimate se ci_low ci_high p_value between_people n_human n_system "
@@ -182,12 +162,6 @@ class _Sample:
         return int(self.is_human.sum())
 
     @property
-    def distinct(self) -> float:
-        """Share of texts that are distinct, of the side that has fewer such."""
-        texts = pd.Series(self.texts)
-        return min(texts[self.is_human].nunique(), texts[~self.is_human].nunique()) / self.n
-
-    @property
     def n_items(self) -> int:
         """Items, of both sides together."""
         return int(self.item.max(initial=-1)) + 1
@@ -198,16 +172,13 @@ class _Task:
     """What is to be computed of samples, and the seeds of it."""
 
     measures: tuple[Measure, ...]
-    embed: Embed
+    embed: Callable[[Sequence[str]], Any]
     made_of: str
     n_neighbors: int
     n_permutations: int
     n_resamples: int
     confidence: float
-    for_match: int
-    for_clusters: int
-    for_test: int
-    for_subsets: int
+    seeds: dict[str, int]
 
 
 def _matched(
@@ -256,28 +227,29 @@ class _Measured:
         self.kernels: dict[Measure, Floats] = {}
         self.distance = distances(self.similarity)
         if "mmd_linear" in task.measures:
-            self.kernels["mmd_linear"] = across_items(self.similarity, sample.item)
+            self.kernels["mmd_linear"] = measures.across_items(self.similarity, sample.item)
         if "mmd_gaussian" in task.measures:
-            kernel, self.bandwidth = gaussian_kernel(self.distance)
-            self.kernels["mmd_gaussian"] = across_items(kernel, sample.item)
+            kernel, self.bandwidth = measures.gaussian_kernel(self.distance)
+            self.kernels["mmd_gaussian"] = measures.across_items(kernel, sample.item)
         n_kinds = int((~np.triu(self.similarity >= 1, 1).any(axis=0)).sum())
         if "frontier" in task.measures:
             n_clusters = min(max(2, sample.n // frontier.PER_CLUSTER), n_kinds)
-            self.cluster = frontier.clusters(rows, n_clusters, n_kinds, task.for_clusters)
+            self.cluster = frontier.clusters(rows, n_clusters, n_kinds, task.seeds["clusters"])
 
     def of_subsets(self, members: Bools) -> dict[Measure, Floats]:
         """Compute what is asked within subsets (n_subsets, n) of the texts."""
         sample, asked = self.sample, self.task.measures
         found: dict[Any, Floats] = {
-            name: mmd_of_subsets(kernel, sample.is_human, sample.item, members)
+            name: measures.mmd_of_subsets(kernel, sample.is_human, sample.item, members)
             for name, kernel in self.kernels.items()
         }
         if set(asked) & set(MANIFOLDS):
-            found |= manifolds_of_subsets(
+            found |= measures.manifolds_of_subsets(
                 self.distance, sample.is_human, members, self.task.n_neighbors
             )
         if "vendi" in asked:
-            found["vendi"] = vendi_of_subsets(self.similarity, members & ~sample.is_human)
+            theirs = members & ~sample.is_human
+            found["vendi"] = measures.vendi_of_subsets(self.similarity, theirs)
         if "frontier" in asked:
             found["frontier"] = frontier.frontier_of_subsets(self.cluster, sample.is_human, members)
         return {name: found[name] for name in asked}
@@ -295,7 +267,7 @@ def _rows(task: _Task, sample: _Sample, rest: _Sample | None) -> list[dict[str, 
     people = {} if rest is None else _Measured(task, rest).whole()
     if "vendi" in task.measures:
         ours = sample.is_human[None]
-        people["vendi"] = float(vendi_of_subsets(measured.similarity, ours)[0])
+        people["vendi"] = float(measures.vendi_of_subsets(measured.similarity, ours)[0])
     replicates = {name: np.empty(0) for name in task.measures}
     if task.n_resamples and sample.n > 1:
         members = half_samples(
@@ -303,7 +275,7 @@ def _rows(task: _Task, sample: _Sample, rest: _Sample | None) -> list[dict[str, 
             clusters=sample.item if sample.paired else None,
             fraction=_FRACTION,
             n_resamples=task.n_resamples,
-            seed=task.for_subsets,
+            seed=task.seeds["subsets"],
         )
         replicates = measured.of_subsets(members)
     rows: list[dict[str, object]] = []
@@ -339,7 +311,7 @@ def _rows(task: _Task, sample: _Sample, rest: _Sample | None) -> list[dict[str, 
 
 def _p_value(measured: _Measured, name: Measure, estimate: float) -> float:
     task, sample, kernel = measured.task, measured.sample, measured.kernels[name]
-    rng = np.random.default_rng(task.for_test)  # the same permutations for every kernel
+    rng = np.random.default_rng(task.seeds["test"])  # the same permutations for every kernel
     if sample.paired:
         values = swapped_mmd(kernel, sample.is_human, sample.item, task.n_permutations, rng)
     else:
@@ -352,13 +324,11 @@ def _interval(
     name: Measure, replicates: Floats, estimate: float, confidence: float
 ) -> dict[str, Any]:
     """Put an interval around an estimate from its values in subsamples; Vendi's on the log."""
-    if name != "vendi":
-        found = interval(replicates, estimate, fraction=_FRACTION, confidence=confidence)
-    else:
-        # It grows with the number of texts, so that its spread in subsamples is too small.
-        found = interval(
-            np.log(replicates), math.log(estimate), fraction=_FRACTION, confidence=confidence
-        )
+    # It grows with the number of texts, so that its spread in subsamples is too small.
+    on_log = name == "vendi"
+    values = (np.log(replicates), math.log(estimate)) if on_log else (replicates, estimate)
+    found = interval(*values, fraction=_FRACTION, confidence=confidence)
+    if on_log:
         found |= {one: np.exp(found[one]) for one in ("ci_low", "ci_high")}
         found |= {"estimate": estimate, "se": estimate * float(found["se"])}
     del found["center"]
@@ -383,10 +353,11 @@ def _reason(name: Measure, sample: _Sample, k: int, found: dict[str, Any]) -> st
         return f"{undefined} of {of} subsamples are undefined: too few texts"
     if sample.n < _FEWEST.get(name, 0):
         return f"{sample.n} texts of either side: {_FEWEST[name]} are needed for an interval"
-    if name in _HURT_BY_COPIES and sample.distinct < _DISTINCT:
+    distinct = pd.Series(sample.texts).groupby(sample.is_human).nunique().min() / sample.n
+    if name in _HURT_BY_COPIES and distinct < _DISTINCT:
         return (
-            f"only {sample.distinct:.0%} of a side's texts are distinct: subsamples do not show "
-            "how this varies where texts are copies"
+            f"only {distinct:.0%} of a side's texts are distinct: subsamples do not show how this "
+            "varies where texts are copies"
         )
     return str(found["reason"])
 

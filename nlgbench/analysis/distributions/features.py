@@ -1,19 +1,19 @@
 """Texts as vectors of length one, and how alike any two of them are."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.preprocessing import normalize
 
+from nlgbench.inference import Floats
 from nlgbench.text import tokenize
 
-Floats = NDArray[np.float64]
 Features = Literal["tfidf", "embeddings"]
-#: From texts to a row each, sparse or not.
-Embed = Callable[[Sequence[str]], Any]
+#: From texts to a row each.
+Embed = Callable[[Sequence[str]], sparse.csr_array]
 
 #: Decimals of a similarity. What differs beyond is rounding, and must not break ties.
 _DECIMALS = 12
@@ -27,8 +27,8 @@ def embedding(kind: Features) -> tuple[Embed, str]:
 
     encoder = load_encoder()
 
-    def embedded(texts: Sequence[str]) -> Floats:
-        return _with_blanks(embed(encoder, texts).astype(np.float64))
+    def embedded(texts: Sequence[str]) -> sparse.csr_array:
+        return _with_blanks(sparse.csr_array(normalize(embed(encoder, texts).astype(np.float64))))
 
     return embedded, f"embeddings, {encoder.signature}"
 
@@ -40,22 +40,17 @@ def tfidf(texts: Sequence[str]) -> sparse.csr_array:
     return _with_blanks(sparse.csr_array(TfidfVectorizer(analyzer=tokenize).fit_transform(texts)))
 
 
-def _with_blanks(rows: Any) -> Any:
+def _with_blanks(rows: sparse.csr_array) -> sparse.csr_array:
     """Give texts without a token a direction of their own, so that they are alike one another."""
-    is_sparse = sparse.issparse(rows)
-    length = sparse.linalg.norm(rows, axis=1) if is_sparse else np.linalg.norm(rows, axis=1)
-    blank = (length == 0).astype(np.float64)[:, None]
+    blank = (np.diff(rows.indptr) == 0).astype(np.float64)[:, None]
     if not blank.any():
-        return rows if is_sparse else rows / length[:, None]
-    if is_sparse:
-        return sparse.csr_array(sparse.hstack([rows, sparse.csr_array(blank)]))
-    return np.hstack([rows / np.where(length == 0, 1, length)[:, None], blank])
+        return rows
+    return sparse.csr_array(sparse.hstack([rows, sparse.csr_array(blank)]))
 
 
-def similarities(rows: Any) -> Floats:
+def similarities(rows: sparse.csr_array) -> Floats:
     """Give the cosine of any two rows of length one."""
-    product = rows @ rows.T
-    found = product.toarray() if sparse.issparse(product) else np.asarray(product)
+    found = (rows @ rows.T).toarray()
     found = np.round((found + found.T) / 2, _DECIMALS)
     np.fill_diagonal(found, 1.0)
     return found

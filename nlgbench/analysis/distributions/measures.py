@@ -1,14 +1,11 @@
 """Maximum mean discrepancy; precision, recall, density and coverage; and the Vendi score."""
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import eigvalsh
 from scipy.special import entr
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.int64]
+from nlgbench.inference import Bools, Floats, Ints
 
 #: Who lies among whose nearest neighbors.
 MANIFOLDS = ("precision", "recall", "density", "coverage")

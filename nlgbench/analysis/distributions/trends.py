@@ -88,20 +88,17 @@ def measure_trends(
     1       vendi  does not see
     """
     table = read_table(table, "system measure estimate:float se:float", "tables have")
-    values = " ".join(f"{name}:float?" for name in against)
+    values = " ".join(f"{name}:float" for name in against)
     truth = read_table(truth, f"system {values}", "truth has")
-    lost = [name for name in against if name not in truth]
-    if lost:
-        raise ValueError(f"truth has no column {lost[0]!r}: leave it out of against.")
+    chosen = truth["system"].tolist() if systems is None else list(dict.fromkeys(systems))
     for name, frame, key in (
         ("truth has", truth, ["system"]),
         ("tables have", table, ["measure", "system"]),
     ):
-        if frame[key].duplicated().any():
-            twice = " of ".join(frame.loc[frame[key].duplicated(), key].iloc[0])
-            raise ValueError(f"{name} two rows for {twice}: keep one.")
-    chosen = truth["system"].tolist() if systems is None else list(dict.fromkeys(systems))
-    for name, frame in (("truth has", truth), ("tables have", table)):
+        twice = frame[frame.duplicated(key)]
+        if len(twice):
+            place = " of ".join(twice[key].iloc[0])
+            raise ValueError(f"{name} two rows for {place}: keep one.")
         missing = [one for one in chosen if one not in set(frame["system"])]
         if missing:
             raise ValueError(f"{name} no row of system {missing[0]!r}: leave it out of systems.")

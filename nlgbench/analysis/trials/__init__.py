@@ -5,7 +5,6 @@ choose models.
 """
 
 from nlgbench.analysis.trials.choosing import (
-    choose,
     count_stops,
     judge_choices,
     one_training,
@@ -18,28 +17,21 @@ from nlgbench.analysis.trials.correlating import (
     compare_outputs,
     correlate_outputs,
     correlate_systems,
-    correlate_trials,
-    system_quality,
 )
-from nlgbench.analysis.trials.running import Trials, run_trials, split_studies
+from nlgbench.analysis.trials.running import split_studies
 from nlgbench.analysis.trials.truth import true_checkpoints, true_order
 
 __all__ = [
-    "Trials",
-    "choose",
     "compare_outputs",
     "correlate_outputs",
     "correlate_systems",
-    "correlate_trials",
     "count_stops",
     "judge_choices",
     "one_training",
     "rate_searches",
-    "run_trials",
     "score_models",
     "split_studies",
     "stop_training",
-    "system_quality",
     "train_choosers",
     "true_checkpoints",
     "true_order",

@@ -6,18 +6,15 @@ from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from nlgbench.analysis.correlation import compare_evaluators, correlate
 from nlgbench.analysis.correlation.coefficients import weighted_coefficients
 from nlgbench.analysis.trials.running import BASELINES, COMPARED, Trials
-from nlgbench.crossed import FEWEST
+from nlgbench.crossed import FEWEST, Floats
 from nlgbench.names import known
 from nlgbench.study import Study
 from nlgbench.study.checks import checked, read_table
-
-Floats = NDArray[np.float64]
 
 #: Fewer systems than this give no interval.
 LEAST = 5

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 from statsmodels.stats.weightstats import DescrStatsW
 
-from nlgbench.analysis.trials import choose
+from nlgbench import choose
 from nlgbench.analysis.trials.choosing import RANDOM, measure_choices
 
 QUALITY = pd.DataFrame({"group": [*"ggghhii"], "quality": [1.0, 2.0, 6.0, 4.0, 4.0, 5.0, 3.0]})

@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 
 import nlgbench as nb
+from nlgbench import choose
 from nlgbench.analysis.trials import (
-    choose,
     count_stops,
     judge_choices,
     one_training,

@@ -8,15 +8,13 @@ from hypothesis import strategies as st
 from scipy.stats import pearsonr, spearmanr
 
 import nlgbench as nb
+from nlgbench import correlate_trials, run_trials, system_quality
 from nlgbench.analysis.trials import (
     compare_outputs,
     correlate_outputs,
     correlate_systems,
-    correlate_trials,
-    run_trials,
     running,
     split_studies,
-    system_quality,
 )
 from nlgbench.analysis.trials.running import (
     BASELINES,

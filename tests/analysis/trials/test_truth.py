@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 import nlgbench as nb
-from nlgbench.analysis.trials import system_quality, true_checkpoints, true_order
+from nlgbench import system_quality
+from nlgbench.analysis.trials import true_checkpoints, true_order
 from nlgbench.evaluators.comparator.pairs import system_pairs
 from nlgbench.generators import checkpoints
 from nlgbench.papers import learning_to_compare as paper
