@@ -264,34 +264,27 @@ def discriminator_accuracy(
     )
     says = np.where(rows["score"] == 0.5, 0.5, rows["score"] > 0.5)
     rows["right"] = np.where(rows["score"].isna(), np.nan, 1 - abs(says - rows["label"]))
-    found = []
-    for (evaluator, system), own in rows.groupby(["evaluator", "system"], sort=False):
-        used = own.dropna(subset="right")
-        n, accuracy = len(used), used["right"].mean()
-        n_effective = n**2 / max(1, float((used["text"].value_counts() ** 2).sum()))
-        low, high = np.nan, np.nan
-        if n:
-            low, high = proportion_confint(
-                accuracy * n_effective, n_effective, alpha=1 - confidence, method="wilson"
-            )
-        row = {
-            "evaluator": evaluator,
-            "labels_trained": str(evaluator).rpartition("@")[2],
-            "labels_scored": labels,
-            "system": system,
-            "is_human": bool(own["is_human"].all()),
-            "accuracy": accuracy,
-            "ci_low": low,
-            "ci_high": high,
-            "confidence": confidence,
-            "n": n,
-            "n_effective": n_effective,
-            "n_unlabeled": int(own["label"].isna().sum()),
-            "n_undefined": int((own["score"].isna() & own["label"].notna()).sum()),
-            "reason": "" if n else "no output has both a label and a score",
-        }
-        found.append(row)
-    return pd.DataFrame(found)
+    rows["unlabeled"] = rows["label"].isna()
+    rows["undefined"] = rows["right"].isna() & ~rows["unlabeled"]
+    keys = ["evaluator", "system"]
+    copies = rows.dropna(subset="right").groupby([*keys, "text"]).size() ** 2
+    table = rows.groupby(keys, sort=False).agg(
+        is_human=("is_human", "all"),
+        accuracy=("right", "mean"),
+        n=("right", "count"),
+        n_unlabeled=("unlabeled", "sum"),
+        n_undefined=("undefined", "sum"),
+    )
+    table["n_effective"] = table["n"] ** 2 / copies.groupby(keys).sum()
+    table = table.fillna({"n_effective": 0.0}).reset_index()
+    n = table["n_effective"].where(table["n"] > 0)
+    low, high = proportion_confint(table["accuracy"] * n, n, alpha=1 - confidence, method="wilson")
+    trained = table["evaluator"].str.rpartition("@")[2]
+    reason = np.where(table["n"] > 0, "", "no output has both a label and a score")
+    table = table.assign(labels_trained=trained, labels_scored=labels, ci_low=low, ci_high=high)
+    columns = "evaluator labels_trained labels_scored system is_human accuracy ci_low ci_high "
+    columns += "confidence n n_effective n_unlabeled n_undefined reason"
+    return table.assign(confidence=confidence, reason=reason)[columns.split()]
 
 
 class Texts(NamedTuple):
