@@ -10,21 +10,24 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, LeaveOneOut
 from sklearn.preprocessing import StandardScaler
 
-from nlgbench.evaluators.comparator import compare_texts, split, supervise, train_comparator
 from nlgbench.evaluators.comparator.comparators import (
     compare,
+    compare_texts,
     curriculum,
     order_agreement,
     reference_points,
+    train_comparator,
 )
 from nlgbench.evaluators.comparator.pairs import (
     human_pairs,
     output_pairs,
     reference_pairs,
+    supervise,
     system_pairs,
     weak_pairs,
 )
 from nlgbench.evaluators.comparator.regressor import PENALTIES, train_regressor
+from nlgbench.evaluators.comparator.splits import split
 from nlgbench.study import Study, part_of, with_tables
 from nlgbench.text import text_key
 

@@ -11,10 +11,14 @@ import pandas as pd
 import pytest
 
 from nlgbench.evaluators.comparator import encoder as neural
-from nlgbench.evaluators.comparator import split, supervise, train_comparator
-from nlgbench.evaluators.comparator.comparators import compare, order_agreement
-from nlgbench.evaluators.comparator.pairs import system_pairs
+from nlgbench.evaluators.comparator.comparators import (
+    compare,
+    order_agreement,
+    train_comparator,
+)
+from nlgbench.evaluators.comparator.pairs import supervise, system_pairs
 from nlgbench.evaluators.comparator.regressor import train_regressor
+from nlgbench.evaluators.comparator.splits import split
 from nlgbench.study import Study
 
 TRANSFORMERS = pytest.mark.skipif(
