@@ -129,6 +129,12 @@ def state_rows(contexts: pd.DataFrame, item_ids: pd.Series) -> NDArray[np.int64]
     return rows.reshape(len(item_ids), -1)
 
 
+def keys_of_items(contexts: pd.DataFrame) -> tuple[list[str], list[str]]:
+    """Name the items, and the context of each."""
+    by_item = contexts.groupby("item_id")[feature_columns(contexts)]
+    return list(by_item.groups), context_keys(rows.to_numpy() for _, rows in by_item)
+
+
 def context_keys(contexts: Iterable[Floats]) -> list[str]:
     """Name each context, (n_states, n_features), by a hash of its states in whatever order."""
     keys = []
