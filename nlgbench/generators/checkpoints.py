@@ -8,12 +8,8 @@ import pandas as pd
 
 from nlgbench.generators.recurrent import RecurrentModel, fit_recurrent
 
-#: What `random_settings` draws from; the learning rate log-uniformly, dropout uniformly.
-UNITS = (32, 48, 64)
+#: Between which `random_settings` draws the learning rate, log-uniformly.
 LEARNING_RATES = (8e-3, 5e-2)
-DROPOUTS = (0.0, 0.5)
-BATCH_SIZES = (8, 16, 32)
-EPOCHS = (5, 10, 20)
 
 
 def random_settings(n: int, *, seed: int | np.random.Generator) -> pd.DataFrame:
@@ -26,11 +22,11 @@ def random_settings(n: int, *, seed: int | np.random.Generator) -> pd.DataFrame:
     low, high = LEARNING_RATES
     return pd.DataFrame(
         {
-            "units": rng.choice(UNITS, n),
+            "units": rng.choice((32, 48, 64), n),
             "learning_rate": np.exp(rng.uniform(np.log(low), np.log(high), n)),
-            "dropout": rng.uniform(*DROPOUTS, n),
-            "batch_size": rng.choice(BATCH_SIZES, n),
-            "epochs": rng.choice(EPOCHS, n),
+            "dropout": rng.uniform(0.0, 0.5, n),
+            "batch_size": rng.choice((8, 16, 32), n),
+            "epochs": rng.choice((5, 10, 20), n),
         }
     )
 
