@@ -81,12 +81,8 @@ def score_discriminators(
     """
     base = int(np.random.default_rng(seed).integers(2**31))
     wanted = {name: _parsed(name, **options[name]) for name in names}
-    labels = {
-        which: _labels(study, which)
-        for one in wanted.values()
-        for which in (one.trained, one.scored)
-        if which
-    }
+    kinds = {kind: "" for one in wanted.values() for kind in (one.trained, one.scored) if kind}
+    labels = {kind: _labels(study, kind) for kind in kinds}
     texts_in = functools.cache(lambda n_folds: deal(study.outputs, n_folds, base))
 
     def train(one: _Wanted) -> pd.DataFrame:
@@ -256,12 +252,8 @@ def discriminator_accuracy(
         label=outputs["output_id"].map(_labels(study, labels)).astype("float64")
     )
     rows = scores[["evaluator"]].drop_duplicates().merge(rows, how="cross")
-    rows = rows.merge(
-        scores.drop(columns="signature"),
-        on=["output_id", "evaluator"],
-        how="left",
-        validate="one_to_one",
-    )
+    own = scores.drop(columns="signature")
+    rows = rows.merge(own, on=["output_id", "evaluator"], how="left", validate="one_to_one")
     says = np.where(rows["score"] == 0.5, 0.5, rows["score"] > 0.5)
     rows["right"] = np.where(rows["score"].isna(), np.nan, 1 - abs(says - rows["label"]))
     rows["unlabeled"] = rows["label"].isna()
@@ -354,9 +346,7 @@ def score_fold(
             scores[number, asked] = score_shallow(
                 model, *learned, groups=texts.group[rows], search=search, seed=seed
             )
-    defined = np.isfinite(scores).sum(axis=0)
-    mean = np.where(defined, np.nansum(scores, axis=0) / np.maximum(defined, 1), np.nan)
-    return mean[test]
+    return pd.DataFrame(scores).mean().to_numpy()[test]
 
 
 def ngram_presence(texts: Sequence[Sequence[str]]) -> csr_matrix:

@@ -40,13 +40,11 @@ def score_self_bleu(study: Study, names: Sequence[str]) -> pd.DataFrame:
 
     Higher is more diverse; NaN for the only output of a system.
     """
-    outputs, frames = study.outputs, []
+    texts, frames = study.outputs.groupby("system")["text"], []
     for name in names:
-        made = outputs[["output_id"]].assign(evaluator=name, score=np.nan, signature="")
-        for rows in outputs.groupby("system").indices.values():
-            bleu = self_bleu(outputs["text"].iloc[rows].tolist(), max_n=_order(name))
-            made.loc[made.index[rows], "score"] = -bleu
-            made.loc[made.index[rows], "signature"] = signature(name, len(rows))
+        score = -texts.transform(self_bleu, max_n=_order(name)).astype(np.float64)
+        how = [signature(name, size) for size in texts.transform("size")]
+        made = study.outputs[["output_id"]].assign(evaluator=name, score=score, signature=how)
         frames.append(made)
     return pd.concat(frames, ignore_index=True)
 

@@ -351,9 +351,8 @@ def _texts_of(comparator: Comparator, outputs: pd.DataFrame, pairs: pd.DataFrame
     by_id = outputs.set_index("output_id")
     ids = pd.concat([pairs["output_a"], pairs["output_b"]])
     refuse_seen(comparator.name, comparator.seen, outputs[outputs["output_id"].isin(ids)])
-    both = (by_id.loc[pairs[name], ["context", "text"]] for name in ("output_a", "output_b"))
-    rows = [side.reset_index(drop=True) for side in both]
-    return pd.concat(rows, axis=1).set_axis(SIDES, axis=1)
+    both = [by_id.loc[pairs[name], ["context", "text"]] for name in ("output_a", "output_b")]
+    return pd.DataFrame(np.hstack(both), columns=SIDES)
 
 
 def curriculum(pairs: pd.DataFrame) -> list[Ints]:

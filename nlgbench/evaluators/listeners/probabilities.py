@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
@@ -85,14 +83,10 @@ def _bins(proba: Floats, right: Floats) -> pd.DataFrame:
     place = np.clip(np.ceil(highest * _N_BINS).astype(np.int64) - 1, 0, _N_BINS - 1)
     n = np.bincount(place, minlength=_N_BINS)
     some = np.where(n > 0, n, np.nan)
-    columns: dict[str, Any] = {
-        "bin_low": np.arange(_N_BINS) / _N_BINS,
-        "bin_high": np.arange(1, _N_BINS + 1) / _N_BINS,
-        "probability": np.bincount(place, highest, _N_BINS) / some,
-        "share": np.bincount(place, right, _N_BINS) / some,
-        "n": n,
-    }
-    return pd.DataFrame(columns)
+    edges = np.arange(_N_BINS + 1) / _N_BINS
+    bins = pd.DataFrame({"bin_low": edges[:-1], "bin_high": edges[1:], "n": n})
+    bins["probability"] = np.bincount(place, highest, _N_BINS) / some
+    return bins.assign(share=np.bincount(place, right, _N_BINS) / some)
 
 
 def check_proba(proba: ArrayLike, *, n: int, n_states: int) -> Floats:

@@ -57,9 +57,8 @@ def counting_encoder():
         text: np.array([*(text.count(word) for word in WORDS), *rng.normal(size=8)], np.float32)
         for text in ["", *OUTPUTS["text"]]
     }
-    places = {text: n for n, text in enumerate(known)}
-    vectors = np.array([*known.values()])
-    return neural.Encoder("counts", True, 0, None, None, "counts of letters", places, vectors)
+    vectors = pd.DataFrame([*known.values()], index=[*known])
+    return neural.Encoder("counts", True, 0, None, None, "counts of letters", vectors)
 
 
 def system_of(ids):
