@@ -42,7 +42,7 @@ def score_self_bleu(study: Study, names: Sequence[str]) -> pd.DataFrame:
     """
     texts, frames = study.outputs.groupby("system")["text"], []
     for name in names:
-        score = -texts.transform(self_bleu, max_n=_order(name)).astype(np.float64)
+        score: pd.Series = -texts.transform(self_bleu, max_n=_order(name))  # type: ignore[arg-type]
         how = [signature(name, size) for size in texts.transform("size")]
         made = study.outputs[["output_id"]].assign(evaluator=name, score=score, signature=how)
         frames.append(made)

@@ -68,10 +68,10 @@ def over_crews(reference: Draws, system: Draws, crews: Sequence[Crew]) -> dict[s
     """
     placed = _placed(reference, system)
     losses = pd.DataFrame({k: v.mean() for k, v in _losses(placed, crew).items()} for crew in crews)
-    table = losses[["huse", "huse_q", "huse_d"]].agg(["mean", "std", "min", "max"])
-    ending = {"mean": "crews", "std": "crews_sd", "min": "crews_min", "max": "crews_max"}
-    found = table.rename(index=ending).unstack()
-    return {f"{score}_{of}": float(value) for (score, of), value in found.items()}
+    found = {"crews": losses.mean(), "crews_sd": losses.std()}
+    found |= {"crews_min": losses.min(), "crews_max": losses.max()}
+    names = ("huse", "huse_q", "huse_d")
+    return {f"{name}_{of}": float(values[name]) for name in names for of, values in found.items()}
 
 
 def theorem1_bound(reference: Draws, system: Draws, crew: Crew) -> dict[str, float | bool]:

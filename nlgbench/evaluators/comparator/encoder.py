@@ -90,7 +90,7 @@ def embed(encoder: Encoder, texts: Sequence[str]) -> NDArray[np.float32]:
             parts.append(pd.DataFrame(mean.numpy(), index=batch))
     if new:
         encoder.vectors = pd.concat(parts)
-    found = np.array(encoder.vectors.loc[texts], order="C")
+    found = np.array(encoder.vectors.loc[list(texts)], order="C")
     found[[not text.strip() for text in texts]] = 0.0
     return found
 

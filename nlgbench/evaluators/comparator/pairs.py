@@ -198,6 +198,8 @@ def human_pairs(
     seed: int | np.random.Generator,
 ) -> pd.DataFrame:
     """Draw pairs in which the output with the higher mean judgment is better."""
+    if not threshold >= 0:
+        raise ValueError(f"threshold must be 0 or more, in units of judgments. Got {threshold}.")
     rng = np.random.default_rng(seed)
     chosen = judgments[judgments["dimension"] == dimension]
     mean = chosen.groupby("output_id")["value"].mean()

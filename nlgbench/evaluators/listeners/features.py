@@ -128,7 +128,8 @@ def state_rows(contexts: pd.DataFrame, item_ids: pd.Series) -> NDArray[np.int64]
 def keys_of_items(contexts: pd.DataFrame) -> tuple[list[str], list[str]]:
     """Name the items, and the context of each."""
     by_item = contexts.groupby("item_id")[feature_columns(contexts)]
-    return list(by_item.groups), context_keys(rows.to_numpy() for _, rows in by_item)
+    items = [str(item) for item in by_item.groups]
+    return items, context_keys(rows.to_numpy() for _, rows in by_item)
 
 
 def context_keys(contexts: Iterable[Floats]) -> list[str]:

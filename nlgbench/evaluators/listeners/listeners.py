@@ -94,6 +94,7 @@ class Listener:
         """
         said = answers(self, study)
         if self.seen:
+            assert study.contexts is not None
             items, keys = keys_of_items(study.contexts)
             learned = [item for item, key in zip(items, keys, strict=True) if key in self.seen]
             asked = study.outputs.loc[study.outputs["item_id"].isin(learned), "item_id"]
