@@ -30,7 +30,7 @@ _GONE = {
     "Audit": "what audit returns (nlgbench.analysis.judges)",
     "blocks_needed": "sequential",
     "choices": "choose and nlgbench.analysis.trials.judge_choices",
-    "Comparator": "train_comparator (the class stays in nlgbench.evaluators.comparator)",
+    "Comparator": "train_comparator (a class of nlgbench.evaluators.comparator.comparators)",
     "compare_aggregations": "nlgbench.analysis.people.aggregate_judgments, then correlate",
     "compare_with_length": "nlgbench.analysis.correlation.compare_with_length",
     "CorrectedQuality": "what corrected_quality returns (nlgbench.analysis.judges)",

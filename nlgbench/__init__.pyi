@@ -33,8 +33,8 @@ from nlgbench.analysis.people import agreement as agreement
 from nlgbench.analysis.people import vote_accuracy as vote_accuracy
 from nlgbench.analysis.people import vote_agreement as vote_agreement
 from nlgbench.evaluators.discriminators import discriminator_accuracy as discriminator_accuracy
-from nlgbench.evaluators.listeners import beliefs as beliefs
-from nlgbench.evaluators.listeners import calibration as calibration
+from nlgbench.evaluators.listeners.listeners import beliefs as beliefs
+from nlgbench.evaluators.listeners.listeners import calibration as calibration
 from nlgbench.evaluators.listeners.neural import train_listeners as train_listeners
 from nlgbench.evaluators.references import nearest_references as nearest_references
 from nlgbench.evaluators.score import score as score

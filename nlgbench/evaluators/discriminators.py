@@ -81,12 +81,8 @@ def score_discriminators(
     """
     base = int(np.random.default_rng(seed).integers(2**31))
     wanted = {name: _parsed(name, **options[name]) for name in names}
-    labels = {
-        which: _labels(study, which)
-        for one in wanted.values()
-        for which in (one.trained, one.scored)
-        if which
-    }
+    kinds = {kind: "" for one in wanted.values() for kind in (one.trained, one.scored) if kind}
+    labels = {kind: _labels(study, kind) for kind in kinds}
     texts_in = functools.cache(lambda n_folds: deal(study.outputs, n_folds, base))
 
     def train(one: _Wanted) -> pd.DataFrame:
@@ -256,42 +252,31 @@ def discriminator_accuracy(
         label=outputs["output_id"].map(_labels(study, labels)).astype("float64")
     )
     rows = scores[["evaluator"]].drop_duplicates().merge(rows, how="cross")
-    rows = rows.merge(
-        scores.drop(columns="signature"),
-        on=["output_id", "evaluator"],
-        how="left",
-        validate="one_to_one",
-    )
+    own = scores.drop(columns="signature")
+    rows = rows.merge(own, on=["output_id", "evaluator"], how="left", validate="one_to_one")
     says = np.where(rows["score"] == 0.5, 0.5, rows["score"] > 0.5)
     rows["right"] = np.where(rows["score"].isna(), np.nan, 1 - abs(says - rows["label"]))
-    found = []
-    for (evaluator, system), own in rows.groupby(["evaluator", "system"], sort=False):
-        used = own.dropna(subset="right")
-        n, accuracy = len(used), used["right"].mean()
-        n_effective = n**2 / max(1, float((used["text"].value_counts() ** 2).sum()))
-        low, high = np.nan, np.nan
-        if n:
-            low, high = proportion_confint(
-                accuracy * n_effective, n_effective, alpha=1 - confidence, method="wilson"
-            )
-        row = {
-            "evaluator": evaluator,
-            "labels_trained": str(evaluator).rpartition("@")[2],
-            "labels_scored": labels,
-            "system": system,
-            "is_human": bool(own["is_human"].all()),
-            "accuracy": accuracy,
-            "ci_low": low,
-            "ci_high": high,
-            "confidence": confidence,
-            "n": n,
-            "n_effective": n_effective,
-            "n_unlabeled": int(own["label"].isna().sum()),
-            "n_undefined": int((own["score"].isna() & own["label"].notna()).sum()),
-            "reason": "" if n else "no output has both a label and a score",
-        }
-        found.append(row)
-    return pd.DataFrame(found)
+    rows["unlabeled"] = rows["label"].isna()
+    rows["undefined"] = rows["right"].isna() & ~rows["unlabeled"]
+    keys = ["evaluator", "system"]
+    copies = rows.dropna(subset="right").groupby([*keys, "text"]).size() ** 2
+    table = rows.groupby(keys, sort=False).agg(
+        is_human=("is_human", "all"),
+        accuracy=("right", "mean"),
+        n=("right", "count"),
+        n_unlabeled=("unlabeled", "sum"),
+        n_undefined=("undefined", "sum"),
+    )
+    table["n_effective"] = table["n"] ** 2 / copies.groupby(keys).sum()
+    table = table.fillna({"n_effective": 0.0}).reset_index()
+    n = table["n_effective"].where(table["n"] > 0)
+    low, high = proportion_confint(table["accuracy"] * n, n, alpha=1 - confidence, method="wilson")
+    trained = table["evaluator"].str.rpartition("@")[2]
+    reason = np.where(table["n"] > 0, "", "no output has both a label and a score")
+    table = table.assign(labels_trained=trained, labels_scored=labels, ci_low=low, ci_high=high)
+    columns = "evaluator labels_trained labels_scored system is_human accuracy ci_low ci_high "
+    columns += "confidence n n_effective n_unlabeled n_undefined reason"
+    return table.assign(confidence=confidence, reason=reason)[columns.split()]
 
 
 class Texts(NamedTuple):
@@ -361,9 +346,7 @@ def score_fold(
             scores[number, asked] = score_shallow(
                 model, *learned, groups=texts.group[rows], search=search, seed=seed
             )
-    defined = np.isfinite(scores).sum(axis=0)
-    mean = np.where(defined, np.nansum(scores, axis=0) / np.maximum(defined, 1), np.nan)
-    return mean[test]
+    return pd.DataFrame(scores).mean().to_numpy()[test]
 
 
 def ngram_presence(texts: Sequence[Sequence[str]]) -> csr_matrix:

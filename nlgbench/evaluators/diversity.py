@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from nlgbench.evaluators.references import nearest_texts
 from nlgbench.study import Study, trusted
-from nlgbench.text import ngram_counts, text_lengths
+from nlgbench.text import ngram_counts, ngram_matrix, text_lengths
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-Ints = NDArray[np.int64]
 
 #: What a numerator of 0 counts as.
 EPSILON = 0.1
@@ -26,15 +25,13 @@ _AT_ONCE = 4_000_000
 
 def score_diversity(study: Study, names: Sequence[str]) -> pd.DataFrame:
     """Measure how diverse each system's outputs are: a row per name and system."""
-    bleu = {_order(name) for name in names if name.startswith("self_bleu")} or {1}
-    max_n = max([_order(name) for name in names if not name.startswith("self_bleu")], default=1)
     rows = []
     for system, own in study.outputs.groupby("system", sort=False)["text"]:
-        whole = np.ones((1, len(own)), dtype=bool)
-        found: dict[str, Any] = {}
-        for n in bleu:
-            found |= diversity_of_subsets(own.tolist(), whole, max_n=max_n, bleu_n=n).iloc[0]
-        rows += [(system, name, found[name], signature(name, len(own))) for name in names]
+        texts, whole = own.tolist(), np.ones((1, len(own)), dtype=bool)
+        for name in names:
+            n = _order(name)
+            score = diversity_of_subsets(texts, whole, max_n=n, bleu_n=n)[name].item()
+            rows.append((system, name, score, signature(name, len(own))))
     return pd.DataFrame(rows, columns=["system", "evaluator", "score", "signature"])
 
 
@@ -43,13 +40,11 @@ def score_self_bleu(study: Study, names: Sequence[str]) -> pd.DataFrame:
 
     Higher is more diverse; NaN for the only output of a system.
     """
-    outputs, frames = study.outputs, []
+    texts, frames = study.outputs.groupby("system")["text"], []
     for name in names:
-        made = outputs[["output_id"]].assign(evaluator=name, score=np.nan, signature="")
-        for rows in outputs.groupby("system").indices.values():
-            bleu = self_bleu(outputs["text"].iloc[rows].tolist(), max_n=_order(name))
-            made.loc[made.index[rows], "score"] = -bleu
-            made.loc[made.index[rows], "signature"] = signature(name, len(rows))
+        score: pd.Series = -texts.transform(self_bleu, max_n=_order(name))  # type: ignore[arg-type]
+        how = [signature(name, size) for size in texts.transform("size")]
+        made = study.outputs[["output_id"]].assign(evaluator=name, score=score, signature=how)
         frames.append(made)
     return pd.concat(frames, ignore_index=True)
 
@@ -247,28 +242,17 @@ def overlap_with_training(
     generator. The paper says "nearest neighbors in G-train", not how many nor by what; elsewhere
     it takes ten, by sentence vectors. Here they are `nearest_texts`.
     """
-    counts = ngram_counts([*texts, *corpus], max_n=max_n)
-    n, n_all = len(texts), len(texts) + len(corpus)
-    n_tokens = text_lengths(counts, n_all)
+    counts, order = ngram_matrix([*texts, *corpus], max_n=max_n)
+    of_order = (order[:, None] == np.arange(1, max_n + 1)).astype(np.float64)
+    n, n_tokens = len(texts), counts @ of_order[:, 0]
     neighbors = nearest_texts(texts, corpus, n=min(n_neighbors, len(corpus)), copies=True)
-    matches = np.stack([_matches_with(order, neighbors, n_all) for order in counts])
+    largest = counts[n + neighbors[:, 0]]
+    for column in neighbors.T[1:]:
+        largest = largest.maximum(counts[n + column])
+    matches = (counts[:n].minimum(largest) @ of_order).T
     lengths = np.sort(n_tokens[n + neighbors], axis=1)  # so that the shorter of two comes first
     nearest = np.abs(lengths - n_tokens[:n, None]).argmin(axis=1)
     return smoothed_bleu(matches, n_tokens[:n], lengths[np.arange(n), nearest])
-
-
-def _matches_with(order: pd.DataFrame, neighbors: Ints, n_all: int) -> Floats:
-    """Sum min(count, largest count in any neighbor) over each text's n-grams of one order."""
-    from scipy.sparse import csr_array
-
-    n = len(neighbors)
-    cells = (order["text"], order["ngram"])
-    shape = (n_all, order["ngram"].max() + 1 if len(order) else 1)
-    table = csr_array((order["count"], cells), shape=shape)
-    largest = table[n + neighbors[:, 0]]
-    for column in neighbors.T[1:]:
-        largest = largest.maximum(table[n + column])
-    return np.asarray(table[:n].minimum(largest).sum(axis=1), dtype=np.float64)
 
 
 def draw_equal(study: Study, *, seed: int | np.random.Generator = 0) -> Study:

@@ -76,14 +76,12 @@ _TABLE += [
     ("system_mean@sentinel", "Mean of the system", "Sentinels"),
 ]
 
-_PATTERNS = [(re.compile(pattern), label, kind) for pattern, label, kind in _TABLE]
-
 
 def _row(name: str) -> tuple[int, re.Match[str] | None]:
-    for place, (pattern, _, _) in enumerate(_PATTERNS):
-        if match := pattern.fullmatch(name):
+    for place, (pattern, _, _) in enumerate(_TABLE):
+        if match := re.fullmatch(pattern, name):
             return place, match
-    return len(_PATTERNS), None
+    return len(_TABLE), None
 
 
 def label(name: str) -> str:
@@ -93,13 +91,13 @@ def label(name: str) -> str:
     ['BLEU-4 (coco)', 'SVM natural/majority', 'my own']
     """
     place, match = _row(name)
-    return name.replace("_", " ") if match is None else match.expand(_PATTERNS[place][1])
+    return name.replace("_", " ") if match is None else match.expand(_TABLE[place][1])
 
 
 def kind(name: str) -> str:
     """Give the kind that an evaluator is of, as figures write it; unknown ones are "Others"."""
     place, match = _row(name)
-    return "Others" if match is None else _PATTERNS[place][2]
+    return "Others" if match is None else _TABLE[place][2]
 
 
 def order(names: Iterable[str]) -> list[str]:

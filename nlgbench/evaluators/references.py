@@ -66,15 +66,10 @@ def nearest_references(
     texts = outputs["text"]
     if lower:
         texts, human = texts.str.lower(), human.str.lower()
-    found = similar_references(texts.tolist(), human.tolist(), n=n)
-    return pd.DataFrame(
-        [
-            (item, f"r{at:02d}", text)
-            for item, near in zip(outputs["item_id"], found, strict=True)
-            for at, text in enumerate(near, start=1)
-        ],
-        columns=["item_id", "reference_id", "text"],
-    )
+    near = similar_references(texts.tolist(), human.tolist(), n=n)
+    found = pd.DataFrame({"item_id": np.repeat(outputs["item_id"].array, n)})
+    found["reference_id"] = [f"r{at:02d}" for at in range(1, n + 1)] * len(near)
+    return found.assign(text=[text for listed in near for text in listed])
 
 
 def similar_references(

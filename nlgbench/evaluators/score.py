@@ -87,12 +87,7 @@ _FAMILIES = (
     _Family(
         DISCRIMINATOR,
         "discriminators:score_discriminators",
-        tuple(
-            f"{model}_{scope}@{labels}"
-            for model in MODELS
-            for scope in ("meta", "individual")
-            for labels in ("natural", "majority", "natural/majority")
-        ),
+        tuple(f"{model}_{scope}@natural" for model in MODELS for scope in ("meta", "individual")),
         options={"search": 0, "n_folds": 10},
     ),
     _Family(

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.colors import to_hex
 
-from nlgbench.evaluators.listeners import beliefs
+from nlgbench.evaluators.listeners.listeners import beliefs
 from nlgbench.explorer.view import Values, View, choice, slider, told, written
 from nlgbench.plots.figures import Drawing
 from nlgbench.plots.swatches import colors_of, plot_contexts

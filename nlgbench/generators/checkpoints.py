@@ -1,19 +1,15 @@
 """Small language models, trained and kept at checkpoints, and what these write."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from nlgbench.generators.recurrent import RecurrentModel, fit_recurrent
 
-#: What `random_settings` draws from; the learning rate log-uniformly, dropout uniformly.
-UNITS = (32, 48, 64)
+#: Between which `random_settings` draws the learning rate, log-uniformly.
 LEARNING_RATES = (8e-3, 5e-2)
-DROPOUTS = (0.0, 0.5)
-BATCH_SIZES = (8, 16, 32)
-EPOCHS = (5, 10, 20)
 
 
 def random_settings(n: int, *, seed: int | np.random.Generator) -> pd.DataFrame:
@@ -26,11 +22,11 @@ def random_settings(n: int, *, seed: int | np.random.Generator) -> pd.DataFrame:
     low, high = LEARNING_RATES
     return pd.DataFrame(
         {
-            "units": rng.choice(UNITS, n),
+            "units": rng.choice((32, 48, 64), n),
             "learning_rate": np.exp(rng.uniform(np.log(low), np.log(high), n)),
-            "dropout": rng.uniform(*DROPOUTS, n),
-            "batch_size": rng.choice(BATCH_SIZES, n),
-            "epochs": rng.choice(EPOCHS, n),
+            "dropout": rng.uniform(0.0, 0.5, n),
+            "batch_size": rng.choice((8, 16, 32), n),
+            "epochs": rng.choice((5, 10, 20), n),
         }
     )
 
@@ -84,18 +80,6 @@ def sample_checkpoints(
     return pd.concat(parts, ignore_index=True)
 
 
-class Checkpoints(NamedTuple):
-    """What a small language model wrote and read."""
-
-    #: As from `sample_checkpoints`.
-    written: pd.DataFrame
-    #: The ``logprobs`` of the outputs to read, in their order, under the trained model: of their
-    #: known words and ends, which ``n_tokens`` counts.
-    logprobs: pd.DataFrame
-    #: As from `fit_recurrent`.
-    history: pd.DataFrame
-
-
 def train_checkpoints(
     human: pd.DataFrame,
     to_read: pd.DataFrame,
@@ -106,16 +90,18 @@ def train_checkpoints(
     n_checkpoints: int = 10,
     units: int = 128,
     seed: int | np.random.Generator,
-) -> Checkpoints:
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Train a small language model on human texts; let its checkpoints write, and it read outputs.
 
     `human` are training texts of people, an ``outputs`` table; where any has a context, the model
     answers contexts, `n` of these, drawn alike. `to_read` are the outputs whose perplexity is
-    wanted.
+    wanted. Returned are what was written, as from `sample_checkpoints`, and the ``logprobs`` of the
+    outputs to read, in their order, under the trained model: of their known words and ends, which
+    ``n_tokens`` counts.
     """
     for_model, for_contexts, for_texts = np.random.default_rng(seed).spawn(3)
     conditional = bool(human["context"].ne("").any())
-    models, history = fit_recurrent(
+    models, _ = fit_recurrent(
         [" ".join(text.split()) for text in human["text"]],
         human["context"].tolist() if conditional else None,
         epochs=epochs,
@@ -138,5 +124,4 @@ def train_checkpoints(
         to_read["text"].tolist(), to_read["context"].tolist() if conditional else None
     )
     logprobs = to_read[["output_id"]].reset_index(drop=True)
-    logprobs = logprobs.assign(model=model, logprob=nats, n_tokens=n_known)
-    return Checkpoints(written, logprobs, history)
+    return written, logprobs.assign(model=model, logprob=nats, n_tokens=n_known)

@@ -33,14 +33,10 @@ class NgramModel:
             history = history[1:]
         return history
 
-    @property
-    def _start(self) -> tuple[int, ...]:
-        return (_START,) * (self.order - 1)
-
     def sample(self, n: int, *, seed: int | np.random.Generator) -> list[str]:
         """Draw sentences."""
         histories = np.empty(n, dtype=object)
-        histories[:] = [self._start] * n
+        histories[:] = [(_START,) * (self.order - 1)] * n
 
         def step(state: Any, words: Ints, n_written: int) -> tuple[Floats, Any]:
             if n_written:
@@ -59,7 +55,7 @@ class NgramModel:
         for at, text in enumerate(texts):
             words = [self._index.get(word, -1) for word in text.split(" ")]
             unknown[at] = -1 in words
-            state = self._start
+            state = (_START,) * (self.order - 1)
             for word in () if unknown[at] else (*words, end):
                 text_at.append(at)
                 rows.append(self.states[state])

@@ -170,9 +170,7 @@ class RecurrentModel:
         self, split: Sequence[Sequence[str]], contexts: Sequence[str] | None, rows: Iterable[int]
     ) -> Floats:
         """Return the nats of known words and ends in some rows; minus infinity in others."""
-        source = context_indexes(
-            [""] * len(split) if contexts is None else contexts, self.context_words
-        )
+        source = context_indexes(contexts or [""] * len(split), self.context_words)
         total = np.full(len(split), -np.inf)
         possible = [row for row in rows if 1 <= len(split[row]) <= self.max_length]
         possible.sort(key=lambda row: len(split[row]))
@@ -292,6 +290,5 @@ def fit_recurrent(
         progress=keep,
     )
     epoch = history["epoch"] / epochs
-    return models, history.drop(columns="is_kept").assign(
-        checkpoint=epoch.where(epoch.isin(models))
-    )
+    history["checkpoint"] = epoch.where(epoch.isin(models))
+    return models, history.drop(columns="is_kept")

@@ -11,6 +11,7 @@ import numpy as np
 from nlgbench.generators.grammar import Corrupted, Floats
 from nlgbench.generators.language_model import fit_ngram
 from nlgbench.generators.reviews import review_grammar
+from nlgbench.names import known
 
 _N_TRAINING = 5000  # one pool: each system that learns reads its first sentences
 _N_MODEL = 2000
@@ -65,10 +66,7 @@ def review_systems(
     names: Sequence[str] | None = None, *, seed: int | np.random.Generator
 ) -> dict[str, System]:
     """Build systems that write product reviews, and know the probability of any text."""
-    chosen = REVIEW_SYSTEMS if names is None else tuple(names)
-    unknown = [name for name in chosen if name not in REVIEW_SYSTEMS]
-    if unknown:
-        raise ValueError(f"systems: {unknown} are unknown. There are: {', '.join(REVIEW_SYSTEMS)}.")
+    chosen = [known(name, REVIEW_SYSTEMS, "systems") for name in names or REVIEW_SYSTEMS]
     training = tuple(review_grammar().sample(_N_TRAINING, seed=seed))
     return {name: _build(name, training) for name in chosen}
 

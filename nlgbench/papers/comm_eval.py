@@ -19,7 +19,7 @@ from nlgbench.datasets.comm_eval import QUALITY, pairs
 from nlgbench.datasets.public import load
 from nlgbench.datasets.published import load_printed
 from nlgbench.evaluators import names
-from nlgbench.evaluators.listeners import Calibration, Listener, beliefs
+from nlgbench.evaluators.listeners.listeners import Calibration, Listener, beliefs
 from nlgbench.evaluators.score import score
 from nlgbench.inference import adjust, bootstrap_mean
 from nlgbench.papers.claim_rows import claim_rows, is_release, own_place, smaller_than

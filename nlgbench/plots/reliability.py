@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 from matplotlib.axes import Axes
 
-from nlgbench.evaluators.listeners import Calibration
+from nlgbench.evaluators.listeners.listeners import Calibration
 from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_legend, in_paper_style
 from nlgbench.plots.rows import draw_intervals, legend_above
 from nlgbench.plots.style import ONE_COLUMN, TWO_COLUMN, line_look

@@ -11,7 +11,7 @@ from nlgbench.generators.reviews import review_grammar
 from nlgbench.study import Study, from_rows
 from nlgbench.worlds import annotators
 from nlgbench.worlds.annotators import BIAS_SD, CARELESS, NOISE_SD, REAL_ABOVE, Floats
-from nlgbench.worlds.tables import judgment_rows, numbered
+from nlgbench.worlds.tables import check_classes, judgment_rows, numbered
 
 #: Twelve of the world of reviews, from what people say to what nobody says.
 CROWD_SYSTEMS = (
@@ -43,12 +43,7 @@ def review_crowd(
     if not isinstance(systems, Mapping):
         systems = review_systems(systems, seed=for_training)
     n_fake = n_outputs * len(systems)
-    if min(n_outputs, n_votes, len(systems)) < 1 or n_truth < 0 or "human" in systems:
-        raise ValueError(
-            "a crowd needs at least 1 output of each system, 1 vote and 1 system, none called "
-            f"'human'. Got n_outputs={n_outputs}, n_votes={n_votes}, n_truth={n_truth}, "
-            f"systems={list(systems)}."
-        )
+    check_classes(systems, n_outputs=n_outputs, n_votes=n_votes)
     if per_hit < 2 or per_hit % 2 or 2 * n_fake % per_hit:
         raise ValueError(
             f"HITs of per_hit={per_hit}, half of them human, must hold {n_fake} outputs of systems "
@@ -77,16 +72,14 @@ def review_crowd(
         "real_or_fake",
         np.repeat(numbered("hit", n_hits), n_votes * per_hit),
     )
-    truth = None
-    if n_truth:
-        truth = {"systems": vote_truth(systems, n_truth=n_truth, seed=for_truth)}
+    truth = vote_truth(systems, n_truth=n_truth, seed=for_truth) if n_truth else None
     return from_rows(
         outputs=outputs,
         judgments=judgments,
         name="crowd",
         source="simulated",
         settings={"quality": "real_or_fake"},
-        truth=truth,
+        truth=None if truth is None else {"systems": truth},
     )
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 from scipy.stats import norm
 
 from nlgbench.study import Study, from_rows
-from nlgbench.worlds.tables import crossed_rows, output_rows
+from nlgbench.worlds.tables import check_classes, crossed_rows, output_rows
 
 #: System -> (quality shift, likelihood shift): how far its outputs lie below the human ones in
 #: mean judgment, and above them in log-probability per token (nats). As a model is annealed from
@@ -40,12 +40,7 @@ def gaussian_world(
     judgment is the output's latent quality + the annotator's leniency + noise.
     """
     systems = ANNEALED if systems is None else systems
-    if min(n_outputs, n_annotators, len(systems)) < 1 or "human" in systems:
-        raise ValueError(
-            "a world needs at least 1 output per class, 1 annotator and 1 system, none called "
-            f"'human'. Got n_outputs={n_outputs}, n_annotators={n_annotators}, "
-            f"systems={list(systems)}."
-        )
+    check_classes(systems, n_outputs=n_outputs, n_annotators=n_annotators)
     rng = np.random.default_rng(seed)
     items = [f"i{item:05d}" for item in range(1, n_outputs + 1)]
     leniency = rng.normal(0, _BIAS_SD, size=n_annotators)

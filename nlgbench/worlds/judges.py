@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtr
 
 from nlgbench.names import known
 from nlgbench.study import Study, from_rows
@@ -25,6 +24,7 @@ from nlgbench.worlds.judgments import (
     SEVERITY_SD,
     SYSTEM_BY_ANNOTATOR_SD,
     THRESHOLDS,
+    expectation,
 )
 from nlgbench.worlds.tables import (
     Floats,
@@ -148,9 +148,7 @@ def judge_world(
     answers = {}
     if judges:
         answers = {"comparisons": pd.concat(comparisons), "scores": score_rows(ids, scores)}
-    total = OUTPUT_SD**2 + ITEM_SD**2 + SEVERITY_SD**2 + SYSTEM_BY_ANNOTATOR_SD**2 + NOISE_SD**2
-    total = np.sqrt(total + (people_length * LENGTH_SD) ** 2)
-    value = 1 + ndtr((lead[:, None] - np.array(THRESHOLDS)) / total).sum(axis=1)
+    value = expectation(lead, "ordinal", people_length * LENGTH_SD)
     by_system = {"system": names, "value": value, "ability": lead, "doublings": wordy}
     return from_rows(
         outputs=output_rows(ids, items[item], names[system]).assign(text=texts),

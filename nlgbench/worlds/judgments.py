@@ -10,7 +10,7 @@ import pandas as pd
 from scipy.stats import norm
 
 from nlgbench.names import known
-from nlgbench.study import Study, from_rows, schema, with_tables
+from nlgbench.study import Study, from_rows
 from nlgbench.worlds.tables import (
     Floats,
     chances,
@@ -109,11 +109,14 @@ def judgment_world(
     )
 
 
-def expectation(means: Floats, scale: Scale) -> Floats:
-    """Give the expectation of a judgment of each system: of cut values by the normal law."""
+def expectation(means: Floats, scale: Scale, *more: float) -> Floats:
+    """Give the expectation of a judgment of each system: of cut values by the normal law.
+
+    `more` are standard deviations of what else texts differ by.
+    """
     if scale == "continuous":
         return means
-    spread = (OUTPUT_SD, ITEM_SD, SEVERITY_SD, SYSTEM_BY_ANNOTATOR_SD, NOISE_SD)
+    spread = (OUTPUT_SD, ITEM_SD, SEVERITY_SD, SYSTEM_BY_ANNOTATOR_SD, NOISE_SD, *more)
     total = np.sqrt(np.sum(np.square(spread)))
     return np.asarray(1 + norm.sf((np.array(THRESHOLDS) - means[:, None]) / total).sum(axis=1))
 
@@ -146,9 +149,4 @@ def own_world(
     first, second = np.repeat(shown, n_votes, axis=0).T
     chance = chances(true[first] - true[second], NU)
     votes = draw_votes(ids[first], ids[second], people[who], chance, rng)
-    return with_tables(
-        study,
-        scores=schema.typed(score_rows(ids, seen), "scores"),
-        preferences=schema.typed(votes, "preferences"),
-        name="own",
-    )
+    return study.replace(scores=score_rows(ids, seen), preferences=votes, name="own")

@@ -17,7 +17,7 @@ from nlgbench.study import Study, from_rows
 from nlgbench.study.checks import checked
 from nlgbench.worlds import annotators, truth
 from nlgbench.worlds.annotators import n_tokens
-from nlgbench.worlds.tables import crossed_rows, output_rows
+from nlgbench.worlds.tables import check_classes, crossed_rows, output_rows
 
 #: Samples of annotators, besides the study's own, over which the truth is given.
 N_CREWS = 20
@@ -68,14 +68,9 @@ def review_world(
     for_training, for_crew, for_humans, for_truth = rng.spawn(4)
     if not isinstance(systems, Mapping):
         systems = review_systems(systems, seed=for_training)
-    too_few = min(n_outputs, n_annotators, len(systems)) < 1
-    if too_few or n_truth < 0 or n_truth == 1 or "human" in systems:
-        raise ValueError(
-            "a world needs at least 1 output per class, 1 annotator and 1 system, none called "
-            "'human', and no or at least 2 texts per class for the truth. Got "
-            f"n_outputs={n_outputs}, n_annotators={n_annotators}, n_truth={n_truth}, "
-            f"systems={list(systems)}."
-        )
+    check_classes(systems, n_outputs=n_outputs, n_annotators=n_annotators)
+    if n_truth == 1:
+        raise ValueError("n_truth must be 0, or at least 2 texts of each class. Got 1.")
     grammar = review_grammar()
     crew = annotators.hire(n_annotators, seed=for_crew)
     decisions = grammar.decide(n_outputs, seed=for_humans)
@@ -122,19 +117,13 @@ def review_world(
 @checked
 def annotator_samples(truth: pd.DataFrame) -> pd.DataFrame:
     """Set the truth for a study's own annotators beside that for `N_CREWS` other samples."""
-    parts = [
-        pd.DataFrame(
-            {
-                "system": truth["system"],
-                "score": score,
-                "own": truth[score],
-                "mean": truth[f"{score}_crews"],
-                **{name: truth[f"{score}_crews_{name}"] for name in ("sd", "min", "max")},
-            }
-        )
-        for score in ("huse", "huse_q", "huse_d")
-    ]
-    return pd.concat(parts, ignore_index=True)
+    endings = ["", "_crews", "_crews_sd", "_crews_min", "_crews_max"]
+    columns = ["system", "own", "mean", "sd", "min", "max"]
+    parts = []
+    for score in ("huse", "huse_q", "huse_d"):
+        own = truth[["system", *(f"{score}{ending}" for ending in endings)]]
+        parts.append(own.set_axis(columns, axis=1).assign(score=score))
+    return pd.concat(parts, ignore_index=True)[["system", "score", *columns[1:]]]
 
 
 @checked

@@ -77,10 +77,11 @@ def simulate_searches(
         setting = random_settings(1, seed=rng).assign(epochs=20).to_dict("records")[0]
         about = {"group": "development", "model": f"development{number}", "n_checkpoints": 10}
         jobs.append({"texts": grammar.sample(n_sentences, seed=rng), "settings": setting, **about})
+    of_training = {job["group"]: {*job["texts"]} for job in jobs}
     written, models = _train(jobs, dev, n_judged + n_truth, n_jobs, rng)
     nth = written["item_id"].str[1:].astype("int64")
     judged, rest = written[nth <= n_judged], written[nth > n_judged]
-    truth = _truth(models, rest, {job["group"]: {*job["texts"]} for job in jobs})
+    truth = _truth(models, rest, of_training)
     is_development = judged["group"] == "development"
     to_judge = judged[~is_development].reset_index(drop=True)
     steps = _unseen(judged[is_development].drop(columns=["group"]), to_judge)
@@ -137,21 +138,19 @@ def _train(
     from nlgbench.generators.checkpoints import train_and_write
 
     jobs.sort(key=lambda job: -job["n_checkpoints"])
-    options = [{name: job[name] for name in ("model", "n_checkpoints")} for job in jobs]
+    groups = [job.pop("group") for job in jobs]
     made = Parallel(n_jobs=min(n_jobs, len(jobs)))(
-        delayed(train_and_write)(job["texts"], job["settings"], **asked, dev=dev, n=n, seed=own)
-        for job, asked, own in zip(jobs, options, rng.spawn(len(jobs)), strict=True)
+        delayed(train_and_write)(**job, dev=dev, n=n, seed=own)
+        for job, own in zip(jobs, rng.spawn(len(jobs)), strict=True)
     )
-    of_group = [table.assign(group=job["group"]) for job, table in zip(jobs, made, strict=True)]
-    written = pd.concat(of_group, ignore_index=True)
-    columns = ["system", "model", "progress", "perplexity"]
+    tables = [table.assign(group=group) for group, table in zip(groups, made, strict=True)]
+    columns = ["system", "model", "progress", "perplexity", "group"]
     models = pd.concat(
-        table[columns]
-        .drop_duplicates(ignore_index=True)
-        .assign(group=job["group"], **job["settings"])
-        for job, table in zip(jobs, made, strict=True)
+        table[columns].drop_duplicates(ignore_index=True).assign(**job["settings"])
+        for job, table in zip(jobs, tables, strict=True)
     )
-    return written, models.assign(kind=models["group"].str.rstrip("0123456789"))
+    kind = models["group"].str.rstrip("0123456789")
+    return pd.concat(tables, ignore_index=True), models.assign(kind=kind)
 
 
 def _truth(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from itertools import combinations
 from typing import Any
 
@@ -28,6 +29,13 @@ def check_numbers(**numbers: int | tuple[int, int]) -> None:
         check_n(number, name)
         if number > most:
             raise ValueError(f"{name} must be at most {most}, as there are no more. Got {number}.")
+
+
+def check_classes(systems: Collection[str], **numbers: int) -> None:
+    """Refuse a world of no system, of one that is called as people are, or of numbers below 1."""
+    check_numbers(n_systems=len(systems), **numbers)
+    if "human" in systems:
+        raise ValueError("no system may be called 'human', as people are: rename it.")
 
 
 def drawn(n: int, n_all: int, n_each: int, rng: np.random.Generator) -> Ints:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from nlgbench.worlds.annotators import Crew, sum_distribution, typicality
 from nlgbench.worlds.tables import Floats, Ints
@@ -66,14 +67,11 @@ def over_crews(reference: Draws, system: Draws, crews: Sequence[Crew]) -> dict[s
     All samples share the texts, so the spread is the annotators' alone.
     """
     placed = _placed(reference, system)
-    losses = [_losses(placed, crew) for crew in crews]
-    found: dict[str, float] = {}
-    for name in ("huse", "huse_q", "huse_d"):
-        values = [float(loss[name].mean()) for loss in losses]
-        found |= {f"{name}_crews": float(np.mean(values))}
-        found |= {f"{name}_crews_sd": float(np.std(values, ddof=1))}
-        found |= {f"{name}_crews_min": min(values), f"{name}_crews_max": max(values)}
-    return found
+    losses = pd.DataFrame({k: v.mean() for k, v in _losses(placed, crew).items()} for crew in crews)
+    found = {"crews": losses.mean(), "crews_sd": losses.std()}
+    found |= {"crews_min": losses.min(), "crews_max": losses.max()}
+    names = ("huse", "huse_q", "huse_d")
+    return {f"{name}_{of}": float(values[name]) for name in names for of, values in found.items()}
 
 
 def theorem1_bound(reference: Draws, system: Draws, crew: Crew) -> dict[str, float | bool]:

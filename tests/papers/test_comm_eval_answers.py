@@ -10,7 +10,7 @@ from statsmodels.stats.weightstats import DescrStatsW
 import nlgbench as nb
 from nlgbench.datasets import cache
 from nlgbench.datasets.published import load_claims
-from nlgbench.evaluators.listeners import Calibration, Listener
+from nlgbench.evaluators.listeners.listeners import Calibration, Listener
 from nlgbench.inference import bootstrap_mean
 from nlgbench.papers import comm_eval as paper
 from nlgbench.study import Study

@@ -10,7 +10,7 @@ from matplotlib.patches import Rectangle
 from plot_samples import bins, colored
 from scipy.stats import gaussian_kde
 
-from nlgbench.evaluators.listeners import Calibration
+from nlgbench.evaluators.listeners.listeners import Calibration
 from nlgbench.plots.reliability import plot_reliability
 from nlgbench.plots.swatches import plot_contexts
 from nlgbench.plots.violins import plot_violins

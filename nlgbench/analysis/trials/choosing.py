@@ -32,7 +32,7 @@ from nlgbench.evaluators.comparator.pairs import (
     system_pairs,
     weak_pairs,
 )
-from nlgbench.evaluators.comparator.regressor import Regressor, train_regressor
+from nlgbench.evaluators.comparator.regressor import train_regressor
 from nlgbench.evaluators.overlap import bleu
 from nlgbench.evaluators.references import similar_references
 from nlgbench.study import trusted
@@ -192,7 +192,7 @@ class Choosers:
 
     comparators: dict[str, Comparator]
     adversary: Comparator
-    regressor: Regressor
+    regressor: Comparator
     #: Evaluator -> what it learned from, in words.
     learned_from: dict[str, str]
 

@@ -19,7 +19,6 @@ from nlgbench.evaluators.comparator.comparators import (
     compare,
     order_agreement,
     reference_points,
-    score_alone,
     train_comparator,
 )
 from nlgbench.evaluators.comparator.pairs import (
@@ -233,8 +232,8 @@ def _language_models(
     ordered = sorted(groups.values(), key=len, reverse=True)
     made = _at_once(delayed(_train)(group, n, units) for group in ordered)
     return {
-        (one.data, one.number): (found.written, found.logprobs[found.logprobs["data"] == one.data])
-        for group, found in zip(ordered, made, strict=True)
+        (one.data, one.number): (written, logprobs[logprobs["data"] == one.data])
+        for group, (written, logprobs) in zip(ordered, made, strict=True)
         for one in group
     }
 
@@ -250,8 +249,8 @@ def _train(group: Sequence[Split], n: int, units: int) -> Any:
     texts = pd.concat([table.assign(data=name) for name, table in read.items()])
     times = 5 if human["context"].ne("").any() else 10
     size = {"n": n, "epochs": times, "n_checkpoints": times, "units": units}
-    found = train_checkpoints(human, texts, model="lstm", **size, seed=first.seed)
-    return found._replace(logprobs=found.logprobs.assign(data=texts["data"].to_numpy()))
+    written, logprobs = train_checkpoints(human, texts, model="lstm", **size, seed=first.seed)
+    return written, logprobs.assign(data=texts["data"].to_numpy())
 
 
 @checked
@@ -421,7 +420,7 @@ def trial(
     )
     table = test.outputs
     if not comparator.compares:
-        alone = score_alone(comparator, table).reset_index()
+        alone = comparator.score_outputs(test).reset_index()
         return Trial(outputs=alone.assign(evaluator=ADVERSARIAL))
     met = system_pairs(table, n_per_pair=n_games, seed=seed)
     comparisons = compare(comparator, table, met)

@@ -101,7 +101,7 @@ def true_checkpoints(
     assert study.related is not None
     human = study.related["human_again"].outputs
     size = {"n": 150, "units": 64}
-    written = train_checkpoints(human, human[:1], model="other", **size, seed=seed + 2).written
+    written, _ = train_checkpoints(human, human[:1], model="other", **size, seed=seed + 2)
     unseen = written[~written["text"].isin([*pairs["text_a"], *pairs["text_b"]])]
     test = trusted(unseen.reset_index(drop=True))
     found = trial(pairs, test, "weak alone", backend=backend, encoder=encoder, seed=seed)

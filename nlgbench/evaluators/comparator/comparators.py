@@ -49,17 +49,18 @@ _N_REFERENCES = 50  # the paper's
 
 @dataclass(frozen=True, eq=False)
 class Comparator:
-    """A trained comparative evaluator."""
+    """A trained evaluator, which compares two texts or reads one at a time."""
 
     #: Such as ``frozen@strong+human``: the backend, and after @ what it was trained on.
     name: str
     #: From rows of texts to probabilities.
     predict: Predict
-    #: What its columns are: 0 a is better, 1 tie, 2 a is worse; of a text alone 0 worse, 1 better.
+    #: What its columns are: 0 a is better, 1 tie, 2 a is worse; of a text alone 0 worse, 1 better;
+    #: of a regressor 1, the predicted judgment.
     classes: tuple[int, ...]
     #: The texts that it was trained on.
     seen: frozenset[str]
-    #: False for the adversarial evaluator, which sees one text at a time.
+    #: False for the adversarial evaluator and the regressor, which see one text at a time.
     compares: bool
     #: How it was made.
     signature: str
@@ -69,14 +70,20 @@ class Comparator:
 
         Of one that compares: mean points against the same 50 machine outputs, 3 for a win, 1 for a
         tie, 0 for a loss. Of an adversarial one: the probability that the text is the better, or
-        human, one; not calibrated.
+        human, one; not calibrated. Of a regressor: the mean judgment that it predicts, which is
+        not cut at the ends of the scale.
         """
-        if not self.compares:
-            return score_alone(self, study.outputs)
-        n = min(_N_REFERENCES, int((~study.outputs["is_human"]).sum()))
-        pairs = reference_pairs(study.outputs, n_references=n, seed=0)
-        points = reference_points(compare(self, study.outputs, pairs))
-        return points.reindex(study.outputs["output_id"])
+        outputs = study.outputs
+        index = pd.Index(outputs["output_id"], name="output_id")
+        if self.compares:
+            n = min(_N_REFERENCES, int((~outputs["is_human"]).sum()))
+            pairs = reference_pairs(outputs, n_references=n, seed=0)
+            return reference_points(compare(self, outputs, pairs)).reindex(index)
+        refuse_seen(self.name, self.seen, outputs)
+        rows = outputs[["context", "text"]].set_axis(SIDES[:2], axis=1)
+        distinct, (at,) = sides(rows)
+        better = self.predict(distinct.set_axis(SIDES[:2], axis=1))[at, -1]
+        return pd.Series(better, index, name="score")
 
 
 @checked
@@ -310,15 +317,6 @@ def order_agreement(
     return pd.DataFrame([{**row, "confidence": 0.95, "n": len(same)}])
 
 
-def score_alone(comparator: Comparator, outputs: pd.DataFrame) -> pd.Series:
-    """Give each output's probability, by an adversarial evaluator, to be the better one."""
-    refuse_seen(comparator.name, comparator.seen, outputs)
-    rows = outputs[["context", "text"]].set_axis(SIDES[:2], axis=1)
-    distinct, (at,) = sides(rows)
-    better = comparator.predict(distinct.set_axis(SIDES[:2], axis=1))[at, 1]
-    return pd.Series(better, index=pd.Index(outputs["output_id"], name="output_id"), name="score")
-
-
 def refuse_seen(name: str, seen: Collection[str], outputs: pd.DataFrame) -> None:
     """Refuse texts that an evaluator was trained on; case and white space do not count."""
     found = outputs["output_id"][outputs["text"].map(text_key).isin({text_key(t) for t in seen})]
@@ -353,9 +351,8 @@ def _texts_of(comparator: Comparator, outputs: pd.DataFrame, pairs: pd.DataFrame
     by_id = outputs.set_index("output_id")
     ids = pd.concat([pairs["output_a"], pairs["output_b"]])
     refuse_seen(comparator.name, comparator.seen, outputs[outputs["output_id"].isin(ids)])
-    both = (by_id.loc[pairs[name], ["context", "text"]] for name in ("output_a", "output_b"))
-    rows = [side.reset_index(drop=True) for side in both]
-    return pd.concat(rows, axis=1).set_axis(SIDES, axis=1)
+    both = [by_id.loc[pairs[name], ["context", "text"]] for name in ("output_a", "output_b")]
+    return pd.DataFrame(np.hstack(both), columns=SIDES)
 
 
 def curriculum(pairs: pd.DataFrame) -> list[Ints]:

@@ -32,9 +32,8 @@ class Encoder:
     tokenizer: Any
     model: Any
     signature: str
-    #: Texts -> their rows of `vectors`.
-    places: dict[str, int] = field(default_factory=dict, repr=False)
-    vectors: NDArray[np.float32] | None = field(default=None, repr=False)
+    #: The embeddings, by text.
+    vectors: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
 
 
 def load_encoder(
@@ -69,16 +68,17 @@ def embed(encoder: Encoder, texts: Sequence[str]) -> NDArray[np.float32]:
 
     Texts past 128 tokens are cut; what it embeds the encoder remembers.
     """
-    new = sorted({text for text in texts if text not in encoder.places}, key=lambda t: (len(t), t))
+    new = sorted({*texts} - {*encoder.vectors.index}, key=lambda text: (len(text), text))
     if new and encoder.model is None:
         raise ValueError(
             f"{new[0]!r} was not embedded before the network was left behind: add it to known_only."
         )
-    parts = [] if encoder.vectors is None else [encoder.vectors]
+    parts = [encoder.vectors]
     with seeded(0), torch.no_grad():
         for at in range(0, len(new), _BATCH):
+            batch = new[at : at + _BATCH]
             tokens = encoder.tokenizer(
-                new[at : at + _BATCH],
+                batch,
                 padding=True,
                 truncation=True,
                 max_length=LONGEST,
@@ -87,14 +87,11 @@ def embed(encoder: Encoder, texts: Sequence[str]) -> NDArray[np.float32]:
             states = encoder.model(**tokens).last_hidden_state
             mask = tokens["attention_mask"].unsqueeze(2)
             mean = torch.nn.functional.normalize((states * mask).sum(dim=1), dim=1)
-            parts.append(mean.numpy())
+            parts.append(pd.DataFrame(mean.numpy(), index=batch))
     if new:
-        encoder.places |= {text: len(encoder.places) + n for n, text in enumerate(new)}
-        encoder.vectors = np.concatenate(parts)
-    assert encoder.vectors is not None
-    blank = [not text.strip() for text in texts]
-    found = encoder.vectors[[encoder.places[text] for text in texts]]
-    found[blank] = 0.0
+        encoder.vectors = pd.concat(parts)
+    found = np.array(encoder.vectors.loc[list(texts)], order="C")
+    found[[not text.strip() for text in texts]] = 0.0
     return found
 
 

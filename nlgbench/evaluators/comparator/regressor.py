@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +12,7 @@ from sklearn.linear_model import RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from nlgbench.evaluators.comparator.comparators import Backend, refuse_seen, tfidf_reader
+from nlgbench.evaluators.comparator.comparators import Backend, Comparator, tfidf_reader
 from nlgbench.study import Study
 
 if TYPE_CHECKING:
@@ -24,30 +22,12 @@ if TYPE_CHECKING:
 PENALTIES = np.logspace(-2, 6, 17)
 
 
-@dataclass(frozen=True, eq=False)
-class Regressor:
-    """A trained regressor."""
-
-    #: Such as ``regressor_frozen@quality``: the backend, and after @ the dimension it predicts.
-    name: str
-    #: From outputs to predictions.
-    predict: Callable[[pd.DataFrame], Any]
-    #: The texts that it was trained on.
-    seen: frozenset[str]
-    #: How it was made.
-    signature: str
-
-    def score_outputs(self, study: Study) -> pd.Series:
-        """Predict each output's mean judgment; it is not cut at the ends of the scale."""
-        refuse_seen(self.name, self.seen, study.outputs)
-        index = pd.Index(study.outputs["output_id"], name="output_id")
-        return pd.Series(self.predict(study.outputs), index=index, name="score")
-
-
 def train_regressor(
     study: Study, *, backend: Backend = "frozen", encoder: Encoder | None = None
-) -> Regressor:
+) -> Comparator:
     """Train a regressor of outputs' mean judgments in the quality dimension.
+
+    Its name is such as ``regressor_frozen@quality``: the backend, and the dimension it predicts.
 
     ADEM (Lowe et al. 2017, doi:10.18653/v1/P17-1103) scores a response from an encoder that was
     trained on dialogues. Neither its code nor its weights are used here. This is ridge regression,
@@ -78,10 +58,16 @@ def train_regressor(
         made = f"{loaded.signature}; {made}"
     model.fit(read(table), quality.to_numpy())
     name = f"regressor_{backend}@{dimension}"
-    return Regressor(
+
+    def predict(rows: pd.DataFrame) -> Any:
+        return model.predict(read(rows.set_axis(["context", "text"], axis=1)))[:, None]
+
+    return Comparator(
         name=name,
-        predict=lambda outputs: model.predict(read(outputs)),
+        predict=predict,
+        classes=(1,),
         seen=frozenset(table["text"]),
+        compares=False,
         signature=f"{name}, not ADEM itself: ridge regression of the mean judgment of "
         f"{len(table):,} outputs on text, text x context; penalty {model[-1].alpha_:.3g}, by "
         f"leave-one-out; {made}",

@@ -19,12 +19,12 @@ Floats = NDArray[np.float64]
 PADDING, UNKNOWN, START, END = range(4)
 #: What stands before the words in a vocabulary, at the positions above.
 SPECIAL = ("<padding>", "<unknown>", "<start>", "<end>")
-ENDINGS = ("+er", "+est", "+ish")
 #: Tokens that are read of one caption, without the end; 7 of 15,665 in Monroe train have more.
 LONGEST = 40
 
 _PIECE = re.compile(r"[a-z0-9']+|[^\sa-z0-9']")
-_STEM = 3
+_ENDING = "er|est|ish"
+_ENDED = re.compile(rf"(.{{3,}}?|.{{1,2}})((?:{_ENDING})*)")
 
 
 def caption_tokens(caption: str) -> list[str]:
@@ -36,13 +36,9 @@ def caption_tokens(caption: str) -> list[str]:
     """
     tokens: list[str] = []
     for piece in _PIECE.findall(caption.lower()):
-        endings: list[str] = []
-        while ending := next(
-            (e for e in ENDINGS if piece.endswith(e[1:]) and len(piece) >= _STEM + len(e) - 1), None
-        ):
-            endings.insert(0, ending)
-            piece = piece[: 1 - len(ending)]
-        tokens += [piece, *endings]
+        ended = _ENDED.fullmatch(piece)
+        assert ended is not None  # any piece is
+        tokens += [ended[1], *(f"+{ending}" for ending in re.findall(_ENDING, ended[2]))]
     return tokens
 
 
@@ -127,6 +123,13 @@ def state_rows(contexts: pd.DataFrame, item_ids: pd.Series) -> NDArray[np.int64]
     places = contexts.groupby("item_id").indices
     rows = np.array([places[item] for item in item_ids], dtype=np.int64)
     return rows.reshape(len(item_ids), -1)
+
+
+def keys_of_items(contexts: pd.DataFrame) -> tuple[list[str], list[str]]:
+    """Name the items, and the context of each."""
+    by_item = contexts.groupby("item_id")[feature_columns(contexts)]
+    items = [str(item) for item in by_item.groups]
+    return items, context_keys(rows.to_numpy() for _, rows in by_item)
 
 
 def context_keys(contexts: Iterable[Floats]) -> list[str]:

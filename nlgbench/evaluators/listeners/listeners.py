@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,17 +11,12 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from nlgbench.evaluators.listeners.features import (
-    context_keys,
     feature_columns,
+    keys_of_items,
     numbers_of_states,
     state_rows,
 )
-from nlgbench.evaluators.listeners.probabilities import (
-    check_proba,
-    measures,
-    reliability,
-    temper,
-)
+from nlgbench.evaluators.listeners.probabilities import check_proba, measured, temper
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 
@@ -97,41 +92,42 @@ class Listener:
             When an output has no context, the listener learned from one of the contexts, or its
             answer is none.
         """
-        scores = []
-        for part, rows, keys, proba in answers(self, study):
-            at = [n for n, key in enumerate(keys) if key in self.seen]
-            if at:
+        said = answers(self, study)
+        if self.seen:
+            assert study.contexts is not None
+            items, keys = keys_of_items(study.contexts)
+            learned = [item for item, key in zip(items, keys, strict=True) if key in self.seen]
+            asked = study.outputs.loc[study.outputs["item_id"].isin(learned), "item_id"]
+            if len(asked):
                 raise ValueError(
-                    f"{self.name} learned from the context of item {part['item_id'].iloc[at[0]]!r} "
-                    f"({len(at)} outputs): leave such rounds out of what it is trained and "
+                    f"{self.name} learned from the context of item {asked.iloc[0]!r} "
+                    f"({len(asked)} outputs): leave such rounds out of what it is trained and "
                     "calibrated on."
                 )
-            assert study.contexts is not None
-            target = study.contexts["is_target"].to_numpy()[rows]
-            score = np.where(target, proba, 0).sum(axis=1)
-            scores.append(pd.Series(score, index=part.index))
-        found = pd.concat(scores).reindex(study.outputs.index)
-        return found.set_axis(study.outputs["output_id"].to_numpy()).rename("score")
+        of_target = said[said["is_target"]].set_index("output_id")["probability"]
+        return of_target.rename("score").rename_axis(None)
 
 
-def answers(
-    listener: Listener, study: Study
-) -> Iterator[tuple[pd.DataFrame, NDArray[np.int64], list[str], Floats]]:
-    """Ask of outputs whose items have as many states: outputs, rows of states, keys, answer."""
-    contexts = study.contexts
+def answers(listener: Listener, study: Study) -> pd.DataFrame:
+    """Ask a listener of each output: a row per state, in the order of the outputs."""
+    contexts, outputs = study.contexts, study.outputs
     if contexts is None:
         raise ValueError(
             f"{study.name} has no contexts, which say what could be meant: give Study(contexts=...)"
             " with item_id, state, is_target and a column per feature."
         )
-    n_states = numbers_of_states(contexts, study.outputs["item_id"])
+    n_states = numbers_of_states(contexts, outputs["item_id"])
     values = contexts[feature_columns(contexts)].to_numpy(dtype=np.float64)
-    for n, part in study.outputs.groupby(n_states, sort=False):
+    parts = []
+    for n, part in outputs.groupby(n_states, sort=False):  # as many states at once
         rows = state_rows(contexts, part["item_id"])
-        states = values[rows]
-        answer = listener.predict_proba(states, part["text"].tolist())
-        keys = context_keys(states) if listener.seen else [""] * len(part)
-        yield part, rows, keys, check_proba(answer, n=len(part), n_states=int(n))
+        answer = listener.predict_proba(values[rows], part["text"].tolist())
+        proba = check_proba(answer, n=len(part), n_states=int(n))
+        states = contexts[["state", "is_target"]].iloc[rows.ravel()]
+        found = part.loc[part.index.repeat(n), ["output_id", "item_id"]]
+        found[["state", "is_target"]] = states.set_axis(found.index)
+        parts.append(found.assign(probability=proba.ravel()))
+    return pd.concat(parts).sort_index(kind="stable")
 
 
 Listeners = Listener | Mapping[str, Listener] | Iterable[Listener]
@@ -180,23 +176,9 @@ def beliefs(study: Study, listeners: Listeners) -> pd.DataFrame:
     >>> found["probability"].tolist()
     [0.7, 0.3]
     """
-    frames = []
-    for name, listener in named(listeners).items():
-        parts = []
-        for part, rows, _, proba in answers(listener, study):
-            assert study.contexts is not None
-            states = study.contexts.iloc[rows.ravel()]
-            found = part.loc[part.index.repeat(proba.shape[1]), ["output_id", "item_id"]]
-            parts.append(
-                found.assign(
-                    evaluator=name,
-                    state=states["state"].array,
-                    is_target=states["is_target"].array,
-                    probability=proba.ravel(),
-                )
-            )
-        frames.append(pd.concat(parts).sort_index(kind="stable"))
-    return pd.concat(frames, ignore_index=True)
+    frames = [answers(one, study).assign(evaluator=name) for name, one in named(listeners).items()]
+    columns = ["output_id", "item_id", "evaluator", "state", "is_target", "probability"]
+    return pd.concat(frames, ignore_index=True)[columns]
 
 
 @dataclass(frozen=True)
@@ -265,34 +247,22 @@ def calibration(study: Study, listeners: Listeners, *, confidence: float = 0.95)
     """
     tables, curves = [], []
     for name, listener in named(listeners).items():
-        proba, targets = _of_all(listener, study)
+        said = answers(listener, study)
+        said["place"] = said.groupby("output_id").cumcount()
+        wide = said.pivot(index="output_id", columns="place", values="probability")
+        targets = said[said["is_target"]].set_index("output_id")["place"].loc[wide.index]
+        # Items of fewer states are filled up by 0; outputs of which nothing is said stay undefined.
+        proba = np.where(wide[[0]].isna(), np.nan, wide.fillna(0.0))
         stages = {"after": proba}
         temperature = getattr(listener, "temperature", None)
         if temperature is not None:
             stages = {"before": temper(proba, 1 / temperature), **stages}
-        about = {
-            "listener": getattr(listener, "kind", name),
-            "seed": getattr(listener, "seed", None),
-        }
+        kind, seed = getattr(listener, "kind", name), getattr(listener, "seed", None)
         for stage, found in stages.items():
-            about["stage"] = stage
-            tables.append(measures(found, targets, confidence=confidence).assign(**about))
-            curves.append(reliability(found, targets, confidence=confidence).assign(**about))
+            table, curve = measured(found, targets.to_numpy(), confidence=confidence)
+            tables.append(table.assign(listener=kind, seed=seed, stage=stage))
+            curves.append(curve.assign(listener=kind, seed=seed, stage=stage))
     return Calibration(pd.concat(tables, ignore_index=True), pd.concat(curves, ignore_index=True))
-
-
-def _of_all(listener: Listener, study: Study) -> tuple[Floats, NDArray[np.int64]]:
-    """Give beliefs of all outputs and places of their targets; fewer states are padded by 0."""
-    found, targets = [], []
-    for _, rows, _, proba in answers(listener, study):
-        assert study.contexts is not None
-        found.append(pd.DataFrame(proba))
-        targets.append(study.contexts["is_target"].to_numpy()[rows].argmax(axis=1))
-    whole = pd.concat(found)
-    silent = whole[0].isna().to_numpy()
-    proba = whole.fillna(0.0).to_numpy(copy=True)
-    proba[silent] = np.nan
-    return proba, np.concatenate(targets)
 
 
 class EnsembleListener(Listener):
@@ -309,7 +279,5 @@ class EnsembleListener(Listener):
 
     def predict_proba(self, contexts: ArrayLike, captions: Sequence[str]) -> Floats:
         """Return mean probabilities, (n, n_states)."""
-        n, n_states = np.shape(contexts)[:2]
-        found = (one.predict_proba(contexts, captions) for one in self.listeners)
-        sound = [check_proba(answer, n=n, n_states=n_states) for answer in found]
-        return np.asarray(np.mean(sound, axis=0))
+        found = [one.predict_proba(contexts, captions) for one in self.listeners]
+        return np.asarray(np.mean(found, axis=0))

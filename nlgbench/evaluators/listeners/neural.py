@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import re
 from collections.abc import Callable, Sequence
@@ -21,6 +19,7 @@ from nlgbench.evaluators.listeners.features import (
     encode,
     feature_columns,
     fourier_features,
+    keys_of_items,
     numbers_of_states,
     state_rows,
     vocabulary,
@@ -32,15 +31,12 @@ from nlgbench.evaluators.listeners.networks import (
     SpeakerNetwork,
     any_order,
 )
-from nlgbench.evaluators.listeners.probabilities import (
-    fit_temperature,
-    temper,
-)
+from nlgbench.evaluators.listeners.probabilities import fit_temperature, temper
 from nlgbench.evaluators.stored import stored_dir
+from nlgbench.hashing import value_hash
 from nlgbench.names import known
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
-from nlgbench.text import check_n
 from nlgbench.training import Batch, digest, fit, load, predict, save, seeded, torch
 
 Floats = NDArray[np.float64]
@@ -92,11 +88,9 @@ class NeuralListener(Listener):
         learning_rate: float = 4e-3,
         units: int | None = None,
     ) -> None:
-        units = self._units if units is None else units
-        check_n(units, "units")
         self.name = self.kind
         self.features, self.epochs, self.learning_rate = features, epochs, learning_rate
-        self.units = units
+        self.units = self._units if units is None else units
         self.seed = seed if isinstance(seed, int) else None
         self._seed = int(np.random.default_rng(seed).integers(2**62))
         self.words: list[str] = []
@@ -118,40 +112,34 @@ class NeuralListener(Listener):
         targets: ArrayLike,
         *,
         dev: tuple[ArrayLike, Sequence[str], ArrayLike] | None = None,
-        checkpoint: str | os.PathLike | None = None,
+        folder: Path | None = None,
     ) -> Self:
         """Train on rounds, and choose epoch and temperature on `dev`.
 
         `contexts` are states as they are (n, n_states, n_features), `targets` the position of the
-        state that was meant. `checkpoint` is a file for the weights: read when they were trained
-        with the same options, rounds and torch; else written after training.
+        state that was meant. From the `folder` weights are read that were trained with the same
+        options, rounds and torch; else they are written there after training.
         """
         self.words = vocabulary(captions)
         rows = self._rounds(contexts, captions, targets)
         held = None if dev is None else self._rounds(*dev)
         learned = [np.asarray(contexts), *([] if dev is None else [np.asarray(dev[0])])]
         self.seen = frozenset(key for part in learned for key in context_keys(part))
-        self._make(rows[1].shape[2])
+        self._n_features = rows[1].shape[2]
+        self._last = ("", np.empty((0, 0)))
+        with seeded(self._seed):
+            size = len(self.words), self._n_features, _EMBEDDING, self.units
+            self.network = type(self)._network(*size)
         self._data = digest({f"{n}": tensor for n, tensor in enumerate([*rows, *(held or [])])})
-        asked = {
-            "listener": type(self).__name__,
-            "seed": self._seed,
-            "words": self.words,
-            "features": self.features,
-            "epochs": self.epochs,
-            "learning_rate": self.learning_rate,
-            "units": self.units,
-            "data": self._data,
-            "start": digest(self.network.state_dict()),
-            "torch": str(torch.__version__),
-        }
-        if checkpoint is not None and Path(checkpoint).exists():
-            state, settings = load(checkpoint)
-            if settings.get("asked") == asked:
-                self.temperature = settings["found"]["temperature"]
-                self.network.load_state_dict(state)
-                self.network.eval()
-                return self
+        start = digest(self.network.state_dict())
+        asked = [start, self._data, self.words, self.epochs, self.learning_rate, torch.__version__]
+        name = f"listener-{self.kind}-{value_hash(asked)[:12]}.safetensors"
+        if folder is not None and (folder / name).exists():
+            state, found = load(folder / name)
+            self.temperature = found["temperature"]
+            self.network.load_state_dict(state)
+            self.network.eval()
+            return self
         lowest = np.inf
         best: dict[str, torch.Tensor] = {}
 
@@ -178,9 +166,9 @@ class NeuralListener(Listener):
         if held is not None:
             self.network.load_state_dict(best)
             self.temperature = fit_temperature(self._proba(*held[:2]), held[2].numpy())
-        if checkpoint is not None:
-            found = {"temperature": self.temperature}
-            save(self.network, checkpoint, {"asked": asked, "found": found})
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            save(self.network, folder / name, {"temperature": self.temperature})
         return self
 
     def predict_proba(self, contexts: ArrayLike, captions: Sequence[str]) -> Floats:
@@ -227,12 +215,6 @@ class NeuralListener(Listener):
             states = fourier_features(states)
         tokens = torch.from_numpy(encode(captions, self.words))
         return tokens, torch.from_numpy(states).float()
-
-    def _make(self, n_features: int) -> None:
-        self._n_features = n_features
-        self._last = ("", np.empty((0, 0)))
-        with seeded(self._seed):
-            self.network = type(self)._network(len(self.words), n_features, _EMBEDDING, self.units)
 
     def _loss(self, network: torch.nn.Module, batch: Batch) -> torch.Tensor:
         tokens, states, targets = batch
@@ -354,13 +336,7 @@ def train_listeners(
     for name, (kind, number) in asked.items():
         listener = KINDS[kind](seed=first + number, **kws)
         listener.name = name
-        place = None
-        if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True)
-            what = json.dumps([study.name, first + number, kws], default=str, sort_keys=True)
-            mark = hashlib.sha256(what.encode()).hexdigest()[:8]
-            place = folder / f"listener-{kind}-{mark}.safetensors"
-        jobs.append(delayed(listener.fit)(*train, dev=dev, checkpoint=place))
+        jobs.append(delayed(listener.fit)(*train, dev=dev, folder=folder))
     trained = dict(zip(asked, Parallel(n_jobs=n_jobs)(jobs), strict=True))
     return {
         name: trained[name] if name in trained else EnsembleListener(list(trained.values()))
@@ -384,7 +360,7 @@ def _learned_from(study: Study) -> tuple[Rounds, Rounds | None]:
             "Study(contexts=..., related={'train': rounds, 'dev': rounds})."
         )
     columns = feature_columns(study.contexts)
-    scored = context_keys(rows[columns].to_numpy() for _, rows in study.contexts.groupby("item_id"))
+    _, scored = keys_of_items(study.contexts)
     found: dict[str, Rounds] = {}
     for split in [one for one in ("train", "dev") if one in related]:
         rounds = related[split]
@@ -409,14 +385,8 @@ def score_listeners(
 ) -> pd.DataFrame:
     """Train listeners by name, and score a study's outputs by them: a row per name and output."""
     fitted = train_listeners(study, names, n_jobs=n_jobs, seed=seed, keep=keep)
-    return pd.concat(
-        [
-            study.outputs[["output_id"]].assign(
-                evaluator=name,
-                score=one.score_outputs(study).to_numpy(),
-                signature=one.signature,
-            )
-            for name, one in fitted.items()
-        ],
-        ignore_index=True,
-    )
+    frames = []
+    for name, one in fitted.items():
+        scores = one.score_outputs(study).rename_axis("output_id").reset_index()
+        frames.append(scores.assign(evaluator=name, signature=one.signature))
+    return pd.concat(frames, ignore_index=True)

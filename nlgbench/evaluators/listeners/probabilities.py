@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
@@ -42,54 +40,42 @@ def fit_temperature(proba: ArrayLike, targets: ArrayLike) -> float:
     return float(np.exp(best.x))
 
 
-def measures(proba: ArrayLike, targets: ArrayLike, *, confidence: float = 0.95) -> pd.DataFrame:
-    """Take accuracy, log loss and calibration error of probabilities; rows of NaN are counted."""
-    found, target, n_undefined = _answered(proba, targets)
+def measured(
+    proba: ArrayLike, targets: ArrayLike, *, confidence: float = 0.95
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Measure probabilities: accuracy, log loss, calibration error, and accuracy by bin.
+
+    Rows of NaN are counted. Where several states are most probable, the target counts its share.
+    """
+    found, target = np.asarray(proba, dtype=np.float64), np.asarray(targets)
+    used = ~np.isnan(found).any(axis=1)
+    if not used.any():
+        raise ValueError("there must be rounds, and an opinion on one of them: all are NaN.")
+    found, target = found[used], target[used]
     n = len(found)
-    right = _right(found, target)
+    best = np.isclose(found, found.max(axis=1, keepdims=True), rtol=1e-9, atol=0)
+    right = best[np.arange(n), target] / best.sum(axis=1)
+    bins = _bins(found, right)
+    ece = float(((bins["probability"] - bins["share"]).abs() * bins["n"]).sum() / n)
     with np.errstate(divide="ignore"):
         losses = -np.log(found[np.arange(n), target])
     half = np.nan
     if n > 1 and np.isfinite(losses).all():
         half = norm.ppf(0.5 + confidence / 2) * losses.std(ddof=1) / np.sqrt(n)
-    low, high = proportion_confint(right.sum(), n, alpha=1 - confidence, method="wilson")
-    no_nll = "" if np.isfinite(half) else "a target has probability 0, or there is one row"
+    alpha = 1 - confidence
     rows = [
-        ("accuracy", right.mean(), low, high),
+        ("accuracy", right.mean(), *proportion_confint(right.sum(), n, alpha, "wilson")),
         ("nll", losses.mean(), losses.mean() - half, losses.mean() + half),
-        ("ece", _ece(_bins(found, right)), np.nan, np.nan),
+        ("ece", ece, np.nan, np.nan),
     ]
     table = pd.DataFrame(rows, columns=["measure", "estimate", "ci_low", "ci_high"])
-    table = table.assign(confidence=confidence, n=n, n_undefined=n_undefined)
-    return table.assign(reason=["", no_nll, "biased upward"])
-
-
-def reliability(proba: ArrayLike, targets: ArrayLike, *, confidence: float = 0.95) -> pd.DataFrame:
-    """Say in each bin of probability how often the most probable state was the target."""
-    found, target, _ = _answered(proba, targets)
-    table = _bins(found, _right(found, target))
-    used = table["n"] > 0
-    low, high = proportion_confint(
-        (table["share"] * table["n"])[used], table["n"][used], alpha=1 - confidence, method="wilson"
-    )
-    table.loc[used, ["ci_low", "ci_high"]] = np.column_stack([low, high])
-    table = table.assign(confidence=confidence, ece=_ece(table))
+    table = table.assign(confidence=confidence, n=n, n_undefined=int((~used).sum()))
+    no_nll = "" if np.isfinite(half) else "a target has probability 0, or there is one row"
+    n_of = bins["n"].where(bins["n"] > 0)
+    low, high = proportion_confint(bins["share"] * n_of, n_of, alpha, "wilson")
+    bins = bins.assign(ci_low=low, ci_high=high, confidence=confidence, ece=ece)
     names = "bin_low bin_high probability share ci_low ci_high confidence n ece"
-    return table[names.split()]
-
-
-def _answered(proba: ArrayLike, targets: ArrayLike) -> tuple[Floats, NDArray[np.int64], int]:
-    found, target = np.asarray(proba, dtype=np.float64), np.asarray(targets)
-    used = ~np.isnan(found).any(axis=1)
-    if not used.any():
-        raise ValueError("there must be rounds, and an opinion on one of them: all are NaN.")
-    return found[used], target[used], int((~used).sum())
-
-
-def _right(proba: Floats, target: NDArray[np.int64]) -> Floats:
-    """Return 1 where the most probable state is the target, its share where several are."""
-    best = np.isclose(proba, proba.max(axis=1, keepdims=True), rtol=1e-9, atol=0)
-    return best[np.arange(len(proba)), target] / best.sum(axis=1)
+    return table.assign(reason=["", no_nll, "biased upward"]), bins[names.split()]
 
 
 def _bins(proba: Floats, right: Floats) -> pd.DataFrame:
@@ -97,19 +83,10 @@ def _bins(proba: Floats, right: Floats) -> pd.DataFrame:
     place = np.clip(np.ceil(highest * _N_BINS).astype(np.int64) - 1, 0, _N_BINS - 1)
     n = np.bincount(place, minlength=_N_BINS)
     some = np.where(n > 0, n, np.nan)
-    columns: dict[str, Any] = {
-        "bin_low": np.arange(_N_BINS) / _N_BINS,
-        "bin_high": np.arange(1, _N_BINS + 1) / _N_BINS,
-        "probability": np.bincount(place, highest, _N_BINS) / some,
-        "share": np.bincount(place, right, _N_BINS) / some,
-        "n": n,
-    }
-    return pd.DataFrame(columns)
-
-
-def _ece(bins: pd.DataFrame) -> float:
-    gap = (bins["probability"] - bins["share"]).abs()
-    return float((gap * bins["n"]).sum() / bins["n"].sum())
+    edges = np.arange(_N_BINS + 1) / _N_BINS
+    bins = pd.DataFrame({"bin_low": edges[:-1], "bin_high": edges[1:], "n": n})
+    bins["probability"] = np.bincount(place, highest, _N_BINS) / some
+    return bins.assign(share=np.bincount(place, right, _N_BINS) / some)
 
 
 def check_proba(proba: ArrayLike, *, n: int, n_states: int) -> Floats:

@@ -25,7 +25,8 @@ from nlgbench.analysis.trials.running import (
     possible_variants,
     trial,
 )
-from nlgbench.evaluators.comparator import split, train_comparator
+from nlgbench.evaluators.comparator.comparators import train_comparator
+from nlgbench.evaluators.comparator.splits import split
 from nlgbench.worlds.quality import true_quality
 
 SYSTEMS = ["grammar_t0.7", "corrupted_0.3", "bigram_t1.0"]

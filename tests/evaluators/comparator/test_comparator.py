@@ -10,21 +10,24 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, LeaveOneOut
 from sklearn.preprocessing import StandardScaler
 
-from nlgbench.evaluators.comparator import compare_texts, split, supervise, train_comparator
 from nlgbench.evaluators.comparator.comparators import (
     compare,
+    compare_texts,
     curriculum,
     order_agreement,
     reference_points,
+    train_comparator,
 )
 from nlgbench.evaluators.comparator.pairs import (
     human_pairs,
     output_pairs,
     reference_pairs,
+    supervise,
     system_pairs,
     weak_pairs,
 )
 from nlgbench.evaluators.comparator.regressor import PENALTIES, train_regressor
+from nlgbench.evaluators.comparator.splits import split
 from nlgbench.study import Study, part_of, with_tables
 from nlgbench.text import text_key
 
@@ -289,11 +292,11 @@ def test_a_regressor_is_ridge_regression_with_the_penalty_of_leave_one_out():
     texts = [*OUTPUTS["text"], *OUTPUTS["context"].unique()]
     counts = [[text.count(word) for word in (*ACTS, "zz", "wh")] for text in texts]
     vectors = np.hstack([counts, rng.normal(size=(len(texts), 3))]).astype(np.float32)
-    places = {text: n for n, text in enumerate(texts)}
-    encoder = neural.Encoder("counts", True, 0, None, None, "counts of words", places, vectors)
+    read = pd.DataFrame(vectors, index=texts)
+    encoder = neural.Encoder("counts", True, 0, None, None, "counts of words", read)
 
     def features(outputs):
-        own, context = (vectors[outputs[name].map(places)] for name in ("text", "context"))
+        own, context = (read.loc[outputs[name]].to_numpy() for name in ("text", "context"))
         return np.hstack([own, own.astype(float) * context])
 
     few = part_of(LEARN, LEARN.outputs.index < 20)

@@ -11,10 +11,14 @@ import pandas as pd
 import pytest
 
 from nlgbench.evaluators.comparator import encoder as neural
-from nlgbench.evaluators.comparator import split, supervise, train_comparator
-from nlgbench.evaluators.comparator.comparators import compare, order_agreement
-from nlgbench.evaluators.comparator.pairs import system_pairs
+from nlgbench.evaluators.comparator.comparators import (
+    compare,
+    order_agreement,
+    train_comparator,
+)
+from nlgbench.evaluators.comparator.pairs import supervise, system_pairs
 from nlgbench.evaluators.comparator.regressor import train_regressor
+from nlgbench.evaluators.comparator.splits import split
 from nlgbench.study import Study
 
 TRANSFORMERS = pytest.mark.skipif(
@@ -53,9 +57,8 @@ def counting_encoder():
         text: np.array([*(text.count(word) for word in WORDS), *rng.normal(size=8)], np.float32)
         for text in ["", *OUTPUTS["text"]]
     }
-    places = {text: n for n, text in enumerate(known)}
-    vectors = np.array([*known.values()])
-    return neural.Encoder("counts", True, 0, None, None, "counts of letters", places, vectors)
+    vectors = pd.DataFrame([*known.values()], index=[*known])
+    return neural.Encoder("counts", True, 0, None, None, "counts of letters", vectors)
 
 
 def system_of(ids):

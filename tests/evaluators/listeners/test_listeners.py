@@ -11,12 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from nlgbench.evaluators.listeners import (
-    Listener,
-    beliefs,
-    calibration,
-    probabilities,
-)
+from nlgbench.evaluators.listeners import probabilities
 from nlgbench.evaluators.listeners.features import (
     LONGEST,
     SPECIAL,
@@ -26,12 +21,8 @@ from nlgbench.evaluators.listeners.features import (
     fourier_features,
     vocabulary,
 )
-from nlgbench.evaluators.listeners.probabilities import (
-    fit_temperature,
-    measures,
-    reliability,
-    temper,
-)
+from nlgbench.evaluators.listeners.listeners import Listener, beliefs, calibration
+from nlgbench.evaluators.listeners.probabilities import fit_temperature, temper
 from nlgbench.study import Study
 
 STATES = ["item_id", "state", "is_target", "hue", "saturation", "lightness"]
@@ -130,7 +121,7 @@ def test_tables_that_cannot_be_scored_say_why():
 
 
 def measured(proba, targets):
-    return measures(proba, targets, confidence=0.95)
+    return probabilities.measured(proba, targets, confidence=0.95)[0]
 
 
 def test_a_temperature_is_recovered():
@@ -168,7 +159,7 @@ def test_measures_by_hand(monkeypatch):
     # .5 belongs to the lower bin, whose upper end it is.
     ece = 0.5 * abs(0.85 - 0.5) + 0.5 * abs(0.475 - 0.75)
     assert found.loc["ece", "estimate"] == pytest.approx(ece)
-    bins = reliability(proba, [0, 1, 1, 0], confidence=0.95)
+    _, bins = probabilities.measured(proba, [0, 1, 1, 0], confidence=0.95)
     np.testing.assert_allclose(bins["share"], [0.75, 0.5])
     np.testing.assert_allclose(bins["ece"], ece)
 
@@ -294,26 +285,26 @@ def test_the_role_order_of_states_cannot_leak():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_seed_decides_everything_and_a_checkpoint_is_reused_until_it_changes(tmp_path, kind):
-    path = tmp_path / "listener.safetensors"
     few = [part[:150] for part in TRAIN]
 
-    def fit(data=few, *, seed=0, epochs=1, checkpoint=path):
+    def fit(data=few, *, seed=0, epochs=1, folder=tmp_path):
         listener = kind(seed=seed, epochs=epochs, units=8)
-        return listener.fit(*data, dev=DEV, checkpoint=checkpoint)
+        return listener.fit(*data, dev=DEV, folder=folder)
 
     first = fit()
     answer = first.predict_proba(*TEST[:2])
+    (path,) = tmp_path.iterdir()
     written = path.stat().st_mtime_ns
-    for again in (fit(), fit(checkpoint=None)):
+    for again in (fit(), fit(folder=None)):
         assert path.stat().st_mtime_ns == written
         np.testing.assert_array_equal(again.predict_proba(*TEST[:2]), answer)
         assert (again.seen, again.signature) == (first.seen, first.signature)
-    assert not np.array_equal(fit(seed=1, checkpoint=None).predict_proba(*TEST[:2]), answer)
+    assert not np.array_equal(fit(seed=1, folder=None).predict_proba(*TEST[:2]), answer)
     renamed = [caption.replace("red", "rot") for caption in few[1]]
-    for changed in ({"seed": 1}, {"epochs": 2}, {"data": [few[0], renamed, few[2]]}):
+    others = ({"seed": 1}, {"epochs": 2}, {"data": [few[0], renamed, few[2]]})
+    for n, changed in enumerate(others, start=2):
         fit(**changed)
-        assert path.stat().st_mtime_ns > written
-        written = path.stat().st_mtime_ns
+        assert len(list(tmp_path.iterdir())) == n
 
 
 def test_states_need_not_be_colors():
