@@ -7,7 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from nlgbench.analysis.people import agreement, vote_agreement
+from nlgbench.analysis.people.reliability import agreement
+from nlgbench.analysis.people.votes import vote_agreement
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 
