@@ -51,9 +51,6 @@ class CorrectedQuality(Reported):
     pairs: pd.DataFrame
     details: pd.DataFrame
 
-    def _shown(self) -> pd.DataFrame:
-        return self.systems.round(3)
-
 
 @checked
 def corrected_quality(

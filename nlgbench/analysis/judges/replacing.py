@@ -51,9 +51,6 @@ class Replacement(Reported):
     annotators: pd.DataFrame
     curve: pd.DataFrame
 
-    def _shown(self) -> pd.DataFrame:
-        return self.evaluators.round(3)
-
 
 @checked
 def replaces_annotators(

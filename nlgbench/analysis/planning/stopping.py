@@ -35,9 +35,6 @@ class Sequential(Reported):
     path: pd.DataFrame
     confidence: float
 
-    def _shown(self) -> pd.DataFrame:
-        return self.stops.round(3)
-
 
 @checked
 def sequential(
