@@ -33,28 +33,27 @@ def log_e_values(values: Floats, mean: float = 0.0) -> Floats:
     return found
 
 
-def greatest_log_e_value(n: int) -> float:
-    """Give the greatest log e-value that n values can have."""
-    return float(logsumexp(LOG_WEIGHTS + n * np.log1p(SHARES)))
-
-
 def least_n(log_threshold: float) -> int:
     """Give the fewest values that can reach a log e-value."""
     n = 1
-    while greatest_log_e_value(n) < log_threshold:
+    while logsumexp(LOG_WEIGHTS + n * np.log1p(SHARES)) < log_threshold:
         n += 1
     return n
 
 
 def confidence_sequence(values: Floats, confidence: float) -> tuple[Floats, Floats]:
-    """Give the ends of the means that no e-value so far refutes, after each of n values."""
+    """Give the ends of the means that no e-value so far refutes, after each of n values.
+
+    NaN is no value.
+    """
     refuted = np.ones((len(values), len(MEANS)), dtype=bool)
     left = np.arange(len(MEANS))
     wealth = np.zeros((len(SHARES), 1, len(left)))
     for start in range(0, len(values), _AT_ONCE):
         part = values[start : start + _AT_ONCE, None] - MEANS[left]
         room = 1 + np.sign(SHARES)[:, None, None] * MEANS[left]
-        wealth = wealth + np.log1p(SHARES[:, None, None] * part / room).cumsum(axis=1)
+        steps = np.log1p(SHARES[:, None, None] * part / room)
+        wealth = wealth + np.nan_to_num(steps, nan=0.0).cumsum(axis=1)
         reached = np.tensordot(np.exp(LOG_WEIGHTS), e_values(wealth), axes=1) >= 1 / (
             1 - confidence
         )
