@@ -46,7 +46,7 @@ def confidence_sequence(values: Floats, confidence: float) -> tuple[Floats, Floa
     NaN is no value.
     """
     logs = log_e_values(np.broadcast_to(values, (len(MEANS), len(values))), MEANS[:, None])
-    refuted = np.logical_or.accumulate(logs.T >= -np.log(1 - confidence))
+    refuted = np.logical_or.accumulate(logs >= -np.log(1 - confidence), axis=1).T
     # Beyond the last mean refuted on either side; where all are, the two ends cross.
     none = refuted.all(axis=1)
     n_low = np.where(none, len(MEANS), refuted.argmin(axis=1))
