@@ -61,19 +61,16 @@ for _name, _line in _DECLARED.items():
 #: What a file may leave out, and what it is then.
 DEFAULTS: dict[str, dict[str, str]] = {
     "outputs": {"text": "", "context": ""},
-    "judgments": {"dimension": "quality", "group_id": ""},
-    "preferences": {"dimension": "quality", "group_id": ""},
-    "scores": {"signature": ""},
-    "system_scores": {"signature": ""},
+    **{name: {"dimension": "quality", "group_id": ""} for name in ("judgments", "preferences")},
+    **{name: {"signature": ""} for name in ("scores", "system_scores")},
 }
 
 # Where a number may be NaN because it is undefined, or was not computed.
+_OF_LEDGER = {"published", "recomputed", "ci_low", "ci_high", "tolerance"}
 _UNDEFINED = {
-    "scores": {"score"},
-    "system_scores": {"score"},
-    "ledger": {"published", "recomputed", "ci_low", "ci_high", "tolerance"},
+    **{name: {"score"} for name in ("scores", "system_scores")},
+    **dict.fromkeys(("ledger", "ledgers"), _OF_LEDGER),
 }
-_UNDEFINED["ledgers"] = _UNDEFINED["ledger"]
 
 
 #: Which cells are right, and what the others break, with the way out.
@@ -115,14 +112,10 @@ _RULES: dict[tuple[str, str], list[_Rule]] = {
         (lambda numbers: numbers >= 1, "must be at least 1: drop empty texts")
     ],
     ("judgments", "value"): [_FINITE],
-    ("scores", "score"): [_DEFINED],
-    ("scores", "signature"): [_DIRECTION],
-    ("system_scores", "score"): [_DEFINED],
-    ("system_scores", "signature"): [_DIRECTION],
+    **{(table, "score"): [_DEFINED] for table in ("scores", "system_scores")},
+    **{(table, "signature"): [_DIRECTION] for table in ("scores", "system_scores")},
     ("preferences", "choice"): [_one_of(("a", "b", "tie"))],
-    ("comparisons", "prob_a"): [_PROBABILITY],
-    ("comparisons", "prob_tie"): [_PROBABILITY],
-    ("comparisons", "prob_b"): [_PROBABILITY],
+    **{("comparisons", name): [_PROBABILITY] for name in ("prob_a", "prob_tie", "prob_b")},
     ("claims", "claim_id"): [
         (
             lambda ids: ids.str.fullmatch(_CLAIM),
