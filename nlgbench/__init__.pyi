@@ -25,13 +25,13 @@ from nlgbench.analysis.huse.uncertainty import stability as stability
 # Evaluators judged
 from nlgbench.analysis.correlation import compare_evaluators as compare_evaluators
 from nlgbench.analysis.correlation import correlate as correlate
-from nlgbench.analysis.correlation import pool_correlations as pool_correlations
+from nlgbench.analysis.correlation.pooling import pool_correlations as pool_correlations
 from nlgbench.analysis.disagreement import disagreements as disagreements
 from nlgbench.analysis.diversity import diversity as diversity
 from nlgbench.analysis.people import accuracy as accuracy
 from nlgbench.analysis.people import agreement as agreement
-from nlgbench.analysis.people import vote_accuracy as vote_accuracy
-from nlgbench.analysis.people import vote_agreement as vote_agreement
+from nlgbench.analysis.people.votes import vote_accuracy as vote_accuracy
+from nlgbench.analysis.people.votes import vote_agreement as vote_agreement
 from nlgbench.evaluators.discriminators import discriminator_accuracy as discriminator_accuracy
 from nlgbench.evaluators.listeners.listeners import beliefs as beliefs
 from nlgbench.evaluators.listeners.listeners import calibration as calibration
@@ -54,16 +54,16 @@ from nlgbench.analysis.ratings.rating import order_stability as order_stability
 from nlgbench.analysis.ratings.rating import rate as rate
 
 # Evaluators in people's place
-from nlgbench.analysis.judges import audit as audit
-from nlgbench.analysis.judges import corrected_quality as corrected_quality
-from nlgbench.analysis.judges import replaces_annotators as replaces_annotators
+from nlgbench.analysis.judges.auditing import audit as audit
+from nlgbench.analysis.judges.corrected import corrected_quality as corrected_quality
+from nlgbench.analysis.judges.replacing import replaces_annotators as replaces_annotators
 
 # How many judgments
 from nlgbench.runner.heds import datasheet as datasheet
-from nlgbench.analysis.planning import plan_correlations as plan_correlations
-from nlgbench.analysis.planning import plan_study as plan_study
-from nlgbench.analysis.planning import variance_components as variance_components
-from nlgbench.analysis.planning import sequential as sequential
+from nlgbench.analysis.planning.plans_of_scores import plan_correlations as plan_correlations
+from nlgbench.analysis.planning.plans import plan_study as plan_study
+from nlgbench.analysis.planning.components import variance_components as variance_components
+from nlgbench.analysis.planning.stopping import sequential as sequential
 
 # Claims: one's own, and how near recomputed numbers come
 from nlgbench.runner.own_claims import check_claims as check_claims

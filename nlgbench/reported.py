@@ -6,11 +6,12 @@ import pandas as pd
 
 
 class Reported:
-    """A result of several tables, of which the main one is shown."""
+    """A result of several tables, of which the main one is shown: the first."""
 
     def _shown(self) -> pd.DataFrame:
         """Shorten its main table for reading."""
-        raise NotImplementedError
+        main: pd.DataFrame = next(iter(vars(self).values()))
+        return main.round(3)
 
     def __str__(self) -> str:
         return self._shown().to_string(index=False)

@@ -20,10 +20,9 @@ SHARES: Floats = _nodes[0]
 LOG_WEIGHTS: Floats = np.log(_nodes[1] / 2)
 #: Means that are tried for confidence sequences; their ends are rounded outward to these.
 MEANS: Floats = np.linspace(-1, 1, 401)[1:-1]
-_AT_ONCE = 64
 
 
-def log_e_values(values: Floats, mean: float = 0.0) -> Floats:
+def log_e_values(values: Floats, mean: float | Floats = 0.0) -> Floats:
     """Give log e-values against a mean after each value of streams (..., n); NaN is no value."""
     found = np.full(values.shape, -np.inf)
     for share, log_weight in zip(SHARES, LOG_WEIGHTS, strict=True):
@@ -33,35 +32,21 @@ def log_e_values(values: Floats, mean: float = 0.0) -> Floats:
     return found
 
 
-def greatest_log_e_value(n: int) -> float:
-    """Give the greatest log e-value that n values can have."""
-    return float(logsumexp(LOG_WEIGHTS + n * np.log1p(SHARES)))
-
-
 def least_n(log_threshold: float) -> int:
     """Give the fewest values that can reach a log e-value."""
     n = 1
-    while greatest_log_e_value(n) < log_threshold:
+    while logsumexp(LOG_WEIGHTS + n * np.log1p(SHARES)) < log_threshold:
         n += 1
     return n
 
 
 def confidence_sequence(values: Floats, confidence: float) -> tuple[Floats, Floats]:
-    """Give the ends of the means that no e-value so far refutes, after each of n values."""
-    refuted = np.ones((len(values), len(MEANS)), dtype=bool)
-    left = np.arange(len(MEANS))
-    wealth = np.zeros((len(SHARES), 1, len(left)))
-    for start in range(0, len(values), _AT_ONCE):
-        part = values[start : start + _AT_ONCE, None] - MEANS[left]
-        room = 1 + np.sign(SHARES)[:, None, None] * MEANS[left]
-        wealth = wealth + np.log1p(SHARES[:, None, None] * part / room).cumsum(axis=1)
-        reached = np.tensordot(np.exp(LOG_WEIGHTS), e_values(wealth), axes=1) >= 1 / (
-            1 - confidence
-        )
-        refuted[start : start + _AT_ONCE, left] = np.logical_or.accumulate(reached, axis=0)
-        # What is refuted stays so, and need not be followed.
-        kept = ~reached.any(axis=0)
-        left, wealth = left[kept], wealth[:, -1:, kept]
+    """Give the ends of the means that no e-value so far refutes, after each of n values.
+
+    NaN is no value.
+    """
+    logs = log_e_values(np.broadcast_to(values, (len(MEANS), len(values))), MEANS[:, None])
+    refuted = np.logical_or.accumulate(logs >= -np.log(1 - confidence), axis=1).T
     # Beyond the last mean refuted on either side; where all are, the two ends cross.
     none = refuted.all(axis=1)
     n_low = np.where(none, len(MEANS), refuted.argmin(axis=1))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pandas as pd
 
-from nlgbench.names import known
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 
@@ -20,7 +19,7 @@ def disagreements(study: Study, evaluator_a: str, evaluator_b: str, *, n: int = 
     study : Study
         With scores of both.
     evaluator_a, evaluator_b : str
-        Higher scores are taken to be better.
+        Scores of which lower is better are negated.
     n : int, default 5
         Outputs each way; fewer where there are not so many items.
 
@@ -44,12 +43,7 @@ def disagreements(study: Study, evaluator_a: str, evaluator_b: str, *, n: int = 
     >>> disagreements(study, "e", "f", n=1)["output_id"].tolist()
     ['a', 'c']
     """
-    scores = study.scores
-    names = [] if scores is None else [str(name) for name in scores["evaluator"].unique()]
-    for name in (evaluator_a, evaluator_b):
-        known(name, names, "evaluators")
-    assert scores is not None
-    both = scores[scores["evaluator"].isin([evaluator_a, evaluator_b])]
+    both = study.scored([evaluator_a, evaluator_b])
     wide = both.pivot(index="output_id", columns="evaluator", values="score").dropna()
     ranks = wide.rank(pct=True).rename(columns={evaluator_a: "rank_a", evaluator_b: "rank_b"})
     ranks = ranks.assign(gap=ranks["rank_a"] - ranks["rank_b"])

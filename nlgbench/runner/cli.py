@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -214,12 +214,9 @@ def fetch(names: tuple[str, ...]) -> None:
 def run(
     notebooks: tuple[str, ...],
     given: dict[str, str],
-    source: str,
-    effort: str,
     jobs: int,
     cluster: str | None,
     out: Path,
-    timeout: float | None,
     force: bool,
     dry_run: bool,
     grid: Path | None,
@@ -227,6 +224,7 @@ def run(
     quiet: bool,
     verbose: bool,
     as_json: bool,
+    **handed_over: Any,
 ) -> None:
     """Run notebooks headlessly: figures, tables and a ledger of claims.
 
@@ -257,10 +255,7 @@ def run(
             notebooks,
             given,
             out=out,
-            source=source,  # type: ignore[arg-type]
-            effort=effort,
             jobs=jobs,
-            timeout=timeout,
             force=force,
             dry_run=dry_run,
             grid=({},) if grid is None else grids.read_grid(grid),
@@ -269,6 +264,7 @@ def run(
             complain=_complain,
             verbose=verbose,
             makers=makers,
+            **handed_over,  # source, effort, timeout
         )
     except KeyboardInterrupt:
         _say("Interrupted: finished results are whole; run the same command to go on.")

@@ -31,7 +31,7 @@ def gather(out: Path) -> list[str]:
             swept.append(_values(rows, manifest["notebook"]).assign(**given))
             ledgers.append(rows)
     whole = pd.concat([one for one in ledgers if len(one)] or ledgers, ignore_index=True)
-    doubled = whole.duplicated(schema.keys("ledgers"))
+    doubled = whole.duplicated(schema.KEYS["ledgers"])
     schema.write(whole[~doubled], "ledgers", out / "ledger.csv")
     columns = ["notebook", "source", "kind", "name", "path", "alt", "run"]
     _write(pd.DataFrame(index, columns=columns), out / "index.csv")

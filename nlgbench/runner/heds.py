@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import pandas as pd
 
-from nlgbench.analysis.people import agreement, vote_agreement
+from nlgbench.analysis.people.reliability import Coefficient, agreement
+from nlgbench.analysis.people.votes import vote_agreement
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 
@@ -110,16 +110,10 @@ def _judged(study: Study, dimension: str, confidence: float) -> _Answers:
     yield from _scale(sorted(values.unique()), study.scale(dimension))
     yield from _compared(study.outputs.set_index("output_id")["system"][own["output_id"]])
     if own.duplicated("output_id").any():
-        metric: Any = "interval" if values.nunique() > 2 else "nominal"
-        table = agreement(
-            study,
-            dimension=dimension,
-            coefficients=["krippendorff_alpha"],
-            metric=metric,
-            confidence=confidence,
-        )
+        asked: list[Coefficient] = ["krippendorff_alpha"]
+        table = agreement(study, dimension=dimension, coefficients=asked, confidence=confidence)
         one = table[table["row"] == "all"].iloc[0]
-        distance = "differences squared" if metric == "interval" else "equal or not"
+        distance = "differences squared" if one["metric"] == "interval" else "equal or not"
         what = f"{one['n_judgments']} judgments of {one['n_outputs']} outputs"
         yield from _agreed(one, what, distance)
     else:

@@ -1,31 +1,13 @@
 """A study: its tables, how a folder of any layout is read as one, and what it cannot tell."""
 
-from nlgbench.study.schema import TABLES
-from nlgbench.study.study import (
-    Study,
-    declared,
-    from_rows,
-    is_reversed,
-    oriented,
-    part_of,
-    read_folder,
-    read_study,
-    straight_from,
-    trusted,
-    with_tables,
-)
-
-__all__ = [
-    "TABLES",
-    "Study",
-    "declared",
-    "from_rows",
-    "is_reversed",
-    "oriented",
-    "part_of",
-    "read_folder",
-    "read_study",
-    "straight_from",
-    "trusted",
-    "with_tables",
-]
+from nlgbench.study.schema import TABLES as TABLES
+from nlgbench.study.study import Study as Study
+from nlgbench.study.study import declared as declared
+from nlgbench.study.study import from_rows as from_rows
+from nlgbench.study.study import oriented as oriented
+from nlgbench.study.study import part_of as part_of
+from nlgbench.study.study import read_folder as read_folder
+from nlgbench.study.study import read_study as read_study
+from nlgbench.study.study import straight_from as straight_from
+from nlgbench.study.study import trusted as trusted
+from nlgbench.study.study import with_tables as with_tables

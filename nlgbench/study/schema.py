@@ -50,6 +50,7 @@ _DECLARED = {
 TABLES = tuple(name for name in _DECLARED if name not in ("claims", "ledger"))
 # Those of several runs, one below the other; the run with default parameters has no name.
 _DECLARED["ledgers"] = _DECLARED["ledger"] + " run*:text"
+#: The columns that identify a row.
 KEYS: dict[str, list[str]] = {}
 COLUMNS: dict[str, dict[str, str]] = {}
 for _name, _line in _DECLARED.items():
@@ -60,19 +61,16 @@ for _name, _line in _DECLARED.items():
 #: What a file may leave out, and what it is then.
 DEFAULTS: dict[str, dict[str, str]] = {
     "outputs": {"text": "", "context": ""},
-    "judgments": {"dimension": "quality", "group_id": ""},
-    "preferences": {"dimension": "quality", "group_id": ""},
-    "scores": {"signature": ""},
-    "system_scores": {"signature": ""},
+    **{name: {"dimension": "quality", "group_id": ""} for name in ("judgments", "preferences")},
+    **{name: {"signature": ""} for name in ("scores", "system_scores")},
 }
 
 # Where a number may be NaN because it is undefined, or was not computed.
+_OF_LEDGER = {"published", "recomputed", "ci_low", "ci_high", "tolerance"}
 _UNDEFINED = {
-    "scores": {"score"},
-    "system_scores": {"score"},
-    "ledger": {"published", "recomputed", "ci_low", "ci_high", "tolerance"},
+    **{name: {"score"} for name in ("scores", "system_scores")},
+    **dict.fromkeys(("ledger", "ledgers"), _OF_LEDGER),
 }
-_UNDEFINED["ledgers"] = _UNDEFINED["ledger"]
 
 
 #: Which cells are right, and what the others break, with the way out.
@@ -114,14 +112,10 @@ _RULES: dict[tuple[str, str], list[_Rule]] = {
         (lambda numbers: numbers >= 1, "must be at least 1: drop empty texts")
     ],
     ("judgments", "value"): [_FINITE],
-    ("scores", "score"): [_DEFINED],
-    ("scores", "signature"): [_DIRECTION],
-    ("system_scores", "score"): [_DEFINED],
-    ("system_scores", "signature"): [_DIRECTION],
+    **{(table, "score"): [_DEFINED] for table in ("scores", "system_scores")},
+    **{(table, "signature"): [_DIRECTION] for table in ("scores", "system_scores")},
     ("preferences", "choice"): [_one_of(("a", "b", "tie"))],
-    ("comparisons", "prob_a"): [_PROBABILITY],
-    ("comparisons", "prob_tie"): [_PROBABILITY],
-    ("comparisons", "prob_b"): [_PROBABILITY],
+    **{("comparisons", name): [_PROBABILITY] for name in ("prob_a", "prob_tie", "prob_b")},
     ("claims", "claim_id"): [
         (
             lambda ids: ids.str.fullmatch(_CLAIM),
@@ -191,11 +185,6 @@ def columns(table: str) -> list[str]:
     return list(COLUMNS[known(table, list(COLUMNS), "table")])
 
 
-def keys(table: str) -> list[str]:
-    """List the columns that identify a row."""
-    return list(KEYS[table])
-
-
 def typed(rows: list[tuple] | pd.DataFrame, table: str) -> pd.DataFrame:
     """Give what we made, or read from a file of known hash, its columns and types."""
     frame = rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(rows, columns=columns(table))
@@ -256,13 +245,13 @@ def examine(given: Raw, table: str, extra: Sequence[str] = ()) -> tuple[pd.DataF
             good &= ~wrong
     right = raw.index[good]
     checked = pd.DataFrame({name: column.loc[right] for name, column in cells.items()}, index=right)
-    if set(keys(table)) <= set(kinds):
-        doubled = checked.duplicated(keys(table), keep=False).to_numpy()
+    if set(KEYS[table]) <= set(kinds):
+        doubled = checked.duplicated(KEYS[table], keep=False).to_numpy()
         rule = (
-            f"must not repeat: these rows have the same key ({' + '.join(keys(table))}). Drop the "
+            f"must not repeat: these rows have the same key ({' + '.join(KEYS[table])}). Drop the "
             "repetition, or give it an id of its own"
         )
-        problems += problem(given, table, checked, doubled, keys(table)[0], rule)
+        problems += problem(given, table, checked, doubled, KEYS[table][0], rule)
     # What is left of an item may lack its target only because of what was left out.
     whole = table != "contexts" or good.all()
     if set(columns(table)) <= set(kinds) and good.any() and whole:
@@ -329,7 +318,7 @@ def problem(
     if not len(rows):
         return []
     shown = []
-    there = [column for column in keys(table) if column in frame]
+    there = [column for column in KEYS[table] if column in frame]
     for row in rows[:_SHOWN]:
         cells = {column: brief(frame[column].iloc[row]) for column in {*there, name}}
         key = "".join(f", {column}={cells[column]}" for column in there)

@@ -54,7 +54,7 @@ def test_right_tables_come_back_from_a_file_with_their_types(table, tmp_path):
         schema.write(rows, table, tmp_path / "a.csv")
         again = schema.read(tmp_path / "a.csv", table)
         pd.testing.assert_frame_equal(again, rows, check_exact=True)
-    assert set(ROWS) == set(schema.COLUMNS) and set(schema.keys(table)) <= set(checked)
+    assert set(ROWS) == set(schema.COLUMNS) and set(schema.KEYS[table]) <= set(checked)
 
 
 BAD_CELLS = [

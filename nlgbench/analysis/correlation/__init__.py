@@ -4,28 +4,11 @@
 `pooling` asks many studies at once.
 """
 
-from nlgbench.analysis.correlation.comparing import (
-    compare_evaluators,
-    partial_correlations,
-    williams,
-    williams_tests,
-)
-from nlgbench.analysis.correlation.correlations import correlate
-from nlgbench.analysis.correlation.pooling import (
-    PooledCorrelations,
-    compare_with_length,
-    correlate_studies,
-    pool_correlations,
-)
-
-__all__ = [
-    "PooledCorrelations",
-    "compare_evaluators",
-    "compare_with_length",
-    "correlate",
-    "correlate_studies",
-    "partial_correlations",
-    "pool_correlations",
-    "williams",
-    "williams_tests",
-]
+from nlgbench.analysis.correlation.comparing import compare_evaluators as compare_evaluators
+from nlgbench.analysis.correlation.comparing import partial_correlations as partial_correlations
+from nlgbench.analysis.correlation.comparing import williams as williams
+from nlgbench.analysis.correlation.comparing import williams_tests as williams_tests
+from nlgbench.analysis.correlation.correlations import correlate as correlate
+from nlgbench.analysis.correlation.pooling import PooledCorrelations as PooledCorrelations
+from nlgbench.analysis.correlation.pooling import compare_with_length as compare_with_length
+from nlgbench.analysis.correlation.pooling import correlate_studies as correlate_studies

@@ -253,6 +253,8 @@ def _swapped(
     p, adjusted, least = swap_p(swapped, named=pairs is not None)
     n = (np.isfinite(x).all(axis=0)).sum(axis=1)
     undefined = "undefined: fewer than two systems, or scores that do not vary"
+    what = f"systems: the least adjusted p there is {least:.3g}"
+    unanswered = [f"cannot be answered with {size} {what}" for size in n]
     return pd.DataFrame(
         {
             "evaluator_a": [scores.columns[a] for a, _ in chosen],
@@ -261,10 +263,8 @@ def _swapped(
             "estimate_b": estimates[1],
             "difference": estimates[0] - estimates[1],
             "ci_method": "none",
-            "reason": [
-                cannot_answer(least, alpha, size) if np.isfinite(one) else undefined
-                for one, size in zip(p, n, strict=True)
-            ],
+            # 1 - .95 is a little more than .05.
+            "reason": np.select([np.isnan(p), least > alpha + 1e-12], [undefined, unanswered], ""),
             "p": p,
             "p_adjusted": adjusted,
             "p_least": least,
@@ -385,16 +385,6 @@ def permutations_needed(n_tests: int, *, alpha: float) -> int:
     and the least p there is lies a hundredfold below it.
     """
     return round(_BEYOND * n_tests / alpha)
-
-
-def cannot_answer(p_least: float, alpha: float, n_systems: int) -> str:
-    """Say that no data of this many systems could reject, or "" where some could."""
-    # 1 - .95 is a little more than .05.
-    if not p_least > alpha + 1e-12:
-        return ""
-    return (
-        f"cannot be answered with {n_systems} systems: the least adjusted p there is {p_least:.3g}"
-    )
 
 
 # Resampling ----------------------------------------------------------------------------------

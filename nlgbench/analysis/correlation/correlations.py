@@ -36,7 +36,7 @@ from nlgbench.analysis.correlation.intervals import (
 )
 from nlgbench.names import known
 from nlgbench.study import Study, oriented
-from nlgbench.study.checks import checked
+from nlgbench.study.checks import checked, read_table
 from nlgbench.text import check_n
 
 Granularity = Literal["system", "output", "item"]
@@ -635,12 +635,7 @@ def systems_scores(
 
 def people_of_systems(study: Study, against: pd.DataFrame, include_human: bool) -> pd.DataFrame:
     """Lay systems' scores out that were passed in people's place."""
-    missing = {"system", "evaluator", "score"} - set(against)
-    if missing or not len(against):
-        raise ValueError(
-            "against must be a table of systems' scores: system, evaluator, score. "
-            f"Got {len(against)} rows of {', '.join(map(str, against)) or 'no column'}."
-        )
+    against = read_table(against, "system evaluator score:number", "against has")
     doubled = against.duplicated(["system", "evaluator"])
     if doubled.any():
         row = against[doubled].iloc[0]

@@ -194,15 +194,10 @@ def _drawn_ranks(name: str, n: int) -> Floats:
     rng = np.random.default_rng(0)
     x, own = rng.standard_normal((2, _N_DRAWN, n))
     x = np.sort(x, axis=1)  # the order of systems is nothing
-    drawn = []
-    for r in np.tanh(_POPULATIONS):
-        y = r * x + np.sqrt(1 - r**2) * own
-        if name == "spearman":
-            apart = y.argsort(axis=1).argsort(axis=1) - np.arange(n)
-            drawn.append(1 - 6 * (apart**2).sum(axis=1) / (n * (n**2 - 1)))
-        else:
-            after = sum((y[:, lag:] > y[:, :-lag]).sum(axis=1) for lag in range(1, n))
-            drawn.append(4 * after / (n * (n - 1)) - 1)
+    drawn = [
+        coefficients(x, r * x + np.sqrt(1 - r**2) * own, statistics=[name])[name]
+        for r in np.tanh(_POPULATIONS)
+    ]
     return np.sort(drawn, axis=1)
 
 

@@ -51,9 +51,6 @@ class CorrectedQuality(Reported):
     pairs: pd.DataFrame
     details: pd.DataFrame
 
-    def _shown(self) -> pd.DataFrame:
-        return self.systems.round(3)
-
 
 @checked
 def corrected_quality(
@@ -369,10 +366,7 @@ def _interval(
 def _correlations(labels: pd.DataFrame, k: int) -> list[float]:
     """Correlate labels and scores of each system's outputs."""
     means = labels.groupby(["system", "output_id"])[["value", "score"]].mean()
-    with np.errstate(invalid="ignore", divide="ignore"):  # constant labels or scores: NaN
-        found = means.groupby("system").apply(
-            lambda own: own["value"].corr(own["score"], min_periods=2)
-        )
+    found = means.groupby("system").corr()["score"].xs("value", level=1)
     return found.reindex(range(k)).tolist()
 
 

@@ -51,9 +51,6 @@ class Replacement(Reported):
     annotators: pd.DataFrame
     curve: pd.DataFrame
 
-    def _shown(self) -> pd.DataFrame:
-        return self.evaluators.round(3)
-
 
 @checked
 def replaces_annotators(
@@ -329,11 +326,6 @@ def power(counts: Counts, epsilon: float, level: float) -> Floats:
     return np.where(counts.n_clusters > 1, found, np.nan)
 
 
-def level_of_half(m: int, level: float) -> float:
-    """Give the level that p of half the annotators must meet for omega to be one half."""
-    return level * -(-m // 2) / (m * float((1 / np.arange(1, m + 1)).sum()))
-
-
 def _tested(
     judged: pd.DataFrame, kind: Agreement, epsilon: float, level: float
 ) -> tuple[dict[str, object], pd.DataFrame, Floats]:
@@ -384,7 +376,9 @@ def _tested(
 def _annotators(names: NDArray, counts: Counts, epsilon: float, level: float) -> pd.DataFrame:
     n, p, p_paper = counts.n, score_p(counts, np.array([epsilon]))[:, 0], t_p(counts, epsilon)
     # Without a spread between clusters p is unknown, and nothing is rejected.
-    p_adjusted = adjusted(p)
+    p_adjusted, m = adjusted(p), len(names)
+    # What p of half the annotators must meet for omega to be one half.
+    level_of_half = level * -(-m // 2) / (m * (1 / np.arange(1, m + 1)).sum())
     untested = np.isnan(p)
     return pd.DataFrame(
         {
@@ -396,7 +390,7 @@ def _annotators(names: NDArray, counts: Counts, epsilon: float, level: float) ->
             "rejected": p_adjusted <= level,
             "p_paper": p_paper,
             "rejected_paper": adjusted(p_paper) <= level,
-            "power": power(counts, epsilon, level_of_half(len(names), level)),
+            "power": power(counts, epsilon, level_of_half),
             "n_outputs": n.astype(int),
             "n_ties": (n - counts.better - counts.worse).astype(int),
             "n_clusters": counts.n_clusters,

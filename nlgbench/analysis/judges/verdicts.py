@@ -90,7 +90,6 @@ def read_verdicts(study: Study, dimension: str | None, rng: np.random.Generator)
     outputs = study.outputs.reset_index(drop=True)
     place = pd.Index(outputs["output_id"])
     table = table.assign(**{side: place.get_indexer(table[f"output_{side}"]) for side in "ab"})
-    table = table[table["a"] != table["b"]]
     votes = _votes(study, dimension, table[["a", "b"]])
     # A pair stands as annotators first saw it, or else as a judge did.
     shown = pd.concat([votes[["a", "b"]], table[["a", "b"]]], ignore_index=True)
@@ -144,8 +143,7 @@ def _votes(study: Study, dimension: str | None, pairs: pd.DataFrame) -> pd.DataF
         votes = votes_of(study, dimension)
         sides = {side: place.get_indexer(votes[f"output_{side}"]) for side in "ab"}
         vote = votes["choice"].map({"a": 0.5, "tie": 0.0, "b": -0.5})
-        found = pd.DataFrame({**sides, "annotator_id": votes["annotator_id"], "vote": vote})
-        return found[found["a"] != found["b"]].reset_index(drop=True)
+        return pd.DataFrame({**sides, "annotator_id": votes["annotator_id"], "vote": vote})
     if study.judgments is None:
         return pairs[:0].assign(annotator_id="", vote=0.0)
     judged = study.judged(dimension).groupby(["output_id", "annotator_id"])[["value"]].mean()

@@ -43,7 +43,7 @@ class AggregatedJudgments(Reported):
 
     Parameters
     ----------
-    outputs, systems, annotators, judgments : DataFrame
+    systems, outputs, annotators, judgments : DataFrame
         As `aggregate_judgments` says.
 
     Examples
@@ -55,13 +55,10 @@ class AggregatedJudgments(Reported):
     (True, 80)
     """
 
-    outputs: pd.DataFrame
     systems: pd.DataFrame
+    outputs: pd.DataFrame
     annotators: pd.DataFrame
     judgments: pd.DataFrame
-
-    def _shown(self) -> pd.DataFrame:
-        return self.systems.round(3)
 
 
 @checked

@@ -56,9 +56,6 @@ class SystemComparison(Reported):
     details: pd.DataFrame
     annotators: pd.DataFrame
 
-    def _shown(self) -> pd.DataFrame:
-        return self.systems.round(3)
-
 
 @checked
 def compare_systems(

@@ -106,11 +106,7 @@ def judged(study: Study, dimension: str | None) -> pd.DataFrame:
 
     HITs that share outputs are one cluster.
     """
-    dimension = study.dimension(dimension)
-    judgments = study.judgments
-    assert judgments is not None
-    judgments = judgments[judgments["dimension"] == dimension]
-    frame = judgments.merge(study.outputs, on="output_id", validate="many_to_one")
+    frame = study.judged(dimension)
     own = frame["group_id"] == ""
     frame["cluster"] = frame["group_id"].mask(own, "output " + frame["output_id"])
     several = frame.groupby("output_id")["cluster"].transform("nunique") > 1

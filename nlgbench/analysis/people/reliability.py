@@ -247,10 +247,8 @@ def split_half(
             estimate, low, high = (_stepped(r, quantity, votes_full / votes_half) for r in ends)
             if quantity == "ceiling" and half[0] >= 0 and np.isnan(low):
                 low = 0.0  # an end where halves correlate below 0
-            if not both.any():
-                reason = "no output has two judgments: halves have nothing in common"
-            elif np.isnan(half[0]):
-                reason = "undefined: in every split a half gives all units the same"
+            if np.isnan(half[0]):
+                reason = "no output has two judgments, or a half always gives all units the same"
             elif np.isnan(estimate):
                 reason = "the halves correlate below 0: there is no ceiling"
             elif n_undefined:

@@ -9,13 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nlgbench.analysis.people.additive import members
 from nlgbench.analysis.people.coefficients import added
-from nlgbench.inference import Floats
-
-Ints = NDArray[np.int64]
+from nlgbench.crossed import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,6 @@ import pandas as pd
 
 from nlgbench.analysis import betting
 from nlgbench.analysis.ratings.games import as_arrays, games_of_one
-from nlgbench.inference import Floats
 from nlgbench.reported import Reported
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
@@ -34,9 +33,6 @@ class Sequential(Reported):
     details: pd.DataFrame
     path: pd.DataFrame
     confidence: float
-
-    def _shown(self) -> pd.DataFrame:
-        return self.stops.round(3)
 
 
 @checked
@@ -106,11 +102,12 @@ def sequential(
     logs = betting.log_e_values(d.T).T
     adjusted = betting.e_holm(betting.e_values(logs))
     threshold = 1 / (1 - confidence)
+    least = betting.least_n(np.log(threshold))
     counts = np.cumsum(np.isfinite(d), axis=0)
     stops, details, paths = [], [], []
     for k, pair in enumerate(values.columns):
         names = dict(zip(("system", "opponent"), pair, strict=True))
-        low, high = _sequence(d[:, k], confidence)
+        low, high = betting.confidence_sequence(d[:, k], confidence)
         crossed = low[-1] > high[-1]
         with np.errstate(invalid="ignore"):
             so_far = np.nancumsum(d[:, k]) / counts[:, k]
@@ -120,12 +117,8 @@ def sequential(
             # The mean so far is among the means that are not refuted, so it lies on their side.
             verdict = "better" if so_far[reached[0]] > 0 else "worse"
         n = int(counts[-1, k])
-        greatest = betting.greatest_log_e_value(n)
-        if greatest < np.log(threshold):
-            reason = (
-                f"{n} blocks cannot tell: their e-value is at most {np.exp(greatest):.3g}, "
-                f"below {threshold:.4g}; {betting.least_n(np.log(threshold))} could"
-            )
+        if n < least:
+            reason = f"{n} blocks cannot tell: at least {least} could"
         elif crossed:
             reason = "no mean fits all blocks: they are no draws of one kind"
         ends = (np.nan, np.nan) if crossed else (low[-1], high[-1])
@@ -142,14 +135,6 @@ def sequential(
         paths.append(pd.DataFrame(names | path))
     whole = pd.concat(paths, ignore_index=True)
     return Sequential(pd.DataFrame(stops), pd.DataFrame(details), whole, confidence)
-
-
-def _sequence(values: Floats, confidence: float) -> tuple[Floats, Floats]:
-    """Carry the confidence sequence over blocks in which there is no value."""
-    there = np.isfinite(values)
-    low, high = betting.confidence_sequence(values[there], confidence)
-    upto = there.cumsum()
-    return np.append(-1.0, low)[upto], np.append(1.0, high)[upto]
 
 
 def _read(

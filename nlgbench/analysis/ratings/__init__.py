@@ -4,18 +4,6 @@
 call: `rate`, and how far an order may be trusted.
 """
 
-from nlgbench.analysis.ratings.bradley_terry import win_rates
-from nlgbench.analysis.ratings.rating import (
-    Convergence,
-    convergence,
-    order_stability,
-    rate,
-)
-
-__all__ = [
-    "Convergence",
-    "convergence",
-    "order_stability",
-    "rate",
-    "win_rates",
-]
+from nlgbench.analysis.ratings.bradley_terry import win_rates as win_rates
+from nlgbench.analysis.ratings.rating import order_stability as order_stability
+from nlgbench.analysis.ratings.rating import rate as rate

@@ -6,15 +6,13 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from nlgbench.crossed import Floats, Ints
 from nlgbench.evaluators.comparator.comparators import decided
 from nlgbench.inference import linked
 from nlgbench.study import Study
 from nlgbench.study.checks import read_table
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Of = Literal["comparisons", "preferences"]
 Outcome = Literal["argmax", "sampled", "expected"]
 
@@ -45,7 +43,7 @@ def read_games(
     if of == "preferences" or (of is None and voted):
         table = _with_probabilities(votes_of(study, dimension), "choice").assign(comparator=PEOPLE)
     else:
-        table = of_outputs(study, study.comparisons, "comparisons", "compare_texts")
+        table = of_outputs(study, study.comparisons, "comparisons")
     return games(table, outcome=outcome, seed=seed)
 
 
@@ -99,16 +97,14 @@ def as_arrays(played: pd.DataFrame) -> tuple[list[str], Ints, Ints, Floats]:
     return list(index), *places, played[["win", "tie", "loss"]].to_numpy()
 
 
-def of_outputs(
-    study: Study, table: pd.DataFrame | None, name: str, maker: str = ""
-) -> pd.DataFrame:
+def of_outputs(study: Study, table: pd.DataFrame | None, name: str) -> pd.DataFrame:
     """Add the item and system of both outputs, and their clusters where the study names them.
 
     Clusters are numbered in ``cluster_a`` and ``cluster_b``; items that share a cluster are in one;
     ``grouped_by`` is the column's name.
     """
     if table is None:
-        hint = f" Make them with {maker}." if maker else ""
+        hint = " Make them with compare_texts." if name == "comparisons" else ""
         raise ValueError(f"{study.name} has no {name}: give Study({name}=...).{hint}")
     of = study.outputs.set_index("output_id")[["item_id", "system"]]
     found = table.copy()

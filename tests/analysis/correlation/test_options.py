@@ -22,7 +22,10 @@ from nlgbench.evaluators.sentinels import SENTINELS
         ({"dimension": "qualty"}, "dimension: 'qualty' is unknown. Did you mean 'quality'"),
         ({"evaluators": ["e7"]}, "evaluators: 'e7' is unknown"),
         ({"granularity": "item", "against": table("h", [1.0])}, "against= has systems' scores"),
-        ({"against": table("h", [1.0]).drop(columns="score")}, "against must be a table of"),
+        (
+            {"against": table("h", [1.0]).drop(columns="score")},
+            "against has no column 'score'",
+        ),
         ({"against": table("h", [1.0, 2.0], ["s0", "s0"])}, "two scores of 's0' by 'h'"),
         ({"clusters": "contxt"}, "clusters: 'contxt' is unknown. Did you mean 'context'"),
     ],
