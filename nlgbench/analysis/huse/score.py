@@ -231,8 +231,8 @@ def output_replicates(
 
     Features stay divided by the full sample's standard deviations: neighborhoods are shared.
     """
-    found = {
-        name: neighbors.sample_errors(
+    huse, huse_q = (
+        neighbors.sample_errors(
             one.points[:, columns],
             members,
             one.is_machine if labels is None else labels,
@@ -240,9 +240,9 @@ def output_replicates(
             tolerance=TOLERANCE[one.ties],
             label_ties=one.label_ties,
         )
-        for name, columns in MAPS.items()
-    }
-    return pd.DataFrame(found).assign(huse_d=1 + found["huse"] - found["huse_q"])
+        for columns in MAPS.values()
+    )
+    return pd.DataFrame({"huse": huse, "huse_q": huse_q, "huse_d": 1 + huse - huse_q})
 
 
 def annotator_replicates(one: Compared, members: Bools) -> pd.DataFrame:
@@ -251,12 +251,11 @@ def annotator_replicates(one: Compared, members: Bools) -> pd.DataFrame:
     `members`, of shape (m, u), says which of `Compared.annotators` each replicate has, with all
     judgments given in that group. Judgments are scaled anew in each.
     """
-    judged, units = one.judged, one.annotators
-    unit = pd.MultiIndex.from_frame(units).get_indexer(
-        pd.MultiIndex.from_frame(judged[list(units)])
-    )
+    judged = one.judged
+    # Numbered as they first appear, as in `annotators`.
+    unit = judged.groupby(["group_id", "annotator_id"], sort=False).ngroup()
     row = pd.Index(one.outputs["output_id"]).get_indexer(judged["output_id"])
-    shape = (len(one.outputs), len(units))
+    shape = (len(one.outputs), len(one.annotators))
     drawn = members.T.astype(np.float64)
     total = csr_array((judged["value"].to_numpy(), (row, unit)), shape=shape) @ drawn
     count = csr_array((np.ones(len(judged)), (row, unit)), shape=shape) @ drawn
