@@ -1,6 +1,6 @@
 """Time HUSE against the plain loop over outputs, in one run: ``python benchmarks/huse.py``.
 
-Results are asserted to be equal before anything is timed. See benchmarks/README.md.
+Results are asserted to be equal before anything is timed.
 """
 
 import json

@@ -134,7 +134,7 @@ def boundary(
         one.n_neighbors,
         tolerance=TOLERANCE[one.ties],
     )
-    for_machine, for_human = neighbors.votes(size, machine, one.is_machine)
+    for_machine, for_human = neighbors.votes(size, machine, *np.bincount(one.is_machine))
     share = (for_machine / (for_machine + for_human)).reshape(n_grid, n_grid)
     return Boundary(
         system=one.system,

@@ -8,11 +8,11 @@ where an output is the system's.
 """
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
 from scipy.spatial import cKDTree
 
 Floats = NDArray[np.float64]
@@ -26,8 +26,8 @@ EXACT_TOLERANCE = 1e-9
 
 # What the tree did not return is no nearer than its last candidate, up to rounding.
 _BELOW = 1 - 1e-12
-# Points x samples that are walked at once, so that counts stay in the cache.
-_WALKED = 200_000
+# Counts that are added up at once, so that they stay in the cache.
+_WALKED = 2_000_000
 
 
 def leave_one_out(
@@ -55,26 +55,29 @@ def neighborhoods(
     tolerance: float = EXACT_TOLERANCE,
 ) -> tuple[Ints, Ints]:
     """Count the neighborhood of new points, as `leave_one_out`; nothing is left out."""
-    label = np.asarray(is_machine, dtype=bool)
-    points, inverse = _merge(features)
-    counts = _totals(inverse, np.ones((len(label), 1), dtype=bool), label[:, None])
-    new, place = _merge(queries)
+    label = np.asarray(is_machine, dtype=bool)[None]
+    points, counts = _totals(features, ~label, label)
+    new = np.asarray(queries, dtype=np.float64)
     found = np.empty((2, len(new)), dtype=np.int64)
-    for rows, size, machine in _count(points, *counts, new, n_neighbors, tolerance):
+    for rows, size, machine in _count(points, counts, new, n_neighbors, tolerance):
         found[:, rows] = size[:, 0], machine[:, 0]
-    return found[0, place], found[1, place]
+    return found[0], found[1]
 
 
-def votes(size: Ints, machine: Ints, is_machine: ArrayLike) -> tuple[Ints, Ints]:
+def votes(size: Ints, machine: Ints, n_human: Ints, n_machine: Ints) -> tuple[Ints, Ints]:
     """Weigh the votes for machine and for human so that both classes count the same.
 
     L* (Hashimoto, Zhang, Liang 2019, eq. 2, doi:10.18653/v1/N19-1169) gives each class a
     probability of one half, so each vote weighs the inverse of its class's size; integers keep
     ties exact. With classes of one size this is the plain majority.
     """
-    label = np.asarray(is_machine, dtype=bool)
-    n_machine = int(label.sum())
-    return machine * (len(label) - n_machine), (size - machine) * n_machine
+    return machine * n_human, (size - machine) * n_machine
+
+
+def verdicts(for_machine: Ints, for_human: Ints, label_ties: LabelTies) -> Floats:
+    """Predict 1 for machine and 0 for human; a tied vote says what `label_ties` names, half .5."""
+    tied = {"human": 0.0, "half": 0.5, "system": 1.0}[label_ties]
+    return np.where(for_machine == for_human, tied, for_machine > for_human)
 
 
 def nearest_to(
@@ -104,50 +107,40 @@ def sample_errors(
     names; "half" counts half an error. NaN for a sample of fewer than ``n_neighbors + 1`` outputs
     or of one class.
     """
-    inside, label = np.broadcast_arrays(
-        np.atleast_2d(np.asarray(members, dtype=bool)), np.asarray(labels, dtype=bool)
-    )
-    n_machine = (inside & label).sum(axis=1)
-    n_human = (inside & ~label).sum(axis=1)
-    defined = (n_machine + n_human > n_neighbors) & (n_machine > 0) & (n_human > 0)
-    found = np.full(len(inside), np.nan)
+    inside, label = np.asarray(members, dtype=bool), np.asarray(labels, dtype=bool)
+    human, machine = np.atleast_2d(inside & ~label, inside & label)
+    n_human, n_machine = human.sum(axis=1), machine.sum(axis=1)
+    defined = (n_human + n_machine > n_neighbors) & (n_human > 0) & (n_machine > 0)
+    found = np.full(len(human), np.nan)
     if not defined.any():
         return found
-    n_machine, n_human = n_machine[defined], n_human[defined]
-    points, inverse = _merge(features)
-    all_of, machine_of = _totals(inverse, inside[defined].T, label[defined].T)
+    n_human, n_machine = n_human[defined], n_machine[defined]
+    points, counts = _totals(features, human[defined], machine[defined])
     missed = np.zeros((2, len(n_human)))
-    for rows, size, machine in _count(
-        points, all_of, machine_of, points, n_neighbors + 1, tolerance
-    ):
-        for own, n_own in ((0, (all_of - machine_of)[rows]), (1, machine_of[rows])):
-            for_machine = (machine - own) * n_human
-            for_human = (size - 1 - machine + own) * n_machine
-            wrong = for_machine < for_human if own else for_machine > for_human
-            tied = {"half": 0.5, "human": float(own), "system": float(not own)}[label_ties]
-            missed[own] += (n_own * (wrong + tied * (for_machine == for_human))).sum(axis=0)
+    own = np.array([0, 1])[:, None, None]  # the class of the output that is left out
+    for rows, size, of_machine in _count(points, counts, points, n_neighbors + 1, tolerance):
+        n_own = np.stack([counts[rows, 0] - counts[rows, 1], counts[rows, 1]])
+        voted = votes(size - 1, of_machine - own, n_human, n_machine)
+        missed += (n_own * np.abs(verdicts(*voted, label_ties) - own)).sum(axis=1)
     # One division: with classes of one size the result is the nearest float to errors / n.
     found[defined] = (missed[1] * n_human + missed[0] * n_machine) / (n_human * n_machine)
     return found
 
 
-def _merge(features: ArrayLike) -> tuple[Floats, Ints]:
-    """Give the distinct points, and which of them each row is."""
-    points, inverse = np.unique(np.asarray(features, dtype=np.float64), axis=0, return_inverse=True)
-    return points, inverse.ravel()
-
-
-def _totals(inverse: Ints, members: Bools, labels: Bools) -> tuple[Counts, Counts]:
-    """Count each sample's outputs at each point, and the system's among them."""
+def _totals(features: ArrayLike, human: Bools, machine: Bools) -> tuple[Floats, Counts]:
+    """Give the distinct points, and at each, for each sample, its outputs and the system's."""
+    every = np.asarray(features, dtype=np.float64)
+    order = np.lexsort(every.T)
+    every = every[order]
+    starts = np.flatnonzero(np.append(True, (every[1:] != every[:-1]).any(axis=1)))
     # 16 bits hold the counts of all but the largest samples, and are added quicker.
-    kind = np.int16 if len(inverse) < 2**15 else np.int32
-    n = len(inverse)
-    sums = csr_array((np.ones(n, dtype=kind), (inverse, np.arange(n))))
-    return sums @ members.astype(kind), sums @ (members & labels).astype(kind)
+    kind = np.int16 if len(order) < 2**15 else np.int32
+    both = np.stack([(human | machine).T, machine.T], axis=1)[order].astype(kind)
+    return every[starts], np.add.reduceat(both, starts, axis=0, dtype=kind)
 
 
 def _count(
-    points: Floats, of_all: Counts, of_machine: Counts, queries: Floats, k: int, tolerance: float
+    points: Floats, counts: Counts, queries: Floats, k: int, tolerance: float
 ) -> Iterator[tuple[Ints, Ints, Ints]]:
     """Count neighborhoods in all samples: which queries, then their sizes and the system's share.
 
@@ -156,18 +149,19 @@ def _count(
     list may be too short, it is made twice as long.
     """
     tree = cKDTree(points)
-    step = max(1, _WALKED // of_all.shape[1])
-    share = of_all.sum(axis=0, dtype=np.int64).min() / of_all.max(axis=1).sum()
+    share = counts[:, 0].sum(axis=0, dtype=np.int64).min() / counts[:, 0].max(axis=1).sum()
     # As many as hold k outputs of nearly every sample.
-    n_listed = int((k + 4 * np.sqrt(k * (1 - share))) / share) + 4
-    pending = np.arange(len(queries))
+    n_listed = int((k + 4 * np.sqrt(k * (1 - share))) / share) + 1
+    pending: Ints = np.arange(len(queries))
     while len(pending):
         n_listed = min(n_listed, len(points))
+        step = max(1, _WALKED // (n_listed * counts[0].size))
         short = []
         for rows in np.split(pending, range(step, len(pending), step)):
             listed = _listed(tree, points, queries[rows], n_listed, tolerance)
-            size, machine, enough = _walk(*listed, of_all, of_machine, k)
-            yield rows[enough], size[enough].astype(np.int64), machine[enough].astype(np.int64)
+            found, enough = _walk(*listed, counts, k)
+            size, machine = found[enough].astype(np.int64).swapaxes(0, 1)
+            yield rows[enough], size, machine
             short.append(rows[~enough])
         pending = np.concatenate(short)
         n_listed *= 2
@@ -182,34 +176,30 @@ def _listed(
     """
     near = tree.query(queries, k=range(1, n_listed + 1))[1]
     # Measured again: the tree's own arithmetic may round otherwise than the definition.
-    square = sum((points[near, axis] - queries[:, axis, None]) ** 2 for axis in range(tree.m))
-    distance = np.sqrt(square)
-    by = np.argsort(distance, axis=1)
-    near, distance = (np.take_along_axis(one, by, axis=1) for one in (near, distance))
+    axes = zip(points.T, queries.T, strict=True)
+    distance = np.sqrt(sum((of.take(near) - here[:, None]) ** 2 for of, here in axes))
+    near = np.take_along_axis(near, np.argsort(distance, axis=1, kind="stable"), axis=1)
+    distance.sort(axis=1)
     cut = distance + tolerance
-    reach = np.empty(near.shape, dtype=np.int64)
-    for row, values in enumerate(distance):
-        reach[row] = values.searchsorted(cut[row], "right")
+    reach = np.tile(np.arange(1, n_listed + 1), (len(near), 1))
+    for step in range(1, n_listed):
+        tied = distance[:, step:] <= cut[:, :-step]
+        if not tied.any():
+            break
+        reach[:, :-step] += tied
     if n_listed < len(points):
         reach[cut >= distance[:, -1:] * _BELOW] = n_listed + 1
     return near, reach
 
 
-def _walk(
-    near: Ints, reach: Ints, of_all: Counts, of_machine: Counts, k: int
-) -> tuple[Counts, Counts, Bools]:
-    """Go along the lists; the last value says for which of them they were long enough."""
-    n_listed = near.shape[1]
-    size = np.zeros((len(near), of_all.shape[1]), dtype=of_all.dtype)
-    machine = np.zeros_like(size)
-    stop = np.full(size.shape, n_listed + 1, dtype=np.int32)
-    for place in range(n_listed):
-        alive: Counts = (stop > place).astype(of_all.dtype)
-        if place % 4 == 0 and not alive.any():
-            break
-        at = near[:, place]
-        size += of_all[at] * alive
-        machine += of_machine[at] * alive
-        # Reach never decreases along the list, so the minimum keeps its first value.
-        np.minimum(stop, np.where(size >= k, reach[:, [place]], n_listed + 1), out=stop)
-    return size, machine, (stop <= n_listed).all(axis=1)
+def _walk(near: Ints, reach: Ints, counts: Counts, k: int) -> tuple[Counts, Bools]:
+    """Add up counts along the lists; the last value says for which they were long enough."""
+    met = counts.take(near.T, axis=0)
+    for before, here in pairwise(met):
+        here += before
+    # Where a list ends before the k-th output, its last place reaches beyond it, too.
+    place = np.minimum((met[:, :, 0] < k).sum(axis=0, dtype=met.dtype), len(met) - 1)
+    stop = np.take_along_axis(reach, place, axis=1)
+    last = np.minimum(stop, len(met)) - 1
+    found = np.take_along_axis(met, last[None, :, None], axis=0)[0]
+    return found, stop.max(axis=1) <= len(met)

@@ -84,21 +84,9 @@ class Compared:
         return self.judged[["group_id", "annotator_id"]].drop_duplicates(ignore_index=True)
 
     @cached_property
-    def counted(self) -> dict[str, tuple[Ints, Ints]]:
-        """Each output's neighborhood under both feature maps: its size, and the system's in it."""
-        label, tolerance = self.is_machine, TOLERANCE[self.ties]
-        return {
-            name: neighbors.leave_one_out(
-                self.points[:, columns], label, self.n_neighbors, tolerance=tolerance
-            )
-            for name, columns in MAPS.items()
-        }
-
-    @cached_property
     def scores(self) -> dict[str, float]:
         """The three scores (eq. 7 to 9 of the paper)."""
-        row = output_replicates(self, np.ones(len(self.rows), dtype=bool)).iloc[0]
-        return {name: float(row[name]) for name in SCORES}
+        return dict(zip(SCORES, output_replicates(self, True).iloc[0], strict=True))
 
 
 def compare(
@@ -243,8 +231,8 @@ def output_replicates(
 
     Features stay divided by the full sample's standard deviations: neighborhoods are shared.
     """
-    found = {
-        name: neighbors.sample_errors(
+    huse, huse_q = (
+        neighbors.sample_errors(
             one.points[:, columns],
             members,
             one.is_machine if labels is None else labels,
@@ -252,9 +240,9 @@ def output_replicates(
             tolerance=TOLERANCE[one.ties],
             label_ties=one.label_ties,
         )
-        for name, columns in MAPS.items()
-    }
-    return pd.DataFrame(found).assign(huse_d=1 + found["huse"] - found["huse_q"])
+        for columns in MAPS.values()
+    )
+    return pd.DataFrame({"huse": huse, "huse_q": huse_q, "huse_d": 1 + huse - huse_q})
 
 
 def annotator_replicates(one: Compared, members: Bools) -> pd.DataFrame:
@@ -263,12 +251,11 @@ def annotator_replicates(one: Compared, members: Bools) -> pd.DataFrame:
     `members`, of shape (m, u), says which of `Compared.annotators` each replicate has, with all
     judgments given in that group. Judgments are scaled anew in each.
     """
-    judged, units = one.judged, one.annotators
-    unit = pd.MultiIndex.from_frame(units).get_indexer(
-        pd.MultiIndex.from_frame(judged[list(units)])
-    )
+    judged = one.judged
+    # Numbered as they first appear, as in `annotators`.
+    unit = judged.groupby(["group_id", "annotator_id"], sort=False).ngroup()
     row = pd.Index(one.outputs["output_id"]).get_indexer(judged["output_id"])
-    shape = (len(one.outputs), len(units))
+    shape = (len(one.outputs), len(one.annotators))
     drawn = members.T.astype(np.float64)
     total = csr_array((judged["value"].to_numpy(), (row, unit)), shape=shape) @ drawn
     count = csr_array((np.ones(len(judged)), (row, unit)), shape=shape) @ drawn
@@ -504,11 +491,18 @@ def outputs_of(one: Compared) -> pd.DataFrame:
         scaled_judgment=one.points[:, 1],
     )
     table.insert(0, "compared", one.system)
-    for name, (size, machine) in one.counted.items():
-        for_machine, for_human = neighbors.votes(size, machine, one.is_machine)
-        human = pd.Series(for_human > for_machine, index=table.index, dtype="boolean")
-        answer = {"human": True, "system": False, "half": pd.NA}[one.label_ties]
-        human[for_machine == for_human] = answer
+    n_human, n_machine = np.bincount(one.is_machine)
+    for name, columns in MAPS.items():
+        size, machine = neighbors.leave_one_out(
+            one.points[:, columns],
+            one.is_machine,
+            one.n_neighbors,
+            tolerance=TOLERANCE[one.ties],
+        )
+        for_machine, for_human = neighbors.votes(size, machine, n_human, n_machine)
+        says_machine = neighbors.verdicts(for_machine, for_human, one.label_ties)
+        human = pd.Series(says_machine == 0, index=table.index, dtype="boolean")
+        human[says_machine == 0.5] = pd.NA
         table[f"neighbors_{name}"] = size
         table[f"machine_share_{name}"] = for_machine / (for_machine + for_human)
         table[f"predicted_human_{name}"] = human
