@@ -15,7 +15,7 @@ import pandas as pd
 
 from nlgbench import files
 from nlgbench.names import brief, did_you_mean, unknown
-from nlgbench.study import csv_files, formats, schema, settings
+from nlgbench.study import column_names, csv_files, file_types, schema, settings
 from nlgbench.study.csv_files import TableError
 from nlgbench.study.schema import TABLES, Raw
 from nlgbench.study.settings import Rules, right_of
@@ -74,28 +74,8 @@ _KEYS: Rules = {
 #: What stands in braces within the name of a column.
 _BRACED = re.compile(r"\{([^\W\d]\w*)\}")
 
-#: Words of a column's name that identify a person: only an annotator's id may come from it.
-_IDENTIFYING = (
-    "ip|e_?mail|mail|phone|telephone|mobile|latitude|longitude|lat|lon|lng|ip_?address|user_?agent|"
-    "fingerprint|geolocation|(?:first|last|full|user)_?name|"
-    "(?:worker|participant|prolific|assignment|annotator|turker)_?(?:id|pid|name)"
-)
-_PERSONAL = (
-    "browser|city|zip|zipcode|postcode|age|gender|sex|nationality|ethnicity|birthday|birthdate|"
-    "birthyear|dob|country|address|timezone"
-)
 #: Words of a column's name whose equal values several items may share.
 _GROUPS = "doc|document|article|passage|source|prompt|story|talk|topic|dialog|dialogue|conversation"
-
-
-def personal(columns: Iterable[str]) -> list[str]:
-    """Name the columns that look personal."""
-    return [name for name in columns if _has_word(name, f"{_IDENTIFYING}|{_PERSONAL}")]
-
-
-def _has_word(name: str, words: str) -> bool:
-    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
-    return bool(re.search(rf"(?:^|_)(?:{words})(?:_|$)", re.sub(r"[^a-z0-9]+", "_", parted)))
 
 
 def about(path: Path, problems: list[str]) -> dict[str, Any]:
@@ -279,7 +259,7 @@ class _Table:
                 self.problems += getattr(error, "problems", [str(error)])
                 continue
             self.is_read |= set(self.called.values())
-            self.personal += personal(self.there)
+            self.personal += column_names.personal(self.there)
             before = f"{self.path.name}, " if len(paths) > 1 else ""
             kept = frame[[name for name in frame if name in self.ours]]
             lines = [f"{before}{self.places[at]}" for at in frame["{at}"]]
@@ -329,7 +309,9 @@ class _Table:
             listed = [_BRACED.sub(" ", their)] if isinstance(their, str) else their
             sources[our] = list(listed.values() if isinstance(listed, dict) else listed)
         for our, theirs in sources.items():
-            telling = [one for one in theirs if _has_word(one, _IDENTIFYING)]
+            telling = [
+                one for one in theirs if column_names.has_word(one, column_names.IDENTIFYING)
+            ]
             if telling and our != "annotator_id" and telling[0] != our:
                 found.append(
                     f"{self.about}: {our} comes from {telling[0]!r}, which looks personal: only "
@@ -354,14 +336,14 @@ class _Table:
         return paths
 
     def _open(self) -> None:
-        kind = self.spec.get("format") or formats.guess(self.path)
-        if kind not in formats.ENDINGS:
-            what = unknown(kind or self.path.suffix, formats.ENDINGS)
+        kind = self.spec.get("format") or file_types.guess(self.path)
+        if kind not in file_types.ENDINGS:
+            what = unknown(kind or self.path.suffix, file_types.ENDINGS)
             raise TableError(f"{self.about}: {self.path.name}: format {what} Set format.")
         asked = {
             name: self.spec[name] for name in ("delimiter", "keys", "rows") if name in self.spec
         }
-        self.theirs, self.places = formats.read(self.path, kind, problems=self.problems, **asked)
+        self.theirs, self.places = file_types.read(self.path, kind, problems=self.problems, **asked)
         self.there = list(map(str, self.theirs.columns))
         files.note_read(self.path)
         if self.table == "contexts":  # whose features are whatever a study has
@@ -370,7 +352,7 @@ class _Table:
     def _look_for_groups(self, frame: pd.DataFrame) -> None:
         """Note the columns that group items, such as documents, and are not read."""
         for name in self.there if "item_id" in frame else ():
-            if name in self.is_read or not _has_word(name, _GROUPS):
+            if name in self.is_read or not column_names.has_word(name, _GROUPS):
                 continue
             if said := grouped(frame["item_id"], self.theirs[name].loc[frame["{at}"]]):
                 self.grouping.append(
@@ -390,7 +372,7 @@ class _Table:
                 f"{self.about}: `only` keeps no row of {self.path}: check what it asks for."
             )
         single, several = self._resolved(only)
-        beside = {"file": formats.stem(self.path), "folder": self.path.resolve().parent.name}
+        beside = {"file": file_types.stem(self.path), "folder": self.path.resolve().parent.name}
         frame = pd.DataFrame({"{at}": kept.index, "row": (kept.index + 1).astype("str"), **beside})
         frame = frame.set_index(kept.index)
         frame = frame.assign(**{our: kept[their] for our, their in single.items()})
@@ -485,7 +467,7 @@ class _Table:
         self._refuse_lacking("lists", names, frame)
         made = frame.copy()
         for name in names:
-            cells = [formats.as_list(cell) if cell.strip() else [] for cell in frame[name]]
+            cells = [file_types.as_list(cell) if cell.strip() else [] for cell in frame[name]]
             made[name] = pd.Series(cells, dtype=object)
             rule = "must be a list, as in [4, 5]: mend it"
             self._refuse_cells(frame, made[name].isna(), name, rule)
