@@ -93,12 +93,17 @@ def about(path: Path, problems: list[str]) -> dict[str, Any]:
     problems += found
     if "tables" in said:
         where = f"{path}, tables"
-        tables, found = right_of(said["tables"] or {}, dict.fromkeys(TABLES, _MAY_BE_EMPTY), where)
+        rules = dict.fromkeys(TABLES, _MAY_BE_EMPTY | list[Mapping])
+        tables, found = right_of(said["tables"] or {}, rules, where)
         problems += found
         said["tables"] = {}
-        for table, spec in tables.items():
-            said["tables"][table], found = right_of(spec or {}, _KEYS, f"{where}: {table}")
-            problems += found
+        for table, given in tables.items():
+            sources = []
+            for at, spec in _sources(f"{where}: {table}", given):
+                source, found = right_of(spec, _KEYS, at)
+                sources.append(source)
+                problems += found
+            said["tables"][table] = sources if isinstance(given, list) else sources[0]
         if not said["tables"]:
             problems.append(f"{path}: `tables` names none; name at least outputs or judgments.")
     return said
@@ -146,32 +151,73 @@ def read(
     raws: dict[str, Raw] = {}
     notes: list[str] = []
     tables: list[_Table] = []
-    for table, spec in said["tables"].items():
-        extra = chosen.get("extra", []) if table == "outputs" else []
-        one = _Table(place, table, spec, extra, problems)
-        found = one.read()
-        notes += one.notes
-        if not tables and not chosen.get("clusters"):
-            notes += one.grouping
-        tables.append(one)
-        if found is None:
-            continue
-        raws[table] = found
-        if one.has_positions(found.frame) and chosen.get("annotators") != "persons":
-            chosen["annotators"] = "positions"
-            notes.append(
-                f"annotators of {table} are made from positions, which need not be persons: "
-                "intervals are for these annotators only. If each position is one person, set "
-                "settings: annotators: persons."
-            )
+    extra = chosen.get("extra", [])
+    for table, given in said["tables"].items():
+        # Where no file has outputs, they are made of the tables that name them.
+        is_wanted = table == "outputs" or ("outputs" not in said["tables"] and _PAIRED[table])
+        parts = []
+        for about, spec in _sources(f"{place / FILE}, tables: {table}", given):
+            one = _Table(place, table, spec, extra if is_wanted else [], problems, about)
+            found = one.read(by_file=isinstance(given, list))
+            notes += one.notes
+            if not tables and not chosen.get("clusters"):
+                notes += one.grouping
+            tables.append(one)
+            if found is None:
+                continue
+            parts.append(found)
+            if one.has_positions(found.frame) and chosen.get("annotators") != "persons":
+                chosen["annotators"] = "positions"
+                notes.append(
+                    f"annotators of {table} are made from positions, which need not be persons: "
+                    "intervals are for these annotators only. If each position is one person, set "
+                    "settings: annotators: persons."
+                )
+        if parts:
+            raws[table] = _stacked(table, parts, problems)
     for where in dict.fromkeys(one.where for one in tables):
         of_file = [one for one in tables if one.where == where]
         seen = set().union(*(one.personal for one in of_file))
         if unread := sorted(seen.difference(*(one.is_read for one in of_file))):
             notes.append(f"{where}: looks personal, is not read: {', '.join(unread)}.")
     if not problems:
-        _identify(place / FILE, raws, problems)
+        _identify(place / FILE, raws, extra, problems)
     return {one: raws[one] for one in TABLES if one in raws}, notes
+
+
+def _sources(about: str, given: Any) -> list[tuple[str, Mapping[str, Any]]]:
+    """List a table's sources, of which most have one, each with its place in study.yml."""
+    if not isinstance(given, list):
+        return [(about, given or {})]
+    return [(f"{about}, source {number}", one) for number, one in enumerate(given, 1)]
+
+
+def _stacked(table: str, parts: Sequence[Raw], problems: list[str]) -> Raw:
+    """Put the sources of one table below each other; what one leaves out is as by default."""
+    if len(parts) == 1:
+        return parts[0]
+    ids = {name: [name in one.frame for one in parts] for name in _PAIRED[table]}
+    for name in [name for name, has in ids.items() if any(has) and not all(has)]:
+        without = next(one.where for one in parts if name not in one.frame)
+        problems.append(
+            f"{without}: {table} has no {name}, which another source of {table} has: name outputs "
+            "in one way in all of them."
+        )
+    frames = [one.frame.assign(**{"{line}": one.lines}) for one in parts]
+    whole = pd.concat(frames, ignore_index=True).fillna(schema.DEFAULTS.get(table, {})).fillna("")
+    whole = _without_repetition(table, whole)
+    first, *others = [one.called or {} for one in parts]
+    called = {name: it for name, it in first.items() if all(one.get(name) == it for one in others)}
+    where = ", ".join(dict.fromkeys(one.where for one in parts))
+    found = list(dict.fromkeys(name for one in parts for name in one.found))
+    return Raw(whole, where, list(whole.pop("{line}")), called, found)
+
+
+def _without_repetition(table: str, rows: pd.DataFrame) -> pd.DataFrame:
+    """Drop equal rows of outputs, say, of which files with a row per judgment have many."""
+    if table not in ("outputs", "references", "contexts"):
+        return rows
+    return rows.drop_duplicates(list(rows.columns.drop("{line}")), ignore_index=True)
 
 
 def grouped(items: pd.Series, groups: pd.Series) -> str:
@@ -220,9 +266,10 @@ class _Table:
         spec: Mapping[str, Any],
         extra: Sequence[str],
         problems: list[str],
+        about: str,
     ) -> None:
         self.place, self.table, self.spec, self.problems = place, table, spec, problems
-        self.about = f"{place / FILE}, tables: {table}"
+        self.about = about
         named = spec.get("file", f"{table}.csv")
         self.files = [named] if isinstance(named, str) else named
         self.where = str(place / ", ".join(self.files))
@@ -245,8 +292,8 @@ class _Table:
         self.there: list[str] = []  # its columns
         self.places: list[str] = []
 
-    def read(self) -> Raw | None:
-        """Read all files, one below the other."""
+    def read(self, *, by_file: bool) -> Raw | None:
+        """Read all files, one below the other; places of rows name the file, if `by_file`."""
         found = self._wrong_lines()
         self.problems += found
         paths = [] if found else self._paths()
@@ -260,7 +307,7 @@ class _Table:
                 continue
             self.is_read |= set(self.called.values())
             self.personal += column_names.personal(self.there)
-            before = f"{self.path.name}, " if len(paths) > 1 else ""
+            before = f"{self.path.name}, " if by_file or len(paths) > 1 else ""
             kept = frame[[name for name in frame if name in self.ours]]
             lines = [f"{before}{self.places[at]}" for at in frame["{at}"]]
             parts.append(kept.assign(**{"{line}": lines}))
@@ -271,10 +318,7 @@ class _Table:
             self._look_for_groups(frame)
             where = str(self.path)
         whole = pd.concat(parts, ignore_index=True).fillna("").astype("str")
-        if self.table in ("outputs", "references", "contexts"):
-            # Files with a row per judgment say the same of an output many times.
-            of = whole.columns.drop("{line}")
-            whole = whole.drop_duplicates(list(of), ignore_index=True)
+        whole = _without_repetition(self.table, whole)
         return Raw(whole, where, list(whole.pop("{line}")), self.called, self.there)
 
     def has_positions(self, frame: pd.DataFrame) -> bool:
@@ -517,12 +561,12 @@ def _replaced(cells: pd.Series, changed: Mapping[str, str]) -> pd.Series:
     return cells.map(new_of | dict(changed))
 
 
-def _identify(path: Path, raws: dict[str, Raw], problems: list[str]) -> None:
+def _identify(path: Path, raws: dict[str, Raw], extra: Sequence[str], problems: list[str]) -> None:
     """Give ids where files know only items and systems, and outputs where no file has them."""
     by = ["item_id", "system"]
     if "outputs" not in raws:
         pairs = [
-            raw.frame[["item_id", system]].set_axis(by, axis=1)
+            raw.frame.rename(columns={system: "system"}).filter([*by, *extra])
             for table, raw in raws.items()
             for new, system in _PAIRED[table].items()
             if new not in raw.frame and {"item_id", system} <= set(raw.frame)
@@ -533,7 +577,19 @@ def _identify(path: Path, raws: dict[str, Raw], problems: list[str]) -> None:
                 "system under `tables: outputs:`, or item_id and system in another table."
             )
             return
-        made = pd.concat(pairs, ignore_index=True).drop_duplicates(ignore_index=True)
+        made = pd.concat(pairs, ignore_index=True)
+        for name in made.columns.drop(by):  # which not all tables need have
+            of_output = made.mask(made == "").groupby(by)[name].transform("first")
+            made[name] = made[name].where(made[name] != "").fillna(of_output).fillna("")
+        made = made.drop_duplicates(ignore_index=True)
+        if made.duplicated(by).any():
+            item, system = made[made.duplicated(by)].iloc[0][by]
+            problems.append(
+                f"{path}, settings: extra: rows on item {item!r} of system {system!r} differ in "
+                f"{', '.join(made.columns.drop(by))}: keep there only what is the same in all rows "
+                "of an output."
+            )
+            return
         raws["outputs"] = Raw(made, f"{path}, outputs as other tables name them")
     outputs = raws["outputs"].frame
     if "output_id" not in outputs:

@@ -125,6 +125,31 @@ def test_a_layout_is_read_as_what_it_says(name, tmp_path):
         assert of == {"1/a": ["1", "a"], "1/b": ["1", "b"], "2/a": ["2", "a"]}
 
 
+@pytest.mark.parametrize("last", ["5", "five"])
+def test_two_sources_make_one_table(last, tmp_path):
+    """Two dimensions in two files, whose further column becomes one of outputs."""
+    files = {"flow.csv": LONG.replace("item", "doc,item").replace("\n", "\nd,")[:-2]}
+    files["sense.csv"] = f"id,sys,by,points\n1,a,ann,2\n1,a,bob,{last}\n"
+    other = "{item_id: id, system: sys, annotator_id: by, value: points}"
+    about = f"""settings: {{extra: [doc], clusters: doc}}
+tables:
+  judgments:
+    - {{file: flow.csv, columns: {NAMED}}}
+    - {{file: sense.csv, columns: {other}, constants: {{dimension: sense}}}}
+"""
+    made = folder(tmp_path / "s", files, about)
+    if last == "five":
+        where = r"flow\.csv, .*sense\.csv: judgments, .* row 5 \(sense\.csv, line 3\), .*five"
+        with pytest.raises(TableError, match=where):
+            nb.read_study(made)
+        return
+    study = nb.read_study(made)
+    read = study.judgments[["output_id", "annotator_id", "dimension", "value"]]
+    sense = [("1/a", "w001", "sense", 2.0), ("1/a", "w002", "sense", 5.0)]
+    assert list(read.itertuples(index=False, name=None)) == [*SAME, *sense]
+    assert study.outputs["doc"].tolist() == ["d"] * 3
+
+
 def test_scores_find_their_outputs_by_system_and_item_and_texts_come_from_the_same_file(tmp_path):
     files = {
         "s.csv": "item,model,bleu,chrf,text\n1,a,.1,,so\n1,b,.3,.4,and so\n",
