@@ -128,7 +128,8 @@ def _guess(path: Path, place: Path, layout: str | None) -> _Guess:
             f"{path} has no column `Answer.*`, which an export of Mechanical Turk has: leave --as "
             "out, or name another file."
         )
-    made.tables = (formats.ADAPTERS[layout] if layout else guess)(frame)
+    shape = formats.find(layout, "--as") if layout else None
+    made.tables = shape.specs(frame) if shape and shape.kind == "mapping" else guess(frame)
     return made
 
 
