@@ -49,7 +49,7 @@ def _shown_first(record: dict[str, Any], wins: float) -> bool | None:
         tokens = record["raw_completion"]["logprobs"]["content"][0]["top_logprobs"]
         chance = {one["token"]: math.exp(one["logprob"]) for one in tokens}
         second = chance.get("M", 0) / (chance.get("m", 0) + chance.get("M", 0))
-    except (LookupError, TypeError, ZeroDivisionError):
+    except (ArithmeticError, LookupError, TypeError):
         return None
     is_first, is_second = abs(second - (1 - wins)) < 1e-6, abs(second - wins) < 1e-6
     return is_first if is_first != is_second else None

@@ -23,7 +23,7 @@ from nlgbench.study.csv_files import TableError
 #: number of an output where a system has several on an item.
 Row = tuple[str, dict[str, Any]]
 #: What a function that reads a record of another shape ends with.
-_OTHER_SHAPE = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
+_OTHER_SHAPE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 #: How many bytes are unpacked at most, of one member of an archive and of all.
 MEMBER, ARCHIVE = 2**27, 2**31
 
