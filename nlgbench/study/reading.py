@@ -151,13 +151,14 @@ def read(
     raws: dict[str, Raw] = {}
     notes: list[str] = []
     tables: list[_Table] = []
+    lacking: dict[str, list[str]] = {}
     extra = chosen.get("extra", [])
     for table, given in said["tables"].items():
         # Where no file has outputs, they are made of the tables that name them.
         is_wanted = table == "outputs" or ("outputs" not in said["tables"] and _PAIRED[table])
         parts = []
         for about, spec in _sources(f"{place / FILE}, tables: {table}", given):
-            one = _Table(place, table, spec, extra if is_wanted else [], problems, about)
+            one = _Table(place, table, spec, extra if is_wanted else [], problems, lacking, about)
             found = one.read(by_file=isinstance(given, list))
             notes += one.notes
             if not tables and not chosen.get("clusters"):
@@ -175,6 +176,7 @@ def read(
                 )
         if parts:
             raws[table] = _stacked(table, parts, problems)
+    problems += [what.replace("{tables}", ", ".join(of)) for what, of in lacking.items()]
     for where in dict.fromkeys(one.where for one in tables):
         of_file = [one for one in tables if one.where == where]
         seen = set().union(*(one.personal for one in of_file))
@@ -266,9 +268,12 @@ class _Table:
         spec: Mapping[str, Any],
         extra: Sequence[str],
         problems: list[str],
+        lacking: dict[str, list[str]],
         about: str,
     ) -> None:
         self.place, self.table, self.spec, self.problems = place, table, spec, problems
+        #: What files lack -> the tables that need it: one wrong name is one problem.
+        self.lacking = lacking
         self.about = about
         named = spec.get("file", f"{table}.csv")
         self.files = [named] if isinstance(named, str) else named
@@ -373,9 +378,10 @@ class _Table:
                 home = (self.place / name).parent
                 there = [one.name for one in home.iterdir()] if home.is_dir() else []
                 hint = did_you_mean(Path(name).name, there)
-                self.problems.append(
-                    f"{self.about}: no file {self.place / name}.{hint} Name it with `file`."
+                what = (
+                    f"{self.place / FILE}: no file {self.place / name}.{hint} Name it with `file`"
                 )
+                self.lacking.setdefault(f"{what} in {{tables}}.", []).append(self.table)
             paths += [Path(os.path.normpath(self.place / one)) for one in found]
         return paths
 
@@ -492,10 +498,14 @@ class _Table:
         lost = [name for name in names if name not in there]
         if lost:
             hint = did_you_mean(lost[0], [*map(str, there), *self.there])
-            raise TableError(
+            if "constants" in key and not hint:
+                hint = f" If it is the same in all rows, write constants: {{{lost[0]}: ...}}."
+            what = (
                 f"{self.path} has no column{'s' * (len(lost) > 1)} {', '.join(map(repr, lost))}, "
-                f"which {self.table} needs ({key} in {FILE}).{hint} Found {_some(self.there)}."
+                f"needed by {{tables}} ({key} in {FILE}).{hint} Found {_some(self.there)}."
             )
+            self.lacking.setdefault(what, []).append(self.table)
+            raise TableError
 
     def _refuse_cells(self, frame: pd.DataFrame, bad: pd.Series, name: str, rule: str) -> None:
         given = Raw(self.theirs, str(self.path), self.places, self.called)

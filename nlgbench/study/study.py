@@ -457,14 +457,16 @@ def _examined(
 def _reference_problems(
     tables: Mapping[str, pd.DataFrame], raws: Mapping[str, Raw], outputs: pd.DataFrame
 ) -> list[str]:
-    problems = []
+    problems, named = [], {"output_id": {""}, "item_id": {""}, "system": {""}}
     for (table, column), target in _REFERS.items():
         frame = tables.get(table)
         if frame is None or column not in frame or target not in outputs:
             continue
         there = outputs.loc[:, ~outputs.columns.duplicated()][target].astype(str)
-        lost = ~frame[column].isin(there)
+        # What outputs lack is named once, and not again for each table.
+        lost = ~frame[column].isin({*there, *named[target]})
         if lost.any():
+            named[target] |= set(frame.loc[lost, column])
             hint = did_you_mean(frame.loc[lost, column].iloc[0], there.unique()[:5000])
             rule = f"is no {target} of outputs.{hint} Add it to outputs, or drop those rows"
             raw = raws.get(table, Raw(frame, f"Study({table}=...)"))

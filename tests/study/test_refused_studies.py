@@ -67,7 +67,7 @@ MALFORMED = {
     "a header again": (plain(outputs=OUTPUTS * 2), ["row 5 (line 6) repeats the header"]),
     "columns missing": (
         plain(judgments="output_id,anotator,valu\n1,x,3\n"),
-        ["rename 'valu' to 'value'"],
+        ["no columns 'annotator_id', 'value': rename 'anotator' to 'annotator_id', rename 'valu'"],
     ),
     "an id twice": (
         plain(outputs=OUTPUTS.replace("2,1,b", "1,1,b")),
@@ -202,6 +202,51 @@ def test_what_is_called_as_a_table_and_cannot_be_read_is_named(make, tmp_path):
         nb.read_study(tmp_path / "s")
 
 
+#: A right study in five files; what is changed in one of them, and the one problem that this is.
+FIVE = plain(
+    {"study.yml": "settings: {quality: flow, lower_is_better: [depth], valid: {depth: {min: 0}}}"},
+    outputs="output_id,item_id,system\n1,1,a\n2,1,b\n",
+    judgments="output_id,annotator_id,dimension,value\n1,x,flow,3\n1,x,depth,4\n2,x,flow,3\n",
+    scores="output_id,evaluator,score\n1,bleu,.3\n2,bleu,.4\n",
+    preferences="output_a,output_b,annotator_id,choice\n1,2,x,a\n2,1,x,b\n",
+)
+ONE = {
+    "other ids": ("outputs.csv", "\n1", "\n8", "'output_id' is no output_id of outputs. Add"),
+    "a column misnamed": ("judgments.csv", "value", "points", "rename 'points', which it does not"),
+    "a key misnamed": ("judgments.csv", "dimension", "aspect", "has a column 'aspect'"),
+    "words": ("judgments.csv", ",3\n", ",good\n", "words count, as in values: {value: {good: 1}}"),
+    "other choices": ("preferences.csv", ",a\n", ",left\n", "as in values: {choice: {left: a}}"),
+    "a column of your own": (
+        *("outputs.csv", "system\n1,1,a\n2,1,b", "system,doc\n1,1,a,d\n2,1,b,d"),
+        "by settings: extra: [doc]",
+    ),
+    "quality": ("study.yml", "y: flow", "y: flaw", "settings: quality: 'flaw' is unknown. Did you"),
+}
+
+
+@pytest.mark.parametrize("name", ONE)
+def test_one_wrong_column_is_one_problem_that_names_the_way_out(name, tmp_path):
+    file, old, new, part = ONE[name]
+    nb.read_study(put(tmp_path / "right", FIVE))
+    with pytest.raises(TableError) as caught:
+        nb.read_study(put(tmp_path / "s", FIVE | {file: FIVE[file].replace(old, new)}))
+    (problem,) = caught.value.problems
+    assert part in problem
+
+
+def test_a_column_that_several_tables_lack_is_one_problem(tmp_path):
+    spec = "{{file: r.csv, columns: {{item_id: {}, system: model, {}}}}}"
+    judged = spec.format("itm", "annotator_id: who, value: [flow]")
+    tables = f"{{judgments: {judged}, scores: {spec.format('itm', 'score: [depth]')}}}"
+    files = about(f"settings: {{clusters: who}}\ntables: {tables}")
+    with pytest.raises(TableError, match="column 'itm', needed by judgments, scores") as caught:
+        nb.read_study(put(tmp_path / "s", files))
+    assert len(caught.value.problems) == 1
+    (tmp_path / "s" / "study.yml").write_text(files["study.yml"].replace("itm", "item"))
+    with pytest.raises(TableError, match=r"'who' is no column of outputs: add .*: extra: \[who"):
+        nb.read_study(tmp_path / "s")
+
+
 def test_all_problems_of_all_files_are_named_in_one_pass(tmp_path):
     files = {
         "outputs.csv": "output_id,item_id,system\n1,1,a\n2,,b\n3,3\n4,4,a\n4,4,b\n",
@@ -221,7 +266,7 @@ def test_all_problems_of_all_files_are_named_in_one_pass(tmp_path):
         "judgments.csv: judgments, column 'output_id' is no output_id of outputs",
         "must be within its scale, 1 to 5: mend the value, or settings: scales. Found row 1 (line",
         "scores.csv: scores has no columns 'evaluator', 'score'",
-        "settings: dimension: 'flow' is unknown",
+        "settings: quality: 'flow' is unknown",
     ):
         assert part in str(caught.value), part
     many = str(TableError(*map(str, range(25))))
