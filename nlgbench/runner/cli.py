@@ -338,7 +338,7 @@ def report(directory: Path) -> None:
     "--study",
     "folder",
     metavar="DIR",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    type=click.Path(path_type=Path),
     help="A folder of one's own tables.  [default: simulated worlds]",
 )
 @click.option(

@@ -12,6 +12,7 @@ from nlgbench.study.study import (
     read_study,
     straight_from,
     trusted,
+    why_no_study,
     with_tables,
 )
 
@@ -27,5 +28,6 @@ __all__ = [
     "read_study",
     "straight_from",
     "trusted",
+    "why_no_study",
     "with_tables",
 ]

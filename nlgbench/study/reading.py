@@ -21,6 +21,8 @@ from nlgbench.study.schema import TABLES, Raw
 from nlgbench.study.settings import Rules, right_of
 
 FILE = "study.yml"
+#: Code that makes the study instead.
+CODE = "study.py"
 #: What `Study.write` writes beside its tables, of which study.yml then says nothing.
 WRITTEN = "study.json"
 

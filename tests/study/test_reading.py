@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from datetime import date
 
 import pytest
@@ -382,6 +383,58 @@ def test_parquet_that_cannot_be_read_says_so(tmp_path, monkeypatch):
         TableError, match=r"r\.parquet is Parquet, which needs pyarrow: pip install"
     ):
         file_types.read(path, "parquet", problems=[])
+
+
+CODED = """import pandas as pd
+import nlgbench as nb
+
+def study():
+    rows = pd.read_csv("r.csv", dtype={"item": str})
+    rows["output_id"] = rows["item"] + "/" + rows["model"]
+    outputs = rows.rename(columns={"item": "item_id", "model": "system"})
+    judgments = rows.rename(columns={"who": "annotator_id", "how": "dimension", "score": "value"})
+    return nb.Study(outputs[["output_id", "item_id", "system"]], judgments[KEPT])
+"""
+KEPT = "['output_id', 'annotator_id', 'dimension', 'value']"
+
+
+def test_the_study_that_study_py_returns_is_read_and_said_to_be_run_code(tmp_path, monkeypatch):
+    made = folder(tmp_path / "own", {"r.csv": LONG, "study.py": CODED.replace("KEPT", KEPT)})
+    monkeypatch.chdir(tmp_path)
+    study, (note,) = read_folder(made.relative_to(tmp_path), [])
+    judgments = study.judgments[["output_id", "annotator_id", "dimension", "value"]]
+    assert sorted(judgments.itertuples(index=False, name=None)) == SAME and study.name == "own"
+    assert note == "own/study.py was run; its function study() returned the tables."
+    assert sorted(one.name for one in made.iterdir()) == ["r.csv", "study.py"]
+
+
+#: What study.py is -> what is said of it.
+WRONG_CODE = {
+    "x = 1": "study.py has no function study()",
+    "def study():\n    return 3": "study.py: study() must return a nb.Study. Got 3",
+    "\ndef study(:": "study.py, line 2: SyntaxError: invalid syntax",
+    CODED: "study.py, line 9: NameError: name 'KEPT' is not defined",
+    CODED.replace("KEPT", "['output_id']"): "study.py, line 9: Study(judgments=...): judgments has",
+    "\nimport sys\nsys.exit(2)": "study.py, line 3: SystemExit: 2",
+}
+
+
+@pytest.mark.parametrize("code", WRONG_CODE)
+def test_an_error_in_study_py_has_its_line(code, tmp_path):
+    made = folder(tmp_path / "own", {"r.csv": LONG, "study.py": code})
+    with pytest.raises(TableError, match=re.escape(WRONG_CODE[code])):
+        nb.read_study(made)
+
+
+def test_no_code_is_run_in_a_folder_that_nobody_named(tmp_path):
+    home = nb.simulate("gaussian", n_outputs=20, seed=0)
+    home.replace(related={"more": home}).write(tmp_path / "s")
+    (tmp_path / "s" / "related" / "more" / "study.py").write_text("1 / 0")
+    with pytest.raises(TableError, match=r"study\.py is not run, as you did not name its folder"):
+        nb.read_study(tmp_path / "s")
+    (tmp_path / "s" / "study.py").write_text("1 / 0")
+    with pytest.raises(TableError, match=r"study\.py and study\.json, which each describe"):
+        nb.read_study(tmp_path / "s")
 
 
 def test_files_of_a_run_are_hashed(tmp_path, monkeypatch):

@@ -55,7 +55,7 @@ def with_outputs(rows):
 
 #: Files, and parts of what is said of them.
 MALFORMED = {
-    "nothing": ({}, ["has no outputs.csv"]),
+    "nothing": ({}, ["has none of study.yml, study.py and outputs.csv. A study is"]),
     "a name misspelt": ({"output.csv": OUTPUTS}, ["output.csv is no table", "mean 'outputs'?"]),
     "a stray table": (plain(jugdments=""), ["jugdments.csv", "mean 'judgments'?", "rename it"]),
     "another format": (plain({"logprobs.tsv": ""}), ["logprobs.tsv is no table", "save it"]),
