@@ -138,9 +138,10 @@ def new(directory: Path, sources: tuple[Path, ...], layout: str | None) -> None:
 @main.command()
 @click.argument("directory", metavar="DIR", callback=_folder)
 def check(directory: Path) -> None:
-    """Check the study in DIR: what must be repaired, what there is, what can be asked of it.
+    """Check the study in DIR: what to fix, what could change a conclusion, what can be run.
 
-    Ends with 1 where something must be repaired.
+    DIR is a folder, whose study.py is run if it has one, or the name of a public study. Ends with 1
+    where something must be fixed.
     """
     from nlgbench.runner import check_study
 

@@ -213,7 +213,7 @@ def check(
 
 def _study_folder(where: str, study: str) -> str:
     """Make a study's folder absolute: kernels work in their notebook's."""
-    from nlgbench.study import why_no_study
+    from nlgbench.study.study import why_no_study
 
     home = Path(os.path.expanduser(study)).absolute()
     if why := why_no_study(home) if study else "it is empty: name a folder":

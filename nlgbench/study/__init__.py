@@ -12,7 +12,6 @@ from nlgbench.study.study import (
     read_study,
     straight_from,
     trusted,
-    why_no_study,
     with_tables,
 )
 
@@ -28,6 +27,5 @@ __all__ = [
     "read_study",
     "straight_from",
     "trusted",
-    "why_no_study",
     "with_tables",
 ]

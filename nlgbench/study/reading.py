@@ -146,9 +146,9 @@ def load_yaml(path: Path) -> Any:
 
 
 def read(
-    place: Path, said: Mapping[str, Any], problems: list[str]
+    place: Path, said: Mapping[str, Any], problems: list[str], doubts: list[str] | None = None
 ) -> tuple[dict[str, Raw], list[str]]:
-    """Read the tables that study.yml names, and list what is to be noted."""
+    """Read the tables that study.yml names, and list what is to be noted, or doubted."""
     chosen = said["settings"]
     raws: dict[str, Raw] = {}
     notes: list[str] = []
@@ -164,20 +164,15 @@ def read(
             found = one.read(by_file=isinstance(given, list))
             notes += one.notes
             if not tables and not chosen.get("clusters"):
-                notes += one.grouping
+                (notes if doubts is None else doubts).extend(one.grouping)
             tables.append(one)
             if found is None:
                 continue
             parts.append(found)
             if one.has_positions(found.frame) and chosen.get("annotators") != "persons":
                 chosen["annotators"] = "positions"
-                notes.append(
-                    f"annotators of {table} are made from positions, which need not be persons: "
-                    "intervals are for these annotators only. If each position is one person, set "
-                    "settings: annotators: persons."
-                )
         if parts:
-            raws[table] = _stacked(table, parts, problems)
+            raws[table] = _stacked(table, parts)
     problems += [what.replace("{tables}", ", ".join(of)) for what, of in lacking.items()]
     for where in dict.fromkeys(one.where for one in tables):
         of_file = [one for one in tables if one.where == where]
@@ -196,25 +191,16 @@ def _sources(about: str, given: Any) -> list[tuple[str, Mapping[str, Any]]]:
     return [(f"{about}, source {number}", one) for number, one in enumerate(given, 1)]
 
 
-def _stacked(table: str, parts: Sequence[Raw], problems: list[str]) -> Raw:
+def _stacked(table: str, parts: Sequence[Raw]) -> Raw:
     """Put the sources of one table below each other; what one leaves out is as by default."""
     if len(parts) == 1:
         return parts[0]
-    ids = {name: [name in one.frame for one in parts] for name in _PAIRED[table]}
-    for name in [name for name, has in ids.items() if any(has) and not all(has)]:
-        without = next(one.where for one in parts if name not in one.frame)
-        problems.append(
-            f"{without}: {table} has no {name}, which another source of {table} has: name outputs "
-            "in one way in all of them."
-        )
     frames = [one.frame.assign(**{"{line}": one.lines}) for one in parts]
     whole = pd.concat(frames, ignore_index=True).fillna(schema.DEFAULTS.get(table, {})).fillna("")
     whole = _without_repetition(table, whole)
-    first, *others = [one.called or {} for one in parts]
-    called = {name: it for name, it in first.items() if all(one.get(name) == it for one in others)}
     where = ", ".join(dict.fromkeys(one.where for one in parts))
     found = list(dict.fromkeys(name for one in parts for name in one.found))
-    return Raw(whole, where, list(whole.pop("{line}")), called, found)
+    return Raw(whole, where, list(whole.pop("{line}")), found=found)
 
 
 def _without_repetition(table: str, rows: pd.DataFrame) -> pd.DataFrame:
@@ -594,14 +580,6 @@ def _identify(path: Path, raws: dict[str, Raw], extra: Sequence[str], problems: 
             of_output = made.mask(made == "").groupby(by)[name].transform("first")
             made[name] = made[name].where(made[name] != "").fillna(of_output).fillna("")
         made = made.drop_duplicates(ignore_index=True)
-        if made.duplicated(by).any():
-            item, system = made[made.duplicated(by)].iloc[0][by]
-            problems.append(
-                f"{path}, settings: extra: rows on item {item!r} of system {system!r} differ in "
-                f"{', '.join(made.columns.drop(by))}: keep there only what is the same in all rows "
-                "of an output."
-            )
-            return
         raws["outputs"] = Raw(made, f"{path}, outputs as other tables name them")
     outputs = raws["outputs"].frame
     if "output_id" not in outputs:
@@ -626,7 +604,8 @@ def _identify(path: Path, raws: dict[str, Raw], extra: Sequence[str], problems: 
                 problems.append(
                     f"{raw.where}: {table} names outputs by item_id and {system}, but outputs has "
                     f"several of system {name!r} on item {item!r} ({len(several):,} more than "
-                    "one): give both tables an output_id."
+                    "one): give both tables an output_id, or take out of settings: extra what "
+                    "differs between rows of an output."
                 )
             found = ids.reindex(pd.MultiIndex.from_frame(frame[["item_id", system]]))
             named = frame["item_id"] + "/" + frame[system]

@@ -249,14 +249,16 @@ def examine(given: Raw, table: str, extra: Sequence[str] = ()) -> tuple[pd.DataF
     misnamed = _name_problems(list(map(str, raw)), table, given.where, extra)
     problems += misnamed
     # A key that goes by another name would seem to repeat.
-    has_keys = not misnamed or set(keys(table)) <= set(raw)
+    has_keys = not misnamed or set(KEYS[table]) <= set(raw)
     raw = _filled(raw, table)
     kinds = {name: kind for name, kind in _kinds(raw, table).items() if name in raw}
     good = np.ones(len(raw), dtype=bool)
     cells = {}
     for name, kind in kinds.items():
         converted, bad, rule = csv_files.convert(raw[name], kind)
-        problems += problem(given, table, raw, bad, name, rule + _WORDS.get((table, name), ""))
+        if rule.startswith("must be a number"):
+            rule += _WORDS.get((table, name), "")
+        problems += problem(given, table, raw, bad, name, rule)
         good &= ~bad
         # A cell's rule is tried wherever that cell can be read, whatever else is in its row.
         cells[name] = csv_files.convert(raw.loc[~bad, name], kind)[0] if bad.any() else converted

@@ -111,17 +111,6 @@ def exclude_invalid(
     return judgments
 
 
-def _dimensions(having: Mapping[str, Raw]) -> list[str] | None:
-    """List the dimensions that tables name, also in wrong rows; None where a column is misnamed."""
-    found: list[str] = []
-    for table, raw in having.items():
-        names = list(map(str, raw.frame)) if isinstance(raw.frame, pd.DataFrame) else [""]
-        if set(names) - set(schema.columns(table)) or names.count("dimension") > 1:
-            return None
-        found += map(str, raw.frame["dimension"].unique() if "dimension" in names else ["quality"])
-    return list(dict.fromkeys(found))
-
-
 def unfitting(
     tables: Mapping[str, pd.DataFrame], raws: Mapping[str, Raw], settings: Mapping[str, Any]
 ) -> list[str]:
@@ -132,11 +121,17 @@ def unfitting(
     named = {str(settings["quality"]): "quality"} if "quality" in settings else {}
     for key in ("lower_is_better", "scales", "valid"):
         named = dict.fromkeys(map(str, settings.get(key, ())), key) | named
-    having = {table: raws[table] for table in ("judgments", "preferences") if table in raws}
-    there = _dimensions(having) if named else None
-    for dimension, key in named.items() if there is not None else ():
+    written = {
+        table: raw.frame
+        for table, raw in raws.items()
+        if table in ("judgments", "preferences") and isinstance(raw.frame, pd.DataFrame)
+    }
+    # As written, as rows with a problem may be all that has a dimension.
+    there = [str(one) for own in written.values() for one in own.get("dimension", ["quality"])]
+    misnamed = any(set(own) - set(schema.columns(table)) for table, own in written.items())
+    for dimension, key in named.items() if not misnamed else ():
         if dimension not in there:
-            problems.append(f"settings: {key}: {unknown(dimension, there)}")
+            problems.append(f"settings: {key}: {unknown(dimension, dict.fromkeys(there))}")
     if "clusters" in settings and "outputs" in tables:
         names = [*map(str, tables["outputs"]), *["group_id"] * ("judgments" in tables)]
         clusters = settings["clusters"]
@@ -144,8 +139,8 @@ def unfitting(
         if any(clusters in raw.found for raw in raws.values()):
             what = f"{clusters!r} is no column of outputs: add settings: extra: [{clusters}]."
         # What outputs have and do not know, or `extra` names in vain, is a problem of its own.
-        written = getattr(raws["outputs"].frame, "columns", ())
-        if clusters not in {*names, *written, *settings.get("extra", ())}:
+        unread = getattr(raws["outputs"].frame, "columns", ())
+        if clusters not in {*names, *unread, *settings.get("extra", ())}:
             problems.append(f"settings: clusters: {what}")
     for dimension, ends in scales.items() if {"dimension", "value"} <= set(judged) else ():
         rule = f"must be within its scale, {ends['min']:g} to {ends['max']:g}: mend the value, "

@@ -542,9 +542,13 @@ def read_study(folder: str | os.PathLike, *, name: str | None = None) -> Study:
 
 
 def read_folder(
-    place: Path, problems: list[str], *, name: str | None = None
+    place: Path,
+    problems: list[str],
+    *,
+    name: str | None = None,
+    doubts: list[str] | None = None,
 ) -> tuple[Study | None, list[str]]:
-    """Read a study's folder; problems are added to the list, and what is to be noted given."""
+    """Read a study's folder; problems and doubts are listed there, what is to be noted given."""
     if not place.is_dir():
         raise FileNotFoundError(why_no_study(place))
     files.note_read(place)
@@ -570,7 +574,7 @@ def read_folder(
         raws = {table: Raw(frame, where) for table, frame in made.items() if frame is not None}
         notes = [f"{place / CODE} was run; its function study() returned the tables."]
     elif "tables" in about:
-        raws, notes = reading.read(place, about, problems)
+        raws, notes = reading.read(place, about, problems, doubts)
         if problems:
             return None, notes
     elif (place / "outputs.csv").is_file() or not problems:  # else that is said

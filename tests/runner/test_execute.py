@@ -352,28 +352,17 @@ def test_a_study_goes_by_its_name_and_another_of_that_name_is_refused(
 
 
 def test_what_study_py_returns_and_the_file_itself_name_a_run(make_notebook, tmp_path, in_process):
-    """Also where it reads files elsewhere; a run of the same file and tables is skipped."""
-    cells = (
-        "study: str | None = None\noutput_dir: str | None = None",
-        "from pathlib import Path\nimport nlgbench as nb\nmade = nb.read_study(study)",
-        "Path(output_dir, 'made.txt').write_text(made.systems[0])",
-    )
-    path, out, home = make_notebook("mine", *cells), tmp_path / "out", tmp_path / "own"
+    path = make_notebook("mine", "study: str | None = None\noutput_dir: str | None = None", "")
     code = "import pandas as pd, nlgbench as nb\n"
     code += "def study(): return nb.Study(pd.read_csv('../o.csv', dtype=str), name='coded')\n"
-    (tmp_path / "o.csv").write_text("output_id,item_id,system\n1,1,a\n")
-    home.mkdir()
-    (home / "study.py").write_text(code)
-
-    def made():
-        return run(path, out=out, makers=in_process, given={"study": str(home)})[0]
-
-    assert [made(), made()] == [["done"], ["skipped"]]
-    (tmp_path / "o.csv").write_text("output_id,item_id,system\n1,1,b\n")
-    assert [made(), made()] == [["done"], ["skipped"]]
-    assert (out / "mine@study=coded" / "made.txt").read_text() == "b"
-    (home / "study.py").write_text(code + "# another line\n")
-    assert [made(), made()] == [["done"], ["skipped"]]
+    (tmp_path / "own").mkdir()
+    for header, last in [("system", "a"), ("system", "b"), ("system", "b\n# another line")]:
+        (tmp_path / "o.csv").write_text(f"output_id,item_id,{header}\n1,1,{last[0]}\n")
+        (tmp_path / "own" / "study.py").write_text(code + last[1:])
+        given = {"given": {"study": str(tmp_path / "own")}, "makers": in_process}
+        made = [run(path, out=tmp_path / "out", **given)[0] for _ in range(2)]
+        assert made == [["done"], ["skipped"]]
+    assert (tmp_path / "out" / "mine@study=coded").is_dir()
 
 
 def test_a_changed_line_of_a_study_makes_its_run_new(make_notebook, tmp_path, in_process):

@@ -101,11 +101,7 @@ WRONG = [
     # A study of one's own, and what parameters name in it.
     ("run 01 -p study=empty_studi", 2, "empty_studi. Did you mean 'empty_study'? A study"),
     ("run 01 -p study=empty_study", 2, "has none of study.yml, study.py and outputs.csv."),
-    (
-        "check empty_studi",
-        1,
-        "Did you mean 'empty_study'? A study is a folder with study.yml, study",
-    ),
+    ("check empty_studi", 1, "empty_study'? A study is a folder with study.yml, study.py or outp"),
     ("explore --study empty_studi", 1, "there is no folder empty_studi. Did you"),
     ("run 01 -p study=other --source simulated", 2, "are two studies: leave one out"),
     ("run 08 -p study=judged -p dimension=fluancy", 2, "Did you mean 'fluency'? There are: flue"),
