@@ -21,12 +21,13 @@ def check(place: Path) -> tuple[str, bool]:
     """Check a study's folder, or a public study; report in words, and whether it can be read."""
     problems: list[str] = []
     doubts: list[str] = []
-    study, notes = None, []
+    notes: list[str] = []
+    study = None
     try:
         if not place.exists() and str(place) in set(studies()["name"]):
             study = load(str(place))
         else:
-            study, notes = read_folder(place, problems, doubts=doubts)
+            study, notes = read_folder(place, problems, doubts)
     except TableError as error:
         problems += error.problems
     if study is None:
@@ -40,7 +41,7 @@ def check(place: Path) -> tuple[str, bool]:
             needed.setdefault(one, []).append(str(row.analysis))
     ready = [", ".join(can.loc[can["possible"], "analysis"])]
     if place.is_dir():
-        ready.append(f"nlgbench run 08 -p study={place} ranks systems and evaluators.")
+        ready.append(f"Rank systems and evaluators: nlgbench run 08 -p study={place}")
     lacking = [f"{one}: {', '.join(names)}" for one, names in needed.items()]
     parts = [
         *_counts(study),
@@ -66,7 +67,8 @@ def _counts(study: Study) -> list[str]:
         if table.empty:
             continue
         same = [name for name in table.columns[1:] if len(set(table[name])) == 1]
-        of = f"({table.iloc[0, 0]})" if len(table) == 1 else f"of {len(table)} {table.columns[0]}s"
+        what = str(table.columns[0])
+        of = f"of {len(table)} {what}s" if len(table) > 1 else f"({table[what].iloc[0]!s})"
         lines = [f"{title} {of}", *_cells(table[same].iloc[0])]
         rest = table.drop(columns=same).head(_ROWS)
         laid_out = listing.plain(rest).splitlines() if len(rest.columns) > 1 else []
@@ -80,12 +82,12 @@ def _counts(study: Study) -> list[str]:
 
 def _cells(row: pd.Series) -> list[str]:
     """Write a row's names and cells as a line."""
-    said = [
-        f"{cell:,} {name.removesuffix('s') if cell == 1 else name}"
-        if isinstance(cell, Integral)
-        else f"{name} {cell}"
-        for name, cell in row[row != ""].items()
-    ]
+    said = []
+    for name, cell in zip(map(str, row.index), row, strict=True):
+        if isinstance(cell, Integral):
+            said.append(f"{cell:,} {name.removesuffix('s') if cell == 1 else name}")
+        elif cell:
+            said.append(f"{name} {cell}")
     return [_line(", ".join(said))] if said else []
 
 
@@ -95,7 +97,11 @@ def _section(title: str, lines: list[str]) -> list[str]:
 
 def _line(text: str, before: str = "  ") -> str:
     """Break a line, but no word, as words may be paths."""
-    how = {"break_long_words": False, "break_on_hyphens": False}
     return textwrap.fill(
-        listing.visible(text), _WIDTH, initial_indent=before, subsequent_indent="    ", **how
+        listing.visible(text),
+        _WIDTH,
+        initial_indent=before,
+        subsequent_indent="    ",
+        break_long_words=False,
+        break_on_hyphens=False,
     )

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
     from nlgbench.study import Study
 
+    Opened = dict[str, Study] | None  # studies that were read before, by folder
+
 SourceWish = Literal["auto", "released", "simulated"]
 
 MANIFEST = "manifest.json"
@@ -135,10 +137,7 @@ def set_threads(wanted: Mapping[str, str]) -> None:
 
 
 def hash_data(
-    notebook: Notebook,
-    values: Mapping[str, Any],
-    source: str,
-    opened: dict[str, Study] | None = None,
+    notebook: Notebook, values: Mapping[str, Any], source: str, opened: Opened = None
 ) -> dict[str, str]:
     """Hash what a run reads: a study's files or released ones, and what parameters name."""
     found: dict[str, Path] = {}
@@ -161,7 +160,7 @@ def hash_data(
     return data
 
 
-def _study_hash(folder: str, opened: dict[str, Study] | None) -> str:
+def _study_hash(folder: str, opened: Opened) -> str:
     """Hash a study's tables and settings."""
     from nlgbench.study import TABLES
 
@@ -171,7 +170,7 @@ def _study_hash(folder: str, opened: dict[str, Study] | None) -> str:
     return value_hash([study.name, repr(study.settings), tables])
 
 
-def _open(folder: str, opened: dict[str, Study] | None) -> Study:
+def _open(folder: str, opened: Opened) -> Study:
     """Open a study in a folder once for all plans."""
     from nlgbench.study import read_study
 
@@ -224,7 +223,7 @@ def _study_folder(where: str, study: str) -> str:
 def plan(
     notebook: Notebook,
     given: Mapping[str, Any],
-    opened: dict[str, Study] | None = None,
+    opened: Opened = None,
     *,
     source: SourceWish,
     effort: str,
@@ -276,7 +275,7 @@ def _choose_source(notebook: Notebook, wish: SourceWish) -> tuple[str, str]:
     return "released", ""  # where something is still corrupt, loading says what is wrong
 
 
-def study_name(folder: str, opened: dict[str, Study] | None = None) -> str:
+def study_name(folder: str, opened: Opened = None) -> str:
     """Name the study in a folder as its description or the folder does, printable in file names."""
     from nlgbench.study.reading import load_yaml  # JSON is YAML, too
 

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import json
 import os
+import re
 import shutil
 import traceback
 import uuid
@@ -459,7 +460,8 @@ def _examined(
 def _reference_problems(
     tables: Mapping[str, pd.DataFrame], raws: Mapping[str, Raw], outputs: pd.DataFrame
 ) -> list[str]:
-    problems, named = [], {"output_id": {""}, "item_id": {""}, "system": {""}}
+    problems: list[str] = []
+    named = {target: {""} for target in _IN_OUTPUTS.values()}
     for (table, column), target in _REFERS.items():
         frame = tables.get(table)
         if frame is None or column not in frame or target not in outputs:
@@ -542,11 +544,7 @@ def read_study(folder: str | os.PathLike, *, name: str | None = None) -> Study:
 
 
 def read_folder(
-    place: Path,
-    problems: list[str],
-    *,
-    name: str | None = None,
-    doubts: list[str] | None = None,
+    place: Path, problems: list[str], doubts: list[str] | None = None, *, name: str | None = None
 ) -> tuple[Study | None, list[str]]:
     """Read a study's folder; problems and doubts are listed there, what is to be noted given."""
     if not place.is_dir():
@@ -555,7 +553,7 @@ def read_folder(
     described = [name for name in (FILE, CODE, WRITTEN) if (place / name).is_file()]
     for path in sorted(place.iterdir()):
         right = path.name.lower().replace("study.yaml", FILE)
-        if right in (FILE, WRITTEN) and path.name not in described:
+        if right in (FILE, CODE, WRITTEN) and path.name not in described:
             problems.append(f"{path} is not read: make it a file called {right}.")
     if len(described) > 1:
         raise TableError(
@@ -569,9 +567,9 @@ def read_folder(
     if coded is not None:
         about = {"settings": coded.settings, "name": coded.name if coded.name != "study" else ""}
         about["origin"] = coded.origin or (coded.source if coded.source != "study" else "")
-        made = {table: getattr(coded, table) for table in TABLES}
         where = f"{place / CODE}, study()"
-        raws = {table: Raw(frame, where) for table, frame in made.items() if frame is not None}
+        raws = {table: Raw(getattr(coded, table), where) for table in TABLES}
+        raws = {table: raw for table, raw in raws.items() if raw.frame is not None}
         notes = [f"{place / CODE} was run; its function study() returned the tables."]
     elif "tables" in about:
         raws, notes = reading.read(place, about, problems, doubts)
@@ -596,11 +594,13 @@ def read_folder(
     ]
     if problems:
         return None, notes
-    truth = {
+    truth: Mapping[str, pd.DataFrame] | None = {
         one: _read_typed(place / "truth" / f"{one}.csv", kinds)
         for one, kinds in about.get("truth", {}).items()
     }
-    related = {one: _read_related(place / "related" / one) for one in about.get("related", [])}
+    related: Mapping[str, Study] = {
+        one: _read_related(place / "related" / one) for one in about.get("related", [])
+    }
     if coded is not None:
         truth, related = coded.truth, coded.related
     called = name or about.get("name") or place.resolve().name
@@ -627,19 +627,22 @@ def _run(path: Path) -> Study:
     """Run study.py in its folder, where relative paths begin, and give what study() returns."""
     names: dict[str, Any] = {"__name__": "study", "__file__": os.fspath(path.absolute())}
     code = csv_files.read_text(path)
+    if not re.search(r"^def study\(", code, re.MULTILINE):
+        raise TableError(
+            f"{path} has no function study(), and is not run: write one that returns a nb.Study, "
+            "or give the file another name."
+        )
     try:
         # Not imported: Python would write its cache there, by which the folder would be another.
         with contextlib.chdir(path.parent):
             exec(compile(code, os.fspath(path), "exec"), names)
-            made = names["study"]() if callable(names.get("study")) else names
+            made = names["study"]()
     except (Exception, SystemExit) as error:
         frames = traceback.extract_tb(error.__traceback__)
         lines = [one.lineno for one in frames if one.filename == os.fspath(path)]
         where = f"{path}, line {lines[-1] if lines else getattr(error, 'lineno', '?')}"
         whys = getattr(error, "problems", [f"{type(error).__name__}: {error}"])
         raise TableError(*(f"{where}: {why}" for why in whys)) from error
-    if made is names:
-        raise TableError(f"{path} has no function study(): write one that returns a nb.Study.")
     if not isinstance(made, Study):
         raise TableError(f"{path}: study() must return a nb.Study. Got {brief(made)}.")
     return made

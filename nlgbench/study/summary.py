@@ -319,13 +319,15 @@ def _missing(study: Study, part: pd.DataFrame) -> list[str]:
     machines = study.outputs[~study.outputs["is_human"]]
     counts = part.filter(regex="^output_").stack().value_counts()
     usual = int(counts.mode().min())
+    judged = machines.loc[machines["output_id"].isin(counts.index), "system"]
+    machines = machines[machines["system"].isin(judged)]
     lacks = machines["output_id"].map(counts).fillna(0) < usual
     table = pd.crosstab(machines["system"], lacks)
     if min(table.shape) < 2:
         return []
     test = chi2_contingency(table.to_numpy())
-    share = table[True] / table.sum(axis=1)
-    low, high = share.idxmin(), share.idxmax()
+    share = (table[True] / table.sum(axis=1)).sort_values(kind="stable")
+    low, high = share.index[[0, -1]]
     if share[high] - share[low] < _GAP or test.expected_freq.min() < 1 or test.pvalue >= _RARE:
         return []
     return [

@@ -388,14 +388,14 @@ def study():
 """
 #: What study.py is -> what is said of it.
 WRONG_CODE = {
-    "x = 1": "study.py has no function study()",
+    "1 / 0": "study.py has no function study(), and is not run",
     "def study():\n    return 3": "study.py: study() must return a nb.Study. Got 3",
     "\ndef study(:": "study.py, line 2: SyntaxError: invalid syntax",
     CODED: "study.py, line 5: NameError: name 'KEPT' is not defined",
     CODED.replace(
         "KEPT", "['output_id']"
     ): "line 5: Study(judgments=...): judgments has no columns",
-    "\nimport sys\nsys.exit(2)": "study.py, line 3: SystemExit: 2",
+    "import sys\nsys.exit(2)\ndef study(): 0": "study.py, line 2: SystemExit: 2",
 }
 
 

@@ -72,7 +72,7 @@ BAD_CELLS = [
     ("logprobs", {"n_tokens": 0}, r"'n_tokens' must be at least 1: drop empty texts"),
     ("logprobs", {"n_tokens": 2.5}, r"'n_tokens' must be a whole number.*: 2\.5"),
     ("logprobs", {"n_tokens": 1e300}, r"'n_tokens' must be a whole number \(below 2\*\*53\)"),
-    ("judgments", {"value": "good"}, r"'value' must be a number.*values: \{value: \{good: 1\}\}"),
+    ("judgments", {"value": "good"}, r"must be a number.* set .* values: \{value: \{good: 1\}\}"),
     ("judgments", {"value": math.nan}, r"'value' must not be missing: leave the row out"),
     ("judgments", {"value": math.inf}, r"'value' must be finite.*dimension='q': inf"),
     ("contexts", {"is_target": False}, r"exactly one state of each item: mark one target"),
@@ -88,7 +88,7 @@ BAD_CELLS = [
     (
         "preferences",
         {"choice": "left"},
-        r"'choice' must be .*values: \{choice: \{left: a\}\}.*: 'left'",
+        r"one of a, b, tie: set .* \{choice: \{left: a\}\}.*'left'",
     ),
     ("claims", {"claim_id": "huse/Table 1/a/b"}, r"'claim_id' must read paper/where/row/column"),
     ("claims", {"claim_id": "huse/table1/a/b\n"}, r"'claim_id' must read paper/where/row/column"),
