@@ -138,9 +138,10 @@ def new(directory: Path, sources: tuple[Path, ...], layout: str | None) -> None:
 @main.command()
 @click.argument("directory", metavar="DIR", callback=_folder)
 def check(directory: Path) -> None:
-    """Check the study in DIR: what must be repaired, what there is, what can be asked of it.
+    """Check the study in DIR: what to fix, what could change a conclusion, what can be run.
 
-    Ends with 1 where something must be repaired.
+    DIR is a folder, whose study.py is run if it has one, or the name of a public study. Ends with 1
+    where something must be fixed.
     """
     from nlgbench.runner import check_study
 
@@ -334,7 +335,7 @@ def report(directory: Path) -> None:
     "--study",
     "folder",
     metavar="DIR",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    type=click.Path(path_type=Path),
     help="A folder of one's own tables.  [default: simulated worlds]",
 )
 @click.option(

@@ -22,6 +22,8 @@ from nlgbench.study.schema import TABLES, Raw
 from nlgbench.study.settings import Rules, right_of
 
 FILE = "study.yml"
+#: Code that makes the study instead.
+CODE = "study.py"
 #: What `Study.write` writes beside its tables, of which study.yml then says nothing.
 WRITTEN = "study.json"
 
@@ -154,39 +156,36 @@ def load_yaml(path: Path) -> Any:
 
 
 def read(
-    place: Path, said: Mapping[str, Any], problems: list[str]
+    place: Path, said: Mapping[str, Any], problems: list[str], doubts: list[str] | None = None
 ) -> tuple[dict[str, Raw], list[str]]:
-    """Read the tables that study.yml names, and list what is to be noted."""
+    """Read the tables that study.yml names, and list what is to be noted, or doubted."""
     chosen = said["settings"]
     raws, specs, notes = _of_format(place, said, problems)
     for table in [one for one in said.get("tables", {}) if one in raws or one in specs]:
         problems.append(f"{place / FILE}, tables: {table} comes from `format`, too: remove one.")
     specs |= said.get("tables", {})
     tables: list[_Table] = []
+    lacking: dict[str, list[str]] = {}
     extra = chosen.get("extra", [])
     for table, given in specs.items():
         # Where no file has outputs, they are made of the tables that name them.
         is_wanted = table == "outputs" or ("outputs" not in specs and _PAIRED[table])
         parts = []
         for about, spec in _sources(f"{place / FILE}, tables: {table}", given):
-            one = _Table(place, table, spec, extra if is_wanted else [], problems, about)
+            one = _Table(place, table, spec, extra if is_wanted else [], problems, lacking, about)
             found = one.read(by_file=isinstance(given, list))
             notes += one.notes
             if not tables and not chosen.get("clusters"):
-                notes += one.grouping
+                (notes if doubts is None else doubts).extend(one.grouping)
             tables.append(one)
             if found is None:
                 continue
             parts.append(found)
             if one.has_positions(found.frame) and chosen.get("annotators") != "persons":
                 chosen["annotators"] = "positions"
-                notes.append(
-                    f"annotators of {table} are made from positions, which need not be persons: "
-                    "intervals are for these annotators only. If each position is one person, set "
-                    "settings: annotators: persons."
-                )
         if parts:
-            raws[table] = _stacked(table, parts, problems)
+            raws[table] = _stacked(table, parts)
+    problems += [what.replace("{tables}", ", ".join(of)) for what, of in lacking.items()]
     for where in dict.fromkeys(one.where for one in tables):
         of_file = [one for one in tables if one.where == where]
         seen = set().union(*(one.personal for one in of_file))
@@ -208,10 +207,9 @@ def _of_format(
     named = said.get("files", shape.files)
     named = [named] if isinstance(named, str) else named
     lost: list[str] = []
-    where = f"{place / FILE}, files"
-    paths = [path for one in named for path in _matching(place, one, where, lost)]
+    paths = [path for one in named for path in _matching(place, one, lost)]
     if lost and ("files" in said or not paths):
-        problems += lost
+        problems += [f"{what} `files`." for what in lost]
         return {}, {}, []
     said["settings"].update({**shape.settings, **said["settings"]})
     if shape.kind == "mapping":
@@ -260,25 +258,16 @@ def _sources(about: str, given: Any) -> list[tuple[str, Mapping[str, Any]]]:
     return [(f"{about}, source {number}", one) for number, one in enumerate(given, 1)]
 
 
-def _stacked(table: str, parts: Sequence[Raw], problems: list[str]) -> Raw:
+def _stacked(table: str, parts: Sequence[Raw]) -> Raw:
     """Put the sources of one table below each other; what one leaves out is as by default."""
     if len(parts) == 1:
         return parts[0]
-    ids = {name: [name in one.frame for one in parts] for name in _PAIRED[table]}
-    for name in [name for name, has in ids.items() if any(has) and not all(has)]:
-        without = next(one.where for one in parts if name not in one.frame)
-        problems.append(
-            f"{without}: {table} has no {name}, which another source of {table} has: name outputs "
-            "in one way in all of them."
-        )
     frames = [one.frame.assign(**{"{line}": one.lines}) for one in parts]
     whole = pd.concat(frames, ignore_index=True).fillna(schema.DEFAULTS.get(table, {})).fillna("")
     whole = _without_repetition(table, whole)
-    first, *others = [one.called or {} for one in parts]
-    called = {name: it for name, it in first.items() if all(one.get(name) == it for one in others)}
     where = ", ".join(dict.fromkeys(one.where for one in parts))
     found = list(dict.fromkeys(name for one in parts for name in one.found))
-    return Raw(whole, where, list(whole.pop("{line}")), called, found)
+    return Raw(whole, where, list(whole.pop("{line}")), found=found)
 
 
 def _without_repetition(table: str, rows: pd.DataFrame) -> pd.DataFrame:
@@ -297,7 +286,7 @@ def grouped(items: pd.Series, groups: pd.Series) -> str:
     return f"{n_items:,} items have {n:,} values of {groups.name}"
 
 
-def _matching(place: Path, name: str, about: str, problems: list[str]) -> list[Path]:
+def _matching(place: Path, name: str, lost: list[str]) -> list[Path]:
     """List the files of a folder that have a name, or fit a pattern."""
     named = [name] if (place / name).is_file() else []
     matching = named or glob.glob(name, root_dir=place, recursive=True)  # noqa: PTH207, absolute too
@@ -306,7 +295,7 @@ def _matching(place: Path, name: str, about: str, problems: list[str]) -> list[P
         home = (place / name).parent
         there = [one.name for one in home.iterdir()] if home.is_dir() else []
         hint = did_you_mean(Path(name).name, there)
-        problems.append(f"{about}: no file {place / name}.{hint} Name it with `file`.")
+        lost.append(f"{place / FILE}: no file {place / name}.{hint} Name it with")
     return [Path(os.path.normpath(place / one)) for one in found]
 
 
@@ -347,9 +336,12 @@ class _Table:
         spec: Mapping[str, Any],
         extra: Sequence[str],
         problems: list[str],
+        lacking: dict[str, list[str]],
         about: str,
     ) -> None:
         self.place, self.table, self.spec, self.problems = place, table, spec, problems
+        #: What files lack -> the tables that need it: one wrong name is one problem.
+        self.lacking = lacking
         self.about = about
         named = spec.get("file", f"{table}.csv")
         self.files = [named] if isinstance(named, str) else named
@@ -445,7 +437,10 @@ class _Table:
         return found
 
     def _paths(self) -> list[Path]:
-        found = [_matching(self.place, one, self.about, self.problems) for one in self.files]
+        lost: list[str] = []
+        found = [_matching(self.place, one, lost) for one in self.files]
+        for what in lost:
+            self.lacking.setdefault(f"{what} `file` in {{tables}}.", []).append(self.table)
         return [path for paths in found for path in paths]
 
     def _open(self) -> None:
@@ -561,10 +556,14 @@ class _Table:
         lost = [name for name in names if name not in there]
         if lost:
             hint = did_you_mean(lost[0], [*map(str, there), *self.there])
-            raise TableError(
+            if "constants" in key and not hint:
+                hint = f" If it is the same in all rows, write constants: {{{lost[0]}: ...}}."
+            what = (
                 f"{self.path} has no column{'s' * (len(lost) > 1)} {', '.join(map(repr, lost))}, "
-                f"which {self.table} needs ({key} in {FILE}).{hint} Found {_some(self.there)}."
+                f"needed by {{tables}} ({key} in {FILE}).{hint} Found {_some(self.there)}."
             )
+            self.lacking.setdefault(what, []).append(self.table)
+            raise TableError
 
     def _refuse_cells(self, frame: pd.DataFrame, bad: pd.Series, name: str, rule: str) -> None:
         given = Raw(self.theirs, str(self.path), self.places, self.called)
@@ -656,14 +655,6 @@ def _identify(path: Path, raws: dict[str, Raw], extra: Sequence[str], problems: 
             of_output = made.mask(made == "").groupby(by)[name].transform("first")
             made[name] = made[name].where(made[name] != "").fillna(of_output).fillna("")
         made = made.drop_duplicates(ignore_index=True)
-        if made.duplicated(by).any():
-            item, system = made[made.duplicated(by)].iloc[0][by]
-            problems.append(
-                f"{path}, settings: extra: rows on item {item!r} of system {system!r} differ in "
-                f"{', '.join(made.columns.drop(by))}: keep there only what is the same in all rows "
-                "of an output."
-            )
-            return
         raws["outputs"] = Raw(made, f"{path}, outputs as other tables name them")
     outputs = raws["outputs"].frame
     if "output_id" not in outputs:
@@ -689,7 +680,8 @@ def _identify(path: Path, raws: dict[str, Raw], extra: Sequence[str], problems: 
                     f"{raw.where}: {table} names outputs by item_id and {system}, but outputs has "
                     f"several of system {name!r} on item {item!r} ({len(several):,} more than "
                     f"one; row {raws['outputs'].at(int(several.index[0]))}): give both tables an "
-                    "output_id, or leave one of the two out."
+                    "output_id, or take out of settings: extra what differs between rows of an "
+                    "output."
                 )
             found = ids.reindex(pd.MultiIndex.from_frame(frame[["item_id", system]]))
             named = frame["item_id"] + "/" + frame[system]

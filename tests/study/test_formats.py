@@ -199,7 +199,7 @@ TWO = RIGHT | {"b.json": [annotation(1, 1.9, output_1="other")]}
 #: study.yml, files, and what is said, in parts.
 REFUSED = [
     ("format: alpaca\n", {}, ["mean 'alpaca_eval'?", "goes under `tables`"]),
-    (ALPACA, {}, ["files: no file", "*.json"]),
+    (ALPACA, {}, ["no file", "*.json. Name it with `files`"]),
     (f"{ALPACA}files: a.jsn\n", RIGHT, ["mean 'a.json'?"]),
     ("files: a.json\n", {}, ["`files` are those of a `format`"]),
     (

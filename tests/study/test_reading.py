@@ -2,12 +2,13 @@
 
 import gzip
 import json
+import re
 from datetime import date
 
 import pytest
 
 import nlgbench as nb
-from nlgbench.study import file_types, read_folder
+from nlgbench.study import file_types, read_folder, summary
 from nlgbench.study.column_names import personal
 from nlgbench.study.csv_files import TableError
 
@@ -125,24 +126,20 @@ def test_a_layout_is_read_as_what_it_says(name, tmp_path):
         assert of == {"1/a": ["1", "a"], "1/b": ["1", "b"], "2/a": ["2", "a"]}
 
 
-@pytest.mark.parametrize("last", ["5", "five"])
-def test_two_sources_make_one_table(last, tmp_path):
-    """Two dimensions in two files, whose further column becomes one of outputs."""
-    files = {"flow.csv": LONG.replace("item", "doc,item").replace("\n", "\nd,")[:-2]}
-    files["sense.csv"] = f"id,sys,by,points\n1,a,ann,2\n1,a,bob,{last}\n"
-    other = "{item_id: id, system: sys, annotator_id: by, value: points}"
+def test_two_sources_make_one_table_and_their_column_one_of_outputs(tmp_path):
+    lines = LONG.replace("who", "who,doc").replace("ann,", "ann,d,").replace("bob,", "bob,d,")
     about = f"""settings: {{extra: [doc], clusters: doc}}
 tables:
   judgments:
     - {{file: flow.csv, columns: {NAMED}}}
-    - {{file: sense.csv, columns: {other}, constants: {{dimension: sense}}}}
+    - {{file: s.csv, columns: {{item_id: id, system: sys, annotator_id: by, value: how}},
+       constants: {{dimension: sense}}}}
 """
+    files = {"flow.csv": lines, "s.csv": "id,sys,by,how\n1,a,ann,2\n1,a,bob,five\n"}
     made = folder(tmp_path / "s", files, about)
-    if last == "five":
-        where = r"flow\.csv, .*sense\.csv: judgments, .* row 5 \(sense\.csv, line 3\), .*five"
-        with pytest.raises(TableError, match=where):
-            nb.read_study(made)
-        return
+    with pytest.raises(TableError, match=r"s\.csv: judgments, .* row 5 \(s\.csv, line 3\), .*five"):
+        nb.read_study(made)
+    (made / "s.csv").write_text(files["s.csv"].replace("five", "5"))
     study = nb.read_study(made)
     read = study.judgments[["output_id", "annotator_id", "dimension", "value"]]
     sense = [("1/a", "w001", "sense", 2.0), ("1/a", "w002", "sense", 5.0)]
@@ -258,17 +255,16 @@ def test_positions_are_no_annotators_unless_they_are_said_to_be_persons(name, tm
     columns = f"{{item_id: d, system: m, {value}}}"
     about = described("r.csv", columns, f"{constants}    {''.join(more)}")
     problems = []
-    study, notes = read_folder(folder(tmp_path / "s", {"r.csv": content}, about), problems)
+    study, _ = read_folder(folder(tmp_path / "s", {"r.csv": content}, about), problems)
     assert not problems and len(study.judgments) == 2
     positions = name not in ("persons", "ids")
     assert study.settings.get("annotators") == ("positions" if positions else None)
     assert study.persons != positions
-    assert any("made from positions" in note for note in notes) == positions
+    assert any("are positions" in doubt for doubt in summary.doubts(study)) == positions
     study.write(tmp_path / "again")
     assert nb.read_study(tmp_path / "again").settings == study.settings
     said = "settings: {annotators: persons}\n" + about
-    study, notes = read_folder(folder(tmp_path / "t", {"r.csv": content}, said), problems)
-    assert study.settings["annotators"] == "persons" and not notes
+    assert nb.read_study(folder(tmp_path / "t", {"r.csv": content}, said)).persons
 
 
 def test_an_unread_column_that_groups_items_and_empty_cells_are_noted(tmp_path):
@@ -382,6 +378,48 @@ def test_parquet_that_cannot_be_read_says_so(tmp_path, monkeypatch):
         TableError, match=r"r\.parquet is Parquet, which needs pyarrow: pip install"
     ):
         file_types.read(path, "parquet", problems=[])
+
+
+CODED = """import pandas as pd
+import nlgbench as nb
+def study():
+    rows = pd.read_csv("r.csv", dtype=str)
+    return nb.Study(rows[["output_id", "item_id", "system"]], rows[KEPT])
+"""
+#: What study.py is -> what is said of it.
+WRONG_CODE = {
+    "1 / 0": "study.py has no function study(), and is not run",
+    "def study():\n    return 3": "study.py: study() must return a nb.Study. Got 3",
+    "\ndef study(:": "study.py, line 2: SyntaxError: invalid syntax",
+    CODED: "study.py, line 5: NameError: name 'KEPT' is not defined",
+    CODED.replace(
+        "KEPT", "['output_id']"
+    ): "line 5: Study(judgments=...): judgments has no columns",
+    "import sys\nsys.exit(2)\ndef study(): 0": "study.py, line 2: SystemExit: 2",
+}
+
+
+@pytest.mark.parametrize("code", WRONG_CODE)
+def test_an_error_in_study_py_has_its_line(code, tmp_path):
+    rows = {"r.csv": "output_id,item_id,system,annotator_id,value\n007,1,a,me,3\n"}
+    made = folder(tmp_path / "own", rows | {"study.py": code})
+    with pytest.raises(TableError, match=re.escape(WRONG_CODE[code])):
+        nb.read_study(made)
+    (made / "study.py").write_text(CODED.replace("KEPT", "['output_id','annotator_id','value']"))
+    study, (note,) = read_folder(made, [])
+    assert study.judgments.to_numpy().tolist() == [["007", "w001", "quality", 3.0, ""]]
+    assert study.name == "own" and note.endswith(
+        "study.py was run; its function study() returned the tables."
+    )
+    assert len(list(made.iterdir())) == 2, "it left a file"
+
+
+def test_no_code_is_run_in_a_folder_that_nobody_named(tmp_path):
+    home = nb.simulate("gaussian", n_outputs=20, seed=0)
+    home.replace(related={"more": home}).write(tmp_path / "s")
+    (tmp_path / "s" / "related" / "more" / "study.py").write_text("1 / 0")
+    with pytest.raises(TableError, match=r"study\.py is not run, as you did not name its folder"):
+        nb.read_study(tmp_path / "s")
 
 
 def test_files_of_a_run_are_hashed(tmp_path, monkeypatch):
