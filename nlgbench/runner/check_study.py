@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from nlgbench.runner import listing
+from nlgbench.runner.new_study import unconfirmed
 from nlgbench.study import TABLES, read_folder, summary
 from nlgbench.study.csv_files import TableError
 
@@ -17,7 +18,7 @@ def check(place: Path) -> tuple[str, bool]:
     except TableError as error:
         study, notes = None, []
         problems += error.problems
-    noted = _section("Noted", notes)
+    noted = _section("Guessed, to confirm", unconfirmed(place)) + _section("Noted", notes)
     if study is None:
         shown = [f"{number}. {one}" for number, one in enumerate(problems, 1)]
         return "\n\n".join([*_section("To be repaired", shown), *noted]), False
