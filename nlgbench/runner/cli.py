@@ -64,16 +64,6 @@ def _folder(ctx: click.Context, param: click.Parameter, value: str | None) -> Pa
     return folder
 
 
-def _layout(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """Check the name of a format, in which - and _ are alike."""
-    from nlgbench.study.formats import ADAPTERS
-
-    names = {one.replace("-", "_"): one for one in ADAPTERS}
-    if value is not None and value.replace("-", "_") not in names:
-        raise click.BadParameter(f"{value!r} is not one of {', '.join(names)}.")
-    return None if value is None else names[value.replace("-", "_")]
-
-
 def _given(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
     given: dict[str, str] = {}
     for text in texts:
@@ -158,8 +148,7 @@ def _column_flags(command: Callable) -> Callable:
     "--as",
     "layout",
     metavar="NAME",
-    callback=_layout,
-    help="What wrote the files: mturk, prolific, label_studio, potato, mqm, pairwise.  "
+    help="What wrote the files, such as mturk or alpaca_eval: docs/own-study.md lists formats.  "
     "[default: guessed from their columns]",
 )
 @_column_flags

@@ -71,8 +71,13 @@ def new(
                 "another folder."
             )
         text = EMPTY.partition("\ntables:")[0] + "\n"  # its tables are found by their names
-    if sources:
-        text = _written(_guessed(_opened(sources, place), layout, flags or {}))
+    shape = formats.find(layout, "--as") if layout else None
+    if layout and shape and shape.kind != "mapping":
+        plain = layout.lower().replace("-", "_")
+        text = formats.draft(plain, [_relative(one, place) for one in sources])
+    elif sources:
+        adapter = shape.specs if shape and shape.kind == "mapping" else None
+        text = _written(_guessed(_opened(sources, place), adapter, flags or {}))
     place.mkdir(parents=True, exist_ok=True)
     files.replace_bytes(place / FILE, text.encode())
     said = f"wrote {place / FILE}"
@@ -234,14 +239,14 @@ def _path_to_rows(document: Any) -> str:
 
 
 def _guessed(
-    sources: Sequence[_Source], layout: str | None, flags: Mapping[str, Sequence[str]]
+    sources: Sequence[_Source], given: Any, flags: Mapping[str, Sequence[str]]
 ) -> list[tuple[_Source, Guess]]:
     """Guess what each source holds; flags that fit none are refused."""
     found = []
     for source in sources:
-        adapter = formats.ADAPTERS[layout] if layout else None if flags else _adapter(source.frame)
+        adapter = given or (None if flags else _adapter(source.frame))
         real = source.frame[source.names]
-        if layout == "mturk" and not any(one.startswith("Answer.") for one in source.names):
+        if given is formats.mturk and not any(one.startswith("Answer.") for one in source.names):
             raise TableError(
                 f"{', '.join(source.files)} has no column `Answer.*`, which exports of Mechanical "
                 "Turk have: leave --as out, or name another file."

@@ -15,8 +15,9 @@ import pandas as pd
 
 from nlgbench import files
 from nlgbench.names import brief, did_you_mean, unknown
-from nlgbench.study import column_names, csv_files, file_types, schema, settings
+from nlgbench.study import column_names, csv_files, file_types, formats, schema, settings
 from nlgbench.study.csv_files import TableError
+from nlgbench.study.formats import records
 from nlgbench.study.schema import TABLES, Raw
 from nlgbench.study.settings import Rules, right_of
 
@@ -48,7 +49,14 @@ _MEASURES = {"judgments": "value", "preferences": "choice", "references": "text"
 _MAY_BE_EMPTY = Mapping | Literal[""]
 #: File -> what it may say.
 _TOP: dict[str, Rules] = {
-    FILE: {"name": str, "settings": _MAY_BE_EMPTY, "tables": _MAY_BE_EMPTY},
+    FILE: {
+        "name": str,
+        "settings": _MAY_BE_EMPTY,
+        "tables": _MAY_BE_EMPTY,
+        "format": str,
+        "files": str | list[str],
+        "rename": Mapping[str, Mapping[str, str]],
+    },
     WRITTEN: {
         "name": str,
         "origin": str,
@@ -106,6 +114,8 @@ def about(path: Path, problems: list[str]) -> dict[str, Any]:
             said["tables"][table] = sources if isinstance(given, list) else sources[0]
         if not said["tables"]:
             problems.append(f"{path}: `tables` names none; name at least outputs or judgments.")
+    if "files" in said and "format" not in said:
+        problems.append(f"{path}: `files` are those of a `format`: add it, or move them to tables.")
     return said
 
 
@@ -148,13 +158,15 @@ def read(
 ) -> tuple[dict[str, Raw], list[str]]:
     """Read the tables that study.yml names, and list what is to be noted."""
     chosen = said["settings"]
-    raws: dict[str, Raw] = {}
-    notes: list[str] = []
+    raws, specs, notes = _of_format(place, said, problems)
+    for table in [one for one in said.get("tables", {}) if one in raws or one in specs]:
+        problems.append(f"{place / FILE}, tables: {table} comes from `format`, too: remove one.")
+    specs |= said.get("tables", {})
     tables: list[_Table] = []
     extra = chosen.get("extra", [])
-    for table, given in said["tables"].items():
+    for table, given in specs.items():
         # Where no file has outputs, they are made of the tables that name them.
-        is_wanted = table == "outputs" or ("outputs" not in said["tables"] and _PAIRED[table])
+        is_wanted = table == "outputs" or ("outputs" not in specs and _PAIRED[table])
         parts = []
         for about, spec in _sources(f"{place / FILE}, tables: {table}", given):
             one = _Table(place, table, spec, extra if is_wanted else [], problems, about)
@@ -181,8 +193,64 @@ def read(
         if unread := sorted(seen.difference(*(one.is_read for one in of_file))):
             notes.append(f"{where}: looks personal, is not read: {', '.join(unread)}.")
     if not problems:
+        problems += _rename(place / FILE, raws, said.get("rename", {}))
         _identify(place / FILE, raws, extra, problems)
     return {one: raws[one] for one in TABLES if one in raws}, notes
+
+
+def _of_format(
+    place: Path, said: Mapping[str, Any], problems: list[str]
+) -> tuple[dict[str, Raw], dict[str, Any], list[str]]:
+    """Read the files of a study's format: the tables, or how columns are mapped to them."""
+    if "format" not in said:
+        return {}, {}, []
+    shape = formats.find(said["format"], str(place / FILE))
+    named = said.get("files", shape.files)
+    named = [named] if isinstance(named, str) else named
+    lost: list[str] = []
+    where = f"{place / FILE}, files"
+    paths = [path for one in named for path in _matching(place, one, where, lost)]
+    if lost and ("files" in said or not paths):
+        problems += lost
+        return {}, {}, []
+    said["settings"].update({**shape.settings, **said["settings"]})
+    if shape.kind == "mapping":
+        parts = [file_types.read(one, file_types.guess(one), problems=[])[0] for one in paths]
+        specs = shape.specs(pd.concat(parts, ignore_index=True).fillna(""))
+        if not specs:
+            problems.append(
+                f"{paths[0]} lacks the columns of format {said['format']}: name the right `files`, "
+                f"or its columns under `tables`. Found {_some(list(map(str, parts[0])))}."
+            )
+        file = [os.path.relpath(path, place) for path in paths]
+        return {}, {table: {"file": file, **spec} for table, spec in specs.items()}, []
+    frames, notes = records.read(shape, paths, problems)
+    raws, extra = {}, said["settings"].get("extra", [])
+    for table, frame in frames.items():
+        known = {"item_id", "{repeat}", "{line}", *schema.columns(table), *_PAIRED[table].values()}
+        further = list(frame.columns.difference([*known, *extra], sort=False))
+        if further:
+            notes.append(f"not read: {_some(further)}. To keep one, name it in settings: extra.")
+        rows = _without_repetition(table, frame.drop(columns=further))
+        raws[table] = Raw(rows, str(place), list(rows.pop("{line}")))
+    return raws, {}, notes
+
+
+def _rename(
+    path: Path, raws: dict[str, Raw], changed: Mapping[str, Mapping[str, str]]
+) -> list[str]:
+    """Rename systems, evaluators and so on; list the names that no table has."""
+    problems = []
+    for kind, new in changed.items():
+        there: set[str] = set()
+        for table, raw in raws.items():
+            own = raw.frame.columns.intersection([kind, f"{kind}_a", f"{kind}_b"])
+            there.update(*(raw.frame[name] for name in own))
+            renamed = {name: raw.frame[name].replace(dict(new)) for name in own}
+            raws[table] = raw._replace(frame=raw.frame.assign(**renamed))
+        lost = [old for old in new if old not in there]
+        problems += [f"{path}, rename: {kind}: {unknown(old, sorted(there))}" for old in lost]
+    return problems
 
 
 def _sources(about: str, given: Any) -> list[tuple[str, Mapping[str, Any]]]:
@@ -227,6 +295,19 @@ def grouped(items: pd.Series, groups: pd.Series) -> str:
     if not pairs["item"].is_unique or not 1 < n <= n_items / 2:
         return ""
     return f"{n_items:,} items have {n:,} values of {groups.name}"
+
+
+def _matching(place: Path, name: str, about: str, problems: list[str]) -> list[Path]:
+    """List the files of a folder that have a name, or fit a pattern."""
+    named = [name] if (place / name).is_file() else []
+    matching = named or glob.glob(name, root_dir=place, recursive=True)  # noqa: PTH207, absolute too
+    found = sorted(one for one in matching if (place / one).is_file())
+    if not found:
+        home = (place / name).parent
+        there = [one.name for one in home.iterdir()] if home.is_dir() else []
+        hint = did_you_mean(Path(name).name, there)
+        problems.append(f"{about}: no file {place / name}.{hint} Name it with `file`.")
+    return [Path(os.path.normpath(place / one)) for one in found]
 
 
 def _some(names: Sequence[str]) -> str:
@@ -364,20 +445,8 @@ class _Table:
         return found
 
     def _paths(self) -> list[Path]:
-        paths: list[Path] = []
-        for name in self.files:
-            named = [name] if (self.place / name).is_file() else []
-            matching = named or glob.glob(name, root_dir=self.place, recursive=True)  # noqa: PTH207, absolute too
-            found = sorted(one for one in matching if (self.place / one).is_file())
-            if not found:
-                home = (self.place / name).parent
-                there = [one.name for one in home.iterdir()] if home.is_dir() else []
-                hint = did_you_mean(Path(name).name, there)
-                self.problems.append(
-                    f"{self.about}: no file {self.place / name}.{hint} Name it with `file`."
-                )
-            paths += [Path(os.path.normpath(self.place / one)) for one in found]
-        return paths
+        found = [_matching(self.place, one, self.about, self.problems) for one in self.files]
+        return [path for paths in found for path in paths]
 
     def _open(self) -> None:
         kind = self.spec.get("format") or file_types.guess(self.path)
@@ -564,6 +633,11 @@ def _replaced(cells: pd.Series, changed: Mapping[str, str]) -> pd.Series:
 def _identify(path: Path, raws: dict[str, Raw], extra: Sequence[str], problems: list[str]) -> None:
     """Give ids where files know only items and systems, and outputs where no file has them."""
     by = ["item_id", "system"]
+    for table in [one for one in raws if "{repeat}" in raws[one].frame]:
+        frame = raws[table].frame
+        repeats = frame.pop("{repeat}")
+        ids = frame["item_id"] + "/" + frame["system"] + ("/" + repeats).where(repeats != "", "")
+        raws[table] = raws[table]._replace(frame=frame.assign(output_id=ids))
     if "outputs" not in raws:
         pairs = [
             raw.frame.rename(columns={system: "system"}).filter([*by, *extra])
@@ -614,7 +688,8 @@ def _identify(path: Path, raws: dict[str, Raw], extra: Sequence[str], problems: 
                 problems.append(
                     f"{raw.where}: {table} names outputs by item_id and {system}, but outputs has "
                     f"several of system {name!r} on item {item!r} ({len(several):,} more than "
-                    "one): give both tables an output_id."
+                    f"one; row {raws['outputs'].at(int(several.index[0]))}): give both tables an "
+                    "output_id, or leave one of the two out."
                 )
             found = ids.reindex(pd.MultiIndex.from_frame(frame[["item_id", system]]))
             named = frame["item_id"] + "/" + frame[system]

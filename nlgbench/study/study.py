@@ -557,7 +557,7 @@ def read_folder(
     about = reading.about(place / described[0], problems) if described else {}
     raws: dict[str, Raw] = {}
     notes: list[str] = []
-    if "tables" in about:
+    if "tables" in about or "format" in about:
         raws, notes = reading.read(place, about, problems)
         if problems:
             return None, notes

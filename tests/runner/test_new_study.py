@@ -314,7 +314,7 @@ def test_nothing_is_overwritten(tmp_path):
     [
         (["--from", "no.csv"], "no file no.csv"),
         (["--as", "mturk"], "name the files, too"),
-        (["--as", "excel", "--from", "x.csv"], "'excel' is not one of"),
+        (["--as", "excel", "--from", "x.csv"], "'excel' is unknown"),
         (["--from", "notes.doc"], "no known ending"),
         (["--from", "broken.json"], "is no JSON"),
         (["--from", "empty.csv"], "is empty"),

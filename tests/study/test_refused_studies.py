@@ -161,7 +161,7 @@ MALFORMED = {
     # JSON, gzip and Parquet
     "JSON cut off": (raw("u.json", LISTS[:20]), ["u.json is no JSON", "line 1"]),
     "a line cut off": (raw("l.jsonl", '{"a": 1}\n{"a"\n'), ["l.jsonl, line 2 is no JSON"]),
-    "JSON Lines in JSON": (raw("u.json", "{}\n{}\n"), ["set format: jsonl"]),
+    "JSON Lines in JSON": (raw("u.json", "{}\n{}\n"), ["name it .jsonl"]),
     "JSON of numbers": (raw("u.json", "[1, 2]"), ["record 1", "an object"]),
     "JSON of nothing": (raw("u.json", "[]"), ["u.json holds no record"]),
     "JSON deep": (raw("u.json", "[" * 10**5), ["u.json", "deep"]),
