@@ -50,7 +50,7 @@ def drafted(name, place):
     (place / name / "raw").symlink_to(home.resolve())
     (command,) = [text for kind, _, text in BLOCKS if kind == "sh" and f"new {name} " in text]
     done = CliRunner().invoke(main, shlex.split(command.removeprefix("nlgbench ")))
-    assert done.exit_code == 0 and "To be mended" not in done.stdout, done.output
+    assert done.exit_code == 0 and "To fix" not in done.stdout, done.output
     about = place / name / "study.yml"
     assert CliRunner().invoke(main, ["check", str(place / name)]).exit_code == 0
     for _, _, changes in [one for one in BLOCKS if one[:2] == ("diff", f"{name}/study.yml")]:

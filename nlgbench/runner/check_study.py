@@ -10,6 +10,7 @@ import pandas as pd
 
 from nlgbench.datasets.public import load, studies
 from nlgbench.runner import listing
+from nlgbench.runner.new_study import unconfirmed
 from nlgbench.study import TABLES, Study, read_folder, summary
 from nlgbench.study.csv_files import TableError
 
@@ -30,9 +31,10 @@ def check(place: Path) -> tuple[str, bool]:
             study, notes = read_folder(place, problems, doubts)
     except TableError as error:
         problems += error.problems
+    noted = [*_section("Guessed, to confirm", unconfirmed(place)), *_section("Noted", notes)]
     if study is None:
         shown = [_line(one, f"  {number}. ") for number, one in enumerate(problems, 1)]
-        return "\n\n".join(["\n".join(["To fix", *shown]), *_section("Noted", notes)]), False
+        return "\n\n".join(["\n".join(["To fix", *shown]), *noted]), False
     can = study.check()
     can["analysis"] = can["analysis"].str.replace(r": (.*)", r" (\1)", regex=True)
     needed: dict[str, list[str]] = {}
@@ -46,7 +48,7 @@ def check(place: Path) -> tuple[str, bool]:
     parts = [
         *_counts(study),
         *_section("What could change a conclusion", summary.doubts(study, doubts)),
-        *_section("Noted", notes),
+        *noted,
         *_section("Can be run", [one for one in ready if one]),
         *_section("Cannot be run, by what it needs", lacking),
     ]

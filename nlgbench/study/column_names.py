@@ -71,8 +71,12 @@ def plain_name(name: str) -> str:
 def recognized(columns: Sequence[str]) -> dict[str, str]:
     """Name, for columns of ours, the file's column that seems to be it."""
     plain: dict[str, str] = {}
+    last = [name.rpartition(".")[2] for name in columns]  # of a path in JSON
     for name in columns:
         plain.setdefault(plain_name(name), name)
+    for name, end in zip(columns, last, strict=True):
+        if last.count(end) == 1:
+            plain.setdefault(plain_name(end), name)
     found: dict[str, str] = {}
     for our, names in CALLED.items():
         fits = [plain[name] for name in names.split() if name in plain]

@@ -198,9 +198,8 @@ def _records(
         if keys and not isinstance(one, dict | list):
             yield at, {**outer, "value": one}
         else:
-            yield from (
-                (place, {**outer, **inner}) for place, inner in _each(at, one, where, "a row")
-            )
+            for number, (place, inner) in enumerate(_each(at, one, where, "a row"), 1):
+                yield place, {**outer, **({"position": number} if rows else {}), **inner}
 
 
 def _each(at: str, whole: Any, where: str, what: str) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -9,6 +9,22 @@ import pandas as pd
 
 from nlgbench.study import column_names
 
+#: What votes for the first and for the second are called.
+_A = {"left", "model_a", "system_a", "a", "1", "x", "model_x", "first", "output_a", "response_a"}
+_B = {"right", "model_b", "system_b", "b", "2", "y", "model_y", "second", "output_b", "response_b"}
+
+
+def choices(cells: pd.Series) -> dict[str, str]:
+    """Map what votes are called to a, b and tie, as far as it is clear."""
+    found = {}
+    for one in cells.unique():
+        plain = column_names.plain_name(one)
+        if plain in _A | _B:
+            found[one] = "a" if plain in _A else "b"
+        elif re.search("tie|draw|equal|same|both|neither", one.lower()) and len(one) < 30:
+            found[one] = "tie"
+    return found
+
 
 def pairwise(frame: pd.DataFrame) -> column_names.Specs:
     """Map votes on pairs: a row per vote, with two systems and who won."""
@@ -16,21 +32,9 @@ def pairwise(frame: pd.DataFrame) -> column_names.Specs:
     names = ["item_id", "system_a", "system_b", "annotator_id", "dimension", "choice"]
     spec: dict[str, Any] = {"columns": {one: known[one] for one in names if one in known}}
     if "choice" in known:
-        a = {"left", "model_a", "system_a", "a", "1", "x", "model_x", "first"}
-        b = {"right", "model_b", "system_b", "b", "2", "y", "model_y", "second"}
-        seen = {
-            one: "a"
-            if column_names.plain_name(one) in a
-            else "b"
-            if column_names.plain_name(one) in b
-            else "tie"
-            for one in frame[known["choice"]].unique()
-            if column_names.plain_name(one) in a | b
-            or re.search("tie|draw|equal|same|both|neither", one.lower())
-        }
-        spec["values"] = {"choice": {one: mean for one, mean in seen.items() if one != mean}}
-        if not spec["values"]["choice"]:
-            del spec["values"]
+        seen = choices(frame[known["choice"]])
+        if changed := {one: vote for one, vote in seen.items() if one != vote}:
+            spec["values"] = {"choice": changed}
     if "annotator_id" not in known:
         spec["constants"] = {"annotator_id": "all"}
     return {"preferences": spec}
