@@ -95,12 +95,12 @@ def _ranking(study: Study, table: pd.DataFrame, by: str, value: str) -> str:
         beaten_by = rows["ci_low"].to_numpy()[None] > rows["ci_high"].to_numpy()[:, None]
         low = pd.Series(1 + beaten_by.sum(axis=1), rows.index)
         how = "have intervals that do not overlap"
-    pairs = f"{int((low - 1).sum())} of {n * (n - 1) // 2} pairs of systems {how}"
+    pairs = f"; {int((low - 1).sum())} of {n * (n - 1) // 2} pairs of systems {how}" * (n > 2)
     first = [study.label(name) for name in rows.loc[low == 1, "system"]]
     if len(first) == 1:
-        return f"{said} It is distinguishable from all others; {pairs}."
+        return f"{said} It is distinguishable from {'all others' if n > 2 else 'the other'}{pairs}."
     best = f"{_listed(first)} may each be the best"
-    return f"{said} Which is best is inconclusive: {best}; {pairs}."
+    return f"{said} Which is best is inconclusive: {best}{pairs}."
 
 
 def _evaluators(study: Study, results: Results) -> str:
