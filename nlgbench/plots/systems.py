@@ -94,14 +94,16 @@ def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None =
         # Its distance is in font sizes: few rows make low axes, and cut off what hangs from them.
         ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(0, 0), borderaxespad=4.2)
     said = ", ".join(f"{a} {b:.2f}" for a, b in zip(names, rows["estimate"], strict=True))
-    alt = f"{what} of {len(rows)} systems with intervals{covers}. Best first: {said}."
+    systems = f"{len(rows)} system{'s' * (len(rows) != 1)}"
+    alt = f"{what} of {systems} with intervals{covers}. Best first: {said}."
     return drawn_on(ax, table, alt)
 
 
 @in_paper_style
 def plot_by_evaluator(table: pd.DataFrame, evaluator: str) -> Drawing:
     """Draw systems as one judge or evaluator of `nlgbench.analysis.standings` ranks them."""
-    drawn = plot_systems(table[table["evaluator"] == evaluator])
+    rows = table[table["evaluator"] == evaluator]
+    drawn = plot_systems(rows.assign(dimension=rows["dimension"].map(label)))
     words = f"By {label(evaluator)}, not by annotators"
     drawn.axes[0].set_title(words, loc="left")
     return replace(drawn, alt=f"{words}: {drawn.alt}")

@@ -86,7 +86,8 @@ def _ranking(study: Study, table: pd.DataFrame, by: str, value: str) -> str:
             f"{by}, {study.label(top['system'])} has the {value} {number}; it is the only system."
         )
     said = f"{by}, {study.label(top['system'])} ranks first of {n} systems, {value} {number}."
-    if rows[["ci_low", "ci_high"]].isna().any(axis=None):
+    missing = rows["ci_low"].isna()
+    if missing.all():
         return f"{said} Whether systems differ is inconclusive: {_why(rows)}."
     if tested:
         low, how = rows["rank_low"], "differ significantly (Holm-adjusted tests)"
@@ -96,6 +97,7 @@ def _ranking(study: Study, table: pd.DataFrame, by: str, value: str) -> str:
         low = pd.Series(1 + beaten_by.sum(axis=1), rows.index)
         how = "have intervals that do not overlap"
     pairs = f"; {int((low - 1).sum())} of {n * (n - 1) // 2} pairs of systems {how}" * (n > 2)
+    pairs += f"; systems without an interval: {int(missing.sum())}" * bool(missing.any())
     first = [study.label(name) for name in rows.loc[low == 1, "system"]]
     if len(first) == 1:
         return f"{said} It is distinguishable from {'all others' if n > 2 else 'the other'}{pairs}."
@@ -136,7 +138,10 @@ def _evaluators(study: Study, results: Results) -> str:
     than = f"the length of the text ({_number(row)})"
     if better.empty:
         return f"{said} Whether any beats {than} is inconclusive, as intervals overlap."
-    return f"{said} {_estimates(better, numbers=False)} beat{'s' * (len(better) == 1)} {than}."
+    if len(better) > _MOST_NAMES:
+        return f"{said} Of these, {len(better)} beat {than}."
+    names = _listed([label(str(name)) for name in better["evaluator"]])
+    return f"{said} {names} beat{'s' * (len(better) == 1)} {than}."
 
 
 def _limits(study: Study, results: Results) -> str:
@@ -178,11 +183,8 @@ def _number(row: pd.Series, digits: int = 2) -> str:
     return f"{value} [{low}, {high}]" if np.isfinite(values[1:]).all() else f"{value} (no interval)"
 
 
-def _estimates(rows: pd.DataFrame, *, numbers: bool = True) -> str:
-    names = rows["evaluator"].astype(str).map(label)
-    values = [_number(row) for _, row in rows.iterrows()]
-    each = [f"{name} {value}" for name, value in zip(names, values, strict=True)]
-    return _listed(each if numbers else list(names))
+def _estimates(rows: pd.DataFrame) -> str:
+    return _listed([f"{label(str(row['evaluator']))} {_number(row)}" for _, row in rows.iterrows()])
 
 
 def _listed(names: list[str]) -> str:
