@@ -12,19 +12,11 @@ from nlgbench.crossed import t_interval
 from nlgbench.study import Study
 from nlgbench.study.study import is_reversed, with_tables
 
-_COVERS = "other items"
 _COLUMNS = (
     *("evaluator", "system", "estimate", "ci_low", "ci_high", "confidence", "covers"),
     *("dimension", "better", "reason"),
 )
 _OTHERS = "all other systems"
-
-
-def rank_without_annotators(study: Study, *, include_human: bool = False) -> pd.DataFrame:
-    """Rank systems by comparisons of a judge, as `overall_win_rates`; else by `mean_scores`."""
-    if study.comparisons is not None:
-        return overall_win_rates(study)
-    return mean_scores(study, include_human=include_human)
 
 
 def overall_win_rates(study: Study) -> pd.DataFrame:
@@ -56,56 +48,33 @@ def mean_scores(study: Study, *, include_human: bool = False) -> pd.DataFrame:
     They are compared as `nlgbench.compare_systems` compares means of judgments: evaluator, system,
     estimate, ci_low, ci_high, confidence, covers, dimension (the evaluator again, as figures name
     it), better (higher or lower), reason, rank_low, rank_high (for all systems of an evaluator at
-    once). One system has its mean alone; where only whole systems have scores, there are no
-    intervals.
+    once). One system has its mean alone.
     """
     if study.scores is None:
-        return _of_systems(study)
-    human = study.outputs.loc[study.outputs["is_human"], "output_id"]
-    scores = study.scores.dropna(subset="score")
-    scores = scores[include_human | ~scores["output_id"].isin(human)]
-    item, system = (
-        study.outputs.set_index("output_id")[name].loc[scores["output_id"]].to_numpy()
-        for name in ("item_id", "system")
-    )
-    scores = scores.assign(item=item, system=system)
+        raise ValueError(f"{study.name} has no scores of outputs: give Study(scores=...).")
+    of = study.outputs[["output_id", "item_id", "system", "is_human"]]
+    scores = study.scores.dropna(subset="score").merge(of, on="output_id", validate="m:1")
+    scores = scores[include_human | ~scores["is_human"]]
     found = []
     for evaluator, part in scores.groupby("evaluator", sort=False):
         lower = bool(is_reversed(part).any())
         if len(part["system"].unique()) > 1:
             table = _compared(study, part, str(evaluator), lower)
         else:
-            by_item = part.groupby("item")["score"].mean()
+            by_item = part.groupby("item_id")["score"].mean()
             about = t_interval(by_item.mean(), by_item.sem(), len(by_item), units="items")
             table = pd.DataFrame([{"system": part["system"].iloc[0], **about}])
-        better = "lower" if lower else "higher"
-        named = table.assign(evaluator=evaluator, dimension=evaluator, better=better)
-        found.append(named.assign(covers=_COVERS))
-    return _laid_out(pd.concat(found, ignore_index=True))
+        named = {"evaluator": evaluator, "dimension": evaluator, "covers": "other items"}
+        found.append(table.assign(**named, better="lower" if lower else "higher", confidence=0.95))
+    table = pd.concat(found, ignore_index=True)
+    return table.reindex(columns=[*_COLUMNS, "rank_low", "rank_high"])
 
 
 def _compared(study: Study, part: pd.DataFrame, evaluator: str, lower: bool) -> pd.DataFrame:
     """Compare systems as if one annotator had given the scores."""
     judged = part[["output_id"]].assign(annotator_id=evaluator, dimension=evaluator, group_id="")
+    judged["value"] = part["score"].astype("float64")
     settings = {name: one for name, one in study.settings.items() if name == "clusters"}
     settings["lower_is_better"] = [evaluator] * lower
-    as_judged = with_tables(
-        study, judgments=judged.assign(value=part["score"].astype("float64")), settings=settings
-    )
+    as_judged = with_tables(study, judgments=judged, settings=settings)
     return compare_systems(as_judged, annotators="fixed", include_human=True).systems
-
-
-def _of_systems(study: Study) -> pd.DataFrame:
-    """Lay out scores of whole systems, the best first."""
-    if study.system_scores is None:
-        raise ValueError(f"{study.name} has no scores: nb.score(study, [...]) adds them.")
-    table = study.system_scores.rename(columns={"score": "estimate"})
-    better = np.where(is_reversed(study.system_scores), "lower", "higher")
-    table = table.assign(dimension=table["evaluator"], better=better, ci_low=np.nan, ci_high=np.nan)
-    order = table["estimate"].where(table["better"] == "higher", -table["estimate"])
-    table = table.iloc[order.argsort()[::-1]].sort_values("evaluator", kind="stable")
-    return _laid_out(table.assign(covers="", reason="scores of whole systems have no interval"))
-
-
-def _laid_out(table: pd.DataFrame) -> pd.DataFrame:
-    return table.assign(confidence=0.95).reindex(columns=[*_COLUMNS, "rank_low", "rank_high"])

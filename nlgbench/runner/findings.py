@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from nlgbench.crossed import THESE_ANNOTATORS
+from nlgbench.crossed import FEWEST, THESE_ANNOTATORS
 from nlgbench.evaluators.names import label
 from nlgbench.evaluators.sentinels import LENGTH
 from nlgbench.study import Study
@@ -26,21 +26,10 @@ def findings(study: Study, results: Results) -> pd.DataFrame:
     said = {"systems": _systems(study, results), "evaluators": _evaluators(study, results)}
     said["limits"] = _limits(study, results)
     table = pd.DataFrame({"about": [*said], "finding": [*said.values()]})
-    return table.assign(study=study.name, data=_size(study))
-
-
-def _size(study: Study) -> str:
-    """Count what the study has."""
     outputs = study.outputs
-    counts = {"systems": len(outputs["system"].unique()), "items": len(outputs["item_id"].unique())}
-    counts["outputs"] = len(outputs)
-    tables = {"judgments": study.judgments, "votes": study.preferences}
-    tables["comparisons"] = study.comparisons
-    counts |= {name: len(table) for name, table in tables.items() if table is not None}
-    if study.scores is not None:
-        counts["evaluators"] = len(study.scores["evaluator"].unique())
-    words = [f"{n:,} {name if n != 1 else name.removesuffix('s')}" for name, n in counts.items()]
-    return ", ".join(words)
+    data = f"{len(outputs):,} outputs of {outputs['system'].nunique():,} systems on "
+    data += f"{outputs['item_id'].nunique():,} items"
+    return table.assign(study=study.name, data=data)
 
 
 def _systems(study: Study, results: Results) -> str:
@@ -53,7 +42,7 @@ def _systems(study: Study, results: Results) -> str:
         return _ranking(study, table, "By annotators' votes", "Bradley-Terry rating")
     if "standings" in results:
         return _without_annotators(study, results["standings"])
-    return "No ranking: the study has no judgments, votes, comparisons or scores to rank it by."
+    return "No ranking of systems is possible with what the study has."
 
 
 def _without_annotators(study: Study, table: pd.DataFrame) -> str:
@@ -79,13 +68,11 @@ def _ranking(study: Study, table: pd.DataFrame, by: str, value: str) -> str:
     tested = "rank_low" in rows
     if not tested:
         rows = rows.sort_values("estimate", ascending=False, kind="stable")
-    top, n = rows.iloc[0], len(rows)
-    number = _number(top, digits=0 if "rating" in value else 2)
+    name, n = study.label(rows["system"].iloc[0]), len(rows)
+    number = _number(rows.iloc[0], digits=0 if "rating" in value else 2)
     if n == 1:
-        return (
-            f"{by}, {study.label(top['system'])} has the {value} {number}; it is the only system."
-        )
-    said = f"{by}, {study.label(top['system'])} ranks first of {n} systems, {value} {number}."
+        return f"{by}, {name} has the {value} {number}; it is the only system."
+    said = f"{by}, {name} ranks first of {n} systems, {value} {number}."
     missing = rows["ci_low"].isna()
     if missing.all():
         return f"{said} Whether systems differ is inconclusive: {_why(rows)}."
@@ -118,8 +105,9 @@ def _evaluators(study: Study, results: Results) -> str:
         table, words, chance = pd.DataFrame(columns=["evaluator"]), "", 0.0
     own = table[~table["evaluator"].str.endswith("@sentinel") & (table["evaluator"] != "people")]
     if own.empty:
-        lacking = "judgments or votes" if _has_evaluators(study) else "evaluators' scores"
-        return f"Whether evaluators agree with annotators is unknown: the study has no {lacking}."
+        human = study.judgments is not None or study.preferences is not None
+        lacking = "has no judgments or votes" if not human else "has no scores that fit them"
+        return f"Whether evaluators agree with annotators is unknown: the study {lacking}."
     own = own.sort_values("estimate", ascending=False, kind="stable")
     agree, n = own[own["ci_low"] > chance], len(own)
     if agree.empty:
@@ -133,15 +121,12 @@ def _evaluators(study: Study, results: Results) -> str:
         return f"{said} The length of the text has no interval to compare them with."
     row = length.iloc[0]
     # A length that runs against judgments predicts them as well, with its sign changed.
-    ends = [row["ci_high"], 2 * chance - row["ci_low"]]
-    better = agree[agree["ci_low"] > max(ends)]
+    better = agree[agree["ci_low"] > max(row["ci_high"], 2 * chance - row["ci_low"])]
     than = f"the length of the text ({_number(row)})"
     if better.empty:
         return f"{said} Whether any beats {than} is inconclusive, as intervals overlap."
-    if len(better) > _MOST_NAMES:
-        return f"{said} Of these, {len(better)} beat {than}."
     names = _listed([label(str(name)) for name in better["evaluator"]])
-    return f"{said} {names} beat{'s' * (len(better) == 1)} {than}."
+    return f"{said} Shown to beat {than}: {names}."
 
 
 def _limits(study: Study, results: Results) -> str:
@@ -156,18 +141,10 @@ def _limits(study: Study, results: Results) -> str:
         limits.append("what annotators would say")
     if "agreement" in results and results["agreement"]["estimate"].isna().all():
         limits.append("how far annotators agree, as no output has two judgments")
-    if "correlate" in results and len(study.systems) < 10:
-        rows = results["correlate"].query("granularity == 'system'")
-        if len(rows):
-            n = len(study.systems)
-            limits.append(f"whether evaluators would rank other systems as well as these {n}")
+    if "correlate" in results and (n := len(study.systems)) < FEWEST:
+        limits.append(f"whether evaluators would rank other systems as well as these {n}")
     limits.append("how systems do on other kinds of input than these items")
     return f"This design cannot show {'; '.join(limits)}."
-
-
-def _has_evaluators(study: Study) -> bool:
-    tables = (study.scores, study.system_scores, study.comparisons)
-    return any(one is not None for one in tables)
 
 
 def _why(rows: pd.DataFrame) -> str:

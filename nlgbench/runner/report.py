@@ -113,10 +113,11 @@ def _files(found: Folder) -> dict[str, str]:
 
 def _titles(found: Folder) -> dict[str, str]:
     """Name each run as a reader knows it: by its title, with its study where several share it."""
-    named = {run.place: run.title for run in found.runs}
-    several = {run.title for run in found.runs if [*named.values()].count(run.title) > 1}
-    studies = {run.place: _study(run) for run in found.runs if run.title in several}
-    return named | {place: f"{named[place]} ({study})" for place, study in studies.items()}
+    titles = [run.title for run in found.runs]
+    return {
+        run.place: f"{run.title} ({_study(run)})" if titles.count(run.title) > 1 else run.title
+        for run in found.runs
+    }
 
 
 def _study(run: Run) -> str:
