@@ -179,8 +179,8 @@ def rankings(table: Table) -> Iterator[tuple[str, pd.DataFrame]]:
         if len(group) < 2 or group[subject].duplicated().any():
             continue
         lower = "better" in group and bool((group["better"] == "lower").all())
-        order = {"by": "rank"} if "rank" in group else {"by": table.value, "ascending": lower}
-        rows = group.sort_values(**order, kind="stable")
+        by, ascending = ("rank", True) if "rank" in group else (table.value, lower)
+        rows = group.sort_values(by, ascending=ascending, kind="stable")
         shown = rows[[subject, table.value]].assign(
             interval=list(map(interval, rows["ci_low"], rows["ci_high"]))
         )
