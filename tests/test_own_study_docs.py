@@ -78,7 +78,7 @@ def test_commands_say_what_the_page_says(tmp_path, monkeypatch):
 def test_every_layout_is_read(tmp_path):
     names = written(tmp_path)
     read = {name: nb.read_study(tmp_path / name) for name in names}
-    assert len(read) == 6
+    assert len(read) == 7
     values = {
         name: sorted(study.judgments["value"])
         for name, study in read.items()
@@ -92,6 +92,7 @@ def test_every_layout_is_read(tmp_path):
         "errors": [0, 5.1],
     }
     assert read["lists"].outputs["text"].tolist() == ["Hi.", "Hello."]
+    assert read["judged"].comparisons["output_b"].tolist() == ["1/claude"]
     votes = read["votes"]
     assert votes.preferences["choice"].tolist() == ["a", "tie"]
     lower = votes.scores["signature"].eq("direction:lower")

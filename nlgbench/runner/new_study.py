@@ -6,7 +6,7 @@ import glob
 import json
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,33 +15,22 @@ import pandas as pd
 
 from nlgbench import files
 from nlgbench.runner import listing
-from nlgbench.study import csv_files, formats, read_folder, reading
+from nlgbench.study import csv_files, file_types, formats, read_folder, reading
+from nlgbench.study.column_names import (
+    CALLED,
+    OTHER,
+    Specs,
+    measured_columns,
+    outputs_spec,
+    personal,
+    plain_name,
+    ratings_spec,
+    recognized,
+    with_lists,
+)
 from nlgbench.study.csv_files import TableError
-from nlgbench.study.reading import FILE, personal
+from nlgbench.study.reading import FILE
 
-Specs = dict[str, dict[str, Any]]
-
-#: Our column -> what files call it: words of a name joined by _, the likeliest first.
-_CALLED = {
-    "system_a": "system_a model_a system_1 model_1 left model_x a",
-    "system_b": "system_b model_b system_2 model_2 right model_y b",
-    "choice": "choice winner preference preferred vote",
-    "output_id": "output_id response_id",
-    "item_id": "item_id item doc_id seg_id global_seg_id segment_id prompt_id question_id "
-    "source_id context_id sample_id example_id story_id input_id instance_id doc prompt question",
-    "system": "system system_id system_name model model_id model_name generator team",
-    "text": "text output system_output response hypothesis generation story target translation "
-    "summary caption",
-    "annotator_id": "annotator_id annotator worker_id worker rater rater_id judge judge_id "
-    "participant_id prolific_pid user user_id coder annotators raters workers judges",
-    "dimension": "dimension criterion aspect",
-    "value": "value rating judgment judgement score answer label",
-    "evaluator": "evaluator metric",
-    "group_id": "group_id hit_id batch batch_id page",
-    "severity": "severity",
-    "category": "category",
-}
-_PARTS = re.compile(r"[^a-z0-9]+")
 #: How a column that people filled in, and a system of human texts, is called.
 _WHO = {"human", "annotator", "rater", "worker", "judge", "expert", "participant", "crowd"}
 _HUMAN = {"human", "humans", "reference", "references", "gold"}
@@ -50,11 +39,6 @@ _ASKED = {
     *("fluency", "adequacy", "coherence", "consistency", "relevance", "naturalness", "quality"),
     *("informativeness", "overall", "understandability", "engagingness", "grammaticality"),
     *("correctness", "groundedness", "faithfulness", "helpfulness", "empathy", "surprise"),
-}
-#: What tools write beside what people said.
-_OTHER = {
-    *("id", "annotation_id", "created_at", "updated_at", "lead_time", "work_time_in_seconds"),
-    *("seg", "row", "index", "unnamed_0", "inner_id", "total_annotations", "cancelled_annotations"),
 }
 
 
@@ -124,7 +108,7 @@ def _relative(path: Path, place: Path) -> str:
 
 
 def _guess(path: Path, place: Path, layout: str | None) -> _Guess:
-    kind = formats.guess(path)
+    kind = file_types.guess(path)
     there = [path]
     if not path.exists() and glob.has_magic(str(path)):
         there = sorted(map(Path, glob.glob(str(path), recursive=True)))  # noqa: PTH207
@@ -132,25 +116,26 @@ def _guess(path: Path, place: Path, layout: str | None) -> _Guess:
     if not there:
         raise FileNotFoundError(f"no file {path}: name one with --from.")
     if not kind:
-        known = ", ".join(ending for endings in formats.ENDINGS.values() for ending in endings)
+        known = ", ".join(ending for endings in file_types.ENDINGS.values() for ending in endings)
         raise TableError(f"{path} is of no known format: name it as {known} (or these with .gz).")
     options = _levels(there[0]) if kind == "json" else {}
-    frames = [formats.read(one, kind, problems=[], **options)[0] for one in there]
+    frames = [file_types.read(one, kind, problems=[], **options)[0] for one in there]
     frame = pd.concat(frames, ignore_index=True).fillna("")
     made = _Guess(path, place, options, frame)
-    made.stems = [formats.stem(one) for one in there]
+    made.stems = [file_types.stem(one) for one in there]
     if layout == "mturk" and not any(str(name).startswith("Answer.") for name in frame):
         raise TableError(
             f"{path} has no column `Answer.*`, which an export of Mechanical Turk has: leave --as "
             "out, or name another file."
         )
-    made.tables = (ADAPTERS[layout] if layout else guess)(frame)
+    shape = formats.find(layout, "--as") if layout else None
+    made.tables = shape.specs(frame) if shape and shape.kind == "mapping" else guess(frame)
     return made
 
 
 def _levels(path: Path) -> dict[str, Any]:
     """Guess what the levels of a JSON document are."""
-    document = formats.load_json(csv_files.read_text(path), str(path))
+    document = file_types.load_json(csv_files.read_text(path), str(path))
     if isinstance(document, dict):
         inner = [name for name, one in document.items() if _is_table(one)]
         if len(inner) == 1:
@@ -180,60 +165,24 @@ def _is_table(one: Any) -> bool:
     return isinstance(one, list) and bool(one) and isinstance(one[0], dict) and len(one[0]) > 1
 
 
-def _plain(name: str) -> str:
-    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name)
-    return _PARTS.sub("_", parted.lower()).strip("_")
-
-
-def _recognized(columns: Sequence[str]) -> dict[str, str]:
-    """Name, for columns of ours, the file's column that seems to be it."""
-    plain: dict[str, str] = {}
-    for name in columns:
-        plain.setdefault(_plain(name), name)
-    found: dict[str, str] = {}
-    for our, names in _CALLED.items():
-        fits = [plain[name] for name in names.split() if name in plain]
-        fits = [name for name in fits if name not in found.values()]
-        if fits:
-            found[our] = fits[0]
-    if not {"system_a", "system_b", "choice"} <= set(found):
-        for our in ("system_a", "system_b"):
-            found.pop(our, None)
-    return found
-
-
-def _measured(frame: pd.DataFrame, known: dict[str, str]) -> list[str]:
-    """List the columns that hold numbers, or lists of them, and are nothing else."""
-    found = []
-    for name in frame.columns:
-        cells = frame[name][frame[name].str.strip() != ""].head(100)
-        if name in known.values() or _plain(name) in _OTHER or personal([name]) or cells.empty:
-            continue
-        listed = [formats.as_list(cell) for cell in cells]
-        flat = [one for each in listed for one in each or ()] if all(listed) else list(cells)
-        if pd.to_numeric(pd.Series(flat), errors="coerce").notna().all():
-            found.append(name)
-    return found
-
-
 def guess(frame: pd.DataFrame) -> Specs:
     """Guess what tables a file holds from its columns."""
-    known = _recognized(list(frame.columns))
+    known = recognized(list(frame.columns))
     there = set(known)
     if {"system_a", "system_b", "choice"} <= there:
-        return pairwise(frame)
+        return formats.pairwise(frame)
     if {"severity", "system"} <= there:
-        return mqm(frame)
+        return formats.mqm(frame)
     if any(re.match(r"(Input|Answer)\.", name) for name in frame.columns):
-        return mturk(frame)
+        return formats.mturk(frame)
     if (
         there & {"system"}
         and not there & {"item_id", "output_id"}
         and (item := _item(frame, known))
     ):
         known["item_id"] = item
-    tables = _slotted(frame, known) or _ratings(frame, known) or _scores(frame, known)
-    tables = tables or _outputs(known)
+    tables = _slotted(frame, known) or ratings_spec(frame, known) or _scores(frame, known)
+    tables = tables or outputs_spec(known)
     if "system" in known and (human := _human(list(frame[known["system"]].unique()))):
         for spec in tables.values():
             if "system" in spec["columns"]:
@@ -244,11 +193,11 @@ def guess(frame: pd.DataFrame) -> Specs:
 def _item(frame: pd.DataFrame, known: dict[str, str]) -> str:
     """Find the column whose values each system, and annotator, meets once, and several systems."""
     by = [known[one] for one in ("system", "annotator_id", "dimension") if one in known]
-    of_values = {*known.values(), *_measured(frame, known)}
+    of_values = {*known.values(), *measured_columns(frame, known)}
     fits = {
         name: frame[name].nunique()
         for name in frame.columns
-        if name not in of_values and not personal([name]) and _plain(name) not in _OTHER
+        if name not in of_values and not personal([name]) and plain_name(name) not in OTHER
         if not frame.duplicated([*by, name]).any() and frame[name].str.strip().ne("").all()
     }
     n_systems = {name: frame.groupby(name)[known["system"]].nunique().mean() for name in fits}
@@ -261,15 +210,15 @@ def _human(systems: Sequence[str]) -> dict[str, str]:
     found = [
         one
         for one in systems
-        if (words := set(_plain(one).split("_"))) & _HUMAN or {"ground", "truth"} <= words
+        if (words := set(plain_name(one).split("_"))) & _HUMAN or {"ground", "truth"} <= words
     ]
     return {found[0]: "human"} if len(found) == 1 and found[0] != "human" else {}
 
 
 def _slotted(frame: pd.DataFrame, known: dict[str, str]) -> Specs:
     """Map columns such as `Human 1 fluency`: a number tells who judged, the rest what."""
-    measured = _measured(frame, known)
-    by_people = [name for name in measured if set(re.findall("[a-z]+", _plain(name))) & _WHO]
+    measured = measured_columns(frame, known)
+    by_people = [name for name in measured if set(re.findall("[a-z]+", plain_name(name))) & _WHO]
     grids: dict[str, dict[str, dict[str, str]]] = {}  # what is before the number, number, rest
     for name in by_people:
         if fit := re.fullmatch(r"(\D+)(\d+)(\D*)", name):
@@ -290,7 +239,7 @@ def _slotted(frame: pd.DataFrame, known: dict[str, str]) -> Specs:
     columns: dict[str, Any] = {one: known[one] for one in names}
     columns["value"] = f"{before}{{slot}}" + (f"{between}{{dimension}}" if any(rests) else "")
     spec: dict[str, Any] = {"columns": columns, "only": {"slot": list(slots)}}
-    spec = _with_lists(frame, spec, slots[next(iter(slots))][rests[0]])
+    spec = with_lists(frame, spec, slots[next(iter(slots))][rests[0]])
     of = "{output_id}" if "output_id" in columns else "{item_id}/{system}"
     spec["constants"] = spec.get("constants", {}) | {"annotator_id": f"{of}/{{slot}}"}
     means = [
@@ -301,44 +250,18 @@ def _slotted(frame: pd.DataFrame, known: dict[str, str]) -> Specs:
         for name in measured
         if name in by_people or any(_same(_numbers(frame[name]), mean) for mean in means)
     ]
-    texts = _outputs(known) if "text" in known else {}
+    texts = outputs_spec(known) if "text" in known else {}
     return {**texts, "judgments": spec, **_scores(frame.drop(columns=said), known)}
 
 
 def _numbers(cells: pd.Series) -> np.ndarray:
     """Give the numbers of a column, of all its lists in turn."""
-    flat = [one for cell in cells for one in formats.as_list(cell) or [cell]]
+    flat = [one for cell in cells for one in file_types.as_list(cell) or [cell]]
     return pd.to_numeric(pd.Series(flat), errors="coerce").to_numpy(dtype=np.float64)
 
 
 def _same(one: np.ndarray, other: np.ndarray) -> bool:
     return one.shape == other.shape and np.allclose(one, other, atol=1e-6, equal_nan=True)
-
-
-def _outputs(known: dict[str, str]) -> Specs:
-    names = [one for one in ("output_id", "item_id", "system", "text") if one in known]
-    if "system" not in names or not {"output_id", "item_id"} & set(names):
-        return {}
-    return {"outputs": {"columns": {one: known[one] for one in names}}}
-
-
-def _ratings(frame: pd.DataFrame, known: dict[str, str]) -> Specs:
-    if "annotator_id" not in known or "evaluator" in known:
-        return {}
-    names = ["output_id", "item_id", "system", "annotator_id", "dimension", "group_id"]
-    columns: dict[str, Any] = {one: known[one] for one in names if one in known}
-    if "output_id" in columns and "text" in known:
-        columns = {one: their for one, their in columns.items() if one not in ("item_id", "system")}
-    measured = _measured(frame, known)
-    wide = measured if "value" not in known or "dimension" not in known else []
-    if "value" in known and not (wide and "dimension" not in known and len(wide) > 1):
-        columns["value"] = known["value"]
-    elif wide:
-        columns["value"] = wide
-    else:
-        return {}
-    spec = _with_lists(frame, {"columns": columns}, columns["value"])
-    return {**(_outputs(known) if "text" in known else {}), "judgments": spec}
 
 
 def _scores(frame: pd.DataFrame, known: dict[str, str]) -> Specs:
@@ -350,239 +273,14 @@ def _scores(frame: pd.DataFrame, known: dict[str, str]) -> Specs:
         columns |= {"evaluator": known["evaluator"], "score": known["value"]}
         whole = names == ["system"]
     else:
-        measured = _measured(frame, {**known, "value": ""})
+        measured = measured_columns(frame, {**known, "value": ""})
         if not measured:
             return {}
         columns["score"] = measured
         whole = names == ["system"] and frame[known["system"]].is_unique
-    spec = _with_lists(frame, {"columns": columns}, columns["score"])
+    spec = with_lists(frame, {"columns": columns}, columns["score"])
     table = "system_scores" if whole and "lists" not in spec else "scores"
-    return {**(_outputs(known) if "text" in known else {}), table: spec}
-
-
-def _with_lists(
-    frame: pd.DataFrame, spec: dict[str, Any], measured: str | list[str]
-) -> dict[str, Any]:
-    """Say that cells are lists, where they are."""
-    first = measured if isinstance(measured, str) else measured[0]
-    cells = frame[first].head(20)
-    if len(cells) and all(formats.as_list(cell) is not None for cell in cells):
-        ours = "score" if "score" in spec["columns"] else "value"
-        spec["lists"] = [ours]
-        who = spec["columns"].get("annotator_id")
-        if who and all(formats.as_list(cell) is not None for cell in frame[who]):
-            spec["lists"].append("annotator_id")
-        if "item_id" not in spec["columns"] and "output_id" not in spec["columns"]:
-            spec["constants"] = {"item_id": "{position}"}
-        elif "annotator_id" not in spec["columns"]:
-            spec["constants"] = {"annotator_id": "{position}"}
-    return spec
-
-
-def mturk(frame: pd.DataFrame) -> Specs:
-    """Map a Mechanical Turk batch: Input.* is what was shown, Answer.* what was answered."""
-    columns = list(frame.columns)
-    shown = _by_slot([name for name in columns if name.startswith("Input.")])
-    said = _by_slot([name for name in columns if name.startswith("Answer.")])
-    named = _of_inputs(shown)
-    slotted = {name: theirs for name, theirs in said.items() if "{slot}" in name}
-    answers = slotted if slotted else said
-    values = [
-        name
-        for name, theirs in answers.items()
-        if not personal([name]) and _plain(name) not in _ODD
-        if (_is_short if "{slot}" in name else _is_rating)(frame, theirs)
-    ]
-    base: dict[str, Any] = {}
-    if "AssignmentStatus" in columns:
-        base["only"] = {"AssignmentStatus": ["Approved", "Submitted"]}
-    people = {"annotator_id": "WorkerId", "group_id": "HITId"}
-    places = {our: their for our, their in named.items() if our != "text"}
-    judged: dict[str, Any] = {our: one for our, one in people.items() if one in columns} | places
-    if values:
-        judged["value"] = values[0] if len(values) == 1 or slotted else values
-    constants = (
-        {} if "item_id" in named else {"item_id": "{HITId}-{slot}" if slotted else "{HITId}"}
-    )
-    spec = base | {"columns": judged} | ({"constants": constants} if constants else {})
-    tables: Specs = {"judgments": spec}
-    if {"system", "text"} <= set(named):
-        texts = {"columns": named} | ({"constants": constants} if constants else {})
-        tables = {"outputs": texts, **tables}
-    return tables
-
-
-_ODD = {"answer_comment", "answer_comments", "answer_feedback", "answer_hit_id"}
-
-
-def _by_slot(names: Sequence[str]) -> dict[str, list[str]]:
-    """Gather columns whose names differ in one number alone, as a name with {slot}."""
-    found: dict[str, list[str]] = {}
-    for name in names:
-        found.setdefault(re.sub(r"\d+", "{slot}", name, count=1), []).append(name)
-    return {
-        (one if len(theirs) > 1 else theirs[0]): theirs
-        for one, theirs in found.items()
-        if "{" not in theirs[0]  # a field that a form left unfilled
-    }
-
-
-def _of_inputs(shown: dict[str, list[str]]) -> dict[str, str]:
-    words = {
-        "system": ("system", "model"),
-        "text": ("text", "output", "response"),
-        "item_id": ("item",),
-    }
-    found: dict[str, str] = {}
-    for our, ways in words.items():
-        fits = [one for one in shown if any(way in one.lower() for way in ways)]
-        fits = [one for one in fits if one not in found.values()]
-        if fits:
-            found[our] = fits[0]
-    return found
-
-
-def _is_short(frame: pd.DataFrame, theirs: Sequence[str]) -> bool:
-    cells = frame[list(theirs)].stack()
-    return bool(cells.str.strip().ne("").any()) and cells.str.len().max() < 30
-
-
-def _is_rating(frame: pd.DataFrame, theirs: Sequence[str]) -> bool:
-    """Say whether an answer is a rating: what its form writes besides need be none."""
-    cells = pd.Series(frame[list(theirs)].to_numpy().ravel(), dtype="str")
-    numbers = pd.to_numeric(cells[cells.str.strip() != ""], errors="coerce")
-    return bool(len(numbers)) and bool((numbers.between(-100, 100) & (numbers % 0.5 == 0)).all())
-
-
-def prolific(frame: pd.DataFrame) -> Specs:
-    """Map a survey's export with Prolific's ids: a row per rating, or per output with ratings."""
-    known = _recognized(list(frame.columns))
-    wanted = {"prolific_pid", "participant_id", "prolific_id"}
-    ids = [name for name in frame.columns if _plain(name) in wanted]
-    if ids:
-        known["annotator_id"] = ids[0]
-    status = [name for name in frame.columns if _plain(name) == "status"]
-    tables = _ratings(frame, known)
-    if tables and status and frame[status[0]].eq("APPROVED").any():
-        tables["judgments"]["only"] = {status[0]: ["APPROVED", "AWAITING REVIEW"]}
-    return tables
-
-
-def label_studio(frame: pd.DataFrame) -> Specs:
-    """Map Label Studio's export as CSV or JSON-MIN: a row per task and annotator.
-
-    Single choices are written as texts, but ratings and numbers as `[{"rating": 4}]`.
-    """
-    listed = re.compile(r'\[\{"(?:rating|number)": *(-?[\d.]+)\}\]')
-    cells = {name: frame[name][frame[name].str.strip() != ""] for name in frame.columns}
-    rated = [
-        name for name, own in cells.items() if len(own) and own.map(listed.fullmatch).notna().all()
-    ]
-    if not rated:
-        return _ratings(frame, _recognized(list(frame.columns)))
-    plain = frame.assign(
-        **{name: frame[name].str.replace(listed, r"\1", regex=True) for name in rated}
-    )
-    known = _recognized([name for name in frame.columns if name not in rated])
-    tables = _ratings(plain, known)
-    if "judgments" in tables:
-        said = sorted({one for name in rated for one in cells[name]})
-        spec = tables["judgments"]
-        spec["columns"]["value"] = rated
-        spec["lists"] = ["value"]
-        spec["values"] = {"value": {one[1:-1]: listed.sub(r"\1", one) for one in said}}
-    return tables
-
-
-def potato(frame: pd.DataFrame) -> Specs:
-    """Map Potato's annotated_instances.jsonl, in a folder for each annotator, or its tables."""
-    if {"instance_id", "user_id"} <= set(frame):  # from version 2 on
-        known = {"output_id": "instance_id", "annotator_id": "user_id"}
-        measured = _measured(frame, known)
-        value: Any = measured
-        if any(str(name).startswith("labels.") for name in frame):
-            value = "labels.{dimension}.{answer}"
-        elif _are_choices(frame[measured]):
-            value = "{dimension}.{answer}"
-        return {"judgments": {"columns": {**known, "value": value}}}
-    if "instance_id" in frame:
-        user = {"output_id": "instance_id", "annotator_id": "user"}
-        return {"judgments": {"columns": {**user, "value": "{dimension}:::{answer}"}}}
-    columns: dict[str, Any] = {"output_id": "id", "value": "label_annotations.{dimension}.{answer}"}
-    return {"judgments": {"columns": columns, "constants": {"annotator_id": "{folder}"}}}
-
-
-def _are_choices(frame: pd.DataFrame) -> bool:
-    """Say whether columns such as flow.3 and flow.4 are one question's answers."""
-    questions = (frame != "").T.groupby([name.split(".")[0] for name in frame.columns]).sum()
-    several = len(questions) < len(frame.columns) and all("." in name for name in frame.columns)
-    return several and bool((questions <= 1).to_numpy().all())
-
-
-def mqm(frame: pd.DataFrame) -> Specs:
-    """Map errors as WMT publishes them: a row per error, weighed as Freitag et al. (2021) do.
-
-    doi:10.1162/tacl_a_00437: by severity and category.
-    """
-    known = _recognized(list(frame.columns))
-    names = [one for one in ("output_id", "system", "annotator_id") if one in known]
-    columns: dict[str, str] = {name: known[name] for name in names}
-    plain = {_plain(name): name for name in frame.columns}
-    constants = {"dimension": "mqm"}
-    if {"doc", "seg_id"} <= set(plain):
-        constants["item_id"] = f"{{{plain['doc']}}}/{{{plain['seg_id']}}}"
-    elif "item_id" in known:
-        columns["item_id"] = known["item_id"]
-    severity, category = known.get("severity", "severity"), known.get("category")
-    constants["value"] = f"{{{severity}}}/{{{category}}}" if category else f"{{{severity}}}/"
-    weights = {"*/Non-translation*": "25"} | {
-        f"{name}{rest}": weight
-        for rest, weights in (
-            ("/Fluency/Punctuation", {"Minor": "0.1", "minor": "0.1"}),
-            ("/*", {"Critical": "25", "critical": "25", "Major": "5", "major": "5", "Minor": "1"}),
-            ("/*", {"minor": "1", "Neutral": "0", "neutral": "0", "No-error": "0"}),
-            ("/*", {"no-error": "0", "No-Error": "0"}),
-        )
-        for name, weight in weights.items()
-    }
-    used = {
-        one: weight
-        for one, weight in weights.items()
-        if one.startswith("*") or one.split("/")[0] in set(frame.get(severity, []))
-    }
-    spec = {"columns": columns, "constants": constants, "values": {"value": used}, "sum": "true"}
-    return {"judgments": spec}
-
-
-def pairwise(frame: pd.DataFrame) -> Specs:
-    """Map votes on pairs: a row per vote, with two systems and who won."""
-    known = _recognized(list(frame.columns))
-    names = ["item_id", "system_a", "system_b", "annotator_id", "dimension", "choice"]
-    spec: dict[str, Any] = {"columns": {one: known[one] for one in names if one in known}}
-    if "choice" in known:
-        a = {"left", "model_a", "system_a", "a", "1", "x", "model_x", "first"}
-        b = {"right", "model_b", "system_b", "b", "2", "y", "model_y", "second"}
-        seen = {
-            one: "a" if _plain(one) in a else "b" if _plain(one) in b else "tie"
-            for one in frame[known["choice"]].unique()
-            if _plain(one) in a | b or re.search("tie|draw|equal|same|both|neither", one.lower())
-        }
-        spec["values"] = {"choice": {one: mean for one, mean in seen.items() if one != mean}}
-        if not spec["values"]["choice"]:
-            del spec["values"]
-    if "annotator_id" not in known:
-        spec["constants"] = {"annotator_id": "all"}
-    return {"preferences": spec}
-
-
-ADAPTERS: dict[str, Callable[[pd.DataFrame], Specs]] = {
-    "mturk": mturk,
-    "prolific": prolific,
-    "label-studio": label_studio,
-    "potato": potato,
-    "mqm": mqm,
-    "pairwise": pairwise,
-}
+    return {**(outputs_spec(known) if "text" in known else {}), table: spec}
 
 
 def _written(found: Sequence[_Guess]) -> str:
@@ -644,11 +342,11 @@ def _hints(table: str, spec: dict[str, Any]) -> list[str]:
         ]
     if table == "scores" and len(columns["score"]) > 30 and isinstance(columns["score"], list):
         lines.append(f"score: {len(columns['score'])} evaluators: keep those that you ask about.")
-    asked = [name for name in columns.get("score", ()) if _plain(name).split("_")[-1] in _ASKED]
+    asked = [name for name in columns.get("score", ()) if plain_name(name).split("_")[-1] in _ASKED]
     if asked and isinstance(columns["score"], list):
         lines.append(f"Do people say {', '.join(asked)}? Then these are `value` of `judgments`,")
         lines.append("under constants: {annotator_id: all} where no column tells who.")
-    if _plain(columns.get("item_id", "item_id")) not in _CALLED["item_id"].split():
+    if plain_name(columns.get("item_id", "item_id")) not in CALLED["item_id"].split():
         lines.append("item_id: guessed, as each system has one row of each of its values.")
     ids = {"item_id", "output_id"} & {*columns, *constants}
     if "system" in columns and not ids and table != "system_scores":

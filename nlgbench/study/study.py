@@ -17,7 +17,7 @@ import pandas as pd
 
 from nlgbench import files
 from nlgbench.names import brief, did_you_mean, known
-from nlgbench.study import csv_files, formats, reading, schema
+from nlgbench.study import csv_files, file_types, reading, schema
 from nlgbench.study.checks import checked
 from nlgbench.study.csv_files import TableError
 from nlgbench.study.reading import FILE, WRITTEN
@@ -553,7 +553,7 @@ def read_folder(
     about = reading.about(place / described[0], problems) if described else {}
     raws: dict[str, Raw] = {}
     notes: list[str] = []
-    if "tables" in about:
+    if "tables" in about or "format" in about:
         raws, notes = reading.read(place, about, problems)
         if problems:
             return None, notes
@@ -589,7 +589,7 @@ def read_folder(
 def _find_tables(place: Path, raws: dict[str, Raw], problems: list[str]) -> None:
     """Read the CSV files of a folder that are called as tables are."""
     for path in sorted(place.iterdir()):
-        name, kind = formats.stem(path).lower(), formats.guess(path)
+        name, kind = file_types.stem(path).lower(), file_types.guess(path)
         is_right = path.name in [f"{one}.csv" for one in (*TABLES, "claims")]
         if is_right and not path.is_file():
             problems.append(f"{path} is not a file: restore it, or move it elsewhere.")
@@ -607,7 +607,7 @@ def _find_tables(place: Path, raws: dict[str, Raw], problems: list[str]) -> None
             else:
                 raws[name] = Raw(frame, os.fspath(path), lines)
     if not problems and "outputs" not in raws:
-        other = sorted(one.name for one in place.iterdir() if formats.guess(one))
+        other = sorted(one.name for one in place.iterdir() if file_types.guess(one))
         way = f" For {brief(other[0])}, `nlgbench new` writes {FILE}." if other else ""
         raise FileNotFoundError(
             f"{place} has no outputs.csv, the one table that a study needs (output_id, item_id, "

@@ -7,9 +7,9 @@ from datetime import date
 import pytest
 
 import nlgbench as nb
-from nlgbench.study import formats, read_folder
+from nlgbench.study import file_types, read_folder
+from nlgbench.study.column_names import personal
 from nlgbench.study.csv_files import TableError
-from nlgbench.study.reading import personal
 
 #: What each of the layouts below says: output, annotator, dimension, value.
 SAME = [
@@ -123,6 +123,31 @@ def test_a_layout_is_read_as_what_it_says(name, tmp_path):
         assert sorted(read.itertuples(index=False, name=None)) == SAME
         of = study.outputs.set_index("output_id")[["item_id", "system"]].T.to_dict("list")
         assert of == {"1/a": ["1", "a"], "1/b": ["1", "b"], "2/a": ["2", "a"]}
+
+
+@pytest.mark.parametrize("last", ["5", "five"])
+def test_two_sources_make_one_table(last, tmp_path):
+    """Two dimensions in two files, whose further column becomes one of outputs."""
+    files = {"flow.csv": LONG.replace("item", "doc,item").replace("\n", "\nd,")[:-2]}
+    files["sense.csv"] = f"id,sys,by,points\n1,a,ann,2\n1,a,bob,{last}\n"
+    other = "{item_id: id, system: sys, annotator_id: by, value: points}"
+    about = f"""settings: {{extra: [doc], clusters: doc}}
+tables:
+  judgments:
+    - {{file: flow.csv, columns: {NAMED}}}
+    - {{file: sense.csv, columns: {other}, constants: {{dimension: sense}}}}
+"""
+    made = folder(tmp_path / "s", files, about)
+    if last == "five":
+        where = r"flow\.csv, .*sense\.csv: judgments, .* row 5 \(sense\.csv, line 3\), .*five"
+        with pytest.raises(TableError, match=where):
+            nb.read_study(made)
+        return
+    study = nb.read_study(made)
+    read = study.judgments[["output_id", "annotator_id", "dimension", "value"]]
+    sense = [("1/a", "w001", "sense", 2.0), ("1/a", "w002", "sense", 5.0)]
+    assert list(read.itertuples(index=False, name=None)) == [*SAME, *sense]
+    assert study.outputs["doc"].tolist() == ["d"] * 3
 
 
 def test_scores_find_their_outputs_by_system_and_item_and_texts_come_from_the_same_file(tmp_path):
@@ -293,20 +318,20 @@ def test_contexts_are_mapped_and_equal_rows_count_once(tmp_path):
 
 def test_tsv_whose_quotes_enclose_nothing_and_rows_that_mturk_cuts_are_read(tmp_path):
     (tmp_path / "r.tsv").write_text('text\tn\nthe "old" man\t1\n"open\t2\n')
-    frame, places = formats.read(tmp_path / "r.tsv", "tsv", problems=[])
+    frame, places = file_types.read(tmp_path / "r.tsv", "tsv", problems=[])
     assert frame["text"].tolist() == ['the "old" man', '"open']
     assert places == ["line 2", "line 3"]
     (tmp_path / "r.csv").write_text("a,Approve,Reject\n1\n2,x\n")
-    frame, _ = formats.read(tmp_path / "r.csv", "csv", problems=[])
+    frame, _ = file_types.read(tmp_path / "r.csv", "csv", problems=[])
     assert frame.to_numpy().tolist() == [["1", "", ""], ["2", "x", ""]]
     (tmp_path / "r.csv").write_text("text\ntext\n")  # with one column, a cell and no header again
-    assert formats.read(tmp_path / "r.csv", "csv", problems=[])[0]["text"].tolist() == ["text"]
+    assert file_types.read(tmp_path / "r.csv", "csv", problems=[])[0]["text"].tolist() == ["text"]
 
 
 def test_integers_beside_an_empty_cell_stay_integers(tmp_path):
     lines = '{"item": 1, "meta": {"n": 9007199254740993}}\n{"item": null, "meta": {}}\n{"x": [1]}\n'
     (tmp_path / "r.jsonl").write_text(lines)
-    frame, places = formats.read(tmp_path / "r.jsonl", "jsonl", problems=[])
+    frame, places = file_types.read(tmp_path / "r.jsonl", "jsonl", problems=[])
     assert frame.to_dict("list") == {
         "item": ["1", "", ""],
         "meta.n": ["9007199254740993", "", ""],
@@ -334,7 +359,7 @@ def test_cells_of_parquet_are_read_as_those_of_other_formats(name, tmp_path):
     if not isinstance(values[0], list):  # which have no dictionary
         columns["e"] = column.dictionary_encode()
     pytest.importorskip("pyarrow.parquet").write_table(pa.table(columns), tmp_path / "r.parquet")
-    frame, places = formats.read(tmp_path / "r.parquet", "parquet", problems=[])
+    frame, places = file_types.read(tmp_path / "r.parquet", "parquet", problems=[])
     assert frame["c"].tolist() == expected and frame["d.x"].tolist() == ["1", "", ""]
     assert "e" not in columns or frame["e"].tolist() == expected
     assert places == ["record 1", "record 2", "record 3"]
@@ -351,12 +376,12 @@ def test_parquet_that_cannot_be_read_says_so(tmp_path, monkeypatch):
     ]:
         made()
         with pytest.raises(TableError, match=message):
-            formats.read(path, "parquet", problems=[])
-    monkeypatch.setattr(formats.importlib.util, "find_spec", lambda name: None)
+            file_types.read(path, "parquet", problems=[])
+    monkeypatch.setattr(file_types.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(
         TableError, match=r"r\.parquet is Parquet, which needs pyarrow: pip install"
     ):
-        formats.read(path, "parquet", problems=[])
+        file_types.read(path, "parquet", problems=[])
 
 
 def test_files_of_a_run_are_hashed(tmp_path, monkeypatch):

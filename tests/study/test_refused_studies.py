@@ -92,6 +92,19 @@ MALFORMED = {
     "a line unknown": (table("colums: {}"), ["judgments: 'colums' is unknown. Did you mean"]),
     "a line of a wrong kind": (table("lists: value"), ["lists must be a list of at least one"]),
     "a long delimiter": (table("delimiter: ', '"), ["delimiter must be one character"]),
+    "sources by two names": (
+        about(f"tables: {{judgments: [{{file: r.csv, columns: {FLOW}}}, {{file: j.csv}}]}}")
+        | {"j.csv": JUDGMENTS},
+        ["r.csv: judgments has no output_id, which another source of judgments has"],
+    ),
+    "a line unknown in a source": (
+        about("tables: {judgments: [{fil: r.csv}]}"),
+        ["judgments, source 1: 'fil' is unknown"],
+    ),
+    "extra that outputs do not share": (
+        table(columns=FLOW.replace("item,", "model,"), top="settings: {extra: [flow]}\n"),
+        ["extra: rows on item 'a' of system 'a' differ in flow"],
+    ),
     "no such file": (table(file="rr.csv"), ["no file", "rr.csv. Did you mean 'r.csv'?", "`file`"]),
     "no known ending": (raw("x.dat", "a"), ["format '.dat' is unknown"]),
     "theirs unknown": (
@@ -148,7 +161,7 @@ MALFORMED = {
     # JSON, gzip and Parquet
     "JSON cut off": (raw("u.json", LISTS[:20]), ["u.json is no JSON", "line 1"]),
     "a line cut off": (raw("l.jsonl", '{"a": 1}\n{"a"\n'), ["l.jsonl, line 2 is no JSON"]),
-    "JSON Lines in JSON": (raw("u.json", "{}\n{}\n"), ["set format: jsonl"]),
+    "JSON Lines in JSON": (raw("u.json", "{}\n{}\n"), ["name it .jsonl"]),
     "JSON of numbers": (raw("u.json", "[1, 2]"), ["record 1", "an object"]),
     "JSON of nothing": (raw("u.json", "[]"), ["u.json holds no record"]),
     "JSON deep": (raw("u.json", "[" * 10**5), ["u.json", "deep"]),
