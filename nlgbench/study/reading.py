@@ -226,7 +226,6 @@ def _of_format(
         return {}, {table: {"file": file, **spec} for table, spec in specs.items()}, []
     frames, notes = records.read(shape, paths, problems)
     raws, extra = {}, said["settings"].get("extra", [])
-    same = ["item_id", "system", "{repeat}"]
     for table, frame in frames.items():
         known = {"item_id", "{repeat}", "{line}", *schema.columns(table), *_PAIRED[table].values()}
         further = list(frame.columns.difference([*known, *extra], sort=False))
@@ -234,12 +233,6 @@ def _of_format(
             notes.append(f"not read: {_some(further)}. To keep one, name it in settings: extra.")
         rows = _without_repetition(table, frame.drop(columns=further))
         raws[table] = Raw(rows, str(place), list(rows.pop("{line}")))
-        if table == "outputs":
-            several = rows.duplicated(
-                [name for name in same if name in rows], keep=False
-            ).to_numpy()
-            rule = "must, as all else, be the same in all records of an output: choose `files`"
-            problems += schema.problem(raws[table], table, rows, several, "text", rule)
     return raws, {}, notes
 
 
@@ -695,7 +688,8 @@ def _identify(path: Path, raws: dict[str, Raw], extra: Sequence[str], problems: 
                 problems.append(
                     f"{raw.where}: {table} names outputs by item_id and {system}, but outputs has "
                     f"several of system {name!r} on item {item!r} ({len(several):,} more than "
-                    "one): give both tables an output_id."
+                    f"one; row {raws['outputs'].at(int(several.index[0]))}): give both tables an "
+                    "output_id, or leave one of the two out."
                 )
             found = ids.reindex(pd.MultiIndex.from_frame(frame[["item_id", system]]))
             named = frame["item_id"] + "/" + frame[system]

@@ -212,7 +212,7 @@ REFUSED = [
     (ALPACA, {"a.json": {"id": 1}}, ["a.json has no list of records"]),
     (ALPACA, {"a.json": [annotation(1, 1, output_2="\ud800")]}, ["record 1: a text holds half"]),
     (ALPACA, {"a.json": [annotation(2, 2.9)]}, ["'prob_a' must be", "(a.json, record 1)"]),
-    (ALPACA, TWO, ["same in all records", "(a.json, record 1)", "(b.json, record 1)"]),
+    (ALPACA, TWO, ["several of system 'gold' on item '1'", "row 3 (b.json, record 1)"]),
     ("format: mt_bench\n", {"j.jsonl": '{"question_id": 1'}, ["j.jsonl, line 1 is no JSON"]),
     ("format: prolific\n", {"p.csv": "x,y\n1,2\n"}, ["lacks the columns", "Found x, y"]),
     ("format: inspect\n", {"a.eval": b"PK\x03\x04"}, ["a.eval is no whole archive"]),

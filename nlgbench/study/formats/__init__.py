@@ -62,5 +62,5 @@ def draft(name: str, names: Sequence[str]) -> str:
     return (
         f"format: {name}  # how it writes its files is known, so columns need not be named\n"
         f"files: {json.dumps(list(names), ensure_ascii=False)}\n"
-        "# rename: {system: {old: new}}  # names of systems, evaluators, comparators, dimensions\n"
+        "# rename: {system: {old: new}}  # also of evaluators and comparators\n"
     )

@@ -72,10 +72,8 @@ def _answer(responses: list[list[Any]], requests: list[list[Any]]) -> str:
     first = responses[0][0]
     if not isinstance(first, list):
         return str(first)
-    if len(requests) < 2:
-        return ""  # only its log-probability is known
     likely = max(range(len(requests)), key=lambda n: float(responses[n][0][0]))
-    return str(requests[likely][1]).strip()
+    return str(requests[likely][1]).strip() if len(requests) > 1 else ""
 
 
 def promptfoo(record: dict[str, Any], log: Log) -> Iterator[Row]:
@@ -106,7 +104,5 @@ def promptfoo(record: dict[str, Any], log: Log) -> Iterator[Row]:
         if "type" in asserted and not asserted.get("metric"):
             scores[asserted["type"]].append(one["score"])
     for evaluator, found in scores.items():
-        values = [value for one in found if (value := number(one)) is not None]
-        if values:
-            mean = sum(values) / len(values)
-            yield "scores", {**output, "evaluator": evaluator, "score": mean}
+        mean = sum(map(float, found)) / len(found)
+        yield "scores", {**output, "evaluator": evaluator, "score": mean}
