@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from nlgbench.analysis.ratings.bradley_terry import win_rates
@@ -60,9 +59,9 @@ def answers(study: Study) -> pd.DataFrame:
     discrete = 100 * decided[list(ends)].rename(columns=ends)
     counts = decided[["win", "loss", "tie"]].mul(decided["n_games"], axis=0).round()
     counts["length"] = study.outputs["text"].str.len().groupby(study.outputs["system"]).mean()
-    se = np.hypot(first["se"], second["se"])
+    se = (first["se"] ** 2 + second["se"] ** 2) ** 0.5
     # A prompt is in one of the two parts, so that their means are independent.
-    n = np.minimum(first["n_clusters"], second["n_clusters"])
+    n = first["n_clusters"].clip(upper=second["n_clusters"])
     gained = [
         {"evaluator": name, **t_interval(difference, se[name], n[name])}
         for name, difference in (first["estimate"] - second["estimate"]).items()
