@@ -63,8 +63,10 @@ def answers(study: Study) -> pd.DataFrame:
     # A prompt is in one of the two parts, so that their means are independent.
     n = first["n_clusters"].clip(upper=second["n_clusters"])
     gained = [
-        {"evaluator": name, **t_interval(difference, se[name], n[name])}
-        for name, difference in (first["estimate"] - second["estimate"]).items()
+        {"evaluator": name, **t_interval(*row)}
+        for name, *row in zip(
+            first.index, first["estimate"] - second["estimate"], se, n, strict=True
+        )
     ]
     gains = pd.DataFrame(gained).set_index("evaluator")
     gains = gains.assign(**100 * gains[_ENDS])
