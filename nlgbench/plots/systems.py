@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.transforms import ScaledTranslation
 
 from nlgbench.analysis.people import SystemComparison
 from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style, one_row_each
@@ -64,7 +65,7 @@ def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None =
     one_row_each(table, ["system"], "select one dimension")
     lower = "better" in table and bool((table["better"] == "lower").all())
     rows = table.sort_values("estimate", ascending=lower, kind="stable").reset_index(drop=True)
-    (ax,) = axes_for(ax, TWO_COLUMN, 1.1 + 0.17 * len(rows))
+    (ax,) = axes_for(ax, TWO_COLUMN, 1.1 + 0.17 * max(3, len(rows)))
     level = (
         f"{100 * rows['confidence'].iloc[0]:g}% interval" if "confidence" in rows else "interval"
     )
@@ -89,8 +90,11 @@ def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None =
         words = [(lane, f"{a}" if a == b else f"{a}\u2013{b}") for lane, a, b in ranges]
         write_beside(ax, "ranks", words, x=1.07)
     if handles:
-        below = (0, -0.42 / (0.17 * len(rows)))
-        ax.legend(handles=handles, loc="upper left", bbox_to_anchor=below, borderaxespad=0)
+        # In inches, below the axis: a share of the height of two rows would be a hair.
+        inches = ax.figure.dpi_scale_trans  # type: ignore[union-attr]
+        below = ax.transAxes + ScaledTranslation(0, -0.42, inches)
+        look: dict[str, Any] = {"bbox_to_anchor": (0, 0), "bbox_transform": below}
+        ax.legend(handles=handles, loc="upper left", borderaxespad=0, **look)
     said = ", ".join(f"{a} {b:.2f}" for a, b in zip(names, rows["estimate"], strict=True))
     alt = f"{what} of {len(rows)} systems with intervals{covers}. Best first: {said}."
     return drawn_on(ax, table, alt)
