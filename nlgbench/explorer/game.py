@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -10,7 +11,7 @@ import pandas as pd
 from matplotlib.colors import to_hex
 
 from nlgbench.evaluators.listeners import beliefs
-from nlgbench.explorer.view import Values, View, choice, slider, told, written
+from nlgbench.explorer.view import Values, View, choice, control, jump, table, told, written
 from nlgbench.plots.figures import Drawing
 from nlgbench.plots.swatches import colors_of, plot_contexts
 from nlgbench.study import Study
@@ -26,7 +27,6 @@ class GameView(View):
     hint = (
         "Read the caption and choose the color that it means; then see what listeners made of it."
     )
-    needs = ("score: listeners",)
 
     def __init__(self, study: Study) -> None:
         super().__init__(study)
@@ -34,23 +34,19 @@ class GameView(View):
         #: Caption -> the color that the reader chose.
         self.answers: dict[str, str] = {}
 
-    def missing(self) -> str:
+    def supported(self) -> bool:
         """Ask for colors with a target, and for rounds that listeners learn from."""
-        if lacking := super().missing():
-            return lacking
-        contexts, features = self.study.contexts, {"hue", "saturation", "lightness"}
-        assert contexts is not None  # `check` saw to that
-        if not features <= set(contexts):
-            return f"{self.study.name} has contexts that are no colors: hue, saturation, lightness."
-        if "train" not in (self.study.related):
-            return f"{self.study.name} has no related study 'train', from which listeners learn."
-        return ""
+        contexts = self.study.contexts
+        if contexts is None or not self.possible("score: listeners"):
+            return False
+        colors = {"hue", "saturation", "lightness"} <= set(contexts)
+        return colors and "train" in self.study.related
 
     @cached_property
     def rounds(self) -> list[str]:
         """Name the captions in the order in which they are played, the same each time."""
         outputs = self.study.outputs
-        assert self.study.contexts is not None  # see `missing`
+        assert self.study.contexts is not None  # see `supported`
         there = outputs["item_id"].isin(self.study.contexts["item_id"]) & (outputs["text"] != "")
         ids = outputs.loc[there, "output_id"].to_numpy()
         return [str(name) for name in np.random.default_rng(0).permutation(ids)]
@@ -63,7 +59,7 @@ class GameView(View):
     def controls(self, values: Values) -> list[dict[str, Any]]:
         """Offer captions and listeners."""
         return [
-            slider("round", "Caption", 1, 1, len(self.rounds)),
+            control("slider", "round", "Caption", 1, low=1, high=len(self.rounds)),
             choice("listener", "Listener", LISTENERS),
         ]
 
@@ -75,10 +71,23 @@ class GameView(View):
     def context(self, values: Values) -> pd.DataFrame:
         """Look its colors up."""
         contexts = self.study.contexts
-        assert contexts is not None  # see `missing`
+        assert contexts is not None  # see `supported`
         return contexts[contexts["item_id"] == self.caption(values)["item_id"]]
 
-    def picture(self, values: Values) -> dict[str, Any]:
+    def parts(self, values: Values) -> dict[str, list[dict[str, Any]]]:
+        """Lay out the game, and after the answer what others chose."""
+        detail = self.detail(values)
+        return {"main": [self.game(values)], "side": [] if detail is None else [detail]}
+
+    def do(self, values: Values, content: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Take an answer, or go to the next caption."""
+        if content["type"] == "pick" and isinstance(content["id"], str):
+            self.answer(values, content["id"])
+        if content["type"] == "next":
+            return jump(self.name, **{**values, "round": values["round"] + 1})
+        return None
+
+    def game(self, values: Values) -> dict[str, Any]:
         """Lay out the caption and its colors; which is meant shows after the answer."""
         context, own = self.context(values), self.answers.get(self.rounds[values["round"] - 1])
         colors = []
@@ -98,6 +107,7 @@ class GameView(View):
                 }
             )
         return {
+            "type": "game",
             "title": f"Caption {values['round']} of {len(self.rounds)}",
             "caption": f"“{self.caption(values)['text']}”",
             "colors": colors,
@@ -125,7 +135,7 @@ class GameView(View):
     @cached_property
     def targets(self) -> dict[str, str]:
         """Say which color each caption means."""
-        assert self.study.contexts is not None  # see `missing`
+        assert self.study.contexts is not None  # see `supported`
         meant = self.study.contexts[self.study.contexts["is_target"]]
         states = meant.set_index("item_id")["state"]
         items = self.study.outputs.set_index("output_id")["item_id"]
@@ -137,7 +147,7 @@ class GameView(View):
         if state in set(self.context(values)["state"]):
             self.answers.setdefault(self.rounds[values["round"] - 1], state)
 
-    def detail(self, values: Values, picked: str) -> dict[str, Any] | None:
+    def detail(self, values: Values) -> dict[str, Any] | None:
         """Compare the reader with the listener, and with people who were asked."""
         name = self.rounds[values["round"] - 1]
         if name not in self.answers:
@@ -161,21 +171,18 @@ class GameView(View):
             if len(of_people):
                 says.append(f"Of {len(of_people)} people, {of_people.sum():g} chose what is meant.")
         columns = ["color", f"P ({values['listener']} listener)", "who"]
-        return told(picked, "Your answer", says, "What was chosen", columns, rows)
+        return told("Your answer", says, table("What was chosen", columns, rows))
 
     def _author(self, values: Values) -> str:
         return self.study.label(str(self.caption(values)["system"]))
 
-    def drawing(self, values: Values) -> Drawing:
+    def drawings(self, values: Values) -> list[Drawing]:
         """Draw it as notebook 04 does."""
         name = self.rounds[values["round"] - 1]
-        return plot_contexts(self.study, self.believed(values["listener"]), outputs=[name])
+        return [plot_contexts(self.study, self.believed(values["listener"]), outputs=[name])]
 
-    def code(self, values: Values) -> list[str]:
+    def code(self, values: Values) -> str:
         """Write its calls."""
         name = self.rounds[values["round"] - 1]
-        return [
-            f"listeners = nb.train_listeners(study, [{values['listener']!r}], seed=0)",
-            "believed = nb.beliefs(study, listeners)",
-            f"drawn = nb.plot_contexts(study, believed, outputs=[{name!r}])",
-        ]
+        listeners = f"nb.train_listeners(study, [{values['listener']!r}], seed=0)"
+        return f"nb.plot_contexts(study, nb.beliefs(study, {listeners}), outputs=[{name!r}])"
