@@ -111,7 +111,7 @@ class EvaluatorsView(View):
             n = rows["n"].max()
             columns = ["correlation", "estimate (95% interval)"]
             side = [table(f"Agreement over {n:,} outputs", columns, listed)]
-        return {"main": [image(self.drawn(values)[0])], "side": side}
+        return {"main": [image(self.drawings(values)[0])], "side": side}
 
     def _open(self, values: Values, at: int) -> dict[str, Any]:
         """Open an output among those on which evaluator and annotators disagree."""
@@ -129,7 +129,9 @@ class EvaluatorsView(View):
         """Open the text of the point nearest to a click."""
         if content["type"] != "at" or values["figure"] == "atlas":
             return None
-        points, (ax,) = self.points(values), self.drawn(values)[0].axes
+        points, drawn = self.points(values), self.drawings(values)[0]
+        drawn.figure.draw_without_rendering()  # which lays it out as it is on the screen
+        ax = drawn.axes[0]
         clicked = place(ax, content["x"], content["y"])
         far = np.hypot(*(ax.transData.transform(points.to_numpy()) - clicked).T)
         near = len(far) > 0 and far.min() < _NEAR

@@ -207,7 +207,10 @@ function draw_legend(entries) {
 function draw_image(part, ask) {
   const url = URL.createObjectURL(new Blob([part.png], { type: "image/png" }));
   const made = element("img", { src: url, alt: part.alt, class: "nlg-image",
-    style: `max-width: min(100%, ${part.width}px)`, onload: () => URL.revokeObjectURL(url),
+    // Tall figures shrink to the window, unless their text would become too small to read.
+    style: `max-width: min(100%, ${part.width}px); ` +
+      `max-height: max(${0.75 * part.height}px, 100vh - 230px)`,
+    onload: () => URL.revokeObjectURL(url),
     onclick: (event) => {
       const box = made.getBoundingClientRect();
       const x = (event.clientX - box.left) / box.width, y = (event.clientY - box.top) / box.height;

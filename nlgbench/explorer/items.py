@@ -9,18 +9,18 @@ import numpy as np
 import pandas as pd
 
 from nlgbench.explorer.tables import number, numeric, searchable
-from nlgbench.explorer.view import clean, written
+from nlgbench.explorer.view import clean, table, written
 from nlgbench.study import Study
 
 #: Outputs of an item that are shown side by side.
 N_SHOWN = 40
 #: Characters of a text that are shown; the CSV has all.
 N_CHARACTERS = 20_000
-#: Judgments of one output, and votes on one item, that are listed.
-N_LISTED = 12
+#: Judgments of one output, and votes on it, that are listed.
+N_LISTED, N_VOTES = 12, 60
 
 
-def item_of(study: Study, table: pd.DataFrame, chosen: Iterable[int]) -> dict[str, Any]:
+def item_of(study: Study, measured: pd.DataFrame, chosen: Iterable[int]) -> dict[str, Any]:
     """Lay out the item of one or two outputs, which come first, beside those of other systems."""
     chosen = list(chosen)
     outputs = study.outputs
@@ -35,8 +35,8 @@ def item_of(study: Study, table: pd.DataFrame, chosen: Iterable[int]) -> dict[st
     if not given and any(contexts):
         rows.append({"name": "input", "kind": "text", "cells": list(map(cut, shown["context"]))})
     rows += _judgments(study, shown["output_id"])
-    numbers = table.iloc[places[:N_SHOWN]]
-    for name in numeric(table):
+    numbers = measured.iloc[places[:N_SHOWN]]
+    for name in numeric(measured):
         kind, _, what = name.partition(": ")
         if kind in ("won", "score") or name in outputs:
             cells = [number(one) for one in numbers[name].astype(float)]
@@ -44,8 +44,8 @@ def item_of(study: Study, table: pd.DataFrame, chosen: Iterable[int]) -> dict[st
                 n = numbers[f"n: {what}"].fillna(0).astype(int)
                 cells = [f"{one} of {k}" if k else "" for one, k in zip(cells, n, strict=True)]
             rows.append({"name": name, "cells": cells})
-    for name in searchable(table):
-        if name not in ("item_id", "context", "is_human") and name not in numeric(table):
+    for name in searchable(measured):
+        if name not in ("item_id", "context", "is_human") and name not in numeric(measured):
             rows.append({"name": name, "cells": [cut(one) for one in numbers[name]]})
     more = len(places) - N_SHOWN
     return {
@@ -56,21 +56,21 @@ def item_of(study: Study, table: pd.DataFrame, chosen: Iterable[int]) -> dict[st
         "columns": [study.label(str(name)) for name in shown["system"]],
         "chosen": len(chosen),
         "rows": rows,
-        "votes": _votes(study, set(outputs["output_id"].iloc[places])),
+        "votes": _votes(study, outputs["output_id"].iloc[chosen]),
     }
 
 
 def cut(text: object, n: int = N_CHARACTERS) -> str:
-    """Keep the beginning of a long text, and say how long it is."""
+    """Keep the beginning of a long text; where it is read, say how long it is."""
     text = str(text)
-    return text if len(text) <= n else f"{text[:n]}… ({len(text):,} characters)"
+    length = f" ({len(text):,} characters)" if n == N_CHARACTERS else ""
+    return text if len(text) <= n else f"{text[:n]}…{length}"
 
 
 def _references(study: Study, item: str) -> list[tuple[str, str]]:
-    table = study.references
-    if table is None:
+    if study.references is None:
         return []
-    own = table[table["item_id"] == item]
+    own = study.references[study.references["item_id"] == item]
     return [(f"Reference {row.reference_id}", cut(row.text)) for row in own.itertuples()]
 
 
@@ -96,20 +96,18 @@ def _judgments(study: Study, ids: pd.Series) -> list[dict[str, Any]]:
     return rows
 
 
-def _votes(study: Study, ids: set[str]) -> dict[str, Any] | None:
-    """List the votes on an item's outputs."""
-    table = study.preferences
-    if table is None:
+def _votes(study: Study, chosen: pd.Series) -> dict[str, Any] | None:
+    """List the votes on the outputs that are open."""
+    votes = study.preferences
+    if votes is None:
         return None
-    own = table[table["output_a"].isin(ids) & table["output_b"].isin(ids)]
-    of = study.outputs[study.outputs["output_id"].isin(ids)].set_index("output_id")["system"]
-    label = {name: study.label(str(name)) for name in of.unique()}
+    own = votes[votes["output_a"].isin(chosen) | votes["output_b"].isin(chosen)]
+    systems = study.outputs.set_index("output_id")["system"]
     rows = []
-    for row in own.head(10 * N_LISTED).to_dict("records"):
-        a, b = label[of[row["output_a"]]], label[of[row["output_b"]]]
-        chosen = {"a": a, "b": b}.get(row["choice"], "tie")
-        rows.append([row["annotator_id"], row["dimension"], a, b, chosen])
-    more = len(own) - len(rows)
-    caption = f"Votes on this item ({more} more are not shown)" if more else "Votes on this item"
+    for row in own.head(N_VOTES).to_dict("records"):
+        a, b = (study.label(str(systems[row[side]])) for side in ("output_a", "output_b"))
+        picked = {"a": a, "b": b}.get(row["choice"], "tie")
+        rows.append([row["annotator_id"], row["dimension"], a, b, picked])
     columns = ["annotator", "dimension", "shown first", "shown second", "chosen"]
-    return {"caption": caption, "columns": columns, "rows": rows} if rows else None
+    caption = f"Votes: {len(rows):,} of {len(own):,}"
+    return table(caption, columns, rows) if rows else None

@@ -73,7 +73,7 @@ class SystemsView(View):
             said = "< 0.001" if p < 0.001 else written(p, 3)
             rows.append([f"{label(a)} / {label(b)}", estimated(one, "difference"), said])
         columns = ["pair", "difference (95% interval)", "p (Holm)"]
-        drawn = self.drawn(values)[0]
+        drawn = self.drawings(values)[0]
         areas = ((area(drawn.axes[0], n), sends) for n, sends in enumerate(opens))
         side = [ranked, table("Outputs of a pair", columns, rows, pairs)]
         return {"main": [image(drawn, areas)], "side": side}

@@ -53,7 +53,7 @@ class TradeoffView(View):
         opens = [jump("outputs", systems=[one]) for one in values["systems"]]
         columns = ["system", *SCORE_NAMES.values()]
         scores = table("Scores (95% interval)", columns, rows, opens)
-        return {"main": [image(self.drawn(values)[0])], "side": [scores]}
+        return {"main": [image(self.drawings(values)[0])], "side": [scores]}
 
     def drawings(self, values: Values) -> list[Drawing]:
         """Draw what notebook 01 does."""

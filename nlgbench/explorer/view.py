@@ -8,7 +8,6 @@ area or a row sends when it is chosen is in the part; the controls check all tha
 from __future__ import annotations
 
 import io
-import json
 import math
 import re
 from abc import ABC, abstractmethod
@@ -39,7 +38,6 @@ class View(ABC):
 
     def __init__(self, study: Study) -> None:
         self.study = study
-        self._kept: tuple[str, list[Drawing]] = ("", [])
 
     @abstractmethod
     def supported(self) -> bool:
@@ -72,13 +70,6 @@ class View(ABC):
     def possible(self, analysis: str) -> bool:
         """Return whether `Study.check` lists an analysis as possible."""
         return bool(self.study.check().set_index("analysis").loc[analysis, "possible"])
-
-    def drawn(self, values: Values) -> list[Drawing]:
-        """Make the figures, once for the same values."""
-        key = json.dumps(values, sort_keys=True)
-        if self._kept[0] != key:
-            self._kept = (key, self.drawings(values))
-        return self._kept[1]
 
     def settle(self, values: Mapping[str, Any]) -> Values:
         """Keep the values that the controls allow; all else becomes the default."""
@@ -139,11 +130,15 @@ def jump(view: str, **values: Any) -> dict[str, Any]:
 
 
 def image(drawing: Drawing, areas: Iterable[tuple[list[float], Any]] = ()) -> dict[str, Any]:
-    """Lay out a figure as an image with its alternative text."""
+    """Lay out a figure as an image with its alternative text.
+
+    Areas may come from a generator: a figure is laid out when it is saved, and they follow.
+    """
     held = io.BytesIO()
     drawing.figure.savefig(held, format="png", dpi=PIXELS * _SHARPNESS)
-    width = round(drawing.figure.get_figwidth() * PIXELS)
-    made = {"type": "image", "width": width, "alt": drawing.alt, "png": held.getvalue()}
+    width, height = (PIXELS * drawing.figure.get_size_inches()).round().tolist()
+    made = {"type": "image", "width": width, "height": height, "alt": drawing.alt}
+    made["png"] = held.getvalue()
     return made | {"areas": [{"box": box, "sends": sends} for box, sends in areas]}
 
 

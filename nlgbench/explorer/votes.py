@@ -61,7 +61,7 @@ class VotesView(View):
             rows.append([f"{label(a)} / {label(b)}", estimated(one, "win_rate"), n])
         columns = ["pair", "win rate (95% interval)", "n"]
         pairs = table("Pairs of outputs", columns, rows, list(opens.values()))
-        matrix, *ratings = self.drawn(values)
+        matrix, *ratings = self.drawings(values)
         # As `plot_win_rates` orders them.
         means = rates.groupby("system")["win_rate"].mean().sort_values(ascending=False)
         at = {name: n for n, name in enumerate(means.index)}

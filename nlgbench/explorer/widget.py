@@ -133,11 +133,9 @@ def about(study: Study) -> str:
     counts = {"output": len(outputs)}
     counts |= {"system": outputs["system"].nunique(), "item": outputs["item_id"].nunique()}
     if judgments is not None:
-        counts |= {"judgment": len(judgments), "annotator": judgments["annotator_id"].nunique()}
-    if study.preferences is not None:
-        counts["vote"] = len(study.preferences)
-    if study.comparisons is not None:
-        counts["comparison"] = len(study.comparisons)
+        counts["annotator"] = judgments["annotator_id"].nunique()
+    rows = {"judgment": judgments, "vote": study.preferences, "comparison": study.comparisons}
+    counts |= {name: len(one) for name, one in rows.items() if one is not None}
     if study.scores is not None:
         counts["evaluator"] = study.scores["evaluator"].nunique()
     listed = [f"{n:,} {name}{'s' if n != 1 else ''}" for name, n in counts.items()]

@@ -245,7 +245,7 @@ def test_a_view_opens_by_keys_fits_and_shows_texts(page, name):
     opens = page.locator(".nlg-row, .nlg-swatch").first
     if opens.count():
         opens.dispatch_event("click")
-        page.wait_for_selector(".nlg-item, .nlg-row, .nlg-side table")
+        page.wait_for_selector(".nlg-item, .nlg-row, .nlg-swatch:disabled")
         answered(page)
         is_harmless(page)
 

@@ -141,6 +141,7 @@ def test_what_the_browser_sends_is_checked_by_the_controls(open_view):
 def areas_hold(ax, image, marks):
     """Each mark, a place in the data's units, is in an area that sends what is expected."""
     size = ax.get_figure(root=True).bbox.size
+    ax.get_figure(root=True).draw_without_rendering()
     assert marks
     for (x, y), sends in marks:
         across, up = ax.transData.transform((x, y)) / size
@@ -160,7 +161,7 @@ def test_a_click_on_a_system_or_a_pair_opens_its_outputs(open_view, studies):
     marks = [
         ((row.estimate, n), {"system": row.system}) for n, row in enumerate(ranked.itertuples())
     ]
-    areas_hold(view.drawn(values)[0].axes[0], main(widget.shown), marks)
+    areas_hold(view.drawings(values)[0].axes[0], main(widget.shown), marks)
     pair = widget.shown["parts"]["side"][1]["opens"][0]
     shown = tell(widget, **pair)
     assert shown["view"] == "outputs" and "pairs" in main(shown)["caption"]
@@ -172,7 +173,7 @@ def test_a_click_on_a_cell_opens_the_pairs_that_make_it(open_view, studies):
         widget = open_view("judges", "votes", judge=judge)
         view, values = view_of(widget)
         rates = view.counted(judge)[0].set_index(["system", "opponent"])["win_rate"]
-        ax = view.drawn(values)[0].axes[0]
+        ax = view.drawings(values)[0].axes[0]
         names = [label.get_text() for label in ax.get_yticklabels()]
         marks = []
         for text in ax.texts:
@@ -187,7 +188,8 @@ def test_a_click_on_a_point_opens_its_text(open_view, studies):
     widget = open_view("judges", "evaluators", evaluator="fair@score")
     view, values = view_of(widget)
     point = view.points(values).sample(1, random_state=1)
-    ax = view.drawn(values)[0].axes[0]
+    ax = view.drawings(values)[0].axes[0]
+    ax.get_figure(root=True).draw_without_rendering()
     across, up = ax.transData.transform(point.to_numpy()[0]) / ax.get_figure(root=True).bbox.size
     assert tell(widget, type="at", x=0.0, y=0.0)["view"] == "evaluators"  # far from all
     shown = tell(widget, type="at", x=float(across), y=float(1 - up))
@@ -271,11 +273,11 @@ def test_the_game_keeps_the_score_against_a_listener(studies):
     wrong = context.loc[~context["is_target"], "state"].iloc[0]
     shown = tell(widget, type="pick", id=meant)
     assert "you 1 of 1" in shown["says"] and not shown["problem"]
-    assert {one["id"]: one["mark"] for one in main(shown)["colors"]}[meant] == "meant, yours"
+    marks = {one["id"]: one["mark"] for one in main(shown)["colors"]}
     assert "you 1 of 1" in tell(widget, type="pick", id=wrong)["says"]  # the first answer counts
-    believed = view.believed("literal").query("output_id == @name")["probability"]
-    rows = shown["parts"]["side"][0]["table"]["rows"]
-    assert [row[1] for row in rows] == [f"{one:.2f}" for one in believed]
+    for row in view.believed("literal").query("output_id == @name").itertuples():
+        prefix = "meant, yours, " if row.state == meant else ""
+        assert marks[row.state] == f"{prefix}P = {row.probability:.2f}"
     drawn = eval(shown["code"], {"nb": nb, "study": study})
     pd.testing.assert_frame_equal(drawn.data, view.drawings(values)[0].data)
     tell(widget, type="next")
