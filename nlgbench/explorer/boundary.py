@@ -93,7 +93,7 @@ class BoundaryView(View):
         lines: list[Any] = []
         if share.min() < 0.5 < share.max():
             lines = list(contour_generator(x, y, share).lines(0.5))
-        marks = [raster]
+        marks: list[dict[str, Any]] = [raster]
         for line in lines:
             x_y = {"x": line[:, 0].tolist(), "y": line[:, 1].tolist()}
             marks.append({"type": "line", "color": "#444444", "width": 1} | x_y)

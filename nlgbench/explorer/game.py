@@ -93,7 +93,10 @@ class GameView(View):
             words = ", ".join(f"{one} {row[one]:.0f}" for one in _FEATURES)
             color = {"id": state, "name": "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[n % 26], "words": words}
             colors.append({**color, "color": to_hex(rgb), "mark": ", ".join(marks)})
-        game = {"type": "game", "title": f"Caption {values['round']} of {len(self.rounds)}"}
+        game: dict[str, Any] = {
+            "type": "game",
+            "title": f"Caption {values['round']} of {len(self.rounds)}",
+        }
         game |= {"caption": f"“{cut(self.caption(values)['text'])}”", "answered": own is not None}
         return {"main": [game | {"colors": colors}]}
 
@@ -112,19 +115,19 @@ class GameView(View):
         found = self.believed(values["listener"])
         found = found[found["output_id"].isin(list(self.answers))]
         meant = found[found["is_target"]].set_index("output_id")["state"]
-        right = sum(meant[name] == state for name, state in self.answers.items())
+        hits = sum(meant[name] == state for name, state in self.answers.items())
         best = found.groupby("output_id")["probability"].transform("max")
         # Where several are equally probable, the listener is right as often as chance is.
         top = found[found["probability"] == best].groupby("output_id")["is_target"].mean()
-        said = f"Right so far: you {right} of {len(self.answers)}, the {values['listener']} "
+        said = f"Right so far: you {hits} of {len(self.answers)}, the {values['listener']} "
         said += f"listener (P) {top.sum():g} of {len(top)}."
         caption, judged = self.caption(values), self.study.judgments
         if caption.name not in self.answers or judged is None:
             return said
-        own = judged[judged["output_id"] == caption.name]
-        own = own.loc[own["dimension"] == "listener_success", "value"]
+        own = judged[judged["output_id"] == caption.name].query("dimension == 'listener_success'")
         author = clean(self.study.label(caption["system"]))
-        return f"{said} Written by {author}; {own.sum():g} of {len(own)} annotators were right."
+        right = own["value"].sum()
+        return f"{said} Written by {author}; {right:g} of {len(own)} annotators were right."
 
     def drawings(self, values: Values) -> list[Drawing]:
         """Draw it as notebook 04 does."""

@@ -174,7 +174,7 @@ class OutputsView(View):
     def _page(self, found: pd.DataFrame) -> dict[str, Any]:
         start = self.page * N_ROWS
         page = found.iloc[start : start + N_ROWS]
-        columns = {name: page[name] for name in found if name not in ("first", "second")}
+        columns = {str(name): page[name] for name in found if name not in ("first", "second")}
         for side, name in tables.sides(found).items():
             texts = self.study.outputs["text"].iloc[page[side]]
             columns[f"text{name}"] = texts.str.slice(0, N_PREVIEW + 1)
@@ -207,7 +207,7 @@ class OutputsView(View):
             case "set":
                 self.page, self.opened = 0, None
                 self.sort = None if content["name"] == "preset" else self.sort
-            case "sort" if column in found:
+            case "sort" if isinstance(column, str) and column in found:
                 falling = pd.api.types.is_numeric_dtype(found[column])
                 again = self.sort is not None and self.sort[0] == column
                 self.sort = (column, not self.sort[1] if again and self.sort else falling)

@@ -109,7 +109,9 @@ def numeric(table: pd.DataFrame) -> list[str]:
 def searchable(table: pd.DataFrame) -> list[str]:
     """Name the columns whose words can be searched: ids, context and extra columns."""
     known = {"output_id", "item_id", "is_human", "context"}
-    return [str(name) for name in table if name in known or (name not in _OWN and ": " not in name)]
+    return [
+        str(name) for name in table if name in known or (name not in _OWN and ": " not in str(name))
+    ]
 
 
 def matching(

@@ -91,7 +91,7 @@ def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None =
         write_beside(ax, "ranks", words, x=1.07)
     if handles:
         # In inches, below the axis: a share of the height of two rows would be a hair.
-        inches = ax.figure.dpi_scale_trans  # type: ignore[union-attr]
+        inches = ax.figure.dpi_scale_trans
         below = ax.transAxes + ScaledTranslation(0, -0.42, inches)
         look: dict[str, Any] = {"bbox_to_anchor": (0, 0), "bbox_transform": below}
         ax.legend(handles=handles, loc="upper left", borderaxespad=0, **look)
