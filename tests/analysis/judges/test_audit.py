@@ -161,7 +161,12 @@ def test_length_is_what_people_do_not_explain():
     assert row["estimate"] == pytest.approx(slope(np.arange(n)))
     without = [slope(np.arange(n) != k) for k in range(n)]
     assert row["se"] == pytest.approx(np.sqrt((n - 1) * np.var(without)))
-    assert row["reason"] == "one vote a pair, which is taken for the truth"
+    assert row["reason"] == "one vote a pair, which is taken for the truth" and row["n"] == n
+    # A pair without a text on one side has no length to regress on.
+    unwritten = [(0, 7)] * 6 + lengths[6:]
+    found = nb.audit(of_pairs(said, np.where(vote > 0, "a", "b"), ["w1"] * n, unwritten))
+    row = found.findings.set_index(["evaluator", "test"]).loc[("judge", "length")]
+    assert row["estimate"] == pytest.approx(slope(np.arange(6, n))) and row["n"] == n - 6
 
 
 def test_people_are_held_against_the_others_as_judges_are():
@@ -223,6 +228,7 @@ def test_what_cannot_be_said_has_a_reason(study):
     ("change", "asked", "said"),
     [
         ({"comparisons": None}, {}, "has no comparisons"),
+        ({"comparisons": of_pairs(np.zeros(0), [], []).comparisons}, {}, "has no comparisons"),
         ({}, {"authors": {"faire": "s01"}}, "'fair'"),
         ({}, {"authors": {"fair": "s1"}}, "'s01'"),
         ({}, {"margin": 0.0}, "margin must be above 0"),
