@@ -2,7 +2,7 @@
 
 Scores are asserted to be equal before anything is timed. Ten systems answer the same items, so they
 share references; one system alone shares none, which is the worst case for ROUGE-L. The required
-ratios are for ten systems. See benchmarks/README.md.
+ratios are for ten systems.
 """
 
 import itertools

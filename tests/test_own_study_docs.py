@@ -50,7 +50,7 @@ def drafted(name, place):
     (place / name / "raw").symlink_to(home.resolve())
     (command,) = [text for kind, _, text in BLOCKS if kind == "sh" and f"new {name} " in text]
     done = CliRunner().invoke(main, shlex.split(command.removeprefix("nlgbench ")))
-    assert done.exit_code == 0 and "To be mended" not in done.stdout, done.output
+    assert done.exit_code == 0 and "To fix" not in done.stdout, done.output
     about = place / name / "study.yml"
     assert CliRunner().invoke(main, ["check", str(place / name)]).exit_code == 0
     for _, _, changes in [one for one in BLOCKS if one[:2] == ("diff", f"{name}/study.yml")]:
@@ -70,7 +70,7 @@ def test_commands_say_what_the_page_says(tmp_path, monkeypatch):
         command, _, expected = content.partition("\n")
         done = CliRunner().invoke(main, shlex.split(command.removeprefix("$ nlgbench ")))
         assert done.stdout.strip() == expected.strip()
-        assert done.exit_code == int("To be repaired" in expected)
+        assert done.exit_code == int("To fix" in expected)
         n_commands += 1
     assert n_commands == 3
 
@@ -78,7 +78,7 @@ def test_commands_say_what_the_page_says(tmp_path, monkeypatch):
 def test_every_layout_is_read(tmp_path):
     names = written(tmp_path)
     read = {name: nb.read_study(tmp_path / name) for name in names}
-    assert len(read) == 6
+    assert len(read) == 9
     values = {
         name: sorted(study.judgments["value"])
         for name, study in read.items()
@@ -90,8 +90,13 @@ def test_every_layout_is_read(tmp_path):
         "slots": [0, 1],
         "lists": [0, 1, 1, 1],
         "errors": [0, 5.1],
+        "two": [2, 3, 4, 5],
     }
+    coded = read["coded"].preferences[["output_a", "choice"]].to_numpy().tolist()
+    assert coded == [["p1/lstm", "a"], ["p2/template", "tie"]]
+    assert read["coded"].outputs["topic"].tolist() == [*["weather"] * 2, *["sports"] * 2]
     assert read["lists"].outputs["text"].tolist() == ["Hi.", "Hello."]
+    assert read["judged"].comparisons["output_b"].tolist() == ["1/claude"]
     votes = read["votes"]
     assert votes.preferences["choice"].tolist() == ["a", "tie"]
     lower = votes.scores["signature"].eq("direction:lower")

@@ -78,6 +78,8 @@ def plot_audit(audited: Audit) -> Drawing:
     tests = [test for test in _PANELS if test in seen]
     bins = audited.calibration[audited.calibration["evaluator"].isin(judged)]
     slots = len(tests) + 2 * bool(len(bins))  # calibration is two panels wide
+    if not slots:
+        raise ValueError("no test of the judge has an estimate, so there is nothing to draw.")
     n_rows = -(-slots // 4)
     # Calibration stands at the end, and never on two rows.
     n_columns = -(-slots // n_rows)

@@ -134,7 +134,7 @@ def plot_win_rates(
     --------
     >>> table = pd.DataFrame({"system": ["a", "b"], "opponent": ["b", "a"], "win_rate": [0.3, 0.7]})
     >>> plot_win_rates(table).alt
-    'How often each system beats each other in hundredths, ties as half, best first: b, a.'
+    'How often each system beats each other in hundredths, ties as half. Best first: b, a.'
     """
     table = rates.pairs if isinstance(rates, SystemComparison) else rates
     value = "superiority" if "superiority" in table else "win_rate"
@@ -161,7 +161,7 @@ def plot_win_rates(
     at = {name: place for place, name in enumerate(labels)}
     for row in table.dropna(subset=value).to_dict("records"):
         text: dict[str, Any] = {"ha": "center", "va": "center"}
-        text["fontsize"] = min(6.5, 200 / len(names))
+        text["fontsize"] = min(6.5, 165 / len(names))
         text["fontweight"] = "bold" if row["bold"] else "normal"
         ax.text(at[row["opponent"]], at[row["system"]], f"{100 * row[value]:.0f}", **text)
     what = "Opponent (bold: significant)" if table["bold"].any() else "Opponent"
@@ -172,7 +172,7 @@ def plot_win_rates(
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
     beats = "beats" if value == "win_rate" else "is judged higher than"
-    alt = f"How often each system {beats} each other in hundredths, ties as half, best first: "
+    alt = f"How often each system {beats} each other in hundredths, ties as half. Best first: "
     alt += f"{', '.join(labels.values())}."
     if "verdict" in table:
         alt += f" Significant: {table['bold'].sum() // 2} of {len(table) // 2} pairs."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from nlgbench.analysis.people import SystemComparison
+from nlgbench.evaluators.names import label
 from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style, one_row_each
 from nlgbench.plots.rows import (
     draw_estimates,
@@ -89,11 +91,22 @@ def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None =
         words = [(lane, f"{a}" if a == b else f"{a}\u2013{b}") for lane, a, b in ranges]
         write_beside(ax, "ranks", words, x=1.07)
     if handles:
-        below = (0, -0.42 / (0.17 * len(rows)))
-        ax.legend(handles=handles, loc="upper left", bbox_to_anchor=below, borderaxespad=0)
+        # Its distance is in font sizes: few rows make low axes, and cut off what hangs from them.
+        ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(0, 0), borderaxespad=4.2)
     said = ", ".join(f"{a} {b:.2f}" for a, b in zip(names, rows["estimate"], strict=True))
-    alt = f"{what} of {len(rows)} systems with intervals{covers}. Best first: {said}."
+    systems = f"{len(rows)} system{'s' * (len(rows) != 1)}"
+    alt = f"{what} of {systems} with intervals{covers}. Best first: {said}."
     return drawn_on(ax, table, alt)
+
+
+@in_paper_style
+def plot_by_evaluator(table: pd.DataFrame, evaluator: str) -> Drawing:
+    """Draw systems as one judge or evaluator of `nlgbench.analysis.standings` ranks them."""
+    rows = table[table["evaluator"] == evaluator]
+    drawn = plot_systems(rows.assign(dimension=rows["dimension"].map(label)))
+    words = f"By {label(evaluator)}, not by annotators"
+    drawn.axes[0].set_title(words, loc="left")
+    return replace(drawn, alt=f"{words}: {drawn.alt}")
 
 
 def with_details(compared: SystemComparison) -> pd.DataFrame:

@@ -1,47 +1,109 @@
-"""What `nlgbench check` says of a folder: what to repair, what there is, what can be asked."""
+"""What `nlgbench check` reports of a study: what to fix, what is doubtful, what can be run."""
 
 from __future__ import annotations
 
+import textwrap
+from numbers import Integral
 from pathlib import Path
 
+import pandas as pd
+
+from nlgbench.datasets.public import load, studies
 from nlgbench.runner import listing
-from nlgbench.study import TABLES, read_folder, summary
+from nlgbench.runner.new_study import unconfirmed
+from nlgbench.study import TABLES, Study, read_folder, summary
 from nlgbench.study.csv_files import TableError
+
+#: Columns that lines are broken at, for any terminal, and rows of a table that are shown.
+_WIDTH, _ROWS = 80, 20
 
 
 def check(place: Path) -> tuple[str, bool]:
-    """Check a study's folder; say in words what was found, and whether it can be read."""
+    """Check a study's folder, or a public study; report in words, and whether it can be read."""
     problems: list[str] = []
+    doubts: list[str] = []
+    notes: list[str] = []
+    study = None
     try:
-        study, notes = read_folder(place, problems)
+        if not place.exists() and str(place) in set(studies()["name"]):
+            study = load(str(place))
+        else:
+            study, notes = read_folder(place, problems, doubts)
     except TableError as error:
-        study, notes = None, []
         problems += error.problems
-    noted = _section("Noted", notes)
+    noted = [*_section("Guessed, to confirm", unconfirmed(place)), *_section("Noted", notes)]
     if study is None:
-        shown = [f"{number}. {one}" for number, one in enumerate(problems, 1)]
-        return "\n\n".join([*_section("To be repaired", shown), *noted]), False
+        shown = [_line(one, f"  {number}. ") for number, one in enumerate(problems, 1)]
+        return "\n\n".join(["\n".join(["To fix", *shown]), *noted]), False
+    can = study.check()
+    can["analysis"] = can["analysis"].str.replace(r": (.*)", r" (\1)", regex=True)
+    needed: dict[str, list[str]] = {}
+    for row in can[~can["possible"]].itertuples():
+        for one in str(row.missing).split("; "):
+            needed.setdefault(one, []).append(str(row.analysis))
+    ready = [", ".join(can.loc[can["possible"], "analysis"])]
+    if place.is_dir():
+        ready.append(f"Rank systems and evaluators: nlgbench run 08 -p study={place}")
+    lacking = [f"{one}: {', '.join(names)}" for one, names in needed.items()]
+    parts = [
+        *_counts(study),
+        *_section("What could change a conclusion", summary.doubts(study, doubts)),
+        *noted,
+        *_section("Can be run", [one for one in ready if one]),
+        *_section("Cannot be run, by what it needs", lacking),
+    ]
+    return "\n\n".join(parts), True
+
+
+def _counts(study: Study) -> list[str]:
+    """Lay out what there is: once what is the same of all dimensions, or evaluators."""
     there = {table: getattr(study, table) for table in TABLES}
-    sizes = ", ".join(
-        f"{table} {len(frame):,}" for table, frame in there.items() if frame is not None
-    )
+    sizes = [f"{len(frame):,} {table}" for table, frame in there.items() if frame is not None]
+    parts = [_line(f"{study.name}: {', '.join(sizes)}", "")]
     tables = {
         "Judgments": summary.by_dimension(study),
         "Votes": summary.by_votes(study),
         "Scores": summary.by_evaluator(study),
     }
-    parts = [f"{listing.visible(study.name)}: {sizes} (rows)"]
-    parts += [f"{title}\n{listing.plain(table)}" for title, table in tables.items() if len(table)]
-    parts += _section("What the design cannot tell", summary.doubts(study))
-    parts += noted
-    can = study.check()
-    lines = [
-        f"{row.analysis}: {'ready' if row.possible else f'lacks {row.missing}'}"
-        for row in can.itertuples()
-    ]
-    return "\n\n".join([*parts, *_section("Analyses", lines)]), True
+    for title, table in tables.items():
+        if table.empty:
+            continue
+        same = [name for name in table.columns[1:] if len(set(table[name])) == 1]
+        what = str(table.columns[0])
+        of = f"of {len(table)} {what}s" if len(table) > 1 else f"({table[what].iloc[0]!s})"
+        lines = [f"{title} {of}", *_cells(table[same].iloc[0])]
+        rest = table.drop(columns=same).head(_ROWS)
+        laid_out = listing.plain(rest).splitlines() if len(rest.columns) > 1 else []
+        if max(map(len, laid_out), default=0) > _WIDTH - 2:
+            laid_out = [line for _, row in rest.iterrows() for line in _cells(row)]
+        if laid_out and len(table) > _ROWS:
+            laid_out.append(f"and {len(table) - _ROWS} more")
+        parts.append("\n".join([*lines, *(f"  {line.strip()}" for line in laid_out)]))
+    return parts
+
+
+def _cells(row: pd.Series) -> list[str]:
+    """Write a row's names and cells as a line."""
+    said = []
+    for name, cell in zip(map(str, row.index), row, strict=True):
+        if isinstance(cell, Integral):
+            said.append(f"{cell:,} {name.removesuffix('s') if cell == 1 else name}")
+        elif cell:
+            said.append(f"{name} {cell}")
+    return [_line(", ".join(said))] if said else []
 
 
 def _section(title: str, lines: list[str]) -> list[str]:
-    shown = (f"  {listing.visible(line)}" for line in lines)
-    return ["\n".join([title, *shown])] if lines else []
+    return ["\n".join([title, *map(_line, lines)])] if lines else []
+
+
+def _line(text: str, before: str = "  ") -> str:
+    """Break a line, but no word, as words may be paths."""
+    return textwrap.fill(
+        listing.visible(text),
+        _WIDTH,
+        initial_indent=before,
+        subsequent_indent="    ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

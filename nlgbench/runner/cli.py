@@ -106,41 +106,83 @@ def list_(form: str | None) -> None:
     click.echo(listing.notebooks(form=form))
 
 
+#: Flag of `new` -> our column, and what the flag names.
+_COLUMNS = {
+    "item": ("item_id", "the input that systems share"),
+    "system": ("system", "what generated the text"),
+    "text": ("text", "the output itself"),
+    "annotator": ("annotator_id", "who judged"),
+    "dimension": ("dimension", "what was judged, where each row says so"),
+    "value": ("value", "judgments; several columns are dimensions"),
+    "a": ("system_a", "the system shown first, of a pair"),
+    "b": ("system_b", "the system shown second"),
+    "choice": ("choice", "who won: a, b or tie, however they are called"),
+    "evaluator": ("evaluator", "what scored, or which judge chose, where rows or files say so"),
+    "score": ("score", "scores of automatic evaluators"),
+}
+
+
+def _column_flags(command: Callable) -> Callable:
+    """Give a command a flag for each column that files may have."""
+    for name, (our, what) in reversed(_COLUMNS.items()):
+        command = click.option(f"--{name}", our, metavar="COLUMN", help=f"{what}.")(command)
+    return command
+
+
 @main.command()
-@click.argument("directory", metavar="DIR", callback=_folder)
+@click.argument("paths", nargs=-1, required=True, metavar="FILE... | DIR")
+@click.option(
+    "--out",
+    metavar="DIR",
+    callback=_folder,
+    help="Where study.yml goes.  [default: beside the first file]",
+)
 @click.option(
     "--from",
     "sources",
     multiple=True,
-    type=click.Path(path_type=Path),
     metavar="FILE",
-    help="A file to be read, or a pattern in quotes, such as 'raw/*.json'. Give several by several "
-    "--from. Files stay where they are.",
+    help="A file, or a pattern in quotes; the argument is then the folder.",
 )
 @click.option(
     "--as",
     "layout",
-    type=click.Choice(["mturk", "prolific", "label-studio", "potato", "mqm", "pairwise"]),
-    help="What wrote the files.  [default: guessed from their columns]",
+    metavar="NAME",
+    help="What wrote the files, such as mturk or alpaca_eval: docs/own-study.md lists formats.  "
+    "[default: guessed from their columns]",
 )
-def new(directory: Path, sources: tuple[Path, ...], layout: str | None) -> None:
-    """Begin a study in DIR: write study.yml, which says what the columns of its files are.
+@_column_flags
+def new(
+    paths: tuple[str, ...],
+    out: Path | None,
+    sources: tuple[str, ...],
+    layout: str | None,
+    **columns: str | None,
+) -> None:
+    """Begin a study: write study.yml, which says what the columns of its files are.
 
-    Nothing is overwritten. `nlgbench check DIR` says what is then to be mended.
+    COLUMN is a column of any of the files, several with commas between, a numbered family
+    (rating1..3), a pattern whose braces say what differs (rating_{system}), or a text with columns
+    and {file} in braces. What no flag names is guessed, with the reason beside it. FILE may be a
+    pattern in quotes. Files stay where they are, and nothing is overwritten.
     """
-    if layout is not None and not sources:
-        raise click.UsageError("--as says what wrote the files: name them with --from.")
     from nlgbench.runner import new_study
 
-    click.echo(new_study.new(directory, sources, layout))
+    flags = {our: named.split(",") for our, named in columns.items() if named}
+    place, found = new_study.place_of(paths, sources, out)
+    _folder(click.get_current_context(), click.Argument(["DIR"]), str(place))
+    if (layout or flags) and not found:
+        raise click.UsageError("--as and names of columns are for files: name the files, too.")
+    click.echo(new_study.new(place, found, layout, flags))
 
 
 @main.command()
 @click.argument("directory", metavar="DIR", callback=_folder)
 def check(directory: Path) -> None:
-    """Check the study in DIR: what must be repaired, what there is, what can be asked of it.
+    """Check the study in DIR: what to fix, what could change a conclusion, what can be run.
 
-    Ends with 1 where something must be repaired.
+    DIR is a folder, whose study.py is run if it has one, or the name of a public study. Ends with 1
+    where something must be fixed.
     """
     from nlgbench.runner import check_study
 
@@ -334,7 +376,7 @@ def report(directory: Path) -> None:
     "--study",
     "folder",
     metavar="DIR",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    type=click.Path(path_type=Path),
     help="A folder of one's own tables.  [default: simulated worlds]",
 )
 @click.option(

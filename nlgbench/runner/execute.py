@@ -171,7 +171,7 @@ def _plans(
     opened: dict[str, Study] = {}
     by_place: dict[str, Plan] = {}
     for notebook, one in asked:
-        plan = runs.plan(notebook, one, source=source, effort=effort, around=around)
+        plan = runs.plan(notebook, one, opened, source=source, effort=effort, around=around)
         runs.check_names(plan, one, opened)
         if plan.source == "study":
             runs.refuse_other_study(out / plan.place, plan.parameters["study"], plan.data)

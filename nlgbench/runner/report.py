@@ -23,8 +23,8 @@ from nlgbench.study import schema
 
 #: The folder, beside those of the runs, and the page in it.
 PLACE, PAGE = "report", "report.html"
-#: Name of the table that a notebook records the answers of `nlgbench.datasheet` under.
-_DATASHEET = "datasheet"
+#: Tables that a notebook records: the answers of `nlgbench.datasheet`, and sentences.
+_DATASHEET, _FINDINGS = "datasheet", "findings"
 #: Rows of a table that a page shows; its file has all.
 _MOST_ROWS = 50
 #: CSS pixels of one of a picture's 300 to the inch: a quarter larger than in print.
@@ -64,6 +64,8 @@ def _files(found: Folder) -> dict[str, str]:
         f"../{path.relative_to(found.path).as_posix()}"
     )
 
+    titles = _titles(found)
+
     def rendered(template: str, **parts: Any) -> str:
         return environment.get_template(template).render(parts)
 
@@ -80,13 +82,20 @@ def _files(found: Folder) -> dict[str, str]:
     for run, given in answers.items():
         end = f"-{run}" if len(answers) > 1 else ""
         by_question = {str(key): rows.to_dict("records") for key, rows in given.groupby("question")}
-        sheets[f"heds{end}.md"] = rendered("heds.md.j2", run=run, answers=by_question)
+        sheets[f"heds{end}.md"] = rendered("heds.md.j2", title=titles[run], answers=by_question)
     texts |= sheets
     markdown = mistune.create_markdown(escape=True, plugins=["table"])
-    shown = [str(markdown(text.replace("# ", "### ", 1))) for text in sheets.values()]
+    shown = {
+        name: str(markdown(body)).replace("<th ", '<th scope="col" ')
+        for name, body in (text.removeprefix("# ").split("\n", 1) for text in sheets.values())
+    }
     texts[PAGE] = rendered(
         "report.html.j2",
         found=found,
+        title=_title(found, titles),
+        titles=titles,
+        tables=[table for table in found.tables if table.name != _FINDINGS],
+        findings=[one for one in found.tables if one.name == _FINDINGS],
         about={run.place: _about(run) for run in found.runs},
         rankings=[(table, *ranked) for table in found.tables for ranked in rankings(table)],
         verdicts=_verdicts(found.ledger),
@@ -96,10 +105,37 @@ def _files(found: Folder) -> dict[str, str]:
         most_rows=_MOST_ROWS,
         versions=_versions(found),
         version=nlgbench.__version__,
-        sheets=[one.replace("<th ", '<th scope="col" ') for one in shown],
+        sheets=shown,
         files=[name for name in texts if not name.startswith("tables/")],
     )
     return texts
+
+
+def _titles(found: Folder) -> dict[str, str]:
+    """Name each run as a reader knows it: by its title, with its study where several share it."""
+    titles = [run.title for run in found.runs]
+    return {
+        run.place: f"{run.title} ({_study(run)})" if titles.count(run.title) > 1 else run.title
+        for run in found.runs
+    }
+
+
+def _study(run: Run) -> str:
+    """Name the study of a run: as its findings do, else as its folder is called."""
+    for table in run.tables:
+        if table.name == _FINDINGS:
+            return str(table.frame["study"].iloc[0])
+    return Path(run.manifest["parameters"].get("study") or run.source).name
+
+
+def _title(found: Folder, titles: dict[str, str]) -> str:
+    """Name the report: by its study where all runs have one, else by its runs."""
+    folders = {run.manifest["parameters"].get("study") for run in found.runs}
+    named = [_study(run) for run in found.runs if any(t.name == _FINDINGS for t in run.tables)]
+    if named and len(folders) == 1 and (len(found.runs) == 1 or None not in folders):
+        return named[0]
+    n = len(found.runs)
+    return f"Report of {n} runs" if n > 1 else titles[found.runs[0].place]
 
 
 def _cell(text: str) -> str:
@@ -130,7 +166,10 @@ def _versions(found: Folder) -> list[str]:
 def _about(run: Run) -> dict[str, str]:
     """Say how a run was made."""
     about = run.manifest
-    given = [f"{name} = {one}" for name, one in about["parameters"].items() if one is not None]
+    used = about["parameters"] | {"source": run.source}
+    if used.get("study"):  # its folder is elsewhere for whoever reads this
+        used["study"] = Path(used["study"]).name
+    given = [f"{name} = {one}" for name, one in used.items() if one is not None]
     memory = about["peak_memory_bytes"]
     return {
         "parameters": ", ".join(given) or "none",
@@ -194,7 +233,7 @@ def _checklist(found: Folder, answers: dict[str, pd.DataFrame]) -> dict[str, str
         "sizes": answered("3.1.1"),
         "budget": f"{len(found.runs)} runs, {seconds:.0f} s in all, at most {memory / 2**20:.0f} "
         f"MiB of memory; {', '.join(machines)}",
-        "settings": "; ".join(f"{run.place}: {_about(run)['parameters']}" for run in found.runs),
+        "settings": "; ".join(f"{run.title}: {_about(run)['parameters']}" for run in found.runs),
         "statistics": _statistics(found),
         "packages": ", ".join(known),
         "annotators": answered("3.2.1"),

@@ -178,7 +178,9 @@ def rankings(table: Table) -> Iterator[tuple[str, pd.DataFrame]]:
     for key, group in groups:
         if len(group) < 2 or group[subject].duplicated().any():
             continue
-        rows = group.sort_values(table.value, ascending=False, kind="stable")
+        lower = "better" in group and bool((group["better"] == "lower").all())
+        by, ascending = ("rank", True) if "rank" in group else (table.value, lower)
+        rows = group.sort_values(by, ascending=ascending, kind="stable")
         shown = rows[[subject, table.value]].assign(
             interval=list(map(interval, rows["ci_low"], rows["ci_high"]))
         )

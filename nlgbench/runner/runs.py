@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
     from nlgbench.study import Study
 
+    Opened = dict[str, Study] | None  # studies that were read before, by folder
+
 SourceWish = Literal["auto", "released", "simulated"]
 
 MANIFEST = "manifest.json"
@@ -134,16 +136,21 @@ def set_threads(wanted: Mapping[str, str]) -> None:
     os.environ.update(wanted)
 
 
-def hash_data(notebook: Notebook, values: Mapping[str, Any], source: str) -> dict[str, str]:
+def hash_data(
+    notebook: Notebook, values: Mapping[str, Any], source: str, opened: Opened = None
+) -> dict[str, str]:
     """Hash what a run reads: a study's files or released ones, and what parameters name."""
     found: dict[str, Path] = {}
+    returned: dict[str, str] = {}
     if source == "study":
         home = Path(values["study"])
         found = {path.relative_to(home).as_posix(): path for path in sorted(home.rglob("*"))}
+        if "study.py" in found:  # which may read more than is in its folder
+            returned["study()"] = _study_hash(values["study"], opened)
     elif source == "released":
         released = (file.name for name in notebook.datasets for file in registry.files(name))
         found = {name: cache.cache_dir() / name for name in released}
-    data = {name: file_hash(path) for name, path in found.items() if path.is_file()}
+    data = {name: file_hash(path) for name, path in found.items() if path.is_file()} | returned
     for name, value in values.items():
         if isinstance(value, str) and re.search(r"[/\\\\]|\.\w+$", value) and name != "study":
             path = notebook.path.parent / Path(value).expanduser()  # as the kernel finds it
@@ -151,6 +158,26 @@ def hash_data(notebook: Notebook, values: Mapping[str, Any], source: str) -> dic
                 if path.exists():
                     data[f"{name}={value}"] = content_hash(path)
     return data
+
+
+def _study_hash(folder: str, opened: Opened) -> str:
+    """Hash a study's tables and settings."""
+    from nlgbench.study import TABLES
+
+    study = _open(folder, opened)
+    frames = {table: getattr(study, table) for table in TABLES}
+    tables = {table: None if frame is None else frame.to_csv() for table, frame in frames.items()}
+    return value_hash([study.name, repr(study.settings), tables])
+
+
+def _open(folder: str, opened: Opened) -> Study:
+    """Open a study in a folder once for all plans."""
+    from nlgbench.study import read_study
+
+    kept = {} if opened is None else opened
+    if folder not in kept:
+        kept[folder] = read_study(folder)
+    return kept[folder]
 
 
 # What is decided before a kernel starts.
@@ -185,33 +212,30 @@ def check(
 
 def _study_folder(where: str, study: str) -> str:
     """Make a study's folder absolute: kernels work in their notebook's."""
+    from nlgbench.study.study import why_no_study
+
     home = Path(os.path.expanduser(study)).absolute()
-    if study and any(os.path.isfile(home / one) for one in ("outputs.csv", "study.yml")):
-        return str(home)
-    why, hint = "holds no outputs.csv", ""
-    if not study or not os.path.isdir(home):
-        there = os.listdir(home.parent) if study and os.path.isdir(home.parent) else []
-        why, hint = "is no folder", did_you_mean(home.name, there)
-    raise ParameterError(
-        f"{where}: study={shown(study)} {why}.{hint} Give the folder that holds outputs.csv."
-    )
+    if why := why_no_study(home) if study else "it is empty: name a folder":
+        raise ParameterError(f"{where}: study={shown(study)}: {why}")
+    return str(home)
 
 
 def plan(
     notebook: Notebook,
     given: Mapping[str, Any],
+    opened: Opened = None,
     *,
     source: SourceWish,
     effort: str,
     around: Mapping[str, str],
 ) -> Plan:
-    """Decide a notebook's parameters, source and identity."""
+    """Decide a notebook's parameters, source and identity; studies are `opened` once."""
     values = check(notebook, given, source=source, effort=effort)
     values.pop("output_dir", None)
     chosen, notes, varied = "", [], {}
     if "study" in given and values["study"] is not None:
         chosen = "study"
-        varied["study"] = study_name(values["study"])
+        varied["study"] = study_name(values["study"], opened)
     elif "source" in notebook.parameters:
         chosen, note = _choose_source(notebook, source)
         values["source"] = chosen
@@ -223,7 +247,7 @@ def plan(
     for name, parameter in notebook.parameters.items():
         if name in values and name not in _BY_THEMSELVES and values[name] != parameter.default:
             varied[name] = values[name]
-    data = hash_data(notebook, values, chosen)
+    data = hash_data(notebook, values, chosen, opened)
     made_of = {"code": notebook.code, "parameters": values | varied, "data": data}
     parts = {name: value_hash(one) for name, one in made_of.items()} | dict(around)
     note = "; ".join(filter(None, notes))
@@ -251,7 +275,7 @@ def _choose_source(notebook: Notebook, wish: SourceWish) -> tuple[str, str]:
     return "released", ""  # where something is still corrupt, loading says what is wrong
 
 
-def study_name(folder: str) -> str:
+def study_name(folder: str, opened: Opened = None) -> str:
     """Name the study in a folder as its description or the folder does, printable in file names."""
     from nlgbench.study.reading import load_yaml  # JSON is YAML, too
 
@@ -260,6 +284,8 @@ def study_name(folder: str) -> str:
         # What is wrong with it is said when it is read.
         with suppress(OSError, ValueError, AttributeError):
             name = load_yaml(about).get("name") or name
+    if Path(folder, "study.py").is_file():
+        name = _open(folder, opened).name
     return re.sub(r"[^A-Za-z0-9._-]", "_", str(name))[:40]
 
 
@@ -277,14 +303,10 @@ def check_names(plan: Plan, given: Mapping[str, Any], opened: dict[str, Study]) 
     asked = {name: value for name, value in asked.items() if value is not None}
     if plan.source != "study" or not asked:
         return
-    from nlgbench.study import read_study
-
-    folder = plan.parameters["study"]
-    if folder not in opened:
-        opened[folder] = read_study(folder)
+    study = _open(plan.parameters["study"], opened)
 
     def there(column: str, *tables: str) -> list[str]:
-        frames = (getattr(opened[folder], table) for table in tables)
+        frames = (getattr(study, table) for table in tables)
         found = (frame[column].unique() for frame in frames if frame is not None)
         return [str(value) for value in dict.fromkeys(chain(*found))]
 
@@ -385,7 +407,7 @@ def refuse_other_study(place: Path, study: str, data: Mapping[str, str]) -> None
         raise UsageError(
             f"{place} holds results of the study in {former}, and the one in {study} has the same "
             "name and other content: choose another --out, or give one another `name` in its "
-            "study.yml."
+            "study.yml, or study.py."
         )
 
 

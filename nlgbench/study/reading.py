@@ -15,12 +15,15 @@ import pandas as pd
 
 from nlgbench import files
 from nlgbench.names import brief, did_you_mean, unknown
-from nlgbench.study import csv_files, formats, schema, settings
+from nlgbench.study import column_names, csv_files, file_types, formats, schema, settings
 from nlgbench.study.csv_files import TableError
+from nlgbench.study.formats import records
 from nlgbench.study.schema import TABLES, Raw
 from nlgbench.study.settings import Rules, right_of
 
 FILE = "study.yml"
+#: Code that makes the study instead.
+CODE = "study.py"
 #: What `Study.write` writes beside its tables, of which study.yml then says nothing.
 WRITTEN = "study.json"
 
@@ -48,7 +51,14 @@ _MEASURES = {"judgments": "value", "preferences": "choice", "references": "text"
 _MAY_BE_EMPTY = Mapping | Literal[""]
 #: File -> what it may say.
 _TOP: dict[str, Rules] = {
-    FILE: {"name": str, "settings": _MAY_BE_EMPTY, "tables": _MAY_BE_EMPTY},
+    FILE: {
+        "name": str,
+        "settings": _MAY_BE_EMPTY,
+        "tables": _MAY_BE_EMPTY,
+        "format": str,
+        "files": str | list[str],
+        "rename": Mapping[str, Mapping[str, str]],
+    },
     WRITTEN: {
         "name": str,
         "origin": str,
@@ -74,28 +84,8 @@ _KEYS: Rules = {
 #: What stands in braces within the name of a column.
 _BRACED = re.compile(r"\{([^\W\d]\w*)\}")
 
-#: Words of a column's name that identify a person: only an annotator's id may come from it.
-_IDENTIFYING = (
-    "ip|e_?mail|mail|phone|telephone|mobile|latitude|longitude|lat|lon|lng|ip_?address|user_?agent|"
-    "fingerprint|geolocation|(?:first|last|full|user)_?name|"
-    "(?:worker|participant|prolific|assignment|annotator|turker)_?(?:id|pid|name)"
-)
-_PERSONAL = (
-    "browser|city|zip|zipcode|postcode|age|gender|sex|nationality|ethnicity|birthday|birthdate|"
-    "birthyear|dob|country|address|timezone"
-)
 #: Words of a column's name whose equal values several items may share.
 _GROUPS = "doc|document|article|passage|source|prompt|story|talk|topic|dialog|dialogue|conversation"
-
-
-def personal(columns: Iterable[str]) -> list[str]:
-    """Name the columns that look personal."""
-    return [name for name in columns if _has_word(name, f"{_IDENTIFYING}|{_PERSONAL}")]
-
-
-def _has_word(name: str, words: str) -> bool:
-    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
-    return bool(re.search(rf"(?:^|_)(?:{words})(?:_|$)", re.sub(r"[^a-z0-9]+", "_", parted)))
 
 
 def about(path: Path, problems: list[str]) -> dict[str, Any]:
@@ -113,14 +103,21 @@ def about(path: Path, problems: list[str]) -> dict[str, Any]:
     problems += found
     if "tables" in said:
         where = f"{path}, tables"
-        tables, found = right_of(said["tables"] or {}, dict.fromkeys(TABLES, _MAY_BE_EMPTY), where)
+        rules = dict.fromkeys(TABLES, _MAY_BE_EMPTY | list[Mapping])
+        tables, found = right_of(said["tables"] or {}, rules, where)
         problems += found
         said["tables"] = {}
-        for table, spec in tables.items():
-            said["tables"][table], found = right_of(spec or {}, _KEYS, f"{where}: {table}")
-            problems += found
+        for table, given in tables.items():
+            sources = []
+            for at, spec in _sources(f"{where}: {table}", given):
+                source, found = right_of(spec, _KEYS, at)
+                sources.append(source)
+                problems += found
+            said["tables"][table] = sources if isinstance(given, list) else sources[0]
         if not said["tables"]:
             problems.append(f"{path}: `tables` names none; name at least outputs or judgments.")
+    if "files" in said and "format" not in said:
+        problems.append(f"{path}: `files` are those of a `format`: add it, or move them to tables.")
     return said
 
 
@@ -159,39 +156,125 @@ def load_yaml(path: Path) -> Any:
 
 
 def read(
-    place: Path, said: Mapping[str, Any], problems: list[str]
+    place: Path, said: Mapping[str, Any], problems: list[str], doubts: list[str] | None = None
 ) -> tuple[dict[str, Raw], list[str]]:
-    """Read the tables that study.yml names, and list what is to be noted."""
+    """Read the tables that study.yml names, and list what is to be noted, or doubted."""
     chosen = said["settings"]
-    raws: dict[str, Raw] = {}
-    notes: list[str] = []
+    raws, specs, notes = _of_format(place, said, problems)
+    for table in [one for one in said.get("tables", {}) if one in raws or one in specs]:
+        problems.append(f"{place / FILE}, tables: {table} comes from `format`, too: remove one.")
+    specs |= said.get("tables", {})
     tables: list[_Table] = []
-    for table, spec in said["tables"].items():
-        extra = chosen.get("extra", []) if table == "outputs" else []
-        one = _Table(place, table, spec, extra, problems)
-        found = one.read()
-        notes += one.notes
-        if not tables and not chosen.get("clusters"):
-            notes += one.grouping
-        tables.append(one)
-        if found is None:
-            continue
-        raws[table] = found
-        if one.has_positions(found.frame) and chosen.get("annotators") != "persons":
-            chosen["annotators"] = "positions"
-            notes.append(
-                f"annotators of {table} are made from positions, which need not be persons: "
-                "intervals are for these annotators only. If each position is one person, set "
-                "settings: annotators: persons."
-            )
+    lacking: dict[str, list[str]] = {}
+    extra = chosen.get("extra", [])
+    for table, given in specs.items():
+        # Where no file has outputs, they are made of the tables that name them.
+        is_wanted = table == "outputs" or ("outputs" not in specs and _PAIRED[table])
+        parts = []
+        for about, spec in _sources(f"{place / FILE}, tables: {table}", given):
+            one = _Table(place, table, spec, extra if is_wanted else [], problems, lacking, about)
+            found = one.read(by_file=isinstance(given, list))
+            notes += one.notes
+            if not tables and not chosen.get("clusters"):
+                (notes if doubts is None else doubts).extend(one.grouping)
+            tables.append(one)
+            if found is None:
+                continue
+            parts.append(found)
+            if one.has_positions(found.frame) and chosen.get("annotators") != "persons":
+                chosen["annotators"] = "positions"
+        if parts:
+            raws[table] = _stacked(table, parts)
+    problems += [what.replace("{tables}", ", ".join(of)) for what, of in lacking.items()]
     for where in dict.fromkeys(one.where for one in tables):
         of_file = [one for one in tables if one.where == where]
         seen = set().union(*(one.personal for one in of_file))
         if unread := sorted(seen.difference(*(one.is_read for one in of_file))):
             notes.append(f"{where}: looks personal, is not read: {', '.join(unread)}.")
     if not problems:
-        _identify(place / FILE, raws, problems)
+        problems += _rename(place / FILE, raws, said.get("rename", {}))
+        _identify(place / FILE, raws, extra, problems)
     return {one: raws[one] for one in TABLES if one in raws}, notes
+
+
+def _of_format(
+    place: Path, said: Mapping[str, Any], problems: list[str]
+) -> tuple[dict[str, Raw], dict[str, Any], list[str]]:
+    """Read the files of a study's format: the tables, or how columns are mapped to them."""
+    if "format" not in said:
+        return {}, {}, []
+    shape = formats.find(said["format"], str(place / FILE))
+    named = said.get("files", shape.files)
+    named = [named] if isinstance(named, str) else named
+    lost: list[str] = []
+    paths = [path for one in named for path in _matching(place, one, lost)]
+    if lost and ("files" in said or not paths):
+        problems += [f"{what} `files`." for what in lost]
+        return {}, {}, []
+    said["settings"].update({**shape.settings, **said["settings"]})
+    if shape.kind == "mapping":
+        parts = [file_types.read(one, file_types.guess(one), problems=[])[0] for one in paths]
+        specs = shape.specs(pd.concat(parts, ignore_index=True).fillna(""))
+        if not specs:
+            problems.append(
+                f"{paths[0]} lacks the columns of format {said['format']}: name the right `files`, "
+                f"or its columns under `tables`. Found {_some(list(map(str, parts[0])))}."
+            )
+        file = [os.path.relpath(path, place) for path in paths]
+        return {}, {table: {"file": file, **spec} for table, spec in specs.items()}, []
+    frames, notes = records.read(shape, paths, problems)
+    raws, extra = {}, said["settings"].get("extra", [])
+    for table, frame in frames.items():
+        known = {"item_id", "{repeat}", "{line}", *schema.columns(table), *_PAIRED[table].values()}
+        further = list(frame.columns.difference([*known, *extra], sort=False))
+        if further:
+            notes.append(f"not read: {_some(further)}. To keep one, name it in settings: extra.")
+        rows = _without_repetition(table, frame.drop(columns=further))
+        raws[table] = Raw(rows, str(place), list(rows.pop("{line}")))
+    return raws, {}, notes
+
+
+def _rename(
+    path: Path, raws: dict[str, Raw], changed: Mapping[str, Mapping[str, str]]
+) -> list[str]:
+    """Rename systems, evaluators and so on; list the names that no table has."""
+    problems = []
+    for kind, new in changed.items():
+        there: set[str] = set()
+        for table, raw in raws.items():
+            own = raw.frame.columns.intersection([kind, f"{kind}_a", f"{kind}_b"])
+            there.update(*(raw.frame[name] for name in own))
+            renamed = {name: raw.frame[name].replace(dict(new)) for name in own}
+            raws[table] = raw._replace(frame=raw.frame.assign(**renamed))
+        lost = [old for old in new if old not in there]
+        problems += [f"{path}, rename: {kind}: {unknown(old, sorted(there))}" for old in lost]
+    return problems
+
+
+def _sources(about: str, given: Any) -> list[tuple[str, Mapping[str, Any]]]:
+    """List a table's sources, of which most have one, each with its place in study.yml."""
+    if not isinstance(given, list):
+        return [(about, given or {})]
+    return [(f"{about}, source {number}", one) for number, one in enumerate(given, 1)]
+
+
+def _stacked(table: str, parts: Sequence[Raw]) -> Raw:
+    """Put the sources of one table below each other; what one leaves out is as by default."""
+    if len(parts) == 1:
+        return parts[0]
+    frames = [one.frame.assign(**{"{line}": one.lines}) for one in parts]
+    whole = pd.concat(frames, ignore_index=True).fillna(schema.DEFAULTS.get(table, {})).fillna("")
+    whole = _without_repetition(table, whole)
+    where = ", ".join(dict.fromkeys(one.where for one in parts))
+    found = list(dict.fromkeys(name for one in parts for name in one.found))
+    return Raw(whole, where, list(whole.pop("{line}")), found=found)
+
+
+def _without_repetition(table: str, rows: pd.DataFrame) -> pd.DataFrame:
+    """Drop equal rows of outputs, say, of which files with a row per judgment have many."""
+    if table not in ("outputs", "references", "contexts"):
+        return rows
+    return rows.drop_duplicates(list(rows.columns.drop("{line}")), ignore_index=True)
 
 
 def grouped(items: pd.Series, groups: pd.Series) -> str:
@@ -201,6 +284,19 @@ def grouped(items: pd.Series, groups: pd.Series) -> str:
     if not pairs["item"].is_unique or not 1 < n <= n_items / 2:
         return ""
     return f"{n_items:,} items have {n:,} values of {groups.name}"
+
+
+def _matching(place: Path, name: str, lost: list[str]) -> list[Path]:
+    """List the files of a folder that have a name, or fit a pattern."""
+    named = [name] if (place / name).is_file() else []
+    matching = named or glob.glob(name, root_dir=place, recursive=True)  # noqa: PTH207, absolute too
+    found = sorted(one for one in matching if (place / one).is_file())
+    if not found:
+        home = (place / name).parent
+        there = [one.name for one in home.iterdir()] if home.is_dir() else []
+        hint = did_you_mean(Path(name).name, there)
+        lost.append(f"{place / FILE}: no file {place / name}.{hint} Name it with")
+    return [Path(os.path.normpath(place / one)) for one in found]
 
 
 def _some(names: Sequence[str]) -> str:
@@ -240,9 +336,13 @@ class _Table:
         spec: Mapping[str, Any],
         extra: Sequence[str],
         problems: list[str],
+        lacking: dict[str, list[str]],
+        about: str,
     ) -> None:
         self.place, self.table, self.spec, self.problems = place, table, spec, problems
-        self.about = f"{place / FILE}, tables: {table}"
+        #: What files lack -> the tables that need it: one wrong name is one problem.
+        self.lacking = lacking
+        self.about = about
         named = spec.get("file", f"{table}.csv")
         self.files = [named] if isinstance(named, str) else named
         self.where = str(place / ", ".join(self.files))
@@ -265,8 +365,8 @@ class _Table:
         self.there: list[str] = []  # its columns
         self.places: list[str] = []
 
-    def read(self) -> Raw | None:
-        """Read all files, one below the other."""
+    def read(self, *, by_file: bool) -> Raw | None:
+        """Read all files, one below the other; places of rows name the file, if `by_file`."""
         found = self._wrong_lines()
         self.problems += found
         paths = [] if found else self._paths()
@@ -279,8 +379,8 @@ class _Table:
                 self.problems += getattr(error, "problems", [str(error)])
                 continue
             self.is_read |= set(self.called.values())
-            self.personal += personal(self.there)
-            before = f"{self.path.name}, " if len(paths) > 1 else ""
+            self.personal += column_names.personal(self.there)
+            before = f"{self.path.name}, " if by_file or len(paths) > 1 else ""
             kept = frame[[name for name in frame if name in self.ours]]
             lines = [f"{before}{self.places[at]}" for at in frame["{at}"]]
             parts.append(kept.assign(**{"{line}": lines}))
@@ -291,10 +391,7 @@ class _Table:
             self._look_for_groups(frame)
             where = str(self.path)
         whole = pd.concat(parts, ignore_index=True).fillna("").astype("str")
-        if self.table in ("outputs", "references", "contexts"):
-            # Files with a row per judgment say the same of an output many times.
-            of = whole.columns.drop("{line}")
-            whole = whole.drop_duplicates(list(of), ignore_index=True)
+        whole = _without_repetition(self.table, whole)
         return Raw(whole, where, list(whole.pop("{line}")), self.called, self.there)
 
     def has_positions(self, frame: pd.DataFrame) -> bool:
@@ -329,7 +426,9 @@ class _Table:
             listed = [_BRACED.sub(" ", their)] if isinstance(their, str) else their
             sources[our] = list(listed.values() if isinstance(listed, dict) else listed)
         for our, theirs in sources.items():
-            telling = [one for one in theirs if _has_word(one, _IDENTIFYING)]
+            telling = [
+                one for one in theirs if column_names.has_word(one, column_names.IDENTIFYING)
+            ]
             if telling and our != "annotator_id" and telling[0] != our:
                 found.append(
                     f"{self.about}: {our} comes from {telling[0]!r}, which looks personal: only "
@@ -338,30 +437,21 @@ class _Table:
         return found
 
     def _paths(self) -> list[Path]:
-        paths: list[Path] = []
-        for name in self.files:
-            named = [name] if (self.place / name).is_file() else []
-            matching = named or glob.glob(name, root_dir=self.place, recursive=True)  # noqa: PTH207, absolute too
-            found = sorted(one for one in matching if (self.place / one).is_file())
-            if not found:
-                home = (self.place / name).parent
-                there = [one.name for one in home.iterdir()] if home.is_dir() else []
-                hint = did_you_mean(Path(name).name, there)
-                self.problems.append(
-                    f"{self.about}: no file {self.place / name}.{hint} Name it with `file`."
-                )
-            paths += [Path(os.path.normpath(self.place / one)) for one in found]
-        return paths
+        lost: list[str] = []
+        found = [_matching(self.place, one, lost) for one in self.files]
+        for what in lost:
+            self.lacking.setdefault(f"{what} `file` in {{tables}}.", []).append(self.table)
+        return [path for paths in found for path in paths]
 
     def _open(self) -> None:
-        kind = self.spec.get("format") or formats.guess(self.path)
-        if kind not in formats.ENDINGS:
-            what = unknown(kind or self.path.suffix, formats.ENDINGS)
+        kind = self.spec.get("format") or file_types.guess(self.path)
+        if kind not in file_types.ENDINGS:
+            what = unknown(kind or self.path.suffix, file_types.ENDINGS)
             raise TableError(f"{self.about}: {self.path.name}: format {what} Set format.")
         asked = {
             name: self.spec[name] for name in ("delimiter", "keys", "rows") if name in self.spec
         }
-        self.theirs, self.places = formats.read(self.path, kind, problems=self.problems, **asked)
+        self.theirs, self.places = file_types.read(self.path, kind, problems=self.problems, **asked)
         self.there = list(map(str, self.theirs.columns))
         files.note_read(self.path)
         if self.table == "contexts":  # whose features are whatever a study has
@@ -370,7 +460,7 @@ class _Table:
     def _look_for_groups(self, frame: pd.DataFrame) -> None:
         """Note the columns that group items, such as documents, and are not read."""
         for name in self.there if "item_id" in frame else ():
-            if name in self.is_read or not _has_word(name, _GROUPS):
+            if name in self.is_read or not column_names.has_word(name, _GROUPS):
                 continue
             if said := grouped(frame["item_id"], self.theirs[name].loc[frame["{at}"]]):
                 self.grouping.append(
@@ -390,7 +480,7 @@ class _Table:
                 f"{self.about}: `only` keeps no row of {self.path}: check what it asks for."
             )
         single, several = self._resolved(only)
-        beside = {"file": formats.stem(self.path), "folder": self.path.resolve().parent.name}
+        beside = {"file": file_types.stem(self.path), "folder": self.path.resolve().parent.name}
         frame = pd.DataFrame({"{at}": kept.index, "row": (kept.index + 1).astype("str"), **beside})
         frame = frame.set_index(kept.index)
         frame = frame.assign(**{our: kept[their] for our, their in single.items()})
@@ -466,10 +556,14 @@ class _Table:
         lost = [name for name in names if name not in there]
         if lost:
             hint = did_you_mean(lost[0], [*map(str, there), *self.there])
-            raise TableError(
+            if "constants" in key and not hint:
+                hint = f" If it is the same in all rows, write constants: {{{lost[0]}: ...}}."
+            what = (
                 f"{self.path} has no column{'s' * (len(lost) > 1)} {', '.join(map(repr, lost))}, "
-                f"which {self.table} needs ({key} in {FILE}).{hint} Found {_some(self.there)}."
+                f"needed by {{tables}} ({key} in {FILE}).{hint} Found {_some(self.there)}."
             )
+            self.lacking.setdefault(what, []).append(self.table)
+            raise TableError
 
     def _refuse_cells(self, frame: pd.DataFrame, bad: pd.Series, name: str, rule: str) -> None:
         given = Raw(self.theirs, str(self.path), self.places, self.called)
@@ -485,7 +579,7 @@ class _Table:
         self._refuse_lacking("lists", names, frame)
         made = frame.copy()
         for name in names:
-            cells = [formats.as_list(cell) if cell.strip() else [] for cell in frame[name]]
+            cells = [file_types.as_list(cell) if cell.strip() else [] for cell in frame[name]]
             made[name] = pd.Series(cells, dtype=object)
             rule = "must be a list, as in [4, 5]: mend it"
             self._refuse_cells(frame, made[name].isna(), name, rule)
@@ -535,12 +629,17 @@ def _replaced(cells: pd.Series, changed: Mapping[str, str]) -> pd.Series:
     return cells.map(new_of | dict(changed))
 
 
-def _identify(path: Path, raws: dict[str, Raw], problems: list[str]) -> None:
+def _identify(path: Path, raws: dict[str, Raw], extra: Sequence[str], problems: list[str]) -> None:
     """Give ids where files know only items and systems, and outputs where no file has them."""
     by = ["item_id", "system"]
+    for table in [one for one in raws if "{repeat}" in raws[one].frame]:
+        frame = raws[table].frame
+        repeats = frame.pop("{repeat}")
+        ids = frame["item_id"] + "/" + frame["system"] + ("/" + repeats).where(repeats != "", "")
+        raws[table] = raws[table]._replace(frame=frame.assign(output_id=ids))
     if "outputs" not in raws:
         pairs = [
-            raw.frame[["item_id", system]].set_axis(by, axis=1)
+            raw.frame.rename(columns={system: "system"}).filter([*by, *extra])
             for table, raw in raws.items()
             for new, system in _PAIRED[table].items()
             if new not in raw.frame and {"item_id", system} <= set(raw.frame)
@@ -551,7 +650,11 @@ def _identify(path: Path, raws: dict[str, Raw], problems: list[str]) -> None:
                 "system under `tables: outputs:`, or item_id and system in another table."
             )
             return
-        made = pd.concat(pairs, ignore_index=True).drop_duplicates(ignore_index=True)
+        made = pd.concat(pairs, ignore_index=True)
+        for name in made.columns.drop(by):  # which not all tables need have
+            of_output = made.mask(made == "").groupby(by)[name].transform("first")
+            made[name] = made[name].where(made[name] != "").fillna(of_output).fillna("")
+        made = made.drop_duplicates(ignore_index=True)
         raws["outputs"] = Raw(made, f"{path}, outputs as other tables name them")
     outputs = raws["outputs"].frame
     if "output_id" not in outputs:
@@ -576,7 +679,9 @@ def _identify(path: Path, raws: dict[str, Raw], problems: list[str]) -> None:
                 problems.append(
                     f"{raw.where}: {table} names outputs by item_id and {system}, but outputs has "
                     f"several of system {name!r} on item {item!r} ({len(several):,} more than "
-                    "one): give both tables an output_id."
+                    f"one; row {raws['outputs'].at(int(several.index[0]))}): give both tables an "
+                    "output_id, or take out of settings: extra what differs between rows of an "
+                    "output."
                 )
             found = ids.reindex(pd.MultiIndex.from_frame(frame[["item_id", system]]))
             named = frame["item_id"] + "/" + frame[system]

@@ -21,7 +21,7 @@ from nlgbench.names import brief, did_you_mean, known
 from nlgbench.study import csv_files
 from nlgbench.study.csv_files import TableError
 
-_SHOWN = 5
+_SHOWN = 3
 
 PAPERS = (
     *("huse", "comm-eval", "judge-the-judges", "learning-to-compare", "power"),
@@ -99,6 +99,13 @@ _DIRECTION: _Rule = (
 _OWN_CLAIM = re.compile(rf"{_PART}(?:/{_PART})+")
 _CLAIM = re.compile(rf"(?:{'|'.join(PAPERS)})/(?:direction/{_PART}|{_PART}/{_PART}/{_PART})")
 
+#: The setting that says what words stand for.
+_WORDS = {("judgments", "value"): ", or set what words count, as in values: {value: {good: 1}}"}
+_CHOICE: _Rule = (
+    lambda cells: cells.isin(("a", "b", "tie")),
+    "must be one of a, b, tie: set what other words mean, as in values: {choice: {left: a}}",
+)
+
 #: What one cell can break.
 _RULES: dict[tuple[str, str], list[_Rule]] = {
     ("logprobs", "logprob"): [
@@ -114,7 +121,7 @@ _RULES: dict[tuple[str, str], list[_Rule]] = {
     ("judgments", "value"): [_FINITE],
     **{(table, "score"): [_DEFINED] for table in ("scores", "system_scores")},
     **{(table, "signature"): [_DIRECTION] for table in ("scores", "system_scores")},
-    ("preferences", "choice"): [_one_of(("a", "b", "tie"))],
+    ("preferences", "choice"): [_CHOICE],
     **{("comparisons", name): [_PROBABILITY] for name in ("prob_a", "prob_tie", "prob_b")},
     ("claims", "claim_id"): [
         (
@@ -228,13 +235,18 @@ def examine(given: Raw, table: str, extra: Sequence[str] = ()) -> tuple[pd.DataF
         names = _quoted(raw.columns[doubled].unique())
         problems.append(f"{given.where}: {table} has two columns {names}: keep one.")
     raw = raw.loc[:, ~doubled]
-    problems += _name_problems(list(map(str, raw)), table, given.where, extra)
+    misnamed = _name_problems(list(map(str, raw)), table, given.where, extra)
+    problems += misnamed
+    # A key that goes by another name would seem to repeat.
+    has_keys = not misnamed or set(KEYS[table]) <= set(raw)
     raw = _filled(raw, table)
     kinds = {name: kind for name, kind in _kinds(raw, table).items() if name in raw}
     good = np.ones(len(raw), dtype=bool)
     cells = {}
     for name, kind in kinds.items():
         converted, bad, rule = csv_files.convert(raw[name], kind)
+        if rule.startswith("must be a number"):
+            rule += _WORDS.get((table, name), "")
         problems += problem(given, table, raw, bad, name, rule)
         good &= ~bad
         # A cell's rule is tried wherever that cell can be read, whatever else is in its row.
@@ -245,7 +257,7 @@ def examine(given: Raw, table: str, extra: Sequence[str] = ()) -> tuple[pd.DataF
             good &= ~wrong
     right = raw.index[good]
     checked = pd.DataFrame({name: column.loc[right] for name, column in cells.items()}, index=right)
-    if set(KEYS[table]) <= set(kinds):
+    if set(KEYS[table]) <= set(kinds) and has_keys:
         doubled = checked.duplicated(KEYS[table], keep=False).to_numpy()
         rule = (
             f"must not repeat: these rows have the same key ({' + '.join(KEYS[table])}). Drop the "
@@ -284,6 +296,8 @@ def _name_problems(found: list[str], table: str, where: str, extra: Sequence[str
     near = {name: difflib.get_close_matches(name, unknown, n=1) for name in missing}
     if missing:
         ways = [f"rename {other[0]!r} to {name!r}" for name, other in near.items() if other]
+        if unknown and not ways:
+            ways = [f"rename {_quoted(unknown)}, which it does not know, or add it"]
         way = ", ".join(ways) or "add it (an optional text may be '')"
         problems.append(
             f"{where}: {table} has no column{'s' * (len(missing) > 1)} {_quoted(missing)}: {way}. "
@@ -295,13 +309,14 @@ def _name_problems(found: list[str], table: str, where: str, extra: Sequence[str
         for name in extra
         if name not in found
     ]
-    unknown = [name for name in unknown if [name] not in near.values()]
-    if unknown and (table != "contexts" or "" in unknown):
+    if unknown and not missing and (table != "contexts" or "" in unknown):
         a = "a column" if len(unknown) == 1 else "columns"
+        kept = "in a table of your own"
+        if table == "outputs":
+            kept = f"by settings: extra: [{', '.join(unknown)}]"
         problems.append(
             f"{where}: {table} has {a} {_quoted(unknown)} that it does not know: drop it, or keep "
-            f"it in a table of your own.{did_you_mean(unknown[0], wanted)} Known are "
-            f"{', '.join(wanted)}."
+            f"it {kept}.{did_you_mean(unknown[0], wanted)} Known are {', '.join(wanted)}."
         )
     return problems
 
@@ -321,7 +336,8 @@ def problem(
     there = [column for column in KEYS[table] if column in frame]
     for row in rows[:_SHOWN]:
         cells = {column: brief(frame[column].iloc[row]) for column in {*there, name}}
-        key = "".join(f", {column}={cells[column]}" for column in there)
+        said = [column for column in there if column == name or cells[column] != "''"]
+        key = "".join(f", {column}={cells[column]}" for column in said)
         shown.append(f"row {given.at(int(frame.index[row]))}{key}: {cells[name]}")
     more = f"; and {len(rows) - _SHOWN:,} more" if len(rows) > _SHOWN else ""
     their = (given.called or {}).get(name, name)

@@ -117,19 +117,31 @@ def unfitting(
     """Say which settings name what the tables do not have, and which values leave their scale."""
     problems = []
     judged = tables.get("judgments", pd.DataFrame())
-    voted = tables.get("preferences", pd.DataFrame())
-    there = list(dict.fromkeys([*judged.get("dimension", []), *voted.get("dimension", [])]))
-    quality = [settings["quality"]] if "quality" in settings else []
     scales = settings.get("scales", {})
-    named = [*quality, *settings.get("lower_is_better", ()), *scales, *settings.get("valid", {})]
-    # Without their column, because of a problem, every dimension would be unknown.
-    for dimension in dict.fromkeys(named if "dimension" in judged or judged.empty else []):
-        if str(dimension) not in there:
-            problems.append(f"settings: dimension: {unknown(dimension, there)}")
+    named = {str(settings["quality"]): "quality"} if "quality" in settings else {}
+    for key in ("lower_is_better", "scales", "valid"):
+        named = dict.fromkeys(map(str, settings.get(key, ())), key) | named
+    written = {
+        table: raw.frame
+        for table, raw in raws.items()
+        if table in ("judgments", "preferences") and isinstance(raw.frame, pd.DataFrame)
+    }
+    # As written, as rows with a problem may be all that has a dimension.
+    there = [str(one) for own in written.values() for one in own.get("dimension", ["quality"])]
+    misnamed = any(set(own) - set(schema.columns(table)) for table, own in written.items())
+    for dimension, key in named.items() if not misnamed else ():
+        if dimension not in there:
+            problems.append(f"settings: {key}: {unknown(dimension, dict.fromkeys(there))}")
     if "clusters" in settings and "outputs" in tables:
         names = [*map(str, tables["outputs"]), *["group_id"] * ("judgments" in tables)]
-        if settings["clusters"] not in names:
-            problems.append(f"settings: clusters: {unknown(settings['clusters'], names)}")
+        clusters = settings["clusters"]
+        what = unknown(clusters, names)
+        if any(clusters in raw.found for raw in raws.values()):
+            what = f"{clusters!r} is no column of outputs: add settings: extra: [{clusters}]."
+        # What outputs have and do not know, or `extra` names in vain, is a problem of its own.
+        unread = getattr(raws["outputs"].frame, "columns", ())
+        if clusters not in {*names, *unread, *settings.get("extra", ())}:
+            problems.append(f"settings: clusters: {what}")
     for dimension, ends in scales.items() if {"dimension", "value"} <= set(judged) else ():
         rule = f"must be within its scale, {ends['min']:g} to {ends['max']:g}: mend the value, "
         outside = ~judged["value"].between(ends["min"], ends["max"])

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
+import re
 import shutil
+import traceback
 import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -17,10 +20,10 @@ import pandas as pd
 
 from nlgbench import files
 from nlgbench.names import brief, did_you_mean, known
-from nlgbench.study import csv_files, formats, reading, schema
+from nlgbench.study import csv_files, file_types, reading, schema
 from nlgbench.study.checks import checked
 from nlgbench.study.csv_files import TableError
-from nlgbench.study.reading import FILE, WRITTEN
+from nlgbench.study.reading import CODE, FILE, WRITTEN
 from nlgbench.study.schema import TABLES, Raw
 from nlgbench.study.settings import exclude_invalid, settled, unfitting
 
@@ -453,14 +456,17 @@ def _examined(
 def _reference_problems(
     tables: Mapping[str, pd.DataFrame], raws: Mapping[str, Raw], outputs: pd.DataFrame
 ) -> list[str]:
-    problems = []
+    problems: list[str] = []
+    named = {target: {""} for target in _IN_OUTPUTS.values()}
     for (table, column), target in _REFERS.items():
         frame = tables.get(table)
         if frame is None or column not in frame or target not in outputs:
             continue
         there = outputs.loc[:, ~outputs.columns.duplicated()][target].astype(str)
-        lost = ~frame[column].isin(there)
+        # What outputs lack is named once, and not again for each table.
+        lost = ~frame[column].isin({*there, *named[target]})
         if lost.any():
+            named[target] |= set(frame.loc[lost, column])
             hint = did_you_mean(frame.loc[lost, column].iloc[0], there.unique()[:5000])
             rule = f"is no {target} of outputs.{hint} Add it to outputs, or drop those rows"
             raw = raws.get(table, Raw(frame, f"Study({table}=...)"))
@@ -500,9 +506,10 @@ def read_study(folder: str | os.PathLike, *, name: str | None = None) -> Study:
     ----------
     folder : path
         With a ``study.yml``, which names files of any layout and their columns
-        (docs/own-study.md), or with ``outputs.csv``, ``judgments.csv`` and so on.
+        (docs/own-study.md), a ``study.py``, whose function ``study()`` returns a `Study` and which
+        is run, or ``outputs.csv``, ``judgments.csv`` and so on.
     name : str, optional
-        Default: that of ``study.yml`` or ``study.json``, or the folder's.
+        Default: that of ``study.yml``, ``study.py`` or ``study.json``, or the folder's.
 
     Returns
     -------
@@ -513,7 +520,7 @@ def read_study(folder: str | os.PathLike, *, name: str | None = None) -> Study:
     Raises
     ------
     FileNotFoundError
-        When there is no folder, or neither ``study.yml`` nor ``outputs.csv`` in it.
+        When there is no folder, or none of ``study.yml``, ``study.py`` and ``outputs.csv`` in it.
     TableError
         As `Study`, with file, row and line of all that is wrong.
 
@@ -533,28 +540,35 @@ def read_study(folder: str | os.PathLike, *, name: str | None = None) -> Study:
 
 
 def read_folder(
-    place: Path, problems: list[str], *, name: str | None = None
+    place: Path, problems: list[str], doubts: list[str] | None = None, *, name: str | None = None
 ) -> tuple[Study | None, list[str]]:
-    """Read a study's folder; problems are added to the list, and what is to be noted given."""
+    """Read a study's folder; problems and doubts are listed there, what is to be noted given."""
     if not place.is_dir():
-        there = [other.name for other in place.parent.iterdir()] if place.parent.is_dir() else []
-        raise FileNotFoundError(f"no folder {place}.{did_you_mean(place.name, there)}")
+        raise FileNotFoundError(why_no_study(place))
     files.note_read(place)
-    described = [name for name in (FILE, WRITTEN) if (place / name).is_file()]
+    described = [name for name in (FILE, CODE, WRITTEN) if (place / name).is_file()]
     for path in sorted(place.iterdir()):
         right = path.name.lower().replace("study.yaml", FILE)
-        if right in (FILE, WRITTEN) and path.name not in described:
+        if right in (FILE, CODE, WRITTEN) and path.name not in described:
             problems.append(f"{path} is not read: make it a file called {right}.")
     if len(described) > 1:
         raise TableError(
-            f"{place} holds {FILE} and {WRITTEN}, which both describe the study: keep {FILE} if "
-            f"you wrote it, {WRITTEN} if nlgbench wrote this folder."
+            f"{place} holds {' and '.join(described)}, which each describe the study: keep "
+            f"{described[0]} if you wrote it, else {described[1]}."
         )
-    about = reading.about(place / described[0], problems) if described else {}
+    coded = _run(place / CODE) if CODE in described else None
+    about = reading.about(place / described[0], problems) if described and not coded else {}
     raws: dict[str, Raw] = {}
     notes: list[str] = []
-    if "tables" in about:
-        raws, notes = reading.read(place, about, problems)
+    if coded is not None:
+        about = {"settings": coded.settings, "name": coded.name if coded.name != "study" else ""}
+        about["origin"] = coded.origin or (coded.source if coded.source != "study" else "")
+        where = f"{place / CODE}, study()"
+        raws = {table: Raw(getattr(coded, table), where) for table in TABLES}
+        raws = {table: raw for table, raw in raws.items() if raw.frame is not None}
+        notes = [f"{place / CODE} was run; its function study() returned the tables."]
+    elif "tables" in about or "format" in about:
+        raws, notes = reading.read(place, about, problems, doubts)
         if problems:
             return None, notes
     elif (place / "outputs.csv").is_file() or not problems:  # else that is said
@@ -576,20 +590,70 @@ def read_folder(
     ]
     if problems:
         return None, notes
-    truth = {
+    truth: Mapping[str, pd.DataFrame] | None = {
         one: _read_typed(place / "truth" / f"{one}.csv", kinds)
         for one, kinds in about.get("truth", {}).items()
     }
-    related = {one: read_study(place / "related" / one) for one in about.get("related", [])}
+    related: Mapping[str, Study] = {
+        one: _read_related(place / "related" / one) for one in about.get("related", [])
+    }
+    if coded is not None:
+        truth, related = coded.truth, coded.related
     called = name or about.get("name") or place.resolve().name
     made = trusted(**tables, name=called, settings=settings, truth=truth or None, related=related)
     return _set(made, origin=str(about.get("origin", ""))), notes
 
 
+def why_no_study(place: Path) -> str:
+    """Say why a path names no study, and what one needs; nothing where it may be one."""
+    needs = f"A study is a folder with {FILE}, {CODE} or outputs.csv."
+    if place.is_dir():
+        if any((place / one).is_file() for one in (FILE, CODE, "outputs.csv")):
+            return ""
+        other = sorted(one.name for one in place.iterdir() if file_types.guess(one))
+        way = f" For {brief(other[0])}, `nlgbench new` writes {FILE}." if other else ""
+        return f"the folder {place} has none of {FILE}, {CODE} and outputs.csv.{way or ' ' + needs}"
+    if place.exists():
+        return f"{place} is a file: name its folder. {needs}"
+    there = [other.name for other in place.parent.iterdir()] if place.parent.is_dir() else []
+    return f"there is no folder {place}.{did_you_mean(place.name, there)} {needs}"
+
+
+def _run(path: Path) -> Study:
+    """Run study.py in its folder, where relative paths begin, and give what study() returns."""
+    names: dict[str, Any] = {"__name__": "study", "__file__": os.fspath(path.absolute())}
+    code = csv_files.read_text(path)
+    if not re.search(r"^def study\(", code, re.MULTILINE):
+        raise TableError(
+            f"{path} has no function study(), and is not run: write one that returns a nb.Study, "
+            "or give the file another name."
+        )
+    try:
+        # Not imported: Python would write its cache there, by which the folder would be another.
+        with contextlib.chdir(path.parent):
+            exec(compile(code, os.fspath(path), "exec"), names)
+            made = names["study"]()
+    except (Exception, SystemExit) as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        lines = [one.lineno for one in frames if one.filename == os.fspath(path)]
+        where = f"{path}, line {lines[-1] if lines else getattr(error, 'lineno', '?')}"
+        whys = getattr(error, "problems", [f"{type(error).__name__}: {error}"])
+        raise TableError(*(f"{where}: {why}" for why in whys)) from error
+    if not isinstance(made, Study):
+        raise TableError(f"{path}: study() must return a nb.Study. Got {brief(made)}.")
+    return made
+
+
+def _read_related(place: Path) -> Study:
+    if (place / CODE).is_file():
+        raise TableError(f"{place / CODE} is not run, as you did not name its folder: remove it.")
+    return read_study(place)
+
+
 def _find_tables(place: Path, raws: dict[str, Raw], problems: list[str]) -> None:
     """Read the CSV files of a folder that are called as tables are."""
     for path in sorted(place.iterdir()):
-        name, kind = formats.stem(path).lower(), formats.guess(path)
+        name, kind = file_types.stem(path).lower(), file_types.guess(path)
         is_right = path.name in [f"{one}.csv" for one in (*TABLES, "claims")]
         if is_right and not path.is_file():
             problems.append(f"{path} is not a file: restore it, or move it elsewhere.")
@@ -607,12 +671,8 @@ def _find_tables(place: Path, raws: dict[str, Raw], problems: list[str]) -> None
             else:
                 raws[name] = Raw(frame, os.fspath(path), lines)
     if not problems and "outputs" not in raws:
-        other = sorted(one.name for one in place.iterdir() if formats.guess(one))
-        way = f" For {brief(other[0])}, `nlgbench new` writes {FILE}." if other else ""
-        raise FileNotFoundError(
-            f"{place} has no outputs.csv, the one table that a study needs (output_id, item_id, "
-            f"system, text).{way}"
-        )
+        needed = "the one table that a study needs (output_id, item_id, system, text)"
+        raise FileNotFoundError(why_no_study(place) or f"{place} has no outputs.csv, {needed}.")
 
 
 def _read_typed(path: Path, kinds: Mapping[str, str]) -> pd.DataFrame:

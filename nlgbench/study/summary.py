@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 
+import numpy as np
 import pandas as pd
+from scipy.stats import chi2_contingency
 
-from nlgbench.crossed import FEWEST
+from nlgbench.crossed import FEWEST, effective_size
 from nlgbench.inference import linked
 from nlgbench.study import Study
 from nlgbench.study.reading import grouped
@@ -17,6 +19,16 @@ _CLEAR = 3.29
 
 #: A judgment is extreme above so many times the 99th percentile of its dimension.
 _EXTREME = 20
+
+#: Fewer comparisons that name the better of two systems cannot order them at 5%: in a sign test,
+#: five that all agree have p = 2 * .5**5 = .0625, six have .031.
+_DECISIVE = 6
+#: Rows of pairs of systems on items that are compared: more would not fit in memory.
+_LARGEST = 5_000_000
+
+#: Systems' shares of outputs that lack judgments may differ by less: what is missing then moves a
+#: mean by at most 5% of its scale. And p of a test that nobody asked for, so that it rarely errs.
+_GAP, _RARE = 0.05, 0.001
 
 #: Kendall's tau between two orders of systems, below which they are called different.
 _OTHER_ORDER = 0.5
@@ -115,7 +127,7 @@ def _judged(study: Study) -> pd.DataFrame:
 
 def _range(counts: pd.Series) -> str:
     low, high = int(counts.min()), int(counts.max())
-    return f"{low}" if low == high else f"{low} to {high}, median {counts.median():g}"
+    return f"{low}" if low == high else f"{low} to {high} (median {counts.median():g})"
 
 
 def _tied(frame: pd.DataFrame, column: str) -> str:
@@ -182,33 +194,48 @@ def unused_clusters(study: Study) -> list[str]:
     return found
 
 
-def doubts(study: Study) -> list[str]:
-    """Say in sentences what the design cannot tell, whatever is computed from it."""
-    of: dict[str, list[str]] = {}
-    for dimension in study.dimensions:
-        for one in _doubts_of(study, study.judged(dimension)):
-            of.setdefault(one, []).append(dimension)
-    every = len(study.dimensions)
-    found = [
-        f"{', '.join(named) if len(named) < every or every == 1 else 'every dimension'}: {one}"
-        for one, named in of.items()
-    ]
+def doubts(study: Study, unread: Iterable[str] = ()) -> list[str]:
+    """Say in sentences what of the design could change a conclusion, whatever is computed.
+
+    `unread` is what was found of columns that were not read, and that group items.
+    """
+    parts = {dimension: study.judged(dimension) for dimension in study.dimensions}
     if study.preferences is not None:
-        item = study.outputs.set_index("output_id")["item_id"]
-        items, other = (study.preferences[f"output_{side}"].map(item) for side in "ab")
-        if across := int((items != other).sum()):
-            found.append(
-                f"votes: {across:,} of {len(items):,} compare outputs of two items: easier items "
-                "and better systems look alike."
-            )
-        counted = {"annotators": study.preferences["annotator_id"], "items": items}
-        found += [f"votes: {one}" for one in _few(counted)]
-    found += unused_clusters(study)
+        of = study.outputs.set_index("output_id")[["item_id", "system"]]
+        votes = study.preferences.join(of, on="output_a").join(of.add_suffix("_b"), on="output_b")
+        parts |= {f"votes on {name}": one for name, one in votes.groupby("dimension", sort=False)}
+
+    def each(rule: Callable[[Study, pd.DataFrame], list[str]]) -> list[str]:
+        """Apply a rule to each dimension, of votes too, and say once what is so in several."""
+        found: dict[str, list[str]] = {}
+        for name, part in parts.items():
+            for one in rule(study, part):
+                found.setdefault(one, []).append(name)
+        every = study.dimensions if len(study.dimensions) > 1 else []
+        return [
+            f"{'every dimension' if names == every else ', '.join(names)}: {one}"
+            for one, names in found.items()
+        ]
+
+    found = _outliers(study)
+    if not study.persons:
+        found.append(
+            "annotators are positions in a file, which need not be persons: intervals are for "
+            "these annotators only. If each position is one person, set settings: annotators: "
+            "persons."
+        )
+    found += [*unused_clusters(study), *unread, *each(_few), *each(_undecided), *each(_missing)]
+    found += each(_incomparable)
     if len(study.dimensions) > 1 and "quality" not in study.settings:
         found.append(
             f"several dimensions ({', '.join(study.dimensions)}), and none is said to be "
             "quality: name it as settings: quality, or give each analysis dimension=."
         )
+    return found + reversed_evaluators(study)
+
+
+def _outliers(study: Study) -> list[str]:
+    found = []
     for row in extreme_values(study).itertuples():
         found.append(
             f"{row.dimension}: values above {row.threshold:,g} (20 times the 99th percentile): "
@@ -222,20 +249,107 @@ def doubts(study: Study) -> list[str]:
                 f"{row.tau:.2f}). By means, best first: {row.by_means}. By mean ranks within "
                 f"annotator: {row.by_ranks}."
             )
-    return found + reversed_evaluators(study)
+    return found
 
 
-def _doubts_of(study: Study, part: pd.DataFrame) -> list[str]:
+def _few(study: Study, part: pd.DataFrame) -> list[str]:
+    """Name what there is too little of for intervals; annotators as analyses count them."""
+    found = []
+    who, n = part["annotator_id"], part["annotator_id"].nunique()
+    effective = effective_size(pd.factorize(who)[0])
+    if study.persons and round(effective) < FEWEST:
+        more = f", or {effective:.1f} of equal loads" if effective < n - 0.5 else ""
+        found.append(
+            f"few annotators ({n}{more}): below {FEWEST}, intervals cover other items, but these "
+            "annotators only; others may order systems differently."
+        )
+    counted = {"items": part["item_id"]}
+    if study.clusters != "item_id" and "cluster" in part:
+        counted[f"clusters by {study.clusters}"] = part["cluster"]
+    sizes = {words: ids.nunique() for words, ids in counted.items()}
+    return found + [
+        f"few {words} ({n}): below {FEWEST}, intervals over them cannot be trusted."
+        for words, n in sizes.items()
+        if n < FEWEST
+    ]
+
+
+def _undecided(study: Study, part: pd.DataFrame) -> list[str]:
+    """Name two systems that could be ordered, had not most comparisons ended in a tie.
+
+    A comparison is a vote, or an item on which both were judged: by their means there.
+    """
+    if "choice" in part:
+        found = part.assign(tie=part["choice"] == "tie")
+        found[["system", "system_b"]] = np.sort(part[["system", "system_b"]].astype(object), axis=1)
+    else:
+        means = part.groupby(["item_id", "system"])["value"].mean().reset_index()
+        if (means.groupby("item_id").size() ** 2).sum() > _LARGEST:
+            return []
+        found = means.merge(means, on="item_id", suffixes=("", "_b"))
+        # Means of the same judgments in another order can differ in the last digit.
+        found["tie"] = (found["value"] - found["value_b"]).abs() < 1e-9
+    found = found[found["system"] < found["system_b"]]
+    pairs = found.groupby(["system", "system_b"])["tie"].agg(n="size", ties="sum").reset_index()
+    pairs = pairs[pairs["n"] >= _DECISIVE]
+    decisive = pairs["n"] - pairs["ties"]
+    tied = pairs[(decisive < _DECISIVE) & (decisive < pairs["ties"])]
+    if tied.empty:
+        return []
+    what = "votes" if "choice" in part else "items"
+    shown = [
+        f"{row.system} and {row.system_b} (equal in {row.ties} of {row.n} {what})"
+        for row in tied.head(3).itertuples()
+    ]
+    more = f" and {len(tied) - 3:,} more" if len(tied) > 3 else ""
+    return [
+        f"ties leave fewer than {_DECISIVE} {what} that name the better one of two systems, too "
+        f"few to order these, in {len(tied):,} of {len(pairs):,} pairs of systems: "
+        f"{', '.join(shown)}{more}."
+    ]
+
+
+def _missing(study: Study, part: pd.DataFrame) -> list[str]:
+    """Say where some systems lack judgments, or votes, more often than others.
+
+    An output lacks some if it has fewer than the commonest number. Named where systems' shares of
+    such outputs differ by `_GAP`, and by a chi-squared test with p below `_RARE`, whose expected
+    counts are at least 1 (Cochran's rule).
+    """
+    machines = study.outputs[~study.outputs["is_human"]]
+    counts = part.filter(regex="^output_").stack().value_counts()
+    usual = int(counts.mode().min())
+    judged = machines.loc[machines["output_id"].isin(counts.index), "system"]
+    machines = machines[machines["system"].isin(judged)]
+    lacks = machines["output_id"].map(counts).fillna(0) < usual
+    table = pd.crosstab(machines["system"], lacks)
+    if min(table.shape) < 2:
+        return []
+    test = chi2_contingency(table.to_numpy())
+    share = (table[True] / table.sum(axis=1)).sort_values(kind="stable")
+    low, high = share.index[[0, -1]]
+    if share[high] - share[low] < _GAP or test.expected_freq.min() < 1 or test.pvalue >= _RARE:
+        return []
+    return [
+        f"missing {'votes' if 'choice' in part else 'judgments'} depend on the system: "
+        f"{share[low]:.0%} of the outputs of {low} have fewer than {usual}, {share[high]:.0%} of "
+        f"{high} (chi-squared test of all systems: p = {test.pvalue:.1g}). If bad outputs were "
+        f"skipped, {high} looks better than it is."
+    ]
+
+
+def _incomparable(study: Study, part: pd.DataFrame) -> list[str]:
+    """Say which systems, or how many outputs, were not judged on equal terms."""
+    if "choice" in part:
+        across = int((part["item_id"] != part["item_id_b"]).sum())
+        said = f"{across:,} of {len(part):,} compare outputs of two items: easier items and better "
+        return [f"{said}systems look alike."] if across else []
     found = []
     if part.groupby("output_id").size().max() == 1:
         found.append(
             "one judgment of each output: how far annotators agree, and so how far an evaluator "
             "can agree with them, cannot be told."
         )
-    counted = {"annotators": part["annotator_id"], "items": part["item_id"]}
-    if study.clusters != "item_id":
-        counted[f"clusters ({study.clusters})"] = part["cluster"]
-    found += _few(counted)
     machines = study.outputs.loc[~study.outputs["is_human"], "output_id"]
     lacking = int((~machines.isin(part["output_id"])).sum())
     if lacking:
@@ -252,13 +366,6 @@ def _doubts_of(study: Study, part: pd.DataFrame) -> list[str]:
                 f"groups {means}, and they cannot be compared."
             )
     return found
-
-
-def _few(counted: Mapping[str, pd.Series]) -> list[str]:
-    """Say of what there is too little for intervals."""
-    rule = f"intervals that take them as a sample are not to be trusted below {FEWEST}."
-    sizes = {words: ids.nunique() for words, ids in counted.items()}
-    return [f"{n} {words}: {rule}" for words, n in sizes.items() if n < FEWEST]
 
 
 def _connected(part: pd.DataFrame, column: str) -> list[list[str]]:

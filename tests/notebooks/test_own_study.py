@@ -3,6 +3,7 @@
 import ast
 import warnings
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 import nbformat
@@ -86,8 +87,25 @@ def votes_alone():
     return nb.Study(study.outputs, preferences=study.preferences)
 
 
-@pytest.mark.parametrize("make", [one_annotator, votes_alone])
-@pytest.mark.parametrize("number", ["08", "09", "10", "11", "12"])
+def scores_alone():
+    study = simulate("votes", n_items=20)
+    return nb.score(nb.Study(study.outputs), ["length@sentinel"])
+
+
+def comparisons_alone():
+    study = votes_alone()
+    sides = study.preferences[["output_a", "output_b"]].drop_duplicates()
+    chances = {"prob_a": 0.7, "prob_tie": 0.0, "prob_b": 0.3}
+    return nb.Study(study.outputs, comparisons=sides.assign(comparator="a judge", **chances))
+
+
+@pytest.mark.parametrize(
+    "number, make",
+    [
+        *product(["08", "09", "10", "11", "12"], [one_annotator, votes_alone]),
+        *product(["08", "09"], [scores_alone, comparisons_alone]),
+    ],
+)
 def test_a_study_that_lacks_something_ends_well(number, make, tmp_path, capsys):
     """In this process, which spares a kernel for each."""
     make().write(tmp_path / "own")
@@ -105,3 +123,4 @@ def test_a_study_that_lacks_something_ends_well(number, make, tmp_path, capsys):
     said = capsys.readouterr().out
     assert number not in ("11", "12") or " nan" not in said
     assert number == "08" or "Skipped" in said
+    assert number != "08" or list(out.glob("figures/*.png")), "08 answers by what the study has"

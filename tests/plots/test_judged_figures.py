@@ -54,7 +54,7 @@ def test_superiority_is_written_in_cells_and_bold_where_significant():
     assert {text.get_position(): text.get_text() for text in ax.texts} == cells
     bold = [text.get_text() for text in ax.texts if text.get_fontweight() == "bold"]
     assert bold == ["90", "10"]
-    assert drawn.alt.endswith("best first: a, b, c. Significant: 1 of 3 pairs.")
+    assert drawn.alt.endswith("Best first: a, b, c. Significant: 1 of 3 pairs.")
 
 
 def test_annotators_stand_from_severe_to_mild_and_open_where_zero_may_be():

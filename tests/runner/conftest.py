@@ -9,6 +9,7 @@ import nlgbench as nb
 from nlgbench.papers import huse as paper
 from nlgbench.runner import gathering, record, report, runs
 from nlgbench.runner.execute import _IN_MANIFEST, Makers
+from nlgbench.runner.findings import findings
 from nlgbench.runner.kernels import READ, READ_LOG
 from nlgbench.runner.runs import Outcome
 
@@ -97,6 +98,8 @@ def reported(tmp_path_factory):
     correlations = nb.correlate(study, n_resamples=200)
     run.table(correlations, "correlations")
     run.table(nb.datasheet(study), "datasheet")
+    results = {"compare_systems": compared.systems, "pairs": compared.pairs}
+    run.table(findings(study, results | {"correlate": correlations}), "findings")
     run.figure(nb.plot_systems(compared), "systems")
     run.figure(nb.plot_atlas(correlations), "atlas")
     finish(run, out / "90-own", "# Which <i>system</i> is better?\n\nA question & more.")

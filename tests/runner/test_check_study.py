@@ -2,6 +2,7 @@
 
 from click.testing import CliRunner
 
+import nlgbench as nb
 from nlgbench.runner import check_study
 from nlgbench.runner.cli import main
 
@@ -10,19 +11,27 @@ def call(*args):
     return CliRunner().invoke(main, [str(arg) for arg in args])
 
 
+def unwrapped(said):
+    return " ".join(said.split())
+
+
 def test_check_ends_with_1_where_something_must_be_repaired(tmp_path, crowd):
     judgments = crowd.judgments
     crowd.write(tmp_path / "s")
     (tmp_path / "s" / "study.json").unlink(missing_ok=True)
     (tmp_path / "s" / "study.yml").write_text('name: "\\e[31mred"\n')
     right = call("check", tmp_path / "s")
-    assert right.exit_code == 0 and "agreement: ready" in right.stdout
-    assert "huse: lacks human outputs; logprobs" in right.stdout
+    assert right.exit_code == 0
+    ready, lacking = right.stdout.split("Can be run\n")[1].split(
+        "Cannot be run, by what it needs\n"
+    )
+    assert ready.startswith("  agreement, compare_systems,") and "human outputs: huse" in lacking
+    assert lacking.count("logprobs (of") == 1, "one line for what is lacking"
     assert "\x1b" not in right.stdout, "a name steers the terminal"
     judgments.assign(value="x").to_csv(tmp_path / "s" / "judgments.csv", index=False)
     wrong = call("check", tmp_path / "s")
-    assert wrong.exit_code == 1 and "To be repaired\n  1. " in wrong.stdout
-    assert "judgments.csv: judgments, column 'value' must be a number" in wrong.stdout
+    assert wrong.exit_code == 1 and "To fix\n  1. " in wrong.stdout
+    assert "judgments.csv: judgments, column 'value' must be a number" in unwrapped(wrong.stdout)
     nothing = call("check", tmp_path / "t")
     assert nothing.exit_code == 1 and "no folder" in nothing.stderr
 
@@ -34,3 +43,30 @@ def test_a_traceback_is_shown_to_those_who_ask(tmp_path, monkeypatch):
     assert "nlgbench --debug" in plain.stderr and "Traceback" not in plain.stderr
     asked = call("--debug", "check", tmp_path)
     assert isinstance(asked.exception, ZeroDivisionError)
+
+
+#: What `check` says of the study below, in this order.
+ORDER = [
+    *("60 items, 120 outputs", "values above 60", "are positions in a file", "values of talk"),
+    *("few items (1)", "ties leave fewer than 6 items", "missing judgments depend on the system"),
+    *("15 empty cells", "Can be run", "-p study=", "Cannot be run"),
+]
+
+
+def test_what_could_change_a_conclusion_comes_in_one_order(tmp_path):
+    """Two positions judged two systems on sixty items; b lacks what the second says of fifteen."""
+    lines = [f"{i},{i // 2},a,3,3\n{i},{i // 2},b,3,{'' if i < 15 else 3}" for i in range(60)]
+    lines[0] = "0,0,a,900,3\n0,0,b,3,"
+    (tmp_path / "r.csv").write_text("\n".join(["item,talk,model,h1,h2", *lines]))
+    (tmp_path / "v.csv").write_text("item_id,system_a,system_b,annotator_id,choice\n1,a,b,x,a\n")
+    columns = '{item_id: item, system: model, value: "h{annotator_id}"}'
+    about = f"{{judgments: {{file: r.csv, columns: {columns}}}, preferences: {{file: v.csv}}}}"
+    (tmp_path / "study.yml").write_text(f"tables: {about}")
+    said = unwrapped(call("check", tmp_path).stdout)
+    at = [said.find(part) for part in ORDER]
+    assert -1 not in at and at == sorted(at)
+
+
+def test_check_takes_a_public_study_by_its_name(monkeypatch):
+    monkeypatch.setattr(check_study, "load", lambda name: nb.simulate("gaussian", seed=0))
+    assert call("check", "huse").stdout.startswith("gaussian: ")

@@ -351,6 +351,20 @@ def test_a_study_goes_by_its_name_and_another_of_that_name_is_refused(
         made(home, source="released")
 
 
+def test_what_study_py_returns_and_the_file_itself_name_a_run(make_notebook, tmp_path, in_process):
+    path = make_notebook("mine", "study: str | None = None\noutput_dir: str | None = None", "")
+    code = "import pandas as pd, nlgbench as nb\n"
+    code += "def study(): return nb.Study(pd.read_csv('../o.csv', dtype=str), name='coded')\n"
+    (tmp_path / "own").mkdir()
+    for header, last in [("system", "a"), ("system", "b"), ("system", "b\n# another line")]:
+        (tmp_path / "o.csv").write_text(f"output_id,item_id,{header}\n1,1,{last[0]}\n")
+        (tmp_path / "own" / "study.py").write_text(code + last[1:])
+        given = {"given": {"study": str(tmp_path / "own")}, "makers": in_process}
+        made = [run(path, out=tmp_path / "out", **given)[0] for _ in range(2)]
+        assert made == [["done"], ["skipped"]]
+    assert (tmp_path / "out" / "mine@study=coded").is_dir()
+
+
 def test_a_changed_line_of_a_study_makes_its_run_new(make_notebook, tmp_path, in_process):
     """Also where study.yml names a file outside of the folder; a study that moved is the same."""
     cells = (

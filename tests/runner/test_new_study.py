@@ -81,7 +81,7 @@ FILES = {
     "guessed levels": (
         None,
         "a.json",
-        json.dumps({"1": {"w": {"flow": 3, "note": "so so"}}, "2": {"w": {"flow": 4}}}),
+        json.dumps({"1": {"a": {"w": {"flow": 3, "note": "so"}}}, "2": {"a": {"w": {"flow": 4}}}}),
         [("1/a", "flow", 3.0), ("2/a", "flow", 4.0)],
     ),
 }
@@ -102,7 +102,7 @@ def started(tmp_path, layout, name, content):
 def test_files_are_read_as_they_are_guessed(name, tmp_path):
     layout, file, content, wanted = FILES[name]
     said = started(tmp_path, layout, file, content)
-    assert said.exit_code == 0 and "To be mended" not in said.stdout, said.output
+    assert said.exit_code == 0 and "To fix" not in said.stdout, said.output
     study = nb.read_study(tmp_path / "s")
     rows = study.judgments[["output_id", "dimension", "value"]]
     assert sorted(rows.itertuples(index=False, name=None)) == sorted(wanted)
@@ -168,15 +168,6 @@ def test_scores_of_systems_and_of_outputs_are_guessed(tmp_path):
     assert study.outputs["text"].tolist() == ["so", "and"]
 
 
-def test_files_of_one_layout_are_one_table_and_name_their_systems(tmp_path):
-    files = []
-    for system in ("a", "b"):
-        (tmp_path / f"{system}.csv").write_text("item,rater,flow\n1,x,3\n2,x,4\n")
-        files += ["--from", tmp_path / f"{system}.csv"]
-    assert call("new", tmp_path / "s", *files).exit_code == 0
-    assert nb.read_study(tmp_path / "s").systems == ["a", "b"]
-
-
 NUMBERED = (
     "Model,Human 1 flow,Human 1 wit,Human 2 flow,Human 2 wit,Human Avg 1 wit,Flow,chrf\n"
     'Human,"[1, 2]","[5, 5]","[2, 4]","[4, 4]","[4, 4]","[1.5, 3]","[0.1, 0.2]"\n'
@@ -187,8 +178,8 @@ NUMBERED = (
 def test_numbered_columns_are_ratings_and_their_means_are_no_evaluators(tmp_path):
     assert started(tmp_path, None, "n.csv", NUMBERED).exit_code == 0
     text = (tmp_path / "s" / "study.yml").read_text()
-    assert "quality: flow  # the dimension meant by quality; else one of wit" in text
-    assert 'value: "Human {annotator_id} {dimension}"' in text  # what to write else
+    assert "quality: flow  # guessed: the first dimension; else wit" in text
+    assert 'value: "Human {annotator_id} {dimension}"' in text
     study = nb.read_study(tmp_path / "s")
     flow = study.judgments[study.judgments["dimension"] == "flow"]
     rows = sorted(flow[["output_id", "value"]].itertuples(index=False, name=None))
@@ -196,7 +187,7 @@ def test_numbered_columns_are_ratings_and_their_means_are_no_evaluators(tmp_path
         *(("1/a", 3.0), ("1/a", 3.0), ("1/human", 1.0), ("1/human", 2.0)),
         *(("2/a", 1.0), ("2/a", 3.0), ("2/human", 2.0), ("2/human", 4.0)),
     ]
-    assert len(study.judgments) == 16 and study.judgments["annotator_id"].nunique() == 8
+    assert len(study.judgments) == 16 and study.judgments["annotator_id"].nunique() == 2
     assert study.scores["evaluator"].unique().tolist() == ["chrf"]
     assert call("check", tmp_path / "s").exit_code == 0
 
@@ -204,7 +195,6 @@ def test_numbered_columns_are_ratings_and_their_means_are_no_evaluators(tmp_path
 @pytest.mark.parametrize(
     ("columns", "found"),
     [
-        ("left 1 flow,left 2 flow", set()),  # nothing says that somebody rated
         ("rater 1 flow,rater 2 wit", set()),  # not all of them rate the same
         ("rater 1 flow,rater 2 flow", {"flow"}),
         ("rater1,rater2", {"quality"}),
@@ -227,7 +217,7 @@ def test_a_pattern_is_one_table_of_systems_that_its_files_name(tmp_path):
         (tmp_path / "raw" / f"{name}.json").write_text(about)
     assert call("new", tmp_path / "s", "--from", tmp_path / "raw" / "*.json").exit_code == 0
     text = (tmp_path / "s" / "study.yml").read_text()
-    assert 'file: "../raw/*.json"' in text and "# not read: note" in text
+    assert 'file: "../raw/*.json"' in text and "not read: note" in text
     study = nb.read_study(tmp_path / "s")
     assert sorted(study.outputs["system"].unique()) == ["a", "b", "human"]
     assert study.outputs["is_human"].sum() == 2 and len(study.judgments) == 6
@@ -245,8 +235,8 @@ ITEMS = "source,fact,model,text,overall\nx,f,{0},so,3\ny,f,{0},and,4\nx,f,{1},no
 def test_items_are_what_systems_share_and_people_one_system(systems, human, tmp_path):
     assert started(tmp_path, None, "o.csv", ITEMS.format(*systems)).exit_code == 0
     text = (tmp_path / "s" / "study.yml").read_text()
-    assert "item_id: source" in text and "# item_id: guessed" in text
-    assert "Do people say overall?" in text
+    assert "item_id: source  # guessed: rows are unique by it and system" in text
+    assert "# confirm: overall: no column says who rated" in text
     study = nb.read_study(tmp_path / "s")
     assert study.outputs["item_id"].nunique() == 2 and len(study.outputs) == 4
     assert study.outputs["is_human"].any() == human
@@ -256,9 +246,7 @@ def test_where_no_item_is_seen_the_file_says_what_to_write(tmp_path):
     assert started(tmp_path, None, "o.csv", "model,bleu\na,1\na,2\nb,2\n").exit_code == 0
     about = tmp_path / "s" / "study.yml"
     assert call("check", tmp_path / "s").exit_code == 1
-    assert '# as item_id; or, if each row has its own, constants: {item_id: "{row}"}' in (
-        about.read_text()
-    )
+    assert "# item_id: ...  # missing" in about.read_text()
     about.write_text(about.read_text() + '    constants: {item_id: "{row}"}\n')
     assert len(nb.read_study(tmp_path / "s").scores) == 3
 
@@ -268,7 +256,7 @@ def test_personal_columns_are_named_and_not_read(tmp_path):
     assert "looks personal, is not read: IPAddress" in said.stdout
     assert "::1" not in said.stdout and "A9" not in said.stdout
     text = (tmp_path / "s" / "study.yml").read_text()
-    assert "# looks personal, is never read: IPAddress" in text and "::1" not in text
+    assert "looks personal, is never read: IPAddress" in text and "::1" not in text
 
 
 def test_of_an_export_only_ratings_are_dimensions(tmp_path):
@@ -289,7 +277,7 @@ def test_of_an_export_only_ratings_are_dimensions(tmp_path):
     text = (tmp_path / "s" / "study.yml").read_text()
     assert "value: Answer.fluency" in text
     assert "personal, is never read: Answer.userAgent, Answer.lat, Answer.telephone" in text
-    assert "# not read: Answer.screenwidth, Answer.seconds, Answer.favorite" in text
+    assert "not read: Answer.screenwidth, Answer.seconds, Answer.favorite" in text
     assert "Mozilla" not in said.stdout + text and "5550100" not in said.stdout + text
     assert "WorkerId" not in said.stdout
 
@@ -312,9 +300,7 @@ def test_nothing_is_overwritten(tmp_path):
     assert again.exit_code == 1 and "is not replaced" in again.stderr
     assert (tmp_path / "s" / "study.yml").read_bytes() == first
     checked = call("check", tmp_path / "s")
-    assert (
-        checked.exit_code == 1 and "no file" in checked.stdout and "ratings.csv" in checked.stdout
-    )
+    assert checked.exit_code == 1 and "no file" in " ".join(checked.stdout.split())
     (tmp_path / "s" / "ratings.csv").write_text(
         "item,system,annotator,fluency,adequacy\n1,x,me,3,4\n"
     )
@@ -325,9 +311,9 @@ def test_nothing_is_overwritten(tmp_path):
     ("args", "message"),
     [
         (["--from", "no.csv"], "no file no.csv"),
-        (["--as", "mturk"], "name them with --from"),
-        (["--as", "excel", "--from", "x.csv"], "'excel' is not one of"),
-        (["--from", "notes.doc"], "of no known format"),
+        (["--as", "mturk"], "name the files, too"),
+        (["--as", "excel", "--from", "x.csv"], "'excel' is unknown"),
+        (["--from", "notes.doc"], "no known ending"),
         (["--from", "broken.json"], "is no JSON"),
         (["--from", "empty.csv"], "is empty"),
     ],
@@ -344,7 +330,6 @@ def test_what_cannot_be_begun_leaves_nothing(args, message, tmp_path, monkeypatc
 def test_a_file_of_no_table_is_named(tmp_path):
     said = started(tmp_path, None, "x.csv", "red,blue\ngreen,so\n")
     assert said.exit_code == 0
-    assert (
-        "# ../x.csv is not read: no table was recognized in red, blue"
-        in (tmp_path / "s" / "study.yml").read_text()
-    )
+    text = (tmp_path / "s" / "study.yml").read_text()
+    assert "# ../x.csv: no table was recognized" in text and "value: ..." in text
+    assert "#   red (1 values: green)" in text and "#   blue (1 values: so)" in text

@@ -1,6 +1,7 @@
 """A report says what its runs say: one page that needs no network, sheets, files as they are."""
 
 import hashlib
+import json
 import math
 import re
 import shutil
@@ -9,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from markupsafe import escape
 
 from nlgbench.runner import report, run_folder
 from nlgbench.runner.cli import main
@@ -91,6 +93,23 @@ def test_the_datasheet_says_what_the_tables_say(reported):
     assert "| 4.3.8 | Form of response | quality (votes) | relative: " in words
 
 
+def test_a_study_is_called_by_its_name_and_its_findings_come_first(reported, tmp_path):
+    out, run = tmp_path / "out", tmp_path / "out" / "90-own@study=mine"
+    shutil.copytree(reported / "90-own", run)
+    about = json.loads((run / "manifest.json").read_text(encoding="utf-8"))
+    about["parameters"] |= {"source": "simulated", "study": "/secret/mine"}
+    (run / "manifest.json").write_text(json.dumps(about), encoding="utf-8")
+    shutil.copy(reported / "ledger.csv", out)
+    page = report.write(out).read_text(encoding="utf-8")
+    assert "<h1>&lt;b&gt;own&lt;/b&gt;</h1>" in page
+    headings = re.findall(r"<h\d.*?</h\d>", page)
+    assert not any("90-own" in one or "@study" in one for one in headings)
+    first = pd.read_csv(run / "tables" / "findings.csv")["finding"]
+    at = [page.index(str(escape(one))) for one in first]
+    assert len(at) == 3 and at == sorted(at) and at[-1] < page.index('id="figures"')
+    assert "source = study" in page and "study = mine" in page and "/secret" not in page
+
+
 @pytest.fixture
 def page(reported):
     playwright = pytest.importorskip("playwright.sync_api", reason="the extra `browser` is missing")
@@ -111,7 +130,7 @@ def page(reported):
 def test_the_page_works_from_its_file_for_whoever_reads_it(page, reported, hostile, tmp_path):
     # It asks for nothing else, and runs nothing that data say.
     assert [one for one in page.said if not one.startswith("data:")] == [page.url]
-    assert page.title() == "Report of 2 runs: 01-huse-tradeoff, 90-own"
+    assert page.title() == "Report of 2 runs"
     assert page.evaluate("document.querySelectorAll('script').length") == 1
     assert all(page.get_by_text(name).count() for name in hostile.values())
     # The filter shows the rows that fit, and counts them.

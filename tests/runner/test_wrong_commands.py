@@ -99,8 +99,10 @@ WRONG = [
     ("run 01 -p n_neighbors=0", 2, "Annotated[int, Ge(1)] = 16  # k of"),
     ("run 02 -p ties=exakt", 2, "got 'exakt'. Did you mean 'exact'"),
     # A study of one's own, and what parameters name in it.
-    ("run 01 -p study=empty_studi", 2, "is no folder. Did you mean 'empty_study'?"),
-    ("run 01 -p study=empty_study", 2, "study='empty_study' holds no outputs.csv"),
+    ("run 01 -p study=empty_studi", 2, "empty_studi. Did you mean 'empty_study'? A study"),
+    ("run 01 -p study=empty_study", 2, "has none of study.yml, study.py and outputs.csv."),
+    ("check empty_studi", 1, "empty_study'? A study is a folder with study.yml, study.py or outp"),
+    ("explore --study empty_studi", 1, "there is no folder empty_studi. Did you"),
     ("run 01 -p study=other --source simulated", 2, "are two studies: leave one out"),
     ("run 08 -p study=judged -p dimension=fluancy", 2, "Did you mean 'fluency'? There are: flue"),
     ("run 09 -p study=judged -p evaluator=bleau", 2, "Did you mean 'bleu'? There are: bleu, chrf"),

@@ -2,14 +2,15 @@
 
 import gzip
 import json
+import re
 from datetime import date
 
 import pytest
 
 import nlgbench as nb
-from nlgbench.study import formats, read_folder
+from nlgbench.study import file_types, read_folder, summary
+from nlgbench.study.column_names import personal
 from nlgbench.study.csv_files import TableError
-from nlgbench.study.reading import personal
 
 #: What each of the layouts below says: output, annotator, dimension, value.
 SAME = [
@@ -125,6 +126,27 @@ def test_a_layout_is_read_as_what_it_says(name, tmp_path):
         assert of == {"1/a": ["1", "a"], "1/b": ["1", "b"], "2/a": ["2", "a"]}
 
 
+def test_two_sources_make_one_table_and_their_column_one_of_outputs(tmp_path):
+    lines = LONG.replace("who", "who,doc").replace("ann,", "ann,d,").replace("bob,", "bob,d,")
+    about = f"""settings: {{extra: [doc], clusters: doc}}
+tables:
+  judgments:
+    - {{file: flow.csv, columns: {NAMED}}}
+    - {{file: s.csv, columns: {{item_id: id, system: sys, annotator_id: by, value: how}},
+       constants: {{dimension: sense}}}}
+"""
+    files = {"flow.csv": lines, "s.csv": "id,sys,by,how\n1,a,ann,2\n1,a,bob,five\n"}
+    made = folder(tmp_path / "s", files, about)
+    with pytest.raises(TableError, match=r"s\.csv: judgments, .* row 5 \(s\.csv, line 3\), .*five"):
+        nb.read_study(made)
+    (made / "s.csv").write_text(files["s.csv"].replace("five", "5"))
+    study = nb.read_study(made)
+    read = study.judgments[["output_id", "annotator_id", "dimension", "value"]]
+    sense = [("1/a", "w001", "sense", 2.0), ("1/a", "w002", "sense", 5.0)]
+    assert list(read.itertuples(index=False, name=None)) == [*SAME, *sense]
+    assert study.outputs["doc"].tolist() == ["d"] * 3
+
+
 def test_scores_find_their_outputs_by_system_and_item_and_texts_come_from_the_same_file(tmp_path):
     files = {
         "s.csv": "item,model,bleu,chrf,text\n1,a,.1,,so\n1,b,.3,.4,and so\n",
@@ -235,17 +257,16 @@ def test_positions_are_no_annotators_unless_they_are_said_to_be_persons(name, tm
     columns = f"{{item_id: d, system: m, {value}}}"
     about = described("r.csv", columns, f"{constants}    {''.join(more)}")
     problems = []
-    study, notes = read_folder(folder(tmp_path / "s", {"r.csv": content}, about), problems)
+    study, _ = read_folder(folder(tmp_path / "s", {"r.csv": content}, about), problems)
     assert not problems and len(study.judgments) == 2
     positions = name not in ("persons", "ids")
     assert study.settings.get("annotators") == ("positions" if positions else None)
     assert study.persons != positions
-    assert any("made from positions" in note for note in notes) == positions
+    assert any("are positions" in doubt for doubt in summary.doubts(study)) == positions
     study.write(tmp_path / "again")
     assert nb.read_study(tmp_path / "again").settings == study.settings
     said = "settings: {annotators: persons}\n" + about
-    study, notes = read_folder(folder(tmp_path / "t", {"r.csv": content}, said), problems)
-    assert study.settings["annotators"] == "persons" and not notes
+    assert nb.read_study(folder(tmp_path / "t", {"r.csv": content}, said)).persons
 
 
 def test_an_unread_column_that_groups_items_and_empty_cells_are_noted(tmp_path):
@@ -295,20 +316,20 @@ def test_contexts_are_mapped_and_equal_rows_count_once(tmp_path):
 
 def test_tsv_whose_quotes_enclose_nothing_and_rows_that_mturk_cuts_are_read(tmp_path):
     (tmp_path / "r.tsv").write_text('text\tn\nthe "old" man\t1\n"open\t2\n')
-    frame, places = formats.read(tmp_path / "r.tsv", "tsv", problems=[])
+    frame, places = file_types.read(tmp_path / "r.tsv", "tsv", problems=[])
     assert frame["text"].tolist() == ['the "old" man', '"open']
     assert places == ["line 2", "line 3"]
     (tmp_path / "r.csv").write_text("a,Approve,Reject\n1\n2,x\n")
-    frame, _ = formats.read(tmp_path / "r.csv", "csv", problems=[])
+    frame, _ = file_types.read(tmp_path / "r.csv", "csv", problems=[])
     assert frame.to_numpy().tolist() == [["1", "", ""], ["2", "x", ""]]
     (tmp_path / "r.csv").write_text("text\ntext\n")  # with one column, a cell and no header again
-    assert formats.read(tmp_path / "r.csv", "csv", problems=[])[0]["text"].tolist() == ["text"]
+    assert file_types.read(tmp_path / "r.csv", "csv", problems=[])[0]["text"].tolist() == ["text"]
 
 
 def test_integers_beside_an_empty_cell_stay_integers(tmp_path):
     lines = '{"item": 1, "meta": {"n": 9007199254740993}}\n{"item": null, "meta": {}}\n{"x": [1]}\n'
     (tmp_path / "r.jsonl").write_text(lines)
-    frame, places = formats.read(tmp_path / "r.jsonl", "jsonl", problems=[])
+    frame, places = file_types.read(tmp_path / "r.jsonl", "jsonl", problems=[])
     assert frame.to_dict("list") == {
         "item": ["1", "", ""],
         "meta.n": ["9007199254740993", "", ""],
@@ -336,7 +357,7 @@ def test_cells_of_parquet_are_read_as_those_of_other_formats(name, tmp_path):
     if not isinstance(values[0], list):  # which have no dictionary
         columns["e"] = column.dictionary_encode()
     pytest.importorskip("pyarrow.parquet").write_table(pa.table(columns), tmp_path / "r.parquet")
-    frame, places = formats.read(tmp_path / "r.parquet", "parquet", problems=[])
+    frame, places = file_types.read(tmp_path / "r.parquet", "parquet", problems=[])
     assert frame["c"].tolist() == expected and frame["d.x"].tolist() == ["1", "", ""]
     assert "e" not in columns or frame["e"].tolist() == expected
     assert places == ["record 1", "record 2", "record 3"]
@@ -353,12 +374,54 @@ def test_parquet_that_cannot_be_read_says_so(tmp_path, monkeypatch):
     ]:
         made()
         with pytest.raises(TableError, match=message):
-            formats.read(path, "parquet", problems=[])
-    monkeypatch.setattr(formats.importlib.util, "find_spec", lambda name: None)
+            file_types.read(path, "parquet", problems=[])
+    monkeypatch.setattr(file_types.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(
         TableError, match=r"r\.parquet is Parquet, which needs pyarrow: pip install"
     ):
-        formats.read(path, "parquet", problems=[])
+        file_types.read(path, "parquet", problems=[])
+
+
+CODED = """import pandas as pd
+import nlgbench as nb
+def study():
+    rows = pd.read_csv("r.csv", dtype=str)
+    return nb.Study(rows[["output_id", "item_id", "system"]], rows[KEPT])
+"""
+#: What study.py is -> what is said of it.
+WRONG_CODE = {
+    "1 / 0": "study.py has no function study(), and is not run",
+    "def study():\n    return 3": "study.py: study() must return a nb.Study. Got 3",
+    "\ndef study(:": "study.py, line 2: SyntaxError: invalid syntax",
+    CODED: "study.py, line 5: NameError: name 'KEPT' is not defined",
+    CODED.replace(
+        "KEPT", "['output_id']"
+    ): "line 5: Study(judgments=...): judgments has no columns",
+    "import sys\nsys.exit(2)\ndef study(): 0": "study.py, line 2: SystemExit: 2",
+}
+
+
+@pytest.mark.parametrize("code", WRONG_CODE)
+def test_an_error_in_study_py_has_its_line(code, tmp_path):
+    rows = {"r.csv": "output_id,item_id,system,annotator_id,value\n007,1,a,me,3\n"}
+    made = folder(tmp_path / "own", rows | {"study.py": code})
+    with pytest.raises(TableError, match=re.escape(WRONG_CODE[code])):
+        nb.read_study(made)
+    (made / "study.py").write_text(CODED.replace("KEPT", "['output_id','annotator_id','value']"))
+    study, (note,) = read_folder(made, [])
+    assert study.judgments.to_numpy().tolist() == [["007", "w001", "quality", 3.0, ""]]
+    assert study.name == "own" and note.endswith(
+        "study.py was run; its function study() returned the tables."
+    )
+    assert len(list(made.iterdir())) == 2, "it left a file"
+
+
+def test_no_code_is_run_in_a_folder_that_nobody_named(tmp_path):
+    home = nb.simulate("gaussian", n_outputs=20, seed=0)
+    home.replace(related={"more": home}).write(tmp_path / "s")
+    (tmp_path / "s" / "related" / "more" / "study.py").write_text("1 / 0")
+    with pytest.raises(TableError, match=r"study\.py is not run, as you did not name its folder"):
+        nb.read_study(tmp_path / "s")
 
 
 def test_files_of_a_run_are_hashed(tmp_path, monkeypatch):

@@ -23,6 +23,12 @@ FLOW = "{item_id: item, system: model, annotator_id: who, value: [flow]}"
 BOTH = FLOW.replace("[flow]", "[flow, depth]")
 
 
+SEVERAL = (
+    f"tables: {{judgments: {{file: r.csv, columns: {FLOW}}}, scores: {{file: r.csv, columns: "
+    "{item_id: item, system: model, score: [depth]}}}"
+)
+
+
 def plain(others=(), **changed):
     """A folder of files that are called and laid out as tables are."""
     files = {"outputs": OUTPUTS, "judgments": JUDGMENTS, "scores": SCORES} | changed
@@ -55,7 +61,7 @@ def with_outputs(rows):
 
 #: Files, and parts of what is said of them.
 MALFORMED = {
-    "nothing": ({}, ["has no outputs.csv"]),
+    "nothing": ({}, ["has none of study.yml, study.py and outputs.csv. A study is"]),
     "a name misspelt": ({"output.csv": OUTPUTS}, ["output.csv is no table", "mean 'outputs'?"]),
     "a stray table": (plain(jugdments=""), ["jugdments.csv", "mean 'judgments'?", "rename it"]),
     "another format": (plain({"logprobs.tsv": ""}), ["logprobs.tsv is no table", "save it"]),
@@ -67,11 +73,19 @@ MALFORMED = {
     "a header again": (plain(outputs=OUTPUTS * 2), ["row 5 (line 6) repeats the header"]),
     "columns missing": (
         plain(judgments="output_id,anotator,valu\n1,x,3\n"),
-        ["rename 'valu' to 'value'"],
+        ["no columns 'annotator_id', 'value': rename 'anotator' to 'annotator_id', rename 'valu'"],
     ),
     "an id twice": (
         plain(outputs=OUTPUTS.replace("2,1,b", "1,1,b")),
         ["same key (output_id)", "Found row 1 (line 2), output_id='1': '1'; row 2 (line 3)", "id"],
+    ),
+    "a key misnamed": (
+        plain(judgments="output_id,annotator_id,aspect,value\n1,x,flow,3\n1,x,wit,4\n"),
+        ["has a column 'aspect'"],
+    ),
+    "ids of another scheme": (
+        plain(outputs=OUTPUTS.replace("\n1,", "\n8,")),
+        ["judgments.csv", "'1'"],
     ),
     "an unknown output": (
         plain(scores=SCORES + "44,bleu,1\n"),
@@ -92,6 +106,18 @@ MALFORMED = {
     "a line unknown": (table("colums: {}"), ["judgments: 'colums' is unknown. Did you mean"]),
     "a line of a wrong kind": (table("lists: value"), ["lists must be a list of at least one"]),
     "a long delimiter": (table("delimiter: ', '"), ["delimiter must be one character"]),
+    "a line unknown in a source": (
+        about(f"tables: {{judgments: [{{file: r.csv, columns: {FLOW}, sums: x}}]}}"),
+        ["judgments, source 1: 'sums' is unknown. Did you mean 'sum'"],
+    ),
+    "theirs unknown to two tables": (
+        about(SEVERAL.replace("item,", "itm,")),
+        ["r.csv has no column 'itm', needed by judgments, scores (columns in study.yml)"],
+    ),
+    "clusters that are not read": (
+        about(f"settings: {{clusters: depth}}\n{SEVERAL}"),
+        ["'depth' is no column of outputs: add settings: extra: [depth]"],
+    ),
     "no such file": (table(file="rr.csv"), ["no file", "rr.csv. Did you mean 'r.csv'?", "`file`"]),
     "no known ending": (raw("x.dat", "a"), ["format '.dat' is unknown"]),
     "theirs unknown": (
@@ -130,6 +156,7 @@ MALFORMED = {
     ),
     # settings
     "a setting misspelt": (setting("qualty: x"), ["'qualty' is unknown. Did you mean 'quality'?"]),
+    "a quality unknown": (setting("quality: flaw"), ["settings: quality: 'flaw'", "mean 'flow'"]),
     "other annotators": (setting("annotators: people"), ["one of 'persons', 'positions'"]),
     "a range that leaves nothing": (setting("valid: {flow: {min: 9}}"), ["flow: all 3 judgments"]),
     "scales upside down": (
@@ -148,7 +175,7 @@ MALFORMED = {
     # JSON, gzip and Parquet
     "JSON cut off": (raw("u.json", LISTS[:20]), ["u.json is no JSON", "line 1"]),
     "a line cut off": (raw("l.jsonl", '{"a": 1}\n{"a"\n'), ["l.jsonl, line 2 is no JSON"]),
-    "JSON Lines in JSON": (raw("u.json", "{}\n{}\n"), ["set format: jsonl"]),
+    "JSON Lines in JSON": (raw("u.json", "{}\n{}\n"), ["name it .jsonl"]),
     "JSON of numbers": (raw("u.json", "[1, 2]"), ["record 1", "an object"]),
     "JSON of nothing": (raw("u.json", "[]"), ["u.json holds no record"]),
     "JSON deep": (raw("u.json", "[" * 10**5), ["u.json", "deep"]),
@@ -162,6 +189,10 @@ MALFORMED = {
     "gzip cut off": (raw("r.csv.gz", b"\x1f\x8b\x08"), ["no whole gzip file"]),
     "Parquet": (raw("r.parquet", b"PAR1"), ["r.parquet is"]),
 }
+
+
+#: Of these, what is two problems: all others are one.
+TWO = ("a header again", "an id twice")
 
 
 def put(place, files):
@@ -178,6 +209,7 @@ def test_what_is_wrong_is_named_with_the_way_out(name, tmp_path):
         nb.read_study(put(tmp_path / "s", files))
     for part in parts:
         assert part in str(caught.value), part
+    assert len(getattr(caught.value, "problems", [""])) == 1 + (name in TWO)
 
 
 @pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo, lambda path: path.symlink_to("no")])
@@ -208,7 +240,7 @@ def test_all_problems_of_all_files_are_named_in_one_pass(tmp_path):
         "judgments.csv: judgments, column 'output_id' is no output_id of outputs",
         "must be within its scale, 1 to 5: mend the value, or settings: scales. Found row 1 (line",
         "scores.csv: scores has no columns 'evaluator', 'score'",
-        "settings: dimension: 'flow' is unknown",
+        "settings: quality: 'flow' is unknown",
     ):
         assert part in str(caught.value), part
     many = str(TableError(*map(str, range(25))))

@@ -47,7 +47,7 @@ def test_what_is_left_out_is_filled():
         ),
         ({"judgments": [1, 2]}, r"Study\(judgments=...\) must be a DataFrame; got list"),
         ({"outputs": pd.concat([outputs()] * 2, axis=1)}, r"two columns 'output_id', 'item_id'"),
-        ({"outputs": outputs(topic="x")}, r"a column 'topic' that it does not know"),
+        ({"outputs": outputs(topic="x")}, r"'topic' that .* keep it by settings: extra: \[topic\]"),
         ({"scores": score(output_id="x")}, "'x'"),
         ({"system_scores": score("system_scores", system="c")}, "is no system of outputs"),
         ({"references": pd.DataFrame({"item_id": ["9"], "reference_id": "r", "text": "t"})}, "'9'"),

@@ -41,12 +41,12 @@ def test_counts_are_those_of_a_table_counted_by_hand(crowd):
     )
     (row,) = summary.by_dimension(study).to_dict("records")
     assert row["unjudged"] == 1 and row["repeated"] == 1 and row["judgments"] == 6
-    assert row["per output"] == "1 to 2, median 1"
+    assert row["per output"] == "1 to 2 (median 1)"
     # Of two items that have two judged outputs, the second's are equal.
     assert row["tied"] == "50%" and row["scale"] == "1 to 5"
     (row,) = summary.by_votes(study).to_dict("records")
     assert (row["systems"], row["items"], row["annotators"], row["votes"]) == (2, 2, 2, 3)
-    assert (row["per pair"], row["repeated"], row["ties"]) == ("1 to 2, median 1.5", 1, "33%")
+    assert (row["per pair"], row["repeated"], row["ties"]) == ("1 to 2 (median 1.5)", 1, "33%")
     assert summary.by_evaluator(study).to_numpy().tolist() == [
         ["e", "outputs", 3, 3, 1, "100%"],
         ["s", "systems", 2, 0, 0, "100%"],
@@ -64,7 +64,7 @@ def test_the_design_says_what_it_cannot_tell(crowd):
     once = judgments.drop_duplicates("output_id")
     said = said_of(nb.Study(outputs, once.assign(annotator_id="w" + once["output_id"].str[-1])))
     assert "quality: one judgment of each output" in said
-    assert "quality: 2 annotators: intervals" in said and "quality: 4 items" in said
+    assert "few annotators (2): below 10, " in said and "few items (4): below 10" in said
     assert "systems fall into 2 groups that share no annotators (a; b)" in said
     said = said_of(nb.Study(outputs.assign(item_id=outputs["output_id"]), judgments))
     assert "2 groups that share no items (a; b)" in said and "no annotators" not in said
@@ -73,18 +73,18 @@ def test_the_design_says_what_it_cannot_tell(crowd):
     two = crowd.judgments["output_id"].str.split("/").str[0].astype(int) % 2
     paged = crowd.replace(judgments=crowd.judgments.assign(group_id=two.astype(str)))
     (said,) = summary.doubts(paged.replace(settings={"clusters": "group_id"}))
-    assert said.startswith("quality: 2 clusters (group_id): intervals that take them as a sample")
+    assert said.startswith("quality: few clusters by group_id (2): below 10, intervals")
 
 
 def test_several_dimensions_are_doubted_in_one_line_and_want_a_quality(crowd):
     rows = crowd.judgments[crowd.judgments["annotator_id"] < "w4"]
     both = pd.concat([rows.assign(dimension=one) for one in ("flow", "truth")])
     found = summary.doubts(crowd.replace(judgments=both))
-    assert found[0].startswith("every dimension: 4 annotators")
+    assert found[0].startswith("every dimension: few annotators (4)")
     assert "(flow, truth), and none is said to be quality" in found[1] and len(found) == 2
     both = pd.concat([rows.assign(dimension="flow"), crowd.judgments.assign(dimension="truth")])
     found = summary.doubts(crowd.replace(judgments=both, settings={"quality": "truth"}))
-    assert len(found) == 1 and found[0].startswith("flow: 4 annotators")
+    assert len(found) == 1 and found[0].startswith("flow: few annotators (4)")
 
 
 @pytest.mark.parametrize(("n_items", "turned", "clear"), [(12, 0, 1), (5, 0, 0), (12, 1, 0)])
@@ -169,8 +169,37 @@ def test_votes_across_items_and_few_annotators_are_counted(crowd):
     votes["output_b"] = [f"{i}/b" for i in (1, 0, *range(2, 10))]
     votes["annotator_id"] = [f"w{i}" for i in range(10)]
     across = (
-        "votes: 2 of 10 compare outputs of two items: easier items and better systems look alike."
+        "votes on quality: 2 of 10 compare outputs of two items: easier items and better systems "
+        "look alike."
     )
     assert summary.doubts(nb.Study(crowd.outputs, preferences=votes)) == [across]
+    tied = summary.doubts(nb.Study(crowd.outputs, preferences=votes.assign(choice="tie")))
+    assert tied[0].endswith("in 1 of 1 pairs of systems: a and b (equal in 10 of 10 votes).")
     few = summary.doubts(nb.Study(crowd.outputs, preferences=votes.assign(annotator_id="w")))
-    assert few[0] == across and few[1].startswith("votes: 1 annotators: intervals")
+    assert few[1] == across and few[0].startswith("votes on quality: few annotators (1): below")
+
+
+@pytest.mark.parametrize(("n_equal", "named"), [(9, True), (6, False), (3, False)])
+def test_ties_are_named_where_they_leave_too_few_comparisons(crowd, n_equal, named):
+    """Two systems on twelve items: three items cannot order them, six could."""
+    number = crowd.judgments["output_id"].str.split("/").str[0].astype(int)
+    equal = crowd.judgments.assign(value=crowd.judgments["value"].mask(number < n_equal, 2.0))
+    found = summary.doubts(crowd.replace(judgments=equal))
+    said = "in 1 of 1 pairs of systems: a and b (equal in 9 of 12 items)."
+    assert [one.endswith(said) for one in found] == [True] * named
+
+
+@pytest.mark.parametrize(("of_a", "of_b", "named"), [(0, 15, True), (15, 15, False), (0, 2, False)])
+def test_missing_judgments_are_named_where_they_depend_on_the_system(of_a, of_b, named):
+    """By hand: with Yates' correction, 0 and 15 of 60 have chi-squared 14.9, p = .0001."""
+    rows = [(f"{i}/{s}", f"{i}", s) for i in range(60) for s in "ab"]
+    outputs = pd.DataFrame(rows, columns=["output_id", "item_id", "system"])
+    who = pd.DataFrame({"annotator_id": [f"w{i}" for i in range(10)]})
+    given = outputs[["output_id"]].merge(who, how="cross").assign(value=range(1200))
+    lost = [f"{i}/a" for i in range(of_a)] + [f"{59 - i}/b" for i in range(of_b)]
+    given = given[~(given["output_id"].isin(lost) & (given["annotator_id"] == "w3"))]
+    (*_, said) = ["", *summary.doubts(nb.Study(outputs, given))]
+    assert named == said.endswith(
+        "0% of the outputs of a have fewer than 10, 25% of b (chi-squared test of all systems: "
+        "p = 0.0001). If bad outputs were skipped, b looks better than it is."
+    )

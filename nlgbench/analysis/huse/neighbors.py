@@ -178,8 +178,9 @@ def _listed(
     # Measured again: the tree's own arithmetic may round otherwise than the definition.
     axes = zip(points.T, queries.T, strict=True)
     distance = np.sqrt(sum((of.take(near) - here[:, None]) ** 2 for of, here in axes))
-    near = np.take_along_axis(near, np.argsort(distance, axis=1, kind="stable"), axis=1)
-    distance.sort(axis=1)
+    if (distance[:, 1:] < distance[:, :-1]).any():
+        near = np.take_along_axis(near, np.argsort(distance, axis=1, kind="stable"), axis=1)
+        distance.sort(axis=1)
     cut = distance + tolerance
     reach = np.tile(np.arange(1, n_listed + 1), (len(near), 1))
     for step in range(1, n_listed):

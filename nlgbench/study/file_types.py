@@ -94,7 +94,7 @@ def _flat(record: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, st
         if isinstance(one, Mapping):
             yield from _flat(one, f"{before}{name}.")
         else:
-            yield f"{before}{name}", _text(one)
+            yield f"{before}{name}", as_text(one)
 
 
 def _separated(path: Path, delimiter: str, problems: list[str]) -> tuple[pd.DataFrame, list[str]]:
@@ -162,7 +162,7 @@ def load_json(text: str, where: str) -> Any:
     except json.JSONDecodeError as error:
         raise TableError(
             f"{where} is no JSON: {error.msg} in line {error.lineno}, column {error.colno}. Mend "
-            "it, get it anew, or set format: jsonl if each line is a document."
+            "it, get it anew, or name it .jsonl if each line is a document."
         ) from None
     except ValueError as error:
         raise TableError(f"{where} is no JSON ({error}): mend it.") from None
@@ -198,9 +198,8 @@ def _records(
         if keys and not isinstance(one, dict | list):
             yield at, {**outer, "value": one}
         else:
-            yield from (
-                (place, {**outer, **inner}) for place, inner in _each(at, one, where, "a row")
-            )
+            for number, (place, inner) in enumerate(_each(at, one, where, "a row"), 1):
+                yield place, {**outer, **({"position": number} if rows else {}), **inner}
 
 
 def _each(at: str, whole: Any, where: str, what: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -219,7 +218,7 @@ def _each(at: str, whole: Any, where: str, what: str) -> Iterator[tuple[str, dic
         yield place, one
 
 
-def _text(cell: Any) -> str:
+def as_text(cell: Any) -> str:
     """Write a cell as text: a number as it was, nothing for what is not there, lists as JSON."""
     if isinstance(cell, str):
         return cell
@@ -236,6 +235,6 @@ def as_list(cell: str) -> list[str] | None:
     """Read a cell that holds a JSON list."""
     try:
         found = json.loads(cell)
-        return [_text(one) for one in found] if isinstance(found, list) else None
+        return [as_text(one) for one in found] if isinstance(found, list) else None
     except (ValueError, RecursionError):
         return None

@@ -1,0 +1,80 @@
+"""Rank systems where no annotator did: by a judge's comparisons, or by evaluators' scores."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from nlgbench.analysis.people import compare_systems
+from nlgbench.analysis.ratings.bradley_terry import win_rates
+from nlgbench.analysis.ratings.games import PROBABILITIES, read_games
+from nlgbench.crossed import t_interval
+from nlgbench.study import Study
+from nlgbench.study.study import is_reversed, with_tables
+
+_COLUMNS = (
+    *("evaluator", "system", "estimate", "ci_low", "ci_high", "confidence", "covers"),
+    *("dimension", "better", "reason"),
+)
+_OTHERS = "all other systems"
+
+
+def overall_win_rates(study: Study) -> pd.DataFrame:
+    """Return how often each system beats the others that it met, by each judge's comparisons.
+
+    Intervals are those of `nlgbench.win_rates` for one pair: a system, and all that it met as if
+    they were one. The columns are those of `mean_scores`, without ranks, and n_games.
+    """
+    played = read_games(study, of="comparisons")
+    played = played.rename(columns=dict(zip(("win", "tie", "loss"), PROBABILITIES, strict=True)))
+    found = []
+    for system in sorted({*played["system_a"], *played["system_b"]}):
+        own = played["system_a"].eq(system), played["system_b"].eq(system)
+        games = played.assign(
+            system_a=np.where(own[0], system, _OTHERS), system_b=np.where(own[1], system, _OTHERS)
+        )
+        rates = win_rates(games[own[0] | own[1]])
+        found.append(rates[rates["system"] == system])
+    table = pd.concat(found).sort_values("win_rate", ascending=False, kind="stable")
+    table = table.rename(columns={"win_rate": "estimate", "comparator": "evaluator"})
+    table = table.assign(dimension="win rate", better="higher", covers="other " + table["covers"])
+    table = table.sort_values("evaluator", kind="stable", ignore_index=True)
+    return table[[*_COLUMNS, "n_games"]]
+
+
+def mean_scores(study: Study, *, include_human: bool = False) -> pd.DataFrame:
+    """Return each system's mean score by each evaluator, with intervals over items.
+
+    They are compared as `nlgbench.compare_systems` compares means of judgments: evaluator, system,
+    estimate, ci_low, ci_high, confidence, covers, dimension (the evaluator again, as figures name
+    it), better (higher or lower), reason, rank_low, rank_high (for all systems of an evaluator at
+    once). One system has its mean alone.
+    """
+    if study.scores is None:
+        raise ValueError(f"{study.name} has no scores of outputs: give Study(scores=...).")
+    of = study.outputs[["output_id", "item_id", "system", "is_human"]]
+    scores = study.scores.dropna(subset="score").merge(of, on="output_id", validate="m:1")
+    scores = scores[include_human | ~scores["is_human"]]
+    found = []
+    for evaluator, part in scores.groupby("evaluator", sort=False):
+        lower = bool(is_reversed(part).any())
+        if len(part["system"].unique()) > 1:
+            table = _compared(study, part, str(evaluator), lower)
+        else:
+            by_item = part.groupby("item_id")["score"].mean()
+            about = t_interval(by_item.mean(), by_item.sem(), len(by_item), units="items")
+            table = pd.DataFrame([{"system": part["system"].iloc[0], **about}])
+        named = {"evaluator": evaluator, "dimension": evaluator, "covers": "other items"}
+        found.append(table.assign(**named, better="lower" if lower else "higher", confidence=0.95))
+    table = pd.concat(found, ignore_index=True)
+    return table.reindex(columns=[*_COLUMNS, "rank_low", "rank_high"])
+
+
+def _compared(study: Study, part: pd.DataFrame, evaluator: str, lower: bool) -> pd.DataFrame:
+    """Compare systems as if one annotator had given the scores."""
+    judged = part[["output_id"]].assign(annotator_id=evaluator, dimension=evaluator, group_id="")
+    judged["value"] = part["score"].astype("float64")
+    settings = {name: one for name, one in study.settings.items() if name == "clusters"}
+    settings["lower_is_better"] = [evaluator] * lower
+    as_judged = with_tables(study, judgments=judged, settings=settings)
+    return compare_systems(as_judged, annotators="fixed", include_human=True).systems

@@ -1,0 +1,66 @@
+"""What tools and platforms write: their columns mapped to ours, or their records read as rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
+
+import pandas as pd
+
+from nlgbench.names import unknown
+from nlgbench.study.column_names import Specs
+from nlgbench.study.csv_files import TableError
+from nlgbench.study.formats.crowd import mturk, prolific
+from nlgbench.study.formats.harnesses import inspect, lm_eval, promptfoo
+from nlgbench.study.formats.judged_pairs import alpaca_eval, arena, mt_bench
+from nlgbench.study.formats.mqm_errors import mqm
+from nlgbench.study.formats.pairs import pairwise
+from nlgbench.study.formats.records import Recorded
+from nlgbench.study.formats.tools import label_studio, potato
+
+
+class Mapped(NamedTuple):
+    """A format whose files are tables: their columns are mapped as in study.yml."""
+
+    specs: Callable[[pd.DataFrame], Specs]
+    files: tuple[str, ...] = ("*.csv",)
+    settings: Mapping[str, Any] = MappingProxyType({})
+    kind: Literal["mapping"] = "mapping"
+
+
+#: `files` are those of a study's folder that are read where study.yml names none.
+FORMATS: dict[str, Mapped | Recorded] = {
+    "mturk": Mapped(mturk),
+    "prolific": Mapped(prolific),
+    "label_studio": Mapped(label_studio, ("*.csv", "*.json")),
+    "potato": Mapped(potato, ("*.jsonl", "*/annotated_instances.jsonl")),
+    "mqm": Mapped(mqm, ("*.tsv", "*.csv"), {"quality": "mqm", "lower_is_better": ["mqm"]}),
+    "pairwise": Mapped(pairwise),
+    "alpaca_eval": Recorded(alpaca_eval, ("*.json",), settings={"extra": ["dataset"]}),
+    "inspect": Recorded(inspect, ("*.eval", "*.json"), ("samples",)),
+    "lm_eval": Recorded(lm_eval, ("samples_*.jsonl", "*/samples_*.jsonl")),
+    "mt_bench": Recorded(
+        mt_bench, ("*.jsonl",), settings={"extra": ["question"], "clusters": "question"}
+    ),
+    "arena": Recorded(arena, ("*.json", "*.jsonl", "*.csv", "*.parquet")),
+    "promptfoo": Recorded(promptfoo, ("*.json", "*.jsonl"), ("results", "results")),
+}
+
+
+def find(name: str, where: str) -> Mapped | Recorded:
+    """Find a format by its name, with hyphens or underscores."""
+    if (plain := name.lower().replace("-", "_")) in FORMATS:
+        return FORMATS[plain]
+    way = "Whether the file of a table is csv, json, ... goes under `tables`."
+    raise TableError(f"{where}: format: {unknown(name, FORMATS)} {way}")
+
+
+def draft(name: str, names: Sequence[str]) -> str:
+    """Write the study.yml of files that a format of records reads."""
+    return (
+        f"format: {name}  # how it writes its files is known, so columns need not be named\n"
+        f"files: {json.dumps(list(names), ensure_ascii=False)}\n"
+        "# rename: {system: {old: new}}  # also of evaluators and comparators\n"
+    )

@@ -1,0 +1,108 @@
+"""Logs of harnesses, which run systems on items and score the outputs."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+from nlgbench.study import file_types
+from nlgbench.study.formats.records import Log, Row, number, plain_text
+
+_GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
+
+
+def inspect(record: dict[str, Any], log: Log) -> Iterator[Row]:
+    """Read a sample: a log is one model on one task, its scorers are evaluators."""
+    choices = record["output"].get("choices")
+    if record.get("error") or not choices:
+        log.notes["samples without an output, left out"] += 1
+        return
+    if (status := log.head.get("status", "started")) != "success":
+        log.notes[f"samples of a log whose status is {status}"] += 1
+    about, epoch = log.head["eval"], record["epoch"]
+    epochs = (about.get("config") or {}).get("epochs") or 1
+    item = {"item_id": f"{about['task']}/{record['id']}"}
+    output = {**item, "system": about["model"], "{repeat}": epoch if epochs > 1 else ""}
+    asked = record["input"]
+    if isinstance(asked, list):
+        asked = "\n\n".join(plain_text(one["content"]) for one in asked)
+    text = plain_text(choices[0]["message"]["content"])
+    yield "outputs", {**output, "text": text, "context": asked, "extra": record.get("metadata")}
+    targets = [record["target"]] if isinstance(record["target"], str) else record["target"]
+    for n, target in enumerate(targets, 1):
+        if target.strip():
+            yield "references", {**item, "reference_id": n, "text": target}
+    for scorer, score in (record.get("scores") or {}).items():
+        value = score["value"]
+        for name, one in value.items() if isinstance(value, dict) else [("", value)]:
+            evaluator = f"{scorer}/{name}" if name else scorer
+            found = _GRADES.get(one) if isinstance(one, str) else number(one)
+            if found is None and one is not None:
+                log.notes[f"{evaluator} is neither a number nor C, I, P or N, left out"] += 1
+                continue
+            yield "scores", {**output, "evaluator": evaluator, "score": found}
+
+
+def lm_eval(record: dict[str, Any], log: Log) -> Iterator[Row]:
+    """Read samples_TASK_DATE.jsonl, one file per task, in a folder that is called as the model."""
+    stem = file_types.stem(log.path)
+    task = re.sub(r"_\d{4}-\d\d-\d\dT[\d.-]+$", "", stem.removeprefix("samples_"))
+    item = f"{task}/{record['doc_id']}"
+    output = {"item_id": item, "system": log.path.resolve().parent.name}
+    # Of each request: the prompt, and what may follow it.
+    requests = [list(one.values()) for one in record["arguments"].values()]
+    prompt = requests[0][0]
+    yield "outputs", {**output, "text": _answer(record["resps"], requests), "context": prompt}
+    yield "references", {"item_id": item, "reference_id": 1, "text": record["target"]}
+    rule = record.get("filter") or "none"
+    for metric in record["metrics"]:
+        score = number(record[metric])
+        if score is None and record[metric] is not None:
+            log.notes[f"{metric} is made from all samples by the harness, left out"] += 1
+            continue
+        evaluator = metric if rule == "none" else f"{metric}@{rule}"
+        yield "scores", {**output, "evaluator": evaluator, "score": score}
+
+
+def _answer(responses: list[list[Any]], requests: list[list[Any]]) -> str:
+    """Give the text that was generated, or of several choices the most likely one."""
+    first = responses[0][0]
+    if not isinstance(first, list):
+        return str(first)
+    likely = max(range(len(requests)), key=lambda n: float(responses[n][0][0]))
+    return str(requests[likely][1]).strip() if len(requests) > 1 else ""
+
+
+def promptfoo(record: dict[str, Any], log: Log) -> Iterator[Row]:
+    """Read results.json or .jsonl: a system is a provider with a prompt, an item a test's vars."""
+    response = record.get("response") or {}
+    if response.get("output") is None:
+        log.notes["tests without an output, left out"] += 1
+        return
+    provider, prompt = record["provider"], record["prompt"]
+    if isinstance(provider, dict):
+        provider = provider.get("label") or provider["id"]
+    asked = json.dumps(record["vars"], ensure_ascii=False, sort_keys=True)
+    template = prompt.get("label") or prompt["raw"]
+    which = log.number("prompt", template)
+    system = provider if which == "1" else f"{provider} (prompt {which})"
+    item = log.number("item", asked)
+    repeat = log.number(f"{item} {system}", len(log.numbers[f"{item} {system}"]))
+    output = {"item_id": item, "system": system, "{repeat}": repeat if repeat != "1" else ""}
+    text = file_types.as_text(response["output"])
+    yield "outputs", {**output, "text": text, "context": prompt["raw"], "extra": record["vars"]}
+    scores: dict[str, list[Any]] = defaultdict(list)
+    scores["score"].append(record["score"])
+    for name, value in (record.get("namedScores") or {}).items():
+        scores[name].append(value)
+    # Assertions that have no name of their own go by their type.
+    for one in (record.get("gradingResult") or {}).get("componentResults") or []:
+        asserted = (one or {}).get("assertion") or {}
+        if "type" in asserted and not asserted.get("metric"):
+            scores[asserted["type"]].append(one["score"])
+    for evaluator, found in scores.items():
+        mean = sum(map(float, found)) / len(found)
+        yield "scores", {**output, "evaluator": evaluator, "score": mean}

@@ -1,0 +1,181 @@
+"""Logs of tools as records, opened with a limit on their size, and read as rows of our tables."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
+
+import pandas as pd
+
+from nlgbench import files
+from nlgbench.names import brief
+from nlgbench.study import csv_files, file_types, schema
+from nlgbench.study.csv_files import TableError
+
+#: A table's name, and its columns; `extra` are further columns of outputs, `{repeat}` is the
+#: number of an output where a system has several on an item.
+Row = tuple[str, dict[str, Any]]
+#: What a function that reads a record of another shape ends with.
+_OTHER_SHAPE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+#: How many bytes are unpacked at most, of one member of an archive and of all.
+MEMBER, ARCHIVE = 2**27, 2**31
+
+
+@dataclass
+class Log:
+    """The file at hand, and what a format remembers across all files of a study."""
+
+    path: Path = Path()
+    head: Mapping[str, Any] = field(default_factory=dict)  # what stands around the records
+    notes: Counter[str] = field(default_factory=Counter)
+    numbers: dict[str, dict[Any, str]] = field(default_factory=lambda: defaultdict(dict))
+
+    def number(self, kind: str, of: Any) -> str:
+        """Give a number to what has no id, the same in all files."""
+        return self.numbers[kind].setdefault(of, str(len(self.numbers[kind]) + 1))
+
+
+class Recorded(NamedTuple):
+    """A format whose files hold records, which a function reads one by one."""
+
+    read: Callable[[dict[str, Any], Log], Iterator[Row]]
+    files: tuple[str, ...]
+    steps: tuple[str, ...] = ()  # to the list of records in a JSON document
+    settings: Mapping[str, Any] = MappingProxyType({})
+    kind: Literal["records"] = "records"
+
+
+def read(
+    shape: Recorded, paths: Sequence[Path], problems: list[str]
+) -> tuple[dict[str, pd.DataFrame], list[str]]:
+    """Read all records of files; give the tables, and what is to be noted.
+
+    Beside our columns and further ones of outputs, `{line}` is where a row comes from.
+    """
+    log, n = Log(), 0
+    rows: dict[str, list[dict[str, str]]] = {}
+    for log.path in paths:
+        files.note_read(log.path)
+        wrong = []
+        try:
+            for head, at, record in _records(log.path, shape.steps, problems):
+                log.head, n = head, n + 1
+                try:
+                    for table, row in shape.read(record, log):
+                        texts = {**_as_texts(row), "{line}": f"{log.path.name}, {at}"}
+                        rows.setdefault(table, []).append(texts)
+                except _OTHER_SHAPE as error:
+                    wrong.append(f"{log.path}, {at}: {_described(error, record)}")
+        except (TableError, OSError) as error:
+            problems += getattr(error, "problems", [str(error)])
+        if wrong:
+            more = f" {len(wrong) - 1:,} more records are so." if len(wrong) > 1 else ""
+            problems.append(f"{wrong[0]}{more} Name the right `files`, or another `format`.")
+    frames = {table: pd.DataFrame(own, dtype=object).fillna("") for table, own in rows.items()}
+    if "outputs" in frames:  # of which judgments and answers may say different things
+        frame, keys = frames["outputs"], ["item_id", "system", "{repeat}"]
+        groups = frame.mask(frame == "").groupby([frame[one] for one in keys if one in frame])
+        for name in frame.columns.difference([*keys, "{line}"]):
+            frame[name] = frame[name].where(frame[name] != "", groups[name].transform("first"))
+    notes = [f"{count:,} of {n:,} records: {what}." for what, count in log.notes.items()]
+    return {table: frame.fillna("").astype("str") for table, frame in frames.items()}, notes
+
+
+def _as_texts(row: dict[str, Any]) -> dict[str, str]:
+    known = {*schema.columns("outputs"), "{repeat}"}
+    further = row.pop("extra", None) or {}
+    row |= {name: one for name, one in further.items() if name not in known and one is not None}
+    texts = {name: file_types.as_text(one) for name, one in row.items()}
+    "".join(texts.values()).encode()  # half a surrogate pair would be an error later
+    return texts
+
+
+def _described(error: Exception, record: Any) -> str:
+    """Say what is wrong with a record that a format's function cannot read."""
+    if isinstance(error, UnicodeEncodeError):
+        return f"a text holds {csv_files.HALF}."
+    found = ", ".join(list(record)[:12]) if isinstance(record, dict) else brief(record)
+    what = f"there is no {error.args[0]!r}" if isinstance(error, KeyError) else str(error)
+    return f"{what}. Found {found}."
+
+
+def _records(
+    path: Path, steps: Sequence[str], problems: list[str]
+) -> Iterator[tuple[dict[str, Any], str, Any]]:
+    """Go through a file's records: what stands around them, their place, and the record."""
+    kind = file_types.guess(path)
+    if path.suffix == ".eval":
+        yield from _of_archive(path)
+    elif kind == "jsonl":
+        for number, line in enumerate(csv_files.read_text(path).split("\n"), 1):
+            try:
+                if line.strip():
+                    at = f"line {number}"
+                    yield {}, at, file_types.load_json(line, f"{path}, {at}")
+            except TableError as error:
+                problems += error.problems
+    elif kind == "json":
+        head, document = {}, file_types.load_json(csv_files.read_text(path), str(path))
+        for step in steps:
+            if isinstance(document, dict) and step in document:
+                head, document = document, document[step]
+        if not isinstance(document, list):
+            way = f" in {'.'.join(steps)}" if steps else ""
+            raise TableError(f"{path} has no list of records{way}: name other files with `files`.")
+        yield from ((head, f"record {n}", record) for n, record in enumerate(document, 1))
+    else:
+        frame, places = file_types.read(path, kind or "csv", problems=problems)
+        yield from (({}, *one) for one in zip(places, frame.to_dict("records"), strict=True))
+
+
+def _of_archive(path: Path) -> Iterator[tuple[dict[str, Any], str, Any]]:
+    """Go through the samples of an Inspect log that is an archive, each unpacked in memory."""
+    convert = "`inspect log convert LOG --to json --output-dir DIR` writes one that is read."
+    try:
+        with zipfile.ZipFile(path) as archive:
+            there = {one.filename: one for one in archive.infolist()}
+            heads = [one for one in ("header.json", "_journal/start.json") if one in there]
+            names = [one for one in there if re.fullmatch(r"samples/.+\.json", one)]
+            if not heads:
+                raise TableError(f"{path} is no log of Inspect: it has no header.json.")
+            # 10 goes behind 9.
+            names.sort(key=lambda name: re.sub(r"\d+", lambda digits: digits[0].zfill(20), name))
+            wanted = [there[name] for name in (heads[0], *names)]
+            if {one.compress_type for one in wanted} - {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
+                raise TableError(f"{path} is packed by another method than deflate: {convert}")
+            sizes = [one.file_size for one in wanted]
+            if max(sizes) > MEMBER or sum(sizes) > ARCHIVE:
+                raise TableError(
+                    f"{path} unpacks to {sum(sizes):,} bytes, a member to {max(sizes):,}: more "
+                    f"than {ARCHIVE:,} or {MEMBER:,}. If the log is right, {convert}"
+                )
+
+            def load(name: str) -> Any:
+                with archive.open(there[name]) as member:
+                    text = member.read(MEMBER).decode()  # its size may not be what was declared
+                return file_types.load_json(text, f"{path}, {name}")
+
+            head = load(heads[0])
+            yield from ((head, name, load(name)) for name in names)
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, UnicodeDecodeError) as error:
+        raise TableError(f"{path} is no whole archive ({error}): get it anew.") from None
+
+
+def plain_text(content: Any) -> str:
+    """Give the text of a message, which may be a list of parts of which some are texts."""
+    if isinstance(content, list):
+        parts = [one.get("text") for one in content if isinstance(one, dict)]
+        return "\n".join(part for part in parts if isinstance(part, str))
+    return "" if content is None else str(content)
+
+
+def number(value: Any) -> float | None:
+    """Give a number or truth as a number; nothing for what is none."""
+    return float(value) if isinstance(value, bool | int | float) else None

@@ -1,0 +1,712 @@
+"""What the columns of a study's files seem to be: from flags, from names, and from the data."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from nlgbench.study import column_names, file_types
+from nlgbench.study.column_names import plain_name
+from nlgbench.study.formats.pairs import choices
+
+#: What is before and after a key in columns' names.
+Around = tuple[str, str]
+
+#: What may stand in braces that no column is called.
+_BESIDE = ("row", "file", "folder", "position")
+#: Words in columns' names, by what they tell; of `any`, of any answer.
+_WORDS = {
+    kind: set(words.split())
+    for kind, words in {
+        "annotator": "human annotator annot ann rater worker judge expert participant coder a r j",
+        "system": "sys system model output response candidate hyp hypothesis generator bot",
+        "question": "q question item criterion dimension aspect",
+        "asked": "fluency adequacy coherence consistency relevance naturalness quality rating rank "
+        "informativeness overall understandability engagingness grammaticality correctness clarity "
+        "groundedness faithfulness empathy helpfulness surprise accuracy usefulness",
+        "any": "rating score value judgment judgement answer choice vote label id text",
+        "human": "human humans reference references gold ground_truth",
+    }.items()
+}
+_ASKED, _ANSWER = _WORDS["asked"], _WORDS["asked"] | _WORDS["any"]
+_METRIC = re.compile(
+    r"(?:^|_)(?:s?bleu|rouge|meteor|chr_?f|ter|bert|bleurt|comet|cider|spice|mover|bart|uni_?eval|"
+    r"g_?eval|perplexity|ppl|nist|len|length|f1|precision|recall|similarity|nli|logprob)"
+)
+_MODEL = re.compile(r"gpt|claude|llama|gemini|mistral|qwen|prometheus|deepseek|llm|gemma", re.I)
+#: What forms record beside answers.
+_RECORDED = (
+    "time|times|duration|seconds|secs|timestamp|date|trial|order|progress|count|n|num|year|finished"
+    "|status|version|seed|temperature|start|end|page|words|tokens|number|age|std|sd|confidence|check"
+)
+#: Scales in words, lowest first; words of one place are parted by /.
+_SCALES = (
+    "strongly disagree, disagree, neutral/neither agree nor disagree/undecided, agree, "
+    "strongly agree",
+    "very poor/very bad/terrible, poor/bad, fair/average/ok/acceptable, good, very good/excellent",
+    "never, rarely, sometimes, often, always",
+    "not at all, slightly, moderately, very, extremely",
+    "low, medium, high",
+    "no/false, yes/true",
+)
+
+
+@dataclass
+class Guess:
+    """What a file, or files of one layout, seem to hold.
+
+    Beside its columns, the frame has what templates with braces say, such as `{file}`.
+    """
+
+    frame: pd.DataFrame
+    columns: dict[str, Any] = field(default_factory=dict)  # ours: theirs
+    why: dict[str, str] = field(default_factory=dict)  # our column -> reason
+    doubts: set[str] = field(default_factory=set)  # those of ours that data do not settle
+    captured: dict[str, list[str]] = field(default_factory=dict)  # in braces of names
+    answers: dict[str, str] = field(default_factory=dict)  # column or pattern -> dimension
+    tables: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+
+    @property
+    def n_files(self) -> int:
+        """Count the files."""
+        return len(self.frame["{file}"].unique())
+
+    @property
+    def names(self) -> list[str]:
+        """List the files' columns."""
+        return [one for one in map(str, self.frame) if "{" not in one]
+
+    def has(self, *ours: str) -> bool:
+        """Tell whether all of these are known."""
+        return {*ours} <= {*self.columns, *self.captured}
+
+    def set(self, our: str, their: Any, why: str, *, doubt: bool = False) -> None:
+        """Note what a column of ours is in the file, and why."""
+        if isinstance(their, str) and (filled := _filled(their, self.frame)) is not None:
+            self.frame = self.frame.assign(**{their: filled})
+        self.columns[our] = their
+        self.why[our] = why
+        self.doubts |= {our} if doubt else set()
+
+    def by_row(self, *ours: str) -> pd.DataFrame:
+        """Give the cells of those columns of ours that have one value in a row of the file."""
+        found = {our: self.columns.get(our) for our in ours}
+        there = {our: one for our, one in found.items() if isinstance(one, str)}
+        return pd.DataFrame({o: self.frame[one] for o, one in there.items() if one in self.frame})
+
+    def free(self, *kinds: str) -> list[str]:
+        """List the columns of some kinds that are nothing yet."""
+        named = used(self.names, [*self.columns.values(), *self.answers])
+        free = [one for one in self.names if one not in named]
+        free = [one for one in free if not column_names.personal([one])]
+        return [
+            one
+            for one in free
+            if plain_name(one) not in column_names.OTHER - {"id"}
+            and kind_of(self.frame[one]) in kinds
+        ]
+
+
+def used(there: Sequence[str], named: Iterable[Any]) -> set[str]:
+    """List the columns of a file that lines of study.yml name, alone, in a list or in braces."""
+    found = set()
+    for their in named:
+        for name in [their] if isinstance(their, str) else their:
+            inner = _braced(name)
+            found |= {name, *inner}
+            if inner and name not in there and not {*inner} <= {*_BESIDE, *there}:
+                found |= {one for one in there if re.fullmatch(_regex(name), one)}
+    return found
+
+
+def _braced(text: str) -> list[str]:
+    return re.findall(r"\{([^{}]+)\}", text)
+
+
+def _regex(pattern: str, key: str = "") -> str:
+    made = re.escape(pattern).replace(rf"\{{{key}\}}", "(.+?)")
+    return re.sub(r"\\\{\w+\\\}", ".+?", made)
+
+
+def _filled(template: str, frame: pd.DataFrame) -> pd.Series | None:
+    """Fill the braces of a template; nothing if it is a column, a pattern of them or a text."""
+    names = _braced(template)
+    known = {one: f"{{{one}}}" for one in _BESIDE}
+    if template in frame or not names or not {*names} <= {*known, *frame}:
+        return None
+    made = pd.Series("", index=frame.index)
+    for literal, name in re.findall(r"([^{]*)(?:\{([^{}]*)\})?", template):
+        made = made + literal + (frame.get(known.get(name, name), "") if name else "")
+    return made
+
+
+def kind_of(cells: pd.Series) -> str:
+    """Tell what a column holds: lists, numbers (or a scale's words), choices, texts, words, ids."""
+    filled = cells[cells.str.strip() != ""]
+    if filled.empty:
+        return ""
+    if all(file_types.as_list(cell) is not None for cell in filled.head(50)):
+        return "list" if _numbers(filled.head(50)).notna().all() else ""
+    if pd.to_numeric(filled, errors="coerce").notna().all() or scale_of(filled):
+        return "number"
+    found = choices(filled)
+    if {"a", "b"} <= set(found.values()) and len(found) == filled.nunique():
+        return "choice"
+    if filled.str.len().mean() > 30 or filled.str.count(r"\s").mean() >= 3:
+        return "text"
+    return "words" if filled.nunique() <= max(12, len(filled) / 4) else "id"
+
+
+def scale_of(cells: pd.Series) -> dict[str, str]:
+    """Map cells to numbers if they are a known scale's words, or begin with their number."""
+    there = {one: re.sub(r"[\W_]+", " ", one).strip().lower() for one in cells.unique()}
+    there = {one: plain for one, plain in there.items() if plain}
+    led = {one: re.match(r"(-?\d+)\s*[-=:.)(]\s*[^\W\d]", one) for one in there}
+    if led and all(led.values()):
+        return {one: fit[1] for one, fit in led.items() if fit}
+    for scale in _SCALES:
+        places = [words.split("/") for words in scale.split(", ")]
+        first = 0 if len(places) == 2 else 1
+        number = {word: str(at) for at, words in enumerate(places, first) for word in words}
+        if len(there) > 1 and set(there.values()) <= set(number):
+            return {one: number[plain] for one, plain in there.items()}
+    return {}
+
+
+def guess(frame: pd.DataFrame, flags: Mapping[str, Sequence[str]]) -> Guess:
+    """Find out what the columns of a file are.
+
+    Flags are ours -> theirs; of several, those count that the file has. The frame's columns
+    `{file}` and `{row}` are the names of files and the numbers of rows.
+    """
+    made = Guess(frame)
+    for our, theirs in flags.items():
+        _take_flag(made, our, theirs, flags)
+    asked = {"value", "score", "choice"} & set(flags)
+    real = made.names
+    # A choice may be in several columns, which no name tells.
+    sides = column_names.recognized([*real, "choice"])
+    sides = {our: one for our, one in sides.items() if our[:-1] == "system_"}
+    for our, their in (sides | column_names.recognized(real)).items():
+        if our in ("severity", "category") or (asked and our in ("value", "choice", "evaluator")):
+            continue
+        if their in real and our not in made.columns and their not in made.columns.values():
+            made.set(our, their, "by its name")
+    pair = made.by_row("system_a", "system_b")
+    names = pd.unique(pair.to_numpy().ravel())
+    if len(pair.columns) == 2 and len(names) <= max(2, len(pair) / 2):
+        _map_votes(made, asked)
+    else:
+        made.columns = {our: one for our, one in made.columns.items() if our[:-1] != "system_"}
+        _find_places(made)
+        _map_ratings(made, asked)
+    return made
+
+
+def _take_flag(
+    made: Guess, our: str, theirs: Sequence[str], flags: Mapping[str, Sequence[str]]
+) -> None:
+    """Take of what a flag names what this file has: columns, templates, or patterns of columns."""
+    found = []
+    families = sum(any(".." in name for name in names) for names in flags.values())
+    for name in theirs:
+        if name not in made.frame and (fit := re.fullmatch(r"(.*?)(\d+)\.\.(\d+)(.*)", name)):
+            key = "system" if "annotator_id" in flags else "annotator_id"
+            key = "slot" if families > 1 else key
+            name = f"{fit[1]}{{{key}}}{fit[4]}"
+            if any(re.fullmatch(_regex(name), one) for one in made.names):
+                made.captured[key] = [str(one) for one in range(int(fit[2]), int(fit[3]) + 1)]
+        fits = name in made.frame or _filled(name, made.frame) is not None
+        is_pattern = "{" in name and any(re.fullmatch(_regex(name), one) for one in made.names)
+        if is_pattern and not fits:
+            made.captured |= {key: made.captured.get(key, []) for key in _braced(name)}
+        found += [name] * (fits or is_pattern)
+    if found:
+        is_list = our in ("value", "score") and "{" not in found[0]
+        made.set(our, found if is_list else found[0], "")
+
+
+def _splits(name: str) -> Iterator[tuple[Around, str]]:
+    """Split a name in each way into what is before and after a key, and the key."""
+    parts = re.findall(r"\d+|[^\W\d_]+|[\W_]+", name)
+    words = [at for at, part in enumerate(parts) if part[0].isalnum()][:8]
+    for start in words:
+        for end in words:
+            around = "".join(parts[:start]), "".join(parts[end + 1 :])
+            if start <= end and any(around):
+                yield around, "".join(parts[start : end + 1])
+
+
+def _words(name: str) -> set[str]:
+    return set(re.findall(r"[a-z]+", plain_name(name)))
+
+
+def is_metric(name: str) -> bool:
+    """Tell whether a column is named like an automatic metric."""
+    return bool(_METRIC.search(plain_name(name))) and not _words(name) & _ASKED
+
+
+def _beside(around: Around) -> set[str]:
+    """Give the words right before and after a key."""
+    return {plain_name(around[0]).split("_")[-1], plain_name(around[1]).split("_")[0]}
+
+
+def _family(made: Guess, *kinds: str) -> dict[Around, dict[str, str]]:
+    """Find columns whose names differ in a key: by what is around it, key -> column.
+
+    Columns of one field hold the same kind of thing. What annotators are asked is no key.
+    """
+    kind = {one: kind_of(made.frame[one]) for one in made.free(*kinds) if not is_metric(one)}
+    fields: dict[tuple[Around, bool], dict[str, str]] = {}
+    for name in kind:
+        for around, key in _splits(name):
+            is_mixed = re.match(r"\d+[\W_]+[^\W\d]", key)  # such as `1 fluency`
+            if not is_mixed and not _words(key) & _ANSWER:
+                fields.setdefault((around, key.isdigit()), {})[key] = name
+    groups: dict[frozenset[str], dict[Around, dict[str, str]]] = {}
+    for (around, _), own in fields.items():
+        if len(own) > 1 and len({kind[name] for name in own.values()}) == 1:
+            groups.setdefault(frozenset(own), {})[around] = own
+
+    def likelihood(keys: frozenset[str]) -> tuple[bool, bool, int, int]:
+        is_numbered = all(key.isdigit() for key in keys)
+        of_annotators = any(_beside(around) & _WORDS["annotator"] for around in groups[keys])
+        size = len(keys) * len(groups[keys])
+        return is_numbered and of_annotators, is_numbered, size, -sum(map(len, keys))
+
+    return groups[max(groups, key=likelihood)] if groups else {}
+
+
+def _take_family(made: Guess, fields: dict[Around, dict[str, str]]) -> None:
+    """Decide what a family's key is, a system, an annotator or a slot, and take its columns."""
+    first = {around: next(iter(own.values())) for around, own in fields.items()}
+    of: dict[str, list[Around]] = {}
+    for around, name in first.items():
+        kind = kind_of(made.frame[name])
+        sets = [set(made.frame[one]) - {""} for one in fields[around].values()]
+        recurs = sum(map(len, sets)) >= 1.5 * len(set().union(*sets)) > 1.5
+        of.setdefault("system" if recurs and kind in ("words", "id") else kind, []).append(around)
+    rated = of.get("number", []) + of.get("list", [])
+    texts = of.get("text", [])
+    shown = ", ".join([*fields[(rated or texts or list(fields))[0]].values()][:6])
+    beside = set().union(*map(_beside, rated))
+    doubt = False
+    if "system" in of and not made.has("system") and (rated or texts):
+        key, why = "slot", f"{first[of['system'][0]]} and its like have the same values"
+        made.set("system", _pattern(of["system"][0], key), why)
+    elif rated and beside & _WORDS["annotator"] and not made.has("annotator_id"):
+        rated = [one for one in rated if _beside(one) & _WORDS["annotator"]]
+        shown = ", ".join(fields[rated[0]].values())
+        key, why = "annotator_id", f"{shown} are named for annotators"
+    elif not made.has("system") and (texts or (rated and made.has("annotator_id"))):
+        is_named = not any(key.isdigit() for own in fields.values() for key in own)
+        named = _WORDS["system"] | (_ANSWER if is_named else set())
+        doubt = not texts and not beside & named
+        key, why = "system", f"{shown} differ in a name" + "; they may be dimensions" * doubt
+    elif (
+        rated
+        and made.has("system")
+        and not made.has("annotator_id")
+        and not beside & _WORDS["question"]
+    ):
+        key, why = "annotator_id", f"{shown} differ in a name; they may be questions"
+        doubt = True
+    else:
+        return
+    made.captured[key] = list(next(iter(fields.values())))
+    if texts and key != "annotator_id":
+        made.set("text", _pattern(texts[0], key), f"{first[texts[0]]} and its like are texts")
+    of_each = {_pattern(one, key): _dimension(one) for one in rated}
+    made.answers = _joint(made, rated, key) or of_each
+    made.why["value"] = why
+    made.doubts |= {"value"} if doubt else set()
+
+
+def _pattern(around: Around, key: str) -> str:
+    return f"{around[0]}{{{key}}}{around[1]}"
+
+
+def _dimension(around: Around) -> str:
+    """Name the dimension that the names of a family say."""
+    words = [one for one in plain_name(" ".join(around)).split("_") if len(one) > 1]
+    return "_".join(
+        one for one in words if one not in _WORDS["annotator"] | _WORDS["system"] | _WORDS["any"]
+    )
+
+
+def _common(parts: Sequence[Sequence[str]]) -> list[str]:
+    """Give what several lists begin with."""
+    alike = itertools.takewhile(lambda each: len({*each}) == 1, zip(*parts, strict=False))
+    return [each[0] for each in alike]
+
+
+def _joint(made: Guess, rated: Sequence[Around], key: str) -> dict[str, str]:
+    """Write several fields of a family as one pattern; nothing where its braces would touch."""
+    for side in (0, 1) if len(rated) > 1 else ():
+        parts = [re.findall(r"\d+|[^\W\d_]+|[\W_]+", one[side]) for one in rated]
+        start = _common(parts)
+        rest = [part[len(start) :] for part in parts]
+        end = _common([part[::-1] for part in rest])[::-1]
+        names = ["".join(part[: len(part) - len(end)]) for part in rest]
+        if len({one[1 - side] for one in rated}) > 1 or not all(names) or not [end, start][side]:
+            continue
+        is_system = key == "annotator_id" and not made.has("system") and not {*names} & _ASKED
+        inner = "system" if is_system else "dimension"
+        one = f"{''.join(start)}{{{inner}}}{''.join(end)}"
+        joint = _pattern((one, rated[0][1]) if side == 0 else (rated[0][0], one), key)
+        own = [(b, k, a) for b, a in rated for k in made.captured[key]]
+        fits = [(re.fullmatch(_regex(joint, key), "".join(each)), each[1]) for each in own]
+        if all(fit and fit[1] == k for fit, k in fits):
+            made.captured[inner] = names
+            return {joint: ""}
+    return {}
+
+
+def _unique(made: Guess, names: Sequence[str], *ours: str, more: str = "") -> list[str]:
+    """List the columns by which, and by ours, rows are unique; of equal groupings the first.
+
+    An item is met by several systems.
+    """
+    places = made.by_row(*ours).assign(**{"more": made.frame[more]} if more else {})
+    fits: dict[tuple[int, ...], str] = {}
+    for name in names:
+        both = places.assign(new=made.frame[name])
+        of = both.groupby("new")["system"].nunique().mean() if "system" in both else 2
+        if not both.duplicated().any() and (of > 1.5 or "item_id" in ours):
+            fits.setdefault(tuple(pd.factorize(made.frame[name])[0]), name)
+    repeated = [one for one in fits.values() if made.frame[one].duplicated().any()]
+    return repeated or list(fits.values())
+
+
+def _is_shared(made: Guess, item: str) -> bool:
+    """Tell whether items have outputs of several systems."""
+    system = made.by_row("system")
+    return system.empty or system.groupby(made.frame[item])["system"].nunique().mean() > 1.5
+
+
+def _take_likeliest(
+    made: Guess, our: str, fits: Sequence[str], why: str, *, doubt: bool = False
+) -> None:
+    if fits:
+        also = f"; so they are by {', '.join(fits[1:4])}" if fits[1:] else ""
+        made.set(our, fits[0], why + also, doubt=doubt or bool(also))
+
+
+def _places(made: Guess, *kinds: str) -> list[str]:
+    """List the columns that may be ids of items or annotators, those of most values first."""
+    names = [one for one in made.free(*kinds) if not is_metric(one) and not _words(one) & _ASKED]
+    names = [one for one in names if not column_names.has_word(one, _RECORDED)]
+    full = [one for one in names if made.frame[one].str.strip().ne("").all()]
+    full = [one for one in full if len(made.frame[one].unique()) > 1]
+    full = [one for one in full if not made.frame[one].str.fullmatch(r"-?\d*\.\d+").any()]
+    n_values = {one: len(made.frame[one].unique()) for one in full}
+    full.sort(key=lambda one: -n_values[one])
+    return sorted(full, key=lambda one: one in made.free("number"))
+
+
+def _find_places(made: Guess) -> None:
+    """Find systems, items and annotators that names do not tell."""
+    several = made.n_files > 1
+    if not made.has("system", "annotator_id") and (
+        fields := _family(made, "number", "list", "text", "words", "id")
+    ):
+        _take_family(made, fields)
+    stems = list(made.frame["{file}"].unique())
+    of_dimensions = several and all(_words(one) & _ASKED for one in stems)
+    if of_dimensions and not made.has("dimension") and not any(one in made.frame for one in stems):
+        made.set("dimension", "{file}", "files are named for what is asked")
+    elif several and not made.has("system") and not made.has("output_id"):
+        why = "no column names systems, and there are several files"
+        made.set("system", "{file}", why, doubt=not made.has("annotator_id"))
+    elif (
+        several
+        and all(map(_MODEL.search, stems))
+        and not {"annotator_id", "evaluator"} & {*made.columns}
+    ):
+        made.set("evaluator", "{file}", "files are named for models, as of judges", doubt=True)
+    by = ["system", "annotator_id", "dimension", "evaluator"]
+    beside = [one for one in ("{file}", "{folder}", "{position}") if one in made.frame]
+    if not made.has("output_id") and made.why.get("item_id", "by its name"):
+        former = made.columns.pop("item_id", "")
+        if not former or not _is_shared(made, former):
+            names = _places(made, "text", "id", "words", "choice", "number")
+            for more in ["", *beside, *_places(made, "words")]:
+                if fits := _unique(made, [one for one in names if one != more], *by, more=more):
+                    _take_likeliest(made, "item_id", fits, "rows are unique by it and system")
+                    break
+        if former and "item_id" not in made.columns:
+            made.columns["item_id"] = former
+    by = ["item_id", "output_id", *by]
+    if not made.has("annotator_id") and made.by_row(*by).duplicated().any():
+        names = [*beside, *_places(made, "words", "id")]
+        names = [one for one in names if made.frame[one].duplicated().any()]
+        fits = _unique(made, names, *by)
+        is_position = fits[:1] == ["{position}"]
+        why = "rows of one output are unique by it"
+        _take_likeliest(made, "annotator_id", fits, why, doubt=not is_position)
+    elif several and "item_id" in made.columns and made.by_row(*by).duplicated().any():
+        fits = _unique(made, ["{file}"], *by)
+        _take_likeliest(made, "dimension", fits, "files have the same places", doubt=True)
+    _doubt_places(made)
+
+
+def _doubt_places(made: Guess) -> None:
+    """Doubt a name whose cells speak against it."""
+    who = made.by_row("annotator_id")
+    if made.why.get("annotator_id") and len(who) and who["annotator_id"].str.contains(_MODEL).all():
+        made.why["annotator_id"] = "by its name, but these are models; as judges, they give scores"
+        made.doubts.add("annotator_id")
+    item = made.by_row("item_id")
+    for name in made.free("text") if made.why.get("item_id") and len(item) else ():
+        is_input = column_names.has_word(name, "source|prompt|input|question|context|article")
+        if is_input and made.frame[name].groupby(item["item_id"]).nunique().max() > 1:
+            made.why["item_id"] = f"one value has several of {name}"
+            made.doubts.add("item_id")
+    systems = made.by_row("system")
+    if made.why.get("system") and not systems.empty and len(systems["system"].unique()) == 1:
+        made.why["system"] = "all rows have one system"
+        made.doubts.add("system")
+
+
+def _map_ratings(made: Guess, asked: set[str]) -> None:
+    """Decide which columns are judgments, and which are scores of evaluators."""
+    who = made.has("annotator_id")
+    value, scores = made.columns.pop("value", None), made.columns.pop("score", [])
+    if isinstance(value, str) and "{" in value:
+        _capture(made, value)
+        made.answers, value = {value: ""}, None
+    if not asked:
+        ids = {"id", *column_names.CALLED["item_id"].split()}
+        free = [one for one in made.free("number", "list") if one != value]
+        scores = [one for one in free if is_metric(one)]
+        rest = [one for one in free if one not in scores and plain_name(one) not in ids]
+        rest = [one for one in rest if not column_names.has_word(one, _RECORDED)]
+        if made.has("evaluator"):
+            value, scores = None, [value] if value else scores
+        elif made.has("dimension") or made.answers:
+            rest = []
+        elif made.has("item_id", "annotator_id") and not made.has("system") and len(rest) > 1:
+            if not _words(" ".join(rest)) & _ASKED:
+                made.captured["system"], made.answers, rest = rest, {"{system}": ""}, []
+                made.why["value"] = "no column names systems; these may be dimensions"
+                made.doubts.add("value")
+        elif not who:
+            human = [one for one in rest if _words(one) & _ASKED]
+            scores, rest = [*scores, *(one for one in rest if one not in human)], human
+        if rest := _judged(made, rest) if who else rest:
+            value = [*([value] if value else []), *rest]
+        made.why.setdefault("value", "numbers of annotators")
+        made.why["score"] = "numbers of no annotator"
+        odd = [one for one in scores if not is_metric(one)]
+        if odd and not made.has("evaluator"):
+            shown = ", ".join(odd[:4])
+            made.why["score"] = f"no column says who gave {shown}; if annotators did, a judgment"
+            made.doubts.add("score")
+    if isinstance(value, list) and len(value) == 1 and made.has("dimension"):
+        value = value[0]
+    if value:
+        made.answers |= {one: one for one in value} if isinstance(value, list) else {value: ""}
+    rated = [one for one in made.names if one in used(made.names, made.answers)]
+    lists = any(kind_of(made.frame[one]) == "list" for one in rated)
+    if made.answers and not made.has("annotator_id") and not lists:
+        _name_nobody(made)
+    _check_text(made)
+    patterns = {one: said for one, said in made.answers.items() if said != one}
+    for their, said in patterns.items():
+        _add(made, "judgments", "value", their, {"dimension": said} if said else {})
+    if wide := [one for one in made.answers if one not in patterns]:
+        _add(made, "judgments", "value", wide, {})
+    if scores:
+        is_whole = not made.has("item_id") and not made.has("output_id") and made.has("system")
+        is_whole = is_whole and not made.by_row("system").duplicated().any()
+        is_whole = is_whole and kind_of(made.frame[scores[0]]) != "list"
+        single = scores[0] if made.has("evaluator") else scores
+        _add(made, "system_scores" if is_whole else "scores", "score", single, {})
+    if "text" in made.columns and made.has("system"):
+        _add(made, "outputs", "text", made.columns["text"], {})
+
+
+def _capture(made: Guess, pattern: str) -> None:
+    """Note what stands in a pattern's braces, of the columns that are nothing else."""
+    for key in _braced(pattern):
+        fits = [
+            re.fullmatch(_regex(pattern, key), one) for one in made.free("number", "list", "choice")
+        ]
+        made.captured[key] = made.captured.get(key) or list(dict.fromkeys(f[1] for f in fits if f))
+
+
+def _numbers(cells: pd.Series) -> pd.Series:
+    """Give the numbers of a column, of all its lists in turn."""
+    flat = [one for cell in cells for one in file_types.as_list(cell) or [cell]]
+    return pd.to_numeric(pd.Series(flat), errors="coerce")
+
+
+def _judged(made: Guess, names: Sequence[str]) -> list[str]:
+    """Leave out what annotators of an output have alike, and doubt what is on no scale."""
+    places = made.by_row("output_id", "item_id", "system")
+    several = places.duplicated(keep=False) if len(places.columns) else pd.Series(dtype=bool)
+    if several.any():
+        of = [places[one][several] for one in map(str, places)]
+        n = made.frame[several][list(names)].groupby(of).nunique().max()
+        names = [one for one in names if n[one] > 1 or _words(one) & _ASKED]
+    numbers = {one: _numbers(made.frame[one].replace(scale_of(made.frame[one]))) for one in names}
+    ends = {one: (own.min(), own.max()) for one, own in numbers.items()}
+    sure = {ends[one] for one in names if _words(one) & _ANSWER}
+    for one in [one for one in names if not _words(one) & _ANSWER]:
+        is_odd = bool((numbers[one].dropna() % 0.5 != 0).any()) or max(map(abs, ends[one])) > 100
+        if is_odd or (sure and ends[one] not in sure):
+            made.why["value"] = f"{one} may be no judgment: its name and numbers are unusual"
+            made.doubts.add("value")
+    return list(names)
+
+
+def _name_nobody(made: Guess) -> None:
+    """Call annotators by the row, or all, where no column says who rated."""
+    places = made.by_row("output_id", "item_id", "system", "dimension")
+    several = len(places.columns) > 0 and places.duplicated().any()
+    made.set("annotator_id", "{row}" if several else "all", "no column says who rated")
+    if not made.why.get("value"):  # a flag names them
+        return
+    shown = ", ".join([*made.answers][:4])
+    made.why["value"] = f"{shown}: no column says who rated; if a program did, they are scores"
+    made.doubts.add("value")
+
+
+def _check_text(made: Guess) -> None:
+    """Take as text a column with one text for each output, which differs between systems."""
+    named = made.columns.get("text", "")
+    places = made.by_row("item_id", "system")
+    if made.has("text") and (named not in made.frame or not made.why["text"]):
+        return
+    made.columns.pop("text", None)
+    for name in [named] * bool(named) + made.free("text") if len(places.columns) == 2 else ():
+        rows = places.assign(text=made.frame[name]).drop_duplicates()
+        differ = rows.groupby("item_id")["text"].nunique().mean() > 1
+        if differ and not rows.duplicated(["item_id", "system"]).any():
+            made.set("text", name, "by its name" if name == named else "texts differ by system")
+            return
+    if named and len(places.columns) < 2:
+        made.columns["text"] = named
+
+
+def _map_votes(made: Guess, asked: set[str]) -> None:
+    """Map votes on pairs, of annotators or of judges in separate files."""
+    several = made.n_files > 1
+    named = made.columns.pop("choice", "")
+    found = [named] if named else made.free("choice")
+    of_people = not any(_words(one) & _ASKED for one in found) and not made.has("annotator_id")
+    if len(found) > 1 and of_people:
+        fields = _family(made, "choice")
+        own = list(next(iter(fields.values()), {}))
+        named = _pattern(next(iter(fields)), "annotator_id") if fields else "{annotator_id}"
+        made.captured["annotator_id"] = own or found
+        made.why["choice"] = f"{', '.join(found[:4])} hold votes, and are read as annotators"
+        made.doubts |= (
+            set() if all(_words(one) & _WORDS["annotator"] for one in found) else {"choice"}
+        )
+        found = [named]
+    by = ("system_a", "system_b", "annotator_id")
+    if not made.has("item_id"):
+        fits = _unique(made, _places(made, "text", "id", "words"), *by)
+        _take_likeliest(made, "item_id", fits, "rows are unique by it and systems")
+    machines = made.frame["{file}"].map(lambda one: bool(_MODEL.search(one))).all()
+    is_judged = not made.has("annotator_id") and (made.has("evaluator") or machines)
+    if is_judged and found:
+        why = made.why.get("evaluator", "the file is named for a model, as of a judge")
+        made.set("comparator", made.columns.get("evaluator", "{file}"), why, doubt=bool(why))
+        seen = choices(made.frame[found[0]])
+        ours = {"prob_a": "a", "prob_tie": "tie", "prob_b": "b"}
+        sure = {our: {one: str(int(v == ours[our])) for one, v in seen.items()} for our in ours}
+        _add(made, "comparisons", "", "", dict.fromkeys(ours, f"{{{found[0]}}}"), sure)
+        return
+    if not made.has("annotator_id"):
+        why = "no column says who voted"
+        made.set("annotator_id", "{file}" if several else "all", why, doubt=not asked)
+    if found:
+        cells = [one for one in made.names if one in used(made.names, found)]
+        seen = choices(pd.concat([made.frame[one] for one in cells]))
+        changed = {"choice": {one: vote for one, vote in seen.items() if one != vote}}
+        _add(made, "preferences", "choice", found[0] if not found[1:] else found, {}, changed)
+
+
+_PLACES = ["output_id", "item_id", "system"]
+_OURS = {
+    "outputs": _PLACES,
+    "judgments": [*_PLACES, "annotator_id", "dimension", "group_id"],
+    "scores": [*_PLACES, "evaluator"],
+    "system_scores": ["system", "evaluator"],
+    "preferences": ["item_id", "system_a", "system_b", "annotator_id", "dimension", "group_id"],
+    "comparisons": ["item_id", "system_a", "system_b", "comparator"],
+}
+
+
+def _add(
+    made: Guess,
+    table: str,
+    measure: str,
+    their: Any,
+    constants: Mapping[str, str],
+    values: Mapping[str, dict[str, str]] | None = None,
+) -> None:
+    """Add a table of the places that are known, and of a measure."""
+    known = {our: made.columns[our] for our in _OURS[table] if our in made.columns}
+    if table != "outputs" and {"output_id", "text"} <= set(made.columns):
+        known = {our: one for our, one in known.items() if our not in ("item_id", "system")}
+    fixed = {o: one for o, one in known.items() if ("{" in one) == (one in made.frame)}
+    columns = {our: one for our, one in known.items() if our not in fixed}
+    columns |= {measure: their} if measure else {}
+    spec: dict[str, Any] = {"columns": columns, "constants": {**fixed, **constants}}
+    patterns = [one for one in columns.values() if isinstance(one, str) and "{" in one]
+    captured = {key for one in patterns for key in _braced(one)}
+    named = used(made.names, [their or []]) if measure in ("value", "score") else set()
+    kinds = {one: kind_of(made.frame[one]) for one in made.names if one in named}
+    cells = [one for one, kind in kinds.items() if kind in ("number", "list")]
+    if cells and kinds[cells[0]] == "list":
+        spec["lists"] = [measure]
+        who = columns.get("annotator_id")
+        if who in made.frame and made.frame[who].map(file_types.as_list).notna().all():
+            spec["lists"].append("annotator_id")
+        lacks = {"item_id", "annotator_id"} - {*columns, *spec["constants"], *captured}
+        lacks -= {"item_id"} if "output_id" in columns else set()
+        lacks -= {"annotator_id"} if measure == "score" else set()
+        spec["constants"] |= dict.fromkeys(sorted(lacks)[-1:], "{position}")
+    words = scale_of(pd.concat([made.frame[one] for one in cells])) if cells else {}
+    spec["values"] = {measure: words} if words else dict(values or {})
+    for our in {"system", "system_a", "system_b"} & {*columns, *fixed, *captured}:
+        if human := _human(made, our):
+            spec["values"] |= {our: human}
+            if (
+                _words(next(iter(human))) & {"human", "humans"}
+                and len(_words(next(iter(human)))) > 1
+            ):
+                made.why[our] = f"{next(iter(human))} is read as human texts, by its name"
+                made.doubts.add(our)
+    spec["only"] = {
+        key: kept
+        for key, kept in made.captured.items()
+        if kept and any(_others(made, one, key, kept) for one in patterns)
+    }
+    made.tables.append((table, {key: one for key, one in spec.items() if one}))
+
+
+def _others(made: Guess, pattern: str, key: str, kept: Sequence[str]) -> bool:
+    """Tell whether a pattern fits columns with other keys than those meant."""
+    if f"{{{key}}}" not in pattern:
+        return False
+    fits = [re.fullmatch(_regex(pattern, key), one) for one in made.names]
+    return not {fit[1] for fit in fits if fit} <= set(kept)
+
+
+def _human(made: Guess, our: str) -> dict[str, str]:
+    """Name as `human` the one system that seems to be of human texts."""
+    their = made.columns.get(our, "")
+    names = [one for one in made.names if "{" in their and re.fullmatch(_regex(their), one)]
+    cells = made.by_row(our) if their in made.frame else made.frame[names]
+    systems = made.captured.get(our) or list(pd.unique(cells.to_numpy().ravel()))
+    found = [one for one in systems if {plain_name(one), *_words(one)} & _WORDS["human"]]
+    return {found[0]: "human"} if len(found) == 1 and found[0] != "human" else {}

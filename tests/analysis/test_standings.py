@@ -1,0 +1,60 @@
+"""Systems without annotators: their order, intervals over items, and what cannot be said."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import nlgbench as nb
+from nlgbench.analysis.standings import mean_scores, overall_win_rates
+from nlgbench.plots.systems import plot_by_evaluator
+
+
+def study(**tables):
+    names = [(f"{s}{i}", str(i), s) for s in "abc" for i in range(20)]
+    return nb.Study(pd.DataFrame(names, columns=["output_id", "item_id", "system"]), **tables)
+
+
+def scores(study, **by_system):
+    noise = np.random.default_rng(0).normal(size=len(study.outputs))
+    score = study.outputs["system"].map(by_system) + noise
+    return study.outputs[["output_id"]].assign(evaluator="e_1", score=score)
+
+
+def test_win_rates_against_one_system_are_those_of_the_pairs_and_the_judge_is_named():
+    won = np.array([1.0] * 15 + [0.0] * 5)
+    games = pd.DataFrame({"output_b": [f"c{i}" for i in range(20)], "prob_tie": 0.0})
+    both = [
+        games.assign(output_a=[f"{s}{i}" for i in range(20)], prob_a=p)
+        for s, p in (("a", won), ("b", 1 - won))
+    ]
+    table = pd.concat(both).assign(comparator="judge_1")
+    given = study(comparisons=table.assign(prob_b=1 - table["prob_a"]))
+    found = overall_win_rates(given).set_index("system")
+    assert found["estimate"].to_dict() == {"a": 0.75, "c": 0.5, "b": 0.25}
+    pairs = nb.win_rates(given).query("opponent == 'c'").set_index("system")
+    ends = ["ci_low", "ci_high"]
+    np.testing.assert_allclose(found.loc[["a", "b"], ends], pairs.loc[["a", "b"], ends])
+    drawn = plot_by_evaluator(found.reset_index(), "judge_1")
+    assert drawn.axes[0].get_title(loc="left") == "By judge 1, not by annotators"
+    assert "judgment" not in drawn.alt
+
+
+@pytest.mark.parametrize("signature, best", [("", "c"), ("direction: lower", "a")])
+def test_means_of_scores_are_ranked_in_their_direction(signature, best):
+    given = study()
+    table = scores(given, a=0, b=5 * (signature != ""), c=9).assign(signature=signature)
+    found = mean_scores(given.replace(scores=table))
+    assert found["system"].iloc[0] == best
+    low = dict(zip(found["system"], found["rank_low"], strict=True))
+    assert low == ({"a": 1, "b": 2, "c": 3} if signature else {"c": 1, "a": 2, "b": 2})
+    means = table.groupby(table["output_id"].str[0])["score"].mean()
+    np.testing.assert_allclose(found.set_index("system")["estimate"], means[found["system"]])
+
+
+def test_one_system_has_its_mean_and_a_study_without_scores_none():
+    given = study()
+    table = scores(given, a=1, b=0, c=0)
+    one = mean_scores(given.replace(scores=table).only(systems=["a"]))
+    assert one["estimate"].tolist() == [pytest.approx(table["score"][:20].mean())]
+    with pytest.raises(ValueError, match="has no scores"):
+        mean_scores(given)

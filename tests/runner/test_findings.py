@@ -1,0 +1,67 @@
+"""Sentences say what the tables say: with known answers, and inconclusive where that is so."""
+
+import pandas as pd
+import pytest
+
+import nlgbench as nb
+from nlgbench.runner.findings import findings
+
+
+def judged(means, **options):
+    study = nb.simulate("judgments", means=means, n_items=40, seed=1, **options)
+    compared = nb.compare_systems(study)
+    return study, {"compare_systems": compared.systems, "pairs": compared.pairs}
+
+
+def said(study, results):
+    return findings(study, results).set_index("about")["finding"]
+
+
+def test_a_clear_winner_is_named_and_equal_systems_are_inconclusive():
+    clear = said(*judged([3.0, 0.0, 0.0], n_annotators=30))
+    assert "s01 ranks first of 3 systems" in clear["systems"]
+    assert "distinguishable from all others; 2 of 3 pairs" in clear["systems"]
+    assert "annotators than these" not in clear["limits"]
+    equal = said(*judged([0.0, 0.0, 0.0], n_annotators=3))
+    assert "Which is best is inconclusive" in equal["systems"]
+    assert "; 0 of 3 pairs of systems differ" in equal["systems"]
+    assert "what other annotators than these 3 would say" in equal["limits"]
+    assert "has no scores that fit" in equal["evaluators"]
+
+
+def rows(table):
+    columns = ["evaluator", "estimate", "ci_low", "ci_high"]
+    table = pd.DataFrame(table, columns=columns).astype(dict.fromkeys(columns[1:], float))
+    return table.assign(granularity="output", statistic="spearman", reason="too few")
+
+
+@pytest.mark.parametrize(
+    "length, words",
+    [
+        ((0.1, 0.0, 0.2), "Shown to beat the length of the text (0.10 [0.00, 0.20]): metric 1."),
+        # The length predicts as well with its sign changed.
+        ((-0.6, -0.7, -0.5), "is inconclusive, as intervals overlap"),
+        ((None, None, None), "has no interval to compare"),
+    ],
+)
+def test_evaluators_agree_by_their_interval_and_beat_the_length_by_both(length, words):
+    table = [("metric_1", 0.6, 0.5, 0.7), ("metric_2", 0.2, 0.1, 0.3), ("metric_3", 0.0, -0.1, 0.1)]
+    study, results = judged([1.0, 0.0])
+    results["correlate"] = rows([*table, ("length@sentinel", *length)])
+    found = said(study, results)["evaluators"]
+    assert found.startswith("Of 3 evaluators, 2 correlate with annotators' judgments")
+    assert "metric 1 0.60 [0.50, 0.70] and metric 2 0.20 [0.10, 0.30]." in found and words in found
+    results["correlate"] = rows([("metric_1", 0.2, None, None)])
+    found = said(study, results)["evaluators"]
+    assert found.startswith("No evaluator of 1 is shown to") and "too few. The highest" in found
+
+
+def test_intervals_of_ratings_that_overlap_are_inconclusive_and_missing_ones_give_the_reason():
+    study = nb.simulate("votes", n_items=20, seed=0)
+    table = pd.DataFrame({"system": ["a", "b", "c"], "rating": [1500.0, 1700.0, 1650.0]})
+    ends = {"ci_low": table["rating"] - 40, "ci_high": table["rating"] + 40}
+    found = said(study, {"rate": table.assign(**ends, reason="")})["systems"]
+    assert "b and c may each be the best; 2 of 3 pairs" in found
+    missing = table.assign(ci_low=float("nan"), ci_high=float("nan"), reason="one item alone")
+    found = said(study, {"rate": missing})["systems"]
+    assert "is inconclusive: one item alone." in found
