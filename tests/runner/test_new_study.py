@@ -229,6 +229,14 @@ def test_only_whole_grids_of_people_are_ratings(columns, found, tmp_path):
     assert (set() if judged is None else set(judged["dimension"])) == found
 
 
+def test_a_pattern_never_joins_what_nothing_parts(tmp_path):
+    """In x1 and y12, it is not written where the dimension ends and the annotator begins."""
+    content = "item,model,x1,x2,y1,y2\n1,a,3,3,4,4\n1,b,3,2,5,5\n2,a,1,2,1,1\n2,b,1,5,1,2\n"
+    assert started(tmp_path, None, "n.csv", content).exit_code == 0
+    text = (tmp_path / "s" / "study.yml").read_text()
+    assert "x{annotator_id}" in text and "y{annotator_id}" in text and "}{" not in text
+
+
 def test_a_pattern_is_one_table_of_systems_that_its_files_name(tmp_path):
     for name, more in (("a", ""), ("b", ', "note": "so so"'), ("x-reference", "")):
         about = f'{{"1": {{"w": {{"flow": 3{more}}}}}, "2": {{"v": {{"flow": 4}}}}}}'
