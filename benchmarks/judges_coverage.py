@@ -4,8 +4,9 @@ Judges and people are those of `nlgbench.worlds.judges`. Cells without bias coun
 false verdicts (p adjusted below .05, whatever the margin), of
 judges that see quality sharply, as well as an LLM does, or hardly; of one that copies an
 annotator's vote; where people like long texts, too. Cells with planted biases count how often each
-is significant, at a size that gives a power of .95. What intervals should cover is 0 where no bias
-is, and else what four worlds of 6,000 items and 300 annotators give.
+is significant, at a size that gives a power of .95. Two cells show each pair in one order, drawn by
+chance. What intervals should cover is 0 where no bias is, and else what four worlds of 6,000 items
+and 300 annotators give.
 
 Panels are studies of annotators who know a label, or a number, with an evaluator at the border of
 the alternative annotator test: how often each annotator is rejected, before and after Benjamini
@@ -46,6 +47,7 @@ class Cell:
     name: str
     world: dict[str, Any] = field(default_factory=dict)
     copied: bool = False  # one judge, who says what an annotator said
+    one_order: bool = False  # of each pair, drawn by chance
 
 
 CELLS = (
@@ -58,6 +60,10 @@ CELLS = (
     Cell("fair, 5 annotators", {"judges": SEEING, "n_annotators": 5}),
     Cell("fair, 12 annotators", {"judges": SEEING, "n_annotators": 12}),
     Cell("fair, 120 pairs", {"judges": SEEING, "n_items": 40}),
+    *(
+        Cell(f"one order, {n} prompts", {"judges": SEEING | HASTY, "n_items": n}, one_order=True)
+        for n in (60, 805)
+    ),
 )
 
 
@@ -79,6 +85,11 @@ def study_of(cell: Cell, seed: Any, **size: Any) -> nb.Study:
 def audited(cell: Cell, seed: Any, **size: Any) -> Audit:
     """Audit one world; the first judge wrote the first system, and so on."""
     study = study_of(cell, seed, **size)
+    if cell.one_order and not size:
+        both = study.comparisons.sample(frac=1, random_state=np.random.default_rng(seed))
+        sides = np.sort(both[["output_a", "output_b"]].astype(object), axis=1)
+        again = both[["comparator"]].assign(one=sides[:, 0], other=sides[:, 1]).duplicated()
+        study = study.replace(comparisons=both[~again])
     wrote = dict(zip(study.comparisons["comparator"].unique(), study.systems, strict=False))
     return nb.audit(study, authors=wrote)
 

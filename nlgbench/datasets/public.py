@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from nlgbench.datasets import (
+    alpaca_eval,
     alttest,
     cache,
     comm_eval,
@@ -95,6 +96,14 @@ _STUDIES = {
         )
         for name, files in llmbar.RAW_FILES.items()
     },
+    "alpaca-eval": _Public(
+        alpaca_eval.read_alpaca_eval,
+        alpaca_eval.RAW_FILES,
+        None,
+        "instructions",
+        "three systems, one of which always writes the same text, against GPT-4 Turbo on 805 "
+        "prompts, judged once each by GPT-4 Turbo with probabilities; no annotators",
+    ),
     "dailydialog": _Public(
         dailydialog.read_dailydialog,
         [dailydialog.RAW_FILE],

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from contourpy import contour_generator
+from matplotlib.ticker import MaxNLocator
 
 from nlgbench.analysis.huse import Boundary, boundary, neighbors
 from nlgbench.analysis.huse.score import TOLERANCE, compare
-from nlgbench.explorer.view import Values, View, axis, choice, segment, slider, told, written
+from nlgbench.explorer.items import cut
+from nlgbench.explorer.view import (
+    Values,
+    View,
+    choice,
+    clean,
+    control,
+    table,
+    told,
+    written,
+)
 from nlgbench.plots.boundary import plot_boundary
 from nlgbench.plots.figures import Drawing
 from nlgbench.plots.style import HUMAN, SCORE_NAMES, SYSTEM
@@ -20,10 +31,11 @@ from nlgbench.study import Study
 
 #: Human, undecided, model: pale, so that points read on them (as in `plot_boundary`).
 SHADES = ("#86B6DA", "#FFFFFF", "#FAD3B4")
+#: Characters of a neighbor's text.
+N_PREVIEW = 60
 #: Points of the grid along an axis: on the screen as smooth as the figure's 200, in a quarter of
 #: the time.
 N_GRID = 80
-_TEMPERATURE = re.compile(r"(?:(?P<family>.+?)[ _])?t(?P<value>\d[\d.]*)")
 
 
 class BoundaryView(View):
@@ -33,12 +45,16 @@ class BoundaryView(View):
     title = "Decision boundary"
     hint = "Pick a point, by a click or by arrow keys and Enter, to read its text, its judgments "
     hint += "and why it was classified so."
-    needs = ("huse",)
 
     def __init__(self, study: Study) -> None:
         super().__init__(study)
         self.compared = lru_cache(maxsize=32)(self._compared)
         self.found = lru_cache(maxsize=64)(self._found)
+        self.picked = ""
+
+    def supported(self) -> bool:
+        """Ask for human texts, judgments and log-probabilities."""
+        return self.possible("huse")
 
     def _compared(self, **options: Any) -> Any:
         return compare(self.study, **options)
@@ -46,47 +62,25 @@ class BoundaryView(View):
     def _found(self, **options: Any) -> Boundary:
         return boundary(self.study, n_grid=N_GRID, **options)
 
-    def systems(self) -> dict[tuple[str, str], str]:
-        """Give systems by family and temperature; both are in a name such as lstm_t0.7."""
-        families = {}
-        for system in self.study.systems:
-            found = _TEMPERATURE.fullmatch(system)
-            family, value = (found["family"] or "", found["value"]) if found else (system, "")
-            families[family, value] = system
-        return families
-
     def controls(self, values: Values) -> list[dict[str, Any]]:
-        """Offer system, temperature where names have one, k and the rules for ties."""
-        there = self.systems()
-        families = list(dict.fromkeys(family for family, _ in there))
-        family = values.get("system")
-        family = family if family in families else families[0]
-        labels = {one: self.study.label(one) if one else "system" for one in families}
-        controls = [choice("system", "System", labels)]
-        temperatures = [value for one, value in there if one == family]
-        if temperatures != [""]:
-            named = {one: one or "none" for one in temperatures}
-            controls.append(choice("temperature", "Temperature", named))
+        """Offer system, k and the rules for ties: the keywords of `nlgbench.boundary`."""
+        systems = {one: self.study.label(one) for one in self.study.systems}
         outputs = self.study.outputs
         fewest = outputs["system"].value_counts().min() + 1 if len(outputs) else 2
         n = int(outputs["is_human"].sum() + fewest - 1)
+        high = max(1, min(100, n - 1))
         equal = {"exact": "equal distances count as equal", "released": "raw floats, as released"}
         tied = {"human": "say human", "system": "say model", "half": "are half an error"}
         return [
-            *controls,
-            slider("n_neighbors", "Neighbors k", 16, 1, max(1, min(100, n - 1))),
+            choice("system", "System", systems),
+            control("slider", "n_neighbors", "Neighbors k", min(16, high), low=1, high=high),
             choice("ties", "Tied distances", equal),
             choice("label_ties", "Tied votes", tied),
         ]
 
-    def options(self, values: Values) -> dict[str, Any]:
-        """Give the keywords of `nlgbench.boundary`."""
-        system = self.systems()[values["system"], values.get("temperature", "")]
-        return {"system": system, **{name: values[name] for name in list(values) if name in _KEYS}}
-
     def picture(self, values: Values) -> dict[str, Any]:
         """Lay out points over the classifier's share."""
-        found = self.found(**self.options(values))
+        found = self.found(**values)
         x, y = found.grid.columns.to_numpy(), found.grid.index.to_numpy()
         share = found.grid.to_numpy()
         raster = {"type": "raster", "size": [len(x), len(y)], "colors": list(SHADES)}
@@ -99,9 +93,10 @@ class BoundaryView(View):
         lines: list[Any] = []
         if share.min() < 0.5 < share.max():
             lines = list(contour_generator(x, y, share).lines(0.5))
-        marks = [raster]
+        marks: list[dict[str, Any]] = [raster]
         for line in lines:
-            marks.append(segment(line[:, 0], line[:, 1], color="#444444", width=1))
+            x_y = {"x": line[:, 0].tolist(), "y": line[:, 1].tolist()}
+            marks.append({"type": "line", "color": "#444444", "width": 1} | x_y)
         looks = _looks()
         for is_human, look in ((True, looks[0]), (False, looks[1])):
             rows = found.outputs[found.outputs["is_human"] == is_human]
@@ -120,6 +115,8 @@ class BoundaryView(View):
             {"label": "classified model", "box": SHADES[2]},
         ]
         return {
+            "type": "picture",
+            "picked": self.picked,
             "title": f"HUSE = {found.scores['huse']:.2f} ({found.label})",
             "alt": self.says(values),
             "x": axis(x[0], x[-1], "Log-probability per token (nats)"),
@@ -131,21 +128,33 @@ class BoundaryView(View):
 
     def says(self, values: Values) -> str:
         """Say the three scores."""
-        found = self.found(**self.options(values))
-        told = ", ".join(f"{SCORE_NAMES[name]} {value:.2f}" for name, value in found.scores.items())
-        return f"{found.label}, k = {found.n_neighbors}: {told} ({found.source})."
+        found = self.found(**values)
+        scores = ", ".join(f"{SCORE_NAMES[name]} {one:.2f}" for name, one in found.scores.items())
+        return f"{found.label}, k = {found.n_neighbors}: {scores} ({found.source})."
+
+    def parts(self, values: Values) -> dict[str, list[dict[str, Any]]]:
+        """Lay out the picture, and what is told of the point that was picked."""
+        detail, picture = self.detail(values, self.picked), self.picture(values)
+        if detail is None:
+            return {"main": [picture]}
+        return {"main": [picture | {"near": detail.pop("near")}], "side": [detail]}
+
+    def do(self, values: Values, content: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Pick a point."""
+        if content["type"] == "pick" and isinstance(content["id"], str):
+            self.picked = content["id"]
+        return None
 
     def detail(self, values: Values, picked: str) -> dict[str, Any] | None:
         """Show a text, its judgments, its neighbors and how they voted."""
-        options = self.options(values)
-        outputs = self.found(**options).outputs
+        outputs = self.found(**values).outputs
         rows = np.flatnonzero(outputs["output_id"] == picked)
         if not len(rows):
             return None
         row = int(rows[0])
         one = outputs.iloc[row]
         # `compare` lists outputs as `boundary` does.
-        compared = self.compared(**options)
+        compared = self.compared(**values)
         tolerance = TOLERANCE[compared.ties]
         near, distance = neighbors.nearest_to(
             compared.points, row, compared.n_neighbors, tolerance=tolerance
@@ -158,7 +167,7 @@ class BoundaryView(View):
             [
                 "human" if outputs["is_human"].iloc[at] else "model",
                 f"{far:.2f}",
-                _cut(str(texts[outputs["output_id"].iloc[at]])),
+                cut(texts[outputs["output_id"].iloc[at]], N_PREVIEW),
             ]
             for at, far in zip(near, distance, strict=True)
         ]
@@ -169,26 +178,22 @@ class BoundaryView(View):
             _why(one, outputs, near),
         ]
         if text["context"]:
-            says.insert(0, f"Context: {text['context']}")
-        title = f"{picked}: {'human' if one['is_human'] else self.study.label(one['system'])}"
+            says.insert(0, f"Context: {cut(text['context'])}")
+        who = "human" if one["is_human"] else self.study.label(one["system"])
         columns = ["who", "distance", "text"]
-        return {
-            **told(picked, title, says, "Neighbors, the nearest first", columns, listed),
-            "near": outputs["output_id"].iloc[near].tolist(),
-            "text": str(text["text"]) or "(the study has no text of it)",
-        }
+        neighbors_of = table("Neighbors, the nearest first", columns, listed)
+        shown = cut(text["text"]) or "(the study has no text of it)"
+        detail = told(f"{clean(picked)}: {clean(who)}", says, neighbors_of, shown)
+        return detail | {"near": outputs["output_id"].iloc[near].tolist()}
 
-    def drawing(self, values: Values) -> Drawing:
+    def drawings(self, values: Values) -> list[Drawing]:
         """Draw it as notebook 02 does."""
-        return plot_boundary(boundary(self.study, **self.options(values)))
+        return [plot_boundary(boundary(self.study, **values))]
 
-    def code(self, values: Values) -> list[str]:
-        """Write its two calls."""
-        given = ", ".join(f"{name}={value!r}" for name, value in self.options(values).items())
-        return [f"found = nb.boundary(study, {given})", "drawn = nb.plot_boundary(found)"]
-
-
-_KEYS = ("n_neighbors", "ties", "label_ties")
+    def code(self, values: Values) -> str:
+        """Write its call."""
+        given = ", ".join(f"{name}={value!r}" for name, value in values.items())
+        return f"nb.plot_boundary(nb.boundary(study, {given}))"
 
 
 def _looks() -> list[dict[str, Any]]:
@@ -201,6 +206,16 @@ def _looks() -> list[dict[str, Any]]:
 def _edges(centers: np.ndarray) -> list[float]:
     half = (centers[1] - centers[0]) / 2
     return [float(centers[0] - half), float(centers[-1] + half)]
+
+
+def axis(low: float, high: float, label: str) -> dict[str, Any]:
+    """Lay out an axis of numbers, with the ticks that Matplotlib would choose."""
+    if not high > low:
+        low, high = low - 0.5, high + 0.5
+    ticks = MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
+    inside = [float(tick) for tick in ticks if low - 1e-9 <= tick <= high + 1e-9]
+    labels = [f"{tick:,.6g}".replace("-", "−") for tick in np.round(inside, 9) + 0.0]
+    return {"limits": [float(low), float(high)], "label": label, "ticks": inside, "labels": labels}
 
 
 def _histograms(outputs: pd.DataFrame, x: np.ndarray) -> list[dict[str, Any]]:
@@ -221,10 +236,6 @@ def _name(row: dict[Any, Any]) -> str:
         f"{who} {row['output_id']}, judgment {row['judgment']:.2f}, log-probability "
         f"{row['logprob_per_token']:.2f}, classified as {said}"
     )
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= 60 else f"{text[:59]}…"
 
 
 def _why(one: pd.Series, outputs: pd.DataFrame, near: np.ndarray) -> str:

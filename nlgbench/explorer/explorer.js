@@ -57,54 +57,34 @@ function symbol(look, x, y, r, parent, more = {}) {
 // The picture ------------------------------------------------------------------------------------
 
 function frame(picture) {
-  const names = picture.y.names || [];
-  const longest = Math.max(0, ...names.map((name) => name.length));
-  const left = names.length ? Math.min(230, 24 + 6.6 * longest) : 62;
-  const right = picture.right ? 92 : 16;
-  const top = picture.top ? 58 : picture.x.names ? 28 : 16;
-  const width = WIDTH - left - right;
-  let height = picture.height || 380;
-  if (picture.equal) height = width * (picture.y.limits[1] - picture.y.limits[0]) /
-    (picture.x.limits[1] - picture.x.limits[0]);
+  const left = 62, top = 58, width = WIDTH - left - 16, height = 380;
   const place = (axis, start, length) => (value) =>
     start + (value - axis.limits[0]) / (axis.limits[1] - axis.limits[0]) * length;
   return {
-    left, top, width, height, right,
+    left, top, width, height,
     x: place(picture.x, left, width),
     y: place(picture.y, top + height, -height),
-    whole: top + height + (picture.x.names ? 16 : 46),
+    whole: top + height + 46,
   };
-}
-
-function short(text, n) {
-  return text.length > n ? text.slice(0, n - 1) + "…" : text;
 }
 
 function draw_axes(picture, at, parent) {
   const bottom = at.top + at.height;
   const text = { fill: INK, "font-size": 12, "aria-hidden": "true" };
-  if (!picture.frameless) {
-    shape("path", { d: `M${at.left} ${at.top}V${bottom}H${at.left + at.width}`, fill: "none",
-      stroke: QUIET }, parent);
-  }
+  shape("path", { d: `M${at.left} ${at.top}V${bottom}H${at.left + at.width}`, fill: "none",
+    stroke: QUIET }, parent);
   picture.x.ticks.forEach((tick, n) => {
-    const label = (picture.x.names || picture.x.labels)[n];
-    const y = picture.x.names ? at.top - 8 : bottom + 17;
-    shape("text", { ...text, x: at.x(tick), y, "text-anchor": "middle" }, parent, label);
+    const look = { ...text, x: at.x(tick), y: bottom + 17, "text-anchor": "middle" };
+    shape("text", look, parent, picture.x.labels[n]);
   });
   picture.y.ticks.forEach((tick, n) => {
-    const label = short((picture.y.names || picture.y.labels)[n], 32);
     const look = { ...text, x: at.left - 8, y: at.y(tick) + 4, "text-anchor": "end" };
-    shape("text", look, parent, label);
+    shape("text", look, parent, picture.y.labels[n]);
   });
-  if (picture.x.label) {
-    const look = { ...text, x: at.left + at.width / 2, y: bottom + 38, "text-anchor": "middle" };
-    shape("text", look, parent, picture.x.label);
-  }
-  if (picture.y.label) {
-    const turn = `translate(14 ${at.top + at.height / 2}) rotate(-90)`;
-    shape("text", { ...text, transform: turn, "text-anchor": "middle" }, parent, picture.y.label);
-  }
+  const below = { ...text, x: at.left + at.width / 2, y: bottom + 38, "text-anchor": "middle" };
+  shape("text", below, parent, picture.x.label);
+  const turn = `translate(14 ${at.top + at.height / 2}) rotate(-90)`;
+  shape("text", { ...text, transform: turn, "text-anchor": "middle" }, parent, picture.y.label);
 }
 
 function channels(color) {
@@ -140,32 +120,6 @@ const DRAW = {
       "stroke-width": mark.width || 1.5, "stroke-dasharray": DASHES[mark.dash || "-"],
       "aria-hidden": "true" }, parent);
   },
-  band(mark, at, parent) {
-    const place = (x, y) => `${at.x(x).toFixed(1)} ${at.y(y).toFixed(1)}`;
-    const up = mark.x.map((x, n) => place(x, mark.low[n]));
-    const down = mark.x.map((x, n) => place(x, mark.high[n])).reverse();
-    shape("path", { d: "M" + [...up, ...down].join("L") + "Z", fill: mark.color, opacity: 0.14,
-      "aria-hidden": "true" }, parent);
-  },
-  cells(mark, at, parent, tell) {
-    mark.cells.forEach((cell) => {
-      // Names run from the top to the bottom, so that a cell's upper edge is the smaller number.
-      const look = { x: at.x(cell.x - 0.5) + 1, y: at.y(cell.y - 0.5) + 1, fill: cell.color };
-      look.width = at.x(cell.x + 0.5) - at.x(cell.x - 0.5) - 2;
-      look.height = at.y(cell.y + 0.5) - at.y(cell.y - 0.5) - 2;
-      const box = shape("rect", { ...look, "aria-hidden": "true" }, parent);
-      box.addEventListener("click", () => tell.pick(cell.id));
-      shape("text", { "pointer-events": "none", x: at.x(cell.x), y: at.y(cell.y) + 4, "text-anchor": "middle", fill: INK,
-        "font-size": 12, "aria-hidden": "true" }, parent, cell.text);
-    });
-  },
-  margin(mark, at, parent) {
-    const x = at.left + at.width;
-    mark.texts.forEach(({ y, text }) => {
-      shape("text", { x: x + 34, y: at.y(y) + 4, "text-anchor": "middle", fill: INK,
-        "font-size": 12, "aria-hidden": "true" }, parent, text);
-    });
-  },
   points(mark, at, parent, tell) {
     mark.x.forEach((x, n) => {
       const [across, down] = [at.x(x), at.y(mark.y[n])];
@@ -186,38 +140,6 @@ const DRAW = {
   },
 };
 
-// Names of points stand beside them where there is room, the first free of eight places: corners
-// before sides, along which intervals run.
-function draw_names(picture, at, parent) {
-  const taken = [];
-  const marks = picture.marks.filter((mark) => mark.type === "points" && mark.texts);
-  const places = marks.flatMap((mark) => mark.x.map((x, n) =>
-    ({ x: at.x(x), y: at.y(mark.y[n]), text: short(mark.texts[n], 26), color: mark.color })));
-  places.forEach(({ x, y }) => taken.push([x - 6, y - 6, x + 6, y + 6]));
-  const meets = (a) => taken.some((b) => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3]);
-  places.forEach(({ x, y, text }) => {
-    const wide = 6.9 * text.length, high = 14;
-    for (const away of [16, 28, 42, 58, 78, 100]) {
-      const spots = [[away, -away], [away, away + 8], [-away - wide, -away],
-        [-away - wide, away + 8], [away, 5], [-away - wide, 5], [-wide / 2, -away],
-        [-wide / 2, away + 8]];
-      const box = ([a, b]) => [x + a, y + b - high, x + a + wide, y + b + 3];
-      const inside = (b) => b[0] > at.left && b[2] < at.left + at.width + at.right &&
-        b[1] > at.top && b[3] < at.top + at.height;
-      const spot = spots.find((one) => inside(box(one)) && !meets(box(one)));
-      if (spot === undefined) continue;
-      const found = box(spot);
-      taken.push(found);
-      if (away > 16) shape("path", { d: `M${x} ${y}L${found[0] + (spot[0] < 0 ? wide : 0)} ${
-        found[1] + high / 2 + 2}`, stroke: QUIET, "stroke-width": 0.7, "aria-hidden": "true" },
-        parent);
-      shape("text", { x: found[0], y: y + spot[1], fill: INK, "font-size": 12,
-        "aria-hidden": "true" }, parent, text);
-      return;
-    }
-  });
-}
-
 function draw_margins(picture, at, parent) {
   const most = Math.max(1, ...picture.top.flatMap((one) => one.counts));
   picture.top.forEach(({ edges, counts, color, filled }) => {
@@ -230,21 +152,20 @@ function draw_margins(picture, at, parent) {
   });
 }
 
-function draw_picture(picture, detail, pick) {
+function draw_picture(picture, ask) {
+  const pick = (id) => ask({ type: "pick", id });
   const at = frame(picture);
   const root = document.createElementNS(SVG, "svg");
   root.setAttribute("viewBox", `0 0 ${WIDTH} ${Math.ceil(at.whole)}`);
   root.setAttribute("role", "group");
   root.setAttribute("aria-label", `${picture.title}. ${picture.alt}`);
   root.setAttribute("class", "nlg-picture");
-  const tell = { pick, places: [], picked: detail && detail.id,
-    near: new Set((detail && detail.near) || []) };
+  const tell = { pick, places: [], picked: picture.picked, near: new Set(picture.near || []) };
   picture.marks.forEach((mark) => DRAW[mark.type](mark, at, root, tell));
   const chosen = tell.places.find((one) => one.id === tell.picked);
   if (chosen) root.append(chosen.made);  // above its neighbors
-  if (picture.top) draw_margins(picture, at, root);
+  draw_margins(picture, at, root);
   draw_axes(picture, at, root);
-  draw_names(picture, at, root);
   // One stop for the Tab key; arrows go from point to point, from left to right.
   const walk = tell.places.sort((a, b) => a.across - b.across || b.down - a.down);
   const start = Math.max(0, walk.findIndex((one) => one.id === tell.picked));
@@ -263,7 +184,7 @@ function draw_picture(picture, detail, pick) {
     event.preventDefault();
     event.stopPropagation();
   });
-  return root;
+  return [element("h3", {}, picture.title), root, draw_legend(picture.legend)];
 }
 
 function draw_legend(entries) {
@@ -280,35 +201,130 @@ function draw_legend(entries) {
   }));
 }
 
-// What was picked --------------------------------------------------------------------------------
+// Parts ------------------------------------------------------------------------------------------
 
-function draw_table({ caption, columns, rows }) {
-  return element("table", {}, element("caption", {}, caption),
-    element("thead", {}, element("tr", {},
-      ...columns.map((name) => element("th", { scope: "col" }, name)))),
-    element("tbody", {}, ...rows.map((row) => element("tr", {},
-      ...row.map((cell) => element("td", {}, cell))))));
+// A figure. A click on one of its areas sends what the area says, any other its place in shares.
+function draw_image(part, ask) {
+  const url = URL.createObjectURL(new Blob([part.png], { type: "image/png" }));
+  const made = element("img", { src: url, alt: part.alt, class: "nlg-image",
+    // Tall figures shrink to the window, unless their text would become too small to read.
+    style: `max-width: min(100%, ${part.width}px); ` +
+      `max-height: max(${0.75 * part.height}px, 100vh - 230px)`,
+    onload: () => URL.revokeObjectURL(url),
+    onclick: (event) => {
+      const box = made.getBoundingClientRect();
+      const x = (event.clientX - box.left) / box.width, y = (event.clientY - box.top) / box.height;
+      const hit = part.areas.find(({ box: [left, top, right, bottom] }) =>
+        left <= x && x <= right && top <= y && y <= bottom);
+      ask(hit ? hit.sends : { type: "at", x, y });
+    } });
+  return [made];
 }
 
-function draw_detail(detail, hint) {
-  if (!detail) return [element("p", { class: "nlg-hint" }, hint)];
-  const made = [element("h3", {}, detail.title)];
-  if (detail.text) made.push(element("blockquote", { dir: "auto" }, detail.text));
-  made.push(...detail.says.map((line) => element("p", {}, line)), draw_table(detail.table));
+function draw_head(part, ask) {
+  const [sorted, falling] = part.sort || [];
+  return part.columns.map((name, n) => {
+    const key = part.keys && part.keys[n];
+    const look = part.kinds ? { class: `nlg-${part.kinds[n]}` } : {};
+    if (!key) return element("th", { scope: "col", ...look }, name);
+    const state = key === sorted ? (falling ? "descending" : "ascending") : "none";
+    const sign = { none: "", ascending: " ▲", descending: " ▼" }[state];
+    return element("th", { scope: "col", "aria-sort": state, ...look }, element("button", { type: "button",
+      title: name, onclick: () => ask({ type: "sort", column: key }) }, name + sign));
+  });
+}
+
+// Rows that can be opened are stops of the arrow keys; Tab goes to the first of them.
+function draw_table(part, ask) {
+  const rows = part.rows.map((cells, n) => {
+    const sends = part.opens && part.opens[n];
+    const own = sends ? { class: "nlg-row", tabindex: n ? -1 : 0, ...OWN_KEYS,
+      onclick: () => ask(sends),
+      onkeydown: (event) => {
+        const step = { ArrowDown: "nextSibling", ArrowUp: "previousSibling" }[event.key];
+        if (step) event.currentTarget[step]?.focus();
+        else if (event.key === "Enter") ask(sends);
+        else return;
+        event.preventDefault();
+        event.stopPropagation();
+      } } : {};
+    return element("tr", own, ...cells.map((cell, c) => {
+      const kind = part.kinds && part.kinds[c];
+      return element("td", kind ? { class: `nlg-${kind}` } : {},
+        element("span", { dir: "auto" }, cell));
+    }));
+  });
+  const made = [element("div", { class: "nlg-scroll" }, element("table", {},
+    element("caption", {}, part.caption),
+    element("thead", {}, element("tr", {}, ...draw_head(part, ask))),
+    element("tbody", {}, ...rows)))];
+  if (part.pages) {
+    const [page, last] = part.pages;
+    const turn = (label, n, able) => element("button", { type: "button", disabled: !able,
+      onclick: () => ask({ type: "page", n }) }, label);
+    made.push(element("div", { class: "nlg-pages" }, turn("First", 1 - page, page > 1),
+      turn("Previous page", -1, page > 1), element("span", {}, `Page ${page} of ${last}`),
+      turn("Next page", 1, page < last), turn("Last", last - page, page < last)));
+  }
   return made;
 }
 
-function draw_game(game, pick, next) {
-  const made = [element("p", { class: "nlg-caption", dir: "auto" }, game.caption)];
-  made.push(element("div", { class: "nlg-swatches", role: "group",
-    "aria-label": "Which color is meant?" }, ...game.colors.map((one) =>
+function draw_told(part, ask) {
+  const made = [element("h3", {}, part.title)];
+  if (part.text) made.push(element("blockquote", { dir: "auto" }, part.text));
+  const lines = part.says.map((line) => element("p", {}, line));
+  return [...made, ...lines, ...draw_table(part.table, ask)];
+}
+
+// An item: a column for each output, of which the first were opened. Arrows step through the rows
+// of the table that it was opened from.
+function draw_item(part, ask) {
+  const button = (label, content) =>
+    element("button", { type: "button", onclick: () => ask(content) }, label);
+  const column = (n) => (n < part.chosen ? { class: "nlg-chosen" } : {});
+  const given = part.given.map(([name, text]) => element("details", { open: true },
+    element("summary", {}, name), element("blockquote", { dir: "auto" }, text)));
+  const made = element("section", { class: "nlg-item", tabindex: 0, ...OWN_KEYS,
+    "aria-label": part.title, onkeydown: (event) => {
+      const content = { ArrowLeft: { type: "step", n: -1 }, ArrowRight: { type: "step", n: 1 },
+        Escape: { type: "close" } }[event.key];
+      if (!content || event.target.classList.contains("nlg-scroll")) return;
+      ask(content);
+      event.preventDefault();
+      event.stopPropagation();
+    } },
+  element("div", { class: "nlg-pages" }, button("Back to the table (Esc)", { type: "close" }),
+    button("Previous (←)", { type: "step", n: -1 }), element("span", {}, part.at),
+    button("Next (→)", { type: "step", n: 1 })),
+  element("h3", {}, part.title), ...given,
+  element("div", { class: "nlg-scroll", tabindex: 0, ...OWN_KEYS }, element("table", {},
+    element("thead", {}, element("tr", {}, element("td", {}), ...part.columns.map((name, n) =>
+      element("th", { scope: "col", ...column(n) }, element("span", { dir: "auto" }, name))))),
+    element("tbody", {}, ...part.rows.map((row) => element("tr", {},
+      element("th", { scope: "row" }, row.name), ...row.cells.map((cell, n) =>
+        element("td", column(n), element("div", { dir: "auto",
+          class: row.kind === "text" ? "nlg-text" : "nlg-cell" }, cell)))))))),
+  element("p", {}, part.note), ...(part.votes ? draw_table(part.votes, ask) : []));
+  return [made];
+}
+
+function draw_game(game, ask) {
+  const swatches = game.colors.map((one) =>
     element("button", { type: "button", class: "nlg-swatch", disabled: game.answered,
-      "data-id": one.id, "aria-label": `${one.name}: ${one.words}`, onclick: () => pick(one.id) },
+      "data-id": one.id, "aria-label": `${one.name}: ${one.words}`,
+      onclick: () => ask({ type: "pick", id: one.id }) },
     element("span", { class: "nlg-color", style: `background:${one.color}` }),
-    element("span", {}, one.mark ? `${one.name}: ${one.mark}` : one.name)))));
-  made.push(element("button", { type: "button", onclick: next }, "Next caption"));
-  return made;
+    element("span", {}, one.mark ? `${one.name}: ${one.mark}` : one.name)));
+  return [element("h3", {}, game.title),
+    element("p", { class: "nlg-caption", dir: "auto" }, game.caption),
+    element("div", { class: "nlg-swatches", role: "group", "aria-label": "Which color is meant?" },
+      ...swatches),
+    element("button", { type: "button", onclick: () => ask({ type: "next" }) }, "Next caption")];
 }
+
+const PARTS = { image: draw_image, table: draw_table, told: draw_told, item: draw_item,
+  game: draw_game, picture: draw_picture,
+  note: (part) => [element("p", { class: "nlg-hint" }, part.text)] };
 
 // Controls ---------------------------------------------------------------------------------------
 
@@ -330,17 +346,39 @@ function draw_control(one, id, set) {
       element("label", { for: id }, one.label), input), input,
       update: (now) => { input.value = now; } };
   }
+  if (one.kind === "words" || one.kind === "number") {
+    const type = one.kind === "words" ? "search" : "number";
+    const read = () => (one.kind === "words" ? input.value :
+      input.value === "" ? null : Number(input.value));
+    let wait = null;
+    const input = element("input", { id, type, step: "any", maxlength: 1000, oninput: () => {
+      clearTimeout(wait);
+      wait = setTimeout(() => { wait = null; set(one.name, read()); }, 250);
+    } });
+    input.value = one.value;
+    const update = (now) => { if (wait === null && read() !== now) input.value = now; };
+    return { made: element("div", { class: "nlg-control" },
+      element("label", { for: id }, one.label), input), update };
+  }
   const boxes = one.options.map(([value, label], n) => {
-    const input = element("input", { type: "checkbox", id: `${id}-${n}`, value, onchange: () =>
-      set(one.name, boxes.filter((box) => box.input.checked).map((box) => box.input.value)) });
-    input.checked = one.value.includes(value);
+    const input = element("input", { type: "checkbox", id: `${id}-${n}`, value,
+      onchange: () => tell() });
     return { input, made: element("label", { for: `${id}-${n}` }, input, label) };
   });
-  const update = (now) => boxes.forEach((box) => {
-    box.input.checked = now.includes(box.input.value);
-  });
-  return { made: element("fieldset", { class: "nlg-picks" }, element("legend", {}, one.label),
-    ...boxes.map((box) => box.made)), input: boxes[0] && boxes[0].input, update };
+  const count = element("summary", { id, ...OWN_KEYS });
+  const update = (now) => {
+    boxes.forEach((box) => { box.input.checked = now.includes(box.input.value); });
+    count.textContent = `${one.label}: ${now.length} of ${boxes.length}`;
+  };
+  const tell = () =>
+    set(one.name, boxes.filter((box) => box.input.checked).map((box) => box.input.value));
+  const all = (checked) => element("button", { type: "button", onclick: () => {
+    boxes.forEach((box) => { box.input.checked = checked; });
+    tell();
+  } }, checked ? "Select all" : "Select none");
+  update(one.value);
+  return { made: element("details", { class: "nlg-picks" }, count, element("div", {},
+    all(true), all(false), ...boxes.map((box) => box.made))), update };
 }
 
 // The whole --------------------------------------------------------------------------------------
@@ -349,37 +387,30 @@ function render({ model, el }) {
   const uid = `nlg-${n_made++}-${Math.random().toString(36).slice(2, 8)}`;
   const controls = element("form", { class: "nlg-controls", "aria-label": "Controls",
     onsubmit: (event) => event.preventDefault() });
-  const figure = element("div", { class: "nlg-figure" });
-  const heading = element("h2", {});
-  const detail = element("section", { class: "nlg-detail", "aria-live": "polite",
-    "aria-label": "What was picked" });
-  const code = element("pre", { tabindex: 0, "aria-label": "Code that makes this figure" });
-  const status = element("p", { class: "nlg-status", role: "status",
-    "aria-live": "polite" });
+  const places = { main: element("div", { class: "nlg-main" }),
+    side: element("div", { class: "nlg-side", "aria-live": "polite" }) };
+  const code = element("code", { tabindex: 0, "aria-label": "Code that makes this figure" });
+  const status = element("p", { class: "nlg-status", role: "status", "aria-live": "polite" });
   const said = element("p", { class: "nlg-said" });
+  const about = element("p", { class: "nlg-about" });
   const tabs = element("div", { role: "tablist", class: "nlg-tabs", "aria-label": "Views" });
   const panel = element("div", { role: "tabpanel", id: `${uid}-panel` });
-  const buttons = ["pdf", "png"].map((format) => element("button", { type: "button",
-    onclick: () => ask({ type: "export", format }) }, `Download ${format.toUpperCase()}`));
-  const copy = element("button", { type: "button", onclick: async () => {
-    try {
-      await navigator.clipboard.writeText(code.textContent);
-      status.textContent = "The code is copied.";
-    } catch {
-      status.textContent = "The browser did not copy: select the code and copy it.";
-    }
-  } }, "Copy code");
-  const worlds = element("div", { class: "nlg-control" });
-  const print = element("section", {}, element("h3", {}, "The same figure for print"),
-    element("div", { class: "nlg-export" }, ...buttons, copy), code);
-  panel.append(heading, controls, element("div", { class: "nlg-body" }, figure, detail), said, print);
-  const root = element("div", { class: "nlg-explorer", lang: "en" }, worlds, tabs, status, panel);
+  const files = element("span", {});
+  panel.append(controls, status, element("div", { class: "nlg-body" }, places.main, places.side),
+    said, element("div", { class: "nlg-export" }, files, code));
+  const root = element("div", { class: "nlg-explorer", lang: "en" }, about, tabs, panel);
   el.append(root);
 
-  // One question at a time; while it is answered only the last of those that follow is kept.
-  let stamp = 0, waiting = false, next = null, slow = null, drawn = {};
+  // One question at a time; of those that follow while it is answered, a control's last is kept.
+  let stamp = 0, waiting = false, slow = null, drawn = {};
+  const queue = [];
   function ask(content) {
-    if (waiting) { next = content; return; }
+    if (waiting) {
+      const last = queue.at(-1);
+      if (last && content.type === "set" && last.name === content.name) queue.pop();
+      queue.push(content);
+      return;
+    }
     waiting = true;
     stamp += 1;
     slow = setTimeout(() => {
@@ -388,21 +419,23 @@ function render({ model, el }) {
     }, 300);
     model.send({ ...content, stamp });
   }
-  function answered(problem) {
+  function answered(shown) {
     waiting = false;
     clearTimeout(slow);
     panel.removeAttribute("aria-busy");
-    status.textContent = problem;
-    if (next) { const content = next; next = null; ask(content); }
+    status.textContent = shown.problem || shown.hint;
+    status.classList.toggle("nlg-problem", Boolean(shown.problem));
+    if (queue.length) ask(queue.shift());
   }
-  const pick = (id) => ask({ type: "pick", id });
   const set = (name, value) => ask({ type: "set", name, value });
 
   // Arrows move the focus alone, Enter opens: what a view computes may take a while.
   function draw_tabs(shown) {
-    if (!tabs.firstChild) {
-      tabs.append(...shown.views.map((view) => element("button", { type: "button", role: "tab",
-        id: `${uid}-${view.name}`, "aria-controls": `${uid}-panel`,
+    const names = shown.views.map((view) => view.name).join();
+    if (tabs.dataset.names !== names) {
+      tabs.dataset.names = names;
+      tabs.replaceChildren(...shown.views.map((view) => element("button", { type: "button",
+        role: "tab", id: `${uid}-${view.name}`, "aria-controls": `${uid}-panel`,
         onclick: () => ask({ type: "open", view: view.name }),
         onkeydown: (event) => {
           const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
@@ -420,7 +453,7 @@ function render({ model, el }) {
 
   function draw_controls(shown) {
     const specs = shown.controls.map(({ value, ...spec }) => spec);
-    const key = JSON.stringify([shown.view, shown.study, specs]);
+    const key = JSON.stringify([shown.view, specs]);
     if (drawn.key !== key) {  // the same controls stay, and keep their focus
       const focused = controls.contains(document.activeElement) && document.activeElement.id;
       drawn = { key, parts: shown.controls.map((one) =>
@@ -428,42 +461,34 @@ function render({ model, el }) {
       controls.replaceChildren(...drawn.parts.map((part) => part.made));
       if (focused) document.getElementById(focused)?.focus();
     }
-    if (!next) shown.controls.forEach((one, n) => drawn.parts[n].update(one.value));
+    if (!queue.length) shown.controls.forEach((one, n) => drawn.parts[n].update(one.value));
   }
 
   function draw() {
     const shown = model.get("shown");
     if (!shown.views) return;
-    const focus = figure.contains(document.activeElement) &&
-      document.activeElement.getAttribute("data-id");
-    if (shown.studies.length > 1 && !worlds.firstChild) {
-      const { made } = draw_control({ kind: "choice", label: "Study", value: shown.study,
-        options: shown.studies.map((name) => [name, name]) }, `${uid}-study`,
-      (_, study) => ask({ type: "study", study }));
-      worlds.append(...made.childNodes);
-    }
+    const body = places.main.parentElement;
+    const active = body.contains(document.activeElement) && document.activeElement;
+    const focus = active && active.getAttribute("data-id");
+    about.textContent = shown.about;
     draw_tabs(shown);
-    const view = shown.views.find((one) => one.name === shown.view);
-    heading.textContent = shown.picture ? shown.picture.title : view.title;
     draw_controls(shown);
-    const parts = [];
-    if (shown.game) {
-      parts.push(...draw_game(shown.game, pick, () => ask({ type: "next" })));
-    } else if (shown.picture) {
-      parts.push(draw_picture(shown.picture, shown.detail, pick));
-      parts.push(draw_legend(shown.picture.legend));
+    for (const [name, place] of Object.entries(places)) {
+      const parts = shown.parts[name] || [];
+      place.replaceChildren(...parts.flatMap((part) => PARTS[part.type](part, ask)));
+      place.hidden = parts.length === 0;
     }
-    figure.replaceChildren(...parts);
-    figure.hidden = parts.length === 0;
-    detail.replaceChildren(...draw_detail(shown.detail, shown.hint));
+    const item = body.querySelector(".nlg-item");
+    controls.hidden = Boolean(item);
     said.textContent = shown.says;
-    said.hidden = !shown.says;
     code.textContent = shown.code;
-    print.hidden = !shown.code;
-    if (focus) [...figure.querySelectorAll("[data-id]")].find((one) =>
-      one.getAttribute("data-id") === focus)?.focus();
+    files.replaceChildren(...shown.exports.map((format) => element("button", { type: "button",
+      onclick: () => ask({ type: "export", format }) }, `Download ${format.toUpperCase()}`)));
+    const again = [...body.querySelectorAll("[data-id]")].find((one) =>
+      focus && one.getAttribute("data-id") === focus);
+    if (active) (again || item || body.querySelector(".nlg-row"))?.focus({ preventScroll: true });
     root.setAttribute("data-stamp", shown.stamp);
-    if (shown.stamp === stamp || !waiting) answered(shown.problem);
+    if (shown.stamp === stamp || !waiting) answered(shown);
   }
 
   function receive(content, buffers) {

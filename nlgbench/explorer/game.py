@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -10,12 +11,14 @@ import pandas as pd
 from matplotlib.colors import to_hex
 
 from nlgbench.evaluators.listeners.listeners import beliefs
-from nlgbench.explorer.view import Values, View, choice, slider, told, written
+from nlgbench.explorer.items import cut
+from nlgbench.explorer.view import Values, View, choice, clean, control, jump, written
 from nlgbench.plots.figures import Drawing
 from nlgbench.plots.swatches import colors_of, plot_contexts
 from nlgbench.study import Study
 
-LISTENERS = {"literal": "literal", "pragmatic": "pragmatic", "context": "context"}
+LISTENERS = ("literal", "pragmatic", "context")
+_FEATURES = ("hue", "saturation", "lightness")
 
 
 class GameView(View):
@@ -26,7 +29,6 @@ class GameView(View):
     hint = (
         "Read the caption and choose the color that it means; then see what listeners made of it."
     )
-    needs = ("score: listeners",)
 
     def __init__(self, study: Study) -> None:
         super().__init__(study)
@@ -34,23 +36,19 @@ class GameView(View):
         #: Caption -> the color that the reader chose.
         self.answers: dict[str, str] = {}
 
-    def missing(self) -> str:
+    def supported(self) -> bool:
         """Ask for colors with a target, and for rounds that listeners learn from."""
-        if lacking := super().missing():
-            return lacking
-        contexts, features = self.study.contexts, {"hue", "saturation", "lightness"}
-        assert contexts is not None  # `check` saw to that
-        if not features <= set(contexts):
-            return f"{self.study.name} has contexts that are no colors: hue, saturation, lightness."
-        if "train" not in (self.study.related):
-            return f"{self.study.name} has no related study 'train', from which listeners learn."
-        return ""
+        contexts = self.study.contexts
+        if contexts is None or not self.possible("score: listeners"):
+            return False
+        colors = set(_FEATURES) <= set(contexts)
+        return colors and "train" in self.study.related
 
     @cached_property
     def rounds(self) -> list[str]:
         """Name the captions in the order in which they are played, the same each time."""
         outputs = self.study.outputs
-        assert self.study.contexts is not None  # see `missing`
+        assert self.study.contexts is not None  # see `supported`
         there = outputs["item_id"].isin(self.study.contexts["item_id"]) & (outputs["text"] != "")
         ids = outputs.loc[there, "output_id"].to_numpy()
         return [str(name) for name in np.random.default_rng(0).permutation(ids)]
@@ -63,7 +61,7 @@ class GameView(View):
     def controls(self, values: Values) -> list[dict[str, Any]]:
         """Offer captions and listeners."""
         return [
-            slider("round", "Caption", 1, 1, len(self.rounds)),
+            control("slider", "round", "Caption", 1, low=1, high=len(self.rounds)),
             choice("listener", "Listener", LISTENERS),
         ]
 
@@ -75,107 +73,69 @@ class GameView(View):
     def context(self, values: Values) -> pd.DataFrame:
         """Look its colors up."""
         contexts = self.study.contexts
-        assert contexts is not None  # see `missing`
+        assert contexts is not None  # see `supported`
         return contexts[contexts["item_id"] == self.caption(values)["item_id"]]
 
-    def picture(self, values: Values) -> dict[str, Any]:
-        """Lay out the caption and its colors; which is meant shows after the answer."""
-        context, own = self.context(values), self.answers.get(self.rounds[values["round"] - 1])
+    def parts(self, values: Values) -> dict[str, list[dict[str, Any]]]:
+        """Lay out the caption and its colors; which is meant, and P, show after the answer."""
+        context, name = self.context(values), self.rounds[values["round"] - 1]
+        own = self.answers.get(name)
+        if own is not None:
+            found = self.believed(values["listener"])
+            chances = found[found["output_id"] == name].set_index("state")["probability"]
         colors = []
-        for n, (row, rgb) in enumerate(
-            zip(context.to_dict("records"), colors_of(context), strict=True)
-        ):
-            marks = [] if own is None or not row["is_target"] else ["meant"]
-            marks += ["yours"] if own == row["state"] else []
-            words = f"hue {row['hue']:.0f}, saturation {row['saturation']:.0f}, lightness "
-            colors.append(
-                {
-                    "id": row["state"],
-                    "name": "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[n % 26],
-                    "color": to_hex(rgb),
-                    "words": f"{words}{row['lightness']:.0f}",
-                    "mark": ", ".join(marks),
-                }
-            )
-        return {
+        rows = zip(context.to_dict("records"), colors_of(context), strict=True)
+        for n, (row, rgb) in enumerate(rows):
+            state, marks = row["state"], []
+            if own is not None:
+                marks = ["meant"] * bool(row["is_target"]) + ["yours"] * (own == state)
+                marks.append(f"P = {written(chances[state])}")
+            words = ", ".join(f"{one} {row[one]:.0f}" for one in _FEATURES)
+            color = {"id": state, "name": "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[n % 26], "words": words}
+            colors.append({**color, "color": to_hex(rgb), "mark": ", ".join(marks)})
+        game: dict[str, Any] = {
+            "type": "game",
             "title": f"Caption {values['round']} of {len(self.rounds)}",
-            "caption": f"“{self.caption(values)['text']}”",
-            "colors": colors,
-            "answered": own is not None,
         }
+        game |= {"caption": f"“{cut(self.caption(values)['text'])}”", "answered": own is not None}
+        return {"main": [game | {"colors": colors}]}
+
+    def do(self, values: Values, content: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Take an answer, the first to a caption, or go to the next caption."""
+        if content["type"] == "pick" and content["id"] in set(self.context(values)["state"]):
+            self.answers.setdefault(self.rounds[values["round"] - 1], content["id"])
+        if content["type"] == "next":
+            return jump(self.name, **{**values, "round": values["round"] + 1})
+        return None
 
     def says(self, values: Values) -> str:
-        """Keep the score."""
+        """Keep the score against the listener, and report what annotators chose."""
         if not self.answers:
             return ""
-        target = self.targets
-        played = list(self.answers)
-        right = sum(self.answers[name] == target.get(name) for name in played)
         found = self.believed(values["listener"])
-        found = found[found["output_id"].isin(played)]
+        found = found[found["output_id"].isin(list(self.answers))]
+        meant = found[found["is_target"]].set_index("output_id")["state"]
+        hits = sum(meant[name] == state for name, state in self.answers.items())
         best = found.groupby("output_id")["probability"].transform("max")
-        top = found[found["probability"] == best]
         # Where several are equally probable, the listener is right as often as chance is.
-        theirs = float(top.groupby("output_id")["is_target"].mean().sum())
-        return (
-            f"Right so far: you {right} of {len(played)}, the {values['listener']} listener "
-            f"{theirs:g} of {found['output_id'].nunique()}."
-        )
+        top = found[found["probability"] == best].groupby("output_id")["is_target"].mean()
+        said = f"Right so far: you {hits} of {len(self.answers)}, the {values['listener']} "
+        said += f"listener (P) {top.sum():g} of {len(top)}."
+        caption, judged = self.caption(values), self.study.judgments
+        if caption.name not in self.answers or judged is None:
+            return said
+        own = judged[judged["output_id"] == caption.name].query("dimension == 'listener_success'")
+        author = clean(self.study.label(caption["system"]))
+        right = own["value"].sum()
+        return f"{said} Written by {author}; {right:g} of {len(own)} annotators were right."
 
-    @cached_property
-    def targets(self) -> dict[str, str]:
-        """Say which color each caption means."""
-        assert self.study.contexts is not None  # see `missing`
-        meant = self.study.contexts[self.study.contexts["is_target"]]
-        states = meant.set_index("item_id")["state"]
-        items = self.study.outputs.set_index("output_id")["item_id"]
-        found = items.map(states).dropna()
-        return dict(zip(found.index.astype(str), found.astype(str), strict=True))
-
-    def answer(self, values: Values, state: str) -> None:
-        """Take the reader's choice; the first counts."""
-        if state in set(self.context(values)["state"]):
-            self.answers.setdefault(self.rounds[values["round"] - 1], state)
-
-    def detail(self, values: Values, picked: str) -> dict[str, Any] | None:
-        """Compare the reader with the listener, and with people who were asked."""
-        name = self.rounds[values["round"] - 1]
-        if name not in self.answers:
-            return None
-        found = self.believed(values["listener"])
-        found = found[found["output_id"] == name].set_index("state")["probability"]
-        context = self.context(values)
-        rows = []
-        for n, state in enumerate(context["state"]):
-            marks = ["meant"] if self.targets.get(name) == state else []
-            marks += ["yours"] if self.answers[name] == state else []
-            color = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[n % 26]
-            rows.append([color, written(found[state]), ", ".join(marks)])
-        is_right = self.answers[name] == self.targets.get(name)
-        says = [f"You are {'right' if is_right else 'wrong'}. Written by: {self._author(values)}."]
-        judged = self.study.judgments
-        if judged is not None:
-            of_people = judged[
-                (judged["output_id"] == name) & (judged["dimension"] == "listener_success")
-            ]["value"]
-            if len(of_people):
-                says.append(f"Of {len(of_people)} people, {of_people.sum():g} chose what is meant.")
-        columns = ["color", f"P ({values['listener']} listener)", "who"]
-        return told(picked, "Your answer", says, "What was chosen", columns, rows)
-
-    def _author(self, values: Values) -> str:
-        return self.study.label(str(self.caption(values)["system"]))
-
-    def drawing(self, values: Values) -> Drawing:
+    def drawings(self, values: Values) -> list[Drawing]:
         """Draw it as notebook 04 does."""
         name = self.rounds[values["round"] - 1]
-        return plot_contexts(self.study, self.believed(values["listener"]), outputs=[name])
+        return [plot_contexts(self.study, self.believed(values["listener"]), outputs=[name])]
 
-    def code(self, values: Values) -> list[str]:
+    def code(self, values: Values) -> str:
         """Write its calls."""
         name = self.rounds[values["round"] - 1]
-        return [
-            f"listeners = nb.train_listeners(study, [{values['listener']!r}], seed=0)",
-            "believed = nb.beliefs(study, listeners)",
-            f"drawn = nb.plot_contexts(study, believed, outputs=[{name!r}])",
-        ]
+        listeners = f"nb.train_listeners(study, [{values['listener']!r}], seed=0)"
+        return f"nb.plot_contexts(study, nb.beliefs(study, {listeners}), outputs=[{name!r}])"

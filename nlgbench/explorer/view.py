@@ -1,174 +1,195 @@
-"""What a view of the explorer is: controls, a picture in numbers, and the code of its figure.
+"""What a view of the explorer is: controls, and parts that the browser draws.
 
-A picture is what the browser draws: axes and marks (raster, line, band, points, cells, margin) in
-the units of the data, in lists that JSON can hold. The figure for print is made by the public
-functions, in `View.drawing`, and `View.code` is the text that does the same.
+A part is a dictionary that JSON can hold: an image (a figure of the public functions, with areas
+that can be clicked), a table whose rows can be opened, an item, or a picture in numbers. What an
+area or a row sends when it is chosen is in the part; the controls check all that it can set.
 """
 
 from __future__ import annotations
 
+import io
+import math
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from matplotlib.ticker import MaxNLocator
+from matplotlib.axes import Axes
 
 from nlgbench.plots.figures import Drawing
 from nlgbench.study import Study
 
 Values = dict[str, Any]
+#: Pixels of a figure's inch on the screen, and how many of the display's one of them may be.
+PIXELS = 110
+_SHARPNESS = 1.8
+#: Marks that turn the direction of the text around them.
+_TURNS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 class View(ABC):
-    """One tab: a question that is asked of a study, with what the reader may choose."""
+    """One tab: a question about a study, with what the reader may choose."""
 
-    name: str
-    title: str
-    #: What to do with the picture, in a sentence.
-    hint: str
-    #: Analyses of `Study.check` that it stands on.
-    needs: tuple[str, ...]
+    name: ClassVar[str]
+    title: ClassVar[str]
+    #: How to use it, in a sentence.
+    hint: ClassVar[str]
 
     def __init__(self, study: Study) -> None:
         self.study = study
 
-    def missing(self) -> str:
-        """Say which tables the study lacks for it, and what to do; empty where it has all."""
-        asked = self.study.check().set_index("analysis").loc[list(self.needs)]
-        lacking = [one for one in asked["missing"] if one]
-        if not lacking:
-            return ""
-        return (
-            f"{self.study.name} cannot show this: {' needs '.join(self.needs)} needs "
-            f"{'; '.join(lacking)}. Add what is missing to the study's tables."
-        )
+    @abstractmethod
+    def supported(self) -> bool:
+        """Return whether the study has what the view needs."""
 
     @abstractmethod
     def controls(self, values: Values) -> list[dict[str, Any]]:
-        """List the controls; what they offer may depend on what the others are set to."""
+        """List the controls; their options may depend on what the others are set to."""
 
     @abstractmethod
-    def picture(self, values: Values) -> dict[str, Any]:
-        """Lay out what the browser draws."""
+    def parts(self, values: Values) -> dict[str, list[dict[str, Any]]]:
+        """Lay out what the browser draws: `main`, and `side` beside it."""
 
-    @abstractmethod
-    def drawing(self, values: Values) -> Drawing:
-        """Make the figure for print."""
+    def drawings(self, values: Values) -> list[Drawing]:
+        """Make the figures for print."""
+        return []
 
-    @abstractmethod
-    def code(self, values: Values) -> list[str]:
-        """Write the lines that make `drawing` of a `study`, and call it ``drawn``."""
-
-    def says(self, values: Values) -> str:
-        """Say in a sentence what stands beside the picture."""
+    def code(self, values: Values) -> str:
+        """Write the call that makes the first figure of a `study`."""
         return ""
 
-    def detail(self, values: Values, picked: str) -> dict[str, Any] | None:
-        """Tell about a point that was picked; None where there is no such point."""
+    def says(self, values: Values) -> str:
+        """Describe what is shown in a sentence."""
+        return ""
+
+    def do(self, values: Values, content: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Do what the reader asked for; a `jump` opens another view."""
         return None
 
+    def possible(self, analysis: str) -> bool:
+        """Return whether `Study.check` lists an analysis as possible."""
+        return bool(self.study.check().set_index("analysis").loc[analysis, "possible"])
+
     def settle(self, values: Mapping[str, Any]) -> Values:
-        """Take what the controls allow; all else becomes the default."""
+        """Keep the values that the controls allow; all else becomes the default."""
         settled: Values = {}
-        for _ in range(2):  # what one control offers may hang on another that was just settled
+        for _ in range(2):  # the options of one control may depend on another that was just settled
             for control in self.controls({**values, **settled}):
                 asked = settled.get(control["name"], values.get(control["name"]))
                 settled[control["name"]] = asked if _offered(control, asked) else control["value"]
         return settled
 
 
-def _offered(control: Mapping[str, Any], asked: object) -> bool:
-    """Whether a control can be set so: the browser is not trusted with what becomes code."""
-    if control["kind"] == "slider":
-        whole = isinstance(asked, int) and not isinstance(asked, bool)
-        return whole and control["low"] <= asked <= control["high"]
+def _offered(control: Mapping[str, Any], asked: Any) -> bool:
+    """Return whether a control can be set so: the browser is not trusted with what becomes code."""
+    match control["kind"]:
+        case "slider":
+            whole = isinstance(asked, int) and not isinstance(asked, bool)
+            return whole and control["low"] <= asked <= control["high"]
+        case "words":
+            return isinstance(asked, str) and len(asked) <= 1000
+        case "number":
+            return isinstance(asked, int | float) and math.isfinite(asked)
     options = [value for value, _ in control["options"]]
     if control["kind"] == "choice":
         return isinstance(asked, str) and asked in options
-    some = isinstance(asked, list) and len(asked) > 0
-    return some and all(one in options for one in asked)  # type: ignore[attr-defined]
+    return isinstance(asked, list) and all(one in options for one in asked)
 
 
-def slider(name: str, label: str, value: int, low: int, high: int) -> dict[str, Any]:
-    """Describe a whole number between two ends."""
-    value = min(max(value, low), high)
-    made = {"kind": "slider", "name": name, "label": label, "value": value}
-    return {**made, "low": low, "high": high}
+def control(kind: str, name: str, label: str, value: Any, **more: Any) -> dict[str, Any]:
+    """Describe a control: a slider (with `low` and `high`), words, or a number."""
+    return {"kind": kind, "name": name, "label": label, "value": value, **more}
 
 
 def choice(
     name: str, label: str, options: Iterable[str] | Mapping[str, str], value: str | None = None
 ) -> dict[str, Any]:
-    """Describe a choice of one; without a value the first."""
+    """Describe a choice of one; without a value that is an option the first."""
     pairs = _pairs(options)
-    made = {"kind": "choice", "name": name, "label": label, "options": pairs}
-    return {**made, "value": pairs[0][0] if value is None else value}
+    known = any(value == one for one, _ in pairs)
+    return control("choice", name, label, value if known else pairs[0][0], options=pairs)
 
 
 def several(
     name: str, label: str, options: Iterable[str] | Mapping[str, str], n: int | None = None
 ) -> dict[str, Any]:
-    """Describe a choice of one or more; at first the first n, or all."""
+    """Describe a choice of any; at first the first n, or all."""
     pairs = _pairs(options)
-    made = {"kind": "several", "name": name, "label": label, "options": pairs}
-    return {**made, "value": [value for value, _ in pairs[:n]]}
+    return control("several", name, label, [value for value, _ in pairs[:n]], options=pairs)
 
 
 def _pairs(options: Iterable[str] | Mapping[str, str]) -> list[list[str]]:
-    if isinstance(options, Mapping):
-        return [[value, label] for value, label in options.items()]
-    return [[value, value] for value in options]
+    named = options if isinstance(options, Mapping) else {one: one for one in options}
+    return [[value, label] for value, label in named.items()]
 
 
-def chosen(controls: Iterable[Mapping[str, Any]], values: Values) -> list[dict[str, Any]]:
-    """Set controls to values."""
-    return [{**control, "value": values[control["name"]]} for control in controls]
+def jump(view: str, **values: Any) -> dict[str, Any]:
+    """Open a view with some values: what a row or an area sends when it is chosen."""
+    return {"type": "jump", "view": view, "values": values}
 
 
-def axis(low: float, high: float, label: str) -> dict[str, Any]:
-    """Lay out an axis of numbers, with the ticks that Matplotlib would choose."""
-    if not high > low:
-        low, high = low - 0.5, high + 0.5
-    ticks = MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
-    inside = [float(tick) for tick in ticks if low - 1e-9 <= tick <= high + 1e-9]
-    labels = [f"{tick:,.6g}".replace("-", "−") for tick in np.round(inside, 9) + 0.0]
-    return {"limits": [float(low), float(high)], "label": label, "ticks": inside, "labels": labels}
+def image(drawing: Drawing, areas: Iterable[tuple[list[float], Any]] = ()) -> dict[str, Any]:
+    """Lay out a figure as an image with its alternative text.
+
+    Areas may come from a generator: a figure is laid out when it is saved, and they follow.
+    """
+    held = io.BytesIO()
+    drawing.figure.savefig(held, format="png", dpi=PIXELS * _SHARPNESS)
+    width, height = (PIXELS * drawing.figure.get_size_inches()).round().tolist()
+    made = {"type": "image", "width": width, "height": height, "alt": drawing.alt}
+    made["png"] = held.getvalue()
+    return made | {"areas": [{"box": box, "sends": sends} for box, sends in areas]}
 
 
-def names_axis(names: Sequence[str]) -> dict[str, Any]:
-    """Lay out an axis of names: the first at the top, or at the left."""
-    limits = [len(names) - 0.5, -0.5]
-    return {"limits": limits, "label": "", "ticks": list(range(len(names))), "names": list(names)}
+def area(ax: Axes, y: float, x: float | None = None) -> list[float]:
+    """Find a row of a figure, or a cell, which is 1 wide: left, top, right, bottom as shares."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    corners = [[0.0 if x is None else x + side, y + side] for side in (-0.5, 0.5)]
+    places = ax.transData.transform(corners) / figure.bbox.size
+    (left, right), (top, bottom) = sorted(places[:, 0]), sorted(1 - places[:, 1])
+    return [0.0 if x is None else left, top, 1.0 if x is None else right, bottom]
 
 
-def segment(x: Sequence[float], y: Sequence[float], color: str, **look: Any) -> dict[str, Any]:
-    """Lay out a line through places."""
-    return {"type": "line", "x": list(map(float, x)), "y": list(map(float, y)), "color": color} | (
-        look
-    )
+def place(ax: Axes, x: float, y: float) -> tuple[float, float]:
+    """Turn shares of a figure, from its upper left, into pixels as its axes count them."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    return x * figure.bbox.width, (1 - y) * figure.bbox.height
 
 
 def written(value: float, digits: int = 2) -> str:
-    """Write a number for people; what is undefined is said."""
+    """Write a number; NaN as "undefined"."""
     return f"{value:.{digits}f}".replace("-", "−") if np.isfinite(value) else "undefined"
 
 
-def between(low: float, high: float) -> str:
-    """Write an interval, or that there is none."""
+def estimated(row: Any, name: str = "estimate") -> str:
+    """Write an estimate with its interval."""
+    low, high = row["ci_low"], row["ci_high"]
     known = np.isfinite(low) and np.isfinite(high)
-    return f"{written(low)} to {written(high)}" if known else "no interval"
+    ends = f"{written(low)} to {written(high)}" if known else "no interval"
+    return f"{written(row[name])} ({ends})"
 
 
-def told(
-    picked: str,
-    title: str,
-    says: Iterable[str],
+def clean(name: object) -> str:
+    """Replace what would disturb the sentence around a name."""
+    return _TURNS.sub("\ufffd", str(name))
+
+
+def table(
     caption: str,
     columns: Sequence[str],
     rows: Iterable[Sequence[str]],
+    opens: Sequence[Any] | None = None,
+    **more: Any,
 ) -> dict[str, Any]:
+    """Lay out a table; `opens` is what each row sends when it is chosen."""
+    made = {"type": "table", "caption": caption, "columns": list(columns)}
+    return {**made, "rows": list(map(list, rows)), "opens": opens, **more}
+
+
+def told(title: str, says: Iterable[str], below: dict[str, Any], text: str = "") -> dict[str, Any]:
     """Lay out what is told of a point that was picked: sentences, and a table below them."""
-    table = {"caption": caption, "columns": list(columns), "rows": list(map(list, rows))}
     sentences = list(dict.fromkeys(filter(None, says)))
-    return {"id": picked, "title": title, "says": sentences, "table": table}
+    return {"type": "told", "title": title, "says": sentences, "text": text, "table": below}

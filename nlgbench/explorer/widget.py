@@ -3,34 +3,35 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+import re
 from pathlib import Path
 from typing import Any
 
 import anywidget
 import traitlets
 
-from nlgbench.explorer.atlas import AtlasView
 from nlgbench.explorer.boundary import BoundaryView
+from nlgbench.explorer.evaluators import EvaluatorsView
 from nlgbench.explorer.game import GameView
-from nlgbench.explorer.ratings import RatingsView
+from nlgbench.explorer.outputs import OutputsView
 from nlgbench.explorer.systems import SystemsView
 from nlgbench.explorer.tradeoff import TradeoffView
-from nlgbench.explorer.view import Values, View, chosen
+from nlgbench.explorer.view import Values, View, clean
+from nlgbench.explorer.votes import VotesView
 from nlgbench.study import Study
 
 VIEWS: tuple[type[View], ...] = (
+    OutputsView,
+    SystemsView,
+    EvaluatorsView,
+    VotesView,
     BoundaryView,
     TradeoffView,
-    SystemsView,
-    AtlasView,
-    RatingsView,
     GameView,
 )
+_HALVES = re.compile("[\ud800-\udfff]")
 _HERE = Path(__file__).parent
-_MIME = {"pdf": "application/pdf", "png": "image/png"}
-# What was given in a notebook has a name there that nobody knows here.
-_GIVEN = "# study: the one that nb.explore was given"
+_MIME = {"pdf": "application/pdf", "png": "image/png", "csv": "text/csv"}
 
 
 class Explorer(anywidget.AnyWidget):
@@ -38,30 +39,19 @@ class Explorer(anywidget.AnyWidget):
 
     _esm = _HERE / "explorer.js"
     _css = _HERE / "explorer.css"
-    #: What the browser draws: views, controls, picture, detail, code.
+    #: What the browser draws: views, controls, parts, code.
     shown = traitlets.Dict().tag(sync=True)
 
-    def __init__(self, openings: Mapping[str, tuple[str, Callable[[], Study]]]) -> None:
-        """Take studies by name, each with the call that makes it and what opens it."""
+    def __init__(self, study: Study) -> None:
+        """Open a study at its outputs."""
         super().__init__()
-        self._openings = dict(openings)
-        self._stamp = 0
-        self._open(next(iter(self._openings)))
-        self.on_msg(self._receive)
-
-    def _open(self, name: str) -> None:
-        """Open a study at the first view that it has tables for."""
-        self._study_name = name
-        call, made = self._openings[name]
-        self._call, study = call, made()
-        self._views = {view.name: view(study) for view in VIEWS}
-        self._missing = {name: view.missing() for name, view in self._views.items()}
-        able = [name for name, reason in self._missing.items() if not reason]
+        self._about = about(study)
+        views = [view(study) for view in VIEWS]
+        self._views = {view.name: view for view in views if view.supported()}
         self._values: dict[str, Values] = {}
-        self._picked: dict[str, str] = {}
-        self._view = able[0] if able else VIEWS[0].name
-        self._problem = ""
+        self._view, self._problem, self._stamp = VIEWS[0].name, "", 0
         self._show()
+        self.on_msg(self._receive)
 
     def _receive(self, _: object, content: dict[str, Any], buffers: object) -> None:
         """Do what the reader asked for; an error becomes words in the app."""
@@ -74,77 +64,97 @@ class Explorer(anywidget.AnyWidget):
 
     def _do(self, content: dict[str, Any]) -> None:
         view = self._views[self._view]
+        values = self._values[view.name]
         match content["type"]:
-            case "study" if content["study"] in self._openings:
-                self._open(content["study"])
-            case "open" if content["view"] in self._views:
-                self._view = content["view"]
-            case "set":
-                now = {**self._values.get(view.name, {}), content["name"]: content["value"]}
-                self._values[view.name] = view.settle(now)
-            case "next":
-                now = self._values[view.name]
-                self._values[view.name] = view.settle({**now, "round": now["round"] + 1})
-            case "pick" if isinstance(content["id"], str):
-                self._picked[view.name] = content["id"]
-                if isinstance(view, GameView):
-                    view.answer(self._values[view.name], content["id"])
             case "export" if content["format"] in _MIME:
-                drawn = view.drawing(self._values[view.name])
-                file = {"type": "file", "name": f"{view.name}.{content['format']}"}
-                file["mime"] = _MIME[content["format"]]
-                self.send(file, [drawn.image(content["format"])])
+                return self._export(view, values, content["format"])
+            case "open":
+                return self._jump({"view": content["view"]})
+            case "jump":
+                return self._jump(content)
+            case "set":
+                values = view.settle({**values, content["name"]: content["value"]})
+                self._values[view.name] = values
+        if asked := view.do(values, content):
+            self._jump(asked)
+        return None
 
-    def code(self) -> str:
-        """Write the lines that make the figure of the view that is shown."""
-        view = self._views[self._view]
-        opened = f"study = {self._call}" if self._call else _GIVEN
-        lines = view.code(self._values[view.name])
-        saved = f"drawn.save({view.name!r})"
-        return "\n".join(["import nlgbench as nb", "", opened, *lines, saved])
+    def _jump(self, asked: dict[str, Any]) -> None:
+        """Open a view, with values that another asked for."""
+        if asked["view"] not in self._views:
+            return
+        self._view, view = asked["view"], self._views[asked["view"]]
+        if "values" in asked:
+            values = self._values[view.name] = view.settle(asked["values"])
+            if isinstance(view, OutputsView):
+                view.open_output(values, asked.get("output"))
+
+    def _export(self, view: View, values: Values, form: str) -> None:
+        """Send a table as CSV, or each figure for print."""
+        if isinstance(view, OutputsView):
+            found = [view.file(values)]
+        else:
+            found = [drawn.image(form) for drawn in view.drawings(values)]
+        for n, content in enumerate(found):
+            name = f"{view.name}{f'-{n + 1}' if n else ''}.{form}"
+            self.send({"type": "file", "name": name, "mime": _MIME[form]}, [content])
 
     def _show(self) -> None:
         """Tell the browser all that it shows now."""
         view = self._views[self._view]
-        reason = self._missing[view.name]
         shown: dict[str, Any] = {
             "stamp": self._stamp,
-            "studies": list(self._openings),
-            "study": self._study_name,
-            "views": [{"name": view.name, "title": view.title} for view in VIEWS],
+            "about": self._about,
+            "views": [{"name": one.name, "title": one.title} for one in self._views.values()],
             "view": view.name,
             "controls": [],
-            "picture": None,
-            "game": None,
-            "detail": None,
-            "hint": reason or view.hint,
+            "parts": {},
+            "hint": view.hint,
             "says": "",
             "code": "",
+            "exports": ["csv"] if isinstance(view, OutputsView) else ["pdf", "png"],
             "problem": self._problem,
         }
-        if not reason:
-            try:
-                shown |= self._drawn(view)
-            except Exception as error:
-                shown["problem"] = self._problem or _words(error)
-        self.shown = shown
+        try:
+            values = self._values[view.name] = view.settle(self._values.get(view.name, {}))
+            shown["controls"] = [
+                {**one, "value": values[one["name"]]} for one in view.controls(values)
+            ]
+            shown["parts"] = view.parts(values)
+            shown |= {"says": view.says(values), "code": view.code(values)}
+        except Exception as error:
+            shown["problem"] = self._problem or _words(error)
+        self.shown = _sendable(shown)
 
-    def _drawn(self, view: View) -> dict[str, Any]:
-        values = self._values[view.name] = view.settle(self._values.get(view.name, {}))
-        made: dict[str, Any] = {"controls": chosen(view.controls(values), values)}
-        picture = view.picture(values)
-        made["game" if isinstance(view, GameView) else "picture"] = picture
-        picked = self._picked.get(view.name)
-        if picked is not None:
-            made["detail"] = view.detail(values, picked)
-        made |= {"says": view.says(values), "code": self.code()}
-        return made
+
+def about(study: Study) -> str:
+    """Name a study, and count what it has."""
+    outputs, judgments = study.outputs, study.judgments
+    counts = {"output": len(outputs)}
+    counts |= {"system": outputs["system"].nunique(), "item": outputs["item_id"].nunique()}
+    if judgments is not None:
+        counts["annotator"] = judgments["annotator_id"].nunique()
+    rows = {"judgment": judgments, "vote": study.preferences, "comparison": study.comparisons}
+    counts |= {name: len(one) for name, one in rows.items() if one is not None}
+    if study.scores is not None:
+        counts["evaluator"] = study.scores["evaluator"].nunique()
+    listed = [f"{n:,} {name}{'s' if n != 1 else ''}" for name, n in counts.items()]
+    return f"{clean(study.name)} ({study.source}): {', '.join(listed)}"
+
+
+def _sendable(value: Any) -> Any:
+    """Replace halves of surrogate pairs, which no message can hold."""
+    if isinstance(value, dict):
+        return {name: _sendable(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_sendable(one) for one in value]
+    return _HALVES.sub("\ufffd", value) if isinstance(value, str) else value
 
 
 def _words(error: Exception) -> str:
-    """Say what went wrong: a comm has nobody to raise to, so the reader is told.
+    """Describe what went wrong: a message from the browser has no caller who would see an error.
 
-    What the study's numbers do not allow, or what is not installed, says the way out itself; all
+    What the study's numbers do not allow, or what is not installed, names the way out itself; all
     else goes to the kernel's log as well.
     """
     if isinstance(error, ValueError | ImportError):

@@ -46,6 +46,7 @@ _NAMES = "labels are names and not amounts, so that nothing rises with them"
 LEFT_OUT = {
     "comm-eval": "every caption is by people, so that there is no system to judge",
     "llmfao": _VOTES,
+    "alpaca-eval": "a judge compares outputs, and annotators did not",
     **{f"llmbar-{one}": _VOTES for one in ("natural", "neighbor", "gptinst", "gptout", "manual")},
     **{
         f"alttest-{one}": _NAMES

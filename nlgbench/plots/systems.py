@@ -66,7 +66,7 @@ def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None =
     one_row_each(table, ["system"], "select one dimension")
     lower = "better" in table and bool((table["better"] == "lower").all())
     rows = table.sort_values("estimate", ascending=lower, kind="stable").reset_index(drop=True)
-    (ax,) = axes_for(ax, TWO_COLUMN, 1.1 + 0.17 * len(rows))
+    (ax,) = axes_for(ax, TWO_COLUMN, 1.1 + 0.17 * max(3, len(rows)))
     level = (
         f"{100 * rows['confidence'].iloc[0]:g}% interval" if "confidence" in rows else "interval"
     )

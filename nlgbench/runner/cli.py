@@ -372,27 +372,23 @@ def report(directory: Path) -> None:
 
 
 @main.command()
-@click.option(
-    "--study",
-    "folder",
-    metavar="DIR",
-    type=click.Path(path_type=Path),
-    help="A folder of one's own tables.  [default: simulated worlds]",
-)
+@click.argument("study", required=False, metavar="[STUDY]", callback=_folder)
+@click.option("--study", "folder", metavar="DIR", callback=_folder, help="The same as STUDY.")
 @click.option(
     "--port",
     type=click.IntRange(1, 65_535),
     metavar="P",
     help="On loopback.  [default: a free one]",
 )
-def explore(folder: Path | None, port: int | None) -> None:
-    """Serve the explorer as an app, on this machine alone, until Ctrl-C.
+def explore(study: Path | None, folder: Path | None, port: int | None) -> None:
+    """Serve the explorer of the study in folder STUDY, on this machine alone, until Ctrl-C.
 
-    The one line that is printed is the address to open; whoever does not have its token is refused.
+    Without STUDY it shows a simulated study. The one line that is printed is the address to open;
+    whoever does not have its token is refused.
     """
     from nlgbench.explorer.serve import serve
 
-    serve(folder, port, _say)
+    serve(study or folder, port, _say)
 
 
 @main.command(name="plot-sweep")

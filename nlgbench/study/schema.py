@@ -25,7 +25,7 @@ _SHOWN = 3
 
 PAPERS = (
     *("huse", "comm-eval", "judge-the-judges", "learning-to-compare", "power"),
-    *("hanna", "usr"),
+    *("hanna", "usr", "alpaca-eval"),
 )
 VERDICTS = ("matches", "differs", "same direction", "undecided", "not recomputable", "new")
 SOURCES = ("published", "released", "simulated", "study")

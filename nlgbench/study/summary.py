@@ -231,7 +231,7 @@ def doubts(study: Study, unread: Iterable[str] = ()) -> list[str]:
             f"several dimensions ({', '.join(study.dimensions)}), and none is said to be "
             "quality: name it as settings: quality, or give each analysis dimension=."
         )
-    return found + reversed_evaluators(study)
+    return found + repeated_texts(study) + reversed_evaluators(study)
 
 
 def _outliers(study: Study) -> list[str]:
@@ -374,6 +374,21 @@ def _connected(part: pd.DataFrame, column: str) -> list[list[str]]:
     label = linked(pairs["system"], pairs[column])
     systems = pairs.assign(label=label).drop_duplicates("system")
     return [[str(name) for name in group] for _, group in systems.groupby("label")["system"]]
+
+
+def repeated_texts(study: Study) -> list[str]:
+    """Name the systems of which most outputs, on ten items or more, are one text."""
+    found = []
+    machines = study.outputs[~study.outputs["is_human"]]
+    for system, part in machines.groupby("system", sort=False):
+        text = part["text"].mode().iloc[0]
+        same = part[part["text"] == text]
+        if text and 2 * len(same) > len(part) and same["item_id"].nunique() >= FEWEST:
+            found.append(
+                f"{system}: {len(same):,} of {len(part):,} outputs are one text. A judge or "
+                "evaluator that prefers them does not judge answers to the items."
+            )
+    return found
 
 
 def reversed_evaluators(study: Study) -> list[str]:

@@ -89,12 +89,14 @@ def fill(folder, **changed):
 
 def test_every_released_file_has_an_address_and_a_hash():
     files = registry.files()
-    assert len(files) == 100
-    assert len({file.name for file in files}) == len({file.sha256 for file in files}) == 100
+    assert len(files) == 103
+    assert len({file.name for file in files}) == len({file.sha256 for file in files}) == 103
     for file in files:
         assert re.fullmatch(r"[0-9a-f]{64}", file.sha256)
         assert re.fullmatch(r"[0-9a-f]{40}", file.commit)
-        assert file.license in ("MIT", "Apache-2.0") or file.license.startswith("none stated")
+        assert file.license in ("MIT", "Apache-2.0", "CC BY-NC 4.0") or file.license.startswith(
+            "none stated"
+        )
     assert registry.files("huse/summary_clean.csv")[0].address == (
         "https://raw.githubusercontent.com/hughbzhang/HUSE/"
         "0e7d6c16927357d4faf43456a82539dd73a56301/data/summary_clean.csv"

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.skipif(
     not Path(CHROMIUM).exists(), reason=f"{CHROMIUM} is not there: apt-get install chromium"
 )
 
-HOSTILE = "<script>document.title = 'caught'</script> & <img src=x onerror=alert(1)>"
+HOSTILE = "=1+1 <script>document.title = 'caught'</script> & <img src=x onerror=alert(1)> \u202e$x$"
 # How long a step may take on a busy machine.
 PATIENCE = 60_000
 #: Runs a notebook's cells once JupyterLab and its kernel are there.
@@ -43,13 +43,15 @@ RUN_ALL = """async () => {
 }"""
 
 
+#: A view, and what it shows first.
 VIEWS = {
-    "Decision boundary": "HUSE = ",
-    "Quality and diversity": "Quality and diversity",
-    "Systems by people": "Systems by people: typicality",
-    "Evaluators and people": "Correlation with typicality",
-    "Ratings game by game": "Ratings after",
-    "Color game": "Color game",
+    "Outputs": ".nlg-row",
+    "Systems": ".nlg-image",
+    "Evaluators": ".nlg-image",
+    "Votes": ".nlg-image",
+    "Decision boundary": ".nlg-picture .nlg-point",
+    "Quality and diversity": ".nlg-image",
+    "Color game": ".nlg-swatch",
 }
 
 
@@ -80,7 +82,7 @@ def study_folder(tmp_path_factory):
     machine = outputs.loc[~outputs["is_human"], "output_id"]
     scores = [
         pd.DataFrame({"output_id": machine, "evaluator": name, "score": rng.normal(size=75)})
-        for name in (f"{HOSTILE} {n}" for n in range(40))
+        for name in (f"{HOSTILE} {n}" for n in range(30))
     ]
     pairs = machine.to_numpy().reshape(3, 25)[[0, 1, 0, 1, 2, 2]].reshape(2, 75)
     votes = pd.DataFrame(pairs.T, columns=["output_a", "output_b"])
@@ -90,12 +92,15 @@ def study_folder(tmp_path_factory):
     context = colors.contexts[colors.contexts["item_id"] == colors.contexts["item_id"].iloc[0]]
     contexts = [context.assign(item_id=name) for name in outputs["item_id"].unique()]
     folder = tmp_path_factory.mktemp("explored") / "mine"
+    texts = [f"{HOSTILE} {'long ' * 2_000_000}"] + [HOSTILE] * (len(outputs) - 1)
     study.replace(
-        outputs=outputs.assign(text=HOSTILE),
+        outputs=outputs.assign(text=texts, context=HOSTILE, domain=HOSTILE),
         scores=pd.concat(scores, ignore_index=True),
         preferences=votes.assign(dimension="typicality"),
         contexts=pd.concat(contexts, ignore_index=True),
         related=colors.related,
+        name=HOSTILE,
+        settings=dict(study.settings, extra=["domain"], labels={systems[0]: "<b>$x$</b> \u202e"}),
     ).write(folder)
     return folder
 
@@ -112,7 +117,7 @@ def browser():
 def app(study_folder):
     """The app: its address, and its process."""
     main = "from nlgbench.runner.cli import main; main()"
-    with started("-c", main, "explore", "--study", str(study_folder)) as process:
+    with started("-c", main, "explore", str(study_folder)) as process:
         address = process.stdout.readline().decode().split()[0]
         yield SimpleNamespace(address=address, process=process)
 
@@ -120,7 +125,7 @@ def app(study_folder):
 @contextmanager
 def opened(browser, address):
     """A page, with what it wrote to the console as errors."""
-    page = browser.new_page(viewport={"width": 1280, "height": 1000}, accept_downloads=True)
+    page = browser.new_page(viewport={"width": 1280, "height": 800}, accept_downloads=True)
     page.set_default_timeout(PATIENCE)
     page.problems = []
     page.on("console", lambda said: said.type == "error" and page.problems.append(said.text))
@@ -138,10 +143,10 @@ def page(browser, app):
 
 
 def answered(page):
-    """Wait until the last question has its answer."""
-    page.wait_for_timeout(50)
+    """Wait until the last question has its answer: a line of text is asked .25 s after a key."""
+    page.wait_for_timeout(300)
     page.wait_for_function(
-        "() => !document.querySelector('.nlg-status').textContent && "
+        "() => document.querySelector('.nlg-status').textContent !== 'Computing…' && "
         "!document.querySelector('[aria-busy]')"
     )
 
@@ -149,39 +154,66 @@ def answered(page):
 def says(page, text, where=".nlg-said"):
     """Wait until a part of the page says a text."""
     page.wait_for_function(
-        "([where, text]) => document.querySelector(where).textContent.includes(text)",
+        "([where, text]) => document.querySelector(where)?.textContent.includes(text)",
         arg=[where, text],
     )
 
 
 def explore(page):
-    """Move a slider, pick a point by mouse and by keys, and download what is shown."""
-    page.wait_for_selector(".nlg-picture .nlg-point", state="attached")
+    """Filter, sort and read outputs; move a slider, and pick a point by mouse and by keys."""
+    page.wait_for_selector(".nlg-row")
+    says(page, "1 to 15 of 100 outputs", ".nlg-explorer caption")
+    page.get_by_label("Range of").select_option("mean: typicality")
+    page.get_by_label("from", exact=True).fill("2")
+    says(page, "outputs", ".nlg-explorer caption")
+    page.get_by_role("button", name="mean: typicality").click()
+    page.wait_for_selector("th[aria-sort=descending]")
+    page.get_by_label("Words in the text").fill("SCRIPT =1+1")
     answered(page)
+    page.locator(".nlg-row").nth(0).focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    says(page, "2 of ", ".nlg-item .nlg-pages")
+    assert HOSTILE in page.inner_text(".nlg-text >> nth=0")
+    page.keyboard.press("ArrowRight")
+    says(page, "3 of ", ".nlg-item .nlg-pages")
+    page.keyboard.press("Escape")
+    page.wait_for_selector(".nlg-row")
+    with page.expect_download() as caught:
+        page.get_by_role("button", name="Download CSV").click()
+    table = pd.read_csv(caught.value.path())
+    assert caught.value.suggested_filename == "outputs.csv"
+    assert (table["mean: typicality"] >= 2).all() and table["text"].str.startswith("'=1").all()
+    page.get_by_role("tab", name="Decision boundary").click()
+    page.wait_for_selector(".nlg-picture .nlg-point", state="attached")
     drawn = page.inner_html(".nlg-picture")
     page.get_by_label("Neighbors k").focus()
     page.keyboard.press("ArrowRight")
     says(page, "k = 17")
     assert page.inner_html(".nlg-picture") != drawn
     assert page.evaluate("() => document.activeElement.type") == "range"  # it kept the focus
-    page.get_by_label("Temperature").select_option("0.7")
-    says(page, "t0.7", ".nlg-explorer h2")
+    page.get_by_label("System", exact=True).select_option("leaky_t0.7")
+    says(page, "t0.7")
     answered(page)
-    assert "n_neighbors=17" in page.inner_text(".nlg-explorer pre")
+    assert "n_neighbors=17" in page.inner_text(".nlg-explorer code")
     page.locator(".nlg-point").nth(3).click(force=True)
-    assert page.wait_for_selector(".nlg-detail blockquote").inner_text() == HOSTILE
-    assert page.locator(".nlg-detail img, .nlg-detail script").count() == 0
+    assert page.wait_for_selector(".nlg-side blockquote").inner_text().startswith(HOSTILE)
     page.locator(".nlg-point[tabindex='0']").focus()
     first = page.evaluate("() => document.activeElement.dataset.id")
     page.keyboard.press("ArrowRight")
     second = page.evaluate("() => document.activeElement.dataset.id")
     page.keyboard.press("Enter")
-    says(page, second, ".nlg-detail h3")
+    says(page, second, ".nlg-side h3")
     assert first != second
     with page.expect_download() as caught:
         page.get_by_role("button", name="Download PDF").click()
-    assert caught.value.suggested_filename == "boundary.pdf"
     assert Path(caught.value.path()).read_bytes().startswith(b"%PDF")
+    is_harmless(page)
+
+
+def is_harmless(page):
+    """No text of the study has become markup."""
+    assert page.locator(".nlg-explorer :is(img:not(.nlg-image), script)").count() == 0
     assert "caught" not in page.title() and page.problems == []
 
 
@@ -191,26 +223,31 @@ def test_the_app_is_explored(app, page):
 
 
 @pytest.mark.parametrize("name", VIEWS)
-def test_a_view_opens_by_keys_fits_and_shows_a_point(page, name):
+def test_a_view_opens_by_keys_fits_and_shows_texts(page, name):
     """Its texts are data: nothing in them is markup."""
+    page.set_viewport_size({"width": 1280, "height": 800})
     page.wait_for_selector("[role=tab]")
     page.locator("[role=tab][aria-selected=true]").focus()
     while page.evaluate("() => document.activeElement.textContent") != name:
         page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
-    says(page, VIEWS[name], ".nlg-explorer h2")
+    page.wait_for_selector(f"[role=tab][aria-selected=true]:text-is('{name}')")
     answered(page)
-    assert page.get_by_role("tab", name=name).get_attribute("aria-selected") == "true"
-    page.locator(".nlg-point, .nlg-swatch").first.dispatch_event("click")
-    page.wait_for_selector(".nlg-detail table")
-    answered(page)
-    for width in (1280, 480):
-        page.set_viewport_size({"width": width, "height": 900})
+    page.wait_for_selector(VIEWS[name], state="attached")
+    bottom = "() => document.querySelector('.nlg-body').getBoundingClientRect().bottom"
+    page.wait_for_function(f"() => ({bottom})() <= 800", timeout=5000)
+    for width in (800, 480):
+        page.set_viewport_size({"width": width, "height": 600})
         # The browser lays the page out anew when it comes to it.
         fits = "document.querySelector('.nlg-explorer').scrollWidth <= innerWidth"
         page.wait_for_function(f"(width) => innerWidth === width && {fits}", arg=width)
-    assert page.locator(".nlg-explorer :is(img, script)").count() == 0
-    assert "caught" not in page.title() and page.problems == []
+    is_harmless(page)
+    opens = page.locator(".nlg-row, .nlg-swatch").first
+    if opens.count():
+        opens.dispatch_event("click")
+        page.wait_for_selector(".nlg-item, .nlg-row, .nlg-swatch:disabled")
+        answered(page)
+        is_harmless(page)
 
 
 def test_whoever_has_no_token_is_refused(app):
@@ -249,9 +286,9 @@ def test_a_page_that_closes_ends_its_kernel(browser, app):
     before = n_kernels(app)  # of the page that all tests share
     with opened(browser, app.address) as page:
         for _ in range(3):
-            page.wait_for_selector(".nlg-picture .nlg-point", state="attached")
+            page.wait_for_selector(".nlg-row")
             page.reload()
-        page.wait_for_selector(".nlg-picture .nlg-point", state="attached")
+        page.wait_for_selector(".nlg-row")
         settles(lambda: n_kernels(app), before + 1)
         page.goto("about:blank")
         settles(lambda: n_kernels(app), before)
@@ -260,7 +297,7 @@ def test_a_page_that_closes_ends_its_kernel(browser, app):
 def test_only_this_machine_is_a_host_and_kernels_without_a_page_end(study_folder):
     main = "from nlgbench.explorer import serve\nfrom nlgbench.runner.cli import main\n"
     main += "serve._IDLE = 2\nmain()"
-    with started("-c", main, "explore", "--study", str(study_folder)) as process:
+    with started("-c", main, "explore", str(study_folder)) as process:
         address = process.stdout.readline().decode().split()[0]
         app = SimpleNamespace(process=process)
         port = re.search(r":(\d+)/", address)[1]

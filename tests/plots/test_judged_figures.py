@@ -34,6 +34,14 @@ def test_systems_stand_in_order_with_intervals_and_ranks():
     assert drawn.alt.endswith("Best first: a 4.00, b 1 3.00, c 1.00.")
 
 
+def test_axis_and_legend_of_two_systems_fit_the_figure():
+    drawn = nb.plot_systems(SYSTEMS[:2])
+    drawn.figure.draw_without_rendering()
+    for artist in (drawn.axes[0].xaxis.label, drawn.axes[0].get_legend()):
+        assert drawn.figure.bbox.containsx(artist.get_window_extent().x0)
+        assert artist.get_window_extent().y0 >= 0
+
+
 def test_the_axis_names_dimension_scale_and_direction_and_the_legend_what_intervals_cover():
     more = {"dimension": "MQM error", "scale": "0 to 25", "better": "lower", "confidence": 0.9}
     drawn = nb.plot_systems(SYSTEMS.assign(**more, covers="other items, these annotators"))

@@ -17,6 +17,16 @@ def test_a_full_crowd_leaves_no_doubt_and_is_counted(crowd):
     assert (row["values"], row["scale"]) == ("1 to 5", "")
 
 
+def test_one_text_for_most_items_is_named(crowd):
+    is_a = crowd.outputs["system"] == "a"
+    outputs = crowd.outputs.assign(text=crowd.outputs["text"].mask(is_a, "Yes."))
+    (said,) = summary.doubts(nb.Study(outputs, crowd.judgments))
+    assert said.startswith("a: 12 of 12 outputs are one text.")
+    few = outputs["item_id"].isin([str(one) for one in range(9)])
+    kept = crowd.judgments["output_id"].isin(outputs.loc[few, "output_id"])
+    assert "one text" not in " ".join(summary.doubts(nb.Study(outputs[few], crowd.judgments[kept])))
+
+
 def test_counts_are_those_of_a_table_counted_by_hand(crowd):
     few = crowd.judgments.drop_duplicates("output_id").iloc[:5]
     some = pd.concat([few, few.iloc[[0]].assign(group_id="again", value=5.0)])

@@ -29,6 +29,10 @@ N_BINS = 10
 #: Votes with a smaller F do not show what annotators think of a pair (Staiger and Stock 1997).
 WEAK = 10.0
 _NO_VOTES = "people did not vote on pairs that were judged"
+_CHANCE = "each pair in one order, which is taken to have been drawn by chance"
+_NEVER_TURNED = (
+    "no pair was judged in both orders, and no two systems have two verdicts in either order"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +103,9 @@ def audit(
         ======================  ===================================================================
         consistency             share of pairs with the same verdict in both orders
         position                what is shown first gains, as a share of all verdicts; p is exact
-                                (McNemar), of the pairs that went to one place in both orders
+                                (McNemar), of the pairs that went to one place in both orders.
+                                Where no pair has both: half of how much more often systems win
+                                where they are first, if orders were drawn by chance
         length                  what a text twice as long gains, as a share of verdicts, where
                                 annotators find both alike
         own                     what the judge's own system gains, likewise
@@ -291,6 +297,8 @@ def _orders(view: _View, said: Floats) -> tuple[dict[str, dict[str, Any]], dict[
     )
     asked = view.by_pair, view.confidence, why
     consistency, position = interval(share, se, *asked), interval(gain, gain_se, *asked)
+    if not n:
+        return {"consistency": consistency | {"n": n}, "position": _one_order(view, said)}, counts
     n_items = max(1.0, min(n, view.by_pair.n))
     if not why and share == share:
         # Wilson's interval, as shares are often near 1.
@@ -308,6 +316,40 @@ def _orders(view: _View, said: Floats) -> tuple[dict[str, dict[str, Any]], dict[
                 position[f"{kind}_high"] = min(0.5, gain + half)
             position["reason"] = ""
     return {"consistency": consistency | {"n": n}, "position": position | {"n": n}}, counts
+
+
+def _one_order(view: _View, said: Floats) -> dict[str, Any]:
+    """Estimate what the first gains from pairs in one order each, where chance chose the order.
+
+    Of two systems' pairs, the mean of those with the one first and of those with the other first,
+    halved: which system is better cancels. Ties give neither place anything.
+    """
+    there = ~np.isnan(said)
+    judged = there.any(axis=1)
+    verdict, is_swapped = np.nansum(said[judged], axis=1), there[judged, 1]
+    system, item = view.data.system[judged], view.data.item[judged]
+    shown = pd.DataFrame({"lead": np.where(is_swapped, -verdict, verdict)})
+    for name, (one, other) in {"first": (0, 1), "second": (1, 0)}.items():
+        shown[name] = np.where(is_swapped, system[:, other], system[:, one])
+    won = shown[shown["lead"] != 0]
+    lead = won.groupby(["first", "second"])["lead"]
+    size, off = lead.transform("size"), won["lead"] - lead.transform("mean")
+    turned = lead.size().reindex(pd.MultiIndex.from_frame(won[["second", "first"]])).fillna(0)
+    used = np.minimum(size, turned.to_numpy()) > 1
+    clusters = clusters_of(item[won.index[used]])
+    weight = ((size + turned.to_numpy()) / (2 * size))[used]
+    # Squares of deviations from a mean of n are too small by (n - 1) / n.
+    rows = weight * off[used] * (size[used] / (size[used] - 1)) ** 0.5 / weight.sum()
+    share = len(won) / max(1, len(shown))
+    gain = share * (weight * won["lead"][used]).sum() / weight.sum() if used.any() else np.nan
+    se = share * float(clusters.covariances(rows.to_numpy()[:, None])[0][0, 0]) ** 0.5
+    why = "" if used.any() else _NEVER_TURNED
+    row = interval(gain, se, clusters, view.confidence, why)
+    if not why:
+        row["reason"] = "; ".join(filter(None, [row["reason"], _CHANCE]))
+        left = {"ties": len(shown) - len(won), "systems in one order": len(won) - used.sum()}
+        row["reason"] += "".join(f"; left out ({why}): {n:,}" for why, n in left.items() if n)
+    return row | {"n": int(used.sum())}
 
 
 def _slopes(view: _View, verdict: Floats, is_own: Any) -> dict[str, dict[str, Any]]:

@@ -192,6 +192,58 @@ def test_ratings_at_equal_length_undo_a_wordy_systems_lead(study, found):
     assert table["rating"].groupby("evaluator").mean().tolist() == pytest.approx([1500.0] * 10)
 
 
+def in_one_order(shown, said):
+    """A judge's probabilities for what was shown first, each pair an item: rows (first, second)."""
+    rows = [(str(k), *one) for k, one in enumerate(shown)]
+    sides = [(f"{item}{one}", item, one) for item, *both in rows for one in both]
+    outputs = pd.DataFrame(sides, columns=["output_id", "item_id", "system"]).assign(text="same")
+    pairs = [(f"{item}{first}", f"{item}{second}") for item, first, second in rows]
+    said, tied = np.asarray(said), np.equal(said, 0.5)
+    chances = {"prob_a": said, "prob_tie": 0.0, "prob_b": 1 - said}
+    table = pd.DataFrame(pairs, columns=["output_a", "output_b"]).assign(**chances)
+    table.loc[tied, list(chances)] = [0.0, 1.0, 0.0]
+    return nb.Study(outputs, comparisons=table.assign(comparator="judge"))
+
+
+def position(study):
+    return whole(nb.audit(study)).set_index(["evaluator", "test"]).loc[("judge", "position")]
+
+
+def test_pairs_in_one_order_are_held_against_other_pairs_of_the_same_systems():
+    # Of a against b, the one wins 3 of 4 where it is first and 2 of 6 where it is second; of a
+    # against c, 1 of 2 and 1 of 2. One is a tie, and c and d met in one order only.
+    shown = [*"ab"] * 4 + [*"ba"] * 6 + [*"ac"] * 2 + [*"ca"] * 2 + [*"ab"] + [*"cd"] * 2
+    shown = list(zip(shown[::2], shown[1::2], strict=True))
+    said = np.array([1, 1, 1, 0, 1, 1, 1, 1, 0, 0, 1, 0, 1, 0, 0.5, 1, 1])
+    row = position(in_one_order(shown, said))
+    assert row["n"] == 14 and row["reason"].endswith(
+        "drawn by chance; left out (ties): 1; left out (systems in one order): 2"
+    )
+    halves = [10 * (3 / 4 - 2 / 6) / 2, 4 * (1 / 2 - 1 / 2) / 2]
+    share = 16 / 17
+    assert row["estimate"] == pytest.approx(share * sum(halves) / 14)
+    # Variances of the four means, which are of items of their own.
+    of_mean = [(5, 4, 3 / 4), (5, 6, 4 / 6), (2, 2, 1 / 2), (2, 2, 1 / 2)]
+    squares = sum((weight / 14) ** 2 * p * (1 - p) / (n - 1) for weight, n, p in of_mean)
+    assert row["se"] == pytest.approx(share * np.sqrt(squares * 14 / 13))
+
+
+@pytest.mark.parametrize(("gain", "verdict"), [(0.3, "found"), (0.0, "acquitted")])
+def test_position_is_found_in_one_order_whoever_is_better(gain, verdict):
+    rng = np.random.default_rng(3)
+    shown = [("good", "bad") if one else ("bad", "good") for one in rng.integers(2, size=2_000)]
+    won = [rng.random() < 0.5 + gain / 2 + (0.3 if one == "good" else -0.3) for one, _ in shown]
+    row = position(in_one_order(shown, np.where(won, 0.9, 0.1)))
+    assert row["verdict"] == verdict and row["ci_low"] < gain / 2 < row["ci_high"]
+
+
+@pytest.mark.parametrize("said", [[1.0] * 12, [0.5] * 12])
+def test_a_fixed_order_says_nothing_of_position(said):
+    row = position(in_one_order([("a", "b")] * 12, said))
+    assert np.isnan(row["estimate"]) and row["verdict"] == ""
+    assert "no two systems have two verdicts in either order" in row["reason"]
+
+
 @RELEASED
 @pytest.mark.parametrize("name", ["natural", "neighbor", "gptinst", "gptout", "manual"])
 def test_llmbars_counts_follow(name):
@@ -219,10 +271,11 @@ def test_what_cannot_be_said_has_a_reason(study):
     rows = whole(found).set_index(["evaluator", "test"]).loc["fair"]
     orders, votes = "no pair was judged in both orders", "people did not vote on pairs"
     texts = "there are no texts"
-    said = [orders, orders, votes, "no author is known", *[votes] * 5, texts]
+    said = [orders, "each pair in one order", votes, "no author is known", *[votes] * 5, texts]
     assert [one.startswith(two) for one, two in zip(rows["reason"], said, strict=True)] == [
         True
     ] * 10
+    rows = rows.drop("position")
     assert rows["p"].isna().all() and (rows["verdict"] == "").all()
 
 

@@ -1,0 +1,97 @@
+"""AlpacaEval 2's leaderboard (arXiv:2404.04475): its numbers for three systems, and their order.
+
+Printed in the authors' repository (tatsu-lab/alpaca_eval), in data_AlpacaEval_2 of its leaderboards
+as weighted_alpaca_eval_gpt4_turbo_leaderboard.csv.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from nlgbench.analysis.ratings.bradley_terry import win_rates
+from nlgbench.analysis.ratings.games import read_games
+from nlgbench.crossed import t_interval
+from nlgbench.papers.claim_rows import claim_rows
+from nlgbench.study import Study
+
+REFERENCE = "gpt4_1106_preview"
+ALL, FIRST, SECOND = "all prompts", "shown first", "shown second"
+_ENDS = ["estimate", "se", "ci_low", "ci_high"]
+
+
+def by_order(study: Study) -> pd.DataFrame:
+    """Estimate how often each system beats AlpacaEval's reference: in all, shown first, second.
+
+    A row per ``evaluator`` (the system) and ``kind``: ``estimate`` (the mean probability that the
+    judge gives to the system), ``se``, its t interval over prompts, ``n_clusters`` (prompts). Ties
+    whose order is unknown count in all prompts alone.
+    """
+    if REFERENCE not in set(study.outputs["system"]):
+        raise ValueError(f"{study.name} has no outputs of {REFERENCE}, AlpacaEval's reference.")
+    played = read_games(study, of="comparisons", outcome="expected")
+    is_first, is_tie = played["system_b"] == REFERENCE, played["tie"] == 1
+    won = played["win"].where(is_first, played["loss"]) + played["tie"] / 2
+    system = played["system_a"].where(is_first, played["system_b"])
+    rows = []
+    for name in system.unique():
+        for kind, kept in (
+            (ALL, played["tie"] >= 0),
+            (FIRST, is_first & ~is_tie),
+            (SECOND, ~is_first & ~is_tie),
+        ):
+            own = won[(system == name) & kept]
+            found = t_interval(own.mean(), float(own.sem()), len(own), units="prompts")
+            rows.append({"evaluator": name, "kind": kind, **found})
+    return pd.DataFrame(rows)
+
+
+def answers(study: Study) -> pd.DataFrame:
+    """Make rows of the ledger: the leaderboard's numbers, and what a place in the prompt gives."""
+    rates = by_order(study)
+    whole, first, second = (
+        rates[rates["kind"] == kind].set_index("evaluator") for kind in (ALL, FIRST, SECOND)
+    )
+    percent = whole.assign(**100 * whole[_ENDS])
+    decided = win_rates(study, of="comparisons").query("opponent == @REFERENCE").set_index("system")
+    ends = {"win_rate": "estimate", "ci_low": "ci_low", "ci_high": "ci_high"}
+    discrete = 100 * decided[list(ends)].rename(columns=ends)
+    counts = decided[["win", "loss", "tie"]].mul(decided["n_games"], axis=0).round()
+    counts["length"] = study.outputs["text"].str.len().groupby(study.outputs["system"]).mean()
+    se = (first["se"] ** 2 + second["se"] ** 2) ** 0.5
+    # A prompt is in one of the two parts, so that their means are independent.
+    n = first["n_clusters"].clip(upper=second["n_clusters"])
+    gained = [
+        {"evaluator": name, **t_interval(*row)}
+        for name, *row in zip(
+            first.index, first["estimate"] - second["estimate"], se, n, strict=True
+        )
+    ]
+    gains = pd.DataFrame(gained).set_index("evaluator")
+    gains = gains.assign(**100 * gains[_ENDS])
+    plain = "Counts and standard errors have no interval."
+    cells: list[tuple[str, pd.DataFrame, str, str]] = [
+        ("win_rate", percent, "estimate", ""),
+        ("standard_error", percent.drop(columns=["ci_low", "ci_high"]), "se", plain),
+        ("n_wins", counts, "win", plain),
+        ("n_wins_base", counts, "loss", plain),
+        ("n_draws", counts, "tie", plain),
+        ("discrete_win_rate", discrete, "estimate", ""),
+        ("avg_length", counts, "length", "The leaderboard cuts it to a whole number."),
+    ]
+    shared: dict[str, Any] = {"source": "released"}
+    rows = [
+        claim_rows(
+            table.reset_index(names="evaluator"),
+            f"alpaca-eval/leaderboard/{{slug}}/{name}",
+            value=value,
+            reason=reason,
+            **shared,
+        )
+        for name, table, value, reason in cells
+    ]
+    why = "Percent points; the order was drawn by chance, each prompt in one."
+    place = "alpaca-eval/finding/shown_first_less_second/{slug}"
+    rows.append(claim_rows(gains.reset_index(), place, reason=why, **shared))
+    return pd.concat(rows, ignore_index=True)

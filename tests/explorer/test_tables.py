@@ -1,0 +1,151 @@
+"""The numbers, filters and presets of the table of outputs, against plain loops and by hand."""
+
+import csv
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import nlgbench as nb
+from nlgbench.explorer import tables
+from nlgbench.explorer.items import N_CHARACTERS, item_of
+from nlgbench.explorer.tables import Measure
+
+FLUENCY = Measure("mean: fluency", 1.0)
+VOTES = Measure("won: votes", 1.0)
+
+
+@pytest.fixture(scope="module")
+def study():
+    """Two systems on three items, whose every preset can be read off."""
+    ids = ["1-x", "2-x", "3-x", "1-y", "2-y", "3-y"]
+    outputs = pd.DataFrame({"output_id": ids, "item_id": [*"123123"], "system": [*"xxxyyy"]})
+    texts = ["The red house.", "=1+1", "a <b>bold</b> house", "RED", "", "x" * 50_000]
+    values = {"1-x": (5, 5), "2-x": (1, 2), "3-x": (1, 5), "1-y": (3, 4), "2-y": (1, 1)}
+    judgments = [
+        {"output_id": name, "annotator_id": f"w{n}", "dimension": "fluency", "value": float(value)}
+        for name, both in values.items()
+        for n, value in enumerate(both)
+    ]
+    votes = [("1-x", "1-y", "a"), ("1-y", "1-x", "a"), ("2-y", "2-x", "a"), ("3-x", "3-y", "tie")]
+    preferences = pd.DataFrame(votes, columns=["output_a", "output_b", "choice"])
+    scores = pd.DataFrame(
+        {"output_id": ids, "evaluator": "error", "score": [0, 9, 5, 20, 9, np.nan]}
+    )
+    return nb.Study(
+        outputs.assign(text=texts, domain=[*"aabbab"]),
+        pd.DataFrame(judgments),
+        preferences=preferences.assign(annotator_id=[*"abab"]),
+        scores=scores.assign(signature="direction:lower"),
+        settings={"extra": ["domain"]},
+    )
+
+
+@pytest.fixture(scope="module")
+def table(study):
+    return tables.output_table(study)
+
+
+@pytest.fixture(scope="module")
+def pairs(study):
+    return tables.pair_table(study)
+
+
+def test_numbers_are_those_of_plain_loops():
+    study = nb.simulate("judges", n_items=12, seed=3)
+    table = tables.output_table(study).set_index("output_id")
+    for name, row in table.sample(20, random_state=0).iterrows():
+        judged = study.judgments.loc[study.judgments["output_id"] == name, "value"]
+        assert row["mean: quality"] == pytest.approx(judged.mean())
+        assert row["spread: quality"] == pytest.approx(judged.std(), nan_ok=True)
+        won = []
+        for vote in study.preferences.itertuples():
+            if name in (vote.output_a, vote.output_b):
+                own = "a" if vote.output_a == name else "b"
+                won.append({own: 1.0, "tie": 0.5}.get(vote.choice, 0.0))
+        assert row["n: votes"] == len(won) or (np.isnan(row["n: votes"]) and not won)
+        assert not won or row["won: votes"] == pytest.approx(np.mean(won))
+        scored = study.scores[study.scores["output_id"] == name].set_index("evaluator")["score"]
+        assert all(row[f"score: {one}"] == scored[one] for one in scored.index)
+
+
+@pytest.mark.parametrize(
+    ("filters", "kept"),
+    [
+        ({}, "012345"),
+        ({"words": "house RED"}, "0"),
+        ({"words": "<b>"}, "2"),
+        ({"words": ".*"}, ""),
+        ({"systems": ["y"]}, "345"),
+        ({"systems": []}, ""),
+        ({"ranges": {"mean: fluency": (3, None)}}, "023"),
+        ({"ranges": {"score: error": (None, 5)}, "contains": {"domain": "B"}}, "2"),
+        ({"contains": {"item_id": "2"}}, "14"),
+    ],
+)
+def test_filters_keep_what_passes_all(filters, kept, table, study):
+    found = tables.matching(table, study.outputs["text"], **filters)
+    assert np.flatnonzero(found).tolist() == [int(place) for place in kept]
+
+
+def test_presets_find_what_they_are_named_for(table, pairs, study):
+    error = tables.measures(study)["score: error"]
+    assert error == Measure("score: error", -1.0)
+    assert tables.most_disputed(table, "fluency")[0] == 2
+    assert tables.worst_of(table, "x", FLUENCY).tolist() == [1, 2, 0]
+    assert tables.worst_of(table, "x", error).tolist() == [1, 2, 0]
+    # 1-y has the greatest error, and the second best judgments.
+    assert tables.disagreements(table, error, FLUENCY)[0] == 3
+
+
+def test_presets_of_pairs_turn_them_to_the_system_that_is_named(table, pairs):
+    lost = tables.lost(table, pairs, "x", VOTES)
+    assert lost[["first", "second", "won", "n"]].to_numpy().tolist() == [[1, 4, 0, 1]]
+    won = tables.better(table, pairs, "y", "x", VOTES)
+    assert won[["first", "second", "won"]].to_numpy().tolist() == [[4, 1, 1]]
+    judged = tables.better(table, pairs, "x", "y", FLUENCY)
+    assert judged[["first", "second"]].to_numpy().tolist() == [[0, 3], [1, 4]]
+    assert len(tables.both_poor(table, "x", "y", FLUENCY)) == 0  # 2-x is the second of five
+    shown = tables.as_pairs(table, judged, FLUENCY)
+    assert (
+        shown["mean: fluency, A"].tolist() == [5.0, 1.5] and shown["system B"].tolist() == ["y"] * 2
+    )
+
+
+def test_both_poor_takes_the_lowest_quarter():
+    outputs = pd.DataFrame({"item_id": [*"abcdefgh"] * 2, "system": ["x"] * 8 + ["y"] * 8})
+    table = outputs.assign(score=[1, 9, 9, 3, 9, 9, 9, 9, 2, 1.5, 9, 9, 9, 9, 9, 9.0])
+    met = tables.both_poor(table, "x", "y", Measure("score", 1.0))
+    assert met[["first", "second"]].to_numpy().tolist() == [[0, 8]]
+    assert len(tables.both_poor(table, "x", "y", Measure("score", -1.0))) == 0
+
+
+def test_sorting_keeps_order_and_puts_the_undefined_last(table):
+    rows = tables.as_selection(table, np.arange(6), ["mean: fluency"])
+    for falling, order in ((True, [0, 3, 2, 1, 4, 5]), (False, [4, 1, 2, 3, 0, 5])):
+        found = tables.ordered(rows, "mean: fluency", falling)["first"].tolist()
+        assert found == order
+
+
+def test_a_csv_has_whole_texts_and_no_formulas(table, study):
+    found = tables.as_selection(table, np.arange(6), ["mean: fluency"])
+    written = tables.as_csv(found, study.outputs).decode()
+    csv.field_size_limit(1_000_000)
+    rows = list(csv.DictReader(io.StringIO(written)))
+    assert [row["text"] for row in rows] == ["The red house.", "'=1+1", *study.outputs["text"][2:]]
+    assert [row["mean: fluency"] for row in rows[:2]] == ["5.0", "1.5"]
+    formulas = pd.DataFrame({"output_id": ["@x"], "text": ["\t=cmd"]})
+    one = pd.DataFrame({"first": [0], "second": [-1], "=name": ["-1"], "score": [-1.0]})
+    head, row = tables.as_csv(one, formulas).decode().splitlines()
+    assert (head, row) == ("'=name,score,output_id,text", "'-1,-1.0,'@x,'\t=cmd")
+
+
+def test_an_item_has_all_systems_beside_each_other_and_long_texts_cut(table, study):
+    item = item_of(study, table, [5])
+    assert item["columns"] == ["y", "x"] and item["chosen"] == 1
+    rows = {row["name"]: row["cells"] for row in item["rows"]}
+    assert rows["text"][0] == f"{'x' * N_CHARACTERS}… (50,000 characters)"
+    assert rows["fluency"] == ["", "3.00 (w0 1, w1 5)"]
+    assert rows["won: votes"] == ["0.5 of 1", "0.5 of 1"] and rows["domain"] == ["b", "b"]
+    assert item["votes"]["rows"] == [["b", "quality", "x", "y", "tie"]]
