@@ -498,7 +498,7 @@ def _map_ratings(made: Guess, asked: set[str]) -> None:
         elif not who:
             human = [one for one in rest if _words(one) & _ASKED]
             scores, rest = [*scores, *(one for one in rest if one not in human)], human
-        if rest := _judged(made, rest) if who else rest:
+        if rest := _judged(made, rest):
             value = [*([value] if value else []), *rest]
         made.why.setdefault("value", "numbers of annotators")
         made.why["score"] = "numbers of no annotator"

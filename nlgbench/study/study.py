@@ -320,7 +320,7 @@ class Study:
             "two judgments of an output": judgments is not None
             and bool(judgments.duplicated(["output_id", "dimension"]).any()),
             _LOGPROBS: self.logprobs is not None,
-            "judgments on a scale in settings": judgments is not None and bool(scales),
+            "judgments on a scale in settings": bool(scales),
         }
         rows = [
             (name, [one for one in wanted if not any(has[part] for part in one.split(" or "))])

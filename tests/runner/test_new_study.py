@@ -1,6 +1,7 @@
 """`nlgbench new`: what it guesses of files is what they hold, and nothing is overwritten."""
 
 import json
+import re
 
 import pytest
 from click.testing import CliRunner
@@ -71,6 +72,16 @@ FILES = {
     "label studio, csv": ("label-studio", "tasks.csv", STUDIO, FLUENT),
     "mqm": ("mqm", "errors.tsv", MQM, ERRORS),
     "prolific": ("prolific", "survey.csv", PROLIFIC, ONE),
+    "prolific, lists": (
+        "prolific",
+        "survey.jsonl",
+        json.dumps({"item": 1, "model": "a", "PROLIFIC_PID": ["5f", "6e"], "flow": [3, 4]}),
+        [("1/a", "flow", 3.0), ("1/a", "flow", 4.0)],
+    ),
+    "guessed beside what a form records": (
+        *(None, "r.csv", "item,model,rater,flow,seconds,index\n1,a,x,3,9,5\n2,a,x,4,2,4\n"),
+        [("1/a", "flow", 3.0), ("2/a", "flow", 4.0)],
+    ),
     "guessed batch": (None, "batch.csv", MTURK, ONE),
     "guessed errors": (None, "errors.tsv", MQM, ERRORS),
     "guessed tasks": (None, "tasks.json", json.dumps(TASKS), FLUENT),
@@ -107,6 +118,14 @@ def test_files_are_read_as_they_are_guessed(name, tmp_path):
     rows = study.judgments[["output_id", "dimension", "value"]]
     assert sorted(rows.itertuples(index=False, name=None)) == sorted(wanted)
     assert call("check", tmp_path / "s").exit_code == 0
+
+
+def test_what_a_file_writes_for_values_is_listed_in_order(tmp_path):
+    head, *rows = STUDIO.splitlines()
+    more = [rows[0].replace("3}", f"{n}}}").replace("4,1", f"4,{n}") for n in (9, 7, 2, 5, 8)]
+    assert started(tmp_path, "label-studio", "t.csv", "\n".join([head, *more])).exit_code == 0
+    text = (tmp_path / "s" / "study.yml").read_text()
+    assert re.findall(r"(\d)}\\?\": \d", text) == [*"25789"]
 
 
 @pytest.mark.parametrize("layout", ["pairwise", None])
@@ -208,6 +227,14 @@ def test_only_whole_grids_of_people_are_ratings(columns, found, tmp_path):
     study = nb.read_study(tmp_path / "s")
     judged = study.judgments
     assert (set() if judged is None else set(judged["dimension"])) == found
+
+
+def test_a_pattern_never_joins_what_nothing_parts(tmp_path):
+    """In x1 and y12, it is not written where the dimension ends and the annotator begins."""
+    content = "item,model,x1,x2,y1,y2\n1,a,3,3,4,4\n1,b,3,2,5,5\n2,a,1,2,1,1\n2,b,1,5,1,2\n"
+    assert started(tmp_path, None, "n.csv", content).exit_code == 0
+    text = (tmp_path / "s" / "study.yml").read_text()
+    assert "x{annotator_id}" in text and "y{annotator_id}" in text and "}{" not in text
 
 
 def test_a_pattern_is_one_table_of_systems_that_its_files_name(tmp_path):

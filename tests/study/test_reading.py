@@ -171,6 +171,8 @@ tables:
     of_systems = study.system_scores.to_numpy().tolist()
     assert of_systems == [["a", "size", 7.0, ""], ["a", "bleu", 0.2, lower]]
     assert study.settings["lower_is_better"] == []
+    alone = nb.read_study(folder(tmp_path / "t", files, "\n".join(about.splitlines()[:-1])))
+    assert alone.scored(["bleu"])["score"].tolist() == [-0.1, -0.3]
 
 
 def test_votes_are_read_with_their_outputs(tmp_path):
