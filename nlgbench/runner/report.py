@@ -190,18 +190,13 @@ def _verdicts(ledger: pd.DataFrame) -> pd.DataFrame:
 
 def _ledger(ledger: pd.DataFrame) -> pd.DataFrame:
     """Lay out the ledger for reading."""
+    shown = ledger.rename(columns={"published": "printed"})
     variant = ("(" + ledger["variant"] + ")").where(ledger["variant"] != "", "")
-    return pd.DataFrame(
-        {
-            "claim or result": (ledger["claim_id"] + " " + variant).str.strip(),
-            "printed": ledger["published"],
-            "recomputed": ledger["recomputed"],
-            "interval": list(map(interval, ledger["ci_low"], ledger["ci_high"])),
-            "verdict": ledger["verdict"],
-            "source": (ledger["source"] + ", " + ledger["run"]).str.removesuffix(", "),
-            "reason": ledger["reason"],
-        }
-    )
+    shown["claim or result"] = (ledger["claim_id"] + " " + variant).str.strip()
+    shown["interval"] = list(map(interval, ledger["ci_low"], ledger["ci_high"]))
+    shown["source"] = (ledger["source"] + ", " + ledger["run"]).str.removesuffix(", ")
+    columns = "claim or result, printed, recomputed, interval, verdict, source, reason"
+    return shown[columns.split(", ")]
 
 
 def _reproduction(ledger: pd.DataFrame) -> dict[str, Any]:
