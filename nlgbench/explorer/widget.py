@@ -68,9 +68,7 @@ class Explorer(anywidget.AnyWidget):
         match content["type"]:
             case "export" if content["format"] in view.formats:
                 return self._export(view, values, content["format"])
-            case "open":
-                return self._jump({"view": content["view"]})
-            case "jump":
+            case "open" | "jump":
                 return self._jump(content)
             case "set":
                 values = view.settle({**values, content["name"]: content["value"]})

@@ -31,16 +31,8 @@ HOSTILE = "=1+1 <script>document.title = 'caught'</script> & <img src=x onerror=
 PATIENCE = 60_000
 #: Seconds after which the app ends a kernel without a page.
 IDLE = 20
-#: A view, and what it shows first.
-VIEWS = {
-    "Outputs": ".nlg-row",
-    "Systems": ".nlg-image",
-    "Evaluators": ".nlg-image",
-    "Votes": ".nlg-image",
-    "Decision boundary": ".nlg-picture .nlg-point",
-    "Quality and diversity": ".nlg-image",
-    "Color game": ".nlg-swatch",
-}
+VIEWS = ["Outputs", "Systems", "Evaluators", "Votes", "Decision boundary"]
+VIEWS += ["Quality and diversity", "Color game"]
 
 
 @contextmanager
@@ -204,7 +196,7 @@ def opens_by_keys(page, name):
     page.keyboard.press("Enter")
     page.wait_for_selector(f"[role=tab][aria-selected=true]:text-is('{name}')")
     answered(page)
-    page.wait_for_selector(VIEWS[name], state="attached")
+    page.locator(".nlg-main :is(.nlg-row, .nlg-image, .nlg-point, .nlg-swatch)").first.wait_for()
 
 
 def fits(page):
