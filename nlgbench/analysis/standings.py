@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 
 from nlgbench.analysis.people import compare_systems
@@ -10,7 +9,7 @@ from nlgbench.analysis.ratings.bradley_terry import win_rates
 from nlgbench.analysis.ratings.games import PROBABILITIES, read_games
 from nlgbench.crossed import t_interval
 from nlgbench.study import Study
-from nlgbench.study.study import is_reversed, with_tables
+from nlgbench.study.study import oriented, with_tables
 
 _COLUMNS = (
     *("evaluator", "system", "estimate", "ci_low", "ci_high", "confidence", "covers"),
@@ -29,11 +28,9 @@ def overall_win_rates(study: Study) -> pd.DataFrame:
     played = played.rename(columns=dict(zip(("win", "tie", "loss"), PROBABILITIES, strict=True)))
     found = []
     for system in sorted({*played["system_a"], *played["system_b"]}):
-        own = played["system_a"].eq(system), played["system_b"].eq(system)
-        games = played.assign(
-            system_a=np.where(own[0], system, _OTHERS), system_b=np.where(own[1], system, _OTHERS)
-        )
-        rates = win_rates(games[own[0] | own[1]])
+        own = played[["system_a", "system_b"]] == system
+        sides = played[["system_a", "system_b"]].where(own, _OTHERS)
+        rates = win_rates(played.assign(**sides)[own.any(axis=1)])
         found.append(rates[rates["system"] == system])
     table = pd.concat(found).sort_values("win_rate", ascending=False, kind="stable")
     table = table.rename(columns={"win_rate": "estimate", "comparator": "evaluator"})
@@ -50,14 +47,15 @@ def mean_scores(study: Study, *, include_human: bool = False) -> pd.DataFrame:
     it), better (higher or lower), reason, rank_low, rank_high (for all systems of an evaluator at
     once). One system has its mean alone.
     """
+    if not include_human:
+        study = study.only(is_human=False)
     if study.scores is None:
         raise ValueError(f"{study.name} has no scores of outputs: give Study(scores=...).")
-    of = study.outputs[["output_id", "item_id", "system", "is_human"]]
-    scores = study.scores.dropna(subset="score").merge(of, on="output_id", validate="m:1")
-    scores = scores[include_human | ~scores["is_human"]]
+    outputs = study.outputs.set_index("output_id")[["item_id", "system"]]
+    scores = study.scores.dropna(subset="score").join(outputs, on="output_id")
     found = []
     for evaluator, part in scores.groupby("evaluator", sort=False):
-        lower = bool(is_reversed(part).any())
+        lower = bool((oriented(part.assign(score=1.0))["score"] < 0).any())
         if len(part["system"].unique()) > 1:
             table = _compared(study, part, str(evaluator), lower)
         else:

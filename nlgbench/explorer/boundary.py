@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import pandas as pd
 from contourpy import contour_generator
 from matplotlib.ticker import MaxNLocator
 
-from nlgbench.analysis.huse import Boundary, boundary, neighbors
+from nlgbench.analysis.huse import boundary, neighbors
 from nlgbench.analysis.huse.score import TOLERANCE, compare
 from nlgbench.explorer.items import cut
 from nlgbench.explorer.view import (
@@ -20,14 +19,13 @@ from nlgbench.explorer.view import (
     choice,
     clean,
     control,
+    keywords,
     table,
-    told,
     written,
 )
 from nlgbench.plots.boundary import plot_boundary
 from nlgbench.plots.figures import Drawing
 from nlgbench.plots.style import HUMAN, SCORE_NAMES, SYSTEM
-from nlgbench.study import Study
 
 #: Human, undecided, model: pale, so that points read on them (as in `plot_boundary`).
 SHADES = ("#86B6DA", "#FFFFFF", "#FAD3B4")
@@ -36,6 +34,10 @@ N_PREVIEW = 60
 #: Points of the grid along an axis: on the screen as smooth as the figure's 200, in a quarter of
 #: the time.
 N_GRID = 80
+_LOOKS: tuple[dict[str, Any], ...] = (
+    {"label": "human reference", "shape": "s", "color": HUMAN, "filled": True},
+    {"label": "model output", "shape": "o", "color": SYSTEM, "filled": False},
+)
 
 
 class BoundaryView(View):
@@ -46,28 +48,17 @@ class BoundaryView(View):
     hint = "Pick a point, by a click or by arrow keys and Enter, to read its text, its judgments "
     hint += "and why it was classified so."
 
-    def __init__(self, study: Study) -> None:
-        super().__init__(study)
-        self.compared = lru_cache(maxsize=32)(self._compared)
-        self.found = lru_cache(maxsize=64)(self._found)
-        self.picked = ""
+    picked = ""
 
     def supported(self) -> bool:
         """Ask for human texts, judgments and log-probabilities."""
         return self.possible("huse")
 
-    def _compared(self, **options: Any) -> Any:
-        return compare(self.study, **options)
-
-    def _found(self, **options: Any) -> Boundary:
-        return boundary(self.study, n_grid=N_GRID, **options)
-
     def controls(self, values: Values) -> list[dict[str, Any]]:
         """Offer system, k and the rules for ties: the keywords of `nlgbench.boundary`."""
         systems = {one: self.study.label(one) for one in self.study.systems}
         outputs = self.study.outputs
-        fewest = outputs["system"].value_counts().min() + 1 if len(outputs) else 2
-        n = int(outputs["is_human"].sum() + fewest - 1)
+        n = int(outputs["is_human"].sum() + outputs["system"].value_counts().min())
         high = max(1, min(100, n - 1))
         equal = {"exact": "equal distances count as equal", "released": "raw floats, as released"}
         tied = {"human": "say human", "system": "say model", "half": "are half an error"}
@@ -80,36 +71,22 @@ class BoundaryView(View):
 
     def picture(self, values: Values) -> dict[str, Any]:
         """Lay out points over the classifier's share."""
-        found = self.found(**values)
+        found = self.once(boundary, n_grid=N_GRID, **values)
         x, y = found.grid.columns.to_numpy(), found.grid.index.to_numpy()
         share = found.grid.to_numpy()
-        raster = {"type": "raster", "size": [len(x), len(y)], "colors": list(SHADES)}
-        # A cell of the grid has its point in the middle.
-        raster |= {
-            "x": _edges(x),
-            "y": _edges(y),
-            "shares": np.uint8(np.rint(254 * share)).tobytes(),
-        }
-        lines: list[Any] = []
-        if share.min() < 0.5 < share.max():
-            lines = list(contour_generator(x, y, share).lines(0.5))
-        marks: list[dict[str, Any]] = [raster]
+        raster: dict[str, Any] = {"type": "raster", "size": [len(x), len(y)], "colors": SHADES}
+        raster["shares"] = np.uint8(np.rint(254 * share)).tobytes()
+        marks = [raster | {"x": _edges(x), "y": _edges(y)}]
+        lines: Any = contour_generator(x, y, share).lines(0.5)
         for line in lines:
-            x_y = {"x": line[:, 0].tolist(), "y": line[:, 1].tolist()}
+            x_y = dict(zip("xy", line.T.tolist(), strict=True))
             marks.append({"type": "line", "color": "#444444", "width": 1} | x_y)
-        looks = _looks()
-        for is_human, look in ((True, looks[0]), (False, looks[1])):
-            rows = found.outputs[found.outputs["is_human"] == is_human]
-            marks.append(
-                {key: value for key, value in look.items() if key != "label"}
-                | {
-                    "type": "points",
-                    "x": rows["logprob_per_token"].tolist(),
-                    "y": rows["judgment"].tolist(),
-                    "ids": rows["output_id"].tolist(),
-                    "names": [_name(row) for row in rows.to_dict("records")],
-                }
-            )
+        for look in _LOOKS:
+            rows = found.outputs[found.outputs["is_human"] == look["filled"]]
+            x_y = {"x": rows["logprob_per_token"].tolist(), "y": rows["judgment"].tolist()}
+            names = [_name(row) for _, row in rows.iterrows()]
+            points = {"type": "points", "ids": rows["output_id"].tolist(), "names": names}
+            marks.append(look | points | x_y)
         boxes = [
             {"label": "classified human", "box": SHADES[0]},
             {"label": "classified model", "box": SHADES[2]},
@@ -123,12 +100,12 @@ class BoundaryView(View):
             "y": axis(y[0], y[-1], "Mean human judgment"),
             "top": _histograms(found.outputs, x),
             "marks": marks,
-            "legend": [*looks, *boxes],
+            "legend": [*_LOOKS, *boxes],
         }
 
     def says(self, values: Values) -> str:
         """Say the three scores."""
-        found = self.found(**values)
+        found = self.once(boundary, n_grid=N_GRID, **values)
         scores = ", ".join(f"{SCORE_NAMES[name]} {one:.2f}" for name, one in found.scores.items())
         return f"{found.label}, k = {found.n_neighbors}: {scores} ({found.source})."
 
@@ -147,30 +124,24 @@ class BoundaryView(View):
 
     def detail(self, values: Values, picked: str) -> dict[str, Any] | None:
         """Show a text, its judgments, its neighbors and how they voted."""
-        outputs = self.found(**values).outputs
+        outputs = self.once(boundary, n_grid=N_GRID, **values).outputs
         rows = np.flatnonzero(outputs["output_id"] == picked)
         if not len(rows):
             return None
         row = int(rows[0])
         one = outputs.iloc[row]
         # `compare` lists outputs as `boundary` does.
-        compared = self.compared(**values)
-        tolerance = TOLERANCE[compared.ties]
-        near, distance = neighbors.nearest_to(
-            compared.points, row, compared.n_neighbors, tolerance=tolerance
-        )
-        text = self.study.outputs.set_index("output_id").loc[picked]
+        compared = self.once(compare, **values)
+        options = {"tolerance": TOLERANCE[compared.ties]}
+        near, distance = neighbors.nearest_to(compared.points, row, compared.n_neighbors, **options)
+        texts = self.study.outputs.set_index("output_id")
+        text = texts.loc[picked]
         judged = compared.judged[compared.judged["output_id"] == picked]
         judgments = [f"{row.annotator_id} {row.value:g}" for row in judged.itertuples()]
-        texts = self.study.outputs.set_index("output_id")["text"]
-        listed = [
-            [
-                "human" if outputs["is_human"].iloc[at] else "model",
-                f"{far:.2f}",
-                cut(texts[outputs["output_id"].iloc[at]], N_PREVIEW),
-            ]
-            for at, far in zip(near, distance, strict=True)
-        ]
+        nearest = outputs.iloc[near]
+        who = ["human" if is_human else "model" for is_human in nearest["is_human"]]
+        previews = [cut(one, N_PREVIEW) for one in texts["text"][nearest["output_id"]]]
+        listed = zip(who, (f"{far:.2f}" for far in distance), previews, strict=True)
         says = [
             f"Mean judgment {written(one['judgment'])} of {len(judged)}; log-probability per token "
             f"{written(one['logprob_per_token'])} nats.",
@@ -179,12 +150,15 @@ class BoundaryView(View):
         ]
         if text["context"]:
             says.insert(0, f"Context: {cut(text['context'])}")
-        who = "human" if one["is_human"] else self.study.label(one["system"])
-        columns = ["who", "distance", "text"]
-        neighbors_of = table("Neighbors, the nearest first", columns, listed)
-        shown = cut(text["text"]) or "(the study has no text of it)"
-        detail = told(f"{clean(picked)}: {clean(who)}", says, neighbors_of, shown)
-        return detail | {"near": outputs["output_id"].iloc[near].tolist()}
+        wrote = "human" if one["is_human"] else self.study.label(one["system"])
+        return {
+            "type": "told",
+            "title": f"{clean(picked)}: {clean(wrote)}",
+            "says": says,
+            "text": cut(text["text"]) or "(the study has no text of it)",
+            "table": table("Neighbors, the nearest first", ["who", "distance", "text"], listed),
+            "near": nearest["output_id"].tolist(),
+        }
 
     def drawings(self, values: Values) -> list[Drawing]:
         """Draw it as notebook 02 does."""
@@ -192,15 +166,7 @@ class BoundaryView(View):
 
     def code(self, values: Values) -> str:
         """Write its call."""
-        given = ", ".join(f"{name}={value!r}" for name, value in values.items())
-        return f"nb.plot_boundary(nb.boundary(study, {given}))"
-
-
-def _looks() -> list[dict[str, Any]]:
-    return [
-        {"label": "human reference", "shape": "s", "color": HUMAN, "filled": True},
-        {"label": "model output", "shape": "o", "color": SYSTEM, "filled": False},
-    ]
+        return f"nb.plot_boundary(nb.boundary(study, {keywords(values)}))"
 
 
 def _edges(centers: np.ndarray) -> list[float]:
@@ -221,14 +187,14 @@ def axis(low: float, high: float, label: str) -> dict[str, Any]:
 def _histograms(outputs: pd.DataFrame, x: np.ndarray) -> list[dict[str, Any]]:
     edges = np.linspace(x[0], x[-1], 25)
     made = []
-    for is_human, color in ((True, HUMAN), (False, SYSTEM)):
-        values = outputs.loc[outputs["is_human"] == is_human, "logprob_per_token"]
+    for look in _LOOKS:
+        values = outputs.loc[outputs["is_human"] == look["filled"], "logprob_per_token"]
         counts = np.histogram(values, edges)[0].tolist()
-        made.append({"edges": edges.tolist(), "counts": counts, "color": color, "filled": is_human})
+        made.append({**look, "edges": edges.tolist(), "counts": counts})
     return made
 
 
-def _name(row: dict[Any, Any]) -> str:
+def _name(row: pd.Series) -> str:
     who = "human reference" if row["is_human"] else "model output"
     predicted = row["predicted_human_huse"]
     said = "undecided" if predicted is pd.NA else "human" if predicted else "model"

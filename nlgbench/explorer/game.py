@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,6 @@ class GameView(View):
 
     def __init__(self, study: Study) -> None:
         super().__init__(study)
-        self.believed = lru_cache(maxsize=8)(self._believed)
         #: Caption -> the color that the reader chose.
         self.answers: dict[str, str] = {}
 
@@ -53,10 +52,9 @@ class GameView(View):
         ids = outputs.loc[there, "output_id"].to_numpy()
         return [str(name) for name in np.random.default_rng(0).permutation(ids)]
 
-    def _believed(self, listener: str) -> pd.DataFrame:
-        from nlgbench.evaluators.listeners.neural import train_listeners  # needs torch
-
-        return beliefs(self.study, train_listeners(self.study, [listener], seed=0))
+    def believed(self, values: Values) -> pd.DataFrame:
+        """Give what a listener believes of each caption."""
+        return self.once(_believed, listener=values["listener"])
 
     def controls(self, values: Values) -> list[dict[str, Any]]:
         """Offer captions and listeners."""
@@ -81,7 +79,7 @@ class GameView(View):
         context, name = self.context(values), self.rounds[values["round"] - 1]
         own = self.answers.get(name)
         if own is not None:
-            found = self.believed(values["listener"])
+            found = self.believed(values)
             chances = found[found["output_id"] == name].set_index("state")["probability"]
         colors = []
         rows = zip(context.to_dict("records"), colors_of(context), strict=True)
@@ -112,7 +110,7 @@ class GameView(View):
         """Keep the score against the listener, and report what annotators chose."""
         if not self.answers:
             return ""
-        found = self.believed(values["listener"])
+        found = self.believed(values)
         found = found[found["output_id"].isin(list(self.answers))]
         meant = found[found["is_target"]].set_index("output_id")["state"]
         hits = sum(meant[name] == state for name, state in self.answers.items())
@@ -132,10 +130,16 @@ class GameView(View):
     def drawings(self, values: Values) -> list[Drawing]:
         """Draw it as notebook 04 does."""
         name = self.rounds[values["round"] - 1]
-        return [plot_contexts(self.study, self.believed(values["listener"]), outputs=[name])]
+        return [plot_contexts(self.study, self.believed(values), outputs=[name])]
 
     def code(self, values: Values) -> str:
         """Write its calls."""
         name = self.rounds[values["round"] - 1]
         listeners = f"nb.train_listeners(study, [{values['listener']!r}], seed=0)"
         return f"nb.plot_contexts(study, nb.beliefs(study, {listeners}), outputs=[{name!r}])"
+
+
+def _believed(study: Study, listener: str) -> pd.DataFrame:
+    from nlgbench.evaluators.listeners.neural import train_listeners  # needs torch
+
+    return beliefs(study, train_listeners(study, [listener], seed=0))

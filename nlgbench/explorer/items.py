@@ -78,22 +78,17 @@ def _judgments(study: Study, ids: pd.Series) -> list[dict[str, Any]]:
     if study.judgments is None:
         return []
     own = study.judgments[study.judgments["output_id"].isin(ids)]
-    rows = []
-    for dimension in study.dimensions:
-        part = own[own["dimension"] == dimension].groupby("output_id")
-        cells = []
-        for name in ids:
-            if name not in part.groups:
-                cells.append("")
-                continue
-            each = part.get_group(name)
-            listed = [f"{row.annotator_id} {row.value:.4g}" for row in each.itertuples()]
-            more = ["..."] if len(listed) > N_LISTED else []
-            words = f" ({', '.join(listed[:N_LISTED] + more)})" if len(listed) > 1 else ""
-            cells.append(f"{written(each['value'].mean())}{words}")
-        if any(cells):
-            rows.append({"name": dimension, "cells": cells})
-    return rows
+    said = {key: _listed(rows) for key, rows in own.groupby(["dimension", "output_id"])}
+    cells = {one: [said.get((one, name), "") for name in ids] for one in study.dimensions}
+    return [{"name": one, "cells": row} for one, row in cells.items() if any(row)]
+
+
+def _listed(rows: pd.DataFrame) -> str:
+    """Write the mean of an output's judgments, and each of them."""
+    mean = written(rows["value"].mean())
+    each = [f"{row.annotator_id} {row.value:.4g}" for row in rows.itertuples()]
+    more = ["..."] if len(each) > N_LISTED else []
+    return f"{mean} ({', '.join(each[:N_LISTED] + more)})" if len(each) > 1 else mean
 
 
 def _votes(study: Study, chosen: pd.Series) -> dict[str, Any] | None:

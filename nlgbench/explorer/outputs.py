@@ -32,15 +32,6 @@ PRESETS = {
     "better": "A better than B",
     "poor": "Both A and B poor",
 }
-#: What a preset needs -> how its control is labelled.
-_LABELS = {
-    "dimension": "Judgments",
-    "system": "System",
-    "evaluator": "Evaluator",
-    "a": "A",
-    "b": "B",
-}
-_LABELS |= {"by": "By", "judge": "By"}
 
 
 class OutputsView(View):
@@ -49,6 +40,7 @@ class OutputsView(View):
     name = "outputs"
     title = "Outputs"
     hint = "Open a row to read the item with all its outputs."
+    formats = ("csv",)
 
     def __init__(self, study: Study) -> None:
         super().__init__(study)
@@ -57,12 +49,8 @@ class OutputsView(View):
         self.sort: tuple[str, bool] | None = None
         self._selected: tuple[str, pd.DataFrame] = ("", pd.DataFrame())
         self.table, self.pairs = tables.output_table(study), tables.pair_table(study)
-        self.measures = tables.measures(study)
+        self.measures = tables.measures(study, self.table)
         self.labels = {one: study.label(one) for one in map(str, self.table["system"].unique())}
-
-    def supported(self) -> bool:
-        """Return True: every study has outputs."""
-        return True
 
     @cached_property
     def needs(self) -> dict[str, dict[str, list[str]]]:
@@ -76,7 +64,7 @@ class OutputsView(View):
             "disputed": {"dimension": disputed},
             "worst": {"system": systems, "by": by},
             "disagree": {"evaluator": scores, "dimension": dimensions},
-            "lost": {"system": systems, "judge": judges},
+            "lost": {"system": systems, "by": judges},
             "better": {"a": met, "b": met, "by": by},
             "poor": {"a": met, "b": met, "by": [one for one in by if one not in judges]},
         }
@@ -90,8 +78,9 @@ class OutputsView(View):
         default = {"dimension": main, "by": main, "b": list(self.labels)[-1]}
         made = [preset]
         for name, options in self.needs[preset["value"]].items():
+            label = "Judgments" if name == "dimension" else name.capitalize()
             named = {one: self.labels.get(one, one) for one in options}
-            made.append(choice(name, _LABELS[name], named, default.get(name)))
+            made.append(choice(name, label, named, default.get(name)))
         made.append(control("words", "words", "Words in the text", ""))
         made.append(several("systems", "Systems", self.labels))
         made.append(choice("column", "Range of", _or_none(tables.numeric(self.table))))
@@ -103,18 +92,6 @@ class OutputsView(View):
         scores = [one for one in self.measures if one.startswith("score: ")]
         return [*made, several("scores", "Scores", scores, N_SCORES)] if scores else made
 
-    def kept(self, values: Values) -> np.ndarray:
-        """Mark the outputs that pass the filters."""
-        column, extra = values["column"], values["extra"]
-        return tables.matching(
-            self.table,
-            self.study.outputs["text"],
-            systems=values["systems"],
-            words=values["words"],
-            ranges={column: (values.get("low"), values.get("high"))} if column else {},
-            contains={extra: values.get("part", "")} if extra else {},
-        )
-
     def selection(self, values: Values) -> pd.DataFrame:
         """Find the rows: of the preset, filtered, sorted."""
         key = json.dumps([values, self.sort], sort_keys=True)
@@ -123,28 +100,30 @@ class OutputsView(View):
         return self._selected[1]
 
     def _found(self, values: Values) -> pd.DataFrame:
-        whole, measures, kept = self.table, self.measures, self.kept(values)
-        by = measures.get(values.get("by") or values.get("judge") or values.get("dimension", ""))
+        whole, pairs, good = self.table, self.pairs, self.measures
+        name = values.get("by") or values.get("dimension", "")
+        judge = name.removeprefix("won: ")
+        kept = tables.matching(whole, self.study.outputs["text"], values)
         rows: Any = np.arange(len(whole))
-        if values["preset"] != "all":
-            assert by is not None  # all others need one
-            match values["preset"]:
-                case "disputed":
-                    rows = tables.most_disputed(whole, values["dimension"])
-                case "worst":
-                    rows = tables.worst_of(whole, values["system"], by)
-                case "disagree":
-                    rows = tables.disagreements(whole, measures[values["evaluator"]], by)
-                case "lost":
-                    rows = tables.lost(whole, self.pairs, values["system"], by)
-                case "better":
-                    rows = tables.better(whole, self.pairs, values["a"], values["b"], by)
-                case "poor":
-                    rows = tables.both_poor(whole, values["a"], values["b"], by)
+        match values["preset"]:
+            case "disputed":
+                rows = tables.descending(whole[f"spread: {name}"])
+            case "worst":
+                rows = tables.descending(-good[name].where(whole["system"] == values["system"]))
+            case "disagree":
+                rows = tables.disagreements(good[values["evaluator"]], good[name])
+            case "lost":
+                rows = tables.lost(pairs, judge, values["system"])
+            case "better" if judge != name:
+                rows = tables.won(pairs, judge, values["a"], values["b"])
+            case "better":
+                rows = tables.better(whole, values["a"], values["b"], good[name])
+            case "poor":
+                rows = tables.both_poor(whole, values["a"], values["b"], good[name])
         if isinstance(rows, pd.DataFrame):
-            assert by is not None
             rows = rows[kept[rows["first"]] | kept[rows["second"]]]
-            found = tables.as_pairs(whole, rows, by)
+            shown = f"mean: {name}" if name in self.study.dimensions else name
+            found = tables.as_pairs(whole, rows, shown)
         else:
             found = tables.as_selection(whole, rows[kept[rows]], self.shown(values))
         if self.sort is None or self.sort[0] not in found:
@@ -208,17 +187,15 @@ class OutputsView(View):
                 self.page, self.opened = 0, None
                 self.sort = None if content["name"] == "preset" else self.sort
             case "sort" if isinstance(column, str) and column in found:
-                falling = pd.api.types.is_numeric_dtype(found[column])
-                again = self.sort is not None and self.sort[0] == column
-                self.sort = (column, not self.sort[1] if again and self.sort else falling)
+                first = (column, pd.api.types.is_numeric_dtype(found[column]))
+                self.sort = (column, not first[1]) if self.sort == first else first
                 self.page = 0
             case "page" if isinstance(n, int):
                 self.page = min(max(0, self.page + n), max(0, last) // N_ROWS)
             case "pick" if isinstance(n, int) and 0 <= n <= last:
-                self.opened = n
+                self._open(n)
             case "step" if isinstance(n, int) and self.opened is not None:
-                self.opened = min(max(0, self.opened + n), last)
-                self.page = self.opened // N_ROWS
+                self._open(min(max(0, self.opened + n), last))
             case "close":
                 self.opened = None
         return None
@@ -228,12 +205,15 @@ class OutputsView(View):
         self.page, self.opened, self.sort = 0, None, None
         at = np.flatnonzero(self.selection(values)["first"] == place)
         if len(at):
-            self.opened = int(at[0])
-            self.page = self.opened // N_ROWS
+            self._open(int(at[0]))
 
-    def file(self, values: Values) -> bytes:
+    def _open(self, n: int) -> None:
+        """Open a row, and turn to its page."""
+        self.opened, self.page = n, n // N_ROWS
+
+    def files(self, values: Values, form: str) -> list[bytes]:
         """Write all rows that are selected, with whole texts."""
-        return tables.as_csv(self.selection(values), self.study.outputs)
+        return [tables.as_csv(self.selection(values), self.study.outputs)]
 
 
 _KINDS = ("won: ", "score: ")

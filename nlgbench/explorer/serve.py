@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import secrets
-import socket
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +17,8 @@ if TYPE_CHECKING:
     from voila.app import Voila
 
 HOST = "127.0.0.1"
+#: The first port that is tried where none is asked for.
+_PORT = 8866
 #: Seconds after which a kernel ends that no page is connected to: its page was killed, say.
 _IDLE = 60
 
@@ -43,30 +44,17 @@ def serve(folder: Path | None, port: int | None, say: Callable[[str], None]) -> 
     if folder is not None:
         read_study(folder)  # what is wrong with it is said here, not in each browser
     with tempfile.TemporaryDirectory(prefix="nlgbench-explore-") as place:
-        app = _app(Path(place), folder, _free(port))
-        address = f"http://{HOST}:{app.port}/?token={app.token}  (Ctrl-C ends it)"
+        app = _app(Path(place), folder, port)
         from tornado.ioloop import IOLoop  # which comes with Voila
 
         # The loop begins when the port is open, so whoever reads the address can open it.
-        IOLoop.current().add_callback(say, address)
+        IOLoop.current().add_callback(
+            lambda: say(f"http://{HOST}:{app.port}/?token={app.token}  (Ctrl-C ends it)")
+        )
         try:
             app.start()
         finally:
             app.clear_instance()
-
-
-def _free(port: int | None) -> int:
-    """Choose a port that nobody listens on, or check the one that is asked for."""
-    with socket.socket() as tried:
-        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            tried.bind((HOST, port or 0))
-        except OSError as error:
-            raise ValueError(
-                f"port {port} cannot be had ({error.strerror}): name another with --port, or leave "
-                "it out for a free one."
-            ) from None
-        return int(tried.getsockname()[1])
 
 
 def _set_xsrf_cookie(page: RequestHandler, **_: object) -> None:
@@ -74,7 +62,7 @@ def _set_xsrf_cookie(page: RequestHandler, **_: object) -> None:
     page.xsrf_token  # noqa: B018, reading it sets the cookie
 
 
-def _app(place: Path, folder: Path | None, port: int) -> Voila:
+def _app(place: Path, folder: Path | None, port: int | None) -> Voila:
     try:
         import nbformat.v4 as form
         from traitlets.config import Config
@@ -90,8 +78,8 @@ def _app(place: Path, folder: Path | None, port: int) -> Voila:
     notebook.write_text(form.writes(form.new_notebook(cells=[cell], metadata=about)))
     app = Voila.instance(
         ip=HOST,
-        port=port,
-        port_retries=0,
+        port=port or _PORT,
+        port_retries=0 if port else 50,
         token=secrets.token_urlsafe(24),
         open_browser=False,
         notebook_path=str(notebook),

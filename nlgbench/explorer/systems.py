@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
-from nlgbench.analysis.people import SystemComparison, compare_systems
+from nlgbench.analysis.people import compare_systems
 from nlgbench.explorer.view import (
     Values,
     View,
@@ -14,12 +13,12 @@ from nlgbench.explorer.view import (
     estimated,
     image,
     jump,
+    keywords,
     table,
     written,
 )
 from nlgbench.plots.figures import Drawing
 from nlgbench.plots.systems import plot_systems
-from nlgbench.study import Study
 
 
 class SystemsView(View):
@@ -28,13 +27,6 @@ class SystemsView(View):
     name = "systems"
     title = "Systems"
     hint = "Click a system to see its outputs, or a pair to see where the first is better."
-
-    def __init__(self, study: Study) -> None:
-        super().__init__(study)
-        self.compared = lru_cache(maxsize=32)(self._compared)
-
-    def _compared(self, dimension: str, include_human: bool) -> SystemComparison:
-        return compare_systems(self.study, dimension=dimension, include_human=include_human)
 
     def supported(self) -> bool:
         """Count human texts as a system: with them one system can be compared."""
@@ -59,7 +51,7 @@ class SystemsView(View):
 
     def parts(self, values: Values) -> dict[str, list[dict[str, Any]]]:
         """Lay out the figure, the systems and the pairs."""
-        found, label = self.compared(**self.options(values)), self.study.label
+        found, label = self.once(compare_systems, **self.options(values)), self.study.label
         by = values["dimension"]
         names = found.systems["system"].tolist()
         opens = [jump("outputs", preset="worst", system=one, by=by) for one in names]
@@ -80,9 +72,8 @@ class SystemsView(View):
 
     def drawings(self, values: Values) -> list[Drawing]:
         """Draw what notebook 08 does."""
-        return [plot_systems(self.compared(**self.options(values)))]
+        return [plot_systems(self.once(compare_systems, **self.options(values)))]
 
     def code(self, values: Values) -> str:
         """Write its call."""
-        given = ", ".join(f"{name}={value!r}" for name, value in self.options(values).items())
-        return f"nb.plot_systems(nb.compare_systems(study, {given}))"
+        return f"nb.plot_systems(nb.compare_systems(study, {keywords(self.options(values))}))"

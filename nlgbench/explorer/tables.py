@@ -8,24 +8,13 @@ frame with `first` and `second` (such places; -1 where a row is one output) and 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from nlgbench.study import Study
-from nlgbench.study.study import is_reversed
-
-#: Columns of outputs that `output_table` does not show as extra columns.
-_OWN = ("output_id", "item_id", "system", "text", "is_human", "context")
-
-
-class Measure(NamedTuple):
-    """A number of each output by which it is better or worse."""
-
-    column: str
-    #: 1, or -1 where lower is better.
-    sign: float
+from nlgbench.study.study import oriented
 
 
 def verdicts(study: Study) -> pd.DataFrame:
@@ -52,51 +41,46 @@ def output_table(study: Study) -> pd.DataFrame:
     found: dict[str, Any] = {}
     if study.judgments is not None:
         for dimension, part in study.judgments.groupby("dimension", sort=False):
-            by_output = part.groupby("output_id")["value"].agg(["mean", "std", "size"])
-            mean, spread, n = by_output.reindex(ids).to_numpy(dtype=float).T
-            found |= {f"mean: {dimension}": mean, f"spread: {dimension}": spread}
-            found[f"judgments: {dimension}"] = n
+            by_output = part.groupby("output_id")["value"]
+            numbers = by_output.agg(mean="mean", spread="std", judgments="size").reindex(ids)
+            found |= {f"{name}: {dimension}": numbers[name].to_numpy(float) for name in numbers}
     for judge, part in verdicts(study).groupby("judge", sort=False):
         of = pd.concat([part["output_a"], part["output_b"]])
         won = pd.concat([part["won"], 1 - part["won"]]).groupby(of.to_numpy())
         found[f"won: {judge}"] = won.mean().reindex(ids).to_numpy()
         found[f"n: {judge}"] = won.size().reindex(ids).to_numpy(dtype=float)
     if study.scores is not None:
-        row, (column, names) = _places(ids, study.scores), pd.factorize(study.scores["evaluator"])
-        wide = np.full((len(ids), len(names)), np.nan)
-        wide[row, column] = study.scores["score"].to_numpy()
-        found |= {f"score: {name}": wide[:, n] for n, name in enumerate(names)}
+        for name, part in study.scores.groupby("evaluator", sort=False):
+            scores = part.set_index("output_id")["score"]
+            found[f"score: {name}"] = scores.reindex(ids).to_numpy()
     return study.outputs.drop(columns="text").assign(**found).reset_index(drop=True)
 
 
-def _places(ids: pd.Index, table: pd.DataFrame, column: str = "output_id") -> np.ndarray:
-    return ids.get_indexer(pd.Index(table[column]))
-
-
 def pair_table(study: Study) -> pd.DataFrame:
-    """Gather votes and comparisons by judge and pair: first, second, won (first's share), n."""
-    table, ids = verdicts(study), pd.Index(study.outputs["output_id"])
-    a, b = _places(ids, table, "output_a"), _places(ids, table, "output_b")
-    won = np.where(a < b, table["won"], 1 - table["won"].astype(float))
-    pairs = pd.DataFrame({"judge": table["judge"], "first": np.minimum(a, b)})
-    pairs = pairs.assign(second=np.maximum(a, b), won=won)
-    by_pair = pairs.groupby(["judge", "first", "second"], sort=False)["won"]
-    return (
-        by_pair.agg(["mean", "size"])
-        .reset_index()
-        .set_axis(["judge", "first", "second", "won", "n"], axis=1)
-    )
+    """Gather votes and comparisons by judge and pair, from both sides.
+
+    The columns are judge, first, second, won (first's share), n, and both systems, a and b.
+    """
+    table, systems = verdicts(study), study.outputs["system"].to_numpy()
+    ids, won = pd.Index(study.outputs["output_id"]), table["won"].astype(float)
+    a, b = (ids.get_indexer(pd.Index(table[side])) for side in ("output_a", "output_b"))
+    sides = [
+        pd.DataFrame({"judge": table["judge"], "first": one, "second": other, "won": share})
+        for one, other, share in ((a, b, won), (b, a, 1 - won))
+    ]
+    by_pair = pd.concat(sides).groupby(["judge", "first", "second"], sort=False)["won"]
+    pairs = by_pair.agg(won="mean", n="size").reset_index()
+    return pairs.assign(a=systems[pairs["first"]], b=systems[pairs["second"]])
 
 
-def measures(study: Study) -> dict[str, Measure]:
-    """Name what outputs can be ranked by: dimensions of judgments, judges and evaluators."""
-    found = {one: Measure(f"mean: {one}", study.sign(one)) for one in study.dimensions}
-    judges = verdicts(study)["judge"].unique()
-    found |= {f"won: {one}": Measure(f"won: {one}", 1.0) for one in judges}
+def measures(study: Study, table: pd.DataFrame) -> dict[str, pd.Series]:
+    """Give what outputs can be ranked by, higher is better: dimensions, judges and evaluators."""
+    found = {one: study.sign(one) * table[f"mean: {one}"] for one in study.dimensions}
+    found |= {f"won: {one}": table[f"won: {one}"] for one in verdicts(study)["judge"].unique()}
     if study.scores is not None:
-        lower = is_reversed(study.scores).groupby(study.scores["evaluator"]).any()
-        for one in study.scores["evaluator"].unique():
-            found[f"score: {one}"] = Measure(f"score: {one}", -1.0 if lower[one] else 1.0)
+        signs = oriented(study.scores.drop_duplicates("evaluator").assign(score=1.0))
+        for name, sign in zip(signs["evaluator"], signs["score"], strict=True):
+            found[f"score: {name}"] = sign * table[f"score: {name}"]
     return found
 
 
@@ -108,31 +92,24 @@ def numeric(table: pd.DataFrame) -> list[str]:
 
 def searchable(table: pd.DataFrame) -> list[str]:
     """Name the columns whose words can be searched: ids, context and extra columns."""
-    known = {"output_id", "item_id", "is_human", "context"}
-    return [
-        str(name) for name in table if name in known or (name not in _OWN and ": " not in str(name))
-    ]
+    return [str(name) for name in table if name != "system" and ": " not in str(name)]
 
 
-def matching(
-    table: pd.DataFrame,
-    texts: pd.Series,
-    *,
-    systems: Sequence[str] | None = None,
-    words: str = "",
-    ranges: Mapping[str, tuple[float | None, float | None]] | None = None,
-    contains: Mapping[str, str] | None = None,
-) -> np.ndarray:
-    """Mark the outputs that pass all filters; words are in any order, and case does not count."""
-    kept = np.ones(len(table), dtype=bool)
-    if systems is not None and len(systems) < table["system"].nunique():
-        kept &= table["system"].isin(systems).to_numpy()
-    for name, (low, high) in (ranges or {}).items():
-        values = table[name].to_numpy(dtype=float)
-        kept &= True if low is None else values >= low
-        kept &= True if high is None else values <= high
-    looked = [(texts, word) for word in words.split()]
-    looked += [(table[name].astype("str"), part) for name, part in (contains or {}).items() if part]
+def matching(table: pd.DataFrame, texts: pd.Series, values: Mapping[str, Any]) -> np.ndarray:
+    """Mark the outputs that pass all filters; words are in any order, and case does not count.
+
+    The filters are `systems`, `words` in the text, `column` (from `low` to `high`), and `extra`
+    (which contains `part`).
+    """
+    kept = table["system"].isin(values["systems"]).to_numpy(copy=True)
+    if values["column"]:
+        numbers = table[values["column"]].to_numpy(dtype=float)
+        low, high = values.get("low"), values.get("high")
+        kept &= True if low is None else numbers >= low
+        kept &= True if high is None else numbers <= high
+    looked = [(texts, word) for word in values["words"].split()]
+    if values["extra"]:
+        looked.append((table[values["extra"]].astype("str"), values.get("part", "")))
     for column, part in looked:
         kept &= column.str.contains(part, case=False, regex=False).fillna(False).to_numpy(bool)
     return kept
@@ -154,93 +131,65 @@ def ordered(selection: pd.DataFrame, column: str, descending: bool) -> pd.DataFr
     return selection.loc[order].reset_index(drop=True)
 
 
-def most_disputed(table: pd.DataFrame, dimension: str) -> np.ndarray:
-    """Find the outputs whose judgments differ most from each other."""
-    return _descending(table[f"spread: {dimension}"])
-
-
-def worst_of(table: pd.DataFrame, system: str, by: Measure) -> np.ndarray:
-    """Find the worst outputs of a system."""
-    return _descending(-by.sign * table[by.column].where(table["system"] == system))
-
-
-def disagreements(table: pd.DataFrame, by: Measure, other: Measure) -> np.ndarray:
-    """Find the outputs whose ranks by two measures, of the outputs that have both, differ most."""
-    both = table[[by.column, other.column]].dropna()
-    ranks = (both * [by.sign, other.sign]).rank(pct=True)
-    gap = ranks[by.column] - ranks[other.column]
-    return _descending(gap.abs())
-
-
-def _descending(values: pd.Series) -> np.ndarray:
+def descending(values: pd.Series) -> np.ndarray:
     """Give the places of known values, the greatest first."""
     known = values.dropna()
     return known.sort_values(ascending=False, kind="stable").index.to_numpy()
 
 
-def lost(table: pd.DataFrame, pairs: pd.DataFrame, system: str, by: Measure) -> pd.DataFrame:
+def disagreements(one: pd.Series, other: pd.Series) -> np.ndarray:
+    """Find the outputs whose ranks by two measures, of the outputs that have both, differ most."""
+    ranks = pd.DataFrame({"one": one, "other": other}).dropna().rank(pct=True)
+    return descending((ranks["one"] - ranks["other"]).abs())
+
+
+def lost(pairs: pd.DataFrame, judge: str, system: str) -> pd.DataFrame:
     """Find the pairs that a system lost, the clearest first; the system's output is the first."""
-    found = turned(table, pairs, system, by)
-    found = found[found["won"] < 0.5]
+    own = (pairs["judge"] == judge) & (pairs["a"] == system) & (pairs["b"] != system)
+    found = pairs[own & (pairs["won"] < 0.5)]
     return found.sort_values(["won", "n"], ascending=[True, False], kind="stable")
 
 
-def turned(table: pd.DataFrame, pairs: pd.DataFrame, system: str, by: Measure) -> pd.DataFrame:
-    """Keep a judge's pairs of a system with another, turned so that its output is the first."""
-    pairs = pairs[pairs["judge"] == by.column.removeprefix("won: ")]
-    first, second = (
-        table["system"].to_numpy()[pairs[name]] == system for name in ("first", "second")
-    )
-    own = pairs[first & ~second]
-    other = pairs[second & ~first].rename(columns={"first": "second", "second": "first"})
-    return pd.concat([own, other.assign(won=1 - other["won"])])
+def won(pairs: pd.DataFrame, judge: str, system_a: str, system_b: str) -> pd.DataFrame:
+    """Find the pairs that one system won against another, the clearest first."""
+    own = (pairs["judge"] == judge) & (pairs["a"] == system_a) & (pairs["b"] == system_b)
+    found = pairs[own & (pairs["won"] > 0.5)]
+    return found.sort_values(["won", "n"], ascending=False, kind="stable")
 
 
-def same_item(table: pd.DataFrame, system_a: str, system_b: str) -> pd.DataFrame:
-    """Pair the outputs of two systems: the first of an item with the first, and so on."""
+def same_item(table: pd.DataFrame, system_a: str, system_b: str, values: pd.Series) -> pd.DataFrame:
+    """Pair the outputs of two systems, the first of an item with the first, with their values."""
     sides = []
     for system, name in ((system_a, "first"), (system_b, "second")):
-        rows = table.loc[table["system"] == system, ["item_id"]]
+        rows = table.loc[table["system"] == system, ["item_id"]].assign(value=values)
         rows = rows.assign(turn=rows.groupby("item_id").cumcount())
         sides.append(rows.rename_axis(name).reset_index())
     return sides[0].merge(sides[1], on=["item_id", "turn"])
 
 
-def better(
-    table: pd.DataFrame, pairs: pd.DataFrame, system_a: str, system_b: str, by: Measure
-) -> pd.DataFrame:
-    """Find the pairs that one system wins, by votes or by a number of each output."""
-    if by.column.startswith("won: "):
-        met = turned(table, pairs, system_a, by)
-        met = met[(table["system"].to_numpy()[met["second"]] == system_b) & (met["won"] > 0.5)]
-        return met.sort_values(["won", "n"], ascending=False, kind="stable")
-    met = same_item(table, system_a, system_b)
-    values = by.sign * table[by.column].to_numpy(dtype=float)
-    met["lead"] = values[met["first"]] - values[met["second"]]
-    return met[met["lead"] > 0].sort_values("lead", ascending=False, kind="stable")
+def better(table: pd.DataFrame, system_a: str, system_b: str, values: pd.Series) -> pd.DataFrame:
+    """Find the items on which one system is better than another, the clearest first."""
+    found = same_item(table, system_a, system_b, values)
+    found["lead"] = found["value_x"] - found["value_y"]
+    return found[found["lead"] > 0].sort_values("lead", ascending=False, kind="stable")
 
 
-def both_poor(table: pd.DataFrame, system_a: str, system_b: str, by: Measure) -> pd.DataFrame:
+def both_poor(table: pd.DataFrame, system_a: str, system_b: str, values: pd.Series) -> pd.DataFrame:
     """Find the items on which both systems are in the lowest quarter of all outputs."""
-    values = by.sign * table[by.column]
-    rank = values.rank(pct=True).to_numpy()
-    met = same_item(table, system_a, system_b)
-    met["rank"] = np.maximum(rank[met["first"]], rank[met["second"]])
-    return met[met["rank"] <= 0.25].sort_values("rank", kind="stable")
+    found = same_item(table, system_a, system_b, values.rank(pct=True))
+    found["rank"] = found[["value_x", "value_y"]].max(axis=1, skipna=False)
+    return found[found["rank"] <= 0.25].sort_values("rank", kind="stable")
 
 
-def as_pairs(table: pd.DataFrame, met: pd.DataFrame, by: Measure) -> pd.DataFrame:
+def as_pairs(table: pd.DataFrame, pairs: pd.DataFrame, by: str) -> pd.DataFrame:
     """Show pairs: item, both systems, and what they were chosen by."""
-    first, second = met["first"].to_numpy(), met["second"].to_numpy()
-    found = pd.DataFrame({"first": first, "second": second})
-    found["item_id"] = table["item_id"].to_numpy()[first]
-    for side, rows in (("A", first), ("B", second)):
-        found[f"system {side}"] = table["system"].to_numpy()[rows]
-    if "won" in met:
-        return found.assign(**{"won by A": met["won"].to_numpy(), "n": met["n"].to_numpy()})
-    for side, rows in (("A", first), ("B", second)):
-        found[f"{by.column}, {side}"] = table[by.column].to_numpy()[rows]
-    return found
+    first, second = (table.iloc[pairs[side]].reset_index() for side in ("first", "second"))
+    found = first[["index", "item_id"]].set_axis(["first", "item_id"], axis=1)
+    found.insert(1, "second", second["index"])
+    found = found.assign(**{"system A": first["system"], "system B": second["system"]})
+    if "won" in pairs:
+        return found.assign(**{"won by A": pairs["won"].to_numpy(), "n": pairs["n"].to_numpy()})
+    return found.assign(**{f"{by}, A": first[by], f"{by}, B": second[by]})
 
 
 def as_csv(selection: pd.DataFrame, outputs: pd.DataFrame) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import pandas as pd
@@ -25,11 +24,6 @@ class TradeoffView(View):
         """Ask for human texts, judgments and log-probabilities."""
         return self.possible("huse")
 
-    @cached_property
-    def scores(self) -> pd.DataFrame:
-        """Score all systems once; those to be drawn are picked from it."""
-        return huse(self.study)
-
     def controls(self, values: Values) -> list[dict[str, Any]]:
         """Offer the systems."""
         return [several("systems", "Systems", {s: self.study.label(s) for s in self.study.systems})]
@@ -38,22 +32,20 @@ class TradeoffView(View):
         """Pick the scores of some systems."""
         if not values["systems"]:
             raise ValueError("No system is selected: select at least one.")
-        return self.scores[self.scores["system"].isin(values["systems"])]
+        scores = self.once(huse)
+        return scores[scores["system"].isin(values["systems"])]
 
     def parts(self, values: Values) -> dict[str, list[dict[str, Any]]]:
         """Lay out the figure and the scores."""
         by_system = self.rows(values).set_index(["system", "score"])
-        rows = [
-            [
-                self.study.label(one),
-                *(estimated(by_system.loc[one, score]) for score in SCORE_NAMES),
-            ]
-            for one in values["systems"]
-        ]
+        rows = []
+        for one in values["systems"]:
+            scores = [estimated(by_system.loc[one, score]) for score in SCORE_NAMES]
+            rows.append([self.study.label(one), *scores])
         opens = [jump("outputs", systems=[one]) for one in values["systems"]]
         columns = ["system", *SCORE_NAMES.values()]
-        scores = table("Scores (95% interval)", columns, rows, opens)
-        return {"main": [image(self.drawings(values)[0])], "side": [scores]}
+        side = [table("Scores (95% interval)", columns, rows, opens)]
+        return {"main": [image(self.drawings(values)[0])], "side": side}
 
     def drawings(self, values: Values) -> list[Drawing]:
         """Draw what notebook 01 does."""

@@ -12,6 +12,7 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -35,13 +36,17 @@ class View(ABC):
     title: ClassVar[str]
     #: How to use it, in a sentence.
     hint: ClassVar[str]
+    #: Formats of the files that can be downloaded.
+    formats: ClassVar[tuple[str, ...]] = ("pdf", "png")
 
     def __init__(self, study: Study) -> None:
         self.study = study
+        #: Analyze the study, once for the same keywords.
+        self.once = lru_cache(maxsize=64)(lambda analysis, **given: analysis(study, **given))
 
-    @abstractmethod
     def supported(self) -> bool:
         """Return whether the study has what the view needs."""
+        return True
 
     @abstractmethod
     def controls(self, values: Values) -> list[dict[str, Any]]:
@@ -62,6 +67,10 @@ class View(ABC):
     def says(self, values: Values) -> str:
         """Describe what is shown in a sentence."""
         return ""
+
+    def files(self, values: Values, form: str) -> list[bytes]:
+        """Write what can be downloaded."""
+        return [drawing.image(form) for drawing in self.drawings(values)]
 
     def do(self, values: Values, content: Mapping[str, Any]) -> dict[str, Any] | None:
         """Do what the reader asked for; a `jump` opens another view."""
@@ -152,11 +161,9 @@ def area(ax: Axes, y: float, x: float | None = None) -> list[float]:
     return [0.0 if x is None else left, top, 1.0 if x is None else right, bottom]
 
 
-def place(ax: Axes, x: float, y: float) -> tuple[float, float]:
-    """Turn shares of a figure, from its upper left, into pixels as its axes count them."""
-    figure = ax.get_figure(root=True)
-    assert figure is not None
-    return x * figure.bbox.width, (1 - y) * figure.bbox.height
+def keywords(options: Mapping[str, Any]) -> str:
+    """Write keywords as code."""
+    return ", ".join(f"{name}={value!r}" for name, value in options.items())
 
 
 def written(value: float, digits: int = 2) -> str:
@@ -187,9 +194,3 @@ def table(
     """Lay out a table; `opens` is what each row sends when it is chosen."""
     made = {"type": "table", "caption": caption, "columns": list(columns)}
     return {**made, "rows": list(map(list, rows)), "opens": opens, **more}
-
-
-def told(title: str, says: Iterable[str], below: dict[str, Any], text: str = "") -> dict[str, Any]:
-    """Lay out what is told of a point that was picked: sentences, and a table below them."""
-    sentences = list(dict.fromkeys(filter(None, says)))
-    return {"type": "told", "title": title, "says": sentences, "text": text, "table": below}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import pandas as pd
@@ -10,10 +9,23 @@ import pandas as pd
 from nlgbench.analysis.ratings.bradley_terry import win_rates
 from nlgbench.analysis.ratings.rating import rate
 from nlgbench.explorer.tables import verdicts
-from nlgbench.explorer.view import Values, View, area, choice, estimated, image, jump, table
+from nlgbench.explorer.view import (
+    Values,
+    View,
+    area,
+    choice,
+    estimated,
+    image,
+    jump,
+    keywords,
+    table,
+)
 from nlgbench.plots.figures import Drawing
 from nlgbench.plots.ratings import plot_ratings, plot_win_rates
 from nlgbench.study import Study
+
+#: Systems of the matrix: with more, its numbers cannot be read.
+N_SYSTEMS = 20
 
 
 class VotesView(View):
@@ -23,10 +35,6 @@ class VotesView(View):
     title = "Votes"
     hint = "Click a cell or a pair to see the pairs of outputs that the first system won."
 
-    def __init__(self, study: Study) -> None:
-        super().__init__(study)
-        self.counted = lru_cache(maxsize=32)(self._counted)
-
     def supported(self) -> bool:
         """Ask for votes, or comparisons, between two systems."""
         return self.possible("rate")
@@ -35,24 +43,9 @@ class VotesView(View):
         """Offer who judged the pairs."""
         return [choice("judge", "Decided by", verdicts(self.study)["judge"].unique())]
 
-    def _counted(self, judge: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-        study, options = self.games(judge)
-        return win_rates(study, **options), rate(study, **options)
-
-    def games(self, judge: str) -> tuple[Study, dict[str, Any]]:
-        """Choose a judge's games, and the keywords of `nlgbench.rate` for them."""
-        votes, compared = self.study.preferences, self.study.comparisons
-        comparator = judge.removeprefix("judge ")
-        if compared is not None and comparator != judge:
-            own = compared[compared["comparator"] == comparator]
-            return self.study.replace(comparisons=own), {"of": "comparisons"}
-        assert votes is not None  # or there would be no such judge
-        dimension = judge.partition(", ")[2] or str(votes["dimension"].iloc[0])
-        return self.study, {"of": "preferences", "dimension": dimension}
-
     def parts(self, values: Values) -> dict[str, list[dict[str, Any]]]:
         """Lay out both figures and the pairs."""
-        rates, label = self.counted(values["judge"])[0], self.study.label
+        (rates, _), label = self.counted(values), self.study.label
         rows, opens = [], {}
         for _, one in rates.iterrows():
             pair = a, b = one["system"], one["opponent"]
@@ -69,19 +62,49 @@ class VotesView(View):
         return {"main": [image(matrix, areas), *map(image, ratings)], "side": [pairs]}
 
     def says(self, values: Values) -> str:
-        """Say why ratings are missing."""
-        reasons = self.counted(values["judge"])[1]["reason"]
-        return "; ".join(one for one in reasons.unique() if one)
+        """Say why ratings are missing, and which win rates are shown."""
+        rates, ratings = self.counted(values)
+        said = "; ".join(one for one in ratings["reason"].unique() if one)
+        if (n := rates["system"].nunique()) == len(ratings):
+            return said
+        return f"Win rates: the {n} systems with the most votes, of {len(ratings)}. {said}"
+
+    def counted(self, values: Values) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Give win rates and ratings."""
+        return self.once(_counted, judge=values["judge"])
 
     def drawings(self, values: Values) -> list[Drawing]:
         """Draw what notebook 08 does."""
-        rates, ratings = self.counted(values["judge"])
+        rates, ratings = self.counted(values)
         drawn = [plot_win_rates(rates)]
         return [*drawn, plot_ratings(ratings)] if ratings["rating"].notna().any() else drawn
 
     def code(self, values: Values) -> str:
         """Write the call of the first figure."""
-        given = "".join(f", {name}={one!r}" for name, one in self.games(values["judge"])[1].items())
-        drawn = f"nb.plot_win_rates(nb.win_rates(study{given}))"
+        rates, ratings = self.counted(values)
+        call = f"nb.win_rates(study, {keywords(games(self.study, values['judge'])[1])})"
+        if len(shown := rates["system"].unique().tolist()) < len(ratings):
+            chosen = f"system in {shown} and opponent in {shown}"
+            call += f".query({chosen!r})"
         name = values["judge"].removeprefix("judge ")
+        drawn = f"nb.plot_win_rates({call})"
         return drawn if name == values["judge"] else f"{drawn}  # comparisons by {name!r} alone"
+
+
+def _counted(study: Study, judge: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Give the win rates of the systems with the most votes, and all ratings."""
+    own, options = games(study, judge)
+    rates, ratings = win_rates(own, **options), rate(own, **options)
+    most = rates.groupby("system")["n_games"].sum().nlargest(N_SYSTEMS).index
+    return rates[rates["system"].isin(most) & rates["opponent"].isin(most)], ratings
+
+
+def games(study: Study, judge: str) -> tuple[Study, dict[str, Any]]:
+    """Choose a judge's games, and the keywords of `nlgbench.rate` for them."""
+    comparator = judge.removeprefix("judge ")
+    if study.comparisons is not None and comparator != judge:
+        own = study.comparisons[study.comparisons["comparator"] == comparator]
+        return study.replace(comparisons=own), {"of": "comparisons"}
+    assert study.preferences is not None  # or there would be no such judge
+    dimension = judge.partition(", ")[2] or str(study.preferences["dimension"].iloc[0])
+    return study, {"of": "preferences", "dimension": dimension}

@@ -66,11 +66,9 @@ class Explorer(anywidget.AnyWidget):
         view = self._views[self._view]
         values = self._values[view.name]
         match content["type"]:
-            case "export" if content["format"] in _MIME:
+            case "export" if content["format"] in view.formats:
                 return self._export(view, values, content["format"])
-            case "open":
-                return self._jump({"view": content["view"]})
-            case "jump":
+            case "open" | "jump":
                 return self._jump(content)
             case "set":
                 values = view.settle({**values, content["name"]: content["value"]})
@@ -91,11 +89,7 @@ class Explorer(anywidget.AnyWidget):
 
     def _export(self, view: View, values: Values, form: str) -> None:
         """Send a table as CSV, or each figure for print."""
-        if isinstance(view, OutputsView):
-            found = [view.file(values)]
-        else:
-            found = [drawn.image(form) for drawn in view.drawings(values)]
-        for n, content in enumerate(found):
+        for n, content in enumerate(view.files(values, form)):
             name = f"{view.name}{f'-{n + 1}' if n else ''}.{form}"
             self.send({"type": "file", "name": name, "mime": _MIME[form]}, [content])
 
@@ -112,7 +106,7 @@ class Explorer(anywidget.AnyWidget):
             "hint": view.hint,
             "says": "",
             "code": "",
-            "exports": ["csv"] if isinstance(view, OutputsView) else ["pdf", "png"],
+            "exports": list(view.formats),
             "problem": self._problem,
         }
         try:
@@ -130,11 +124,11 @@ class Explorer(anywidget.AnyWidget):
 def about(study: Study) -> str:
     """Name a study, and count what it has."""
     outputs, judgments = study.outputs, study.judgments
-    counts = {"output": len(outputs)}
-    counts |= {"system": outputs["system"].nunique(), "item": outputs["item_id"].nunique()}
+    counts = {"output": len(outputs), "system": outputs["system"].nunique()}
+    counts["item"] = outputs["item_id"].nunique()
     if judgments is not None:
-        counts["annotator"] = judgments["annotator_id"].nunique()
-    rows = {"judgment": judgments, "vote": study.preferences, "comparison": study.comparisons}
+        counts |= {"annotator": judgments["annotator_id"].nunique(), "judgment": len(judgments)}
+    rows = {"vote": study.preferences, "comparison": study.comparisons}
     counts |= {name: len(one) for name, one in rows.items() if one is not None}
     if study.scores is not None:
         counts["evaluator"] = study.scores["evaluator"].nunique()

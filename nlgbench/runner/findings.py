@@ -23,13 +23,12 @@ def findings(study: Study, results: Results) -> pd.DataFrame:
     `results` are tables by name: what a study does not support is missing. ``about`` is systems,
     evaluators, and limits; ``study`` and ``data`` are the study's name and size.
     """
-    said = {"systems": _systems(study, results), "evaluators": _evaluators(study, results)}
-    said["limits"] = _limits(study, results)
-    table = pd.DataFrame({"about": [*said], "finding": [*said.values()]})
+    found = {"systems": _systems, "evaluators": _evaluators, "limits": _limits}
+    said = [find(study, results) for find in found.values()]
     outputs = study.outputs
     data = f"{len(outputs):,} outputs of {outputs['system'].nunique():,} systems on "
     data += f"{outputs['item_id'].nunique():,} items"
-    return table.assign(study=study.name, data=data)
+    return pd.DataFrame({"about": [*found], "finding": said, "study": study.name, "data": data})
 
 
 def _systems(study: Study, results: Results) -> str:
@@ -47,12 +46,11 @@ def _systems(study: Study, results: Results) -> str:
 
 def _without_annotators(study: Study, table: pd.DataFrame) -> str:
     """Say how the first judge or evaluator ranks systems, and how many others agree."""
-    evaluator = table["evaluator"].iloc[0]
-    of, value = "the scores of", "mean score"
-    if "n_games" in table:
-        of, value = "comparisons of the judge", "win rate"
+    evaluator, compared = table["evaluator"].iloc[0], "n_games" in table
+    of = "comparisons of the judge" if compared else "the scores of"
     by = f"By {of} {label(str(evaluator))}, not by annotators"
-    said = _ranking(study, table[table["evaluator"] == evaluator], by, value)
+    own = table[table["evaluator"] == evaluator]
+    said = _ranking(study, own, by, "win rate" if compared else "mean score")
     first = table.drop_duplicates("evaluator")["system"]
     if len(first) == 1 or len(first) == len(table):
         return said

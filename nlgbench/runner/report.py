@@ -73,11 +73,7 @@ def _files(found: Folder) -> dict[str, str]:
     texts = {f"tables/{name}.tex": text for name, text in tables.items()}
     texts["numbers.tex"] = latex.numbers_tex(found)
     texts["tables.tex"] = latex.tables_tex(tables)
-    answers = {
-        table.run: pd.read_csv(table.path, dtype="str", keep_default_na=False)
-        for table in found.tables
-        if table.name == _DATASHEET
-    }
+    answers = {table.run: table.frame for table in found.tables if table.name == _DATASHEET}
     sheets = {"checklist.md": rendered("checklist.md.j2", **_checklist(found, answers))}
     for run, given in answers.items():
         end = f"-{run}" if len(answers) > 1 else ""
@@ -166,9 +162,9 @@ def _versions(found: Folder) -> list[str]:
 def _about(run: Run) -> dict[str, str]:
     """Say how a run was made."""
     about = run.manifest
-    used = about["parameters"] | {"source": run.source}
-    if used.get("study"):  # its folder is elsewhere for whoever reads this
-        used["study"] = Path(used["study"]).name
+    # A study's folder is elsewhere for whoever reads this.
+    study = Path(about["parameters"].get("study") or "").name or None
+    used = {**about["parameters"], "study": study, "source": run.source}
     given = [f"{name} = {one}" for name, one in used.items() if one is not None]
     memory = about["peak_memory_bytes"]
     return {
@@ -190,18 +186,13 @@ def _verdicts(ledger: pd.DataFrame) -> pd.DataFrame:
 
 def _ledger(ledger: pd.DataFrame) -> pd.DataFrame:
     """Lay out the ledger for reading."""
+    shown = ledger.rename(columns={"published": "printed"})
     variant = ("(" + ledger["variant"] + ")").where(ledger["variant"] != "", "")
-    return pd.DataFrame(
-        {
-            "claim or result": (ledger["claim_id"] + " " + variant).str.strip(),
-            "printed": ledger["published"],
-            "recomputed": ledger["recomputed"],
-            "interval": list(map(interval, ledger["ci_low"], ledger["ci_high"])),
-            "verdict": ledger["verdict"],
-            "source": (ledger["source"] + ", " + ledger["run"]).str.removesuffix(", "),
-            "reason": ledger["reason"],
-        }
-    )
+    shown["claim or result"] = (ledger["claim_id"] + " " + variant).str.strip()
+    shown["interval"] = list(map(interval, ledger["ci_low"], ledger["ci_high"]))
+    shown["source"] = (ledger["source"] + ", " + ledger["run"]).str.removesuffix(", ")
+    columns = "claim or result, printed, recomputed, interval, verdict, source, reason"
+    return shown[columns.split(", ")]
 
 
 def _reproduction(ledger: pd.DataFrame) -> dict[str, Any]:
@@ -221,8 +212,8 @@ def _checklist(found: Folder, answers: dict[str, pd.DataFrame]) -> dict[str, str
         said = []
         for run, table in answers.items():
             rows = table[(table["question"] == question) & (table["answer"] != "")]
-            for criterion, answer in rows[["criterion", "answer"]].to_numpy():
-                said.append(": ".join(filter(None, [run, criterion, answer])))
+            named = rows[["criterion", "answer"]].to_numpy().tolist()
+            said += [": ".join(filter(None, [run, *one])) for one in named]
         return "; ".join(said)
 
     memory = max(run.manifest["peak_memory_bytes"] or 0 for run in found.runs)

