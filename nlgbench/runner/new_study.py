@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import itertools
 import json
 import os
 import re
@@ -16,7 +17,7 @@ from nlgbench import files
 from nlgbench.names import did_you_mean
 from nlgbench.runner import listing
 from nlgbench.runner.parameters import UsageError
-from nlgbench.study import csv_files, file_types, formats, read_folder, reading
+from nlgbench.study import csv_files, file_types, formats, guessing, read_folder, reading
 from nlgbench.study.column_names import personal, plain_name, recognized
 from nlgbench.study.csv_files import TableError
 from nlgbench.study.guessing import Guess, guess, used
@@ -76,8 +77,7 @@ def new(
         plain = layout.lower().replace("-", "_")
         text = formats.draft(plain, [_relative(one, place) for one in sources])
     elif sources:
-        adapter = shape.specs if shape and shape.kind == "mapping" else None
-        text = _written(_guessed(_opened(sources, place), adapter, flags or {}))
+        text = _written(_guessed(_opened(sources, place), shape, flags or {}))
     place.mkdir(parents=True, exist_ok=True)
     files.replace_bytes(place / FILE, text.encode())
     said = f"wrote {place / FILE}"
@@ -119,15 +119,13 @@ def unconfirmed(place: Path) -> list[str]:
     """List the guessed lines of a study.yml whose data fit another reading as well."""
     if not (place / FILE).is_file():
         return []
-    found = []
-    for number, line in enumerate(csv_files.read_text(place / FILE).split("\n"), 1):
-        guessed, marked, why = line.partition(CONFIRM)
-        if marked:
-            found.append(
-                f"{place / FILE}, line {number}, `{guessed.strip()}` is guessed: {why}. Change the "
-                "line if it is wrong, else remove its comment."
-            )
-    return found
+    lines = enumerate(csv_files.read_text(place / FILE).split("\n"), 1)
+    return [
+        f"{place / FILE}, line {number}, `{line.partition(CONFIRM)[0].strip()}` is guessed: "
+        f"{line.partition(CONFIRM)[2]}. Change the line if it is wrong, else remove its comment."
+        for number, line in lines
+        if CONFIRM in line
+    ]
 
 
 def _reads_well(place: Path) -> bool:
@@ -159,11 +157,6 @@ def _opened(paths: Sequence[Path], place: Path) -> list[_Source]:
         for one in there:
             frame = file_types.read(one, kind, problems=[], **options)[0]
             frame = frame.rename(columns={"position": "{position}"} if "rows" in options else {})
-            if {"ResponseId", "Finished"} <= set(frame):  # of Qualtrics, below two more headers
-                options["only"] = {
-                    "Finished": [one for one in ("True", "1") if one in set(frame["Finished"])]
-                }
-                frame = frame[frame["Finished"].isin(options["only"]["Finished"])]
             beside = {"{file}": file_types.stem(one), "{folder}": one.resolve().parent.name}
             frames.append(
                 frame.assign(**beside, **{"{row}": [str(n + 1) for n in range(len(frame))]})
@@ -192,13 +185,10 @@ def _options(path: Path, kind: str) -> dict[str, Any]:
         usual = {"csv": ",", "tsv": "\t"}[kind]
         likeliest = max([usual, *"\t;,|"], key=first.count)
         return {"delimiter": likeliest} if likeliest != usual else {}
-    if kind == "jsonl":
-        lines = csv_files.read_text(path).split("\n")
-        document: Any = [file_types.load_json(one, str(path)) for one in lines[:50] if one.strip()]
-    elif kind == "json":
-        document = file_types.load_json(csv_files.read_text(path), str(path))
-    else:
+    if kind not in ("json", "jsonl"):
         return {}
+    found = [one for _, one in itertools.islice(file_types.documents(path, kind), 50)]
+    document: Any = found[0] if kind == "json" else found
     if rows := _path_to_rows(document):
         return {"rows": rows}
     levels = []
@@ -239,24 +229,22 @@ def _path_to_rows(document: Any) -> str:
 
 
 def _guessed(
-    sources: Sequence[_Source], given: Any, flags: Mapping[str, Sequence[str]]
+    sources: Sequence[_Source], shape: Any, flags: Mapping[str, Sequence[str]]
 ) -> list[tuple[_Source, Guess]]:
     """Guess what each source holds; flags that fit none are refused."""
     found = []
     for source in sources:
-        adapter = given or (None if flags else _adapter(source.frame))
-        real = source.frame[source.names]
-        if given is formats.mturk and not any(one.startswith("Answer.") for one in source.names):
-            raise TableError(
-                f"{', '.join(source.files)} has no column `Answer.*`, which exports of Mechanical "
-                "Turk have: leave --as out, or name another file."
-            )
-        if adapter:
-            made = Guess(source.frame, tables=list(adapter(real).items()))
-            for _, spec in made.tables:
-                made.why |= dict.fromkeys(
-                    spec["columns"], f"as exports of {adapter.__name__} have it"
+        adapter = shape.specs if shape else None if flags else _adapter(source.names)
+        if adapter and adapter is not guessing.specs:
+            made = Guess(source.frame, tables=list(adapter(source.frame[source.names]).items()))
+            if not made.tables:
+                raise TableError(
+                    f"{', '.join(source.files)} has no column `Answer.*`, which exports of "
+                    "Mechanical Turk have: leave --as out, or name another file."
                 )
+            for _, spec in made.tables:
+                why = f"as exports of {adapter.__name__} have it"
+                made.why |= dict.fromkeys(spec["columns"], why)
         else:
             shared = _shared(source, sources)
             made = guess(source.frame, {**flags, **{our: [one] for our, one in shared.items()}})
@@ -272,18 +260,11 @@ def _guessed(
     return found
 
 
-def _adapter(frame: pd.DataFrame) -> Any:
+def _adapter(names: Sequence[str]) -> Any:
     """Recognize what a tool wrote by columns that only it writes."""
-    names = list(map(str, frame))
-    plain = set(map(plain_name, names))
-    if {"severity", "system"} <= plain:
+    if {"severity", "system"} <= set(map(plain_name, names)):
         return formats.mqm
-    if any(re.match(r"(Input|Answer)\.", name) for name in names):
-        return formats.mturk
-    if "prolific_pid" in plain:
-        return formats.prolific
-    is_rated = frame.map(lambda cell: cell.startswith(('[{"rating":', '[{"number":')))
-    return formats.label_studio if is_rated.to_numpy().any() else None
+    return formats.mturk if any(name.startswith("Answer.") for name in names) else None
 
 
 def _shared(source: _Source, sources: Sequence[_Source]) -> dict[str, str]:
@@ -338,9 +319,7 @@ def _named(spec: Mapping[str, Any]) -> list[Any]:
 def _lines(table: str, source: _Source, made: Guess, spec: dict[str, Any]) -> Iterator[str]:
     """Write one source of a table, with the reason of each guess."""
     named = source.files if len(source.files) > 1 else source.files[0]
-    only = {**source.options.get("only", {}), **spec.get("only", {})}
-    whole = {"file": named, **source.options, **spec, **({"only": only} if only else {})}
-    for key, value in whole.items():
+    for key, value in {"file": named, **source.options, **spec}.items():
         if key not in ("columns", "constants"):
             comment = f"  # guessed: {_WHY[key]}" if key in _WHY else ""
             comment = f"  {CONFIRM}{_WHY[key]}" if key == "keys" else comment
@@ -391,8 +370,7 @@ def _skeleton(source: _Source, made: Guess) -> list[str]:
 
 
 def _some(names: Sequence[str]) -> str:
-    shown = ", ".join(listing.visible(name) for name in names[:40])
-    return shown + (f" and {len(names) - 40} more" if len(names) > 40 else "")
+    return listing.visible(reading.some(names))
 
 
 def _settings(tables: Mapping[str, list[tuple[_Source, Guess, dict[str, Any]]]]) -> list[str]:

@@ -1,4 +1,4 @@
-"""What crowd platforms export: Mechanical Turk, and surveys of Prolific's annotators."""
+"""What the crowd platform Mechanical Turk exports."""
 
 from __future__ import annotations
 
@@ -27,23 +27,21 @@ def mturk(frame: pd.DataFrame) -> column_names.Specs:
         if not column_names.personal([name]) and column_names.plain_name(name) not in _ODD
         if (_is_short if "{slot}" in name else _is_rating)(frame, theirs)
     ]
-    base: dict[str, Any] = {}
-    if "AssignmentStatus" in columns:
-        base["only"] = {"AssignmentStatus": ["Approved", "Submitted"]}
+    if not said:
+        return {}
     people = {"annotator_id": "WorkerId", "group_id": "HITId"}
     places = {our: their for our, their in named.items() if our != "text"}
     judged: dict[str, Any] = {our: one for our, one in people.items() if one in columns} | places
     if values:
         judged["value"] = values[0] if len(values) == 1 or slotted else values
-    constants = (
-        {} if "item_id" in named else {"item_id": "{HITId}-{slot}" if slotted else "{HITId}"}
-    )
-    spec = base | {"columns": judged} | ({"constants": constants} if constants else {})
-    tables: column_names.Specs = {"judgments": spec}
+    beside: dict[str, Any] = {}
+    if "item_id" not in named:
+        beside["constants"] = {"item_id": "{HITId}-{slot}" if slotted else "{HITId}"}
+    tables: column_names.Specs = {}
     if {"system", "text"} <= set(named):
-        texts = {"columns": named} | ({"constants": constants} if constants else {})
-        tables = {"outputs": texts, **tables}
-    return tables
+        tables["outputs"] = {"columns": named, **beside}
+    only = {"only": counted} if (counted := column_names.counted(frame)) else {}
+    return {**tables, "judgments": {**only, "columns": judged, **beside}}
 
 
 def _by_slot(names: Sequence[str]) -> dict[str, list[str]]:
@@ -83,17 +81,3 @@ def _is_rating(frame: pd.DataFrame, theirs: Sequence[str]) -> bool:
     cells = pd.Series(frame[list(theirs)].to_numpy().ravel(), dtype="str")
     numbers = pd.to_numeric(cells[cells.str.strip() != ""], errors="coerce")
     return bool(len(numbers)) and bool((numbers.between(-100, 100) & (numbers % 0.5 == 0)).all())
-
-
-def prolific(frame: pd.DataFrame) -> column_names.Specs:
-    """Map a survey's export with Prolific's ids: a row per rating, or per output with ratings."""
-    known = column_names.recognized(list(frame.columns))
-    wanted = {"prolific_pid", "participant_id", "prolific_id"}
-    ids = [name for name in frame.columns if column_names.plain_name(name) in wanted]
-    if ids:
-        known["annotator_id"] = ids[0]
-    status = [name for name in frame.columns if column_names.plain_name(name) == "status"]
-    tables = column_names.ratings_spec(frame, known)
-    if tables and status and frame[status[0]].eq("APPROVED").any():
-        tables["judgments"]["only"] = {status[0]: ["APPROVED", "AWAITING REVIEW"]}
-    return tables

@@ -6,6 +6,8 @@ import pandas as pd
 
 from nlgbench.study import column_names
 
+_WEIGHTS = {"critical": "25", "major": "5", "minor": "1", "neutral": "0", "no-error": "0"}
+
 
 def mqm(frame: pd.DataFrame) -> column_names.Specs:
     """Map errors as WMT publishes them: a row per error, weighed as Freitag et al. (2021) do.
@@ -23,20 +25,11 @@ def mqm(frame: pd.DataFrame) -> column_names.Specs:
         columns["item_id"] = known["item_id"]
     severity, category = known.get("severity", "severity"), known.get("category")
     constants["value"] = f"{{{severity}}}/{{{category}}}" if category else f"{{{severity}}}/"
-    weights = {"*/Non-translation*": "25"} | {
-        f"{name}{rest}": weight
-        for rest, weights in (
-            ("/Fluency/Punctuation", {"Minor": "0.1", "minor": "0.1"}),
-            ("/*", {"Critical": "25", "critical": "25", "Major": "5", "major": "5", "Minor": "1"}),
-            ("/*", {"minor": "1", "Neutral": "0", "neutral": "0", "No-error": "0"}),
-            ("/*", {"no-error": "0", "No-Error": "0"}),
-        )
-        for name, weight in weights.items()
-    }
-    used = {
-        one: weight
-        for one, weight in weights.items()
-        if one.startswith("*") or one.split("/")[0] in set(frame.get(severity, []))
-    }
-    spec = {"columns": columns, "constants": constants, "values": {"value": used}, "sum": "true"}
+    weights = {"*/Non-translation*": "25"}
+    for name in pd.unique(frame.get(severity, pd.Series(dtype="str"))):
+        if name.lower() == "minor":
+            weights[f"{name}/Fluency/Punctuation"] = "0.1"
+        if name.lower() in _WEIGHTS:
+            weights[f"{name}/*"] = _WEIGHTS[name.lower()]
+    spec = {"columns": columns, "constants": constants, "values": {"value": weights}, "sum": "true"}
     return {"judgments": spec}

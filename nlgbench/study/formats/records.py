@@ -114,15 +114,9 @@ def _records(
     if path.suffix == ".eval":
         yield from _of_archive(path)
     elif kind == "jsonl":
-        for number, line in enumerate(csv_files.read_text(path).split("\n"), 1):
-            try:
-                if line.strip():
-                    at = f"line {number}"
-                    yield {}, at, file_types.load_json(line, f"{path}, {at}")
-            except TableError as error:
-                problems += error.problems
+        yield from (({}, *one) for one in file_types.documents(path, kind))
     elif kind == "json":
-        head, document = {}, file_types.load_json(csv_files.read_text(path), str(path))
+        head, (_, document) = {}, next(file_types.documents(path, kind))
         for step in steps:
             if isinstance(document, dict) and step in document:
                 head, document = document, document[step]
