@@ -112,6 +112,7 @@ def lists():
     """Write a row for each system, and in its cells lists over items."""
     made = T.groupby(["system", "n"])[BOTH].agg(lambda own: json.dumps(own.tolist())).unstack()
     made.columns = [f"Human {n} {value}" for value, n in made.columns]
+    made["Flow"] = made["Human 1 flow"]  # a mean, and so no evaluator
     return made.rename_axis("Model").reset_index().to_csv(index=False)
 
 
@@ -195,7 +196,7 @@ label studio | flow adequacy | --as label_studio
 potato | flow text | item system user_id flow text
 lighttag | flow text | meta.item meta.system annotator flow content
 doccano | flow | meta.item meta.system {file} label
-arena | votes | question_id model_a model_b judge winner
+arena | votes | --as pairwise
 mqm | mqm | --as mqm
 experts in lists | flow adequacy text | id model_id {position} flow,adequacy decoded
 pairs of three | votes | item system_a system_b - ann1..3

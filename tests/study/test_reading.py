@@ -38,19 +38,10 @@ INNER = {
         {"id": 2, "who": ["ann"], "said": [{"m": "a", "flow": [5]}]},
     ]
 }
-SLOTS = (
-    "WorkerId,Input.item_1,Input.sys_1,Input.item_2,Input.sys_2,Answer.r_1,Answer.r_2,Status\n"
-    "ann,1,a,2,a,3,5,Approved\nbob,1,b,2,b,4,,Approved\neve,1,a,2,a,1,1,Rejected\n"
-)
-ERRORS = (
-    "item,model,who,severity\n1,a,ann,minor\n1,a,ann,minor\n1,a,ann,minor\n1,b,bob,none\n"
-    "1,b,bob,major/x\n2,a,ann,major/y\n2,a,ann,minor\n"
-)
 #: Name -> file, content, its columns, further lines.
 LAYOUTS = {
     "long": ("r.csv", LONG, NAMED, ""),
     "long tsv": ("r.tsv", LONG.replace(",", "\t"), NAMED, ""),
-    "semicolons": ("r.dat", LONG.replace(",", ";"), NAMED, "delimiter: ';'\n    format: csv"),
     "a column per dimension": (
         *("r.csv", "item,model,who,flow\n1,a,ann,3\n1,b,bob,4\n2,a,ann,5\n", WIDE, ""),
     ),
@@ -59,12 +50,6 @@ LAYOUTS = {
         "item,model,ann flow,bob flow,ann length\n1,a,3,,9\n1,b,,4,9\n2,a,5,,9\n",
         '{item_id: item, system: model, value: "{annotator_id} {dimension}"}',
         "only: {dimension: flow}",
-    ),
-    "a column per system": (
-        "r.csv",
-        "item,who,a,b\n1,ann,3,\n1,bob,,4\n2,ann,5,\n",
-        '{item_id: item, annotator_id: who, value: "{system}"}',
-        f"{FLOW}\n    only: {{system: [a, b]}}",
     ),
     "lists": (
         "r.csv",
@@ -86,16 +71,6 @@ LAYOUTS = {
     "nested to the value": (
         *("r.json", json.dumps(NESTED), "{}"),
         "keys: [item_id, system, annotator_id, dimension]",
-    ),
-    "slots of a batch": (
-        *("r.csv", SLOTS),
-        "{annotator_id: WorkerId, item_id: 'Input.item_{slot}', system: 'Input.sys_{slot}', "
-        "value: 'Answer.r_{slot}'}",
-        f"only: {{Status: Approved}}\n    {FLOW}",
-    ),
-    "errors": (
-        *("r.csv", ERRORS, WIDE.replace("[flow]", "severity")),
-        f"values: {{value: {{minor: 1, 'major*': 4, none: 0}}}}\n    {FLOW}\n    sum: true",
     ),
 }
 
@@ -171,20 +146,6 @@ tables:
     of_systems = study.system_scores.to_numpy().tolist()
     assert of_systems == [["a", "size", 7.0, ""], ["a", "bleu", 0.2, lower]]
     assert study.settings["lower_is_better"] == []
-
-
-def test_votes_are_read_with_their_outputs(tmp_path):
-    votes = "item,left,right,worker,winner\n7,a,b,x9,left\n7,b,a,x3,tie\n"
-    about = """
-tables:
-  preferences:
-    file: v.csv
-    columns: {item_id: item, system_a: left, system_b: right, annotator_id: worker, choice: winner}
-    values: {choice: {left: a, right: b}}
-"""
-    study = nb.read_study(folder(tmp_path / "s", {"v.csv": votes}, about))
-    shown = study.preferences[["output_a", "output_b", "annotator_id", "choice"]]
-    assert shown.to_numpy().tolist() == [["7/a", "7/b", "w001", "a"], ["7/b", "7/a", "w002", "tie"]]
 
 
 def test_braces_name_the_file_the_folder_the_row_and_columns(tmp_path):
