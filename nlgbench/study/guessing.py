@@ -57,7 +57,7 @@ _SCALES = (
 )
 
 
-@dataclass
+@dataclass(eq=False)
 class Guess:
     """What a file, or files of one layout, seem to hold.
 
@@ -72,6 +72,8 @@ class Guess:
     answers: dict[str, str] = field(default_factory=dict)  # column or pattern -> dimension
     only: dict[str, list[str]] = field(default_factory=dict)  # which rows count
     tables: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+    options: dict[str, Any] = field(default_factory=dict)  # how files are opened
 
     @property
     def n_files(self) -> int:
@@ -191,21 +193,21 @@ def scale_of(cells: pd.Series) -> dict[str, str]:
 def specs(frame: pd.DataFrame) -> column_names.Specs:
     """Map the tables that a file's columns seem to be, if one names systems or outputs."""
     rows = [str(n + 1) for n in range(len(frame))]
-    made = guess(frame.assign(**{"{file}": "", "{row}": rows}), {})
+    made = Guess(frame.assign(**{"{file}": "", "{row}": rows}))
+    guess(made, {})
     is_known = any(made.has(one) for one in ("system", "system_a", "output_id"))
     return dict(made.tables) if is_known else {}
 
 
-def guess(frame: pd.DataFrame, flags: Mapping[str, Sequence[str]]) -> Guess:
+def guess(made: Guess, flags: Mapping[str, Sequence[str]]) -> None:
     """Find out what the columns of a file are.
 
     Flags are ours -> theirs; of several, those count that the file has. The frame's columns
     `{file}` and `{row}` are the names of files and the numbers of rows.
     """
-    only = column_names.counted(frame)
-    for name, kept in only.items():
-        frame = frame[frame[name].isin(kept)]
-    made = Guess(frame.reset_index(drop=True), only=only)
+    made.only = column_names.counted(made.frame)
+    for name, kept in made.only.items():
+        made.frame = made.frame[made.frame[name].isin(kept)].reset_index(drop=True)
     for our, theirs in flags.items():
         _take_flag(made, our, theirs, flags)
     asked = {"value", "score", "choice"} & set(flags)
@@ -226,7 +228,6 @@ def guess(frame: pd.DataFrame, flags: Mapping[str, Sequence[str]]) -> Guess:
         made.columns = {our: one for our, one in made.columns.items() if our[:-1] != "system_"}
         _find_places(made)
         _map_ratings(made, asked)
-    return made
 
 
 def _take_flag(
