@@ -45,12 +45,6 @@ FILES = {
     "label studio, csv": ("label-studio", "tasks.csv", STUDIO, FLUENT),
     "mqm": ("mqm", "errors.tsv", MQM, ERRORS),
     "prolific": ("prolific", "survey.csv", PROLIFIC, ONE),
-    "guessed levels": (
-        None,
-        "a.json",
-        json.dumps({"1": {"a": {"w": {"flow": 3, "note": "so"}}}, "2": {"a": {"w": {"flow": 4}}}}),
-        [("1/a", "flow", 3.0), ("2/a", "flow", 4.0)],
-    ),
 }
 
 

@@ -57,7 +57,6 @@ LAYOUTS = {
         WIDE.replace("[flow]", "flow"),
         f"lists: [annotator_id, value]\n    {FLOW}",
     ),
-    "json records": ("r.json", json.dumps(RECORDS), DOTTED, ""),
     "json lines": ("r.jsonl", "\n".join(map(json.dumps, RECORDS)), DOTTED, ""),
     "rows in a record": (
         *("r.json", json.dumps(INNER)),
@@ -246,20 +245,6 @@ def test_excluded_judgments_are_noted(tmp_path):
     study, notes = read_folder(folder(tmp_path / "s", files, about), [])
     assert study.judgments["value"].tolist() == [3]
     assert notes == ["flow: judgments excluded because they are outside settings: valid: 1."]
-
-
-def test_a_plain_folder_with_study_yml_has_its_settings(tmp_path):
-    files = {
-        "outputs.csv": "output_id,item_id,system,topic\n1,1,a,x\n",
-        "judgments.csv": "output_id,annotator_id,value\n1,me,3\n",
-        "contexts.csv": "item_id,state,is_target,red,blue\n1,s1,1,0,1\n1,s2,0,1,1\n",
-    }
-    about = "settings: {extra: [topic], clusters: topic, scales: {quality: {min: 1, max: 5}}}\n"
-    study = nb.read_study(folder(tmp_path / "s", files, about))
-    assert study.settings["scales"] == {"quality": {"min": 1.0, "max": 5.0}}
-    assert study.outputs["topic"].tolist() == ["x"] and list(study.contexts)[3:] == ["red", "blue"]
-    study.write(tmp_path / "again")
-    assert nb.read_study(tmp_path / "again").settings == study.settings
 
 
 def test_contexts_are_mapped_and_equal_rows_count_once(tmp_path):
