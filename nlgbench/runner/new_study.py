@@ -60,7 +60,7 @@ def new(
             )
         text = EMPTY.partition("\ntables:")[0] + "\n"  # its tables are found by their names
     shape = formats.find(layout, "--as") if layout else None
-    if layout and shape and shape.kind != "mapping":
+    if layout and isinstance(shape, formats.Recorded):
         plain = layout.lower().replace("-", "_")
         text = formats.draft(plain, [_relative(one, place) for one in sources])
     elif sources:

@@ -76,11 +76,6 @@ class Guess:
     options: dict[str, Any] = field(default_factory=dict)  # how files are opened
 
     @property
-    def n_files(self) -> int:
-        """Count the files."""
-        return len(self.frame["{file}"].unique())
-
-    @property
     def names(self) -> list[str]:
         """List the files' columns."""
         return [one for one in map(str, self.frame) if "{" not in one]
@@ -418,23 +413,19 @@ def _places(made: Guess, *kinds: str) -> list[str]:
 
 def _find_places(made: Guess) -> None:
     """Find systems, items and annotators that names do not tell."""
-    several = made.n_files > 1
-    if not made.has("system", "annotator_id") and (
-        fields := _family(made, "number", "list", "text", "words", "id")
-    ):
+    kinds = ("number", "list", "text", "words", "id")
+    if fields := {} if made.has("system", "annotator_id") else _family(made, *kinds):
         _take_family(made, fields)
     stems = list(made.frame["{file}"].unique())
+    several = len(stems) > 1
+    are_judges = several and all(map(_MODEL.search, stems))
     of_dimensions = several and all(_words(one) & _ASKED for one in stems)
     if of_dimensions and not made.has("dimension") and not any(one in made.frame for one in stems):
         made.set("dimension", "{file}", "files are named for what is asked")
     elif several and not made.has("system") and not made.has("output_id"):
         why = "no column names systems, and there are several files"
         made.set("system", "{file}", why, doubt=not made.has("annotator_id"))
-    elif (
-        several
-        and all(map(_MODEL.search, stems))
-        and not {"annotator_id", "evaluator"} & {*made.columns}
-    ):
+    elif are_judges and not {"annotator_id", "evaluator"} & {*made.columns}:
         made.set("evaluator", "{file}", "files are named for models, as of judges", doubt=True)
     by = ["system", "annotator_id", "dimension", "evaluator"]
     beside = [one for one in ("{file}", "{folder}", "{position}") if one in made.frame]
@@ -572,10 +563,9 @@ def _name_nobody(made: Guess) -> None:
     places = made.by_row("output_id", "item_id", "system", "dimension")
     several = len(places.columns) > 0 and places.duplicated().any()
     made.set("annotator_id", "{row}" if several else "all", "no column says who rated")
-    if not made.why.get("value"):  # a flag names them
-        return
-    shown = ", ".join([*made.answers][:4])
-    made.doubt("value", f"{shown}: no column says who rated; if a program did, they are scores")
+    if made.why.get("value"):  # no flag names them
+        shown = ", ".join([*made.answers][:4])
+        made.doubt("value", f"{shown}: no column says who rated; if a program did, they are scores")
 
 
 def _check_text(made: Guess) -> None:
@@ -598,7 +588,7 @@ def _check_text(made: Guess) -> None:
 
 def _map_votes(made: Guess, asked: set[str]) -> None:
     """Map votes on pairs, of annotators or of judges in separate files."""
-    several = made.n_files > 1
+    several = len(set(made.frame["{file}"])) > 1
     named = made.columns.pop("choice", "")
     found = [named] if named else made.free("choice")
     of_people = not any(_words(one) & _ASKED for one in found) and not made.has("annotator_id")

@@ -212,7 +212,7 @@ def _of_format(
         problems += [f"{what} `files`." for what in lost]
         return {}, {}, []
     said["settings"].update({**shape.settings, **said["settings"]})
-    if shape.kind == "mapping":
+    if isinstance(shape, formats.Mapped):
         parts = [file_types.read(one, file_types.guess(one), problems=[])[0] for one in paths]
         specs = shape.specs(pd.concat(parts, ignore_index=True).fillna(""))
         if not specs:
@@ -642,10 +642,7 @@ def _identify(path: Path, raws: dict[str, Raw], extra: Sequence[str], problems: 
                 "system under `tables: outputs:`, or item_id and system in another table."
             )
             return
-        made = pd.concat(pairs, ignore_index=True)
-        for name in made.columns.drop(by):  # which not all tables need have
-            of_output = made.mask(made == "").groupby(by)[name].transform("first")
-            made[name] = made[name].where(made[name] != "").fillna(of_output).fillna("")
+        made = records.completed(pd.concat(pairs, ignore_index=True).fillna(""), by)
         made = made.drop_duplicates(ignore_index=True)
         raws["outputs"] = Raw(made, f"{path}, outputs as other tables name them")
     outputs = raws["outputs"].frame

@@ -5,19 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from nlgbench.names import unknown
 from nlgbench.study.column_names import Specs
 from nlgbench.study.csv_files import TableError
-from nlgbench.study.formats.crowd import mturk
+from nlgbench.study.formats.exports import mqm, mturk, potato
 from nlgbench.study.formats.harnesses import inspect, lm_eval, promptfoo
 from nlgbench.study.formats.judged_pairs import alpaca_eval, arena, mt_bench
-from nlgbench.study.formats.mqm_errors import mqm
 from nlgbench.study.formats.records import Recorded
-from nlgbench.study.formats.tools import potato
 from nlgbench.study.guessing import specs
 
 
@@ -27,7 +25,6 @@ class Mapped(NamedTuple):
     specs: Callable[[pd.DataFrame], Specs] = specs
     files: tuple[str, ...] = ("*.csv",)
     settings: Mapping[str, Any] = MappingProxyType({})
-    kind: Literal["mapping"] = "mapping"
 
 
 #: `files` are those of a study's folder that are read where study.yml names none.

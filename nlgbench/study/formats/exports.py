@@ -1,4 +1,4 @@
-"""What the crowd platform Mechanical Turk exports."""
+"""Tables whose columns a platform or tool names: Mechanical Turk, Potato, MQM."""
 
 from __future__ import annotations
 
@@ -9,8 +9,12 @@ from typing import Any
 import pandas as pd
 
 from nlgbench.study import column_names
+from nlgbench.study.guessing import Guess
 
 _ODD = {"answer_comment", "answer_comments", "answer_feedback", "answer_hit_id"}
+
+#: Of an error, by its severity.
+_WEIGHTS = {"critical": "25", "major": "5", "minor": "1", "neutral": "0", "no-error": "0"}
 
 
 def mturk(frame: pd.DataFrame) -> column_names.Specs:
@@ -81,3 +85,53 @@ def _is_rating(frame: pd.DataFrame, theirs: Sequence[str]) -> bool:
     cells = pd.Series(frame[list(theirs)].to_numpy().ravel(), dtype="str")
     numbers = pd.to_numeric(cells[cells.str.strip() != ""], errors="coerce")
     return bool(len(numbers)) and bool((numbers.between(-100, 100) & (numbers % 0.5 == 0)).all())
+
+
+def potato(frame: pd.DataFrame) -> column_names.Specs:
+    """Map Potato's annotated_instances.jsonl, in a folder for each annotator, or its tables."""
+    if {"instance_id", "user_id"} <= set(frame):  # from version 2 on
+        known = {"output_id": "instance_id", "annotator_id": "user_id"}
+        measured = Guess(frame, known).free("number", "list")
+        value: Any = measured
+        if any(str(name).startswith("labels.") for name in frame):
+            value = "labels.{dimension}.{answer}"
+        elif _are_choices(frame[measured]):
+            value = "{dimension}.{answer}"
+        return {"judgments": {"columns": {**known, "value": value}}}
+    if "instance_id" in frame:
+        user = {"output_id": "instance_id", "annotator_id": "user"}
+        return {"judgments": {"columns": {**user, "value": "{dimension}:::{answer}"}}}
+    columns: dict[str, Any] = {"output_id": "id", "value": "label_annotations.{dimension}.{answer}"}
+    return {"judgments": {"columns": columns, "constants": {"annotator_id": "{folder}"}}}
+
+
+def _are_choices(frame: pd.DataFrame) -> bool:
+    """Say whether columns such as flow.3 and flow.4 are one question's answers."""
+    questions = (frame != "").T.groupby([name.split(".")[0] for name in frame.columns]).sum()
+    several = len(questions) < len(frame.columns) and all("." in name for name in frame.columns)
+    return several and bool((questions <= 1).to_numpy().all())
+
+
+def mqm(frame: pd.DataFrame) -> column_names.Specs:
+    """Map errors as WMT publishes them: a row per error, weighed as Freitag et al. (2021) do.
+
+    doi:10.1162/tacl_a_00437: by severity and category.
+    """
+    known = column_names.recognized(list(frame.columns))
+    columns = {our: known[our] for our in ("output_id", "system", "annotator_id") if our in known}
+    plain = {column_names.plain_name(name): name for name in frame.columns}
+    constants = {"dimension": "mqm"}
+    if {"doc", "seg_id"} <= set(plain):
+        constants["item_id"] = f"{{{plain['doc']}}}/{{{plain['seg_id']}}}"
+    elif "item_id" in known:
+        columns["item_id"] = known["item_id"]
+    severity, category = known.get("severity", "severity"), known.get("category")
+    constants["value"] = f"{{{severity}}}/{{{category}}}" if category else f"{{{severity}}}/"
+    weights = {"*/Non-translation*": "25"}
+    for name in pd.unique(frame.get(severity, pd.Series(dtype="str"))):
+        if name.lower() == "minor":
+            weights[f"{name}/Fluency/Punctuation"] = "0.1"
+        if name.lower() in _WEIGHTS:
+            weights[f"{name}/*"] = _WEIGHTS[name.lower()]
+    spec = {"columns": columns, "constants": constants, "values": {"value": weights}, "sum": "true"}
+    return {"judgments": spec}
