@@ -8,7 +8,8 @@ import pandas as pd
 
 from nlgbench.generators.recurrent import RecurrentModel, fit_recurrent
 
-#: Between which `random_settings` draws the learning rate, log-uniformly.
+#: What `random_settings` draws units from, and, log-uniformly, the learning rate.
+UNITS = (32, 48, 64)
 LEARNING_RATES = (8e-3, 5e-2)
 
 
@@ -22,7 +23,7 @@ def random_settings(n: int, *, seed: int | np.random.Generator) -> pd.DataFrame:
     low, high = LEARNING_RATES
     return pd.DataFrame(
         {
-            "units": rng.choice((32, 48, 64), n),
+            "units": rng.choice(UNITS, n),
             "learning_rate": np.exp(rng.uniform(np.log(low), np.log(high), n)),
             "dropout": rng.uniform(0.0, 0.5, n),
             "batch_size": rng.choice((8, 16, 32), n),

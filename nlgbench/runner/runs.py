@@ -427,7 +427,7 @@ def take_read(folder: Path, study: str | None) -> dict[str, str]:
         if not path.startswith(tuple(own)):
             found.setdefault(path, about["sha256"])
     log.unlink()
-    return dict(sorted(found.items()))
+    return found
 
 
 def take_record(folder: Path, notebook: str) -> dict[str, Any]:

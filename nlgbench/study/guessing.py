@@ -24,6 +24,7 @@ _WORDS = {
     for kind, words in {
         "annotator": "human annotator annot ann rater worker judge expert participant coder a r j",
         "system": "sys system model output response candidate hyp hypothesis generator bot",
+        "question": "q question item criterion dimension aspect",
         "asked": "fluency adequacy coherence consistency relevance naturalness quality rating rank "
         "informativeness overall understandability engagingness grammaticality correctness clarity "
         "groundedness faithfulness empathy helpfulness surprise accuracy usefulness",
@@ -325,6 +326,10 @@ def _take_family(made: Guess, fields: dict[Around, dict[str, str]]) -> None:
         named = _WORDS["system"] | (_ANSWER if is_named else set())
         doubt = not texts and not beside & named
         key, why = "system", f"{shown} differ in a name" + "; they may be dimensions" * doubt
+    elif made.has("annotator_id") or not made.has("system") or beside & _WORDS["question"]:
+        return
+    elif rated:
+        key, why, doubt = "annotator_id", f"{shown} differ in a name; they may be questions", True
     else:
         return
     made.captured[key] = list(next(iter(fields.values())))
@@ -493,7 +498,7 @@ def _map_ratings(made: Guess, asked: set[str]) -> None:
             human = [one for one in rest if _words(one) & _ASKED]
             scores, rest = [*scores, *(one for one in rest if one not in human)], human
         rest = [one for one in rest if kind_of(made.frame[one]) == "list"] or rest
-        if rest := _judged(made, rest) if who else rest:
+        if rest := _judged(made, rest):
             value = [*([value] if value else []), *rest]
         made.why.setdefault("value", "numbers of annotators")
         made.why["score"] = "numbers of no annotator"

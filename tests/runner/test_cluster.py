@@ -5,9 +5,11 @@ import os
 import re
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,10 +18,9 @@ from nlgbench.runner.notebooks import read_notebook
 from nlgbench.runner.runs import plan
 
 psutil = pytest.importorskip("psutil", reason="the extra cluster is not installed")
-pytest.importorskip("distributed", reason="the extra cluster is not installed")
+Status = pytest.importorskip("distributed.core", reason="the extra cluster is not installed").Status
 
-#: Minutes: `make release` runs them.
-pytestmark = pytest.mark.release
+takes_minutes = pytest.mark.release
 
 CELLS = (
     "k: int = 1\noutput_dir: str | None = None",
@@ -116,6 +117,7 @@ def listening(process):
     return {one.laddr.ip for one in found if one.status == psutil.CONN_LISTEN}
 
 
+@takes_minutes
 def test_a_sweep_on_workers_equals_a_local_one(dask, make_notebook, tmp_path, monkeypatch):
     file, processes = dask
     path, out, local = make_notebook("mine", *CELLS), tmp_path / "out", tmp_path / "local"
@@ -156,6 +158,7 @@ def test_a_sweep_on_workers_equals_a_local_one(dask, make_notebook, tmp_path, mo
     assert (out / "mine@k=7.failed" / ".failed").is_file()
 
 
+@takes_minutes
 def test_whatever_is_killed_the_next_run_goes_on(dask, make_notebook, tmp_path, in_process):
     file, (scheduler, *workers) = dask
     path, out, local = make_notebook("mine", *CELLS), tmp_path / "out", tmp_path / "local"
@@ -213,6 +216,7 @@ def test_whatever_is_killed_the_next_run_goes_on(dask, make_notebook, tmp_path, 
     assert not [path for path in out.glob(".*") if path.name != ".lock"]
 
 
+@takes_minutes
 def test_local_workers_stay_on_this_machine(make_notebook, tmp_path):
     path, out = make_notebook("mine", *CELLS), tmp_path / "out"
 
@@ -229,6 +233,27 @@ def test_local_workers_stay_on_this_machine(make_notebook, tmp_path):
     assert [one.status for one in made] == ["done"]
     assert found == {"127.0.0.1"}
     assert ended([one for one in here.children(recursive=True) if "spawn_main" in one.cmdline()])
+
+
+@pytest.mark.parametrize(
+    ("status", "states", "stops"),
+    [
+        (Status.running, {"run": "executing"}, False),
+        (Status.closing_gracefully, {"run": "executing"}, False),
+        (Status.closing, {"run": "executing"}, True),
+        (Status.running, {"run": "cancelled"}, True),
+        (Status.running, {}, True),
+    ],
+)
+def test_a_run_is_stopped_when_its_command_lets_go_of_it_or_its_worker_closes(
+    status, states, stops
+):
+    tasks = {key: SimpleNamespace(state=state) for key, state in states.items()}
+    worker = SimpleNamespace(status=status, state=SimpleNamespace(tasks=tasks))
+    worker.get_current_task = lambda: "run"
+    stopped = threading.Event()
+    with cluster._while_wanted(worker, stopped.set):
+        assert stopped.wait(PATIENCE if stops else 1) == stops
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,14 @@ def test_agreement_is_that_of_agreement_and_nobody_alone_agrees():
     assert (row["answer"], row["reason"]) == ("InterAA not assessed", "no output has two judgments")
 
 
+def test_who_was_asked_the_same_twice_is_counted():
+    study = study_of({"a": [[1, 2], [2, 2]]})
+    again = study.judgments.iloc[:1].assign(group_id="again")
+    twice = study.replace(judgments=pd.concat([study.judgments, again]))
+    reason = nb.datasheet(twice).set_index("question").loc["4.3.12.1", "reason"]
+    assert reason == "of 5 responses, 1 on what their evaluator had been asked before"
+
+
 def test_what_the_tables_do_not_answer_says_why():
     table = nb.datasheet(study_of({"a": [[1, 2], [2, 2]]})).set_index("question")
     for question, why in {"3.1.3.1": "plan_study", "4.3.10": "one system was judged"}.items():

@@ -45,6 +45,16 @@ FILES = {
     "label studio, csv": ("label-studio", "tasks.csv", STUDIO, FLUENT),
     "mqm": ("mqm", "errors.tsv", MQM, ERRORS),
     "prolific": ("prolific", "survey.csv", PROLIFIC, ONE),
+    "prolific, lists": (
+        "prolific",
+        "survey.jsonl",
+        json.dumps({"item": 1, "model": "a", "PROLIFIC_PID": ["5f", "6e"], "flow": [3, 4]}),
+        [("1/a", "flow", 3.0), ("1/a", "flow", 4.0)],
+    ),
+    "guessed beside what a form records": (
+        *(None, "r.csv", "item,model,rater,flow,seconds,index\n1,a,x,3,9,5\n2,a,x,4,2,4\n"),
+        [("1/a", "flow", 3.0), ("2/a", "flow", 4.0)],
+    ),
 }
 
 
@@ -107,6 +117,14 @@ def test_columns_of_which_raters_have_different_ones_are_no_ratings(tmp_path):
     lines = "item,model,rater 1 flow,rater 2 wit\n1,a,3,3\n2,a,4,4\n"
     assert started(tmp_path, None, "n.csv", lines).exit_code == 0
     assert nb.read_study(tmp_path / "s").judgments is None
+
+
+def test_a_pattern_never_joins_what_nothing_parts(tmp_path):
+    """In x1 and y12, it is not written where the dimension ends and the annotator begins."""
+    content = "item,model,x1,x2,y1,y2\n1,a,3,3,4,4\n1,b,3,2,5,5\n2,a,1,2,1,1\n2,b,1,5,1,2\n"
+    assert started(tmp_path, None, "n.csv", content).exit_code == 0
+    text = (tmp_path / "s" / "study.yml").read_text()
+    assert "x{annotator_id}" in text and "y{annotator_id}" in text and "}{" not in text
 
 
 def test_a_pattern_is_one_table_of_systems_that_its_files_name(tmp_path):

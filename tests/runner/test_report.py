@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import re
 import shutil
 from pathlib import Path
@@ -68,6 +69,18 @@ def test_ids_stay_as_they_are_written(tmp_path):
     frame = run_folder.frame(tmp_path / "t.csv")
     assert frame["system"].tolist() == ["001", "NA"]
     assert frame["estimate"].dtype == "float64"
+
+
+def test_systems_are_ranked_within_what_else_is_named(tmp_path):
+    rows = [("", "a", 0.1), ("", "b", 0.2), ("flow", "a", 0.4), ("flow", "b", 0.3)]
+    frame = pd.DataFrame(rows, columns=["dimension", "system", "estimate"])
+    frame = frame.assign(ci_low=frame["estimate"] - 1, ci_high=math.nan)
+    ranked = dict(run_folder.rankings(run_folder.Table("r", "t", tmp_path, "study", frame)))
+    assert {words: shown["system"].tolist() for words, shown in ranked.items()} == {
+        "": ["b", "a"],
+        "dimension: flow": ["a", "b"],
+    }
+    assert ranked[""]["interval"].eq("").all()
 
 
 def test_the_datasheet_says_what_the_tables_say(reported):

@@ -216,7 +216,7 @@ def test_cleaning_removes_what_is_left_over_and_nothing_else(tmp_path, monkeypat
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("NLGBENCH_DATA", raising=False)
     out = tmp_path / "out"
-    assert runs.clean(out, dry_run=True).empty
+    assert runs.clean(out, dry_run=False).empty and not out.exists()
     finished(out / "nb", "nb", "1")
     (out / HALF / "new" / "nb").mkdir(parents=True)
     (out / ".notes").mkdir()

@@ -145,6 +145,8 @@ tables:
     of_systems = study.system_scores.to_numpy().tolist()
     assert of_systems == [["a", "size", 7.0, ""], ["a", "bleu", 0.2, lower]]
     assert study.settings["lower_is_better"] == []
+    alone = nb.read_study(folder(tmp_path / "t", files, "\n".join(about.splitlines()[:-1])))
+    assert alone.scored(["bleu"])["score"].tolist() == [-0.1, -0.3]
 
 
 def test_braces_name_the_file_the_folder_the_row_and_columns(tmp_path):

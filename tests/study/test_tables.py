@@ -175,7 +175,7 @@ numbers = st.floats(-1e100, 1e100) | st.just(math.nan)
 
 
 @settings(max_examples=40)
-@example(rows=[("\r", 5e-324, "\r")], prefix="\ufeff")
+@example(rows=[("\r", 5e-324, "\r"), ("", 1e100, "")], prefix="\ufeff")
 @given(
     rows=st.lists(st.tuples(ids, numbers, texts), max_size=6),
     prefix=ids.filter(bool),

@@ -165,7 +165,7 @@ def corrected_quality(
         corrected["reason"] = f"fewer than {FEWEST_LABELS} labels in all: the slope is unknown"
     for table in (alone, corrected):
         table.loc[n_labels == 0, "reason"] = "no label of this system"
-    whole = pd.concat(tables, ignore_index=True)
+    whole = pd.concat(tables)
     level = corrected["estimate"].fillna(alone["estimate"])
     place = level.rank(ascending=False, method="first", na_option="bottom").to_numpy()
     whole = whole.iloc[np.argsort(place[whole["number"]], kind="stable")].reset_index(drop=True)
@@ -391,7 +391,7 @@ def _pairs(
     turn = {"system": "opponent", "opponent": "system", "ci_low": "ci_high", "ci_high": "ci_low"}
     turned = table.rename(columns=turn)
     turned[["difference", "ci_low", "ci_high"]] *= -1
-    table = pd.concat([table, turned], ignore_index=True)
+    table = pd.concat([table, turned])
     p, better = table["p_adjusted"], table["difference"] > 0
     significant = p < 1 - asked["confidence"]
     of = [p.isna(), ~significant, better]

@@ -274,12 +274,10 @@ def _expected_logs(parameters: Floats) -> Floats:
 
 
 def _from_prior(parameters: Floats, prior: float) -> float:
-    """Sum the Kullback-Leibler divergences of Dirichlet posteriors from a symmetric prior."""
-    n = parameters.shape[1]
+    """Sum the divergences of Dirichlet posteriors from a symmetric prior, less what all share."""
     of_posterior = gammaln(parameters.sum(axis=1)) - gammaln(parameters).sum(axis=1)
-    of_prior = gammaln(n * prior) - n * gammaln(prior)
     moved = ((parameters - prior) * _expected_logs(parameters)).sum(axis=1)
-    return float((of_posterior - of_prior + moved).sum())
+    return float((of_posterior + moved).sum())
 
 
 def _outputs_of(votes: _Votes, posterior: Floats, method: str) -> pd.DataFrame:

@@ -304,7 +304,7 @@ def _turned(votes: pd.DataFrame) -> pd.DataFrame:
         made[f"{kind}_a"], made[f"{kind}_b"] = a.where(~turned, b), b.where(~turned, a)
     said = pd.Index(CHOICES).get_indexer(pd.Index(votes["choice"]))
     made["said"] = np.where(turned, 2 - said, said)
-    pair = made.groupby(["output_a", "output_b"], sort=False).ngroup()
+    pair = made.groupby(["output_a", "output_b"]).ngroup()
     return made.assign(pair=pair).reset_index(drop=True)
 
 

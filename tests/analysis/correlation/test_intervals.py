@@ -71,6 +71,15 @@ def test_expectations_are_those_of_an_analysis_of_variance():
     assert found.reliability_scores[0] == pytest.approx(1 - nxx / xx)
     assert found.reliability_judgments[0] == pytest.approx(1 - nyy / yy)
     assert found.noise[:, 0].mean(axis=1) == pytest.approx([nxx, nxy, nyy])
+    # An interval over systems is brought from the means to the expectations likewise.
+    full = {"pearson": np.array([[xy / np.sqrt(xx * yy)]])}
+    raw, both = (
+        system_intervals(found, full, Asked("system", ["pearson"], resample, 0, 0.5), rng)
+        for resample in ("systems", "both")
+    )
+    ends = np.array(raw[0, "pearson"][:2])
+    expected = (ends * np.sqrt(xx * yy) - nxy) / np.sqrt((xx - nxx) * (yy - nyy))
+    assert both[0, "pearson"][:2] == pytest.approx(tuple(np.minimum(expected, 1)))
 
 
 @pytest.mark.parametrize("kind", ["all", "some", "apart"])
@@ -88,15 +97,31 @@ def test_jackknives_are_those_of_outputs_left_out(kind, seed):
     assert found.over_clusters == pytest.approx(np.sqrt(variance))
 
 
-def test_draws_of_expectations_have_less_noise_than_the_means():
-    rng = np.random.default_rng(0)
-    found = expectations(*cluster_sums(sample_of(world_of(12, 30, 0.8, "normal", rng), rng)))
-    x, y = drawn_expectations(found, 0, 4000, rng)
-    # Drawn systems keep the order of their means, drawn towards the mean of all.
-    assert np.corrcoef(x.mean(axis=0), found.x[0])[0, 1] > 0.99
-    assert x.mean(axis=0).var() < found.x[0].var()
-    assert x.std(axis=0).mean() == pytest.approx(np.sqrt(found.noise[0, 0].mean()), rel=0.2)
-    assert stats.kendalltau(y.mean(axis=0), found.y).statistic > 0.9
+def test_draws_of_expectations_are_those_of_the_posterior():
+    """Its means of a grid of populations, flat in r and the logarithms of the means' variances."""
+    rng = np.random.default_rng(1)
+    found = expectations(*cluster_sums(sample_of(world_of(8, 6, 0.8, "normal", rng), rng)))
+    means = np.stack([found.x[0], found.y], axis=1)
+    noise = np.moveaxis(found.noise[[[0, 1], [1, 2]], 0], 2, 0)
+    least, steps = np.diagonal(noise.mean(axis=0)), np.exp(np.linspace(0, 5, 31)[1:])
+    grid = np.meshgrid(*(one * (steps - 1) for one in least), np.linspace(-0.99, 0.99, 61))
+    xx, yy, r = (one.ravel() for one in grid)
+    xy = r * np.sqrt(xx * yy)
+    population = np.array([[xx, xy], [xy, yy]]).transpose(2, 0, 1)[:, None]
+    inverse = np.linalg.inv(population + noise)
+    whole = inverse.sum(axis=1)
+    center = np.linalg.solve(whole, (inverse @ means[..., None]).sum(axis=1))[:, None]
+    away = means[..., None] - center
+    logs = np.linalg.slogdet(inverse)[1].sum(axis=1) - np.linalg.slogdet(whole)[1]
+    logs -= (away.swapaxes(-1, -2) @ inverse @ away)[..., 0, 0].sum(axis=1)
+    pulled = (center + population @ inverse @ away)[..., 0]
+    expected = np.average(pulled, axis=0, weights=np.exp((logs - logs.max()) / 2))
+    drawn = np.stack(drawn_expectations(found, 0, 4000, rng), axis=-1)
+    distance = np.abs(drawn.mean(axis=0) - expected) / means.std(axis=0)
+    assert (distance < 0.06).all()
+    # Drawn systems differ from these by about the noise of the means.
+    spread, of_noise = drawn.std(axis=0), np.sqrt(np.diagonal(noise, axis1=1, axis2=2))
+    assert spread.mean() == pytest.approx(of_noise.mean(), rel=0.2)
 
 
 @pytest.mark.parametrize(

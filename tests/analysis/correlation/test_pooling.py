@@ -208,7 +208,7 @@ def test_a_prediction_is_that_of_student_where_studies_are_exact():
 
 @pytest.fixture(scope="module")
 def worlds():
-    systems = ["leaky_t1.0", "leaky_t0.7", "leaky_t0.5"]
+    systems = ["leaky_t1.0", "leaky_t0.5"]
     reviews = nb.simulate("reviews", systems=systems, n_outputs=30, n_truth=0, seed=1)
     return {"own": nb.simulate("own", n_items=20, seed=1), "reviews": reviews}
 
@@ -254,6 +254,10 @@ def test_references_are_found(worlds):
     shared = references_of(study.replace(outputs=same, logprobs=None))
     assert shared["reference_id"].tolist() == human["output_id"].tolist()
     assert references_of(study.only(is_human=False)) is None
+    written = pd.DataFrame(
+        {"item_id": study.outputs["item_id"][:1], "reference_id": "r", "text": "so"}
+    )
+    assert references_of(study.replace(references=written))["text"].tolist() == ["so"]
 
 
 def test_the_difference_from_length_is_that_of_the_pair(worlds):

@@ -161,7 +161,12 @@ def test_length_is_what_people_do_not_explain():
     assert row["estimate"] == pytest.approx(slope(np.arange(n)))
     without = [slope(np.arange(n) != k) for k in range(n)]
     assert row["se"] == pytest.approx(np.sqrt((n - 1) * np.var(without)))
-    assert row["reason"] == "one vote a pair, which is taken for the truth"
+    assert row["reason"] == "one vote a pair, which is taken for the truth" and row["n"] == n
+    # A pair without a text on one side has no length to regress on.
+    unwritten = [(0, 7)] * 6 + lengths[6:]
+    found = nb.audit(of_pairs(said, np.where(vote > 0, "a", "b"), ["w1"] * n, unwritten))
+    row = found.findings.set_index(["evaluator", "test"]).loc[("judge", "length")]
+    assert row["estimate"] == pytest.approx(slope(np.arange(6, n))) and row["n"] == n - 6
 
 
 def test_people_are_held_against_the_others_as_judges_are():
@@ -177,8 +182,10 @@ def test_people_are_held_against_the_others_as_judges_are():
     assert rows[("judge", "agreement")] == pytest.approx((3 + 1 + 0 + 0) / 8)
 
 
-def test_ratings_at_equal_length_undo_a_wordy_systems_lead(found):
+def test_ratings_at_equal_length_undo_a_wordy_systems_lead(study, found):
     table = found.ratings.set_index(["evaluator", "system"])
+    voted = nb.rate(study, of="preferences", ties="half").set_index("system")["rating"]
+    assert table.loc["people", "rating"].to_dict() == pytest.approx(voted.to_dict())
     gain = table["rating"] - table["equal_length"]
     # s03 writes most; with the wordy judge that is worth more than with people.
     assert gain[("wordy", "s03")] > 20 > gain[("people", "s03")] > 0
@@ -276,6 +283,7 @@ def test_what_cannot_be_said_has_a_reason(study):
     ("change", "asked", "said"),
     [
         ({"comparisons": None}, {}, "has no comparisons"),
+        ({"comparisons": of_pairs(np.zeros(0), [], []).comparisons}, {}, "has no comparisons"),
         ({}, {"authors": {"faire": "s01"}}, "'fair'"),
         ({}, {"authors": {"fair": "s1"}}, "'s01'"),
         ({}, {"margin": 0.0}, "margin must be above 0"),

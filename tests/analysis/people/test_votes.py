@@ -43,6 +43,10 @@ def test_agreement_is_that_of_tables_of_counts():
     assert (found[["n_pairs", "n_votes", "n_left_out", "n_repeated"]] == n).all(axis=None)
     assert (found["ci_low"] < found["estimate"]).all()
     assert found["covers"].eq(OTHER_ANNOTATORS).all()
+    # There are fewer annotators than items: they decide the degrees of freedom.
+    several = votes.groupby([low, high])["choice"].transform("size") > 1
+    each = votes.loc[several, "annotator_id"].value_counts()
+    assert found["n_clusters"].tolist() == pytest.approx([each.sum() ** 2 / (each**2).sum()] * 3)
     # Each system's pairs: every pair is in two of the six rows.
     of_systems = table.drop(index="all").xs("fleiss_kappa", level="coefficient")
     assert of_systems["n_pairs"].sum() == 2 * len(paired)
