@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import glob
+import itertools
 import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
@@ -16,7 +17,7 @@ from nlgbench import files
 from nlgbench.names import did_you_mean
 from nlgbench.runner import listing
 from nlgbench.runner.parameters import UsageError
-from nlgbench.study import csv_files, file_types, formats, read_folder, reading
+from nlgbench.study import csv_files, file_types, formats, guessing, read_folder, reading
 from nlgbench.study.column_names import personal, plain_name, recognized
 from nlgbench.study.csv_files import TableError
 from nlgbench.study.guessing import Guess, guess, used
@@ -34,19 +35,6 @@ _WHY = {
     "values": "what the file writes, and what it means",
     "sum": "a row is an error, and an output has several",
 }
-
-
-class _Source(NamedTuple):
-    """Files of one layout, and what they hold."""
-
-    files: list[str]
-    options: dict[str, Any]  # how they are opened
-    frame: pd.DataFrame
-
-    @property
-    def names(self) -> list[str]:
-        """List the files' columns."""
-        return [one for one in map(str, self.frame) if one[0] != "{"]
 
 
 def new(
@@ -72,12 +60,13 @@ def new(
             )
         text = EMPTY.partition("\ntables:")[0] + "\n"  # its tables are found by their names
     shape = formats.find(layout, "--as") if layout else None
-    if layout and shape and shape.kind != "mapping":
+    if layout and isinstance(shape, formats.Recorded):
         plain = layout.lower().replace("-", "_")
         text = formats.draft(plain, [_relative(one, place) for one in sources])
     elif sources:
-        adapter = shape.specs if shape and shape.kind == "mapping" else None
-        text = _written(_guessed(_opened(sources, place), adapter, flags or {}))
+        opened = _opened(sources, place)
+        _guess(opened, shape, flags or {})
+        text = _written(opened)
     place.mkdir(parents=True, exist_ok=True)
     files.replace_bytes(place / FILE, text.encode())
     said = f"wrote {place / FILE}"
@@ -119,15 +108,13 @@ def unconfirmed(place: Path) -> list[str]:
     """List the guessed lines of a study.yml whose data fit another reading as well."""
     if not (place / FILE).is_file():
         return []
-    found = []
-    for number, line in enumerate(csv_files.read_text(place / FILE).split("\n"), 1):
-        guessed, marked, why = line.partition(CONFIRM)
-        if marked:
-            found.append(
-                f"{place / FILE}, line {number}, `{guessed.strip()}` is guessed: {why}. Change the "
-                "line if it is wrong, else remove its comment."
-            )
-    return found
+    lines = enumerate(csv_files.read_text(place / FILE).split("\n"), 1)
+    return [
+        f"{place / FILE}, line {number}, `{line.partition(CONFIRM)[0].strip()}` is guessed: "
+        f"{line.partition(CONFIRM)[2]}. Change the line if it is wrong, else remove its comment."
+        for number, line in lines
+        if CONFIRM in line
+    ]
 
 
 def _reads_well(place: Path) -> bool:
@@ -138,9 +125,9 @@ def _reads_well(place: Path) -> bool:
         return False
 
 
-def _opened(paths: Sequence[Path], place: Path) -> list[_Source]:
+def _opened(paths: Sequence[Path], place: Path) -> list[Guess]:
     """Open files, or patterns of them; those of the same columns are one source."""
-    found: list[_Source] = []
+    found: list[Guess] = []
     for path in paths:
         there = [path]
         if not path.exists() and glob.has_magic(str(path)):
@@ -159,23 +146,17 @@ def _opened(paths: Sequence[Path], place: Path) -> list[_Source]:
         for one in there:
             frame = file_types.read(one, kind, problems=[], **options)[0]
             frame = frame.rename(columns={"position": "{position}"} if "rows" in options else {})
-            if {"ResponseId", "Finished"} <= set(frame):  # of Qualtrics, below two more headers
-                options["only"] = {
-                    "Finished": [one for one in ("True", "1") if one in set(frame["Finished"])]
-                }
-                frame = frame[frame["Finished"].isin(options["only"]["Finished"])]
             beside = {"{file}": file_types.stem(one), "{folder}": one.resolve().parent.name}
             frames.append(
                 frame.assign(**beside, **{"{row}": [str(n + 1) for n in range(len(frame))]})
             )
-        source = _Source([_relative(path, place)], options, pd.concat(frames).fillna(""))
-        alike = [n for n, one in enumerate(found) if set(one.frame) == set(source.frame)]
-        if alike and found[alike[0]].options == options:
-            former = found.pop(alike[0])
-            both = pd.concat([former.frame, source.frame])
-            source = _Source([*former.files, *source.files], options, both)
-        found.append(source)
-    return [one._replace(frame=one.frame.reset_index(drop=True)) for one in found]
+        frame, named = pd.concat(frames).fillna(""), [_relative(path, place)]
+        alike = [one for one in found if set(one.frame) == set(frame) and one.options == options]
+        for former in alike:
+            found.remove(former)
+            frame, named = pd.concat([former.frame, frame]), [*former.files, *named]
+        found.append(Guess(frame.reset_index(drop=True), files=named, options=options))
+    return found
 
 
 def _relative(path: Path, place: Path) -> str:
@@ -192,13 +173,10 @@ def _options(path: Path, kind: str) -> dict[str, Any]:
         usual = {"csv": ",", "tsv": "\t"}[kind]
         likeliest = max([usual, *"\t;,|"], key=first.count)
         return {"delimiter": likeliest} if likeliest != usual else {}
-    if kind == "jsonl":
-        lines = csv_files.read_text(path).split("\n")
-        document: Any = [file_types.load_json(one, str(path)) for one in lines[:50] if one.strip()]
-    elif kind == "json":
-        document = file_types.load_json(csv_files.read_text(path), str(path))
-    else:
+    if kind not in ("json", "jsonl"):
         return {}
+    found = [one for _, one in itertools.islice(file_types.documents(path, kind), 50)]
+    document: Any = found[0] if kind == "json" else found
     if rows := _path_to_rows(document):
         return {"rows": rows}
     levels = []
@@ -238,55 +216,40 @@ def _path_to_rows(document: Any) -> str:
     return f"{inner[0]}.{further}" if further else inner[0]
 
 
-def _guessed(
-    sources: Sequence[_Source], given: Any, flags: Mapping[str, Sequence[str]]
-) -> list[tuple[_Source, Guess]]:
+def _guess(sources: Sequence[Guess], shape: Any, flags: Mapping[str, Sequence[str]]) -> None:
     """Guess what each source holds; flags that fit none are refused."""
-    found = []
-    for source in sources:
-        adapter = given or (None if flags else _adapter(source.frame))
-        real = source.frame[source.names]
-        if given is formats.mturk and not any(one.startswith("Answer.") for one in source.names):
+    for made in sources:
+        adapter = shape.specs if shape else None if flags else _adapter(made.names)
+        if not adapter or adapter is guessing.specs:
+            shared = _shared(made, sources)
+            guess(made, {**flags, **{our: [one] for our, one in shared.items()}})
+            made.why |= dict.fromkeys(shared, "in both files, and unique where systems are")
+            continue
+        made.tables = list(adapter(made.frame[made.names]).items())
+        if not made.tables:
             raise TableError(
-                f"{', '.join(source.files)} has no column `Answer.*`, which exports of Mechanical "
+                f"{', '.join(made.files)} has no column `Answer.*`, which exports of Mechanical "
                 "Turk have: leave --as out, or name another file."
             )
-        if adapter:
-            made = Guess(source.frame, tables=list(adapter(real).items()))
-            for _, spec in made.tables:
-                made.why |= dict.fromkeys(
-                    spec["columns"], f"as exports of {adapter.__name__} have it"
-                )
-        else:
-            shared = _shared(source, sources)
-            made = guess(source.frame, {**flags, **{our: [one] for our, one in shared.items()}})
-            made.why |= dict.fromkeys(shared, "in both files, and unique where systems are")
-        found.append((source, made))
-    columns = [one for source in sources for one in source.names]
+        for _, spec in made.tables:
+            why = f"as exports of {adapter.__name__} have it"
+            made.why |= dict.fromkeys(spec["columns"], why)
+    columns = [one for made in sources for one in made.names]
     for our, theirs in flags.items():
-        taken = [one.columns.get(our) or one.why.get(our) is not None for _, one in found]
-        if not any(taken):
+        if not any(our in made.why or made.columns.get(our) for made in sources):
             hint = did_you_mean(theirs[0], columns)
             there = f"There are: {_some(columns)}."
             raise UsageError(f"{our}: no file has a column {theirs[0]!r}.{hint} {there}")
-    return found
 
 
-def _adapter(frame: pd.DataFrame) -> Any:
+def _adapter(names: Sequence[str]) -> Any:
     """Recognize what a tool wrote by columns that only it writes."""
-    names = list(map(str, frame))
-    plain = set(map(plain_name, names))
-    if {"severity", "system"} <= plain:
+    if {"severity", "system"} <= set(map(plain_name, names)):
         return formats.mqm
-    if any(re.match(r"(Input|Answer)\.", name) for name in names):
-        return formats.mturk
-    if "prolific_pid" in plain:
-        return formats.prolific
-    is_rated = frame.map(lambda cell: cell.startswith(('[{"rating":', '[{"number":')))
-    return formats.label_studio if is_rated.to_numpy().any() else None
+    return formats.mturk if any(name.startswith("Answer.") for name in names) else None
 
 
-def _shared(source: _Source, sources: Sequence[_Source]) -> dict[str, str]:
+def _shared(source: Guess, sources: Sequence[Guess]) -> dict[str, str]:
     """Find the column by which a file without systems refers to the outputs of another, or is."""
     for other in sources:
         with_system = [one for one in (source, other) if "system" in recognized(one.names)]
@@ -300,90 +263,77 @@ def _shared(source: _Source, sources: Sequence[_Source]) -> dict[str, str]:
     return {}
 
 
-def _written(found: Sequence[tuple[_Source, Guess]]) -> str:
+def _written(sources: Sequence[Guess]) -> str:
     """Write the guesses as a study.yml."""
-    tables: dict[str, list[tuple[_Source, Guess, dict[str, Any]]]] = {}
+    tables: dict[str, list[tuple[Guess, dict[str, Any]]]] = {}
     others: list[str] = []
-    for source, made in found:
+    for made in sources:
+        named: list[Any] = []
         for table, spec in made.tables:
-            tables.setdefault(table, []).append((source, made, spec))
+            tables.setdefault(table, []).append((made, spec))
+            named += [*spec["columns"].values(), *spec.get("constants", {}).values()]
+            named += spec.get("only", {})
         if not made.tables:
-            others += _skeleton(source, made)
+            others += _skeleton(made)
+            continue
+        rest = [one for one in made.names if one not in used(made.names, named)]
+        private = personal(rest)
+        rest = [one for one in rest if one not in private]
+        for what, names in (("looks personal, is never read", private), ("not read", rest)):
+            others += [f"# {made.files[0]}: {what}: {_some(names)}"] if names else []
     lines = ["# What the columns of this study's files are. Guessed lines say why.", ""]
     lines += [*_settings(tables), "", "tables:" if tables else "tables: {}"]
     for table, several in tables.items():
         lines.append(f"  {table}:")
-        for source, made, spec in several:
-            own = list(_lines(table, source, made, spec))
+        for made, spec in several:
+            own = list(_lines(table, made, spec))
             if len(several) > 1:
-                own = [
-                    f"    {'-' if number == 0 else ' '} {one[4:]}" for number, one in enumerate(own)
-                ]
+                own = [f"    {' ' if number else '-'} {one[4:]}" for number, one in enumerate(own)]
             lines += own
-    for source, made in found:
-        named = [one for _, spec in made.tables for one in _named(spec)]
-        rest = [one for one in source.names if one not in used(source.names, named)]
-        private = personal(rest)
-        if made.tables and private:
-            others.append(f"# {source.files[0]}: looks personal, is never read: {_some(private)}")
-        if made.tables and (rest := [one for one in rest if one not in private]):
-            others.append(f"# {source.files[0]}: not read: {_some(rest)}")
     return "\n".join([*lines, *others, ""])
 
 
-def _named(spec: Mapping[str, Any]) -> list[Any]:
-    return [*spec["columns"].values(), *spec.get("constants", {}).values(), *spec.get("only", {})]
-
-
-def _lines(table: str, source: _Source, made: Guess, spec: dict[str, Any]) -> Iterator[str]:
+def _lines(table: str, made: Guess, spec: dict[str, Any]) -> Iterator[str]:
     """Write one source of a table, with the reason of each guess."""
-    named = source.files if len(source.files) > 1 else source.files[0]
-    only = {**source.options.get("only", {}), **spec.get("only", {})}
-    whole = {"file": named, **source.options, **spec, **({"only": only} if only else {})}
-    for key, value in whole.items():
-        if key not in ("columns", "constants"):
-            comment = f"  # guessed: {_WHY[key]}" if key in _WHY else ""
-            comment = f"  {CONFIRM}{_WHY[key]}" if key == "keys" else comment
-            if not isinstance(value, dict):
-                yield f"    {key}: {_yaml(value)}{comment}"
-                continue
-            yield f"    {key}:{comment}"
-            yield from (f"      {_yaml(name)}: {_yaml(one)}" for name, one in value.items())
+    file = made.files if len(made.files) > 1 else made.files[0]
+    for key, value in {"file": file, **made.options, **spec}.items():
+        mark = CONFIRM if key == "keys" else "# guessed: "
+        comment = f"  {mark}{_WHY[key]}" if key in _WHY else ""
+        if not isinstance(value, dict):
+            yield f"    {key}: {_yaml(value)}{comment}"
             continue
-        yield f"    {key}:"
-        for our, their in value.items():
-            comment = f"  {CONFIRM}{made.why[our]}" if our in made.doubts else ""
-            comment = comment or (f"  # guessed: {made.why[our]}" if made.why.get(our) else "")
-            yield f"      {our}: {_yaml(their)}{comment}"
+        yield f"    {key}:{comment}"
+        for name, one in value.items():
+            why = made.why.get(name, "") if key in ("columns", "constants") else ""
+            mark = CONFIRM if name in made.doubts else "# guessed: "
+            yield f"      {_yaml(name)}: {_yaml(one)}" + (f"  {mark}{why}" if why else "")
         if key == "columns":
-            yield from (f"      # {one}" for one in _missing(table, made, spec))
+            yield from _missing(table, made, spec)
 
 
 def _missing(table: str, made: Guess, spec: dict[str, Any]) -> list[str]:
     """Name the columns of ours that no column was found for, and what they could be."""
     known = {*spec["columns"], *spec.get("constants", {}), *made.captured}
-    needs = (
-        {"item_id", "system"}
-        if table not in ("system_scores", "preferences", "comparisons")
-        else set()
-    )
-    needs -= {*needs} if "output_id" in known else set()
+    if table in ("system_scores", "preferences", "comparisons") or "output_id" in known:
+        return []
     free = ", ".join(made.free("text", "id", "words", "number", "choice")[:8]) or "{row} or {file}"
     return [
-        f"{our}: ...  # missing; columns that are free: {free}" for our in sorted(needs - known)
+        f"      # {our}: ...  # missing; columns that are free: {free}"
+        for our in ("item_id", "system")
+        if our not in known
     ]
 
 
-def _skeleton(source: _Source, made: Guess) -> list[str]:
+def _skeleton(made: Guess) -> list[str]:
     """Write a table to fill in, with the real columns of a file in which none was recognized."""
-    known = {our: one for our, one in made.columns.items() if one in source.frame}
-    lines = [f"# {source.files[0]}: no table was recognized. Fill in, or use flags:"]
-    lines += ["# judgments:", f"#   file: {source.files[0]}", "#   columns:"]
+    lines = [f"# {made.files[0]}: no table was recognized. Fill in, or use flags:"]
+    lines += ["# judgments:", f"#   file: {made.files[0]}", "#   columns:"]
     for our in ("item_id", "system", "annotator_id", "value"):
-        lines.append(f"#     {our}: {_yaml(known[our]) if our in known else '...'}")
+        known = made.columns.get(our)
+        lines.append(f"#     {our}: {_yaml(known) if known in made.frame else '...'}")
     lines.append("# Its columns:")
-    for name in source.names[:40]:
-        cells = source.frame[name]
+    for name in made.names[:40]:
+        cells = made.frame[name]
         cells = cells[cells != ""].drop_duplicates()
         shown = "" if personal([name]) else f": {', '.join(cells.head(3).str[:20])}"
         lines.append(f"#   {listing.visible(f'{name} ({len(cells):,} values{shown})')}")
@@ -391,14 +341,13 @@ def _skeleton(source: _Source, made: Guess) -> list[str]:
 
 
 def _some(names: Sequence[str]) -> str:
-    shown = ", ".join(listing.visible(name) for name in names[:40])
-    return shown + (f" and {len(names) - 40} more" if len(names) > 40 else "")
+    return listing.visible(reading.some(names))
 
 
-def _settings(tables: Mapping[str, list[tuple[_Source, Guess, dict[str, Any]]]]) -> list[str]:
+def _settings(tables: Mapping[str, list[tuple[Guess, dict[str, Any]]]]) -> list[str]:
     """Write the dimension meant by quality, where lower is better, and what else may be set."""
     dimensions: list[str] = []
-    for _, made, spec in tables.get("judgments", []):
+    for made, spec in tables.get("judgments", []):
         value, fixed = spec["columns"].get("value"), spec.get("constants", {}).get("dimension", "")
         dimensions += value if isinstance(value, list) else [fixed] * ("{" not in fixed)
         dimensions += made.captured.get("dimension", [])

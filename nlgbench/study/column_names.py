@@ -1,4 +1,4 @@
-"""What names of columns tell: which of our columns they are, whether personal, what tables."""
+"""What names of columns tell: which of our columns they are, whether personal, what fits."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pandas as pd
-
-from nlgbench.study import file_types
 
 Specs = dict[str, dict[str, Any]]
 
@@ -24,7 +22,7 @@ CALLED = {
     "text": "text output system_output response hypothesis generation story target translation "
     "summary caption",
     "annotator_id": "annotator_id annotator worker_id worker rater rater_id judge judge_id "
-    "participant_id prolific_pid user user_id coder annotators raters workers judges",
+    "participant_id prolific_pid prolific_id user user_id coder annotators raters workers judges",
     "dimension": "dimension criterion aspect",
     "value": "value rating judgment judgement score answer label",
     "evaluator": "evaluator metric",
@@ -37,6 +35,13 @@ _PARTS = re.compile(r"[^a-z0-9]+")
 OTHER = {
     *("id", "annotation_id", "created_at", "updated_at", "lead_time", "work_time_in_seconds"),
     *("seg", "row", "index", "unnamed_0", "inner_id", "total_annotations", "cancelled_annotations"),
+}
+
+#: Columns in which tools say which work counts, and the values of such work.
+_COUNTS = {
+    "finished": ["True", "1"],
+    "status": ["APPROVED", "AWAITING REVIEW"],
+    "assignment_status": ["Approved", "Submitted"],
 }
 
 #: Words of a column's name that identify a person: only an annotator's id may come from it.
@@ -89,62 +94,25 @@ def recognized(columns: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def measured_columns(frame: pd.DataFrame, known: dict[str, str]) -> list[str]:
-    """List the columns that hold numbers, or lists of them, and are nothing else."""
-    found = []
-    for name in frame.columns:
-        cells = frame[name][frame[name].str.strip() != ""].head(100)
-        if name in known.values() or plain_name(name) in OTHER or personal([name]) or cells.empty:
-            continue
-        listed = [file_types.as_list(cell) for cell in cells]
-        flat = [one for each in listed for one in each or ()] if all(listed) else list(cells)
-        if pd.to_numeric(pd.Series(flat), errors="coerce").notna().all():
-            found.append(name)
-    return found
+def counted(frame: pd.DataFrame) -> dict[str, list[str]]:
+    """Say which rows of an export count, where a column of its tool says so."""
+    kept = {name: _COUNTS.get(plain_name(name), []) for name in map(str, frame)}
+    return {name: values for name, values in kept.items() if frame[name].isin(values).any()}
 
 
-def outputs_spec(known: dict[str, str]) -> Specs:
-    """Map the outputs of a file, if its columns identify them."""
-    names = [one for one in ("output_id", "item_id", "system", "text") if one in known]
-    if "system" not in names or not {"output_id", "item_id"} & set(names):
-        return {}
-    return {"outputs": {"columns": {one: known[one] for one in names}}}
+def in_braces(text: str) -> list[str]:
+    """List what stands in braces."""
+    return re.findall(r"\{([^{}]+)\}", text)
 
 
-def ratings_spec(frame: pd.DataFrame, known: dict[str, str]) -> Specs:
-    """Map the ratings of a file, if a column says who gave them."""
-    if "annotator_id" not in known or "evaluator" in known:
-        return {}
-    names = ["output_id", "item_id", "system", "annotator_id", "dimension", "group_id"]
-    columns: dict[str, Any] = {one: known[one] for one in names if one in known}
-    if "output_id" in columns and "text" in known:
-        columns = {one: their for one, their in columns.items() if one not in ("item_id", "system")}
-    measured = measured_columns(frame, known)
-    wide = measured if "value" not in known or "dimension" not in known else []
-    if "value" in known and not (wide and "dimension" not in known and len(wide) > 1):
-        columns["value"] = known["value"]
-    elif wide:
-        columns["value"] = wide
-    else:
-        return {}
-    spec = with_lists(frame, {"columns": columns}, columns["value"])
-    return {**(outputs_spec(known) if "text" in known else {}), "judgments": spec}
-
-
-def with_lists(
-    frame: pd.DataFrame, spec: dict[str, Any], measured: str | list[str]
-) -> dict[str, Any]:
-    """Say that cells are lists, where they are."""
-    first = measured if isinstance(measured, str) else measured[0]
-    cells = frame[first].head(20)
-    if len(cells) and all(file_types.as_list(cell) is not None for cell in cells):
-        ours = "score" if "score" in spec["columns"] else "value"
-        spec["lists"] = [ours]
-        who = spec["columns"].get("annotator_id")
-        if who and all(file_types.as_list(cell) is not None for cell in frame[who]):
-            spec["lists"].append("annotator_id")
-        if "item_id" not in spec["columns"] and "output_id" not in spec["columns"]:
-            spec["constants"] = {"item_id": "{position}"}
-        elif "annotator_id" not in spec["columns"]:
-            spec["constants"] = {"annotator_id": "{position}"}
-    return spec
+def matching(pattern: str, columns: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Find the columns that fit a name with braces, each with what stood in these."""
+    regex = ""
+    for literal, name in re.findall(r"(.*?)(?:\{([^\W\d]\w*)\}|$)", pattern, re.DOTALL):
+        regex += re.escape(literal)
+        if f"(?P<{name}>" in regex:
+            regex += f"(?P={name})"
+        elif name:
+            regex += f"(?P<{name}>.+?)"
+    fits = {one: re.fullmatch(regex, one, re.DOTALL) for one in columns}
+    return {one: fit.groupdict() for one, fit in fits.items() if fit}

@@ -54,19 +54,14 @@ def read(
         return _parquet(path)
     if kind in ("csv", "tsv"):
         return _separated(path, delimiter or {"csv": ",", "tsv": "\t"}[kind], problems)
-    text = csv_files.read_text(path)
     if kind == "lines":
-        rows_of = text.removesuffix("\n").split("\n")
+        rows_of = csv_files.read_text(path).removesuffix("\n").split("\n")
         frame = pd.DataFrame({"line": [one.removesuffix("\r") for one in rows_of]}, dtype="str")
         return frame, [f"line {number}" for number in range(1, len(frame) + 1)]
-    documents = {"": text}
-    if kind == "jsonl":
-        lines = enumerate(text.split("\n"), 1)
-        documents = {f"line {number}": one for number, one in lines if one.strip()}
     records, places = [], []
-    for line, written in documents.items():
+    for line, document in documents(path, kind):
         where = f"{path}, {line}" if line else str(path)
-        found = list(_records(load_json(written, where), keys, rows, where))
+        found = list(_records(document, keys, rows, where))
         several = not line or len(found) > 1 or keys
         records += [record for _, record in found]
         places += [", ".join(filter(None, [line, at if several else ""])) for at, _ in found]
@@ -78,6 +73,17 @@ def read(
         raise TableError(f"{path} is nested too deep to be read: flatten it.") from None
     except UnicodeEncodeError:
         raise TableError(f"{path} holds {csv_files.HALF}.") from None
+
+
+def documents(path: Path, kind: str) -> Iterator[tuple[str, Any]]:
+    """Read the documents of JSON or JSON Lines, each with its place in the file."""
+    text = csv_files.read_text(path)
+    if kind == "json":
+        yield "", load_json(text, str(path))
+        return
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            yield f"line {number}", load_json(line, f"{path}, line {number}")
 
 
 def _framed(records: list[dict[str, Any]]) -> pd.DataFrame:
@@ -232,9 +238,14 @@ def as_text(cell: Any) -> str:
 
 
 def as_list(cell: str) -> list[str] | None:
-    """Read a cell that holds a JSON list."""
+    """Read a cell that holds a JSON list, such as Label Studio's `[{"rating": 4}]`."""
     try:
         found = json.loads(cell)
-        return [as_text(one) for one in found] if isinstance(found, list) else None
     except (ValueError, RecursionError):
         return None
+    if not isinstance(found, list):
+        return None
+    ratings = ({"rating"}, {"number"})
+    is_rating = [isinstance(one, dict) and {*one} in ratings for one in found]
+    both = zip(found, is_rating, strict=True)
+    return [as_text(next(iter(one.values())) if wrapped else one) for one, wrapped in both]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,8 +11,7 @@ from typing import Any
 import pandas as pd
 
 from nlgbench.study import column_names, file_types
-from nlgbench.study.column_names import plain_name
-from nlgbench.study.formats.pairs import choices
+from nlgbench.study.column_names import in_braces, matching, plain_name
 
 #: What is before and after a key in columns' names.
 Around = tuple[str, str]
@@ -44,6 +43,9 @@ _RECORDED = (
     "time|times|duration|seconds|secs|timestamp|date|trial|order|progress|count|n|num|year|finished"
     "|status|version|seed|temperature|start|end|page|words|tokens|number|age|std|sd|confidence|check"
 )
+#: What votes for the first and for the second are called.
+_A = {"left", "model_a", "system_a", "a", "1", "x", "model_x", "first", "output_a", "response_a"}
+_B = {"right", "model_b", "system_b", "b", "2", "y", "model_y", "second", "output_b", "response_b"}
 #: Scales in words, lowest first; words of one place are parted by /.
 _SCALES = (
     "strongly disagree, disagree, neutral/neither agree nor disagree/undecided, agree, "
@@ -56,7 +58,7 @@ _SCALES = (
 )
 
 
-@dataclass
+@dataclass(eq=False)
 class Guess:
     """What a file, or files of one layout, seem to hold.
 
@@ -69,12 +71,10 @@ class Guess:
     doubts: set[str] = field(default_factory=set)  # those of ours that data do not settle
     captured: dict[str, list[str]] = field(default_factory=dict)  # in braces of names
     answers: dict[str, str] = field(default_factory=dict)  # column or pattern -> dimension
+    only: dict[str, list[str]] = field(default_factory=dict)  # which rows count
     tables: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
-
-    @property
-    def n_files(self) -> int:
-        """Count the files."""
-        return len(self.frame["{file}"].unique())
+    files: list[str] = field(default_factory=list)
+    options: dict[str, Any] = field(default_factory=dict)  # how files are opened
 
     @property
     def names(self) -> list[str]:
@@ -93,6 +93,11 @@ class Guess:
         self.why[our] = why
         self.doubts |= {our} if doubt else set()
 
+    def doubt(self, our: str, why: str) -> None:
+        """Note why a guess is to be confirmed."""
+        self.why[our] = why
+        self.doubts.add(our)
+
     def by_row(self, *ours: str) -> pd.DataFrame:
         """Give the cells of those columns of ours that have one value in a row of the file."""
         found = {our: self.columns.get(our) for our in ours}
@@ -101,7 +106,7 @@ class Guess:
 
     def free(self, *kinds: str) -> list[str]:
         """List the columns of some kinds that are nothing yet."""
-        named = used(self.names, [*self.columns.values(), *self.answers])
+        named = used(self.names, [*self.columns.values(), *self.answers, *self.only])
         free = [one for one in self.names if one not in named]
         free = [one for one in free if not column_names.personal([one])]
         return [
@@ -117,25 +122,16 @@ def used(there: Sequence[str], named: Iterable[Any]) -> set[str]:
     found = set()
     for their in named:
         for name in [their] if isinstance(their, str) else their:
-            inner = _braced(name)
+            inner = in_braces(name)
             found |= {name, *inner}
             if inner and name not in there and not {*inner} <= {*_BESIDE, *there}:
-                found |= {one for one in there if re.fullmatch(_regex(name), one)}
+                found |= {*matching(name, there)}
     return found
-
-
-def _braced(text: str) -> list[str]:
-    return re.findall(r"\{([^{}]+)\}", text)
-
-
-def _regex(pattern: str, key: str = "") -> str:
-    made = re.escape(pattern).replace(rf"\{{{key}\}}", "(.+?)")
-    return re.sub(r"\\\{\w+\\\}", ".+?", made)
 
 
 def _filled(template: str, frame: pd.DataFrame) -> pd.Series | None:
     """Fill the braces of a template; nothing if it is a column, a pattern of them or a text."""
-    names = _braced(template)
+    names = in_braces(template)
     known = {one: f"{{{one}}}" for one in _BESIDE}
     if template in frame or not names or not {*names} <= {*known, *frame}:
         return None
@@ -162,6 +158,18 @@ def kind_of(cells: pd.Series) -> str:
     return "words" if filled.nunique() <= max(12, len(filled) / 4) else "id"
 
 
+def choices(cells: pd.Series) -> dict[str, str]:
+    """Map what votes are called to a, b and tie, as far as it is clear."""
+    found = {}
+    for one in cells.unique():
+        plain = plain_name(one)
+        if plain in _A | _B:
+            found[one] = "a" if plain in _A else "b"
+        elif re.search("tie|draw|equal|same|both|neither", one.lower()) and len(one) < 30:
+            found[one] = "tie"
+    return found
+
+
 def scale_of(cells: pd.Series) -> dict[str, str]:
     """Map cells to numbers if they are a known scale's words, or begin with their number."""
     there = {one: re.sub(r"[\W_]+", " ", one).strip().lower() for one in cells.unique()}
@@ -178,13 +186,24 @@ def scale_of(cells: pd.Series) -> dict[str, str]:
     return {}
 
 
-def guess(frame: pd.DataFrame, flags: Mapping[str, Sequence[str]]) -> Guess:
+def specs(frame: pd.DataFrame) -> column_names.Specs:
+    """Map the tables that a file's columns seem to be, if one names systems or outputs."""
+    rows = [str(n + 1) for n in range(len(frame))]
+    made = Guess(frame.assign(**{"{file}": "", "{row}": rows}))
+    guess(made, {})
+    is_known = any(made.has(one) for one in ("system", "system_a", "output_id"))
+    return dict(made.tables) if is_known else {}
+
+
+def guess(made: Guess, flags: Mapping[str, Sequence[str]]) -> None:
     """Find out what the columns of a file are.
 
     Flags are ours -> theirs; of several, those count that the file has. The frame's columns
     `{file}` and `{row}` are the names of files and the numbers of rows.
     """
-    made = Guess(frame)
+    made.only = column_names.counted(made.frame)
+    for name, kept in made.only.items():
+        made.frame = made.frame[made.frame[name].isin(kept)].reset_index(drop=True)
     for our, theirs in flags.items():
         _take_flag(made, our, theirs, flags)
     asked = {"value", "score", "choice"} & set(flags)
@@ -205,7 +224,6 @@ def guess(frame: pd.DataFrame, flags: Mapping[str, Sequence[str]]) -> Guess:
         made.columns = {our: one for our, one in made.columns.items() if our[:-1] != "system_"}
         _find_places(made)
         _map_ratings(made, asked)
-    return made
 
 
 def _take_flag(
@@ -219,12 +237,12 @@ def _take_flag(
             key = "system" if "annotator_id" in flags else "annotator_id"
             key = "slot" if families > 1 else key
             name = f"{fit[1]}{{{key}}}{fit[4]}"
-            if any(re.fullmatch(_regex(name), one) for one in made.names):
+            if matching(name, made.names):
                 made.captured[key] = [str(one) for one in range(int(fit[2]), int(fit[3]) + 1)]
         fits = name in made.frame or _filled(name, made.frame) is not None
-        is_pattern = "{" in name and any(re.fullmatch(_regex(name), one) for one in made.names)
+        is_pattern = "{" in name and bool(matching(name, made.names))
         if is_pattern and not fits:
-            made.captured |= {key: made.captured.get(key, []) for key in _braced(name)}
+            made.captured |= {key: made.captured.get(key, []) for key in in_braces(name)}
         found += [name] * (fits or is_pattern)
     if found:
         is_list = our in ("value", "score") and "{" not in found[0]
@@ -308,14 +326,10 @@ def _take_family(made: Guess, fields: dict[Around, dict[str, str]]) -> None:
         named = _WORDS["system"] | (_ANSWER if is_named else set())
         doubt = not texts and not beside & named
         key, why = "system", f"{shown} differ in a name" + "; they may be dimensions" * doubt
-    elif (
-        rated
-        and made.has("system")
-        and not made.has("annotator_id")
-        and not beside & _WORDS["question"]
-    ):
-        key, why = "annotator_id", f"{shown} differ in a name; they may be questions"
-        doubt = True
+    elif made.has("annotator_id") or not made.has("system") or beside & _WORDS["question"]:
+        return
+    elif rated:
+        key, why, doubt = "annotator_id", f"{shown} differ in a name; they may be questions", True
     else:
         return
     made.captured[key] = list(next(iter(fields.values())))
@@ -339,19 +353,13 @@ def _dimension(around: Around) -> str:
     )
 
 
-def _common(parts: Sequence[Sequence[str]]) -> list[str]:
-    """Give what several lists begin with."""
-    alike = itertools.takewhile(lambda each: len({*each}) == 1, zip(*parts, strict=False))
-    return [each[0] for each in alike]
-
-
 def _joint(made: Guess, rated: Sequence[Around], key: str) -> dict[str, str]:
     """Write several fields of a family as one pattern; nothing where its braces would touch."""
     for side in (0, 1) if len(rated) > 1 else ():
         parts = [re.findall(r"\d+|[^\W\d_]+|[\W_]+", one[side]) for one in rated]
-        start = _common(parts)
+        start = os.path.commonprefix(parts)  # noqa: RUF071, of words
         rest = [part[len(start) :] for part in parts]
-        end = _common([part[::-1] for part in rest])[::-1]
+        end = os.path.commonprefix([part[::-1] for part in rest])[::-1]  # noqa: RUF071
         names = ["".join(part[: len(part) - len(end)]) for part in rest]
         if len({one[1 - side] for one in rated}) > 1 or not all(names) or not [end, start][side]:
             continue
@@ -359,9 +367,9 @@ def _joint(made: Guess, rated: Sequence[Around], key: str) -> dict[str, str]:
         inner = "system" if is_system else "dimension"
         one = f"{''.join(start)}{{{inner}}}{''.join(end)}"
         joint = _pattern((one, rated[0][1]) if side == 0 else (rated[0][0], one), key)
-        own = [(b, k, a) for b, a in rated for k in made.captured[key]]
-        fits = [(re.fullmatch(_regex(joint, key), "".join(each)), each[1]) for each in own]
-        if all(fit and fit[1] == k for fit, k in fits):
+        own = {before + k + after: k for before, after in rated for k in made.captured[key]}
+        fits = matching(joint, own)
+        if {one: captured[key] for one, captured in fits.items()} == own:
             made.captured[inner] = names
             return {joint: ""}
     return {}
@@ -376,8 +384,7 @@ def _unique(made: Guess, names: Sequence[str], *ours: str, more: str = "") -> li
     fits: dict[tuple[int, ...], str] = {}
     for name in names:
         both = places.assign(new=made.frame[name])
-        of = both.groupby("new")["system"].nunique().mean() if "system" in both else 2
-        if not both.duplicated().any() and (of > 1.5 or "item_id" in ours):
+        if not both.duplicated().any() and ("item_id" in ours or _is_shared(made, name)):
             fits.setdefault(tuple(pd.factorize(made.frame[name])[0]), name)
     repeated = [one for one in fits.values() if made.frame[one].duplicated().any()]
     return repeated or list(fits.values())
@@ -411,23 +418,19 @@ def _places(made: Guess, *kinds: str) -> list[str]:
 
 def _find_places(made: Guess) -> None:
     """Find systems, items and annotators that names do not tell."""
-    several = made.n_files > 1
-    if not made.has("system", "annotator_id") and (
-        fields := _family(made, "number", "list", "text", "words", "id")
-    ):
+    kinds = ("number", "list", "text", "words", "id")
+    if fields := {} if made.has("system", "annotator_id") else _family(made, *kinds):
         _take_family(made, fields)
     stems = list(made.frame["{file}"].unique())
+    several = len(stems) > 1
+    are_judges = several and all(map(_MODEL.search, stems))
     of_dimensions = several and all(_words(one) & _ASKED for one in stems)
     if of_dimensions and not made.has("dimension") and not any(one in made.frame for one in stems):
         made.set("dimension", "{file}", "files are named for what is asked")
     elif several and not made.has("system") and not made.has("output_id"):
         why = "no column names systems, and there are several files"
         made.set("system", "{file}", why, doubt=not made.has("annotator_id"))
-    elif (
-        several
-        and all(map(_MODEL.search, stems))
-        and not {"annotator_id", "evaluator"} & {*made.columns}
-    ):
+    elif are_judges and not {"annotator_id", "evaluator"} & {*made.columns}:
         made.set("evaluator", "{file}", "files are named for models, as of judges", doubt=True)
     by = ["system", "annotator_id", "dimension", "evaluator"]
     beside = [one for one in ("{file}", "{folder}", "{position}") if one in made.frame]
@@ -459,18 +462,15 @@ def _doubt_places(made: Guess) -> None:
     """Doubt a name whose cells speak against it."""
     who = made.by_row("annotator_id")
     if made.why.get("annotator_id") and len(who) and who["annotator_id"].str.contains(_MODEL).all():
-        made.why["annotator_id"] = "by its name, but these are models; as judges, they give scores"
-        made.doubts.add("annotator_id")
+        made.doubt("annotator_id", "by its name, but these are models; as judges, they give scores")
     item = made.by_row("item_id")
     for name in made.free("text") if made.why.get("item_id") and len(item) else ():
         is_input = column_names.has_word(name, "source|prompt|input|question|context|article")
         if is_input and made.frame[name].groupby(item["item_id"]).nunique().max() > 1:
-            made.why["item_id"] = f"one value has several of {name}"
-            made.doubts.add("item_id")
+            made.doubt("item_id", f"one value has several of {name}")
     systems = made.by_row("system")
     if made.why.get("system") and not systems.empty and len(systems["system"].unique()) == 1:
-        made.why["system"] = "all rows have one system"
-        made.doubts.add("system")
+        made.doubt("system", "all rows have one system")
 
 
 def _map_ratings(made: Guess, asked: set[str]) -> None:
@@ -493,11 +493,11 @@ def _map_ratings(made: Guess, asked: set[str]) -> None:
         elif made.has("item_id", "annotator_id") and not made.has("system") and len(rest) > 1:
             if not _words(" ".join(rest)) & _ASKED:
                 made.captured["system"], made.answers, rest = rest, {"{system}": ""}, []
-                made.why["value"] = "no column names systems; these may be dimensions"
-                made.doubts.add("value")
+                made.doubt("value", "no column names systems; these may be dimensions")
         elif not who:
             human = [one for one in rest if _words(one) & _ASKED]
             scores, rest = [*scores, *(one for one in rest if one not in human)], human
+        rest = [one for one in rest if kind_of(made.frame[one]) == "list"] or rest
         if rest := _judged(made, rest):
             value = [*([value] if value else []), *rest]
         made.why.setdefault("value", "numbers of annotators")
@@ -505,8 +505,7 @@ def _map_ratings(made: Guess, asked: set[str]) -> None:
         odd = [one for one in scores if not is_metric(one)]
         if odd and not made.has("evaluator"):
             shown = ", ".join(odd[:4])
-            made.why["score"] = f"no column says who gave {shown}; if annotators did, a judgment"
-            made.doubts.add("score")
+            made.doubt("score", f"no column says who gave {shown}; if annotators did, a judgment")
     if isinstance(value, list) and len(value) == 1 and made.has("dimension"):
         value = value[0]
     if value:
@@ -533,11 +532,11 @@ def _map_ratings(made: Guess, asked: set[str]) -> None:
 
 def _capture(made: Guess, pattern: str) -> None:
     """Note what stands in a pattern's braces, of the columns that are nothing else."""
-    for key in _braced(pattern):
-        fits = [
-            re.fullmatch(_regex(pattern, key), one) for one in made.free("number", "list", "choice")
-        ]
-        made.captured[key] = made.captured.get(key) or list(dict.fromkeys(f[1] for f in fits if f))
+    fits = matching(pattern, made.free("number", "list", "choice")).values()
+    for key in in_braces(pattern):
+        made.captured[key] = made.captured.get(key) or list(
+            dict.fromkeys(fit[key] for fit in fits if key in fit)
+        )
 
 
 def _numbers(cells: pd.Series) -> pd.Series:
@@ -560,8 +559,7 @@ def _judged(made: Guess, names: Sequence[str]) -> list[str]:
     for one in [one for one in names if not _words(one) & _ANSWER]:
         is_odd = bool((numbers[one].dropna() % 0.5 != 0).any()) or max(map(abs, ends[one])) > 100
         if is_odd or (sure and ends[one] not in sure):
-            made.why["value"] = f"{one} may be no judgment: its name and numbers are unusual"
-            made.doubts.add("value")
+            made.doubt("value", f"{one} may be no judgment: its name and numbers are unusual")
     return list(names)
 
 
@@ -570,11 +568,9 @@ def _name_nobody(made: Guess) -> None:
     places = made.by_row("output_id", "item_id", "system", "dimension")
     several = len(places.columns) > 0 and places.duplicated().any()
     made.set("annotator_id", "{row}" if several else "all", "no column says who rated")
-    if not made.why.get("value"):  # a flag names them
-        return
-    shown = ", ".join([*made.answers][:4])
-    made.why["value"] = f"{shown}: no column says who rated; if a program did, they are scores"
-    made.doubts.add("value")
+    if made.why.get("value"):  # no flag names them
+        shown = ", ".join([*made.answers][:4])
+        made.doubt("value", f"{shown}: no column says who rated; if a program did, they are scores")
 
 
 def _check_text(made: Guess) -> None:
@@ -587,6 +583,7 @@ def _check_text(made: Guess) -> None:
     for name in [named] * bool(named) + made.free("text") if len(places.columns) == 2 else ():
         rows = places.assign(text=made.frame[name]).drop_duplicates()
         differ = rows.groupby("item_id")["text"].nunique().mean() > 1
+        differ |= name == named and rows["item_id"].is_unique
         if differ and not rows.duplicated(["item_id", "system"]).any():
             made.set("text", name, "by its name" if name == named else "texts differ by system")
             return
@@ -596,19 +593,17 @@ def _check_text(made: Guess) -> None:
 
 def _map_votes(made: Guess, asked: set[str]) -> None:
     """Map votes on pairs, of annotators or of judges in separate files."""
-    several = made.n_files > 1
+    several = len(set(made.frame["{file}"])) > 1
     named = made.columns.pop("choice", "")
     found = [named] if named else made.free("choice")
     of_people = not any(_words(one) & _ASKED for one in found) and not made.has("annotator_id")
     if len(found) > 1 and of_people:
-        fields = _family(made, "choice")
-        own = list(next(iter(fields.values()), {}))
-        named = _pattern(next(iter(fields)), "annotator_id") if fields else "{annotator_id}"
-        made.captured["annotator_id"] = own or found
+        around, own = next(iter(_family(made, "choice").items()), (("", ""), {}))
+        named = _pattern(around, "annotator_id")
+        made.captured["annotator_id"] = list(own) or found
         made.why["choice"] = f"{', '.join(found[:4])} hold votes, and are read as annotators"
-        made.doubts |= (
-            set() if all(_words(one) & _WORDS["annotator"] for one in found) else {"choice"}
-        )
+        if not all(_words(one) & _WORDS["annotator"] for one in found):
+            made.doubts.add("choice")
         found = [named]
     by = ("system_a", "system_b", "annotator_id")
     if not made.has("item_id"):
@@ -662,7 +657,7 @@ def _add(
     columns |= {measure: their} if measure else {}
     spec: dict[str, Any] = {"columns": columns, "constants": {**fixed, **constants}}
     patterns = [one for one in columns.values() if isinstance(one, str) and "{" in one]
-    captured = {key for one in patterns for key in _braced(one)}
+    captured = {key for one in patterns for key in in_braces(one)}
     named = used(made.names, [their or []]) if measure in ("value", "score") else set()
     kinds = {one: kind_of(made.frame[one]) for one in made.names if one in named}
     cells = [one for one, kind in kinds.items() if kind in ("number", "list")]
@@ -679,34 +674,22 @@ def _add(
     spec["values"] = {measure: words} if words else dict(values or {})
     for our in {"system", "system_a", "system_b"} & {*columns, *fixed, *captured}:
         if human := _human(made, our):
-            spec["values"] |= {our: human}
-            if (
-                _words(next(iter(human))) & {"human", "humans"}
-                and len(_words(next(iter(human)))) > 1
-            ):
-                made.why[our] = f"{next(iter(human))} is read as human texts, by its name"
-                made.doubts.add(our)
-    spec["only"] = {
-        key: kept
-        for key, kept in made.captured.items()
-        if kept and any(_others(made, one, key, kept) for one in patterns)
-    }
+            spec["values"] |= {our: {human: "human"}}
+            if _words(human) & {"human", "humans"} and len(_words(human)) > 1:
+                made.doubt(our, f"{human} is read as human texts, by its name")
+    spec["only"] = dict(made.only)
+    for key, kept in made.captured.items():
+        fits = [fit for one in patterns for fit in matching(one, made.names).values()]
+        if kept and {fit[key] for fit in fits if key in fit} - {*kept}:
+            spec["only"][key] = kept
     made.tables.append((table, {key: one for key, one in spec.items() if one}))
 
 
-def _others(made: Guess, pattern: str, key: str, kept: Sequence[str]) -> bool:
-    """Tell whether a pattern fits columns with other keys than those meant."""
-    if f"{{{key}}}" not in pattern:
-        return False
-    fits = [re.fullmatch(_regex(pattern, key), one) for one in made.names]
-    return not {fit[1] for fit in fits if fit} <= set(kept)
-
-
-def _human(made: Guess, our: str) -> dict[str, str]:
-    """Name as `human` the one system that seems to be of human texts."""
+def _human(made: Guess, our: str) -> str:
+    """Name the one system that seems to be of human texts, and is not called so."""
     their = made.columns.get(our, "")
-    names = [one for one in made.names if "{" in their and re.fullmatch(_regex(their), one)]
+    names = [*matching(their, made.names)] if "{" in their else []
     cells = made.by_row(our) if their in made.frame else made.frame[names]
     systems = made.captured.get(our) or list(pd.unique(cells.to_numpy().ravel()))
     found = [one for one in systems if {plain_name(one), *_words(one)} & _WORDS["human"]]
-    return {found[0]: "human"} if len(found) == 1 and found[0] != "human" else {}
+    return found[0] if len(found) == 1 and found[0] != "human" else ""

@@ -212,13 +212,13 @@ def _of_format(
         problems += [f"{what} `files`." for what in lost]
         return {}, {}, []
     said["settings"].update({**shape.settings, **said["settings"]})
-    if shape.kind == "mapping":
+    if isinstance(shape, formats.Mapped):
         parts = [file_types.read(one, file_types.guess(one), problems=[])[0] for one in paths]
         specs = shape.specs(pd.concat(parts, ignore_index=True).fillna(""))
         if not specs:
             problems.append(
                 f"{paths[0]} lacks the columns of format {said['format']}: name the right `files`, "
-                f"or its columns under `tables`. Found {_some(list(map(str, parts[0])))}."
+                f"or its columns under `tables`. Found {some(list(map(str, parts[0])))}."
             )
         file = [os.path.relpath(path, place) for path in paths]
         return {}, {table: {"file": file, **spec} for table, spec in specs.items()}, []
@@ -228,7 +228,7 @@ def _of_format(
         known = {"item_id", "{repeat}", "{line}", *schema.columns(table), *_PAIRED[table].values()}
         further = list(frame.columns.difference([*known, *extra], sort=False))
         if further:
-            notes.append(f"not read: {_some(further)}. To keep one, name it in settings: extra.")
+            notes.append(f"not read: {some(further)}. To keep one, name it in settings: extra.")
         rows = _without_repetition(table, frame.drop(columns=further))
         raws[table] = Raw(rows, str(place), list(rows.pop("{line}")))
     return raws, {}, notes
@@ -299,26 +299,16 @@ def _matching(place: Path, name: str, lost: list[str]) -> list[Path]:
     return [Path(os.path.normpath(place / one)) for one in found]
 
 
-def _some(names: Sequence[str]) -> str:
+def some(names: Sequence[str]) -> str:
+    """List names, at most forty."""
     shown = ", ".join(names[:40]) or "none"
     return shown + (f" and {len(names) - 40} more" if len(names) > 40 else "")
 
 
-def _in_braces(text: str) -> list[str]:
-    return re.findall(r"\{([^{}]+)\}", text)
-
-
 def _captures(our: str, their: str, columns: Sequence[str]) -> pd.DataFrame:
     """List the columns that fit a name with braces, with what stood in these."""
-    pattern = ""
-    for literal, name in re.findall(rf"(.*?)(?:{_BRACED.pattern}|$)", their, re.DOTALL):
-        pattern += re.escape(literal)
-        if f"(?P<{name}>" in pattern:
-            pattern += f"(?P={name})"
-        elif name:
-            pattern += f"(?P<{name}>.+?)"
-    fits = [(one, re.fullmatch(pattern, one, re.DOTALL)) for one in columns]
-    found = [{**fit.groupdict(), our: one} for one, fit in fits if fit]
+    fits = column_names.matching(their, columns)
+    found = [{**captured, our: one} for one, captured in fits.items()]
     return pd.DataFrame(found, columns=[our, *dict.fromkeys(_BRACED.findall(their))])
 
 
@@ -353,7 +343,9 @@ class _Table:
         #: What stands in braces in the names of their columns.
         plain = [their for their in self.columns.values() if isinstance(their, str)]
         self.captured = {name for their in plain for name in _BRACED.findall(their)}
-        self.made_of = {name for text in self.constants.values() for name in _in_braces(text)}
+        self.made_of = {
+            name for text in self.constants.values() for name in column_names.in_braces(text)
+        }
         self.is_read = {*spec.get("only", {}), *self.ours, *self.made_of}
         self.called: dict[str, str] = {}
         self.notes: list[str] = []
@@ -402,7 +394,7 @@ class _Table:
         if "annotator_id" in self.captured:
             alike = len(set(ids.str.rstrip("0123456789"))) == 1
             return alike and bool(ids.str.fullmatch(r"\D*\d+").all())
-        made_of = set(_in_braces(self.constants.get("annotator_id", "")))
+        made_of = set(column_names.in_braces(self.constants.get("annotator_id", "")))
         if made_of & {"position", "row"}:
             return True
         return bool(made_of & self.captured) and bool(ids.str.contains(r"\d$").all())
@@ -421,7 +413,7 @@ class _Table:
             for name in self.columns
             if name in names
         ]
-        sources = {our: _in_braces(text) for our, text in self.constants.items()}
+        sources = {our: column_names.in_braces(text) for our, text in self.constants.items()}
         for our, their in self.columns.items():
             listed = [_BRACED.sub(" ", their)] if isinstance(their, str) else their
             sources[our] = list(listed.values() if isinstance(listed, dict) else listed)
@@ -560,7 +552,7 @@ class _Table:
                 hint = f" If it is the same in all rows, write constants: {{{lost[0]}: ...}}."
             what = (
                 f"{self.path} has no column{'s' * (len(lost) > 1)} {', '.join(map(repr, lost))}, "
-                f"needed by {{tables}} ({key} in {FILE}).{hint} Found {_some(self.there)}."
+                f"needed by {{tables}} ({key} in {FILE}).{hint} Found {some(self.there)}."
             )
             self.lacking.setdefault(what, []).append(self.table)
             raise TableError
@@ -650,10 +642,7 @@ def _identify(path: Path, raws: dict[str, Raw], extra: Sequence[str], problems: 
                 "system under `tables: outputs:`, or item_id and system in another table."
             )
             return
-        made = pd.concat(pairs, ignore_index=True)
-        for name in made.columns.drop(by):  # which not all tables need have
-            of_output = made.mask(made == "").groupby(by)[name].transform("first")
-            made[name] = made[name].where(made[name] != "").fillna(of_output).fillna("")
+        made = records.completed(pd.concat(pairs, ignore_index=True).fillna(""), by)
         made = made.drop_duplicates(ignore_index=True)
         raws["outputs"] = Raw(made, f"{path}, outputs as other tables name them")
     outputs = raws["outputs"].frame
@@ -671,7 +660,7 @@ def _identify(path: Path, raws: dict[str, Raw], extra: Sequence[str], problems: 
             if not {"item_id", system} <= set(frame):
                 problems.append(
                     f"{raw.where}: {table} needs {new}, or item_id and {system} instead: name "
-                    f"their columns in {FILE}. Found {_some(raw.found)}."
+                    f"their columns in {FILE}. Found {some(raw.found)}."
                 )
                 continue
             if len(several):

@@ -140,42 +140,6 @@ def _tied(frame: pd.DataFrame, column: str) -> str:
     return f"{same / within:.0%}" if within else ""
 
 
-def extreme_values(study: Study) -> pd.DataFrame:
-    """List dimensions with judgments far above the rest, and whether they decide systems' order.
-
-    A value is extreme above `threshold`, 20 times the dimension's 99th percentile, where that is
-    above 0; `n_extreme` counts such values and `value`, `output_id` and `annotator_id` are the
-    greatest. `tau` is Kendall's between the order of systems that are not human by means and by
-    mean ranks within annotator, NaN where one is constant; `changes_order` says whether it is
-    below .5. `by_means` and `by_ranks` are the two orders, best first.
-    """
-    rows = []
-    for dimension, part in _judged(study).groupby("dimension", sort=False):
-        threshold = _EXTREME * float(part["value"].quantile(0.99))
-        extreme = part[part["value"] > threshold]
-        if threshold <= 0 or extreme.empty:
-            continue
-        # A rank's share of the annotator's judgments, so that those who judged more weigh no more.
-        own = part.groupby("annotator_id")["value"]
-        ranks = (own.rank() - 0.5) / own.transform("size")
-        machines = part.assign(rank=ranks)[~part["is_human"].to_numpy(dtype=bool)]
-        means = machines.groupby("system")[["value", "rank"]].mean()
-        means *= study.sign(str(dimension))
-        tau = float(means["value"].corr(means["rank"], method="kendall"))
-        order = {
-            by: ", ".join(map(str, means[by].sort_values(ascending=False, kind="stable").index))
-            for by in ("value", "rank")
-        }
-        greatest = extreme.sort_values("value").iloc[-1]
-        rows.append(
-            {"dimension": dimension, "n_extreme": len(extreme), "threshold": threshold}
-            | {name: greatest[name] for name in ("value", "output_id", "annotator_id")}
-            | {"tau": tau, "changes_order": tau < _OTHER_ORDER}
-            | {"by_means": order["value"], "by_ranks": order["rank"]}
-        )
-    return pd.DataFrame(rows)
-
-
 def unused_clusters(study: Study) -> list[str]:
     """Name the columns that group items, such as documents, where the study does not use any."""
     if study.clusters != "item_id":
@@ -235,19 +199,39 @@ def doubts(study: Study, unread: Iterable[str] = ()) -> list[str]:
 
 
 def _outliers(study: Study) -> list[str]:
+    """Name values far above the rest, and both orders of systems where they decide it.
+
+    They decide it where Kendall's tau of the order by means and that by mean ranks within annotator
+    is below `_OTHER_ORDER`.
+    """
     found = []
-    for row in extreme_values(study).itertuples():
+    for dimension, part in _judged(study).groupby("dimension", sort=False):
+        threshold = _EXTREME * float(part["value"].quantile(0.99))
+        extreme = part[part["value"] > threshold].sort_values("value")
+        if threshold <= 0 or extreme.empty:
+            continue
+        greatest = extreme.iloc[-1]
         found.append(
-            f"{row.dimension}: values above {row.threshold:,g} (20 times the 99th percentile): "
-            f"{row.n_extreme:,}; the greatest is {row.value:,g}, of output {row.output_id} by "
-            f"{row.annotator_id}. If they are errors, exclude them: settings: valid: "
-            f"{{{row.dimension}: {{max: ...}}}}."
+            f"{dimension}: values above {threshold:,g} ({_EXTREME} times the 99th percentile): "
+            f"{len(extreme):,}; the greatest is {greatest['value']:,g}, of output "
+            f"{greatest['output_id']} by {greatest['annotator_id']}. If they are errors, exclude "
+            f"them: settings: valid: {{{dimension}: {{max: ...}}}}."
         )
-        if row.changes_order:
+        # A rank's share of the annotator's judgments, so that those who judged more weigh no more.
+        own = part.groupby("annotator_id")["value"]
+        ranks = (own.rank() - 0.5) / own.transform("size")
+        machines = part.assign(rank=ranks)[~part["is_human"].to_numpy(dtype=bool)]
+        means = machines.groupby("system")[["value", "rank"]].mean() * study.sign(str(dimension))
+        tau = float(means["value"].corr(means["rank"], method="kendall"))
+        if tau < _OTHER_ORDER:
+            by_means, by_ranks = (
+                ", ".join(means[by].sort_values(ascending=False, kind="stable").index)
+                for by in ("value", "rank")
+            )
             found.append(
-                f"{row.dimension}: extreme values change the order of systems (Kendall's tau "
-                f"{row.tau:.2f}). By means, best first: {row.by_means}. By mean ranks within "
-                f"annotator: {row.by_ranks}."
+                f"{dimension}: extreme values change the order of systems (Kendall's tau "
+                f"{tau:.2f}). By means, best first: {by_means}. By mean ranks within annotator: "
+                f"{by_ranks}."
             )
     return found
 

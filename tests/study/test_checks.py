@@ -122,7 +122,6 @@ def asked(
         *(({"confidence": one}, "must be a finite number") for one in ("0.95", True, np.nan)),
         *(({"confidence": one}, "confidence must be between 0 and 1. Got ") for one in (0, 1, 1.5)),
         ({"confidence": 1.0}, "Got 1.0: 0.95 is usual"),
-        ({"confidence": 2e100}, "confidence must be a finite number"),
         *(({"n_items": value}, "a whole number. Got") for value in (2.0, True)),
         ({"n_items": -1}, "n_items must be a whole number, not negative. Got -1"),
         ({"of": []}, r"of must be a list of at least one, each one of 'a', 'b'. Got \[\]"),
@@ -131,7 +130,6 @@ def asked(
         ({"by": 3}, "by must be None, or a text. Got 3"),
         ({"whole": 1}, "whole must be True or False. Got 1"),
         ({"systems": [1]}, r"systems must be None, or a dict, each a finite number. Got \[1\]"),
-        ({"systems": {"a": "x"}}, "systems must be"),
     ],
 )
 def test_a_parameter_of_another_kind_is_named(wrong, message):

@@ -38,19 +38,10 @@ INNER = {
         {"id": 2, "who": ["ann"], "said": [{"m": "a", "flow": [5]}]},
     ]
 }
-SLOTS = (
-    "WorkerId,Input.item_1,Input.sys_1,Input.item_2,Input.sys_2,Answer.r_1,Answer.r_2,Status\n"
-    "ann,1,a,2,a,3,5,Approved\nbob,1,b,2,b,4,,Approved\neve,1,a,2,a,1,1,Rejected\n"
-)
-ERRORS = (
-    "item,model,who,severity\n1,a,ann,minor\n1,a,ann,minor\n1,a,ann,minor\n1,b,bob,none\n"
-    "1,b,bob,major/x\n2,a,ann,major/y\n2,a,ann,minor\n"
-)
 #: Name -> file, content, its columns, further lines.
 LAYOUTS = {
     "long": ("r.csv", LONG, NAMED, ""),
     "long tsv": ("r.tsv", LONG.replace(",", "\t"), NAMED, ""),
-    "semicolons": ("r.dat", LONG.replace(",", ";"), NAMED, "delimiter: ';'\n    format: csv"),
     "a column per dimension": (
         *("r.csv", "item,model,who,flow\n1,a,ann,3\n1,b,bob,4\n2,a,ann,5\n", WIDE, ""),
     ),
@@ -60,19 +51,12 @@ LAYOUTS = {
         '{item_id: item, system: model, value: "{annotator_id} {dimension}"}',
         "only: {dimension: flow}",
     ),
-    "a column per system": (
-        "r.csv",
-        "item,who,a,b\n1,ann,3,\n1,bob,,4\n2,ann,5,\n",
-        '{item_id: item, annotator_id: who, value: "{system}"}',
-        f"{FLOW}\n    only: {{system: [a, b]}}",
-    ),
     "lists": (
         "r.csv",
         'item,model,who,flow\n1,a,"[""ann""]",[3]\n1,b,"[""bob""]",[4]\n2,a,"[""ann""]",[5]\n',
         WIDE.replace("[flow]", "flow"),
         f"lists: [annotator_id, value]\n    {FLOW}",
     ),
-    "json records": ("r.json", json.dumps(RECORDS), DOTTED, ""),
     "json lines": ("r.jsonl", "\n".join(map(json.dumps, RECORDS)), DOTTED, ""),
     "rows in a record": (
         *("r.json", json.dumps(INNER)),
@@ -86,16 +70,6 @@ LAYOUTS = {
     "nested to the value": (
         *("r.json", json.dumps(NESTED), "{}"),
         "keys: [item_id, system, annotator_id, dimension]",
-    ),
-    "slots of a batch": (
-        *("r.csv", SLOTS),
-        "{annotator_id: WorkerId, item_id: 'Input.item_{slot}', system: 'Input.sys_{slot}', "
-        "value: 'Answer.r_{slot}'}",
-        f"only: {{Status: Approved}}\n    {FLOW}",
-    ),
-    "errors": (
-        *("r.csv", ERRORS, WIDE.replace("[flow]", "severity")),
-        f"values: {{value: {{minor: 1, 'major*': 4, none: 0}}}}\n    {FLOW}\n    sum: true",
     ),
 }
 
@@ -173,20 +147,6 @@ tables:
     assert study.settings["lower_is_better"] == []
     alone = nb.read_study(folder(tmp_path / "t", files, "\n".join(about.splitlines()[:-1])))
     assert alone.scored(["bleu"])["score"].tolist() == [-0.1, -0.3]
-
-
-def test_votes_are_read_with_their_outputs(tmp_path):
-    votes = "item,left,right,worker,winner\n7,a,b,x9,left\n7,b,a,x3,tie\n"
-    about = """
-tables:
-  preferences:
-    file: v.csv
-    columns: {item_id: item, system_a: left, system_b: right, annotator_id: worker, choice: winner}
-    values: {choice: {left: a, right: b}}
-"""
-    study = nb.read_study(folder(tmp_path / "s", {"v.csv": votes}, about))
-    shown = study.preferences[["output_a", "output_b", "annotator_id", "choice"]]
-    assert shown.to_numpy().tolist() == [["7/a", "7/b", "w001", "a"], ["7/b", "7/a", "w002", "tie"]]
 
 
 def test_braces_name_the_file_the_folder_the_row_and_columns(tmp_path):
@@ -287,20 +247,6 @@ def test_excluded_judgments_are_noted(tmp_path):
     study, notes = read_folder(folder(tmp_path / "s", files, about), [])
     assert study.judgments["value"].tolist() == [3]
     assert notes == ["flow: judgments excluded because they are outside settings: valid: 1."]
-
-
-def test_a_plain_folder_with_study_yml_has_its_settings(tmp_path):
-    files = {
-        "outputs.csv": "output_id,item_id,system,topic\n1,1,a,x\n",
-        "judgments.csv": "output_id,annotator_id,value\n1,me,3\n",
-        "contexts.csv": "item_id,state,is_target,red,blue\n1,s1,1,0,1\n1,s2,0,1,1\n",
-    }
-    about = "settings: {extra: [topic], clusters: topic, scales: {quality: {min: 1, max: 5}}}\n"
-    study = nb.read_study(folder(tmp_path / "s", files, about))
-    assert study.settings["scales"] == {"quality": {"min": 1.0, "max": 5.0}}
-    assert study.outputs["topic"].tolist() == ["x"] and list(study.contexts)[3:] == ["red", "blue"]
-    study.write(tmp_path / "again")
-    assert nb.read_study(tmp_path / "again").settings == study.settings
 
 
 def test_contexts_are_mapped_and_equal_rows_count_once(tmp_path):

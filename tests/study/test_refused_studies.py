@@ -71,21 +71,9 @@ MALFORMED = {
     "gzip": (plain(scores=b"\x1f\x8b\x08\x00"), ["scores.csv is gzipped", "gunzip"]),
     "a workbook": (plain(scores=b"PK\x03\x04\x00"), ["scores.csv is a ZIP archive or an Excel"]),
     "a header again": (plain(outputs=OUTPUTS * 2), ["row 5 (line 6) repeats the header"]),
-    "columns missing": (
-        plain(judgments="output_id,anotator,valu\n1,x,3\n"),
-        ["no columns 'annotator_id', 'value': rename 'anotator' to 'annotator_id', rename 'valu'"],
-    ),
     "an id twice": (
         plain(outputs=OUTPUTS.replace("2,1,b", "1,1,b")),
         ["same key (output_id)", "Found row 1 (line 2), output_id='1': '1'; row 2 (line 3)", "id"],
-    ),
-    "a key misnamed": (
-        plain(judgments="output_id,annotator_id,aspect,value\n1,x,flow,3\n1,x,wit,4\n"),
-        ["has a column 'aspect'"],
-    ),
-    "ids of another scheme": (
-        plain(outputs=OUTPUTS.replace("\n1,", "\n8,")),
-        ["judgments.csv", "'1'"],
     ),
     "an unknown output": (
         plain(scores=SCORES + "44,bleu,1\n"),
@@ -93,7 +81,6 @@ MALFORMED = {
     ),
     "two descriptions": (plain({"study.json": "{}", "study.yml": "name: x"}), ["keep study.yml"]),
     "study.json broken": (plain({"study.json": "{"}), ["study.json, line 1, column 2 is no YAML"]),
-    "study.json misspelt": (plain({"study.json": '{"nam": 1}'}), ["Did you mean 'name'?"]),
     # study.yml itself
     "yml empty": (about(" \n"), ["study.yml is empty"]),
     "yml a text": (about("ratings.csv"), ["study.yml must hold names with values", "new"]),
@@ -120,10 +107,6 @@ MALFORMED = {
     ),
     "no such file": (table(file="rr.csv"), ["no file", "rr.csv. Did you mean 'r.csv'?", "`file`"]),
     "no known ending": (raw("x.dat", "a"), ["format '.dat' is unknown"]),
-    "theirs unknown": (
-        table(columns="{item_id: itm, system: modl, annotator_id: who, value: [flow]}"),
-        ["r.csv has no columns 'itm', 'modl'", "Did you mean 'item'?"],
-    ),
     "ours unknown": (table(columns="{item: item}"), ["'item' is unknown", "mean 'item_id'?"]),
     "ours unmapped": (
         table(columns="{item_id: item, system: model}"),
@@ -155,7 +138,6 @@ MALFORMED = {
         ["several of system 'a' on item '1'"],
     ),
     # settings
-    "a setting misspelt": (setting("qualty: x"), ["'qualty' is unknown. Did you mean 'quality'?"]),
     "a quality unknown": (setting("quality: flaw"), ["settings: quality: 'flaw'", "mean 'flow'"]),
     "other annotators": (setting("annotators: people"), ["one of 'persons', 'positions'"]),
     "a range that leaves nothing": (setting("valid: {flow: {min: 9}}"), ["flow: all 3 judgments"]),

@@ -1,7 +1,6 @@
 """Tables at the door of `Study`: filled, checked, viewed, written and read back as they were."""
 
 import json
-import math
 
 import numpy as np
 import pandas as pd
@@ -212,16 +211,6 @@ def same(made, again):
     assert made.settings == again.settings and list(made.related) == list(again.related)
     for key in made.related:
         same(made.related[key], again.related[key])
-
-
-def test_texts_and_numbers_come_back_as_they_were(tmp_path):
-    rows = pd.DataFrame({"output_id": ["001", " a", "é"], "item_id": "NA", "system": "nan"})
-    own = pd.DataFrame({"output_id": rows["output_id"], "model": "m", "n_tokens": 1})
-    scores = pd.DataFrame({"output_id": ["001"], "evaluator": "e", "score": math.nan})
-    said = ['a "b",\r\n', "", "NA"]
-    made = nb.Study(rows.assign(text=said), logprobs=own.assign(logprob=-math.inf), scores=scores)
-    made.write(tmp_path / "one")
-    same(made, read_study(tmp_path / "one"))
 
 
 def test_only_a_former_study_is_replaced_in_one_step(tmp_path, monkeypatch):

@@ -5,39 +5,36 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from nlgbench.names import unknown
 from nlgbench.study.column_names import Specs
 from nlgbench.study.csv_files import TableError
-from nlgbench.study.formats.crowd import mturk, prolific
+from nlgbench.study.formats.exports import mqm, mturk, potato
 from nlgbench.study.formats.harnesses import inspect, lm_eval, promptfoo
 from nlgbench.study.formats.judged_pairs import alpaca_eval, arena, mt_bench
-from nlgbench.study.formats.mqm_errors import mqm
-from nlgbench.study.formats.pairs import pairwise
 from nlgbench.study.formats.records import Recorded
-from nlgbench.study.formats.tools import label_studio, potato
+from nlgbench.study.guessing import specs
 
 
 class Mapped(NamedTuple):
-    """A format whose files are tables: their columns are mapped as in study.yml."""
+    """A format whose files are tables: their columns are mapped as in study.yml, or guessed."""
 
-    specs: Callable[[pd.DataFrame], Specs]
+    specs: Callable[[pd.DataFrame], Specs] = specs
     files: tuple[str, ...] = ("*.csv",)
     settings: Mapping[str, Any] = MappingProxyType({})
-    kind: Literal["mapping"] = "mapping"
 
 
 #: `files` are those of a study's folder that are read where study.yml names none.
 FORMATS: dict[str, Mapped | Recorded] = {
     "mturk": Mapped(mturk),
-    "prolific": Mapped(prolific),
-    "label_studio": Mapped(label_studio, ("*.csv", "*.json")),
+    "prolific": Mapped(),
+    "label_studio": Mapped(files=("*.csv", "*.json")),
     "potato": Mapped(potato, ("*.jsonl", "*/annotated_instances.jsonl")),
     "mqm": Mapped(mqm, ("*.tsv", "*.csv"), {"quality": "mqm", "lower_is_better": ["mqm"]}),
-    "pairwise": Mapped(pairwise),
+    "pairwise": Mapped(),
     "alpaca_eval": Recorded(alpaca_eval, ("*.json",), settings={"extra": ["dataset"]}),
     "inspect": Recorded(inspect, ("*.eval", "*.json"), ("samples",)),
     "lm_eval": Recorded(lm_eval, ("samples_*.jsonl", "*/samples_*.jsonl")),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -49,7 +49,6 @@ class Recorded(NamedTuple):
     files: tuple[str, ...]
     steps: tuple[str, ...] = ()  # to the list of records in a JSON document
     settings: Mapping[str, Any] = MappingProxyType({})
-    kind: Literal["records"] = "records"
 
 
 def read(
@@ -80,12 +79,17 @@ def read(
             problems.append(f"{wrong[0]}{more} Name the right `files`, or another `format`.")
     frames = {table: pd.DataFrame(own, dtype=object).fillna("") for table, own in rows.items()}
     if "outputs" in frames:  # of which judgments and answers may say different things
-        frame, keys = frames["outputs"], ["item_id", "system", "{repeat}"]
-        groups = frame.mask(frame == "").groupby([frame[one] for one in keys if one in frame])
-        for name in frame.columns.difference([*keys, "{line}"]):
-            frame[name] = frame[name].where(frame[name] != "", groups[name].transform("first"))
+        frames["outputs"] = completed(frames["outputs"], ["item_id", "system", "{repeat}"])
     notes = [f"{count:,} of {n:,} records: {what}." for what, count in log.notes.items()]
     return {table: frame.fillna("").astype("str") for table, frame in frames.items()}, notes
+
+
+def completed(outputs: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
+    """Fill empty cells of an output with what the first of its other rows says."""
+    there = [outputs[one] for one in keys if one in outputs]
+    first = outputs.mask(outputs == "").groupby(there).transform("first")
+    rest = first.columns.difference([*keys, "{line}"])
+    return outputs.assign(**outputs[rest].where(outputs[rest] != "", first[rest]).fillna(""))
 
 
 def _as_texts(row: dict[str, Any]) -> dict[str, str]:
@@ -114,15 +118,9 @@ def _records(
     if path.suffix == ".eval":
         yield from _of_archive(path)
     elif kind == "jsonl":
-        for number, line in enumerate(csv_files.read_text(path).split("\n"), 1):
-            try:
-                if line.strip():
-                    at = f"line {number}"
-                    yield {}, at, file_types.load_json(line, f"{path}, {at}")
-            except TableError as error:
-                problems += error.problems
+        yield from (({}, *one) for one in file_types.documents(path, kind))
     elif kind == "json":
-        head, document = {}, file_types.load_json(csv_files.read_text(path), str(path))
+        head, (_, document) = {}, next(file_types.documents(path, kind))
         for step in steps:
             if isinstance(document, dict) and step in document:
                 head, document = document, document[step]

@@ -1,0 +1,137 @@
+"""Tables whose columns a platform or tool names: Mechanical Turk, Potato, MQM."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from nlgbench.study import column_names
+from nlgbench.study.guessing import Guess
+
+_ODD = {"answer_comment", "answer_comments", "answer_feedback", "answer_hit_id"}
+
+#: Of an error, by its severity.
+_WEIGHTS = {"critical": "25", "major": "5", "minor": "1", "neutral": "0", "no-error": "0"}
+
+
+def mturk(frame: pd.DataFrame) -> column_names.Specs:
+    """Map a Mechanical Turk batch: Input.* is what was shown, Answer.* what was answered."""
+    columns = list(frame.columns)
+    shown = _by_slot([name for name in columns if name.startswith("Input.")])
+    said = _by_slot([name for name in columns if name.startswith("Answer.")])
+    named = _of_inputs(shown)
+    slotted = {name: theirs for name, theirs in said.items() if "{slot}" in name}
+    answers = slotted if slotted else said
+    values = [
+        name
+        for name, theirs in answers.items()
+        if not column_names.personal([name]) and column_names.plain_name(name) not in _ODD
+        if (_is_short if "{slot}" in name else _is_rating)(frame, theirs)
+    ]
+    if not said:
+        return {}
+    people = {"annotator_id": "WorkerId", "group_id": "HITId"}
+    places = {our: their for our, their in named.items() if our != "text"}
+    judged: dict[str, Any] = {our: one for our, one in people.items() if one in columns} | places
+    if values:
+        judged["value"] = values[0] if len(values) == 1 or slotted else values
+    beside: dict[str, Any] = {}
+    if "item_id" not in named:
+        beside["constants"] = {"item_id": "{HITId}-{slot}" if slotted else "{HITId}"}
+    tables: column_names.Specs = {}
+    if {"system", "text"} <= set(named):
+        tables["outputs"] = {"columns": named, **beside}
+    only = {"only": counted} if (counted := column_names.counted(frame)) else {}
+    return {**tables, "judgments": {**only, "columns": judged, **beside}}
+
+
+def _by_slot(names: Sequence[str]) -> dict[str, list[str]]:
+    """Gather columns whose names differ in one number alone, as a name with {slot}."""
+    found: dict[str, list[str]] = {}
+    for name in names:
+        found.setdefault(re.sub(r"\d+", "{slot}", name, count=1), []).append(name)
+    return {
+        (one if len(theirs) > 1 else theirs[0]): theirs
+        for one, theirs in found.items()
+        if "{" not in theirs[0]  # a field that a form left unfilled
+    }
+
+
+def _of_inputs(shown: dict[str, list[str]]) -> dict[str, str]:
+    words = {
+        "system": ("system", "model"),
+        "text": ("text", "output", "response"),
+        "item_id": ("item",),
+    }
+    found: dict[str, str] = {}
+    for our, ways in words.items():
+        fits = [one for one in shown if any(way in one.lower() for way in ways)]
+        fits = [one for one in fits if one not in found.values()]
+        if fits:
+            found[our] = fits[0]
+    return found
+
+
+def _is_short(frame: pd.DataFrame, theirs: Sequence[str]) -> bool:
+    cells = frame[list(theirs)].stack()
+    return bool(cells.str.strip().ne("").any()) and cells.str.len().max() < 30
+
+
+def _is_rating(frame: pd.DataFrame, theirs: Sequence[str]) -> bool:
+    """Say whether an answer is a rating: what its form writes besides need be none."""
+    cells = pd.Series(frame[list(theirs)].to_numpy().ravel(), dtype="str")
+    numbers = pd.to_numeric(cells[cells.str.strip() != ""], errors="coerce")
+    return bool(len(numbers)) and bool((numbers.between(-100, 100) & (numbers % 0.5 == 0)).all())
+
+
+def potato(frame: pd.DataFrame) -> column_names.Specs:
+    """Map Potato's annotated_instances.jsonl, in a folder for each annotator, or its tables."""
+    if {"instance_id", "user_id"} <= set(frame):  # from version 2 on
+        known = {"output_id": "instance_id", "annotator_id": "user_id"}
+        measured = Guess(frame, known).free("number", "list")
+        value: Any = measured
+        if any(str(name).startswith("labels.") for name in frame):
+            value = "labels.{dimension}.{answer}"
+        elif _are_choices(frame[measured]):
+            value = "{dimension}.{answer}"
+        return {"judgments": {"columns": {**known, "value": value}}}
+    if "instance_id" in frame:
+        user = {"output_id": "instance_id", "annotator_id": "user"}
+        return {"judgments": {"columns": {**user, "value": "{dimension}:::{answer}"}}}
+    columns: dict[str, Any] = {"output_id": "id", "value": "label_annotations.{dimension}.{answer}"}
+    return {"judgments": {"columns": columns, "constants": {"annotator_id": "{folder}"}}}
+
+
+def _are_choices(frame: pd.DataFrame) -> bool:
+    """Say whether columns such as flow.3 and flow.4 are one question's answers."""
+    questions = (frame != "").T.groupby([name.split(".")[0] for name in frame.columns]).sum()
+    several = len(questions) < len(frame.columns) and all("." in name for name in frame.columns)
+    return several and bool((questions <= 1).to_numpy().all())
+
+
+def mqm(frame: pd.DataFrame) -> column_names.Specs:
+    """Map errors as WMT publishes them: a row per error, weighed as Freitag et al. (2021) do.
+
+    doi:10.1162/tacl_a_00437: by severity and category.
+    """
+    known = column_names.recognized(list(frame.columns))
+    columns = {our: known[our] for our in ("output_id", "system", "annotator_id") if our in known}
+    plain = {column_names.plain_name(name): name for name in frame.columns}
+    constants = {"dimension": "mqm"}
+    if {"doc", "seg_id"} <= set(plain):
+        constants["item_id"] = f"{{{plain['doc']}}}/{{{plain['seg_id']}}}"
+    elif "item_id" in known:
+        columns["item_id"] = known["item_id"]
+    severity, category = known.get("severity", "severity"), known.get("category")
+    constants["value"] = f"{{{severity}}}/{{{category}}}" if category else f"{{{severity}}}/"
+    weights = {"*/Non-translation*": "25"}
+    for name in pd.unique(frame.get(severity, pd.Series(dtype="str"))):
+        if name.lower() == "minor":
+            weights[f"{name}/Fluency/Punctuation"] = "0.1"
+        if name.lower() in _WEIGHTS:
+            weights[f"{name}/*"] = _WEIGHTS[name.lower()]
+    spec = {"columns": columns, "constants": constants, "values": {"value": weights}, "sum": "true"}
+    return {"judgments": spec}
