@@ -8,6 +8,7 @@ from nlgbench.analysis.people import compare_systems
 from nlgbench.analysis.ratings.bradley_terry import win_rates
 from nlgbench.analysis.ratings.games import PROBABILITIES, read_games
 from nlgbench.crossed import t_interval
+from nlgbench.evaluators.names import label
 from nlgbench.study import Study
 from nlgbench.study.study import oriented, with_tables
 
@@ -16,6 +17,13 @@ _COLUMNS = (
     *("dimension", "better", "reason"),
 )
 _OTHERS = "all other systems"
+
+
+def standings(study: Study, *, include_human: bool = False) -> pd.DataFrame:
+    """Rank systems by judges' comparisons or, where there are none, by evaluators' scores."""
+    if study.comparisons is not None:
+        return overall_win_rates(study)
+    return mean_scores(study, include_human=include_human)
 
 
 def overall_win_rates(study: Study) -> pd.DataFrame:
@@ -43,8 +51,8 @@ def mean_scores(study: Study, *, include_human: bool = False) -> pd.DataFrame:
     """Return each system's mean score by each evaluator, with intervals over items.
 
     They are compared as `nlgbench.compare_systems` compares means of judgments: evaluator, system,
-    estimate, ci_low, ci_high, confidence, covers, dimension (the evaluator again, as figures name
-    it), better (higher or lower), reason, rank_low, rank_high (for all systems of an evaluator at
+    estimate, ci_low, ci_high, confidence, covers, dimension (the evaluator, as figures name it),
+    better (higher or lower), reason, rank_low, rank_high (for all systems of an evaluator at
     once). One system has its mean alone.
     """
     if not include_human:
@@ -62,8 +70,9 @@ def mean_scores(study: Study, *, include_human: bool = False) -> pd.DataFrame:
             by_item = part.groupby("item_id")["score"].mean()
             about = t_interval(by_item.mean(), by_item.sem(), len(by_item), units="items")
             table = pd.DataFrame([{"system": part["system"].iloc[0], **about}])
-        named = {"evaluator": evaluator, "dimension": evaluator, "covers": "other items"}
-        found.append(table.assign(**named, better="lower" if lower else "higher", confidence=0.95))
+        named = {"evaluator": evaluator, "dimension": label(str(evaluator))}
+        better = "lower" if lower else "higher"
+        found.append(table.assign(**named, better=better, covers="other items", confidence=0.95))
     table = pd.concat(found, ignore_index=True)
     return table.reindex(columns=[*_COLUMNS, "rank_low", "rank_high"])
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -39,6 +38,8 @@ def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None =
         From `nlgbench.compare_systems`, or its ``systems``: ``system``, ``estimate``, ``ci_low``,
         ``ci_high``; optional ``label``, ``rank_low``, ``rank_high``, ``reason``, and what the axis
         and the legend name: ``dimension``, ``scale``, ``better``, ``covers``, ``confidence``.
+        Or one judge's or evaluator's rows of `nlgbench.analysis.standings`, whose ``evaluator`` the
+        title names.
     ax : Axes, optional
         Where to draw; a figure of its own by default.
 
@@ -61,7 +62,7 @@ def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None =
     """
     table = with_details(compared) if isinstance(compared, SystemComparison) else compared
     needed = "system estimate:float ci_low:float ci_high:float label? rank_low:float? "
-    needed += "rank_high:float? reason:text? dimension? scale:text? better? covers? "
+    needed += "rank_high:float? reason:text? dimension? scale:text? better? covers? evaluator? "
     table = read_table(table, needed + "confidence:float?", "table has")
     one_row_each(table, ["system"], "select one dimension")
     lower = "better" in table and bool((table["better"] == "lower").all())
@@ -96,17 +97,11 @@ def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None =
     said = ", ".join(f"{a} {b:.2f}" for a, b in zip(names, rows["estimate"], strict=True))
     systems = f"{len(rows)} system{'s' * (len(rows) != 1)}"
     alt = f"{what} of {systems} with intervals{covers}. Best first: {said}."
+    if "evaluator" in rows:
+        words = f"By {label(str(rows['evaluator'].iloc[0]))}, not by annotators"
+        ax.set_title(words, loc="left")
+        alt = f"{words}: {alt}"
     return drawn_on(ax, table, alt)
-
-
-@in_paper_style
-def plot_by_evaluator(table: pd.DataFrame, evaluator: str) -> Drawing:
-    """Draw systems as one judge or evaluator of `nlgbench.analysis.standings` ranks them."""
-    rows = table[table["evaluator"] == evaluator]
-    drawn = plot_systems(rows.assign(dimension=rows["dimension"].map(label)))
-    words = f"By {label(evaluator)}, not by annotators"
-    drawn.axes[0].set_title(words, loc="left")
-    return replace(drawn, alt=f"{words}: {drawn.alt}")
 
 
 def with_details(compared: SystemComparison) -> pd.DataFrame:

@@ -23,8 +23,9 @@ from nlgbench import files
 from nlgbench.datasets.published import load_claims
 from nlgbench.names import known
 from nlgbench.runner import claims, runs
+from nlgbench.runner.findings import findings
 from nlgbench.runner.latex import to_latex
-from nlgbench.study import schema
+from nlgbench.study import Study, schema
 from nlgbench.study.study import Source
 
 if TYPE_CHECKING:
@@ -215,6 +216,11 @@ class Record:
             if not any(fnmatch.fnmatchcase(known, pattern) for known in self._claims["claim_id"]):
                 claims.check_known([pattern], self._claims)
             self._skipped[pattern] = reason
+
+    def findings(self, study: Study, results: Mapping[str, pd.DataFrame]) -> pd.DataFrame | None:
+        """Record and show what notebook 08 found, in three sentences."""
+        columns = ["about", "finding"]
+        return self.section("findings", lambda: findings(study, results), columns=columns)
 
     def close(self) -> pd.DataFrame:
         """Complete this notebook's ledger, and write it where there is an output folder.

@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 
 import nlgbench as nb
-from nlgbench.analysis.standings import mean_scores, overall_win_rates
-from nlgbench.plots.systems import plot_by_evaluator
+from nlgbench.analysis.standings import standings
 
 
 def study(**tables):
@@ -29,12 +28,12 @@ def test_win_rates_against_one_system_are_those_of_the_pairs_and_the_judge_is_na
     ]
     table = pd.concat(both).assign(comparator="judge_1")
     given = study(comparisons=table.assign(prob_b=1 - table["prob_a"]))
-    found = overall_win_rates(given).set_index("system")
+    found = standings(given).set_index("system")
     assert found["estimate"].to_dict() == {"a": 0.75, "c": 0.5, "b": 0.25}
     pairs = nb.win_rates(given).query("opponent == 'c'").set_index("system")
     ends = ["ci_low", "ci_high"]
     np.testing.assert_allclose(found.loc[["a", "b"], ends], pairs.loc[["a", "b"], ends])
-    drawn = plot_by_evaluator(found.reset_index(), "judge_1")
+    drawn = nb.plot_systems(found.reset_index())
     assert drawn.axes[0].get_title(loc="left") == "By judge 1, not by annotators"
     assert "judgment" not in drawn.alt
 
@@ -43,7 +42,7 @@ def test_win_rates_against_one_system_are_those_of_the_pairs_and_the_judge_is_na
 def test_means_of_scores_are_ranked_in_their_direction(signature, best):
     given = study()
     table = scores(given, a=0, b=5 * (signature != ""), c=9).assign(signature=signature)
-    found = mean_scores(given.replace(scores=table))
+    found = standings(given.replace(scores=table))
     assert found["system"].iloc[0] == best
     low = dict(zip(found["system"], found["rank_low"], strict=True))
     assert low == ({"a": 1, "b": 2, "c": 3} if signature else {"c": 1, "a": 2, "b": 2})
@@ -54,7 +53,7 @@ def test_means_of_scores_are_ranked_in_their_direction(signature, best):
 def test_one_system_has_its_mean_and_a_study_without_scores_none():
     given = study()
     table = scores(given, a=1, b=0, c=0)
-    one = mean_scores(given.replace(scores=table).only(systems=["a"]))
+    one = standings(given.replace(scores=table).only(systems=["a"]))
     assert one["estimate"].tolist() == [pytest.approx(table["score"][:20].mean())]
     with pytest.raises(ValueError, match="has no scores"):
-        mean_scores(given)
+        standings(given)
