@@ -118,7 +118,8 @@ def mqm(frame: pd.DataFrame) -> column_names.Specs:
     doi:10.1162/tacl_a_00437: by severity and category.
     """
     known = column_names.recognized(list(frame.columns))
-    columns = {our: known[our] for our in ("output_id", "system", "annotator_id") if our in known}
+    ours = ["output_id", "system", "annotator_id"]
+    columns = {our: known[our] for our in ours if our in known}
     plain = {column_names.plain_name(name): name for name in frame.columns}
     constants = {"dimension": "mqm"}
     if {"doc", "seg_id"} <= set(plain):
