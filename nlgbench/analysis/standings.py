@@ -10,7 +10,7 @@ from nlgbench.analysis.ratings.games import PROBABILITIES, read_games
 from nlgbench.crossed import t_interval
 from nlgbench.evaluators.names import label
 from nlgbench.study import Study
-from nlgbench.study.study import oriented, with_tables
+from nlgbench.study.study import is_reversed, with_tables
 
 _COLUMNS = (
     *("evaluator", "system", "estimate", "ci_low", "ci_high", "confidence", "covers"),
@@ -40,10 +40,10 @@ def overall_win_rates(study: Study) -> pd.DataFrame:
         sides = played[["system_a", "system_b"]].where(own, _OTHERS)
         rates = win_rates(played.assign(**sides)[own.any(axis=1)])
         found.append(rates[rates["system"] == system])
-    table = pd.concat(found).sort_values("win_rate", ascending=False, kind="stable")
-    table = table.rename(columns={"win_rate": "estimate", "comparator": "evaluator"})
+    table = pd.concat(found).rename(columns={"win_rate": "estimate", "comparator": "evaluator"})
     table = table.assign(dimension="win rate", better="higher", covers="other " + table["covers"])
-    table = table.sort_values("evaluator", kind="stable", ignore_index=True)
+    by = ["evaluator", "estimate"]
+    table = table.sort_values(by, ascending=[True, False], ignore_index=True)
     return table[[*_COLUMNS, "n_games"]]
 
 
@@ -63,7 +63,7 @@ def mean_scores(study: Study, *, include_human: bool = False) -> pd.DataFrame:
     scores = study.scores.dropna(subset="score").join(outputs, on="output_id")
     found = []
     for evaluator, part in scores.groupby("evaluator", sort=False):
-        lower = bool((oriented(part.assign(score=1.0))["score"] < 0).any())
+        lower = bool(is_reversed(part).any())
         if len(part["system"].unique()) > 1:
             table = _compared(study, part, str(evaluator), lower)
         else:

@@ -25,13 +25,15 @@ _AT_ONCE = 4_000_000
 
 def score_diversity(study: Study, names: Sequence[str]) -> pd.DataFrame:
     """Measure how diverse each system's outputs are: a row per name and system."""
+    bleu = {_order(name) for name in names if name.startswith("self_bleu")} or {1}
+    max_n = max([_order(name) for name in names if not name.startswith("self_bleu")], default=1)
     rows = []
     for system, own in study.outputs.groupby("system", sort=False)["text"]:
-        texts, whole = own.tolist(), np.ones((1, len(own)), dtype=bool)
-        for name in names:
-            n = _order(name)
-            score = diversity_of_subsets(texts, whole, max_n=n, bleu_n=n)[name].item()
-            rows.append((system, name, score, signature(name, len(own))))
+        whole = np.ones((1, len(own)), dtype=bool)
+        found: dict[str, Any] = {}
+        for n in bleu:
+            found |= diversity_of_subsets(own.tolist(), whole, max_n=max_n, bleu_n=n).iloc[0]
+        rows += [(system, name, found[name], signature(name, len(own))) for name in names]
     return pd.DataFrame(rows, columns=["system", "evaluator", "score", "signature"])
 
 

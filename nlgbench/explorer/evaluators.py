@@ -24,6 +24,7 @@ from nlgbench.explorer.view import (
 from nlgbench.plots.atlas import plot_atlas
 from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style
 from nlgbench.plots.style import HUMAN, TWO_COLUMN
+from nlgbench.study import Study
 
 _LEVELS = {"output": "outputs", "system": "systems", "item": "systems of each item"}
 #: Evaluators of the atlas that are shown at first: as many as a screen holds.
@@ -44,12 +45,6 @@ class EvaluatorsView(View):
         scored = self.study.scores is not None
         return self.possible("correlate") or (scored and self.study.judgments is not None)
 
-    def evaluators(self, level: str) -> dict[str, str]:
-        """Name the evaluators that scored outputs, or also systems."""
-        tables = [self.study.scores, self.study.system_scores if level == "system" else None]
-        there = [one["evaluator"] for one in tables if one is not None]
-        return {str(name): label(str(name)) for name in pd.concat(there).unique()}
-
     def controls(self, values: Values) -> list[dict[str, Any]]:
         """Offer the figure, the dimension, the points and the evaluators."""
         study = self.study
@@ -61,10 +56,10 @@ class EvaluatorsView(View):
         figure = choice("figure", "Show", figures, values.get("figure"))
         made = [figure, choice("dimension", "Judgments", study.dimensions, study.main_dimension)]
         if figure["value"] == "scatter":
-            return [*made, choice("evaluator", "Evaluator", self.evaluators("output"))]
+            return [*made, choice("evaluator", "Evaluator", self.once(_labels, level="output"))]
         levels = _LEVELS if study.scores is not None else {"system": "systems"}
         made.append(choice("level", "Over", levels))
-        there = self.evaluators(values.get("level", next(iter(levels))))
+        there = self.once(_labels, level=values.get("level", next(iter(levels))))
         return [*made, several("evaluators", "Evaluators", there, N_SHOWN)]
 
     def points(self, values: Values) -> pd.DataFrame:
@@ -127,6 +122,13 @@ class EvaluatorsView(View):
         given = f"granularity={values['level']!r}, dimension={values['dimension']!r}"
         call = f"nb.correlate(study, evaluators={values['evaluators']!r}, {given})"
         return f"nb.plot_atlas({call})"
+
+
+def _labels(study: Study, level: str) -> dict[str, str]:
+    """Name the evaluators that scored outputs, or also systems."""
+    tables = [study.scores, study.system_scores if level == "system" else None]
+    there = [one["evaluator"] for one in tables if one is not None]
+    return {str(name): label(str(name)) for name in pd.concat(there).unique()}
 
 
 @in_paper_style

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from nlgbench.study import Study
-from nlgbench.study.study import oriented
+from nlgbench.study.study import is_reversed
 
 
 def verdicts(study: Study) -> pd.DataFrame:
@@ -78,9 +78,9 @@ def measures(study: Study, table: pd.DataFrame) -> dict[str, pd.Series]:
     found = {one: study.sign(one) * table[f"mean: {one}"] for one in study.dimensions}
     found |= {f"won: {one}": table[f"won: {one}"] for one in verdicts(study)["judge"].unique()}
     if study.scores is not None:
-        signs = oriented(study.scores.drop_duplicates("evaluator").assign(score=1.0))
-        for name, sign in zip(signs["evaluator"], signs["score"], strict=True):
-            found[f"score: {name}"] = sign * table[f"score: {name}"]
+        one_each = study.scores.drop_duplicates("evaluator")
+        for name, is_lower in zip(one_each["evaluator"], is_reversed(one_each), strict=True):
+            found[f"score: {name}"] = (-1 if is_lower else 1) * table[f"score: {name}"]
     return found
 
 

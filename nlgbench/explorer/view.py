@@ -78,7 +78,7 @@ class View(ABC):
 
     def possible(self, analysis: str) -> bool:
         """Return whether `Study.check` lists an analysis as possible."""
-        return bool(self.study.check().set_index("analysis").loc[analysis, "possible"])
+        return bool(self.once(Study.check).set_index("analysis").loc[analysis, "possible"])
 
     def settle(self, values: Mapping[str, Any]) -> Values:
         """Keep the values that the controls allow; all else becomes the default."""

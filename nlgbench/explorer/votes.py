@@ -41,7 +41,7 @@ class VotesView(View):
 
     def controls(self, values: Values) -> list[dict[str, Any]]:
         """Offer who judged the pairs."""
-        return [choice("judge", "Decided by", verdicts(self.study)["judge"].unique())]
+        return [choice("judge", "Decided by", self.once(verdicts)["judge"].unique())]
 
     def parts(self, values: Values) -> dict[str, list[dict[str, Any]]]:
         """Lay out both figures and the pairs."""

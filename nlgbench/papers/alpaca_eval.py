@@ -37,7 +37,7 @@ def by_order(study: Study) -> pd.DataFrame:
     rows = []
     for name in system.unique():
         for kind, kept in (
-            (ALL, played["tie"] >= 0),
+            (ALL, True),
             (FIRST, is_first & ~is_tie),
             (SECOND, ~is_first & ~is_tie),
         ):

@@ -63,8 +63,7 @@ def personal(columns: Iterable[str]) -> list[str]:
 
 def has_word(name: str, words: str) -> bool:
     """Tell whether a column's name has one of the words, in any spelling."""
-    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
-    return bool(re.search(rf"(?:^|_)(?:{words})(?:_|$)", re.sub(r"[^a-z0-9]+", "_", parted)))
+    return bool(re.search(rf"(?:^|_)(?:{words})(?:_|$)", plain_name(name)))
 
 
 def plain_name(name: str) -> str:

@@ -75,6 +75,7 @@ class Guess:
     tables: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
     options: dict[str, Any] = field(default_factory=dict)  # how files are opened
+    kinds: dict[str, str] = field(default_factory=dict)  # of the columns looked at so far
 
     @property
     def names(self) -> list[str]:
@@ -112,9 +113,14 @@ class Guess:
         return [
             one
             for one in free
-            if plain_name(one) not in column_names.OTHER - {"id"}
-            and kind_of(self.frame[one]) in kinds
+            if plain_name(one) not in column_names.OTHER - {"id"} and self.kind(one) in kinds
         ]
+
+    def kind(self, name: str) -> str:
+        """Tell what a column holds, looked at once."""
+        if name not in self.kinds:
+            self.kinds[name] = kind_of(self.frame[name])
+        return self.kinds[name]
 
 
 def used(there: Sequence[str], named: Iterable[Any]) -> set[str]:
@@ -279,7 +285,7 @@ def _family(made: Guess, *kinds: str) -> dict[Around, dict[str, str]]:
 
     Columns of one field hold the same kind of thing. What annotators are asked is no key.
     """
-    kind = {one: kind_of(made.frame[one]) for one in made.free(*kinds) if not is_metric(one)}
+    kind = {one: made.kind(one) for one in made.free(*kinds) if not is_metric(one)}
     fields: dict[tuple[Around, bool], dict[str, str]] = {}
     for name in kind:
         for around, key in _splits(name):
@@ -305,7 +311,7 @@ def _take_family(made: Guess, fields: dict[Around, dict[str, str]]) -> None:
     first = {around: next(iter(own.values())) for around, own in fields.items()}
     of: dict[str, list[Around]] = {}
     for around, name in first.items():
-        kind = kind_of(made.frame[name])
+        kind = made.kind(name)
         sets = [set(made.frame[one]) - {""} for one in fields[around].values()]
         recurs = sum(map(len, sets)) >= 1.5 * len(set().union(*sets)) > 1.5
         of.setdefault("system" if recurs and kind in ("words", "id") else kind, []).append(around)
@@ -413,7 +419,7 @@ def _places(made: Guess, *kinds: str) -> list[str]:
     full = [one for one in full if not made.frame[one].str.fullmatch(r"-?\d*\.\d+").any()]
     n_values = {one: len(made.frame[one].unique()) for one in full}
     full.sort(key=lambda one: -n_values[one])
-    return sorted(full, key=lambda one: one in made.free("number"))
+    return sorted(full, key=lambda one: made.kind(one) == "number")
 
 
 def _find_places(made: Guess) -> None:
@@ -497,7 +503,7 @@ def _map_ratings(made: Guess, asked: set[str]) -> None:
         elif not who:
             human = [one for one in rest if _words(one) & _ASKED]
             scores, rest = [*scores, *(one for one in rest if one not in human)], human
-        rest = [one for one in rest if kind_of(made.frame[one]) == "list"] or rest
+        rest = [one for one in rest if made.kind(one) == "list"] or rest
         if rest := _judged(made, rest):
             value = [*([value] if value else []), *rest]
         made.why.setdefault("value", "numbers of annotators")
@@ -511,7 +517,7 @@ def _map_ratings(made: Guess, asked: set[str]) -> None:
     if value:
         made.answers |= {one: one for one in value} if isinstance(value, list) else {value: ""}
     rated = [one for one in made.names if one in used(made.names, made.answers)]
-    lists = any(kind_of(made.frame[one]) == "list" for one in rated)
+    lists = any(made.kind(one) == "list" for one in rated)
     if made.answers and not made.has("annotator_id") and not lists:
         _name_nobody(made)
     _check_text(made)
@@ -523,7 +529,7 @@ def _map_ratings(made: Guess, asked: set[str]) -> None:
     if scores:
         is_whole = not made.has("item_id") and not made.has("output_id") and made.has("system")
         is_whole = is_whole and not made.by_row("system").duplicated().any()
-        is_whole = is_whole and kind_of(made.frame[scores[0]]) != "list"
+        is_whole = is_whole and made.kind(scores[0]) != "list"
         single = scores[0] if made.has("evaluator") else scores
         _add(made, "system_scores" if is_whole else "scores", "score", single, {})
     if "text" in made.columns and made.has("system"):
@@ -553,7 +559,11 @@ def _judged(made: Guess, names: Sequence[str]) -> list[str]:
         of = [places[one][several] for one in map(str, places)]
         n = made.frame[several][list(names)].groupby(of).nunique().max()
         names = [one for one in names if n[one] > 1 or _words(one) & _ASKED]
-    numbers = {one: _numbers(made.frame[one].replace(scale_of(made.frame[one]))) for one in names}
+    cells = {one: made.frame[one].replace(scale_of(made.frame[one])) for one in names}
+    numbers = {
+        one: _numbers(own) if made.kind(one) == "list" else pd.to_numeric(own, errors="coerce")
+        for one, own in cells.items()
+    }
     ends = {one: (own.min(), own.max()) for one, own in numbers.items()}
     sure = {ends[one] for one in names if _words(one) & _ANSWER}
     for one in [one for one in names if not _words(one) & _ANSWER]:
@@ -659,7 +669,7 @@ def _add(
     patterns = [one for one in columns.values() if isinstance(one, str) and "{" in one]
     captured = {key for one in patterns for key in in_braces(one)}
     named = used(made.names, [their or []]) if measure in ("value", "score") else set()
-    kinds = {one: kind_of(made.frame[one]) for one in made.names if one in named}
+    kinds = {one: made.kind(one) for one in made.names if one in named}
     cells = [one for one, kind in kinds.items() if kind in ("number", "list")]
     if cells and kinds[cells[0]] == "list":
         spec["lists"] = [measure]

@@ -374,10 +374,14 @@ def trusted(outputs: pd.DataFrame, judgments: pd.DataFrame | None = None, **part
     return _set(made, settings=dict(made.settings or {}), related=made.related or {})
 
 
+def is_reversed(scores: pd.DataFrame) -> pd.Series[bool]:
+    """Mark the scores whose signature declares that lower is better."""
+    return scores["signature"].str.contains(r"(?i)\bdirection\s*:\s*lower\b")
+
+
 def oriented(scores: pd.DataFrame) -> pd.DataFrame:
-    """Negate the scores whose signature declares that lower is better."""
-    is_reversed = scores["signature"].str.contains(r"(?i)\bdirection\s*:\s*lower\b")
-    return scores.assign(score=scores["score"].where(~is_reversed, -scores["score"]))
+    """Negate the scores of which lower is better."""
+    return scores.assign(score=scores["score"].where(~is_reversed(scores), -scores["score"]))
 
 
 def from_rows(**parts: Any) -> Study:
