@@ -253,7 +253,7 @@ def split_half(
             elif n_undefined:
                 reason = f"undefined or 1 in {n_undefined} of {n_resamples} half-samples"
             elif np.isnan(low):
-                reason = "the halves correlate below 0 at the lower end, which is set to 0"
+                reason = "the lower end is undefined: the halves correlate below 0 there"
             else:
                 reason = few_clusters(n_clusters)
             row: dict[str, Any] = {"unit": unit, "quantity": quantity, "estimate": estimate}

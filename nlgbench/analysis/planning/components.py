@@ -240,7 +240,7 @@ def _identified(gram: Floats, n: int) -> tuple[tuple[int, ...], dict[int, str]]:
             kept.append(k)
             continue
         mixed = [names[one] for one, w in zip(kept, weight, strict=True) if abs(w) > 1e-6]
-        why[k] = f"confounded with {' and '.join(mixed)}, which includes it"
+        why[k] = f"confounded with {' and '.join(mixed)}, and counted there"
     return tuple(sorted(kept[1:])), why
 
 

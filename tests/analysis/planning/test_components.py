@@ -104,7 +104,7 @@ def test_modified_large_sample_limits_are_exact_where_one_mean_square_is_known()
     assert high == pytest.approx(5 * 9 / 2.70039 - 1, abs=1e-3)
 
 
-ALIKE, ONE = "confounded with rest, which includes it", "one level"
+ALIKE, ONE = "confounded with rest, and counted there", "one level"
 SYSTEM, ITEM, ANNOTATOR = (one.ravel() for one in np.indices((3, 8, 4)))
 ONCE = ANNOTATOR == (ITEM + SYSTEM) % 4
 #: Who judged what, and what that design cannot tell apart.
