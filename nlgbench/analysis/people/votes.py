@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from nlgbench import crossed
 from nlgbench.analysis.people.coefficients import (
     Judged,
     Sums,
@@ -21,14 +22,7 @@ from nlgbench.analysis.people.coefficients import (
 from nlgbench.analysis.people.reliability import COEFFICIENTS
 from nlgbench.analysis.ratings.bradley_terry import sides
 from nlgbench.analysis.ratings.games import PEOPLE, PROBABILITIES, of_outputs, votes_of
-from nlgbench.crossed import (
-    OTHER_ANNOTATORS,
-    Floats,
-    Ints,
-    Statistic,
-    choose_annotators,
-    effective_size,
-)
+from nlgbench.crossed import Floats, Ints
 from nlgbench.evaluators.comparator.comparators import decided, exceeds
 from nlgbench.inference import ratio
 from nlgbench.study import Study
@@ -212,17 +206,17 @@ def _unit(votes: pd.DataFrame) -> Ints:
 
 def _intervals(study: Study, votes: pd.DataFrame, annotators: Any, confidence: float) -> _Interval:
     """Choose what intervals generalize to, and how to make them: items of pairs are clusters."""
-    effective = effective_size(pd.factorize(votes["annotator_id"])[0])
-    covers, missing = choose_annotators(annotators, effective, persons=study.persons)
-    random = covers == OTHER_ANNOTATORS
+    effective = crossed.effective_size(pd.factorize(votes["annotator_id"])[0])
+    covers, missing = crossed.choose_annotators(annotators, effective, persons=study.persons)
+    random = covers == crossed.OTHER_ANNOTATORS
 
     def interval(votes: pd.DataFrame, sums: Sums) -> dict[str, Any]:
         unit, annotator = _unit(votes), pd.factorize(votes["annotator_id"])[0]
         item = np.column_stack(sides(votes))
         units = f"clusters ({votes['grouped_by'].iloc[0]})" if "cluster_a" in votes else "items"
-        n = effective_size(item.ravel())
-        if random and effective_size(annotator) < n:
-            n, units = effective_size(annotator), "annotators"
+        n = crossed.effective_size(item.ravel())
+        if random and crossed.effective_size(annotator) < n:
+            n, units = crossed.effective_size(annotator), "annotators"
         judged = Judged(unit, annotator, item[np.unique(unit, return_index=True)[1]])
         about = {"units": f"effective {units}", "missing": missing}
         found = interval_over(
@@ -323,7 +317,7 @@ def _cohen(sums: Floats) -> Floats:
     return np.asarray(ratio(same - by_chance, 1 - by_chance))
 
 
-_MEASURES: dict[str, Statistic] = {
+_MEASURES: dict[str, crossed.Statistic] = {
     "accuracy": lambda sums: ratio(sums[..., [0, 4, 8]].sum(axis=-1), sums.sum(axis=-1)),
     "accuracy_decided": lambda sums: ratio(
         sums[..., [0, 8]].sum(axis=-1), sums[..., [0, 2, 6, 8]].sum(axis=-1)
