@@ -97,7 +97,7 @@ def parse(
     )
     found: list[str] = []
     header: list[str] = []
-    body: list[list[str]] = []
+    body: list[tuple[str, ...]] = []  # of tuples, which the garbage collector skips
     lines: list[int] = []
     start, number = 1, 0  # of the row at hand: its line, and its number below the header
     limit = csv.field_size_limit(len(text) + 1)  # the default refuses texts of 128 kB

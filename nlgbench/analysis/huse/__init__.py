@@ -1,15 +1,9 @@
 """HUSE: how well human outputs and a system's are distinguished, and how sure that is."""
 
 from nlgbench.analysis.huse.diagnosis import Boundary as Boundary
-from nlgbench.analysis.huse.diagnosis import boundary as boundary
-from nlgbench.analysis.huse.diagnosis import failures as failures
 from nlgbench.analysis.huse.diagnosis import impossible_outputs as impossible_outputs
 from nlgbench.analysis.huse.diagnosis import moved_votes as moved_votes
-from nlgbench.analysis.huse.diagnosis import multiverse as multiverse
 from nlgbench.analysis.huse.score import SCORES as SCORES
-from nlgbench.analysis.huse.score import huse as huse
 from nlgbench.analysis.huse.uncertainty import annotator_difference as annotator_difference
 from nlgbench.analysis.huse.uncertainty import interval_widths as interval_widths
 from nlgbench.analysis.huse.uncertainty import length_difference as length_difference
-from nlgbench.analysis.huse.uncertainty import permutation_test as permutation_test
-from nlgbench.analysis.huse.uncertainty import stability as stability
