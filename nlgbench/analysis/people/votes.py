@@ -10,15 +10,8 @@ import numpy as np
 import pandas as pd
 
 from nlgbench import crossed
-from nlgbench.analysis.people.coefficients import (
-    Judged,
-    Sums,
-    added,
-    interval_over,
-    of_pairs,
-    one_hot,
-    sums_of,
-)
+from nlgbench.analysis.people import coefficients
+from nlgbench.analysis.people.coefficients import Sums, added, of_pairs, one_hot
 from nlgbench.analysis.people.reliability import COEFFICIENTS
 from nlgbench.analysis.ratings.bradley_terry import sides
 from nlgbench.analysis.ratings.games import PEOPLE, PROBABILITIES, of_outputs, votes_of
@@ -98,6 +91,7 @@ def vote_agreement(
         own = votes[inside]
         n_of = own.groupby("pair")["choice"].transform("size")
         used = own[n_of > 1]
+        said = used["said"].to_numpy()
         counts = {
             "n_votes": len(used),
             "n_pairs": used["pair"].nunique(),
@@ -105,7 +99,7 @@ def vote_agreement(
             "n_repeated": int(used.duplicated(["pair", "annotator_id"]).sum()),
         }
         for coefficient in COEFFICIENTS:
-            sums = sums_of(coefficient, "nominal", used["said"].to_numpy(), _SCALE, _unit(used))
+            sums = coefficients.sums_of(coefficient, "nominal", said, _SCALE, _unit(used))
             found = interval(used, sums)
             rows.append({"row": name, "coefficient": coefficient} | found | counts)
     return pd.DataFrame(rows)
@@ -217,9 +211,9 @@ def _intervals(study: Study, votes: pd.DataFrame, annotators: Any, confidence: f
         n = crossed.effective_size(item.ravel())
         if random and crossed.effective_size(annotator) < n:
             n, units = crossed.effective_size(annotator), "annotators"
-        judged = Judged(unit, annotator, item[np.unique(unit, return_index=True)[1]])
+        judged = coefficients.Judged(unit, annotator, item[np.unique(unit, return_index=True)[1]])
         about = {"units": f"effective {units}", "missing": missing}
-        found = interval_over(
+        found = coefficients.interval_over(
             judged, sums, n, over_annotators=random, **about, confidence=confidence
         )
         return found | {"covers": covers}
