@@ -30,16 +30,12 @@ _LOOKS: tuple[dict[str, Any], ...] = (
 class BoundaryView(View):
     """Judgment against log-probability, over the classifier whose error is HUSE."""
 
-    name = "boundary"
+    name, needs = "boundary", "huse"
     title = "Decision boundary"
     hint = "Pick a point, by a click or by arrow keys and Enter, to read its text, its judgments "
     hint += "and why it was classified so."
 
     picked = ""
-
-    def supported(self) -> bool:
-        """Ask for human texts, judgments and log-probabilities."""
-        return self.possible("huse")
 
     def controls(self, values: Values) -> list[dict[str, Any]]:
         """Offer system, k and the rules for ties: the keywords of `nlgbench.boundary`."""

@@ -14,13 +14,9 @@ from nlgbench.plots.style import SCORE_NAMES
 class TradeoffView(View):
     """HUSE-D against HUSE-Q."""
 
-    name = "tradeoff"
+    name, needs = "tradeoff", "huse"
     title = "Quality and diversity"
     hint = "Click a row of the table to see a system's outputs."
-
-    def supported(self) -> bool:
-        """Ask for human texts, judgments and log-probabilities."""
-        return self.possible("huse")
 
     def controls(self, values: Values) -> list[dict[str, Any]]:
         """Offer the systems."""

@@ -37,6 +37,8 @@ class View(ABC):
     title: ClassVar[str]
     #: How to use it, in a sentence.
     hint: ClassVar[str]
+    #: The analysis that the study must allow.
+    needs: ClassVar[str] = ""
     #: Formats of the files that can be downloaded.
     formats: ClassVar[tuple[str, ...]] = ("pdf", "png")
 
@@ -47,7 +49,7 @@ class View(ABC):
 
     def supported(self) -> bool:
         """Return whether the study has what the view needs."""
-        return True
+        return not self.needs or self.possible(self.needs)
 
     @abstractmethod
     def controls(self, values: Values) -> list[dict[str, Any]]:

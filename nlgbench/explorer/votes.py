@@ -19,13 +19,9 @@ N_SYSTEMS = 20
 class VotesView(View):
     """Win rates and Bradley-Terry ratings."""
 
-    name = "votes"
+    name, needs = "votes", "rate"
     title = "Votes"
     hint = "Click a cell or a pair to see the pairs of outputs that the first system won."
-
-    def supported(self) -> bool:
-        """Ask for votes, or comparisons, between two systems."""
-        return self.possible("rate")
 
     def controls(self, values: Values) -> list[dict[str, Any]]:
         """Offer who judged the pairs."""
