@@ -306,13 +306,6 @@ def some(names: Sequence[str]) -> str:
     return shown + (f" and {len(names) - 40} more" if len(names) > 40 else "")
 
 
-def _captures(our: str, their: str, columns: Sequence[str]) -> pd.DataFrame:
-    """List the columns that fit a name with braces, with what stood in these."""
-    fits = column_names.matching(their, columns)
-    found = [{**captured, our: one} for one, captured in fits.items()]
-    return pd.DataFrame(found, columns=[our, *dict.fromkeys(_BRACED.findall(their))])
-
-
 #: The file that was opened last: how -> its rows, and their places in it.
 _Latest = dict[str, tuple[pd.DataFrame, list[str]]]
 
@@ -527,7 +520,9 @@ class _Table:
             if isinstance(their, str) and their in there:
                 single[our] = their
             elif isinstance(their, str) and _BRACED.search(their):
-                grid = _captures(our, their, there)
+                fits = column_names.matching(their, there)
+                found = [{**captured, our: one} for one, captured in fits.items()]
+                grid = pd.DataFrame(found, columns=[our, *dict.fromkeys(_BRACED.findall(their))])
                 for name in grid.columns.intersection(list(only)):
                     grid = grid[grid[name].isin(only[name])]
                 named += [their] * grid.empty
