@@ -13,7 +13,7 @@ from scipy.stats import norm
 from nlgbench.analysis.huse import score
 from nlgbench.analysis.huse.neighbors import Bools, Ints
 from nlgbench.analysis.huse.score import Compared
-from nlgbench.inference import half_samples, interval
+from nlgbench.inference import half_samples, interval, laid_out
 from nlgbench.study import Study, with_tables
 from nlgbench.study.checks import checked
 from nlgbench.text import check_n
@@ -358,16 +358,9 @@ def annotator_difference(
     found = interval(replicates.mean(axis=0), float(differences.mean()))
     se = float(np.hypot(float(found["se"]), differences.std(ddof=1) / np.sqrt(_N_SAMPLES)))
     half = norm.ppf(0.975) * se
-    row = {
-        "system": system,
-        "n_annotators": n_annotators,
-        "estimate": differences.mean(),
-        "se": se,
-        "ci_low": differences.mean() - half,
-        "ci_high": differences.mean() + half,
-        "reason": found["reason"],
-    }
-    return pd.DataFrame([row])
+    row = {"system": system, "n_annotators": n_annotators}
+    row |= laid_out(differences.mean(), se, half, 0.95) | {"reason": found["reason"]}
+    return pd.DataFrame([row]).drop(columns="confidence")
 
 
 @checked
