@@ -30,7 +30,7 @@ _LOOKS: tuple[dict[str, Any], ...] = (
 class BoundaryView(View):
     """Judgment against log-probability, over the classifier whose error is HUSE."""
 
-    name, needs = "boundary", "huse"
+    name, analysis = "boundary", "huse"
     title = "Decision boundary"
     hint = "Pick a point, by a click or by arrow keys and Enter, to read its text, its judgments "
     hint += "and why it was classified so."

@@ -14,7 +14,7 @@ from nlgbench.plots.style import SCORE_NAMES
 class TradeoffView(View):
     """HUSE-D against HUSE-Q."""
 
-    name, needs = "tradeoff", "huse"
+    name, analysis = "tradeoff", "huse"
     title = "Quality and diversity"
     hint = "Click a row of the table to see a system's outputs."
 

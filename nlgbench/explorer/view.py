@@ -38,7 +38,7 @@ class View(ABC):
     #: How to use it, in a sentence.
     hint: ClassVar[str]
     #: The analysis that the study must allow.
-    needs: ClassVar[str] = ""
+    analysis: ClassVar[str] = ""
     #: Formats of the files that can be downloaded.
     formats: ClassVar[tuple[str, ...]] = ("pdf", "png")
 
@@ -49,7 +49,7 @@ class View(ABC):
 
     def supported(self) -> bool:
         """Return whether the study has what the view needs."""
-        return not self.needs or self.possible(self.needs)
+        return not self.analysis or self.possible(self.analysis)
 
     @abstractmethod
     def controls(self, values: Values) -> list[dict[str, Any]]:

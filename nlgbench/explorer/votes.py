@@ -19,7 +19,7 @@ N_SYSTEMS = 20
 class VotesView(View):
     """Win rates and Bradley-Terry ratings."""
 
-    name, needs = "votes", "rate"
+    name, analysis = "votes", "rate"
     title = "Votes"
     hint = "Click a cell or a pair to see the pairs of outputs that the first system won."
 
