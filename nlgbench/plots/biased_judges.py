@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -53,8 +54,7 @@ def plot_biased_judges(swept: pd.DataFrame, *, ax: Sequence[Axes] | None = None)
     needed = "study bias planted:float omega:float test estimate:float verdict"
     swept = read_table(swept, needed, "a sweep of biases has")
     data = pd.concat([_means(swept, method) for method in _METHODS], ignore_index=True)
-    grid = {"n": 4, "columns": 2, "sharex": True, "sharey": "row"}
-    panels = axes_for(ax, TWO_COLUMN, 3.2, **grid)
+    panels = axes_for(ax, TWO_COLUMN, 3.2, n=4, columns=2, sharex=True, sharey="row")
     levels = sorted(set(data["planted"]))
     for number, panel in enumerate(panels):
         method, bias = list(_METHODS)[number // 2], list(_BIASES)[number % 2]
@@ -63,7 +63,7 @@ def plot_biased_judges(swept: pd.DataFrame, *, ax: Sequence[Axes] | None = None)
         for noticed, part in rows.groupby(rows["noticed"] >= 0.5):
             color, marker, filled = _LOOKS[bool(noticed)]
             at = part["planted"].map(levels.index)
-            look = {"color": color, "marker": marker, "markersize": 3.6}
+            look: dict[str, Any] = {"color": color, "marker": marker, "markersize": 3.6}
             draw_estimates(panel, at, part, upright=True, filled=filled, **look)
         panel.set_xticks(range(len(levels)), [f"{one:g}" for one in levels])
         if number % 2 == 0:
@@ -81,8 +81,14 @@ def plot_biased_judges(swept: pd.DataFrame, *, ax: Sequence[Axes] | None = None)
             mark(words_of[one], marker, color, face=color if filled else "white")
             for one, (color, marker, filled) in _LOOKS.items()
         ]
-        look = {"loc": "outside lower center", "ncols": 2, "title": words, "title_fontsize": 7}
-        panels[0].figure.legend(handles=handles, **look)
+        look = {
+            "handles": handles,
+            "loc": "outside lower center",
+            "ncols": 2,
+            "title": words,
+            "title_fontsize": 7,
+        }
+        panels[0].figure.legend(**look)
     said = ". ".join(_said(data[data["bias"] == bias], bias) for bias in _BIASES)
     alt = (
         f"{words}. The alternative annotator test and the audit of the same verdicts, against the "

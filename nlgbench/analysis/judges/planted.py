@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -14,7 +16,7 @@ from nlgbench.worlds.judges import judge_world
 
 #: Planted biases in nats: for a text twice as long, or for the judge's own system.
 LEVELS = (0.0, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4)
-_WORLD = {"n_annotators": 10, "n_votes": 5, "wrote": 2}
+_WORLD: dict[str, Any] = {"n_annotators": 10, "n_votes": 5, "wrote": 2}
 
 
 @checked
@@ -53,7 +55,7 @@ def sweep_biases(
     for number in range(n_studies):
         study = judge_world(n_items=n_items, judges=judges, seed=rng, **_WORLD)
         assert study.truth is not None
-        wrote = study.truth["judges"].set_index("judge")["system"].to_dict()
+        wrote = dict(study.truth["judges"][["judge", "system"]].to_numpy().tolist())
         found = audit(study, authors=wrote, margin=margin, seed=rng).findings
         pairs = _as_pairs(study, rng)
         tested = replaces_annotators(pairs, epsilon=epsilon, agreement="accuracy").evaluators
