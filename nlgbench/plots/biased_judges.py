@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
+from scipy.stats import t as student
 
-from nlgbench.crossed import t_interval
 from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style
 from nlgbench.plots.rows import draw_estimates, draw_reference, mark
 from nlgbench.plots.style import HUMAN, SYSTEM, TWO_COLUMN
@@ -24,108 +23,81 @@ _METHODS = {
     "test": ("alternative annotator test", "Annotators\nreplaced (ω)"),
     "audit": ("audit", "Estimated bias\n(share of verdicts)"),
 }
-_LOOKS = {True: (SYSTEM, "s", True), False: (HUMAN, "o", False)}
+_LOOKS = {
+    True: (SYSTEM, "s", True, "noticed in at least half of the studies"),
+    False: (HUMAN, "o", False, "noticed in fewer"),
+}
 
 
 @in_paper_style
-def plot_biased_judges(swept: pd.DataFrame, *, ax: Sequence[Axes] | None = None) -> Drawing:
+def plot_biased_judges(swept: pd.DataFrame) -> Drawing:
     """Draw what the alternative annotator test and the audit notice of planted biases.
 
     Parameters
     ----------
     swept : DataFrame
         From `nlgbench.analysis.judges.sweep_biases`, which simulates judges.
-    ax : sequence of four Axes, optional
-        Where to draw; a figure of its own by default.
 
     Returns
     -------
     Drawing
         Above, the share of annotators that a judge replaces; below, the bias that the audit
-        estimates from the same verdicts; by planted bias, as means over studies with 95% intervals.
-        Filled marks: noticed in at least half of the studies. Its data are the means.
-
-    Examples
-    --------
-    >>> from nlgbench.analysis.judges import sweep_biases
-    >>> plot_biased_judges(sweep_biases(n_studies=2, n_items=100, seed=1)).alt[:16]
-    'Simulated judges'
+        estimates from the same verdicts; as means over studies with 95% intervals. Filled marks:
+        noticed in at least half of the studies. Its data are the means.
     """
-    needed = "study bias planted:float omega:float test estimate:float verdict"
+    needed = "study bias planted:float method estimate:float noticed:bool"
     swept = read_table(swept, needed, "a sweep of biases has")
-    data = pd.concat([_means(swept, method) for method in _METHODS], ignore_index=True)
-    panels = axes_for(ax, TWO_COLUMN, 3.2, n=4, columns=2, sharex=True, sharey="row")
+    data = _means(swept)
+    panels = axes_for(None, TWO_COLUMN, 3.2, n=4, columns=2, sharex=True, sharey="row")
     levels = sorted(set(data["planted"]))
-    for number, panel in enumerate(panels):
-        method, bias = list(_METHODS)[number // 2], list(_BIASES)[number % 2]
+    for panel, (method, bias) in zip(panels, product(_METHODS, _BIASES), strict=True):
         rows = data[data["method"].eq(method) & data["bias"].eq(bias)]
         draw_reference(panel, 0.5 if method == "test" else 0, upright=True)
         for noticed, part in rows.groupby(rows["noticed"] >= 0.5):
-            color, marker, filled = _LOOKS[bool(noticed)]
+            color, marker, filled, _ = _LOOKS[bool(noticed)]
             at = part["planted"].map(levels.index)
             look: dict[str, Any] = {"color": color, "marker": marker, "markersize": 3.6}
             draw_estimates(panel, at, part, upright=True, filled=filled, **look)
         panel.set_xticks(range(len(levels)), [f"{one:g}" for one in levels])
-        if number % 2 == 0:
-            panel.set_ylabel(_METHODS[method][1])
         panel.set_title(f"{_BIASES[bias][0]}: {_METHODS[method][0]}", fontsize=7.5)
-        if method == "test":
-            panel.set_ylim(-0.05, 1.08)
-        else:
-            panel.set_xlabel(_BIASES[bias][1])
+    for number, (_, words) in enumerate(_METHODS.values()):
+        panels[2 * number].set_ylabel(words)
+        panels[2 + number].set_xlabel([*_BIASES.values()][number][1])
+    panels[0].set_ylim(-0.05, 1.08)
     n = swept["study"].nunique()
-    words = f"Simulated judges, annotators and votes: means over {n} studies, 95% intervals"
-    if ax is None:
-        words_of = {True: "noticed in at least half of the studies", False: "noticed in fewer"}
-        handles = [
-            mark(words_of[one], marker, color, face=color if filled else "white")
-            for one, (color, marker, filled) in _LOOKS.items()
-        ]
-        look = {
-            "handles": handles,
-            "loc": "outside lower center",
-            "ncols": 2,
-            "title": words,
-            "title_fontsize": 7,
-        }
-        panels[0].figure.legend(**look)
+    title = f"Simulated judges, annotators and votes: means over {n} studies, 95% intervals"
+    handles = [
+        mark(words, marker, color, face=color if filled else "white")
+        for color, marker, filled, words in _LOOKS.values()
+    ]
+    look = {"loc": "outside lower center", "ncols": 2, "title": title, "title_fontsize": 7}
+    panels[0].figure.legend(handles=handles, **look)
     said = ". ".join(_said(data[data["bias"] == bias], bias) for bias in _BIASES)
-    alt = (
-        f"{words}. The alternative annotator test and the audit of the same verdicts, against the "
-    )
-    alt += f"planted bias; noticed means in at least half of the studies. {said}."
+    alt = f"{title}. The alternative annotator test and the audit of the same verdicts, against "
+    alt += f"the planted bias; noticed means in at least half of the studies. {said}."
     return drawn_on(panels, data, alt)
 
 
-def _means(swept: pd.DataFrame, method: str) -> pd.DataFrame:
-    """Average a method's value over studies, and count how often it notices the bias."""
-    value = "omega" if method == "test" else "estimate"
-    if method == "test":
-        noticed = swept["test"] != "replaces"
-    else:
-        noticed = swept["verdict"].isin(["found", "significant"])
-    rows = []
-    for (bias, planted), part in swept.assign(noticed=noticed).groupby(["bias", "planted"]):
-        n = len(part)
-        error = float(part[value].std() / np.sqrt(n)) if n > 1 else np.nan
-        mean = t_interval(float(part[value].mean()), error, n, units="studies")
-        about = {"method": method, "bias": bias, "planted": planted, "n_studies": n}
-        rows.append(about | mean | {"noticed": part["noticed"].mean()})
-    ends = ["ci_low", "ci_high"]
-    table = pd.DataFrame(rows)
-    return table.assign(**table[ends].clip(0 if method == "test" else -1, 1))
+def _means(swept: pd.DataFrame) -> pd.DataFrame:
+    """Average over studies, with intervals; a share of annotators lies between 0 and 1."""
+    groups = swept.groupby(["method", "bias", "planted"])
+    table = groups[["estimate", "noticed"]].mean().assign(n_studies=groups.size()).reset_index()
+    n, sd = table["n_studies"], groups["estimate"].std().to_numpy()
+    half = student.ppf(0.975, n - 1) * sd / np.sqrt(n)
+    low, high = table["estimate"] - half, table["estimate"] + half
+    low = low.mask(table["method"].eq("test") & (low < 0), 0)
+    return table.assign(ci_low=low, ci_high=high.clip(upper=1))
 
 
 def _said(data: pd.DataFrame, bias: str) -> str:
-    """Say from which planted bias on each method notices it."""
+    """Say from which planted bias on each method notices it, and every greater one, too."""
     said = []
-    for method, name in (("test", "the test"), ("audit", "the audit")):
-        rows = data[data["method"].eq(method) & data["planted"].gt(0)].sort_values("planted")
-        # From here on at every greater bias, too.
-        misses = rows.loc[rows["noticed"] < 0.5, "planted"]
-        from_here = rows.loc[rows["planted"] > misses.max()] if len(misses) else rows
-        if from_here.empty:
-            said.append(f"{name} does not notice it, up to {rows['planted'].max():g} nats")
-        else:
-            said.append(f"{name} notices it from {from_here['planted'].iloc[0]:g} nats on")
+    for method in _METHODS:
+        rows = data[data["method"].eq(method) & data["planted"].gt(0)]
+        missed = rows.loc[rows["noticed"] < 0.5, "planted"].max()
+        noticed = rows.loc[~(rows["planted"] <= missed), "planted"]
+        words = f"notices it from {noticed.min():g} nats on"
+        if noticed.empty:
+            words = f"does not notice it, up to {missed:g} nats"
+        said.append(f"the {method} {words}")
     return f"{_BIASES[bias][0]}: {', and '.join(said)}"

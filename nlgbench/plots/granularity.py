@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -40,7 +39,7 @@ _ASIDE = 0.32
 
 
 @in_paper_style
-def plot_granularity(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None) -> Drawing:
+def plot_granularity(pooled: PooledCorrelations) -> Drawing:
     """Draw how evaluators' correlations with human judgments depend on the granularity.
 
     Parameters
@@ -48,8 +47,6 @@ def plot_granularity(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = 
     pooled : PooledCorrelations
         From `nlgbench.pool_correlations`, of one statistic at several granularities. Drawn are
         evaluators with a mean at any of them, or else those of several studies.
-    ax : sequence of Axes, optional
-        Where to draw, one for each evaluator; a figure of its own by default.
 
     Returns
     -------
@@ -58,21 +55,6 @@ def plot_granularity(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = 
         have no standard error and are in no mean. Beside them are the mean over studies with its
         interval and the prediction interval of a further study; n is the number of studies in the
         mean. Its data are the points and, as study ``Mean``, the means.
-
-    Raises
-    ------
-    ValueError
-        When an evaluator has two rows of one granularity, or none has effects in several studies.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"study": list("abcde"), "estimate": [0.3, 0.4, 0.5, 0.4, 0.3]})
-    >>> table = table.assign(evaluator="chrf", dimension="quality", statistic="spearman")
-    >>> table = table.assign(confidence=0.95, ci_low=0.2, ci_high=0.6)
-    >>> table = pd.concat([table.assign(granularity=level) for level in ("output", "item")])
-    >>> from nlgbench.analysis.correlation.pooling import pool_correlations
-    >>> plot_granularity(pool_correlations(table)).alt.split(": ")[1]  # doctest: +ELLIPSIS
-    'chrF output .38 [.24, .51], item .38 [.24, .51]. A mean needs 5 studies with a...
     """
     summary, studies = pooled.summary, pooled.studies.dropna(subset="point")
     one_row_each(summary, ["evaluator", "granularity"], "draw one statistic (without by=)")
@@ -86,10 +68,11 @@ def plot_granularity(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = 
     studies = studies.assign(task=studies.get("task", ""))
     levels = [one for one in _LEVELS if summary["granularity"].eq(one).any()]
     looks = dict(zip(dict.fromkeys(studies["task"]), GROUPS * len(studies), strict=False))
+    what = str(summary["statistic"].iloc[0]).capitalize().replace("_", " ")
     wide = min(_ACROSS, len(names))
     deep = -(-len(names) // wide)
     width = TWO_COLUMN if wide > 2 else ONE_COLUMN
-    panels = axes_for(ax, width, 1.75 * deep + 0.7, n=len(names), columns=wide, sharey=True)
+    panels = axes_for(None, width, 1.75 * deep + 0.7, n=len(names), columns=wide, sharey=True)
     for number, (panel, name) in enumerate(zip(panels, names, strict=True)):
         own = summary[summary["evaluator"] == name].set_index("granularity").reindex(levels)
         _draw(panel, studies[studies["evaluator"] == name], own, looks)
@@ -98,12 +81,10 @@ def plot_granularity(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = 
             panel.set_facecolor(_GRAY)
         panel.tick_params(axis="both", labelsize=6.5, length=2)
         if number % wide == 0:
-            panel.set_ylabel("Spearman" if _is_spearman(summary) else "Correlation")
-    if ax is None:
-        handles = _legend(looks, pooled.confidence, set(map(kind, names)))
-        look = {"title": _NEEDS, "title_fontsize": 6.5, "ncols": 4 if width == TWO_COLUMN else 2}
-        panels[0].figure.legend(handles=handles, loc="outside lower center", **look)
-    what = str(summary["statistic"].iloc[0]).capitalize().replace("_", " ")
+            panel.set_ylabel(what)
+    handles = _legend(looks, pooled.confidence, set(map(kind, names)))
+    look = {"title": _NEEDS, "title_fontsize": 6.5, "ncols": 4 if width == TWO_COLUMN else 2}
+    panels[0].figure.legend(handles=handles, loc="outside lower center", **look)
     means = summary.sort_values("granularity", key=lambda one: one.map(levels.index))
     said = []
     for name in names:
@@ -115,10 +96,6 @@ def plot_granularity(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = 
     further = ["prediction_low", "prediction_high", "n_studies"]
     both = [studies[["task", *columns, "point"]], means.assign(study="Mean")[[*columns, *further]]]
     return drawn_on(panels, pd.concat(both, ignore_index=True), alt)
-
-
-def _is_spearman(summary: pd.DataFrame) -> bool:
-    return bool(summary["statistic"].eq("spearman").all())
 
 
 def _draw(
@@ -133,16 +110,14 @@ def _draw(
         marker, color = looks[rows["task"].iloc[0]]
         ax.plot(line.index, line["point"], color=color, linewidth=0.5, alpha=0.6, zorder=2)
         for known, part in line.groupby(line["z"].notna()):
-            face: dict[str, Any] = {
-                "markerfacecolor": color if known else "white",
-                "markeredgewidth": 0.6,
-            }
-            ax.plot(part.index, part["point"], marker, color=color, markersize=2.8, **face)
+            look: dict[str, Any] = {"markersize": 2.8, "markeredgewidth": 0.6, "color": color}
+            look["markerfacecolor"] = color if known else "white"
+            ax.plot(part.index, part["point"], marker, **look)
     aside = np.arange(len(levels)) + _ASIDE
     ends = means["prediction_low"], means["prediction_high"]
     draw_intervals(ax, aside, *ends, upright=True, color=_PALE, linewidth=3.2, zorder=1)
     there = means["estimate"].notna().to_numpy()
-    look: dict[str, Any] = {"color": "black", "marker": "D", "markersize": 2.8, "zorder": 4}
+    look = {"color": "black", "marker": "D", "markersize": 2.8, "zorder": 4}
     draw_estimates(ax, aside[there], means[there], upright=True, **look)
     for place, n in zip(aside[~there], means["n_studies"][~there], strict=True):
         if n == n:
@@ -158,8 +133,7 @@ def _draw(
 def _said(row: pd.Series) -> str:
     """Write a level's mean with its interval, or how many studies are too few for one."""
     if not np.isfinite(row["estimate"]):
-        n = int(row["n_studies"])
-        return f"{row['granularity']} no mean ({n} {'study' if n == 1 else 'studies'})"
+        return f"{row['granularity']} no mean (n = {row['n_studies']})"
     ends = map(correlation, (row["estimate"], row["ci_low"], row["ci_high"]))
     return "{} {} [{}, {}]".format(row["granularity"], *ends)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import textwrap
 
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
 from nlgbench.analysis.reproduction import reproduction
@@ -27,15 +26,13 @@ _NEW = "Only values from other data, training or parameters are known."
 
 
 @in_paper_style
-def plot_recomputed(ledger: pd.DataFrame, *, ax: Axes | None = None) -> Drawing:
+def plot_recomputed(ledger: pd.DataFrame) -> Drawing:
     """Draw how many of the numbers that papers print can be recomputed.
 
     Parameters
     ----------
     ledger : DataFrame
         Rows of a ledger, as `nlgbench run` writes it (``ledger.csv``).
-    ax : Axes, optional
-        Where to draw; a figure of its own by default.
 
     Returns
     -------
@@ -43,27 +40,12 @@ def plot_recomputed(ledger: pd.DataFrame, *, ax: Axes | None = None) -> Drawing:
         A bar for each paper, and below the most frequent reasons why numbers cannot be recomputed.
         Its data are the printed numbers: claim_id, paper, outcome, reason.
 
-    Raises
-    ------
-    ValueError
-        When the ledger has no printed number, or none that this run could answer.
-
     Notes
     -----
     A number with several rows counts once: as recomputed and equal where any row from released data
     matches, else as following from print where any row from printed numbers does, else as differing
     where any row does. Sentences without a number are left out, and so are numbers whose data were
     not used: those of a simulated run.
-
-    Examples
-    --------
-    >>> ids = [f"study/pilot/table1/{name}" for name in ("bleu", "chrf", "ter")]
-    >>> ledger = pd.DataFrame({"claim_id": ids, "published": [0.4, 0.5, 0.6], "source": "study"})
-    >>> ledger["recomputed"] = [0.4, 0.52, None]
-    >>> ledger["verdict"] = ["matches", "differs", "not recomputable"]
-    >>> ledger["reason"] = ["", "", "No output was released."]
-    >>> plot_recomputed(ledger).data["outcome"].tolist()
-    ['recomputed and equal', 'differs', 'not recomputable']
     """
     data = _numbers(ledger)
     counts = data.groupby("paper", sort=False)["outcome"].value_counts().unstack(fill_value=0)
@@ -73,7 +55,7 @@ def plot_recomputed(ledger: pd.DataFrame, *, ax: Axes | None = None) -> Drawing:
     reasons = missing.value_counts(["paper", "reason"]).head(_N_REASONS).reset_index()
     why = [f"{row['count']:,} ({row['paper']}): {row['reason']}" for _, row in reasons.iterrows()]
     lines = [line for one in why for line in textwrap.wrap(one, 128, subsequent_indent="    ")]
-    (place,) = axes_for(ax, TWO_COLUMN, 1.0 + 0.22 * len(counts) + 0.13 * len(lines))
+    (place,) = axes_for(None, TWO_COLUMN, 1.0 + 0.22 * len(counts) + 0.13 * len(lines))
     left = pd.Series(0.0, counts.index)
     for number, (outcome, (color, title)) in enumerate(_OUTCOMES.items()):
         share = 100 * counts[outcome] / n
@@ -83,16 +65,15 @@ def plot_recomputed(ledger: pd.DataFrame, *, ax: Axes | None = None) -> Drawing:
         write_beside(place, title, words, x=1.06 + 0.085 * number)
     name_rows(place, [f"{CITED.get(paper, paper)} ({n[paper]:,})" for paper in counts.index])
     place.set(xlim=(0, 100), xlabel="Printed numbers (%)")
-    if ax is None:
-        figure = place.get_figure(root=True)
-        assert figure is not None
-        handles = [Patch(color=color, label=one) for one, (color, _) in _OUTCOMES.items()]
-        figure.legend(handles=handles, loc="outside upper center", ncols=4)
-        if lines:
-            said = "\n".join(["Most frequent reasons why numbers are not recomputable:", *lines])
-            look = {"x": 0.01, "ha": "left", "linespacing": 1.25}
-            figure.supxlabel(said, fontsize=6.5, parse_math=False, **look)
-        figure.draw_without_rendering()  # makes room for the counts
+    figure = place.get_figure(root=True)
+    assert figure is not None
+    handles = [Patch(color=color, label=one) for one, (color, _) in _OUTCOMES.items()]
+    figure.legend(handles=handles, loc="outside upper center", ncols=4)
+    if lines:
+        said = "\n".join(["Most frequent reasons why numbers are not recomputable:", *lines])
+        look = {"x": 0.01, "ha": "left", "linespacing": 1.25}
+        figure.supxlabel(said, fontsize=6.5, parse_math=False, **look)
+    figure.draw_without_rendering()  # makes room for the counts
     total = counts.sum()
     papers = "1 paper" if len(counts) == 1 else f"{len(counts)} papers"
     verbs = ("are recomputed and equal", "follow from print", "differ", "are not recomputable")

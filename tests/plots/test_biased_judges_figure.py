@@ -1,6 +1,7 @@
 """Biases are planted as asked, and the figure says from which on each method notices them."""
 
-import numpy as np
+from itertools import product
+
 import pandas as pd
 import pytest
 from gray import assert_readable
@@ -12,31 +13,27 @@ from nlgbench.analysis.judges.planted import LEVELS
 
 def test_the_audit_estimates_more_where_more_is_planted():
     swept = sweep_biases(n_studies=2, n_items=100, seed=3)
-    assert len(swept) == 2 * 2 * len(LEVELS)
-    means = swept.groupby(["bias", "planted"])["estimate"].mean()
+    assert len(swept) == 2 * 2 * 2 * len(LEVELS)
+    means = swept.groupby(["method", "bias", "planted"])["estimate"].mean()
     for bias in ("length", "own"):
-        assert abs(means[bias, 0.0]) < 0.15 < means[bias, 3.2]
-    assert swept["omega"].between(0, 1).all()
+        assert abs(means["audit", bias, 0.0]) < 0.15 < means["audit", bias, 3.2]
+    assert means["test"].between(0, 1).all()
 
 
-def test_marks_are_means_and_filled_from_where_a_bias_is_noticed():
-    rows = [
-        {"study": study, "bias": bias, "planted": planted, "omega": 1 - 0.3 * planted * study}
-        for study in (1, 2)
-        for bias in ("length", "own")
-        for planted in (0.0, 1.0, 2.0)
-    ]
-    made = pd.DataFrame(rows).assign(ci_low=0.0, ci_high=1.0)
-    made["test"] = np.where(made["omega"] >= 0.5, "replaces", "not shown")
+def test_marks_are_means_and_the_words_say_from_where_a_bias_is_noticed():
+    keys = ["study", "bias", "planted", "method"]
+    rows = product((1, 2), ("length", "own"), (0.0, 1.0, 2.0), ("test", "audit"))
+    made = pd.DataFrame(rows, columns=keys)
     made["estimate"] = made["planted"] / 10 + made["study"] / 100
-    made["verdict"] = np.where(made["planted"] > 0, "found", "not shown")
+    made["noticed"] = made["planted"] > made["method"].map({"test": 1, "audit": 0})
     drawn = nb.plot_biased_judges(made)
     data = drawn.data.set_index(["method", "bias", "planted"])
-    assert data.loc[("test", "own", 2.0), "estimate"] == pytest.approx((0.4 - 0.2) / 2)
-    assert data.loc[("test", "own", 2.0), "ci_low"] == 0
     assert data.loc[("audit", "length", 1.0), "estimate"] == pytest.approx(0.115)
-    assert "Length bias: the test notices it from 1 nats on, and the audit notices it" in drawn.alt
-    never = nb.plot_biased_judges(made.assign(test="replaces"))
+    assert data.loc[("test", "own", 0.0), "ci_low"] == 0 > data.loc[("audit", "own", 0.0), "ci_low"]
+    said = "the test notices it from 2 nats on, and the audit notices it from 1 nats on"
+    assert f"Length bias: {said}" in drawn.alt and drawn.alt.startswith("Simulated judges")
+    never = nb.plot_biased_judges(
+        made.assign(noticed=made["noticed"] & (made["method"] == "audit"))
+    )
     assert "the test does not notice it, up to 2 nats" in never.alt
-    assert drawn.alt.startswith("Simulated judges")
     assert_readable(drawn)

@@ -39,7 +39,7 @@ def test_studies_are_joined_and_means_need_five():
     white = [line for line in chrf.lines if line.get_markerfacecolor() == "white"]
     assert [line.get_xydata().tolist() for line in white] == [[[2, known["b", "system"]]]]
     assert [text.get_text() for text in chrf.texts] == ["no mean"]
-    assert "system no mean (1 study)" in drawn.alt
+    assert "system no mean (n = 1)" in drawn.alt
     means = drawn.data[drawn.data["study"] == "Mean"].set_index(["evaluator", "granularity"])
     assert np.isfinite(means["prediction_low"]).tolist() == [True] * 2 + [False] * 4
     assert_readable(drawn)

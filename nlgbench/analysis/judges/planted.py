@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -25,49 +26,34 @@ def sweep_biases(
     n_studies: int = 8,
     n_items: int = 250,
     epsilon: float = 0.1,
-    margin: float = 0.05,
     seed: int | np.random.Generator = 0,
 ) -> pd.DataFrame:
     """Plant biases in simulated judges, and test and audit the same verdicts.
 
-    Parameters
-    ----------
-    n_studies : int
-        Simulated studies of `n_items` items each, with a judge for each bias and level.
-    epsilon, margin
-        As in `nlgbench.replaces_annotators` and `nlgbench.audit`.
-
-    Returns
-    -------
-    DataFrame
-        A row per study, bias (``length`` or ``own``) and level: study, bias, planted (nats), omega,
-        test (its verdict), and the audit's estimate (share of verdicts), ci_low, ci_high, verdict.
-
-    Notes
-    -----
-    An annotation of the test is a choice between two outputs: one of them, or a tie. A judge whose
-    verdict changes with the order of the two outputs says that they tie.
+    Each of `n_studies` simulated studies has ten annotators, and a judge for each bias and level. A
+    judge whose verdict changes with the order of two outputs says that they tie. Gives a row per
+    study, bias (``length`` or ``own``), level (``planted``, in nats) and method: ``test``
+    (`nlgbench.replaces_annotators`, whose estimate is omega) or ``audit`` (`nlgbench.audit`, a
+    share of verdicts), with its verdict and whether it notices the bias.
     """
     rng = np.random.default_rng(seed)
-    planted = [(bias, level) for bias in ("length", "own") for level in LEVELS]
-    judges = {f"{bias} {level}": {bias: level} for bias, level in planted}
+    planted = pd.DataFrame(product(("length", "own"), LEVELS), columns=["bias", "planted"])
+    planted["evaluator"] = planted["bias"] + " " + planted["planted"].astype(str)
+    judges = {name: {bias: level} for bias, level, name in planted.to_numpy().tolist()}
     tables = []
-    for number in range(n_studies):
+    for number in range(1, n_studies + 1):
         study = judge_world(n_items=n_items, judges=judges, seed=rng, **_WORLD)
-        assert study.truth is not None
-        wrote = dict(study.truth["judges"][["judge", "system"]].to_numpy().tolist())
-        found = audit(study, authors=wrote, margin=margin, seed=rng).findings
+        wrote = dict.fromkeys(judges, str(study.systems[_WORLD["wrote"]]))
         pairs = _as_pairs(study, rng)
         tested = replaces_annotators(pairs, epsilon=epsilon, agreement="accuracy").evaluators
-        tested = tested.rename(columns={"verdict": "test"})[["evaluator", "omega", "test"]]
-        rows = pd.DataFrame(planted, columns=["bias", "planted"]).assign(evaluator=list(judges))
-        rows = rows.merge(tested, on="evaluator", validate="1:1")
-        audited = found.rename(columns={"test": "bias"})
-        columns = ["evaluator", "bias", "estimate", "ci_low", "ci_high", "verdict"]
-        rows = rows.merge(audited[columns], on=["evaluator", "bias"], validate="1:1")
-        tables.append(rows.drop(columns="evaluator").assign(study=number + 1))
-    whole = pd.concat(tables, ignore_index=True)
-    return whole[["study", *whole.columns.drop("study")]]
+        tested = tested.assign(estimate=tested["omega"], noticed=tested["verdict"] != "replaces")
+        found = audit(study, authors=wrote, seed=rng).findings
+        found = found.assign(noticed=found["verdict"].isin(["found", "significant"]))
+        kept = ["evaluator", "estimate", "verdict", "noticed"]
+        by_audit = found.rename(columns={"test": "bias"})[["bias", *kept]]
+        for method, table in (("test", tested[kept]), ("audit", by_audit)):
+            tables.append(planted.merge(table).assign(method=method, study=number))
+    return pd.concat(tables, ignore_index=True).drop(columns="evaluator")
 
 
 def _as_pairs(study: Study, rng: np.random.Generator) -> Study:
