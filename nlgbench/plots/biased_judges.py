@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t as student
 
-from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style
+from nlgbench.plots.figures import Drawing, canvas, drawn_on, in_paper_style
 from nlgbench.plots.rows import draw_estimates, draw_reference, mark
 from nlgbench.plots.style import HUMAN, SYSTEM, TWO_COLUMN
 from nlgbench.study.checks import read_table
@@ -48,7 +48,7 @@ def plot_biased_judges(swept: pd.DataFrame) -> Drawing:
     needed = "study bias planted:float method estimate:float noticed:bool"
     swept = read_table(swept, needed, "a sweep of biases has")
     data = _means(swept)
-    panels = axes_for(None, TWO_COLUMN, 3.2, n=4, columns=2, sharex=True, sharey="row")
+    figure, panels = canvas(TWO_COLUMN, 3.2, rows=2, columns=2, sharex=True, sharey="row")
     levels = sorted(set(data["planted"]))
     for panel, (method, bias) in zip(panels, product(_METHODS, _BIASES), strict=True):
         rows = data[data["method"].eq(method) & data["bias"].eq(bias)]
@@ -71,7 +71,7 @@ def plot_biased_judges(swept: pd.DataFrame) -> Drawing:
         for color, marker, filled, words in _LOOKS.values()
     ]
     look = {"loc": "outside lower center", "ncols": 2, "title": title, "title_fontsize": 7}
-    panels[0].figure.legend(handles=handles, **look)
+    figure.legend(handles=handles, **look)
     said = ". ".join(_said(data[data["bias"] == bias], bias) for bias in _BIASES)
     alt = f"{title}. The alternative annotator test and the audit of the same verdicts, against "
     alt += f"the planted bias; noticed means in at least half of the studies. {said}."

@@ -9,12 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
-from nlgbench.analysis.correlation.pooling import (
-    FEWEST_PREDICTED,
-    FEWEST_STUDIES,
-    FEWEST_SYSTEMS,
-    PooledCorrelations,
-)
+from nlgbench.analysis.correlation import PooledCorrelations, pooling
 from nlgbench.evaluators.names import kind, label, order
 from nlgbench.plots.figures import (
     Drawing,
@@ -25,14 +20,14 @@ from nlgbench.plots.figures import (
     one_row_each,
 )
 from nlgbench.plots.rows import draw_estimates, draw_intervals, draw_reference, mark
-from nlgbench.plots.style import GROUPS, ONE_COLUMN, TWO_COLUMN
+from nlgbench.plots.style import GROUPS, TWO_COLUMN
 
 _LEVELS = ("output", "item", "system")
 _ACROSS = 5
 _SENTINELS, _GRAY, _PALE = "Sentinels", "#EEEEEE", "#BBBBBB"
 _NEEDS = (
-    f"A mean needs {FEWEST_STUDIES} studies with a finite standard error, a prediction interval "
-    f"{FEWEST_PREDICTED}; the system level needs {FEWEST_SYSTEMS} systems."
+    f"A mean needs {pooling.FEWEST_STUDIES} studies with a finite standard error, a prediction interval "
+    f"{pooling.FEWEST_PREDICTED}; the system level needs {pooling.FEWEST_SYSTEMS} systems."
 )
 #: Where a level's mean is, to the right of its studies.
 _ASIDE = 0.32
@@ -71,8 +66,8 @@ def plot_granularity(pooled: PooledCorrelations) -> Drawing:
     what = str(summary["statistic"].iloc[0]).capitalize().replace("_", " ")
     wide = min(_ACROSS, len(names))
     deep = -(-len(names) // wide)
-    width = TWO_COLUMN if wide > 2 else ONE_COLUMN
-    panels = axes_for(None, width, 1.75 * deep + 0.7, n=len(names), columns=wide, sharey=True)
+    height = 1.75 * deep + 0.7
+    panels = axes_for(None, TWO_COLUMN, height, n=len(names), columns=wide, sharey=True)
     for number, (panel, name) in enumerate(zip(panels, names, strict=True)):
         own = summary[summary["evaluator"] == name].set_index("granularity").reindex(levels)
         _draw(panel, studies[studies["evaluator"] == name], own, looks)
@@ -83,13 +78,11 @@ def plot_granularity(pooled: PooledCorrelations) -> Drawing:
         if number % wide == 0:
             panel.set_ylabel(what)
     handles = _legend(looks, pooled.confidence, set(map(kind, names)))
-    look = {"title": _NEEDS, "title_fontsize": 6.5, "ncols": 4 if width == TWO_COLUMN else 2}
+    look = {"title": _NEEDS, "title_fontsize": 6.5, "ncols": 4}
     panels[0].figure.legend(handles=handles, loc="outside lower center", **look)
     means = summary.sort_values("granularity", key=lambda one: one.map(levels.index))
-    said = []
-    for name in names:
-        rows = means[means["evaluator"] == name].iterrows()
-        said.append(f"{label(name)} " + ", ".join(_said(row) for _, row in rows))
+    words = means.apply(_said, axis=1).groupby(means["evaluator"]).agg(", ".join)
+    said = [f"{label(name)} {words[name]}" for name in names]
     alt = f"{what} correlation with human judgments by level in {studies['study'].nunique()} "
     alt += f"studies, and the mean over studies: {'; '.join(said)}. {_NEEDS}"
     columns = ["study", "evaluator", "granularity", "estimate", "ci_low", "ci_high"]
@@ -119,14 +112,12 @@ def _draw(
     there = means["estimate"].notna().to_numpy()
     look = {"color": "black", "marker": "D", "markersize": 2.8, "zorder": 4}
     draw_estimates(ax, aside[there], means[there], upright=True, **look)
-    for place, n in zip(aside[~there], means["n_studies"][~there], strict=True):
-        if n == n:
-            look = {"rotation": 90, "fontsize": 6, "ha": "center", "va": "center"}
-            ax.text(place + 0.08, 0, "no mean", color="#555555", **look)
-    counts = means["n_studies"].fillna(0).astype(int)
-    words = [f"{level}\nn = {n}" for level, n in counts.items()]
+    look = {"rotation": 90, "fontsize": 6, "ha": "center", "va": "center", "color": "#555555"}
+    for place in aside[~there]:
+        ax.text(place + 0.08, 0, "no mean", **look)
     ax.set(xlim=(-0.3, len(levels) - 0.35), ylim=(-1.05, 1.05))
-    ax.set_xticks(range(len(levels)), words)
+    counts = means["n_studies"].fillna(0)
+    ax.set_xticks(range(len(levels)), [f"{level}\nn = {n:g}" for level, n in counts.items()])
     ax.set_yticks([-1, -0.5, 0, 0.5, 1], ["−1", "−.5", "0", ".5", "1"])
 
 

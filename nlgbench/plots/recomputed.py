@@ -10,7 +10,7 @@ from matplotlib.patches import Patch
 from nlgbench.analysis.reproduction import reproduction
 from nlgbench.datasets.published import load_claims
 from nlgbench.papers.claim_rows import CITED
-from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style
+from nlgbench.plots.figures import Drawing, canvas, drawn_on, in_paper_style
 from nlgbench.plots.rows import name_rows, write_beside
 from nlgbench.plots.style import HUMAN, SYSTEM, TWO_COLUMN
 
@@ -21,7 +21,6 @@ _OUTCOMES = {
     "differs": (SYSTEM, "differ"),
     "not recomputable": ("#E3E3E3", "not"),
 }
-_N_REASONS = 3
 _NEW = "Only values from other data, training or parameters are known."
 
 
@@ -52,10 +51,10 @@ def plot_recomputed(ledger: pd.DataFrame) -> Drawing:
     counts = counts.reindex(columns=list(_OUTCOMES), fill_value=0)
     n = counts.sum(axis=1)
     missing = data[data["outcome"] == "not recomputable"].replace({"paper": CITED})
-    reasons = missing.value_counts(["paper", "reason"]).head(_N_REASONS).reset_index()
+    reasons = missing.value_counts(["paper", "reason"]).head(3).reset_index()
     why = [f"{row['count']:,} ({row['paper']}): {row['reason']}" for _, row in reasons.iterrows()]
     lines = [line for one in why for line in textwrap.wrap(one, 128, subsequent_indent="    ")]
-    (place,) = axes_for(None, TWO_COLUMN, 1.0 + 0.22 * len(counts) + 0.13 * len(lines))
+    figure, (place,) = canvas(TWO_COLUMN, 1.0 + 0.22 * len(counts) + 0.13 * len(lines))
     left = pd.Series(0.0, counts.index)
     for number, (outcome, (color, title)) in enumerate(_OUTCOMES.items()):
         share = 100 * counts[outcome] / n
@@ -65,8 +64,6 @@ def plot_recomputed(ledger: pd.DataFrame) -> Drawing:
         write_beside(place, title, words, x=1.06 + 0.085 * number)
     name_rows(place, [f"{CITED.get(paper, paper)} ({n[paper]:,})" for paper in counts.index])
     place.set(xlim=(0, 100), xlabel="Printed numbers (%)")
-    figure = place.get_figure(root=True)
-    assert figure is not None
     handles = [Patch(color=color, label=one) for one, (color, _) in _OUTCOMES.items()]
     figure.legend(handles=handles, loc="outside upper center", ncols=4)
     if lines:
@@ -74,11 +71,8 @@ def plot_recomputed(ledger: pd.DataFrame) -> Drawing:
         look = {"x": 0.01, "ha": "left", "linespacing": 1.25}
         figure.supxlabel(said, fontsize=6.5, parse_math=False, **look)
     figure.draw_without_rendering()  # makes room for the counts
-    total = counts.sum()
-    papers = "1 paper" if len(counts) == 1 else f"{len(counts)} papers"
-    verbs = ("are recomputed and equal", "follow from print", "differ", "are not recomputable")
-    found = [f"{count:,} {verb}" for count, verb in zip(total, verbs, strict=True)]
-    alt = f"Of {len(data):,} printed numbers in {papers}, {', '.join(found)}."
+    found = [f"{outcome} {count:,}" for outcome, count in counts.sum().items()]
+    alt = f"Printed numbers ({len(data):,}) by outcome: {', '.join(found)}."
     if why:
         alt += f" Most frequent reasons: {' '.join(why)}"
     if left_out := data.attrs["left_out"]:
@@ -105,7 +99,7 @@ def _numbers(ledger: pd.DataFrame) -> pd.DataFrame:
     reason = rows["reason"].where(rows["verdict"] == "not recomputable", missing)
     rows = rows.assign(rank=rank, reason=reason.where(rank == 3, ""))
     best = rows.sort_values("rank", kind="stable").drop_duplicates("claim_id").sort_index()
-    data = best[["claim_id", "paper", "reason"]].reset_index(drop=True)
-    data.insert(2, "outcome", best["rank"].map(dict(enumerate(_OUTCOMES))).to_numpy())
+    best["outcome"] = best["rank"].map(dict(enumerate(_OUTCOMES)))
+    data = best[["claim_id", "paper", "outcome", "reason"]].reset_index(drop=True)
     data.attrs["left_out"] = left_out
     return data

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from nlgbench import files
 from nlgbench.analysis.reproduction import reproduction
 from nlgbench.datasets.published import load_claims
+from nlgbench.plots.figures import Drawing
+from nlgbench.plots.recomputed import plot_recomputed
 from nlgbench.runner import runs
 from nlgbench.study import schema
-
-if TYPE_CHECKING:
-    from nlgbench.plots.figures import Drawing
 
 #: The recorded values of a folder that holds several runs of a notebook, with their parameters.
 SWEEP = "sweep.csv"
@@ -50,8 +48,8 @@ def gather(out: Path) -> list[str]:
     if (drawing := recomputed(whole[~doubled])) is not None:
         drawing.save(out / runs.RECOMPUTED)
     elif (out / f"{runs.RECOMPUTED}.csv").is_file():
-        for ending in ("pdf", "png", "csv", "txt"):
-            (out / f"{runs.RECOMPUTED}.{ending}").unlink(missing_ok=True)
+        for left in out.glob(f"{runs.RECOMPUTED}.*"):
+            left.unlink()
     return whole.loc[doubled, "claim_id"].tolist()
 
 
@@ -59,11 +57,8 @@ def recomputed(ledger: pd.DataFrame) -> Drawing | None:
     """Draw what can be recomputed, once runs on the papers' own data answer every claim."""
     own = ledger[ledger["run"].eq("") & ledger["source"].isin(["released", "published"])]
     claims = load_claims()["claim_id"]
-    if not claims.isin(own["claim_id"]).all():
-        return None
-    from nlgbench.plots.recomputed import plot_recomputed
-
-    return plot_recomputed(own[own["claim_id"].isin(claims)])
+    is_whole = claims.isin(own["claim_id"]).all()
+    return plot_recomputed(own[own["claim_id"].isin(claims)]) if is_whole else None
 
 
 def _write(table: pd.DataFrame, path: Path) -> None:

@@ -34,7 +34,7 @@ def test_a_number_counts_once_by_its_best_row():
     found = ["recomputed and equal", "differs", "follows from print", *["not recomputable"] * 2]
     assert drawn.data["outcome"].tolist() == found
     assert drawn.data["reason"].tolist()[-1].startswith("Only values from other data")
-    assert drawn.alt.startswith("Of 5 printed numbers in 2 papers, 1 are recomputed and equal, 1 ")
+    assert drawn.alt.startswith("Printed numbers (5) by outcome: recomputed and equal 1, follows ")
     assert "1 (Hashimoto et al. 2019): Nothing was released." in drawn.alt
     assert drawn.alt.endswith("Left out, because this run did not use their data: 1.")
 
