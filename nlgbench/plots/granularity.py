@@ -26,8 +26,8 @@ _LEVELS = ("output", "item", "system")
 _ACROSS = 5
 _SENTINELS, _GRAY, _PALE = "Sentinels", "#EEEEEE", "#BBBBBB"
 _NEEDS = (
-    f"A mean needs {pooling.FEWEST_STUDIES} studies with a finite standard error, a prediction interval "
-    f"{pooling.FEWEST_PREDICTED}; the system level needs {pooling.FEWEST_SYSTEMS} systems."
+    f"A mean needs {pooling.FEWEST_STUDIES} studies with a finite standard error, a prediction "
+    f"interval {pooling.FEWEST_PREDICTED}; the system level needs {pooling.FEWEST_SYSTEMS} systems."
 )
 #: Where a level's mean is, to the right of its studies.
 _ASIDE = 0.32
