@@ -20,10 +20,10 @@ from scipy.stats import t as student
 
 from nlgbench.analysis.correlation.comparing import COLUMNS, resampled_differences
 from nlgbench.analysis.correlation.correlations import (
-    check_options,
     correlate,
     dimensions_of,
     judged_outputs,
+    make_asked,
 )
 from nlgbench.evaluators.references import nearest_references
 from nlgbench.evaluators.score import score
@@ -36,6 +36,8 @@ from nlgbench.study.checks import checked, convert_columns, read_table
 #: With fewer studies, intervals of the mean, and predictions for a new study, are not useful.
 FEWEST_STUDIES = 5
 FEWEST_PREDICTED = 8
+#: With fewer systems, correlations are left out: over two, a rank correlation is always 1 or -1.
+FEWEST_SYSTEMS = 5
 #: The statistics that Fisher's z applies to.
 CORRELATIONS = ("pearson", "spearman", "kendall_b")
 #: Evaluators that need no training.
@@ -124,7 +126,8 @@ def pool_correlations(
         effect), reason and prediction_reason (why the mean or prediction is undefined, or "").
         ``studies``: a row per study and the same keys: task (if given), estimate, ci_low, ci_high,
         z (for differences, the difference), se (of z), n_dimensions, n_left_out (dimensions
-        without an effect), reason (why a dimension is left out or doubtful).
+        without an effect), reason (why a dimension is left out or doubtful), point (the estimate
+        or, without one, the mean over dimensions of correlations without a standard error).
 
     Raises
     ------
@@ -137,8 +140,8 @@ def pool_correlations(
     **Effects.** A study's dimensions are judged on the same outputs, so each study contributes one
     effect: the mean of its dimensions' Fisher's z, with the mean of their standard errors (as for
     perfectly correlated dimensions). The standard error of z is the width of its interval over
-    twice the normal quantile. Correlations whose value or interval reaches -1 or 1 have no finite z
-    and are left out. Differences of correlations are pooled untransformed.
+    twice the normal quantile. Correlations over fewer than five systems are left out, as are those
+    whose value or interval reaches -1 or 1. Differences of correlations are pooled untransformed.
 
     **Mean.** The weights are w = 1 / (v + tau^2), with tau^2 by Paule and Mandel (1982,
     doi:10.6028/jres.087.022). The standard error is ``sqrt(max(1, q) / sum(w))``, with q = ``sum(w
@@ -173,7 +176,7 @@ def pool_correlations(
     table = read_table(
         correlations,
         f"study {' '.join(own)} dimension {value}:number ci_low:number ci_high:number "
-        "confidence:float reason:text? task?",
+        "confidence:float reason:text? task? n:float?",
         "correlations have",
     ).rename(columns={value: "estimate"})
     if by is not None:
@@ -215,10 +218,13 @@ def _effects(table: pd.DataFrame, keys: list[str], confidence: float, pairs: boo
     with np.errstate(invalid="ignore"):
         inside = (np.abs(ends) < bound).all(axis=1)
         empty = ends[:, 1] >= ends[:, 2]
+    n = table["n"].to_numpy() if "n" in table else np.full(len(table), np.inf)
+    few = table["granularity"].eq("system").to_numpy() & (n < FEWEST_SYSTEMS)
     why = np.select(
         [
             ~is_one,
             np.isnan(ends[:, 0]),
+            few,
             np.abs(ends[:, 0]) >= bound,
             np.isnan(ends).any(axis=1),
             ~inside,
@@ -227,6 +233,7 @@ def _effects(table: pd.DataFrame, keys: list[str], confidence: float, pairs: boo
         [
             table["statistic"] + " is not a correlation from -1 to 1",
             said.where(said != "", "undefined"),
+            f"fewer than {FEWEST_SYSTEMS} systems",
             "a correlation of -1 or 1 has no finite z",
             ("no interval: " + said).where(said != "", "no interval"),
             "its interval reaches -1 or 1, which have no finite z",
@@ -234,7 +241,7 @@ def _effects(table: pd.DataFrame, keys: list[str], confidence: float, pairs: boo
         ],
         "",
     )
-    table = table.assign(why=why)
+    table = table.assign(why=why, point=table["estimate"].mask(few | ~is_one))
     good = table["why"].eq("")
     table["words"] = table["why"] + "\n" + said.where(good, "")
     width = 2 * norm.isf((1 - table.loc[good, "confidence"]) / 2)
@@ -252,7 +259,8 @@ def _effects(table: pd.DataFrame, keys: list[str], confidence: float, pairs: boo
     if not pairs:
         turned = {name: np.tanh(values) for name, values in turned.items()}
     found = found.assign(**turned)
-    order = [*turned, "z", "se", "n_dimensions", "n_left_out", "reason"]
+    found["point"] = found["estimate"].fillna(by_study["point"].mean())
+    order = [*turned, "z", "se", "n_dimensions", "n_left_out", "reason", "point"]
     return found[order].reset_index()
 
 
@@ -478,7 +486,7 @@ def compare_with_length(
     as better: where annotators prefer short texts, ``estimate_b`` is negative, and an evaluator
     with a difference above 0 can still agree less than "shorter is better" would.
     """
-    drawn = check_options("output", [statistic], "items", n_resamples, 0.95)
+    drawn = make_asked("output", [statistic], "items", n_resamples, 0.95)
     tables = []
     for name, scored, missing in _scored_each(studies, called, evaluators):
         has = [] if scored.scores is None else sorted(set(scored.scores["evaluator"]))

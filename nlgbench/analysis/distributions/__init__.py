@@ -1,5 +1,3 @@
 """Comparisons of the distributions of systems' and human texts, without judgments."""
 
-from nlgbench.analysis.distributions.comparing import compare_distributions
-
-__all__ = ["compare_distributions"]
+from nlgbench.analysis.distributions.comparing import compare_distributions as compare_distributions

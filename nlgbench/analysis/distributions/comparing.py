@@ -103,7 +103,7 @@ def compare_distributions(
     (Naeem et al. 2020, arXiv:2002.09797, section 3), the Vendi score (Friedman and Dieng 2023,
     arXiv:2210.02410), and the frontier (after Pillutla et al. 2021, arXiv:2102.01454, but values
     differ from the authors' program). Intervals come from subsamples of two thirds, and cover the
-    expectation at this number of texts. docs/distributions.md has definitions and coverage.
+    expectation at this number of texts. docs/distributions.md has definitions.
 
     Examples
     --------

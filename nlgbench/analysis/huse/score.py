@@ -313,7 +313,7 @@ def intervals(
         members = half_samples(is_human, clusters=clusters, n_resamples=n_resamples, seed=seed)
         replicates = output_replicates(one, with_complements(members))
         n_units = int(clusters.groupby(is_human).nunique().min())
-        table = interval_of_halves(replicates, one.scores, n_units, confidence)
+        table = halves_interval(replicates, one.scores, n_units, confidence)
         few = few_outputs(one, n_units)
         method = f"splits of {resample} into halves, k = {one.n_neighbors}, t"
     reason = table["reason"].where(table["reason"] != "", few)
@@ -321,7 +321,7 @@ def intervals(
     return table.reindex(columns=_COLUMNS)
 
 
-def interval_of_halves(
+def halves_interval(
     replicates: pd.DataFrame, estimates: dict[str, float], n_units: int, confidence: float
 ) -> pd.DataFrame:
     """Compute intervals from `with_complements`, with about half as many degrees of freedom."""
@@ -426,7 +426,7 @@ def huse(
     distance of the k-th; classes have equal weight. A log-probability of minus infinity is
     replaced by the smallest finite one minus one nat. Halves are drawn without replacement, because
     a bootstrap places copies of an output among its own neighbors. Intervals are for the
-    expectation at this number of outputs and annotators. docs/huse.md reports their coverage.
+    expectation at this number of outputs and annotators. docs/validation.md has their coverage.
 
     Examples
     --------

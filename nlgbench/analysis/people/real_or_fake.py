@@ -55,10 +55,10 @@ def accuracy(
     annotators, but ignore that an annotator or a text can occur in several HITs. The rules are
     those of Table 3 and Figure 2 of Garbacea et al. (2019), doi:10.18653/v1/D19-1409.
 
-    In 500 simulated crowds for each of three layouts (docs/agreement.md), 95% intervals covered the
-    true value in .94 to .99. Do not trust them near 0 or 1. Those of ``all`` and ``fake`` are wide
-    (.97 to .99; standard errors up to a third too large), because they treat the mix of systems as
-    random.
+    In 500 simulated crowds for each of three layouts (docs/validation.md), 95% intervals covered
+    the true value in .94 to .99. Do not trust them near 0 or 1. Those of ``all`` and ``fake`` are
+    wide (.97 to .99; standard errors up to a third too large), because they treat the mix of
+    systems as random.
 
     Examples
     --------
