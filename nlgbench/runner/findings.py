@@ -72,7 +72,7 @@ def describe_source(studies: Study | Mapping[str, Study] | str, source: str) -> 
     released = source == "released"
     called = ((released and one.origin.partition(":")[2]) or one.name for one in opened)
     names = list(dict.fromkeys(called))
-    name = names[0] if len(names) == 1 else f"{len(names)} studies"
+    name = names[0] if len(names) == 1 else f"{len(opened)} studies"
     if released:
         papers = dict.fromkeys(cite(one) for one in names)
         known = f"released data of {_listed([*papers], most=len(papers))}"
