@@ -70,6 +70,7 @@ def judge_world(
     judged: float = 1.0,
     people_length: float = 0.4,
     judges: Mapping[str, Mapping[str, float]] = JUDGES,
+    wrote: int | None = None,
     seed: int | np.random.Generator,
 ) -> Study:
     """Simulate people and judges who answer for the same outputs.
@@ -131,7 +132,8 @@ def judge_world(
     for number, (name, given) in enumerate(judges.items()):
         planted = FAIR | dict(given)
         error = planted["error"] * rng.normal(0, 1, len(item))
-        bias = planted["length"] * doublings + planted["own"] * (system == number)
+        author = number if wrote is None else wrote
+        bias = planted["length"] * doublings + planted["own"] * (system == author)
         gap = (quality + error)[first] - (quality + error)[second]
         gap += planted["noise"] * rng.normal(0, 1, len(gap))
         kept = spread / (spread + 2 * planted["error"] ** 2 + planted["noise"] ** 2)
@@ -142,8 +144,7 @@ def judge_world(
         comparisons.append(verdicts.assign(**shown))
         liked = np.searchsorted(THRESHOLDS, quality - hardness + error + bias)
         scores[f"{name}@score"] = 1.0 + liked
-        wrote = names[number] if number < k else ""
-        rows.append({"judge": name, "system": wrote} | planted)
+        rows.append({"judge": name, "system": names[author] if author < k else ""} | planted)
 
     answers = {}
     if judges:
