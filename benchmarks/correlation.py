@@ -27,7 +27,7 @@ from nlgbench.analysis.correlation.coefficients import coefficients, weighted_co
 from nlgbench.study import Study
 
 SCIPY = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall_b": stats.kendalltau}
-FEW = {"pearson": 200, "spearman": 200, "kendall_b": 200}
+FEW = {"pearson": 200, "spearman": 200, "kendall_b": 150}
 MANY = {"pearson": 30, "spearman": 30, "kendall_b": 8}
 REPEATS = 5
 SECONDS = 1.0

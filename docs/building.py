@@ -1,20 +1,26 @@
-"""What Sphinx is told of this project: its public names, its pictures, pages beside the docs."""
+"""Sphinx extension: the API page, gallery pictures, examples within pages, formulas as SVG."""
 
 from __future__ import annotations
 
+import html
+import io
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from docutils.nodes import SkipNode
+
 from nlgbench.plots.figures import Drawing
 
-ROOT = Path(__file__).parent.parent
-#: Pages of the site whose text lies beside what it tells of.
+DOCS = Path(__file__).parent
+ROOT = DOCS.parent
+#: Pages whose text is kept next to the data that it describes.
 ELSEWHERE = {"published": "data/published/README.md"}
 
 
 def public_names() -> dict[str, list[str]]:
-    """Give the root names by the groups of `nlgbench/__init__.pyi`."""
+    """List the root names in the groups of `nlgbench/__init__.pyi`."""
     text = (ROOT / "nlgbench" / "__init__.pyi").read_text(encoding="utf-8")
     parts = re.split(r"^# (.+)\n(?=from )", text, flags=re.MULTILINE)[1:]
     names = [re.findall(r" as (\w+)$", part, flags=re.MULTILINE) for part in parts[1::2]]
@@ -22,7 +28,7 @@ def public_names() -> dict[str, list[str]]:
 
 
 def write_api(path: Path) -> None:
-    """Write the page of the public names, which autosummary reads before the build."""
+    """Write the page of public names, which autosummary reads before the build."""
     lines = ["API", "===", "", ".. currentmodule:: nlgbench", ""]
     for group, names in public_names().items():
         lines += [group, "-" * len(group), "", ".. autosummary::", "   :toctree: generated"]
@@ -33,7 +39,7 @@ def write_api(path: Path) -> None:
 
 
 def read_page(app: Any, page: str, source: list[str]) -> None:
-    """Take in a page's text from elsewhere, and turn links that leave the docs."""
+    """Insert text and examples from elsewhere, and drop links that leave the docs."""
     if page in ELSEWHERE:
         source[0] = (ROOT / ELSEWHERE[page]).read_text(encoding="utf-8")
         source[0] = source[0].replace("](../docs/", "](").replace("](../../docs/", "](")
@@ -41,8 +47,19 @@ def read_page(app: Any, page: str, source: list[str]) -> None:
         return
     for name, place in ELSEWHERE.items():
         source[0] = source[0].replace(f"](../{place}", f"]({name}.md")
-    # What else lies outside has no page here: its name stays, without a link.
+    source[0] = re.sub(r"^```\{example\} (\S+)\n```$", example, source[0], flags=re.MULTILINE)
+    # Other files outside docs/ have no page here: the link text stays, without the link.
     source[0] = re.sub(r"(?<!!)\[([^\]]+)\]\((?:\.\./)+[^)]*\)", r"\1", source[0])
+
+
+def example(found: re.Match[str]) -> str:
+    """Show a gallery script's code, and the picture that it made in this build."""
+    code = (DOCS / "gallery" / f"{found[1]}.py").read_text(encoding="utf-8")
+    made = (DOCS / "auto_gallery" / f"{found[1]}.rst").read_text(encoding="utf-8")
+    pictures = re.findall(r"^ *\.\. image:: (/\S+)\n +:alt: (.+)$", made, flags=re.MULTILINE)
+    shown = "\n\n".join(f"![{alt}]({path})" for path, alt in pictures)
+    code = code.split('"""', 2)[2].strip()
+    return f"```python\n{code}\n```\n\n{shown}\n\n[Gallery](/auto_gallery/{found[1]}.rst)"
 
 
 def drawings(block: tuple, block_vars: dict, gallery_conf: dict) -> str:
@@ -59,10 +76,36 @@ def drawings(block: tuple, block_vars: dict, gallery_conf: dict) -> str:
     return "\n".join(lines)
 
 
+@cache
+def formula(tex: str, size: float = 13) -> str:
+    """Draw a formula as SVG by matplotlib, so that pages need no script from elsewhere."""
+    from matplotlib import mathtext
+    from matplotlib.font_manager import FontProperties
+
+    drawn = io.BytesIO()
+    font = FontProperties(size=size, math_fontfamily="stix")
+    depth = mathtext.math_to_image(f"${tex}$", drawn, prop=font, dpi=72, format="svg")
+    about = f'role="img" aria-label="{html.escape(tex)}" style="vertical-align:{-depth}pt"'
+    return "<svg " + about + drawn.getvalue().decode().partition("<svg")[2]
+
+
+def inline_formula(self: Any, node: Any) -> None:
+    """Write a formula within a line."""
+    self.body.append(f'<span class="math">{formula(node.astext())}</span>')
+    raise SkipNode
+
+
+def block_formula(self: Any, node: Any) -> None:
+    """Write a formula on a line of its own."""
+    self.body.append(f'<div class="math">{formula(node.astext(), 15)}</div>')
+    raise SkipNode
+
+
 def setup(app: Any) -> dict[str, bool]:
     """Register what Sphinx calls."""
     from pygments.lexers.special import TextLexer
 
     app.connect("source-read", read_page)
+    app.add_html_math_renderer("svg", (inline_formula, None), (block_formula, None))
     app.add_lexer("csv", TextLexer)
     return {"parallel_read_safe": True}

@@ -27,9 +27,9 @@ root_doc = "index"
 exclude_patterns = ["_build", "gallery", "auto_gallery/**/*.ipynb", "**/.ipynb_checkpoints"]
 nitpicky = False
 
-# Pages are also read on their own, beside the code: links between them are plain Markdown. Formulas
-# are plain text, as MathJax would be loaded from elsewhere.
-myst_enable_extensions = ["deflist"]
+# Pages are also read in the repository: links between them are plain Markdown.
+myst_enable_extensions = ["deflist", "dollarmath"]
+html_math_renderer = "svg"
 myst_heading_anchors = 3
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True

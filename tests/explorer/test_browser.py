@@ -217,13 +217,14 @@ def test_outputs_and_boundary_are_explored_in_jupyterlab(browser, study_folder, 
     nbformat.write(node, tmp_path / "by-hand.ipynb")
     settings = ["--no-browser", "--ip=127.0.0.1", "--allow-root", "--IdentityProvider.token=t"]
     settings += [f"--LabApp.workspaces_dir={tmp_path}", f"--LabApp.user_settings_dir={tmp_path}"]
+    settings += ["--expose-app-in-browser"]
     with started("-m", "jupyterlab", *settings, cwd=tmp_path) as process:
         said = (line.decode() for line in process.stdout)
         port = next(found[1] for line in said if (found := re.search(r"127\.0\.0\.1:(\d+)", line)))
         with opened(browser, f"http://127.0.0.1:{port}/lab/tree/by-hand.ipynb?token=t") as page:
             page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status=idle]")
-            page.locator(".jp-Cell .cm-content").first.click()
-            page.keyboard.press("Shift+Enter")
+            # A key is lost where Lab moves the focus while it opens.
+            page.evaluate("() => jupyterapp.commands.execute('notebook:run-all-cells')")
             explore_outputs(page)
             explore_boundary(page)
             is_harmless(page)
