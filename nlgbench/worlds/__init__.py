@@ -1,4 +1,4 @@
-"""Simulated studies whose truth is known."""
+"""Simulated studies with known truth."""
 
 from nlgbench.worlds.annotators import typicality_correlation, typicality_table
 from nlgbench.worlds.reviews import annotator_samples, theorem_1
