@@ -2,8 +2,7 @@
 
 Gupta et al. (2019), Investigating Evaluation of Open-Domain Dialogue Systems With Human Generated
 Multiple References, doi:10.18653/v1/W19-5944. The release also has the test dialogues of Li et al.
-(2017), DailyDialog, arXiv:1710.03957, with five human responses to every turn, which can train a
-generator.
+(2017), DailyDialog, arXiv:1710.03957, with five human responses to every turn, for training.
 """
 
 from __future__ import annotations
@@ -48,8 +47,7 @@ def read_dailydialog(path: Path) -> Study:
 
     Each of 100 contexts (one turn per line) has a response of ``human`` and of four systems. The
     release has only the mean of the annotators' ratings, 1 to 5: dimension ``appropriateness``,
-    annotator ``mean``. Four references per context: r1 to r3, and ``original``, DailyDialog's own
-    next turn.
+    annotator ``mean``. Four references per context: r1 to r3, and ``original``, from DailyDialog.
     """
     frame, _ = csv_files.parse(path)
     system = frame["model"].map(SYSTEMS)
@@ -89,8 +87,7 @@ def read_dailydialog_turns(path: Path) -> pd.DataFrame:
     previous turns; ``item_id`` is the number of the dialogue and of the last one, such as ``73_4``.
     ``73_4-original`` is DailyDialog's own next turn; ``73_4-r1`` to ``-r4`` are from the release's
     annotators. The 100 contexts of `read_dailydialog` are among these, verbatim. Exclude them when
-    you train a generator that is judged there; compare contexts, because some dialogues begin
-    alike.
+    you train a generator that is judged there; compare contexts, as some dialogues start alike.
 
     The release has first turns untokenized. They are tokenized here, by rules that agree with the
     release's tokenizer on 99.7% of the other turns.

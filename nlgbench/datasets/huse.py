@@ -1,7 +1,7 @@
 """The HUSE release: headlines of one summarization model at t = 1.0, with 4,000 judgments.
 
-Hashimoto, Zhang and Liang (2019), doi:10.18653/v1/N19-1169. Data for other temperatures and tasks
-were not released.
+Hashimoto, Zhang and Liang (2019), doi:10.18653/v1/N19-1169. The release has no other
+temperatures and tasks.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The Judge the Judges release: 3,600 product reviews, with votes on whether they are real.
 
-Garbacea, Carton, Yan and Mei (2019), doi:10.18653/v1/D19-1409. The discriminators' training data
-were not released.
+Garbacea, Carton, Yan and Mei (2019), doi:10.18653/v1/D19-1409. The release does not include the
+discriminators' training data.
 """
 
 from __future__ import annotations

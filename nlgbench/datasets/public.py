@@ -179,8 +179,7 @@ def studies() -> pd.DataFrame:
     -------
     DataFrame
         ``name`` (for `load`), ``available`` (whether its files are in the cache), ``quality`` (the
-        quality dimension, or empty), ``task``, ``holds`` (the contents), ``options`` (keyword
-        arguments of `load`).
+        quality dimension, or empty), ``task``, ``holds`` (the contents), ``options`` (for `load`).
 
     Examples
     --------

@@ -21,8 +21,7 @@ def meteor(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> ND
     Denkowski and Lavie (2014, doi:10.3115/v1/W14-3348), with the options of pycocoevalcap: matches
     of words, stems, WordNet synonyms and paraphrases, alpha .85, beta .2, gamma .6, delta .75. The
     program lower-cases, tokenizes and normalizes punctuation itself (``-norm``). As in
-    pycocoevalcap, each run of white space (including line breaks) and each ``|||`` becomes one
-    space.
+    pycocoevalcap, white space (with line breaks) and ``|||`` become one space.
     """
     found = usable(references)
     rows = [at for at, texts in enumerate(found) if texts]

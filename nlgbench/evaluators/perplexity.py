@@ -17,8 +17,7 @@ def score_perplexity(study: Study, names: Sequence[str]) -> pd.DataFrame:
     ``perplexity@m`` is ``exp(-logprob / n_tokens)`` of one output under model m of ``logprobs``;
     plain ``perplexity`` uses the only model. Corpus perplexity differs: it is ``exp`` of minus the
     sum of log-probabilities over the sum of tokens. ``logprobs`` determines what counts as a token,
-    and whether the end does. Perplexities of models with different tokens or vocabularies are not
-    comparable.
+    and whether the end does. Models with different tokens or vocabularies are not comparable.
 
     NaN where the log-probability is missing, or the text has probability 0 (infinite perplexity);
     the signature counts both cases. If most texts contain words that a small model does not know,

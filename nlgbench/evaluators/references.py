@@ -45,8 +45,7 @@ def nearest_references(
 
     Notes
     -----
-    Similarity is the cosine of words' TF-IDF vectors, fitted on the human texts (scikit-learn's
-    TfidfVectorizer).
+    Similarity is the cosine of TF-IDF vectors of words, fitted on the human texts by scikit-learn.
 
     Examples
     --------

@@ -148,8 +148,7 @@ def score(
         group). Overlap: ``lower`` (False; compare in lower case), ``group`` ("system": the column
         of outputs within whose values CIDEr counts document frequencies; None pools them).
         ``training_overlap_4``: ``n_neighbors`` (10), ``lower`` (False). Discriminators: ``search``
-        (0; random draws of hyperparameters), ``n_folds`` (10). ``system_mean@sentinel``:
-        ``dimension``.
+        (0; random draws), ``n_folds`` (10). ``system_mean@sentinel``: ``dimension``.
     n_jobs : int, default 1
         Folds or listeners to train in parallel.
     keep : path or True, optional
@@ -163,8 +162,7 @@ def score(
     Study
         The study with new rows in ``scores`` (a score per output, and a signature that describes
         its computation) or ``system_scores``. Identical existing scores are kept. Undefined scores
-        are NaN. Higher is better unless noted above. For a Dask DataFrame: a Dask DataFrame of
-        ``scores``.
+        are NaN. Higher is better unless noted above. A Dask DataFrame gives ``scores``.
 
     Raises
     ------

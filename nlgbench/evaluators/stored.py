@@ -20,8 +20,7 @@ _CODE = ("*.py", "study/**/*.py", "datasets/**/*.py", "evaluators/**/*.py", "gen
 def stored_dir() -> Path:
     """Return the folder of stored scores in the user's cache of nlgbench.
 
-    It does not depend on ``NLGBENCH_DATA``, the folder of released files, which is never written
-    to.
+    It does not depend on ``NLGBENCH_DATA``, the read-only folder of released files.
     """
     import pooch
 

@@ -160,8 +160,7 @@ class Corrupted:
     """A grammar that, with probability q, repeats one word of a sentence, drawn uniformly.
 
     The probability of a text is (1 - q) p(text) + q times the sum, over the sentences that can
-    produce it, of p(sentence) x ways / length. It is exact even if the grammar itself repeats
-    words.
+    produce it, of p(sentence) x ways / length. It is exact even if the grammar repeats words.
     """
 
     grammar: Grammar

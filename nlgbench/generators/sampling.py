@@ -19,8 +19,7 @@ def truncated(logprobs: Floats, nucleus: float) -> Floats:
     """Keep the most probable words that reach a share of the probability, and renormalize.
 
     Nucleus sampling: Holtzman et al. 2020, arXiv:1904.09751, eq. 2. Words that tie with the last
-    one, within 1e-9 nats, are kept, too, so the set does not depend on the order of words or on
-    rounding.
+    one, within 1e-9 nats, are kept, so the order of words and rounding do not matter.
     """
     if nucleus == 1:
         return logprobs

@@ -27,8 +27,7 @@ def compared_reviews(*, n_outputs: int = 150, of_ratings: bool = True, seed: int
     ``related["human_again"]``, for a second language model; ``related["many"]``, a thousand outputs
     of each system, with their quality (nats per token under the grammar) in ``truth["outputs"]``;
     ``truth["systems"]``, the mean quality over 4,000 texts; and ``truth["pairs"]`` (system_a,
-    system_b, wins), the share of texts in which a is better than b, minus the share in which it is
-    worse.
+    system_b, wins), the share of texts in which a is better minus the share in which b is.
     """
     study = simulate(
         "reviews", systems=SYSTEMS, n_outputs=n_outputs, n_annotators=5, n_truth=0, seed=seed

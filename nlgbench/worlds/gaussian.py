@@ -37,8 +37,7 @@ def gaussian_world(
     judgment and log-probability per token are Gaussian with the same covariance in both classes.
     The optimal error is therefore ``Phi(-Delta / 2)``, where ``Delta`` is the Mahalanobis distance
     of the class means, and HUSE is twice that (Hashimoto, Zhang and Liang 2019, eq. 3,
-    doi:10.18653/v1/N19-1169). A judgment is the output's latent quality + the annotator's leniency
-    + noise.
+    doi:10.18653/v1/N19-1169). A judgment is latent quality + the annotator's leniency + noise.
     """
     systems = ANNEALED if systems is None else systems
     check_classes(systems, n_outputs=n_outputs, n_annotators=n_annotators)

@@ -4,8 +4,7 @@ The quality of an output is its system's mean, plus the output's own deviation, 
 its length. An annotator's vote on a pair follows Davidson's probabilities (1970) for the difference
 in quality, in nats. A judge observes that difference with an error. It reports the annotators'
 probabilities given its observation and the spread of such differences. An unbiased judge is
-therefore calibrated, and depends on length only as much as annotators do. Biases are added to its
-nats.
+therefore calibrated, and depends on length only as much as annotators do. Biases shift its nats.
 """
 
 from __future__ import annotations
@@ -80,8 +79,8 @@ def judge_world(
     each judge compares it in both orders. A share `judged` of all outputs is drawn at random, and
     `n_judgments` annotators judge each of these from 1 to 5. Each judge scores all outputs on that
     scale (evaluators ``JUDGE@score``). The first judge wrote the outputs of the first system, and
-    so on. Annotators prefer a text twice as long by `people_length` nats. The options of a judge
-    are those of `FAIR`.
+    so on. Annotators prefer a text twice as long by `people_length` nats. `FAIR` lists a judge's
+    options.
 
     ``truth["judges"]``: judge, system (the judge's own, or ""), and its parameters, in the units of
     `FAIR`. ``truth["systems"]``: system, value (expected judgment), ability (mean quality in nats),

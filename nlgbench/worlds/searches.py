@@ -55,8 +55,7 @@ def simulate_searches(
     There are `n_groups` searches over `n_choices` random settings, and as many training runs for
     early stopping, with a checkpoint per epoch. Evaluators are trained on 400 texts of four
     development models, rated by 20 annotators. The truth is the mean log-probability per token
-    under the grammar of `n_truth` further texts of each model; texts outside the grammar count as
-    -2.85 nats.
+    under the grammar of `n_truth` further texts of each model; others count as -2.85 nats.
     """
     from nlgbench.generators.checkpoints import random_settings
 

@@ -49,7 +49,7 @@ def vote_world(
 
     ``truth["systems"]``: the abilities. ``truth["pairs"]``: the probabilities for each two systems
     over all items and annotators, in the format of games for `nlgbench.rate`. Scores: ``quality``,
-    the system's ability plus its performance on the item, and ``noisy``, the same plus an error of
+    the system's ability plus its performance on the item, and ``noisy``, with an added error of
     equal variance.
     """
     names, ability = list(systems), np.array(list(systems.values()))

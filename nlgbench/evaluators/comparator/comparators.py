@@ -213,13 +213,11 @@ def compare_texts(
     Parameters
     ----------
     study : Study
-        Outputs that the comparator was not trained on, such as the second study of
-        `nlgbench.split`.
+        Outputs not used for training, such as the second study of `nlgbench.split`.
     comparator : Comparator
         From `nlgbench.train_comparator`.
     n_per_pair : int
-        Pairs with equal contexts to draw for every two systems (human texts excluded); all pairs if
-        there are fewer.
+        Pairs with equal contexts to draw for every two systems (no human texts), or all if fewer.
     seed : int or Generator
         Seed of all random numbers.
 

@@ -55,8 +55,7 @@ class NeuralListener(Listener):
     seed : int or Generator
         Seed of initial weights, order of rounds and dropout.
     features : {"hsv", "raw"}
-        Represent states by Fourier features of HSL colors, or by the given numbers, which should
-        be on the order of 1.
+        Represent states by Fourier features of HSL colors, or by raw numbers (scaled to about 1).
     epochs : int
         Passes over the rounds.
     learning_rate : float
