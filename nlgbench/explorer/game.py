@@ -125,8 +125,8 @@ class GameView(View):
             return said
         own = judged[judged["output_id"] == caption.name].query("dimension == 'listener_success'")
         author = clean(self.study.label(caption["system"]))
-        right = own["value"].sum()
-        return f"{said} Written by {author}; {right:g} of {len(own)} annotators were right."
+        right = f"; {own['value'].sum():g} of {len(own)} annotators were right"
+        return f"{said} Written by {author}{right if len(own) else ''}."
 
     def drawings(self, values: Values) -> list[nb.Drawing]:
         """Draw it as notebook 04 does."""
