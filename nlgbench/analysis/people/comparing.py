@@ -121,7 +121,7 @@ def compare_systems(
     jackknives over items, annotators, and pairs of both; for these annotators, over items. t has
     ``min(G) - 1`` degrees of freedom, G the effective number of clusters of a factor. Clusters of
     the study replace items in both; items keep their effects. Rank ranges count the pairs that
-    Holm's tests reject: all cover at once. docs/comparing-systems.md has the measured coverage.
+    Holm's tests reject: all cover at once. docs/validation.md has the measured coverage.
 
     Examples
     --------

@@ -81,7 +81,7 @@ def agreement(
 
     Intervals are delete-one-cluster jackknives, with t and one degree of freedom less than
     clusters. Where annotators are random, each annotator and each annotator's judgments of a
-    cluster are left out, too (`nlgbench.crossed.largest_variance`). docs/agreement.md has the
+    cluster are left out, too (`nlgbench.crossed.largest_variance`). docs/validation.md has the
     measured coverage.
 
     Examples

@@ -71,7 +71,7 @@ def vote_agreement(
     -----
     A pair that was shown in both orders is one pair, whose votes are turned: a is the output of the
     system whose name comes first. Coefficients and intervals are those of `agreement`, of items (or
-    their clusters) of both outputs. docs/votes.md has the measured coverage.
+    their clusters) of both outputs. docs/validation.md has the measured coverage.
 
     Examples
     --------

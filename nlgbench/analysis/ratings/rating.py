@@ -98,7 +98,7 @@ def rate(
     and at most one where they tie. Its interval is for the ratings over all outputs that these
     systems could give; the model need not hold. Over other items and annotators the variance is the
     `nlgbench.crossed.largest_variance`; t has one degree of freedom less than `n_clusters`.
-    docs/preferences.md has coverage.
+    docs/validation.md has the measured coverage.
 
     Glicko-2: Glickman (2012) with the ties of Zhou and Xu (2020, section 3.2,
     doi:10.1609/aaai.v34i05.6521); volatility 0, as systems are frozen. Its intervals say where the
