@@ -122,10 +122,10 @@ def own_claims(monkeypatch):
     scores = study.scores[study.scores["evaluator"] == "close"].assign(evaluator="bleu")
     whole = study.judgments.assign(value=study.judgments["value"].round())
     study.replace(judgments=whole, scores=scores).write("my-study")
-    page = (ROOT / "docs/own-claims.md").read_text("utf-8")
+    page = (ROOT / "docs/ledger.md").read_text("utf-8")
     (table,) = re.findall(r"^```csv\n((?s:.*?))^```$", page, re.M)
     Path("my-study/claims.csv").write_text(table, "utf-8")
-    (code,) = blocks("docs/own-claims.md")
+    (code,) = blocks("docs/ledger.md")
     rows = run(code, {})
     verdicts = ["differs", "differs", "same direction", "not recomputable"]
     assert rows["verdict"].tolist() == verdicts
@@ -147,7 +147,7 @@ def studies(monkeypatch):
 
 FOLLOWED = {
     "docs/design.md": design,
-    "docs/own-claims.md": own_claims,
+    "docs/ledger.md": own_claims,
     "docs/studies.md": studies,
     "docs/tutorials/which-evaluator.md": which_evaluator,
     "docs/tutorials/which-system.md": which_system,

@@ -7,24 +7,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from contourpy import contour_generator
-from matplotlib.ticker import MaxNLocator
 
-from nlgbench.analysis.huse import boundary, neighbors
-from nlgbench.analysis.huse.score import TOLERANCE, compare
+import nlgbench as nb
+from nlgbench.explorer import view
 from nlgbench.explorer.items import cut
-from nlgbench.explorer.view import (
-    Values,
-    View,
-    choice,
-    clean,
-    control,
-    keywords,
-    table,
-    written,
-)
-from nlgbench.plots.boundary import plot_boundary
-from nlgbench.plots.figures import Drawing
+from nlgbench.explorer.view import Values, View, choice
 from nlgbench.plots.style import HUMAN, SCORE_NAMES, SYSTEM
 
 #: Human, undecided, model: pale, so that points read on them (as in `plot_boundary`).
@@ -43,16 +30,12 @@ _LOOKS: tuple[dict[str, Any], ...] = (
 class BoundaryView(View):
     """Judgment against log-probability, over the classifier whose error is HUSE."""
 
-    name = "boundary"
+    name, analysis = "boundary", "huse"
     title = "Decision boundary"
     hint = "Pick a point, by a click or by arrow keys and Enter, to read its text, its judgments "
     hint += "and why it was classified so."
 
     picked = ""
-
-    def supported(self) -> bool:
-        """Ask for human texts, judgments and log-probabilities."""
-        return self.possible("huse")
 
     def controls(self, values: Values) -> list[dict[str, Any]]:
         """Offer system, k and the rules for ties: the keywords of `nlgbench.boundary`."""
@@ -64,14 +47,16 @@ class BoundaryView(View):
         tied = {"human": "say human", "system": "say model", "half": "are half an error"}
         return [
             choice("system", "System", systems),
-            control("slider", "n_neighbors", "Neighbors k", min(16, high), low=1, high=high),
+            view.control("slider", "n_neighbors", "Neighbors k", min(16, high), low=1, high=high),
             choice("ties", "Tied distances", equal),
             choice("label_ties", "Tied votes", tied),
         ]
 
     def picture(self, values: Values) -> dict[str, Any]:
         """Lay out points over the classifier's share."""
-        found = self.once(boundary, n_grid=N_GRID, **values)
+        from contourpy import contour_generator  # here, so that the explorer opens without it
+
+        found = self.once(nb.boundary, n_grid=N_GRID, **values)
         x, y = found.grid.columns.to_numpy(), found.grid.index.to_numpy()
         share = found.grid.to_numpy()
         raster: dict[str, Any] = {"type": "raster", "size": [len(x), len(y)], "colors": SHADES}
@@ -105,7 +90,7 @@ class BoundaryView(View):
 
     def says(self, values: Values) -> str:
         """Say the three scores."""
-        found = self.once(boundary, n_grid=N_GRID, **values)
+        found = self.once(nb.boundary, n_grid=N_GRID, **values)
         scores = ", ".join(f"{SCORE_NAMES[name]} {one:.2f}" for name, one in found.scores.items())
         return f"{found.label}, k = {found.n_neighbors}: {scores} ({found.source})."
 
@@ -124,7 +109,10 @@ class BoundaryView(View):
 
     def detail(self, values: Values, picked: str) -> dict[str, Any] | None:
         """Show a text, its judgments, its neighbors and how they voted."""
-        outputs = self.once(boundary, n_grid=N_GRID, **values).outputs
+        from nlgbench.analysis.huse import neighbors
+        from nlgbench.analysis.huse.score import TOLERANCE, compare
+
+        outputs = self.once(nb.boundary, n_grid=N_GRID, **values).outputs
         rows = np.flatnonzero(outputs["output_id"] == picked)
         if not len(rows):
             return None
@@ -142,9 +130,10 @@ class BoundaryView(View):
         who = ["human" if is_human else "model" for is_human in nearest["is_human"]]
         previews = [cut(one, N_PREVIEW) for one in texts["text"][nearest["output_id"]]]
         listed = zip(who, (f"{far:.2f}" for far in distance), previews, strict=True)
+        columns = ["who", "distance", "text"]
         says = [
-            f"Mean judgment {written(one['judgment'])} of {len(judged)}; log-probability per token "
-            f"{written(one['logprob_per_token'])} nats.",
+            f"Mean judgment {view.written(one['judgment'])} of {len(judged)}; log-probability per "
+            f"token {view.written(one['logprob_per_token'])} nats.",
             f"Judgments: {', '.join(judgments)}.",
             _why(one, outputs, near),
         ]
@@ -153,20 +142,20 @@ class BoundaryView(View):
         wrote = "human" if one["is_human"] else self.study.label(one["system"])
         return {
             "type": "told",
-            "title": f"{clean(picked)}: {clean(wrote)}",
+            "title": f"{view.clean(picked)}: {view.clean(wrote)}",
             "says": says,
             "text": cut(text["text"]) or "(the study has no text of it)",
-            "table": table("Neighbors, the nearest first", ["who", "distance", "text"], listed),
+            "table": view.table("Neighbors, the nearest first", columns, listed),
             "near": nearest["output_id"].tolist(),
         }
 
-    def drawings(self, values: Values) -> list[Drawing]:
+    def drawings(self, values: Values) -> list[nb.Drawing]:
         """Draw it as notebook 02 does."""
-        return [plot_boundary(boundary(self.study, **values))]
+        return [nb.plot_boundary(nb.boundary(self.study, **values))]
 
     def code(self, values: Values) -> str:
         """Write its call."""
-        return f"nb.plot_boundary(nb.boundary(study, {keywords(values)}))"
+        return f"nb.plot_boundary(nb.boundary(study, {view.keywords(values)}))"
 
 
 def _edges(centers: np.ndarray) -> list[float]:
@@ -176,6 +165,8 @@ def _edges(centers: np.ndarray) -> list[float]:
 
 def axis(low: float, high: float, label: str) -> dict[str, Any]:
     """Lay out an axis of numbers, with the ticks that Matplotlib would choose."""
+    from matplotlib.ticker import MaxNLocator
+
     if not high > low:
         low, high = low - 0.5, high + 0.5
     ticks = MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)

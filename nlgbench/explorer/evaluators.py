@@ -8,21 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nlgbench.analysis.correlation import correlate
+import nlgbench as nb
 from nlgbench.evaluators.names import label
+from nlgbench.explorer import view
 from nlgbench.explorer.tables import output_table
-from nlgbench.explorer.view import (
-    Values,
-    View,
-    choice,
-    estimated,
-    image,
-    jump,
-    several,
-    table,
-)
-from nlgbench.plots.atlas import plot_atlas
-from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style
+from nlgbench.explorer.view import Values, View, choice
 from nlgbench.plots.style import HUMAN, TWO_COLUMN
 from nlgbench.study import Study
 
@@ -60,7 +50,7 @@ class EvaluatorsView(View):
         levels = _LEVELS if study.scores is not None else {"system": "systems"}
         made.append(choice("level", "Over", levels))
         there = self.once(_labels, level=values.get("level", next(iter(levels))))
-        return [*made, several("evaluators", "Evaluators", there, N_SHOWN)]
+        return [*made, view.several("evaluators", "Evaluators", there, N_SHOWN)]
 
     def points(self, values: Values) -> pd.DataFrame:
         """Give a row for each output that is not human: score and mean judgment."""
@@ -74,17 +64,17 @@ class EvaluatorsView(View):
         if values["figure"] == "atlas":
             rows = self.rows(values)
             rows = rows[rows["statistic"] == "spearman"].sort_values("estimate", ascending=False)
-            listed = [[label(one["evaluator"]), estimated(one)] for _, one in rows.iterrows()]
+            listed = [[label(one["evaluator"]), view.estimated(one)] for _, one in rows.iterrows()]
             columns = ["evaluator", "Spearman (95% interval)"]
             scatter = {"figure": "scatter", "dimension": values["dimension"]}
-            opens = [jump(self.name, **scatter, evaluator=one) for one in rows["evaluator"]]
-            side = [table("Scatter plot of an evaluator", columns, listed, opens)]
+            opens = [view.jump(self.name, **scatter, evaluator=one) for one in rows["evaluator"]]
+            side = [view.table("Scatter plot of an evaluator", columns, listed, opens)]
         elif self.possible("correlate"):
             rows = self.rows(values)
-            listed = [[one["statistic"], estimated(one)] for _, one in rows.iterrows()]
+            listed = [[one["statistic"], view.estimated(one)] for _, one in rows.iterrows()]
             columns = ["correlation", "estimate (95% interval)"]
-            side = [table(f"Agreement over {rows['n'].max():,} outputs", columns, listed)]
-        return {"main": [image(self.drawings(values)[0])], "side": side}
+            side = [view.table(f"Agreement over {rows['n'].max():,} outputs", columns, listed)]
+        return {"main": [view.image(self.drawings(values)[0])], "side": side}
 
     def rows(self, values: Values) -> pd.DataFrame:
         """Correlate the evaluators that are selected with judgments."""
@@ -92,7 +82,7 @@ class EvaluatorsView(View):
         if not chosen:
             raise ValueError("No evaluator is selected: select at least one.")
         options = {"granularity": values.get("level", "output"), "dimension": values["dimension"]}
-        return self.once(correlate, evaluators=tuple(chosen), **options)
+        return self.once(nb.correlate, evaluators=tuple(chosen), **options)
 
     def do(self, values: Values, content: Mapping[str, Any]) -> dict[str, Any] | None:
         """Open the point nearest to a click, in the preset of disagreements."""
@@ -105,15 +95,17 @@ class EvaluatorsView(View):
         if len(far) == 0 or far.min() >= _NEAR:
             return None
         chosen = {"evaluator": f"score: {values['evaluator']}", "dimension": values["dimension"]}
-        opened = jump("outputs", preset="disagree", **chosen)
+        opened = view.jump("outputs", preset="disagree", **chosen)
         return opened | {"output": int(points.index[far.argmin()])}
 
-    def drawings(self, values: Values) -> list[Drawing]:
+    def drawings(self, values: Values) -> list[nb.Drawing]:
         """Draw the scatter plot, or what notebook 05b does."""
         if values["figure"] == "atlas":
-            return [plot_atlas(self.rows(values))]
+            return [nb.plot_atlas(self.rows(values))]
+        from nlgbench.plots.figures import in_paper_style
+
         x, y = label(values["evaluator"]), f"mean {values['dimension']}"
-        return [_scatter(self.points(values), f"{x} score", y)]
+        return [in_paper_style(_scatter)(self.points(values), f"{x} score", y)]
 
     def code(self, values: Values) -> str:
         """Write the call of the correlations."""
@@ -131,13 +123,14 @@ def _labels(study: Study, level: str) -> dict[str, str]:
     return {str(name): label(str(name)) for name in pd.concat(there).unique()}
 
 
-@in_paper_style
-def _scatter(points: pd.DataFrame, x: str, y: str) -> Drawing:
+def _scatter(points: pd.DataFrame, x: str, y: str) -> nb.Drawing:
     """Draw a point for each output, fainter where there are many."""
-    (ax,) = axes_for(None, TWO_COLUMN, 4.2)
+    from nlgbench.plots import figures
+
+    (ax,) = figures.axes_for(None, TWO_COLUMN, 4.2)
     alpha = float(np.clip(200 / max(1, len(points)), 0.08, 0.8))
     look: dict[str, Any] = {"s": 14, "color": HUMAN, "linewidth": 0, "rasterized": True}
     ax.scatter(*points.to_numpy().T, alpha=alpha, **look)
     ax.set_xlabel(x)
     ax.set_ylabel(y)
-    return drawn_on(ax, points, f"{y} against {x} of {len(points):,} outputs.")
+    return figures.drawn_on(ax, points, f"{y} against {x} of {len(points):,} outputs.")

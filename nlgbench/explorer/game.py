@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.colors import to_hex
 
-from nlgbench.evaluators.listeners.listeners import beliefs
+import nlgbench as nb
 from nlgbench.explorer.items import cut
 from nlgbench.explorer.view import Values, View, choice, clean, control, jump, written
-from nlgbench.plots.figures import Drawing
-from nlgbench.plots.swatches import colors_of, plot_contexts
 from nlgbench.study import Study
 
 LISTENERS = ("literal", "pragmatic", "context")
@@ -30,8 +27,8 @@ class GameView(View):
         "Read the caption and choose the color that it means; then see what listeners made of it."
     )
 
-    def __init__(self, study: Study) -> None:
-        super().__init__(study)
+    def __init__(self, study: Study, once: Callable[..., Any]) -> None:
+        super().__init__(study, once)
         #: Caption -> the color that the reader chose.
         self.answers: dict[str, str] = {}
 
@@ -76,6 +73,10 @@ class GameView(View):
 
     def parts(self, values: Values) -> dict[str, list[dict[str, Any]]]:
         """Lay out the caption and its colors; which is meant, and P, show after the answer."""
+        from matplotlib.colors import to_hex
+
+        from nlgbench.plots.swatches import colors_of
+
         context, name = self.context(values), self.rounds[values["round"] - 1]
         own = self.answers.get(name)
         if own is not None:
@@ -124,13 +125,13 @@ class GameView(View):
             return said
         own = judged[judged["output_id"] == caption.name].query("dimension == 'listener_success'")
         author = clean(self.study.label(caption["system"]))
-        right = own["value"].sum()
-        return f"{said} Written by {author}; {right:g} of {len(own)} annotators were right."
+        right = f"; {own['value'].sum():g} of {len(own)} annotators were right"
+        return f"{said} Written by {author}{right if len(own) else ''}."
 
-    def drawings(self, values: Values) -> list[Drawing]:
+    def drawings(self, values: Values) -> list[nb.Drawing]:
         """Draw it as notebook 04 does."""
         name = self.rounds[values["round"] - 1]
-        return [plot_contexts(self.study, self.believed(values), outputs=[name])]
+        return [nb.plot_contexts(self.study, self.believed(values), outputs=[name])]
 
     def code(self, values: Values) -> str:
         """Write its calls."""
@@ -140,6 +141,4 @@ class GameView(View):
 
 
 def _believed(study: Study, listener: str) -> pd.DataFrame:
-    from nlgbench.evaluators.listeners.neural import train_listeners  # needs torch
-
-    return beliefs(study, train_listeners(study, [listener], seed=0))
+    return nb.beliefs(study, nb.train_listeners(study, [listener], seed=0))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+import nlgbench as nb
 from nlgbench.study import Study, read_study
 from nlgbench.study.checks import checked
-from nlgbench.worlds.simulated import simulate
 
 if TYPE_CHECKING:
     from nlgbench.explorer.widget import Explorer
@@ -51,5 +51,5 @@ def explore(study: Study | str | os.PathLike | None = None) -> Explorer:
     from nlgbench.explorer.widget import Explorer  # with all of anywidget, which takes a while
 
     if study is None:
-        study = simulate("judges")
+        study = nb.simulate("judges")
     return Explorer(study if isinstance(study, Study) else read_study(study))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -42,13 +42,13 @@ class OutputsView(View):
     hint = "Open a row to read the item with all its outputs."
     formats = ("csv",)
 
-    def __init__(self, study: Study) -> None:
-        super().__init__(study)
+    def __init__(self, study: Study, once: Callable[..., Any]) -> None:
+        super().__init__(study, once)
         self.page = 0
         self.opened: int | None = None
         self.sort: tuple[str, bool] | None = None
         self._selected: tuple[str, pd.DataFrame] = ("", pd.DataFrame())
-        self.table, self.pairs = tables.output_table(study), tables.pair_table(study)
+        self.table, self.pairs = once(tables.output_table), tables.pair_table(study)
         self.measures = tables.measures(study, self.table)
         self.labels = {one: study.label(one) for one in map(str, self.table["system"].unique())}
 

@@ -10,11 +10,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nlgbench.study import read_study
+from nlgbench.explorer.opening import explore
+from nlgbench.study.study import why_no_study
 
 if TYPE_CHECKING:
     from tornado.web import RequestHandler
     from voila.app import Voila
+
+    from nlgbench.explorer.widget import Explorer
 
 HOST = "127.0.0.1"
 #: The first port that is tried where none is asked for.
@@ -40,9 +43,9 @@ _TEMPLATE = """{%- extends 'voila/templates/lab/index.html.j2' -%}
 
 
 def serve(folder: Path | None, port: int | None, say: Callable[[str], None]) -> None:
-    """Serve until Ctrl-C or SIGTERM; kernels end with it."""
-    if folder is not None:
-        read_study(folder)  # what is wrong with it is said here, not in each browser
+    """Serve until Ctrl-C or SIGTERM; kernels end with it. A page reads the study, as it opens."""
+    if folder is not None and (why := why_no_study(folder)):
+        raise FileNotFoundError(why)
     with tempfile.TemporaryDirectory(prefix="nlgbench-explore-") as place:
         app = _app(Path(place), folder, port)
         from tornado.ioloop import IOLoop  # which comes with Voila
@@ -55,6 +58,15 @@ def serve(folder: Path | None, port: int | None, say: Callable[[str], None]) -> 
             app.start()
         finally:
             app.clear_instance()
+
+
+def explore_or_explain(folder: str | None) -> Explorer | None:
+    """Open the explorer in a page, or list there what is wrong with the study."""
+    try:
+        return explore(folder)
+    except (OSError, ValueError) as error:
+        print(error)
+        return None
 
 
 def _set_xsrf_cookie(page: RequestHandler, **_: object) -> None:
@@ -71,8 +83,9 @@ def _app(place: Path, folder: Path | None, port: int | None) -> Voila:
         raise ValueError(
             f"the app needs {error.name}: pip install 'nlgbench[app]' brings it."
         ) from None
-    given = "" if folder is None else repr(os.fspath(folder.resolve()))
-    cell = form.new_code_cell(f"import nlgbench as nb\n\nnb.explore({given})")
+    given = None if folder is None else os.fspath(folder.resolve())
+    code = "from nlgbench.explorer.serve import explore_or_explain\n\n"
+    cell = form.new_code_cell(f"{code}explore_or_explain({given!r})")
     about = {"title": "nlgbench explorer", "kernelspec": {"name": "python3", "display_name": ""}}
     notebook = place / "explorer.ipynb"
     notebook.write_text(form.writes(form.new_notebook(cells=[cell], metadata=about)))

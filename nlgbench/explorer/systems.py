@@ -4,21 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from nlgbench.analysis.people import compare_systems
-from nlgbench.explorer.view import (
-    Values,
-    View,
-    area,
-    choice,
-    estimated,
-    image,
-    jump,
-    keywords,
-    table,
-    written,
-)
-from nlgbench.plots.figures import Drawing
-from nlgbench.plots.systems import plot_systems
+import nlgbench as nb
+from nlgbench.explorer import view
+from nlgbench.explorer.view import Values, View, choice
 
 
 class SystemsView(View):
@@ -51,29 +39,29 @@ class SystemsView(View):
 
     def parts(self, values: Values) -> dict[str, list[dict[str, Any]]]:
         """Lay out the figure, the systems and the pairs."""
-        found, label = self.once(compare_systems, **self.options(values)), self.study.label
+        found, label = self.once(nb.compare_systems, **self.options(values)), self.study.label
         by = values["dimension"]
         names = found.systems["system"].tolist()
-        opens = [jump("outputs", preset="worst", system=one, by=by) for one in names]
-        rows = [[label(one["system"]), estimated(one)] for _, one in found.systems.iterrows()]
-        ranked = table("Outputs of a system", ["system", "mean (95% interval)"], rows, opens)
+        opens = [view.jump("outputs", preset="worst", system=one, by=by) for one in names]
+        rows = [[label(one["system"]), view.estimated(one)] for _, one in found.systems.iterrows()]
+        ranked = view.table("Outputs of a system", ["system", "mean (95% interval)"], rows, opens)
         better = found.pairs["system"].map(names.index) < found.pairs["opponent"].map(names.index)
         rows, pairs = [], []
         for _, one in found.pairs[better].iterrows():
             a, b, p = one["system"], one["opponent"], one["p_adjusted"]
-            pairs.append(jump("outputs", preset="better", a=a, b=b, by=by))
-            said = "< 0.001" if p < 0.001 else written(p, 3)
-            rows.append([f"{label(a)} / {label(b)}", estimated(one, "difference"), said])
+            pairs.append(view.jump("outputs", preset="better", a=a, b=b, by=by))
+            said = "< 0.001" if p < 0.001 else view.written(p, 3)
+            rows.append([f"{label(a)} / {label(b)}", view.estimated(one, "difference"), said])
         columns = ["pair", "difference (95% interval)", "p (Holm)"]
         drawn = self.drawings(values)[0]
-        areas = ((area(drawn.axes[0], n), sends) for n, sends in enumerate(opens))
-        side = [ranked, table("Outputs of a pair", columns, rows, pairs)]
-        return {"main": [image(drawn, areas)], "side": side}
+        areas = ((view.area(drawn.axes[0], n), sends) for n, sends in enumerate(opens))
+        side = [ranked, view.table("Outputs of a pair", columns, rows, pairs)]
+        return {"main": [view.image(drawn, areas)], "side": side}
 
-    def drawings(self, values: Values) -> list[Drawing]:
+    def drawings(self, values: Values) -> list[nb.Drawing]:
         """Draw what notebook 08 does."""
-        return [plot_systems(self.once(compare_systems, **self.options(values)))]
+        return [nb.plot_systems(self.once(nb.compare_systems, **self.options(values)))]
 
     def code(self, values: Values) -> str:
         """Write its call."""
-        return f"nb.plot_systems(nb.compare_systems(study, {keywords(self.options(values))}))"
+        return f"nb.plot_systems(nb.compare_systems(study, {view.keywords(self.options(values))}))"

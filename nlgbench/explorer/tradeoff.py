@@ -6,23 +6,17 @@ from typing import Any
 
 import pandas as pd
 
-from nlgbench.analysis.huse import huse
+import nlgbench as nb
 from nlgbench.explorer.view import Values, View, estimated, image, jump, several, table
-from nlgbench.plots.figures import Drawing
 from nlgbench.plots.style import SCORE_NAMES
-from nlgbench.plots.tradeoff import plot_tradeoff
 
 
 class TradeoffView(View):
     """HUSE-D against HUSE-Q."""
 
-    name = "tradeoff"
+    name, analysis = "tradeoff", "huse"
     title = "Quality and diversity"
     hint = "Click a row of the table to see a system's outputs."
-
-    def supported(self) -> bool:
-        """Ask for human texts, judgments and log-probabilities."""
-        return self.possible("huse")
 
     def controls(self, values: Values) -> list[dict[str, Any]]:
         """Offer the systems."""
@@ -32,7 +26,7 @@ class TradeoffView(View):
         """Pick the scores of some systems."""
         if not values["systems"]:
             raise ValueError("No system is selected: select at least one.")
-        scores = self.once(huse)
+        scores = self.once(nb.huse)
         return scores[scores["system"].isin(values["systems"])]
 
     def parts(self, values: Values) -> dict[str, list[dict[str, Any]]]:
@@ -47,9 +41,9 @@ class TradeoffView(View):
         side = [table("Scores (95% interval)", columns, rows, opens)]
         return {"main": [image(self.drawings(values)[0])], "side": side}
 
-    def drawings(self, values: Values) -> list[Drawing]:
+    def drawings(self, values: Values) -> list[nb.Drawing]:
         """Draw what notebook 01 does."""
-        return [plot_tradeoff(self.rows(values))]
+        return [nb.plot_tradeoff(self.rows(values))]
 
     def code(self, values: Values) -> str:
         """Write its call."""

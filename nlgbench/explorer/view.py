@@ -11,15 +11,16 @@ import io
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from matplotlib.axes import Axes
 
-from nlgbench.plots.figures import Drawing
+import nlgbench as nb
 from nlgbench.study import Study
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Values = dict[str, Any]
 #: Pixels of a figure's inch on the screen, and how many of the display's one of them may be.
@@ -36,17 +37,19 @@ class View(ABC):
     title: ClassVar[str]
     #: How to use it, in a sentence.
     hint: ClassVar[str]
+    #: The analysis that the study must allow.
+    analysis: ClassVar[str] = ""
     #: Formats of the files that can be downloaded.
     formats: ClassVar[tuple[str, ...]] = ("pdf", "png")
 
-    def __init__(self, study: Study) -> None:
+    def __init__(self, study: Study, once: Callable[..., Any]) -> None:
         self.study = study
-        #: Analyze the study, once for the same keywords.
-        self.once = lru_cache(maxsize=64)(lambda analysis, **given: analysis(study, **given))
+        #: Analyze the study, once for the same keywords in all views.
+        self.once = once
 
     def supported(self) -> bool:
         """Return whether the study has what the view needs."""
-        return True
+        return not self.analysis or self.possible(self.analysis)
 
     @abstractmethod
     def controls(self, values: Values) -> list[dict[str, Any]]:
@@ -56,7 +59,7 @@ class View(ABC):
     def parts(self, values: Values) -> dict[str, list[dict[str, Any]]]:
         """Lay out what the browser draws: `main`, and `side` beside it."""
 
-    def drawings(self, values: Values) -> list[Drawing]:
+    def drawings(self, values: Values) -> list[nb.Drawing]:
         """Make the figures for print."""
         return []
 
@@ -138,7 +141,7 @@ def jump(view: str, **values: Any) -> dict[str, Any]:
     return {"type": "jump", "view": view, "values": values}
 
 
-def image(drawing: Drawing, areas: Iterable[tuple[list[float], Any]] = ()) -> dict[str, Any]:
+def image(drawing: nb.Drawing, areas: Iterable[tuple[list[float], Any]] = ()) -> dict[str, Any]:
     """Lay out a figure as an image with its alternative text.
 
     Areas may come from a generator: a figure is laid out when it is saved, and they follow.

@@ -6,22 +6,10 @@ from typing import Any
 
 import pandas as pd
 
-from nlgbench.analysis.ratings.bradley_terry import win_rates
-from nlgbench.analysis.ratings.rating import rate
+import nlgbench as nb
+from nlgbench.explorer import view
 from nlgbench.explorer.tables import verdicts
-from nlgbench.explorer.view import (
-    Values,
-    View,
-    area,
-    choice,
-    estimated,
-    image,
-    jump,
-    keywords,
-    table,
-)
-from nlgbench.plots.figures import Drawing
-from nlgbench.plots.ratings import plot_ratings, plot_win_rates
+from nlgbench.explorer.view import Values, View, choice
 from nlgbench.study import Study
 
 #: Systems of the matrix: with more, its numbers cannot be read.
@@ -31,13 +19,9 @@ N_SYSTEMS = 20
 class VotesView(View):
     """Win rates and Bradley-Terry ratings."""
 
-    name = "votes"
+    name, analysis = "votes", "rate"
     title = "Votes"
     hint = "Click a cell or a pair to see the pairs of outputs that the first system won."
-
-    def supported(self) -> bool:
-        """Ask for votes, or comparisons, between two systems."""
-        return self.possible("rate")
 
     def controls(self, values: Values) -> list[dict[str, Any]]:
         """Offer who judged the pairs."""
@@ -46,20 +30,20 @@ class VotesView(View):
     def parts(self, values: Values) -> dict[str, list[dict[str, Any]]]:
         """Lay out both figures and the pairs."""
         (rates, _), label = self.counted(values), self.study.label
-        rows, opens = [], {}
+        rows, opens, by = [], {}, f"won: {values['judge']}"
         for _, one in rates.iterrows():
             pair = a, b = one["system"], one["opponent"]
-            opens[pair] = jump("outputs", preset="better", a=a, b=b, by=f"won: {values['judge']}")
+            opens[pair] = view.jump("outputs", preset="better", a=a, b=b, by=by)
             n = str(one["n_games"])
-            rows.append([f"{label(a)} / {label(b)}", estimated(one, "win_rate"), n])
+            rows.append([f"{label(a)} / {label(b)}", view.estimated(one, "win_rate"), n])
         columns = ["pair", "win rate (95% interval)", "n"]
-        pairs = table("Pairs of outputs", columns, rows, list(opens.values()))
+        pairs = view.table("Pairs of outputs", columns, rows, list(opens.values()))
         matrix, *ratings = self.drawings(values)
         # As `plot_win_rates` orders them.
         means = rates.groupby("system")["win_rate"].mean().sort_values(ascending=False)
         at = {name: n for n, name in enumerate(means.index)}
-        areas = ((area(matrix.axes[0], at[a], at[b]), opens[a, b]) for a, b in opens)
-        return {"main": [image(matrix, areas), *map(image, ratings)], "side": [pairs]}
+        areas = ((view.area(matrix.axes[0], at[a], at[b]), opens[a, b]) for a, b in opens)
+        return {"main": [view.image(matrix, areas), *map(view.image, ratings)], "side": [pairs]}
 
     def says(self, values: Values) -> str:
         """Say why ratings are missing, and which win rates are shown."""
@@ -73,16 +57,16 @@ class VotesView(View):
         """Give win rates and ratings."""
         return self.once(_counted, judge=values["judge"])
 
-    def drawings(self, values: Values) -> list[Drawing]:
+    def drawings(self, values: Values) -> list[nb.Drawing]:
         """Draw what notebook 08 does."""
         rates, ratings = self.counted(values)
-        drawn = [plot_win_rates(rates)]
-        return [*drawn, plot_ratings(ratings)] if ratings["rating"].notna().any() else drawn
+        drawn = [nb.plot_win_rates(rates)]
+        return [*drawn, nb.plot_ratings(ratings)] if ratings["rating"].notna().any() else drawn
 
     def code(self, values: Values) -> str:
         """Write the call of the first figure."""
         rates, ratings = self.counted(values)
-        call = f"nb.win_rates(study, {keywords(games(self.study, values['judge'])[1])})"
+        call = f"nb.win_rates(study, {view.keywords(games(self.study, values['judge'])[1])})"
         if len(shown := rates["system"].unique().tolist()) < len(ratings):
             chosen = f"system in {shown} and opponent in {shown}"
             call += f".query({chosen!r})"
@@ -94,7 +78,7 @@ class VotesView(View):
 def _counted(study: Study, judge: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Give the win rates of the systems with the most votes, and all ratings."""
     own, options = games(study, judge)
-    rates, ratings = win_rates(own, **options), rate(own, **options)
+    rates, ratings = nb.win_rates(own, **options), nb.rate(own, **options)
     most = rates.groupby("system")["n_games"].sum().nlargest(N_SYSTEMS).index
     return rates[rates["system"].isin(most) & rates["opponent"].isin(most)], ratings
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,8 @@ class Explorer(anywidget.AnyWidget):
         """Open a study at its outputs."""
         super().__init__()
         self._about = about(study)
-        views = [view(study) for view in VIEWS]
+        once = lru_cache(maxsize=256)(lambda analysis, **given: analysis(study, **given))
+        views = [view(study, once) for view in VIEWS]
         self._views = {view.name: view for view in views if view.supported()}
         self._values: dict[str, Values] = {}
         self._view, self._problem, self._stamp = VIEWS[0].name, "", 0

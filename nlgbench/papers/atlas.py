@@ -30,7 +30,7 @@ from nlgbench.study import Study
 from nlgbench.worlds.simulated import open_study, simulate
 
 Statistic = Literal["pearson", "spearman", "kendall_b"]
-Granularity = Literal["output", "item"]
+Granularity = Literal["output", "item", "system"]
 #: A study's own name of an evaluator -> that of `nlgbench.score`, where both mean the same metric.
 #: Tokens, smoothing and references are the authors', and differ from study to study.
 CALLED = {

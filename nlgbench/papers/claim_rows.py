@@ -14,6 +14,18 @@ COLUMNS = ["claim_id", "variant", "value", "ci_low", "ci_high", "reason", "sourc
 _TYPES: dict[str, Any] = dict.fromkeys(COLUMNS, str) | {"comparable": bool}
 _TYPES |= dict.fromkeys(["value", "ci_low", "ci_high"], "float64")
 
+#: Paper, as ids name it -> as figures cite it.
+CITED = {
+    "huse": "Hashimoto et al. 2019",
+    "comm-eval": "Newman et al. 2020",
+    "judge-the-judges": "Garbacea et al. 2019",
+    "learning-to-compare": "Zhou and Xu 2020",
+    "power": "Card et al. 2020",
+    "hanna": "Chhun et al. 2022",
+    "usr": "Mehri and Eskenazi 2020",
+    "alpaca-eval": "Dubois et al. 2024",
+}
+
 
 def is_release(study: Study) -> bool:
     """Tell whether a study is as it was released: what a paper's claims ask of."""

@@ -8,6 +8,9 @@ import pandas as pd
 
 from nlgbench import files
 from nlgbench.analysis.reproduction import reproduction
+from nlgbench.datasets.published import load_claims
+from nlgbench.plots.figures import Drawing
+from nlgbench.plots.recomputed import plot_recomputed
 from nlgbench.runner import runs
 from nlgbench.study import schema
 
@@ -42,7 +45,20 @@ def gather(out: Path) -> list[str]:
         _write(degrees(whole[~doubled]), out / runs.DEGREES)
     else:
         (out / runs.DEGREES).unlink(missing_ok=True)
+    if (drawing := recomputed(whole[~doubled])) is not None:
+        drawing.save(out / runs.RECOMPUTED)
+    elif (out / f"{runs.RECOMPUTED}.csv").is_file():
+        for left in out.glob(f"{runs.RECOMPUTED}.*"):
+            left.unlink()
     return whole.loc[doubled, "claim_id"].tolist()
+
+
+def recomputed(ledger: pd.DataFrame) -> Drawing | None:
+    """Draw what can be recomputed, once runs on the papers' own data answer every claim."""
+    own = ledger[ledger["run"].eq("") & ledger["source"].isin(["released", "published"])]
+    claims = load_claims()["claim_id"]
+    is_whole = claims.isin(own["claim_id"]).all()
+    return plot_recomputed(own[own["claim_id"].isin(claims)]) if is_whole else None
 
 
 def _write(table: pd.DataFrame, path: Path) -> None:

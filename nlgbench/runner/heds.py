@@ -10,6 +10,7 @@ from nlgbench.analysis.people.reliability import Coefficient, agreement
 from nlgbench.analysis.people.votes import vote_agreement
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
+from nlgbench.study.summary import range_of
 
 #: More different values than an annotator is given to choose from.
 _MOST_OPTIONS = 11
@@ -76,18 +77,13 @@ def _counted(n: int, thing: str) -> str:
     return f"{n} {thing}" + "s" * (n != 1)
 
 
-def _range(counts: pd.Series) -> str:
-    least, most = int(counts.min()), int(counts.max())
-    return str(least) if least == most else f"{least} to {most} (median {counts.median():g})"
-
-
 def _once(study: Study) -> _Answers:
     """Answer what is asked once: outputs, items and annotators."""
     tables = [one for one in (study.judgments, study.preferences) if one is not None]
     ids = [one[name] for one in tables for name in one if str(name).startswith("output_")]
     seen = study.outputs[study.outputs["output_id"].isin(pd.concat(ids))]
     answer = (
-        f"{_range(seen['system'].value_counts())} for each of "
+        f"{range_of(seen['system'].value_counts())} for each of "
         f"{_counted(seen['system'].nunique(), 'system')}: {_counted(len(seen), 'output')} of "
         f"{_counted(seen['item_id'].nunique(), 'item')}"
     )
@@ -97,7 +93,7 @@ def _once(study: Study) -> _Answers:
     yield "3.1.1", answer, ""
     yield "3.1.3.1", "", "nlgbench.plan_study computes the power of a design from a pilot"
     people = pd.concat([one["annotator_id"] for one in tables])
-    given = f"{_counted(len(people), 'response')}, {_range(people.value_counts())} by each"
+    given = f"{_counted(len(people), 'response')}, {range_of(people.value_counts())} by each"
     yield "3.2.1", str(people.nunique()), given
 
 

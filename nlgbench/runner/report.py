@@ -17,7 +17,7 @@ from nlgbench.analysis.reproduction import by_paper
 from nlgbench.datasets.published import load_claims
 from nlgbench.plots.reproduction import plot_reproduction
 from nlgbench.runner import claims, latex, run_folder, runs
-from nlgbench.runner.gathering import degrees
+from nlgbench.runner.gathering import degrees, recomputed
 from nlgbench.runner.run_folder import Folder, Run, interval, rankings
 from nlgbench.study import schema
 
@@ -90,6 +90,7 @@ def _files(found: Folder) -> dict[str, str]:
         found=found,
         title=_title(found, titles),
         titles=titles,
+        full=recomputed(found.ledger),
         tables=[table for table in found.tables if table.name != _FINDINGS],
         findings=[one for one in found.tables if one.name == _FINDINGS],
         about={run.place: _about(run) for run in found.runs},

@@ -48,6 +48,8 @@ MANIFEST = "manifest.json"
 OPEN, RECORD, FAILED = ".open", ".record.json", ".failed"
 #: The table that says how near recomputed numbers come to the printed ones.
 DEGREES = "reproduction.csv"
+#: The figure of what can be recomputed, in four files.
+RECOMPUTED = "recomputed"
 #: Why a run is made where there is none.
 FIRST = "not run so far"
 #: The folder of what is half made or half replaced; nothing is in it between two commands.
@@ -57,6 +59,7 @@ _TABLES = {
     "ledger.csv": b"claim_id,variant,",
     "index.csv": b"notebook,source,",
     DEGREES: b"paper,where,claim_id,",
+    f"{RECOMPUTED}.csv": b"claim_id,paper,outcome,",
 }
 _PACKAGE = Path(nlgbench.__file__).parent
 #: Sums over more threads have another order, and other last digits.

@@ -97,7 +97,7 @@ def parse(
     )
     found: list[str] = []
     header: list[str] = []
-    body: list[list[str]] = []
+    body: list[tuple[str, ...]] = []  # of tuples, which the garbage collector skips
     lines: list[int] = []
     start, number = 1, 0  # of the row at hand: its line, and its number below the header
     limit = csv.field_size_limit(len(text) + 1)  # the default refuses texts of 128 kB
@@ -114,16 +114,18 @@ def parse(
                     )
             elif row:
                 number += 1
-                where = f"{path}, row {number} (line {start})"
+                what = ""
                 if row == header and len(header) > 1:
-                    found.append(f"{where} repeats the header: remove that line.")
-                elif len(row) > len(header) or not set(left_out) <= set(may_lack):
-                    found.append(
-                        f"{where} has {len(row)} fields and the header has {len(header)}: the file "
+                    what = "repeats the header: remove that line."
+                elif len(row) > len(header) or (left_out and not set(left_out) <= set(may_lack)):
+                    what = (
+                        f"has {len(row)} fields and the header has {len(header)}: the file "
                         "is cut off there, or a text with a comma is not in quotes."
                     )
+                if what:
+                    found.append(f"{path}, row {number} (line {start}) {what}")
                 else:
-                    body.append(row + [""] * len(left_out))
+                    body.append((*row, *[""] * len(left_out)))
                     lines.append(start)
             start = reader.line_num + 1
     except csv.Error as error:
@@ -153,9 +155,10 @@ def convert(column: pd.Series, kind: str) -> tuple[pd.Series, np.ndarray, str]:
 
 def _texts(column: pd.Series) -> tuple[pd.Series, np.ndarray, str]:
     rule = "must be a text, never missing: use astype(str) for ids, '' for an empty text"
-    bad = np.array([not isinstance(value, str) for value in column], dtype=bool)
+    cells = column.to_numpy(dtype=object)  # much faster to go through than the column
+    bad = np.array([not isinstance(value, str) for value in cells], dtype=bool)
     if not bad.any():
-        bad = np.array([bool(_HALF_PAIR.search(value)) for value in column], dtype=bool)
+        bad = np.array([_HALF_PAIR.search(value) is not None for value in cells], dtype=bool)
         rule = f"must not hold {HALF}"
     return (column if bad.any() else column.astype("str")), bad, rule
 
@@ -180,7 +183,7 @@ def _numbers(column: pd.Series) -> tuple[pd.Series, np.ndarray, str]:
         bad = np.zeros(len(column), dtype=bool)
     else:
         # float() gives the very number that was written; pandas' own parser can miss the last bit.
-        parsed = [_number(value) for value in column]
+        parsed = [_number(value) for value in column.to_numpy(dtype=object)]
         bad = np.array([value is None for value in parsed], dtype=bool)
         found = pd.Series(parsed, index=column.index, dtype="float64")
     size = found.abs().to_numpy()

@@ -166,6 +166,7 @@ def read(
     specs |= said.get("tables", {})
     tables: list[_Table] = []
     lacking: dict[str, list[str]] = {}
+    latest: _Latest = {}
     extra = chosen.get("extra", [])
     for table, given in specs.items():
         # Where no file has outputs, they are made of the tables that name them.
@@ -173,7 +174,7 @@ def read(
         parts = []
         for about, spec in _sources(f"{place / FILE}, tables: {table}", given):
             one = _Table(place, table, spec, extra if is_wanted else [], problems, lacking, about)
-            found = one.read(by_file=isinstance(given, list))
+            found = one.read(latest, by_file=isinstance(given, list))
             notes += one.notes
             if not tables and not chosen.get("clusters"):
                 (notes if doubts is None else doubts).extend(one.grouping)
@@ -305,11 +306,8 @@ def some(names: Sequence[str]) -> str:
     return shown + (f" and {len(names) - 40} more" if len(names) > 40 else "")
 
 
-def _captures(our: str, their: str, columns: Sequence[str]) -> pd.DataFrame:
-    """List the columns that fit a name with braces, with what stood in these."""
-    fits = column_names.matching(their, columns)
-    found = [{**captured, our: one} for one, captured in fits.items()]
-    return pd.DataFrame(found, columns=[our, *dict.fromkeys(_BRACED.findall(their))])
+#: The file that was opened last: how -> its rows, and their places in it.
+_Latest = dict[str, tuple[pd.DataFrame, list[str]]]
 
 
 class _Table:
@@ -357,15 +355,18 @@ class _Table:
         self.there: list[str] = []  # its columns
         self.places: list[str] = []
 
-    def read(self, *, by_file: bool) -> Raw | None:
-        """Read all files, one below the other; places of rows name the file, if `by_file`."""
+    def read(self, latest: _Latest, *, by_file: bool) -> Raw | None:
+        """Read all files, one below the other; places of rows name the file, if `by_file`.
+
+        `latest` is the file that was opened last, which may hold several tables.
+        """
         found = self._wrong_lines()
         self.problems += found
         paths = [] if found else self._paths()
         parts = []
         for self.path in paths:
             try:
-                self._open()
+                self._open(latest)
                 frame = self._long()
             except (TableError, OSError) as error:
                 self.problems += getattr(error, "problems", [str(error)])
@@ -435,7 +436,7 @@ class _Table:
             self.lacking.setdefault(f"{what} `file` in {{tables}}.", []).append(self.table)
         return [path for paths in found for path in paths]
 
-    def _open(self) -> None:
+    def _open(self, latest: _Latest) -> None:
         kind = self.spec.get("format") or file_types.guess(self.path)
         if kind not in file_types.ENDINGS:
             what = unknown(kind or self.path.suffix, file_types.ENDINGS)
@@ -443,9 +444,12 @@ class _Table:
         asked = {
             name: self.spec[name] for name in ("delimiter", "keys", "rows") if name in self.spec
         }
-        self.theirs, self.places = file_types.read(self.path, kind, problems=self.problems, **asked)
+        if (key := f"{self.path} {kind} {asked}") not in latest:
+            latest.clear()
+            latest[key] = file_types.read(self.path, kind, problems=self.problems, **asked)
+            files.note_read(self.path)
+        self.theirs, self.places = latest[key]
         self.there = list(map(str, self.theirs.columns))
-        files.note_read(self.path)
         if self.table == "contexts":  # whose features are whatever a study has
             self.ours = list(dict.fromkeys([*self.ours, *(self.columns or self.there)]))
 
@@ -516,7 +520,9 @@ class _Table:
             if isinstance(their, str) and their in there:
                 single[our] = their
             elif isinstance(their, str) and _BRACED.search(their):
-                grid = _captures(our, their, there)
+                fits = column_names.matching(their, there)
+                found = [{**captured, our: one} for one, captured in fits.items()]
+                grid = pd.DataFrame(found, columns=[our, *dict.fromkeys(_BRACED.findall(their))])
                 for name in grid.columns.intersection(list(only)):
                     grid = grid[grid[name].isin(only[name])]
                 named += [their] * grid.empty

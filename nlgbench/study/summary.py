@@ -54,7 +54,7 @@ def by_dimension(study: Study) -> pd.DataFrame:
                 "outputs": len(each),
                 "annotators": part["annotator_id"].nunique(),
                 "judgments": len(part),
-                "per output": _range(each),
+                "per output": range_of(each),
                 "unjudged": n_outputs - len(each),
                 "repeated": int(part.duplicated(["output_id", "annotator_id"]).sum()),
                 "tied": _tied(means, "value"),
@@ -80,7 +80,7 @@ def by_votes(study: Study) -> pd.DataFrame:
                 "items": of.loc[shown, "item_id"].nunique(),
                 "annotators": part["annotator_id"].nunique(),
                 "votes": len(part),
-                "per pair": _range(part.groupby(["output_a", "output_b"]).size()),
+                "per pair": range_of(part.groupby(["output_a", "output_b"]).size()),
                 "repeated": int(part.duplicated(["output_a", "output_b", "annotator_id"]).sum()),
                 "ties": f"{(part['choice'] == 'tie').mean():.0%}",
             }
@@ -125,7 +125,8 @@ def _judged(study: Study) -> pd.DataFrame:
     return study.judgments.merge(of, on="output_id", validate="m:1")
 
 
-def _range(counts: pd.Series) -> str:
+def range_of(counts: pd.Series) -> str:
+    """Write the least and the greatest of some counts, and their median where these differ."""
     low, high = int(counts.min()), int(counts.max())
     return f"{low}" if low == high else f"{low} to {high} (median {counts.median():g})"
 

@@ -71,6 +71,7 @@ def judge_world(
     judged: float = 1.0,
     people_length: float = 0.4,
     judges: Mapping[str, Mapping[str, float]] = JUDGES,
+    wrote: int | None = None,
     seed: int | np.random.Generator,
 ) -> Study:
     """Simulate annotators and judges of the same outputs.
@@ -79,8 +80,8 @@ def judge_world(
     each judge compares it in both orders. A share `judged` of all outputs is drawn at random, and
     `n_judgments` annotators judge each of these from 1 to 5. Each judge scores all outputs on that
     scale (evaluators ``JUDGE@score``). The first judge wrote the outputs of the first system, and
-    so on. Annotators prefer a text twice as long by `people_length` nats. `FAIR` lists a judge's
-    options.
+    so on; or `wrote` is the number of the one system, from 0, that all judges wrote. Annotators
+    prefer a text twice as long by `people_length` nats. `FAIR` lists a judge's options.
 
     ``truth["judges"]``: judge, system (the judge's own, or ""), and its parameters, in the units of
     `FAIR`. ``truth["systems"]``: system, value (expected judgment), ability (mean quality in nats),
@@ -134,7 +135,8 @@ def judge_world(
     for number, (name, given) in enumerate(judges.items()):
         planted = FAIR | dict(given)
         error = planted["error"] * rng.normal(0, 1, len(item))
-        bias = planted["length"] * doublings + planted["own"] * (system == number)
+        author = number if wrote is None else wrote
+        bias = planted["length"] * doublings + planted["own"] * (system == author)
         gap = (quality + error)[first] - (quality + error)[second]
         gap += planted["noise"] * rng.normal(0, 1, len(gap))
         kept = spread / (spread + 2 * planted["error"] ** 2 + planted["noise"] ** 2)
@@ -145,8 +147,7 @@ def judge_world(
         comparisons.append(verdicts.assign(**shown))
         level = np.searchsorted(THRESHOLDS, quality - difficulty + error + bias)
         scores[f"{name}@score"] = 1.0 + level
-        own = names[number] if number < k else ""
-        rows.append({"judge": name, "system": own} | planted)
+        rows.append({"judge": name, "system": names[author] if author < k else ""} | planted)
 
     answers = {}
     if judges:

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import nlgbench as nb
-from nlgbench.explorer import votes
+from nlgbench.explorer import serve, votes
 
 
 @functools.cache
@@ -246,3 +246,9 @@ def test_an_export_sends_the_files_and_an_error_is_said(monkeypatch):
     monkeypatch.setattr(type(widget._views["systems"]), "drawings", lambda *_: 1 / 0)
     assert "ZeroDivisionError" in tell(widget, type="export", format="png")["problem"]
     assert tell(widget, type="open", view="votes")["problem"] == ""
+
+
+def test_a_page_lists_what_is_wrong_with_its_study(tmp_path, capsys):
+    (tmp_path / "outputs.csv").write_text("output_id,item_id,system\n1,1,\n")
+    assert serve.explore_or_explain(str(tmp_path)) is None
+    assert "column 'system' must not be empty" in capsys.readouterr().out

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from nlgbench import hashing
+from nlgbench.datasets.published import load_claims
 from nlgbench.evaluators.stored import stored_dir
 from nlgbench.hashing import canonical_json, folder_hash
 from nlgbench.runner import gathering, listing, runs
@@ -228,3 +229,18 @@ def test_cleaning_removes_what_is_left_over_and_nothing_else(tmp_path, monkeypat
     pd.testing.assert_frame_equal(runs.clean(out, dry_run=False), found)
     assert sorted(path.name for path in out.iterdir()) == [".lock", ".notes", "nb"]
     assert not stored_dir().exists()
+
+
+def test_what_can_be_recomputed_is_drawn_once_released_runs_answer_every_claim(tmp_path):
+    claims = load_claims()
+    about = {"recomputed": claims["published"], "verdict": "matches", "source": "released"}
+    about |= {"variant": "", "reason": ""}
+    rows = claims.assign(**about).reindex(columns=schema.columns("ledger"))
+    recorded(tmp_path / "nb", "study/pilot/table1/bleu")
+    place = tmp_path / "nb" / "ledger.csv"
+    for whole, is_there in ((rows, True), (rows.assign(source="simulated"), False)):
+        schema.write(whole, "ledger", place)
+        gathering.gather(tmp_path)
+        assert (tmp_path / "recomputed.pdf").is_file() == is_there
+        assert (tmp_path / "recomputed.txt").is_file() == is_there
+        runs.check_place(tmp_path, ["mine"])

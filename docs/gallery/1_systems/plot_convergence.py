@@ -1,8 +1,8 @@
 """
-Ratings as games accrue
-=======================
+Ratings as games accumulate
+===========================
 
-How Glicko-2 ratings settle, game by game; open marks are ratings after all games, each once.
+Glicko-2 ratings after each game; open marks are the ratings after every game was played once.
 """
 
 import nlgbench as nb

@@ -2,7 +2,7 @@
 Severe and lenient annotators
 =============================
 
-How far each annotator's judgments lie from the mean, system and item held fixed.
+How far each annotator's judgments lie from the average annotator's, on the same outputs.
 """
 
 import nlgbench as nb

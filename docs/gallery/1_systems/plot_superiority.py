@@ -2,7 +2,7 @@
 How often one system beats another
 ==================================
 
-The chance that a judgment of one system is higher than one of another.
+The probability that a judgment of one system is higher than a judgment of another.
 """
 
 import nlgbench as nb

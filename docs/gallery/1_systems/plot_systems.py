@@ -1,8 +1,8 @@
 """
-Which system is better
-======================
+Systems ranked by human judgments
+=================================
 
-Systems' adjusted means with intervals, the ranks that the judgments allow, and clusters.
+Adjusted mean judgments with 95% intervals, and the ranks that the data allow.
 """
 
 import nlgbench as nb

@@ -1,8 +1,8 @@
 """
-The decision boundary
-=====================
+Decision boundary
+=================
 
-Outputs by judgment and log-probability, over the classifier that gave their HUSE.
+Outputs by log-probability and mean judgment, shaded by the classifier that gives HUSE.
 """
 
 import nlgbench as nb

@@ -1,8 +1,8 @@
 """
-Which measures follow the truth
-===============================
+Which measures detect a lower temperature
+=========================================
 
-Slopes of measures of systems' texts on a known truth, as sampling grows cooler.
+Slopes of four measures on the true L*, over systems at falling temperatures.
 """
 
 import nlgbench as nb

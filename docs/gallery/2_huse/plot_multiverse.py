@@ -1,8 +1,8 @@
 """
-What conventions weigh
-======================
+HUSE under other analysis choices
+=================================
 
-HUSE under every combination of conventions.
+Scores for every combination of neighbors, tie rules, scaling and length normalization.
 """
 
 import nlgbench as nb

@@ -1,8 +1,8 @@
 """
-How many outputs HUSE needs
-===========================
+How many outputs and annotators HUSE needs
+==========================================
 
-Each score against the size of the subsample.
+Scores of subsamples of growing size, with bands that contain 90% of them.
 """
 
 import nlgbench as nb

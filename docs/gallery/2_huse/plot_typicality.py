@@ -1,8 +1,8 @@
 """
-Likely texts and judgments
-==========================
+Text probability and human judgments
+====================================
 
-Judgments with intervals, over the log-frequency of the text.
+Mean typicality of 40 texts against their log-frequency per token, with 90% intervals.
 """
 
 import nlgbench as nb

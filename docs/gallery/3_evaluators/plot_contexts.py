@@ -2,7 +2,7 @@
 What listeners believe
 ======================
 
-Captions with the colors of their contexts, and listeners' probabilities.
+Captions with the colors of their contexts, and the probabilities that listeners assign.
 """
 
 import nlgbench as nb

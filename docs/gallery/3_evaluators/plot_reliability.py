@@ -1,8 +1,8 @@
 """
-Are listeners calibrated?
-=========================
+Calibration of listeners
+========================
 
-How often listeners were right against the probability they gave.
+How often listeners are correct, against the probability that they assign.
 """
 
 import nlgbench as nb

@@ -1,8 +1,8 @@
 """
-What a choice costs
-===================
+The cost of choosing by an evaluator
+====================================
 
-The regret of keeping the checkpoint that an evaluator calls the best.
+Regret: how much quality is lost by keeping the checkpoint that an evaluator prefers.
 """
 
 import numpy as np

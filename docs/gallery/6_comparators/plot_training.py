@@ -1,8 +1,8 @@
 """
-When to stop a training
-=======================
+When to stop training
+=====================
 
-What evaluators say over the checkpoints of one training, and the checkpoint that each keeps.
+Evaluators' scores over the checkpoints of one training run, and the checkpoint that each keeps.
 """
 
 import numpy as np

@@ -13,26 +13,8 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 from scipy.stats import t as student
 
+from nlgbench.analysis.correlation import correlations
 from nlgbench.analysis.correlation.coefficients import Floats, coefficients, divide
-from nlgbench.analysis.correlation.correlations import (
-    MOST_EXACT,
-    PLAIN,
-    Granularity,
-    Judged,
-    asked_for,
-    chosen_evaluators,
-    correlated,
-    dimensions_of,
-    judged_outputs,
-    output_scores,
-    people_of_systems,
-    permutation_p,
-    samples_of,
-    side_by_side,
-    statistics_of,
-    strata_of,
-    systems_scores,
-)
 from nlgbench.analysis.correlation.intervals import Asked, interval_of_systems
 from nlgbench.inference import adjust, bootstrap_counts
 from nlgbench.names import known
@@ -56,7 +38,7 @@ def compare_evaluators(
     *,
     evaluators: Sequence[str] | Sequence[tuple[str, str]] | None = None,
     against: pd.DataFrame | None = None,
-    granularity: Granularity = "system",
+    granularity: correlations.Granularity = "system",
     statistic: str = "pearson",
     dimension: str | None = None,
     clusters: str | None = None,
@@ -135,7 +117,7 @@ def compare_evaluators(
     'cannot be answered with 5 systems: the least adjusted p there is 0.0625'
     """
     swaps = granularity == "system"
-    known(statistic, PLAIN, "statistic")
+    known(statistic, correlations.PLAIN, "statistic")
     n_resamples = n_resamples or (9999 if swaps else 1000)
     check_n(n_resamples, "n_resamples")
     names = [one for one in evaluators or () if isinstance(one, str)] or None
@@ -150,10 +132,10 @@ def compare_evaluators(
     elif against is not None:
         raise ValueError(f"against= has systems' scores; got granularity={granularity!r}.")
     else:
-        asked = asked_for(granularity, [statistic], "items", n_resamples, confidence)
-        for by in dimensions_of(study, dimension):
-            judged = judged_outputs(study, by, clusters, include_human=False)
-            chosen = list(chosen_evaluators(study, names, granularity))
+        asked = correlations.asked_for(granularity, [statistic], "items", n_resamples, confidence)
+        for by in correlations.dimensions_of(study, dimension):
+            judged = correlations.judged_outputs(study, by, clusters, include_human=False)
+            chosen = list(correlations.chosen_evaluators(study, names, granularity))
             found = resampled_differences(study, chosen, pairs, judged, asked, seed)
             tables.append(found.assign(dimension=by))
     table = pd.concat(tables, ignore_index=True)
@@ -180,25 +162,26 @@ def _of_systems(
 
     Without `against`, means are over the outputs that every evaluator has scored.
     """
-    names = chosen_evaluators(study, evaluators, "system")
+    names = correlations.chosen_evaluators(study, evaluators, "system")
     if against is not None:
-        said, people = systems_scores(study, names), people_of_systems(study, against, False)
-        scores, human = side_by_side(said, people)
+        people = correlations.people_of_systems(study, against, False)
+        scores, human = correlations.side_by_side(correlations.systems_scores(study, names), people)
         for by in human.columns:
             yield str(by), scores, human[by], 0
         return
     own = {name: table for name, table in names.items() if table == "system_scores"}
-    for one in dimensions_of(study, dimension):
-        judged, n_missing, parts = judged_outputs(study, one, None, False), 0, []
+    for one in correlations.dimensions_of(study, dimension):
+        judged, n_missing, parts = correlations.judged_outputs(study, one, None, False), 0, []
         if len(own) < len(names):
-            of_outputs = output_scores(study, judged, [n for n in names if n not in own])
+            chosen = [name for name in names if name not in own]
+            of_outputs = correlations.output_scores(study, judged, chosen)
             whole = _scored_by_all(of_outputs)
             rows, n_missing = judged.rows[whole], judged.n_outputs - int(whole.sum())
             judged = judged._replace(rows=rows)
             parts.append(of_outputs[whole].groupby(rows["system"], sort=False).mean())
         if own:
-            parts.append(systems_scores(study, own))
-        scores, human = side_by_side(pd.concat(parts, axis=1), judged.of_systems(one))
+            parts.append(correlations.systems_scores(study, own))
+        scores, human = correlations.side_by_side(pd.concat(parts, axis=1), judged.of_systems(one))
         yield one, scores, human[one], n_missing
 
 
@@ -286,7 +269,7 @@ def ways_to_swap(
 
     Of all ways it is half, since the others mirror them.
     """
-    if 2**n <= MOST_EXACT:
+    if 2**n <= correlations.MOST_EXACT:
         ways = np.arange(2 ** max(n - 1, 0))[:, None]
         return (ways >> np.arange(n)) % 2 == 1, True
     drawn = rng.random((n_permutations + 1, n)) < 0.5
@@ -343,12 +326,12 @@ def _studentized(both: Floats, h: Floats) -> Floats:
 def swap_p(swapped: Floats, *, named: bool) -> tuple[Floats, Floats, float]:
     """Give p, adjusted p (Holm for named pairs, else max-T) and the least that this could be."""
     # The first is the data as they are, so it is counted once, whether these are all or drawn.
-    p = permutation_p(swapped, swapped[:, :1], exact=True, two_sided=True)
+    p = correlations.permutation_p(swapped, swapped[:, :1], exact=True, two_sided=True)
     size = np.abs(np.nan_to_num(swapped))
     if not named:
         return p, *max_t(swapped)
     farthest = size.max(axis=1, keepdims=True)
-    each = permutation_p(size, farthest, exact=True, two_sided=True)[np.isfinite(p)]
+    each = correlations.permutation_p(size, farthest, exact=True, two_sided=True)[np.isfinite(p)]
     least = min(1.0, float(len(each) * each.min())) if len(each) else float("nan")
     return p, adjust(p), least
 
@@ -394,24 +377,24 @@ def resampled_differences(
     study: Study,
     evaluators: Sequence[str],
     pairs: Sequence[tuple[str, str]] | None,
-    judged: Judged,
+    judged: correlations.Judged,
     asked: Asked,
     seed: int | np.random.Generator,
 ) -> pd.DataFrame:
     """Put intervals around differences, from `correlate`'s intervals and common resamples."""
     rng = np.random.default_rng(seed)
-    scores = output_scores(study, judged, evaluators)
+    scores = correlations.output_scores(study, judged, evaluators)
     chosen = _named(pairs, list(scores.columns))
     common = scores.copy()
     common.loc[~_scored_by_all(scores)] = np.nan
-    ((names, sample),) = samples_of(judged, common)
-    each = correlated(judged, names, sample, asked, rng).set_index("evaluator")
+    ((names, sample),) = correlations.samples_of(judged, common)
+    each = correlations.correlated(judged, names, sample, asked, rng).set_index("evaluator")
     cluster, system = (pd.factorize(judged.rows[name])[0] for name in ("cluster", "system"))
-    strata, step = strata_of(cluster, system), max(1, _AT_ONCE // len(cluster))
+    strata, step = correlations.strata_of(cluster, system), max(1, _AT_ONCE // len(cluster))
     replicates = []
     for start in range(0, asked.n_resamples, step):
         counts = bootstrap_counts(strata, min(step, asked.n_resamples - start), rng)
-        found = statistics_of(sample, asked.granularity, asked.statistics, counts)
+        found = correlations.statistics_of(sample, asked.granularity, asked.statistics, counts)
         replicates.append(found[asked.statistics[0]])
     drawn = np.concatenate(replicates, axis=1)
     rows = []
@@ -592,11 +575,11 @@ def williams_tests(
     As `williams`, which takes outputs as independent and the variables as normal. Where they are
     skewed, or several outputs share a context or an annotator, it rejects too often.
     """
-    names = list(chosen_evaluators(study, evaluators, "output"))
+    names = list(correlations.chosen_evaluators(study, evaluators, "output"))
     rows = []
-    for by in dimensions_of(study, dimension):
-        judged = judged_outputs(study, by, None, include_human=False)
-        scores = output_scores(study, judged, names)
+    for by in correlations.dimensions_of(study, dimension):
+        judged = correlations.judged_outputs(study, by, None, include_human=False)
+        scores = correlations.output_scores(study, judged, names)
         order = list(scores.columns) if evaluators is None else names
         whole = _scored_by_all(scores)
         scores, human = scores[whole], judged.rows.loc[whole, "judgment"]

@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
+from nlgbench.analysis.correlation import intervals
 from nlgbench.analysis.correlation.coefficients import (
     Floats,
     coefficients,
@@ -24,16 +25,7 @@ from nlgbench.analysis.correlation.coefficients import (
     pair_confidences,
     weighted_coefficients,
 )
-from nlgbench.analysis.correlation.intervals import (
-    ACCURACIES,
-    Asked,
-    Interval,
-    doubts,
-    expectations,
-    interval_of_systems,
-    jackknife_intervals,
-    system_intervals,
-)
+from nlgbench.analysis.correlation.intervals import Asked, Interval
 from nlgbench.names import known
 from nlgbench.study import Study, oriented
 from nlgbench.study.checks import checked, read_table
@@ -384,24 +376,24 @@ def correlated(
     full = statistics_of(sample, granularity, statistics)
     tested: dict[str, Floats] = {}
     method = "jackknife, t"
-    intervals: dict[tuple[int, str], Interval] = {}
+    found: dict[tuple[int, str], Interval] = {}
     if granularity == "system":
         tested, method = _permutation_tests(sample, full, asked, rng)
         if resample is not None:
-            means = expectations(*cluster_sums(sample))
-            intervals = system_intervals(means, full, asked, rng)
+            means = intervals.expectations(*cluster_sums(sample))
+            found = intervals.system_intervals(means, full, asked, rng)
     elif resample is not None:
-        intervals = of_outputs(sample, asked, rng)
+        found = of_outputs(sample, asked, rng)
     by_item = item_values(sample, statistics) if granularity == "item" else full
     units = {"system": sample.system, "output": np.arange(len(sample.y)), "item": sample.item}
     n_clusters, n_systems = (len(np.unique(one)) for one in (sample.cluster, sample.system))
     rows = []
     for at, name in enumerate(names):
         for statistic in statistics:
-            interval = intervals.get((at, statistic), _NOTHING)
+            interval = found.get((at, statistic), _NOTHING)
             reason = interval.reason
             if resample is not None and not reason:
-                reason = doubts(n_clusters, n_systems, resample, granularity)
+                reason = intervals.doubts(n_clusters, n_systems, resample, granularity)
                 if not reason and name == "system_mean@sentinel":
                     reason = "made of the judgments, which the interval takes as given"
             estimate = float(full[statistic][at, 0])
@@ -543,7 +535,7 @@ def of_outputs(
         group[order] = np.arange(len(there)) * _MOST_GROUPS // len(there)
     counts = np.ones((group.max() + 1, sample.n_clusters))
     counts[group, there] = 0
-    return jackknife_intervals(
+    return intervals.jackknife_intervals(
         statistics_of(sample, asked.granularity, computed),
         statistics_of(sample, asked.granularity, computed, counts),
         pd.Series(stratum).groupby(group).first().to_numpy(),
@@ -572,7 +564,7 @@ def _permutation_tests(
             null = _soft_pairwise(sample, orders)
         else:
             null = np.stack([coefficients(one, y[orders], statistics=[name])[name] for one in x])
-        two_sided = name not in ACCURACIES
+        two_sided = name not in intervals.ACCURACIES
         found[name] = permutation_p(null, full[name], exact=is_all, two_sided=two_sided)
     return found, "permutation, " + ("all" if is_all else f"{len(orders)} drawn")
 
@@ -681,7 +673,7 @@ def systems_alone(
                 if len(x) > 1 and name in PLAIN:
                     estimate = float(coefficients(x, y, statistics=[name])[name])
                 p, method = _p_of_systems(x, y, name, estimate, asked.n_resamples, rng)
-                interval = interval_of_systems(name, estimate, len(x), asked.confidence)
+                interval = intervals.interval_of_systems(name, estimate, len(x), asked.confidence)
                 if name not in PLAIN:
                     interval = interval._replace(reason="needs scores and judgments of outputs")
                 elif asked.resample is None:
@@ -711,8 +703,8 @@ def _p_of_systems(
 ) -> tuple[float, str]:
     """Give SciPy's p, as papers print it; of a permutation test for accuracy, which it lacks."""
     if not np.isfinite(estimate):
-        return float("nan"), "none" if name in ACCURACIES else "scipy"
-    if name in ACCURACIES:
+        return float("nan"), "none" if name in intervals.ACCURACIES else "scipy"
+    if name in intervals.ACCURACIES:
         orders, is_all = orders_of(len(y), n, rng)
         values = coefficients(x, y[orders], statistics=[name])[name]
         p = permutation_p(values, np.array([estimate]), exact=is_all, two_sided=False)

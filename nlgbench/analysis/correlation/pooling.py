@@ -36,6 +36,8 @@ from nlgbench.study.checks import checked, convert_columns, read_table
 #: A mean over fewer studies has no interval worth its name, and fewer say nothing of a new study.
 FEWEST_STUDIES = 5
 FEWEST_PREDICTED = 8
+#: With two systems a rank correlation is 1 or -1 whatever the evaluator.
+FEWEST_SYSTEMS = 5
 #: What Fisher's z is of.
 CORRELATIONS = ("pearson", "spearman", "kendall_b")
 #: Evaluators that need no training, of whatever text and references a study has.
@@ -125,7 +127,8 @@ def pool_correlations(
         is none, or "").
         ``studies``: a row per study and the same keys: task (if given), estimate, ci_low, ci_high,
         z (a difference itself), se (of z), n_dimensions, n_left_out (dimensions without one),
-        reason (why any is left out, or to doubt it).
+        reason (why any is left out, or to doubt it), point (estimate; without one, the mean over
+        dimensions of correlations without a standard error).
 
     Raises
     ------
@@ -138,8 +141,8 @@ def pool_correlations(
     **One effect per study**, as its dimensions are judged on the same outputs: the mean of their
     Fisher's z, with the mean of their standard errors (that of perfectly correlated dimensions). A
     z's standard error is what its interval implies: the distance of the ends over twice the normal
-    quantile. What is no correlation, or is or reaches -1 or 1, has no finite z and is left out. A
-    difference of correlations is pooled as it is.
+    quantile. What is no correlation, or is or reaches -1 or 1, has no finite z and is left out, as
+    is a correlation over fewer than five systems. A difference of correlations is pooled as it is.
 
     **The mean.** With weights w = 1 / (v + tau^2), tau^2 by Paule and Mandel (1982,
     doi:10.6028/jres.087.022), the mean has standard error ``sqrt(max(1, q) / sum(w))``, q = ``sum(w
@@ -174,7 +177,7 @@ def pool_correlations(
     table = read_table(
         correlations,
         f"study {' '.join(own)} dimension {value}:number ci_low:number ci_high:number "
-        "confidence:float reason:text? task?",
+        "confidence:float reason:text? task? n:float?",
         "correlations have",
     ).rename(columns={value: "estimate"})
     if by is not None:
@@ -216,10 +219,13 @@ def _effects(table: pd.DataFrame, keys: list[str], confidence: float, pairs: boo
     with np.errstate(invalid="ignore"):
         inside = (np.abs(ends) < bound).all(axis=1)
         empty = ends[:, 1] >= ends[:, 2]
+    n = table["n"].to_numpy() if "n" in table else np.full(len(table), np.inf)
+    few = table["granularity"].eq("system").to_numpy() & (n < FEWEST_SYSTEMS)
     why = np.select(
         [
             ~is_one,
             np.isnan(ends[:, 0]),
+            few,
             np.abs(ends[:, 0]) >= bound,
             np.isnan(ends).any(axis=1),
             ~inside,
@@ -228,6 +234,7 @@ def _effects(table: pd.DataFrame, keys: list[str], confidence: float, pairs: boo
         [
             table["statistic"] + " is no correlation from -1 to 1",
             said.where(said != "", "undefined"),
+            f"fewer than {FEWEST_SYSTEMS} systems",
             "a correlation of -1 or 1 has no finite z",
             ("no interval: " + said).where(said != "", "no interval"),
             "its interval reaches -1 or 1, which have no finite z",
@@ -235,7 +242,7 @@ def _effects(table: pd.DataFrame, keys: list[str], confidence: float, pairs: boo
         ],
         "",
     )
-    table = table.assign(why=why)
+    table = table.assign(why=why, point=table["estimate"].mask(few | ~is_one))
     good = table["why"].eq("")
     table["words"] = table["why"] + "\n" + said.where(good, "")
     width = 2 * norm.isf((1 - table.loc[good, "confidence"]) / 2)
@@ -253,7 +260,8 @@ def _effects(table: pd.DataFrame, keys: list[str], confidence: float, pairs: boo
     if not pairs:
         turned = {name: np.tanh(values) for name, values in turned.items()}
     found = found.assign(**turned)
-    order = [*turned, "z", "se", "n_dimensions", "n_left_out", "reason"]
+    found["point"] = found["estimate"].fillna(by_study["point"].mean())
+    order = [*turned, "z", "se", "n_dimensions", "n_left_out", "reason", "point"]
     return found[order].reset_index()
 
 

@@ -1,34 +1,9 @@
 """HUSE: how well human outputs and a system's are distinguished, and how sure that is."""
 
-from nlgbench.analysis.huse.diagnosis import (
-    Boundary,
-    boundary,
-    failures,
-    impossible_outputs,
-    moved_votes,
-    multiverse,
-)
-from nlgbench.analysis.huse.score import SCORES, huse
-from nlgbench.analysis.huse.uncertainty import (
-    annotator_difference,
-    interval_widths,
-    length_difference,
-    permutation_test,
-    stability,
-)
-
-__all__ = [
-    "SCORES",
-    "Boundary",
-    "annotator_difference",
-    "boundary",
-    "failures",
-    "huse",
-    "impossible_outputs",
-    "interval_widths",
-    "length_difference",
-    "moved_votes",
-    "multiverse",
-    "permutation_test",
-    "stability",
-]
+from nlgbench.analysis.huse.diagnosis import Boundary as Boundary
+from nlgbench.analysis.huse.diagnosis import impossible_outputs as impossible_outputs
+from nlgbench.analysis.huse.diagnosis import moved_votes as moved_votes
+from nlgbench.analysis.huse.score import SCORES as SCORES
+from nlgbench.analysis.huse.uncertainty import annotator_difference as annotator_difference
+from nlgbench.analysis.huse.uncertainty import interval_widths as interval_widths
+from nlgbench.analysis.huse.uncertainty import length_difference as length_difference

@@ -8,19 +8,9 @@ from typing import get_args
 import numpy as np
 import pandas as pd
 
-from nlgbench.analysis.huse import neighbors
+from nlgbench.analysis.huse import neighbors, score
 from nlgbench.analysis.huse.neighbors import LabelTies
-from nlgbench.analysis.huse.score import (
-    MAPS,
-    TOLERANCE,
-    Length,
-    Scaling,
-    Ties,
-    chosen_systems,
-    compare,
-    outputs_of,
-    the_system,
-)
+from nlgbench.analysis.huse.score import Length, Scaling, Ties
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 from nlgbench.text import check_n
@@ -108,9 +98,9 @@ def boundary(
     """
     if n_grid < 2:
         raise ValueError(f"n_grid must be at least 2. Got {n_grid}.")
-    one = compare(
+    one = score.compare(
         study,
-        the_system(study, system),
+        score.the_system(study, system),
         dimension=dimension,
         n_neighbors=n_neighbors,
         ties=ties,
@@ -132,7 +122,7 @@ def boundary(
         one.is_machine,
         np.column_stack([columns.ravel(), rows.ravel()]),
         one.n_neighbors,
-        tolerance=TOLERANCE[one.ties],
+        tolerance=score.TOLERANCE[one.ties],
     )
     for_machine, for_human = neighbors.votes(size, machine, *np.bincount(one.is_machine))
     share = (for_machine / (for_machine + for_human)).reshape(n_grid, n_grid)
@@ -142,7 +132,7 @@ def boundary(
         source=study.source,
         n_neighbors=one.n_neighbors,
         scores=one.scores,
-        outputs=outputs_of(one),
+        outputs=score.outputs_of(one),
         grid=pd.DataFrame(
             share,
             index=pd.Index(axes[1], name="judgment"),
@@ -192,11 +182,11 @@ def failures(
     >>> sorted(found["kind"].unique())
     ['diversity failure', 'indistinguishable', 'quality failure']
     """
-    system = the_system(study, system)
-    table = outputs_of(
-        compare(study, system, dimension=dimension, n_neighbors=n_neighbors, ties=ties)
+    system = score.the_system(study, system)
+    table = score.outputs_of(
+        score.compare(study, system, dimension=dimension, n_neighbors=n_neighbors, ties=ties)
     )
-    by_both, alone = (table[f"correct_{name}"].to_numpy(dtype=bool) for name in MAPS)
+    by_both, alone = (table[f"correct_{name}"].to_numpy(dtype=bool) for name in score.MAPS)
     known = np.where(alone, "quality failure", "diversity failure")
     table = table.assign(kind=np.where(by_both, known, "indistinguishable"))
     texts = study.outputs[["output_id", "context", "text"]]
@@ -219,9 +209,9 @@ def moved_votes(study: Study, *, n_neighbors: int = 16) -> pd.DataFrame:
     0
     """
     parts = []
-    for system in chosen_systems(study, None):
-        one = compare(study, system, n_neighbors=n_neighbors)
-        exact, raw = outputs_of(one), outputs_of(replace(one, ties="released"))
+    for system in score.chosen_systems(study, None):
+        one = score.compare(study, system, n_neighbors=n_neighbors)
+        exact, raw = score.outputs_of(one), score.outputs_of(replace(one, ties="released"))
         column = "predicted_human_huse_q"
         parts.append(exact[exact[column] != raw[column]])
     return pd.concat(parts, ignore_index=True)
@@ -285,9 +275,9 @@ def multiverse(
     """
     for k in n_neighbors:
         check_n(k, "n_neighbors")
-    rows, chosen = [], chosen_systems(study, systems)
+    rows, chosen = [], score.chosen_systems(study, systems)
     for system, scaling, length in product(chosen, get_args(Scaling), get_args(Length)):
-        full = compare(
+        full = score.compare(
             study,
             system,
             dimension=dimension,
@@ -295,13 +285,13 @@ def multiverse(
             scaling=scaling,
             length=length,
         )
-        for k, tie, rule in product(n_neighbors, TOLERANCE, get_args(LabelTies)):
+        for k, tie, rule in product(n_neighbors, score.TOLERANCE, get_args(LabelTies)):
             one = replace(full, n_neighbors=k, ties=tie, label_ties=rule)
             choices: dict[str, object] = {"n_neighbors": k, "ties": tie, "label_ties": rule}
             choices |= {"scaling": scaling, "length": length}
             rows += [
-                {"system": system, **choices, "score": score, "estimate": value}
-                for score, value in one.scores.items()
+                {"system": system, **choices, "score": name, "estimate": value}
+                for name, value in one.scores.items()
             ]
     table = pd.DataFrame(rows)
     return table.assign(paper=(table[list(PAPER)] == pd.Series(PAPER)).all(axis=1))

@@ -10,20 +10,10 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
+from nlgbench.analysis.huse import score
 from nlgbench.analysis.huse.neighbors import Bools, Ints
-from nlgbench.analysis.huse.score import (
-    MAPS,
-    SCORES,
-    Compared,
-    annotator_replicates,
-    both_halves,
-    chosen_systems,
-    compare,
-    of_halves,
-    output_replicates,
-    the_system,
-)
-from nlgbench.inference import half_samples, interval
+from nlgbench.analysis.huse.score import Compared
+from nlgbench.inference import half_samples, interval, laid_out
 from nlgbench.study import Study, with_tables
 from nlgbench.study.checks import checked
 from nlgbench.text import check_n
@@ -91,8 +81,8 @@ def permutation_test(
     """
     check_n(n_permutations, "n_permutations")
     parts = []
-    for system in chosen_systems(study, systems):
-        one = compare(study, system, dimension=dimension, n_neighbors=n_neighbors)
+    for system in score.chosen_systems(study, systems):
+        one = score.compare(study, system, dimension=dimension, n_neighbors=n_neighbors)
         item, n_items = _item_units(one)
         ways = {"items": (n_items, np.arange(len(item)), one.is_machine, item)}
         if (hits := _hit_units(one)) is not None:
@@ -107,13 +97,13 @@ def permutation_test(
                 labels = _all_labelings(own, units)
             else:
                 labels = _permuted_within(own, units, n_permutations, np.random.default_rng(seed))
-            permuted = output_replicates(one, True, labels[:, place])[list(MAPS)]
-            estimate = pd.Series(one.scores)[list(MAPS)]
+            permuted = score.output_replicates(one, True, labels[:, place])[list(score.MAPS)]
+            estimate = pd.Series(one.scores)[list(score.MAPS)]
             # Scores of one rounding: equal ones differ in the last bit at most.
             n_low = (permuted <= estimate + 1e-12).sum()
             rows = {
                 "system": system,
-                "score": list(MAPS),
+                "score": list(score.MAPS),
                 "estimate": estimate,
                 "p": n_low / n_labelings if exact else (1 + n_low) / (n_permutations + 1),
                 "null_mean": permuted.mean(),
@@ -235,8 +225,8 @@ def stability(
     """
     check_n(n_resamples, "n_resamples")
     parts = []
-    for system in chosen_systems(study, systems):
-        one = compare(study, system, dimension=dimension)
+    for system in score.chosen_systems(study, systems):
+        one = score.compare(study, system, dimension=dimension)
         for kind in [over] if isinstance(over, str) else over:
             n_all = len(one.outputs) if kind == "outputs" else _fewest(one.annotators)
             rng = np.random.default_rng(seed)
@@ -245,13 +235,13 @@ def stability(
                 if size > n_all:
                     least = " of the smallest group" if kind == "annotators" else ""
                     raise ValueError(f"sizes must not pass {n_all}, the {kind}{least}. Got {size}.")
-                found = _subsampled(one, kind, size, n_resamples, rng)[list(SCORES)]
+                found = _subsampled(one, kind, size, n_resamples, rng)[list(score.SCORES)]
                 low, high = found.quantile([0.5 - confidence / 2, 0.5 + confidence / 2]).to_numpy()
                 rows = {
                     "system": system,
                     "over": kind,
                     "size": size,
-                    "score": list(SCORES),
+                    "score": list(score.SCORES),
                     "mean": found.mean(),
                     "ci_low": low,
                     "ci_high": high,
@@ -275,13 +265,13 @@ def _subsampled(
         groups = one.annotators["group_id"]
         n_drawn = 1 if groups.value_counts().eq(size).all() else n_resamples
         members = half_samples(groups, per_stratum=size, n_resamples=n_drawn, seed=rng)
-        return annotator_replicates(one, members)
+        return score.annotator_replicates(one, members)
     n_all = len(one.outputs)
     if size == n_all:
-        return output_replicates(one, np.ones((1, size)))
+        return score.output_replicates(one, np.ones((1, size)))
     is_human = one.outputs["is_human"]
     members = half_samples(is_human, fraction=size / n_all, n_resamples=n_resamples, seed=rng)
-    return output_replicates(one, members)
+    return score.output_replicates(one, members)
 
 
 @checked
@@ -305,19 +295,19 @@ def length_difference(
     True
     """
     parts = []
-    for system in chosen_systems(study, systems):
+    for system in score.chosen_systems(study, systems):
         one, whole = (
-            compare(study, system, length=length) for length in ("per token", "whole text")
+            score.compare(study, system, length=length) for length in ("per token", "whole text")
         )
         is_human = one.outputs["is_human"]
-        members = both_halves(half_samples(is_human, n_resamples=n_resamples, seed=seed))
-        gaps = output_replicates(whole, members) - output_replicates(one, members)
+        members = score.both_halves(half_samples(is_human, n_resamples=n_resamples, seed=seed))
+        gaps = score.output_replicates(whole, members) - score.output_replicates(one, members)
         both = pd.DataFrame({"whole_text": whole.scores, "per_token": one.scores})
         estimates = {name: whole.scores[name] - one.scores[name] for name in ("huse", "huse_d")}
         both = both.loc[list(estimates)].rename_axis("score").reset_index()
         both.insert(0, "system", system)
         n_units = int(is_human.value_counts().min())
-        table = of_halves(gaps, estimates, n_units, confidence).drop(columns="center")
+        table = score.of_halves(gaps, estimates, n_units, confidence).drop(columns="center")
         parts.append(pd.concat([both, table], axis=1))
     return pd.concat(parts, ignore_index=True)
 
@@ -343,11 +333,11 @@ def annotator_difference(
     >>> float(found["estimate"].iloc[0])  # twenty are all
     0.0
     """
-    system = the_system(study, system)
-    full = compare(study, system)
+    system = score.the_system(study, system)
+    full = score.compare(study, system)
     rng = np.random.default_rng(seed)
     members = half_samples(full.outputs["is_human"], n_resamples=n_resamples, seed=rng)
-    whole = output_replicates(full, members)["huse"].to_numpy()
+    whole = score.output_replicates(full, members)["huse"].to_numpy()
     assert study.judgments is not None  # `compare` saw to that
     units = study.judgments[_UNIT].drop_duplicates(ignore_index=True)
     fewest = _fewest(units)
@@ -362,22 +352,15 @@ def annotator_difference(
     differences, replicates = np.empty(_N_SAMPLES), np.empty((_N_SAMPLES, n_resamples))
     for number, chosen in enumerate(drawn):
         judgments = study.judgments.merge(units[chosen], on=_UNIT)
-        fewer = compare(with_tables(study, judgments=judgments), system)
+        fewer = score.compare(with_tables(study, judgments=judgments), system)
         differences[number] = fewer.scores["huse"] - full.scores["huse"]
-        replicates[number] = output_replicates(fewer, members)["huse"] - whole
+        replicates[number] = score.output_replicates(fewer, members)["huse"] - whole
     found = interval(replicates.mean(axis=0), float(differences.mean()))
     se = float(np.hypot(float(found["se"]), differences.std(ddof=1) / np.sqrt(_N_SAMPLES)))
     half = norm.ppf(0.975) * se
-    row = {
-        "system": system,
-        "n_annotators": n_annotators,
-        "estimate": differences.mean(),
-        "se": se,
-        "ci_low": differences.mean() - half,
-        "ci_high": differences.mean() + half,
-        "reason": found["reason"],
-    }
-    return pd.DataFrame([row])
+    row = {"system": system, "n_annotators": n_annotators}
+    row |= laid_out(differences.mean(), se, half, 0.95) | {"reason": found["reason"]}
+    return pd.DataFrame([row]).drop(columns="confidence")
 
 
 @checked
@@ -417,7 +400,7 @@ def interval_widths(
     n_all = math.inf
     if isinstance(world, Study):
         # Once, for its checks; then the outputs that are compared alone.
-        one = compare(world, the_system(world, system))
+        one = score.compare(world, score.the_system(world, system))
         rows_of = world.outputs["output_id"].isin(one.outputs["output_id"])
         given = with_tables(world, outputs=world.outputs[rows_of], judgments=one.judged)
         n_all = one.outputs["is_human"].value_counts().min()
@@ -428,14 +411,16 @@ def interval_widths(
     parts = []
     for n_each, n_judging in product(n_outputs, n_annotators or ()):
         studies = (draw(n_each, n_judging, rng) for _ in range(n_studies))
-        values = pd.DataFrame([compare(one, the_system(one, system)).scores for one in studies])
+        values = pd.DataFrame(
+            [score.compare(one, score.the_system(one, system)).scores for one in studies]
+        )
         sd = values.std() / np.sqrt(1 - n_each / n_all)
         width = 2 * norm.ppf(0.5 + confidence / 2) * sd
         error = 1.96 / np.sqrt(2 * n_studies)
         rows = {
             "n_outputs": n_each,
             "n_annotators": n_judging,
-            "score": list(SCORES),
+            "score": list(score.SCORES),
             "mean": values.mean(),
             "sd": sd,
             "width": width,

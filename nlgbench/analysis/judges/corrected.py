@@ -12,16 +12,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t as student
 
-from nlgbench.crossed import (
-    OTHER_ANNOTATORS,
-    Floats,
-    Ints,
-    choose_annotators,
-    effective_sizes,
-    largest_variance,
-    rank_ranges,
-    t_interval,
-)
+from nlgbench import crossed
+from nlgbench.crossed import Floats, Ints
 from nlgbench.inference import adjust
 from nlgbench.reported import Reported
 from nlgbench.study import Study
@@ -152,7 +144,7 @@ def corrected_quality(
             if both["p_adjusted"].notna().all():
                 better = (both["verdict"] == "better").to_numpy()
                 sides = both["system"].to_numpy(), both["opponent"].to_numpy()
-                table = table.assign(**rank_ranges(*sides, better, k))
+                table = table.assign(**crossed.rank_ranges(*sides, better, k))
         slope = fit.slope * (1 - n_labels / n_outputs)
         table = table.assign(number=range(k), method=method, n_outputs=n_outputs)
         tables.append(table.assign(n_labels=n_labels * of_labels, **{"lambda": slope}))
@@ -273,11 +265,11 @@ def _covered(
     """Say what intervals cover, why there are none, and whether annotators are a factor."""
     met = labels.drop_duplicates(["cluster", "annotator"])
     if annotators != "fixed" and not met["annotator"].duplicated().any():
-        return OTHER_ANNOTATORS, "", False  # each annotator is part of one cluster
+        return crossed.OTHER_ANNOTATORS, "", False  # each annotator is part of one cluster
     who = labels["annotator"].to_numpy()
-    n = effective_sizes(who, 0 * who, 1, labels["weight"].to_numpy())[0]
-    covers, unknown = choose_annotators(annotators, float(n), persons=study.persons)
-    return covers, unknown, covers == OTHER_ANNOTATORS and not unknown
+    n = crossed.effective_sizes(who, 0 * who, 1, labels["weight"].to_numpy())[0]
+    covers, unknown = crossed.choose_annotators(annotators, float(n), persons=study.persons)
+    return covers, unknown, covers == crossed.OTHER_ANNOTATORS and not unknown
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,7 +287,7 @@ class Fit:
         """Give a contrast of systems, its standard error, and its number of clusters."""
         used = weights != 0
         each = [((change[:, used] @ weights[used]) ** 2).sum() for change in self.changes]
-        se = float(np.sqrt(largest_variance(*each)))
+        se = float(np.sqrt(crossed.largest_variance(*each)))
         return float(self.estimate[used] @ weights[used]), se, float(self.n[used].min())
 
 
@@ -347,7 +339,7 @@ def fitted(
     changes, sizes = [], []
     for label in factors:
         there = label >= 0
-        n = effective_sizes(label[there], system[there], k, counted[there])
+        n = crossed.effective_sizes(label[there], system[there], k, counted[there])
         changes.append(np.sqrt((n - 1) / n) * (means(total - sums(label))[0] - estimate))
         sizes.append(n)
     return Fit(estimate, slope, changes, np.min(sizes[:2], axis=0))
@@ -356,7 +348,7 @@ def fitted(
 def _interval(
     estimate: float, se: float, n: float, *, missing: str, confidence: float
 ) -> dict[str, Any]:
-    row = t_interval(
+    row = crossed.t_interval(
         *(estimate, se, n), units="effective clusters", missing=missing, confidence=confidence
     )
     se = se if np.isfinite(row["ci_low"]) else np.nan

@@ -11,17 +11,8 @@ from numpy.typing import NDArray
 from scipy.stats import false_discovery_control, norm
 from scipy.stats import t as student
 
-from nlgbench.crossed import (
-    FEWEST,
-    OTHER_ANNOTATORS,
-    THESE_ANNOTATORS,
-    Floats,
-    Ints,
-    effective_size,
-    few_clusters,
-    jackknife_variance,
-    largest_variance,
-)
+from nlgbench import crossed
+from nlgbench.crossed import FEWEST, Floats, Ints, few_clusters, jackknife_variance
 from nlgbench.reported import Reported
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
@@ -415,19 +406,19 @@ def _rho(
     rho = float((won.sum(axis=1) / n.sum(axis=1)).mean())
     with np.errstate(invalid="ignore", divide="ignore"):
         without = (won.sum(axis=1, keepdims=True) - won) / (n.sum(axis=1, keepdims=True) - n)
-    effective = effective_size(cluster[tested])
+    effective = crossed.effective_size(cluster[tested])
     variances, df = [jackknife_variance(without.mean(axis=0))], effective - 1
     if m >= FEWEST:
         left_out = np.array([_rho_of(there[who != one], who[who != one], kind) for one in range(m)])
         of_cells = [jackknife_variance(own[seen > 0]) for own, seen in zip(without, n, strict=True)]
         variances += [jackknife_variance(left_out), np.sum(of_cells) / m**2]
         df = min(effective, m) - 1  # all annotators weigh alike in rho
-    se, reason = float(np.sqrt(largest_variance(*variances))), few_clusters(effective)
+    se, reason = float(np.sqrt(crossed.largest_variance(*variances))), few_clusters(effective)
     if not (np.isfinite(se) and se > 1e-12 and df > 0):
         unknown = "without one of them rho is always the same, or undefined: no interval"
         se, reason = np.nan, "; ".join(filter(None, [reason, unknown]))
     half = student.ppf(1 - level / 2, df) * se
-    covers = OTHER_ANNOTATORS if m >= FEWEST else THESE_ANNOTATORS
+    covers = crossed.OTHER_ANNOTATORS if m >= FEWEST else crossed.THESE_ANNOTATORS
     found = {"rho": rho, "ci_low": rho - half, "ci_high": rho + half, "se": se}
     return found | {"covers": covers, "reason": reason}
 

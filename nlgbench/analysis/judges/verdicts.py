@@ -10,17 +10,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
+from nlgbench import crossed
 from nlgbench.analysis.ratings.games import PEOPLE, PROBABILITIES, votes_of
-from nlgbench.crossed import (
-    OTHER_ANNOTATORS,
-    Clusters,
-    Floats,
-    Ints,
-    choose_annotators,
-    clusters_of,
-    effective_size,
-    t_interval,
-)
+from nlgbench.crossed import OTHER_ANNOTATORS, Clusters, Floats, Ints, t_interval
 from nlgbench.evaluators.comparator.comparators import decided
 from nlgbench.study import Study
 
@@ -50,8 +42,8 @@ class Verdicts:
 
     def clusters(self, pair: Ints, annotator: Ints) -> Clusters:
         """Make the clusters of rows that are of these pairs and annotators (rows, any number)."""
-        over_annotators = self.covers == OTHER_ANNOTATORS
-        return clusters_of(self.item[pair], annotator if over_annotators else None, self.covers)
+        who = annotator if self.covers == OTHER_ANNOTATORS else None
+        return crossed.clusters_of(self.item[pair], who, self.covers)
 
 
 def sign(values: Floats) -> Floats:
@@ -123,6 +115,8 @@ def read_verdicts(study: Study, dimension: str | None, rng: np.random.Generator)
     said["random"] = rng.integers(2, size=(len(one), 2)) - 0.5
     items = pd.factorize(outputs["item_id"])[0]
     systems = outputs["system"].to_numpy(dtype=object)
+    n = crossed.effective_size(who)
+    covers, _ = crossed.choose_annotators(None, n, persons=study.persons)
     return Verdicts(
         item=np.column_stack([items[one], items[other]]),
         doublings=doublings,
@@ -132,7 +126,7 @@ def read_verdicts(study: Study, dimension: str | None, rng: np.random.Generator)
         vote=votes["vote"].to_numpy(),
         said=said,
         chance=chance,
-        covers=choose_annotators(None, effective_size(who), persons=study.persons)[0],
+        covers=covers,
     )
 
 

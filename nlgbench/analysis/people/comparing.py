@@ -12,19 +12,10 @@ from scipy.special import expit
 from scipy.stats import rankdata
 from scipy.stats import t as student
 
+from nlgbench import crossed
 from nlgbench.analysis.people import additive, wins
 from nlgbench.analysis.people.additive import Fit, Judgments
-from nlgbench.crossed import (
-    OTHER_ANNOTATORS,
-    Floats,
-    Ints,
-    choose_annotators,
-    contrast_variance,
-    effective_size,
-    few_clusters,
-    largest_variance,
-    rank_ranges,
-)
+from nlgbench.crossed import Floats, Ints
 from nlgbench.inference import adjust, linked
 from nlgbench.reported import Reported
 from nlgbench.study import Study
@@ -130,7 +121,7 @@ def compare_systems(
     jackknives over items, annotators, and pairs of both; for these annotators, over items. t has
     ``min(G) - 1`` degrees of freedom, G the effective number of clusters of a factor. Clusters of
     the study replace items in both; items keep their effects. Rank ranges count the pairs that
-    Holm's tests reject: all cover at once. docs/comparing-systems.md has the measured coverage.
+    Holm's tests reject: all cover at once. docs/validation.md has the measured coverage.
 
     Examples
     --------
@@ -151,8 +142,8 @@ def compare_systems(
     names = list(dict.fromkeys(map(study.dimension, chosen)))
     fitted = [_fitted(study, name, include_human, scale) for name in names]
     # One family of tests generalizes to one thing.
-    fewest = min(effective_size(one.annotator) for one in fitted)
-    covers, missing = choose_annotators(annotators, fewest, persons=study.persons)
+    fewest = min(crossed.effective_size(one.annotator) for one in fitted)
+    covers, missing = crossed.choose_annotators(annotators, fewest, persons=study.persons)
     spreads = [_spread(one, covers, missing) for one in fitted]
     each = list(zip(names, fitted, spreads, strict=True))
     pairs = pd.concat(
@@ -248,7 +239,7 @@ class _Spread:
         """Give the variance of each contrast (n, systems)."""
         if not self.each:
             return np.full(len(contrasts), np.nan)
-        return contrast_variance(contrasts, self.each)
+        return crossed.contrast_variance(contrasts, self.each)
 
 
 def judged_systems(study: Study, dimension: str, include_human: bool) -> pd.DataFrame:
@@ -342,8 +333,8 @@ def _disconnected(frame: pd.DataFrame, names: list[str], part: Ints) -> str:
 def _spread(judged: _Judged, covers: str, missing: str) -> _Spread:
     """Refit without each item (or group of items) and, if annotators are a sample, annotator."""
     kind = judged.grouped_by or "item"
-    sizes = effective_size(judged.group), effective_size(judged.annotator)
-    random = covers == OTHER_ANNOTATORS and not missing
+    sizes = crossed.effective_size(judged.group), crossed.effective_size(judged.annotator)
+    random = covers == crossed.OTHER_ANNOTATORS and not missing
     several = bool(judged.group.max() > 0)
     without_item = additive.without_clusters(judged.data, judged.group)
     # Annotators of one item each are part of what the item contributes.
@@ -372,7 +363,7 @@ def _spread(judged: _Judged, covers: str, missing: str) -> _Spread:
         doubt = f"one {kind}: intervals are for other annotators and this {kind} alone"
     elif not missing:
         what = f"effective clusters ({kind})" if judged.grouped_by else "effective items"
-        doubt = few_clusters(int(sizes[0]), what)
+        doubt = crossed.few_clusters(int(sizes[0]), what)
     each = [] if lost else [additive.spread(one, judged.whole.level) for one in without]
     df = max(min(used, default=0.0) - 1, 0.0)
     return _Spread(each, clusters, without_item, df, *sizes, covers, missing, doubt)
@@ -436,7 +427,7 @@ def _superiority(
     mean = wins.share(counted)
     variance = np.full_like(mean, np.nan)
     if spread.each:
-        variance = largest_variance(*(wins.spread(counted, one) for one in spread.clusters))
+        variance = crossed.largest_variance(*(wins.spread(counted, one) for one in spread.clusters))
     mean, variance = mean[one, other], variance[one, other]
     bounded = (mean > 0) & (mean < 1) & (variance > _ALIKE) & (not spread.missing)
     inner = np.where(bounded, mean, np.nan)
@@ -546,7 +537,7 @@ def _ranks(pairs: pd.DataFrame, k: int, confidence: float) -> dict[str, Floats]:
         return dict.fromkeys(("rank_low", "rank_high"), np.full(k, np.nan))
     one, other = (pairs[name].to_numpy() for name in ("system", "opponent"))
     better = (pairs["p_adjusted"] < 1 - confidence) & (pairs["difference"] > 0)
-    return rank_ranges(one, other, better.to_numpy(), k)
+    return crossed.rank_ranges(one, other, better.to_numpy(), k)
 
 
 def _annotators(judged: _Judged, without_item: Fit, confidence: float) -> pd.DataFrame:
@@ -573,7 +564,7 @@ def _annotators(judged: _Judged, without_item: Fit, confidence: float) -> pd.Dat
     se = np.sqrt(np.diag(additive.spread(mean[:, None] - without, severity)))
     se = np.where(se > _ALIKE, se, np.nan)
     half = student.ppf(0.5 + confidence / 2, np.maximum(n_items - 1, 1)) * se
-    few = [few_clusters(int(n), what) for n in n_items]
+    few = [crossed.few_clusters(int(n), what) for n in n_items]
     unknown = "one item, or all items alike: its spread is unknown"
     table = pd.DataFrame({"annotator_id": judged.people, "severity": severity})
     table = table.assign(ci_low=severity - half, ci_high=severity + half, se=se)

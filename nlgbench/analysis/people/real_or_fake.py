@@ -55,7 +55,7 @@ def accuracy(
     account; one annotator's votes in several HITs, and a text that stands in several, they do not.
     The rules are those of Table 3 and Figure 2 of Garbacea et al. (2019), doi:10.18653/v1/D19-1409.
 
-    In 500 simulated crowds of each of three layouts (docs/agreement.md) 95% intervals held
+    In 500 simulated crowds of each of three layouts (docs/validation.md) 95% intervals held
     the true value in .94 to .99; trust none near 0 or 1. Those of ``all`` and ``fake`` are wide
     (.97 to .99; standard errors up to a third too large): they take the mix of systems for
     random, and it is not.

@@ -6,17 +6,10 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from nlgbench import crossed
 from nlgbench.analysis.people.coefficients import Judged, Metric, interval_over, sums_of
 from nlgbench.analysis.people.real_or_fake import correct_votes, judged, rows_of
-from nlgbench.crossed import (
-    OTHER_ANNOTATORS,
-    Floats,
-    Ints,
-    choose_annotators,
-    effective_size,
-    few_clusters,
-    t_interval,
-)
+from nlgbench.crossed import Floats, Ints
 from nlgbench.inference import half_samples, interval
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
@@ -88,7 +81,7 @@ def agreement(
 
     Intervals are delete-one-cluster jackknives, with t and one degree of freedom less than
     clusters. Where annotators are random, each annotator and each annotator's judgments of a
-    cluster are left out, too (`nlgbench.crossed.largest_variance`). docs/agreement.md has the
+    cluster are left out, too (`nlgbench.crossed.largest_variance`). docs/validation.md has the
     measured coverage.
 
     Examples
@@ -106,18 +99,18 @@ def agreement(
     n_of = frame.groupby("output_id")["value"].transform("size")
     frame = frame.assign(value=value, who=pd.factorize(frame["annotator_id"])[0], again=n_of > 1)
     nested = annotators != "fixed" and frame.groupby("who")["cluster"].nunique().max() == 1
-    effective = effective_size(frame.loc[frame["again"], "who"].to_numpy())
-    covers, missing = choose_annotators(annotators, effective, persons=study.persons)
+    effective = crossed.effective_size(frame.loc[frame["again"], "who"].to_numpy())
+    covers, missing = crossed.choose_annotators(annotators, effective, persons=study.persons)
     if nested:  # other clusters have other annotators
-        covers, missing = OTHER_ANNOTATORS, ""
-    over_annotators = covers == OTHER_ANNOTATORS and not nested and not missing
+        covers, missing = crossed.OTHER_ANNOTATORS, ""
+    over_annotators = covers == crossed.OTHER_ANNOTATORS and not nested and not missing
     table = []
     for name, chosen in rows_of(frame).items():
         part = frame[chosen & frame["again"]]
         unit, outputs = pd.factorize(part["output_id"])
         cluster, clusters = pd.factorize(part.drop_duplicates("output_id")["cluster"])
         n, units = float(len(clusters)), "clusters"
-        effective = effective_size(part["who"].to_numpy())
+        effective = crossed.effective_size(part["who"].to_numpy())
         if over_annotators and effective < n:
             n, units = effective, "effective annotators"
         counts = {"n_judgments": len(part), "n_outputs": len(outputs)}
@@ -125,7 +118,7 @@ def agreement(
         for coefficient in coefficients:
             alpha = coefficient == "krippendorff_alpha"
             if len(scale) > _MOST_VALUES and not (alpha and metric == "interval"):
-                found = t_interval(np.nan, np.nan, n, confidence=confidence)
+                found = crossed.t_interval(np.nan, np.nan, n, confidence=confidence)
                 other = ", or ask for metric='interval'" * alpha
                 found["reason"] = (
                     f"{len(scale)} different values: put them in at most {_MOST_VALUES} bins{other}"
@@ -256,7 +249,7 @@ def split_half(
             elif np.isnan(low):
                 reason = "the lower end lies where the halves correlate below 0"
             else:
-                reason = few_clusters(n_clusters)
+                reason = crossed.few_clusters(n_clusters)
             row: dict[str, Any] = {"unit": unit, "quantity": quantity, "estimate": estimate}
             row |= {"ci_low": low, "ci_high": high, "confidence": confidence}
             row |= {"n_undefined": n_undefined, "reason": reason, "n_units": n_units}

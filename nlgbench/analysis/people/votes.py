@@ -9,26 +9,13 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from nlgbench.analysis.people.coefficients import (
-    Judged,
-    Sums,
-    added,
-    interval_over,
-    of_pairs,
-    one_hot,
-    sums_of,
-)
+from nlgbench import crossed
+from nlgbench.analysis.people import coefficients
+from nlgbench.analysis.people.coefficients import Sums, added, of_pairs, one_hot
 from nlgbench.analysis.people.reliability import COEFFICIENTS
 from nlgbench.analysis.ratings.bradley_terry import sides
 from nlgbench.analysis.ratings.games import PEOPLE, PROBABILITIES, of_outputs, votes_of
-from nlgbench.crossed import (
-    OTHER_ANNOTATORS,
-    Floats,
-    Ints,
-    Statistic,
-    choose_annotators,
-    effective_size,
-)
+from nlgbench.crossed import Floats, Ints
 from nlgbench.evaluators.comparator.comparators import decided, exceeds
 from nlgbench.inference import ratio
 from nlgbench.study import Study
@@ -84,7 +71,7 @@ def vote_agreement(
     -----
     A pair that was shown in both orders is one pair, whose votes are turned: a is the output of the
     system whose name comes first. Coefficients and intervals are those of `agreement`, of items (or
-    their clusters) of both outputs. docs/votes.md has the measured coverage.
+    their clusters) of both outputs. docs/validation.md has the measured coverage.
 
     Examples
     --------
@@ -104,6 +91,7 @@ def vote_agreement(
         own = votes[inside]
         n_of = own.groupby("pair")["choice"].transform("size")
         used = own[n_of > 1]
+        said = used["said"].to_numpy()
         counts = {
             "n_votes": len(used),
             "n_pairs": used["pair"].nunique(),
@@ -111,7 +99,7 @@ def vote_agreement(
             "n_repeated": int(used.duplicated(["pair", "annotator_id"]).sum()),
         }
         for coefficient in COEFFICIENTS:
-            sums = sums_of(coefficient, "nominal", used["said"].to_numpy(), _SCALE, _unit(used))
+            sums = coefficients.sums_of(coefficient, "nominal", said, _SCALE, _unit(used))
             found = interval(used, sums)
             rows.append({"row": name, "coefficient": coefficient} | found | counts)
     return pd.DataFrame(rows)
@@ -212,20 +200,20 @@ def _unit(votes: pd.DataFrame) -> Ints:
 
 def _intervals(study: Study, votes: pd.DataFrame, annotators: Any, confidence: float) -> _Interval:
     """Choose what intervals generalize to, and how to make them: items of pairs are clusters."""
-    effective = effective_size(pd.factorize(votes["annotator_id"])[0])
-    covers, missing = choose_annotators(annotators, effective, persons=study.persons)
-    random = covers == OTHER_ANNOTATORS
+    effective = crossed.effective_size(pd.factorize(votes["annotator_id"])[0])
+    covers, missing = crossed.choose_annotators(annotators, effective, persons=study.persons)
+    random = covers == crossed.OTHER_ANNOTATORS
 
     def interval(votes: pd.DataFrame, sums: Sums) -> dict[str, Any]:
         unit, annotator = _unit(votes), pd.factorize(votes["annotator_id"])[0]
         item = np.column_stack(sides(votes))
         units = f"clusters ({votes['grouped_by'].iloc[0]})" if "cluster_a" in votes else "items"
-        n = effective_size(item.ravel())
-        if random and effective_size(annotator) < n:
-            n, units = effective_size(annotator), "annotators"
-        judged = Judged(unit, annotator, item[np.unique(unit, return_index=True)[1]])
+        n = crossed.effective_size(item.ravel())
+        if random and crossed.effective_size(annotator) < n:
+            n, units = crossed.effective_size(annotator), "annotators"
+        judged = coefficients.Judged(unit, annotator, item[np.unique(unit, return_index=True)[1]])
         about = {"units": f"effective {units}", "missing": missing}
-        found = interval_over(
+        found = coefficients.interval_over(
             judged, sums, n, over_annotators=random, **about, confidence=confidence
         )
         return found | {"covers": covers}
@@ -323,7 +311,7 @@ def _cohen(sums: Floats) -> Floats:
     return np.asarray(ratio(same - by_chance, 1 - by_chance))
 
 
-_MEASURES: dict[str, Statistic] = {
+_MEASURES: dict[str, crossed.Statistic] = {
     "accuracy": lambda sums: ratio(sums[..., [0, 4, 8]].sum(axis=-1), sums.sum(axis=-1)),
     "accuracy_decided": lambda sums: ratio(
         sums[..., [0, 8]].sum(axis=-1), sums[..., [0, 2, 6, 8]].sum(axis=-1)

@@ -9,12 +9,7 @@ import pandas as pd
 from scipy.optimize import brentq
 from statsmodels.stats.proportion import proportion_confint
 
-from nlgbench.analysis.correlation.comparing import (
-    swap_p,
-    swapped_statistics,
-    ways_to_swap,
-    williams,
-)
+from nlgbench.analysis.correlation import comparing
 from nlgbench.analysis.planning.plans import StudyPlan
 from nlgbench.analysis.planning.power import power_of
 from nlgbench.study.checks import checked
@@ -89,7 +84,7 @@ def plan_correlations(
 
     def found(better: float, n: float) -> float:
         # A sign that turns at the edge of what three variables can have is not reached.
-        t, _ = williams(better, b, both, int(n))
+        t, _ = comparing.williams(better, b, both, int(n))
         return float(power_of(t, 1.0, n - 3, alpha)) if np.isfinite(t) else 1.0
 
     # The largest correlation that goes with the other two.
@@ -101,7 +96,7 @@ def plan_correlations(
         )
     curve = pd.DataFrame({"n_systems": list(n_systems)})
     curve["df"] = curve["n_systems"] - 3.0
-    curve["se"] = [(a - b) / williams(a, b, both, n)[0] for n in n_systems]
+    curve["se"] = [(a - b) / comparing.williams(a, b, both, n)[0] for n in n_systems]
     curve["power"] = [found(a, n) for n in n_systems]
     top = most - 1e-6
     curve["mdd"] = [
@@ -139,13 +134,13 @@ def rejections(
     a, b, both = correlations
     whole = np.array([[1, both, a], [both, 1, b], [a, b, 1]])
     root = np.linalg.cholesky(whole)
-    swaps, _ = ways_to_swap(n_systems, 0, rng) if n_systems <= _ALL_SWAPS else (None, False)
+    swaps = comparing.ways_to_swap(n_systems, 0, rng)[0] if n_systems <= _ALL_SWAPS else None
     found = 0
     for _ in range(n):
         scores = root @ rng.normal(size=(3, n_systems))
         drawn = swaps if swaps is not None else rng.random((_N_SWAPS + 1, n_systems)) < 0.5
         if swaps is None:
             drawn[0] = False
-        _, statistics = swapped_statistics(scores[:2, None], scores[2], "pearson", drawn)
-        found += int(swap_p(statistics, named=True)[0][0] <= alpha)
+        _, statistics = comparing.swapped_statistics(scores[:2, None], scores[2], "pearson", drawn)
+        found += int(comparing.swap_p(statistics, named=True)[0][0] <= alpha)
     return found

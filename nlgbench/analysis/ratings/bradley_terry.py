@@ -14,28 +14,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from scipy.sparse import coo_array, csr_array, hstack
-from scipy.sparse.csgraph import (
-    NegativeCycleError,
-    bellman_ford,
-    connected_components,
-    csgraph_from_dense,
-)
+from scipy.sparse import coo_array, csgraph, csr_array, hstack
 from scipy.special import softmax, xlogy
 from scipy.stats import norm, t
 
+from nlgbench import crossed
 from nlgbench.analysis.ratings.games import Floats, Ints, Of, as_arrays, read_games
 from nlgbench.analysis.ratings.glicko import POINTS, START
-from nlgbench.crossed import (
-    OTHER_ANNOTATORS,
-    choose_annotators,
-    effective_size,
-    effective_sizes,
-    factors,
-    few_clusters,
-    incidence,
-    largest_variance,
-)
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 
@@ -88,12 +73,12 @@ def sample_of(
         )
         certain = units == "games" and outcome == "expected"
         return Sample(units, False, False, units, missing if certain else "")
-    covers, missing = choose_annotators(
+    covers, missing = crossed.choose_annotators(
         annotators,
-        effective_size(pd.factorize(played["annotator_id"])[0]),
+        crossed.effective_size(pd.factorize(played["annotator_id"])[0]),
         persons=isinstance(study, pd.DataFrame) or study.persons,
     )
-    return Sample(units, True, covers == OTHER_ANNOTATORS, covers, missing)
+    return Sample(units, True, covers == crossed.OTHER_ANNOTATORS, covers, missing)
 
 
 def annotators_of(played: pd.DataFrame, sample: Sample) -> Ints | None:
@@ -138,7 +123,7 @@ def bradley_terry(
     if by_model:
         number, few, df = n_games, np.full(n, ""), np.full(n, np.inf)
     elif not sample.people:
-        few = np.full(n, few_clusters(number.min(), sample.units))
+        few = np.full(n, crossed.few_clusters(number.min(), sample.units))
     ability, variance, tie = np.full(n, np.nan), np.full(n, np.nan), float("nan")
     reason = np.full(n, _why_infinite(a, b, results, n), dtype=object)
     if not reason[0]:
@@ -152,10 +137,10 @@ def bradley_terry(
             design = _design(a, b, n)
             scores = _slopes(design, results - _probabilities(design, ability, log_tie), log_tie)
             shares = _shares(design, ability, log_tie)
-            variance = largest_variance(
+            variance = crossed.largest_variance(
                 *(
                     np.diag(bread @ covariance(scores, shares, label) @ bread)[:n]
-                    for label in factors(np.column_stack([one, other]), annotator)
+                    for label in crossed.factors(np.column_stack([one, other]), annotator)
                 )
             )
         reason = np.select(
@@ -294,8 +279,8 @@ def _sums(scores: csr_array, shares: csr_array, label: Ints) -> tuple[csr_array,
         return csr_array(total + total.multiply(share))
 
     # Games within one cluster are of no pair: they come first.
-    pairs = incidence(pair[:, None])[int(not between.all()) :]
-    return adjusted(incidence(label)), adjusted(pairs)
+    pairs = crossed.incidence(pair[:, None])[int(not between.all()) :]
+    return adjusted(crossed.incidence(label)), adjusted(pairs)
 
 
 def _sizes(
@@ -309,13 +294,13 @@ def _sizes(
         each: dict[str, Any] = {sample.units: pd.Series(item).groupby(group).nunique().to_numpy()}
     else:
         n_groups = int(group.max()) + 1
-        each = {f"effective {sample.units}": effective_sizes(item, group, n_groups)}
+        each = {f"effective {sample.units}": crossed.effective_sizes(item, group, n_groups)}
         if annotator is not None:
             who = np.tile(annotator[:, 0], len(group) // len(annotator))
-            each["effective annotators"] = effective_sizes(who, group, n_groups)
+            each["effective annotators"] = crossed.effective_sizes(who, group, n_groups)
     numbers, names = np.array([*each.values()]), [*each]
     few = [
-        few_clusters(n, names[at])
+        crossed.few_clusters(n, names[at])
         for n, at in zip(numbers.min(axis=0), numbers.argmin(axis=0), strict=True)
     ]
     return numbers.min(axis=0), np.array(few, dtype="O")
@@ -356,8 +341,8 @@ def rate_intervals(
     numbers, words = _sizes(sample, np.append(group, group + k), np.append(one, other), annotator)
     fewer = numbers.reshape(2, k).argmin(axis=0) * k + np.arange(k)
     least, few = numbers[fewer], words[fewer]
-    labels = factors(np.column_stack([one, other]), annotator)
-    variance = largest_variance(*map(squares, labels))
+    labels = crossed.factors(np.column_stack([one, other]), annotator)
+    variance = crossed.largest_variance(*map(squares, labels))
     spread = rate * (1 - rate)
     flat = ~np.isnan(variance) & ((variance <= ROUNDING) | (spread <= 0))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -480,7 +465,7 @@ def _why_infinite(a: Ints, b: Ints, results: Floats, n: int) -> str:
     # A tie is a way up and a way down.
     ends = np.concatenate([lower, a[tie], b[tie]]), np.concatenate([upper, b[tie], a[tie]])
     ways = coo_array((np.ones(len(ends[0])), ends), shape=(n, n))
-    if connected_components(ways, connection="strong")[0] > 1:
+    if csgraph.connected_components(ways, connection="strong")[0] > 1:
         return "some systems never lose to, or never play, some others: play more games"
     if not tie.any():
         return ""
@@ -489,9 +474,9 @@ def _why_infinite(a: Ints, b: Ints, results: Floats, n: int) -> str:
     rung = np.full((n, n), np.inf)
     rung[np.concatenate([a[tie], b[tie]]), np.concatenate([b[tie], a[tie]])] = 1
     rung[upper, lower] = -1
-    graph = csgraph_from_dense(rung, null_value=np.inf)
+    graph = csgraph.csgraph_from_dense(rung, null_value=np.inf)
     try:
-        bellman_ford(graph, indices=0)
-    except NegativeCycleError:
+        csgraph.bellman_ford(graph, indices=0)
+    except csgraph.NegativeCycleError:
         return ""
     return "wins and ties fit a ladder without exception: play more games, or sample outcomes"

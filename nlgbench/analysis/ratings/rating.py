@@ -11,20 +11,9 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
+from nlgbench.analysis.ratings import glicko
 from nlgbench.analysis.ratings.bradley_terry import Annotators, Ties, bradley_terry, sample_of
 from nlgbench.analysis.ratings.games import Floats, Of, Outcome, as_arrays, games_of_one, read_games
-from nlgbench.analysis.ratings.glicko import (
-    DEVIATION,
-    POINTS,
-    START,
-    as_table,
-    elo,
-    glicko2,
-    play,
-    start,
-    surprise_of,
-    with_intervals,
-)
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 
@@ -109,7 +98,7 @@ def rate(
     and at most one where they tie. Its interval is for the ratings over all outputs that these
     systems could give; the model need not hold. Over other items and annotators the variance is the
     `nlgbench.crossed.largest_variance`; t has one degree of freedom less than `n_clusters`.
-    docs/preferences.md has coverage.
+    docs/validation.md has the measured coverage.
 
     Glicko-2: Glickman (2012) with the ties of Zhou and Xu (2020, section 3.2,
     doi:10.1609/aaai.v34i05.6521); volatility 0, as systems are frozen. Its intervals say where the
@@ -137,10 +126,10 @@ def rate(
         if method == "bradley_terry":
             table = bradley_terry(rows, sample, ties=ties, confidence=confidence)
         elif method == "glicko2":
-            rated = glicko2(rows, tie_ratio=tie_ratio, seed=rng)
-            table = with_intervals(rated, confidence).assign(reason="")
+            rated = glicko.glicko2(rows, tie_ratio=tie_ratio, seed=rng)
+            table = glicko.with_intervals(rated, confidence).assign(reason="")
         else:
-            table = with_intervals(elo(rows, seed=rng), confidence)
+            table = glicko.with_intervals(glicko.elo(rows, seed=rng), confidence)
             table = table.assign(covers="", reason="Elo has no interval")
         found.append(table.assign(comparator=comparator, method=method))
     whole = pd.concat(found, ignore_index=True)
@@ -183,12 +172,12 @@ def order_stability(
     rng = np.random.default_rng(seed)
     found = []
     for comparator, rows in read_games(study, of=of).groupby("comparator"):
-        orders = [glicko2(rows, tie_ratio=tie_ratio, seed=rng) for _ in range(N_ORDERS)]
+        orders = [glicko.glicko2(rows, tie_ratio=tie_ratio, seed=rng) for _ in range(N_ORDERS)]
         many = pd.concat(orders, keys=range(N_ORDERS), names=["order", None])
         many["rank"] = many.groupby("order")["rating"].rank(ascending=False)
         spread = {"rating_sd": ("rating", "std"), "worst_rank": ("rank", "max")}
         table = many.groupby("system").agg(**spread, best_rank=("rank", "min"))
-        rated = glicko2(rows, tie_ratio=tie_ratio, seed=seed).set_index("system")
+        rated = glicko.glicko2(rows, tie_ratio=tie_ratio, seed=seed).set_index("system")
         table = table.assign(deviation=rated["deviation"]).reset_index()
         table.insert(0, "comparator", comparator)
         found.append(table)
@@ -245,12 +234,12 @@ def tournament(
                 f"systems {systems[i]!r} and {systems[j]!r} were never compared: a tournament "
                 "draws from all pairs. Compare them, or rate what there is with rate."
             )
-    state = start(n)
+    state = glicko.start(n)
     n_games = np.zeros(n, dtype=np.int64)
     since = np.zeros(n, dtype=np.int64)  # games of each since the order last changed
     order: list[int] = []
-    mu, covariance = np.zeros(n), np.eye(n) * (DEVIATION / POINTS) ** 2
-    apart, at_start = np.zeros(len(first)), math.sqrt(2) * DEVIATION / POINTS
+    mu, covariance = np.zeros(n), np.eye(n) * (glicko.DEVIATION / glicko.POINTS) ** 2
+    apart, at_start = np.zeros(len(first)), math.sqrt(2) * glicko.DEVIATION / glicko.POINTS
     history: list[tuple[int, str, float, float]] = []
     converged = False
     while not converged and len(history) < 2 * max_games:
@@ -271,7 +260,7 @@ def tournament(
             evidence = np.log(spread / at_start) + apart**2 / 2
             converged = bool(evidence.min() >= math.log(len(first) / (1 - confidence)))
         else:
-            play(both[0], both[1], result, state, tie_ratio=tie_ratio)
+            glicko.play(both[0], both[1], result, state, tie_ratio=tie_ratio)
             before, order = order, sorted(range(n), key=state[0].__getitem__)
             if order != before:
                 since[:] = 0
@@ -279,9 +268,9 @@ def tournament(
         for one in both:
             history.append((len(history) // 2 + 1, systems[one], state[0][one], state[1][one]))
     steps = pd.DataFrame(history, columns=["game", "system", "rating", "deviation"])
-    steps["rating"] = START + POINTS * steps["rating"]
-    steps["deviation"] = POINTS * steps["deviation"]
-    return Tournament(as_table(systems, state, n_games), steps, len(history) // 2, converged)
+    steps["rating"] = glicko.START + glicko.POINTS * steps["rating"]
+    steps["deviation"] = glicko.POINTS * steps["deviation"]
+    return Tournament(glicko.as_table(systems, state, n_games), steps, len(history) // 2, converged)
 
 
 def _play_jointly(
@@ -294,7 +283,7 @@ def _play_jointly(
     information = expected * (1 - expected)
     column = covariance[a] - covariance[b]
     shrink = 1 + information * (column[a] - column[b])
-    mu += column * surprise_of(result, gap, expected, tie_ratio) / shrink
+    mu += column * glicko.surprise_of(result, gap, expected, tie_ratio) / shrink
     covariance -= np.outer(column, column) * information / shrink
 
 
@@ -356,7 +345,9 @@ def convergence(
     >>> convergence(table).table["pairing"].unique().tolist()
     ['random', 'adaptive']
     """
-    rated = glicko2(read_games(study, of=of), tie_ratio=tie_ratio, seed=seed).set_index("system")
+    rated = glicko.glicko2(read_games(study, of=of), tie_ratio=tie_ratio, seed=seed).set_index(
+        "system"
+    )
     pairings: list[Pairing] = ["random", "adaptive"]
     rows, histories = [], []
     for pairing, number in product(pairings, range(seed, seed + 5)):

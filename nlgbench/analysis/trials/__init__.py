@@ -4,35 +4,16 @@
 choose models.
 """
 
-from nlgbench.analysis.trials.choosing import (
-    count_stops,
-    judge_choices,
-    one_training,
-    rate_searches,
-    score_models,
-    stop_training,
-    train_choosers,
-)
-from nlgbench.analysis.trials.correlating import (
-    compare_outputs,
-    correlate_outputs,
-    correlate_systems,
-)
-from nlgbench.analysis.trials.running import split_studies
-from nlgbench.analysis.trials.truth import true_checkpoints, true_order
-
-__all__ = [
-    "compare_outputs",
-    "correlate_outputs",
-    "correlate_systems",
-    "count_stops",
-    "judge_choices",
-    "one_training",
-    "rate_searches",
-    "score_models",
-    "split_studies",
-    "stop_training",
-    "train_choosers",
-    "true_checkpoints",
-    "true_order",
-]
+from nlgbench.analysis.trials.choosing import count_stops as count_stops
+from nlgbench.analysis.trials.choosing import judge_choices as judge_choices
+from nlgbench.analysis.trials.choosing import one_training as one_training
+from nlgbench.analysis.trials.choosing import rate_searches as rate_searches
+from nlgbench.analysis.trials.choosing import score_models as score_models
+from nlgbench.analysis.trials.choosing import stop_training as stop_training
+from nlgbench.analysis.trials.choosing import train_choosers as train_choosers
+from nlgbench.analysis.trials.correlating import compare_outputs as compare_outputs
+from nlgbench.analysis.trials.correlating import correlate_outputs as correlate_outputs
+from nlgbench.analysis.trials.correlating import correlate_systems as correlate_systems
+from nlgbench.analysis.trials.running import split_studies as split_studies
+from nlgbench.analysis.trials.truth import true_checkpoints as true_checkpoints
+from nlgbench.analysis.trials.truth import true_order as true_order

@@ -19,12 +19,8 @@ from statsmodels.stats.weightstats import DescrStatsW
 from nlgbench.analysis.ratings.bradley_terry import OUTPUTS, rate_intervals
 from nlgbench.analysis.ratings.games import read_games, single_outputs
 from nlgbench.analysis.ratings.glicko import glicko2
-from nlgbench.evaluators.comparator.comparators import (
-    Comparator,
-    compare,
-    exceeds,
-    train_comparator,
-)
+from nlgbench.evaluators.comparator import comparators
+from nlgbench.evaluators.comparator.comparators import Comparator, compare, exceeds
 from nlgbench.evaluators.comparator.pairs import (
     draw_between,
     human_pairs,
@@ -262,9 +258,10 @@ def train_choosers(
     made: dict[str, Any] = {"backend": backend, "encoder": encoder}
     return Choosers(
         comparators={
-            name: train_comparator(pairs, **made, seed=seed) for name, pairs in supervision.items()
+            name: comparators.train_comparator(pairs, **made, seed=seed)
+            for name, pairs in supervision.items()
         },
-        adversary=train_comparator(strong, compares=False, **made, seed=seed),
+        adversary=comparators.train_comparator(strong, compares=False, **made, seed=seed),
         regressor=train_regressor(training, **made),
         learned_from=learned_from,
     )

@@ -14,13 +14,8 @@ from joblib import Parallel, delayed
 
 from nlgbench.analysis.ratings.games import read_games, single_outputs
 from nlgbench.analysis.ratings.glicko import glicko2
-from nlgbench.evaluators.comparator.comparators import (
-    Backend,
-    compare,
-    order_agreement,
-    reference_points,
-    train_comparator,
-)
+from nlgbench.evaluators.comparator import comparators
+from nlgbench.evaluators.comparator.comparators import Backend, compare
 from nlgbench.evaluators.comparator.pairs import (
     Kind,
     output_pairs,
@@ -410,7 +405,7 @@ def trial(
     its probability of being human, and each system the mean of these.
     """
     changes = VARIANTS[variant]
-    comparator = train_comparator(
+    comparator = comparators.train_comparator(
         pairs[pairs["supervision"].isin(changes.get("supervision", KINDS))],
         backend=backend,
         compares=changes.get("compares", True),
@@ -436,13 +431,13 @@ def trial(
     of_plays = glicko2(played, tie_ratio=tie_ratio, seed=seed)
     of_plays = of_plays.rename(columns={"system": "output_id", "rating": "score"})
     against = reference_pairs(table, n_references=min(N_REFERENCES, n), seed=seed)
-    points = reference_points(compare(comparator, table, against)).reset_index()
+    points = comparators.reference_points(compare(comparator, table, against)).reset_index()
     found = [of_plays.assign(evaluator=COMPARED[0]), points.assign(evaluator=COMPARED[1])]
     outputs = pd.concat(found)[["output_id", "evaluator", "score"]]
     means = _means(
         outputs.replace({"evaluator": dict(zip(COMPARED, METHODS[1:], strict=True))}), test
     )
-    agreement = order_agreement(comparator, table, met)
+    agreement = comparators.order_agreement(comparator, table, met)
     return Trial(pd.concat([systems, means]), outputs, comparisons, agreement)
 
 

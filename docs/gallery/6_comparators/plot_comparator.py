@@ -1,0 +1,17 @@
+"""
+Ratings from a trained comparator
+=================================
+
+A comparator learns from human judgments; its comparisons of held-out texts rate the systems.
+"""
+
+import nlgbench as nb
+
+systems = ["grammar_t0.7", "corrupted_0.3", "trigram_t1.0", "bigram_t1.0"]
+study = nb.simulate("reviews", systems=systems, n_outputs=80, n_annotators=5, n_truth=0)
+train, held_out = nb.split(study, by="text")
+test = held_out.only(is_human=False)
+pairs = nb.supervise(train, kinds=["human"], held_out=test, n=1000)
+comparator = nb.train_comparator(pairs, backend="tfidf")
+compared = nb.compare_texts(test, comparator, n_per_pair=60)
+drawing = nb.plot_ratings(nb.rate(compared))

@@ -1,0 +1,77 @@
+"""Judges with planted biases: whether the alternative annotator test and the audit notice."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from nlgbench.analysis.judges.auditing import audit
+from nlgbench.analysis.judges.replacing import replaces_annotators
+from nlgbench.analysis.judges.verdicts import SENTINELS, read_verdicts, sign
+from nlgbench.study import Study, from_rows
+from nlgbench.study.checks import checked
+from nlgbench.worlds.judges import judge_world
+
+#: Planted biases in nats: for a text twice as long, or for the judge's own system.
+LEVELS = (0.0, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4)
+_WORLD: dict[str, Any] = {"n_annotators": 10, "n_votes": 5, "wrote": 2}
+
+
+@checked
+def sweep_biases(
+    *,
+    n_studies: int = 8,
+    n_items: int = 250,
+    epsilon: float = 0.1,
+    seed: int | np.random.Generator = 0,
+) -> pd.DataFrame:
+    """Plant biases in simulated judges, and test and audit the same verdicts.
+
+    Each of `n_studies` simulated studies has ten annotators, and a judge for each bias and level. A
+    judge whose verdict changes with the order of two outputs says that they tie. Gives a row per
+    study, bias (``length`` or ``own``), level (``planted``, in nats) and method: ``test``
+    (`nlgbench.replaces_annotators`, whose estimate is omega) or ``audit`` (`nlgbench.audit`, a
+    share of verdicts), with its verdict and whether it notices the bias.
+    """
+    rng = np.random.default_rng(seed)
+    planted = pd.DataFrame(product(("length", "own"), LEVELS), columns=["bias", "planted"])
+    planted["evaluator"] = planted["bias"] + " " + planted["planted"].astype(str)
+    judges = {name: {bias: level} for bias, level, name in planted.to_numpy().tolist()}
+    tables = []
+    for number in range(1, n_studies + 1):
+        study = judge_world(n_items=n_items, judges=judges, seed=rng, **_WORLD)
+        wrote = dict.fromkeys(judges, str(study.systems[_WORLD["wrote"]]))
+        pairs = _as_pairs(study, rng)
+        tested = replaces_annotators(pairs, epsilon=epsilon, agreement="accuracy").evaluators
+        tested = tested.assign(estimate=tested["omega"], noticed=tested["verdict"] != "replaces")
+        found = audit(study, authors=wrote, seed=rng).findings
+        found = found.assign(noticed=found["verdict"].isin(["found", "significant"]))
+        kept = ["evaluator", "estimate", "verdict", "noticed"]
+        by_audit = found.rename(columns={"test": "bias"})[["bias", *kept]]
+        for method, table in (("test", tested[kept]), ("audit", by_audit)):
+            tables.append(planted.merge(table).assign(method=method, study=number))
+    return pd.concat(tables, ignore_index=True).drop(columns="evaluator")
+
+
+def _as_pairs(study: Study, rng: np.random.Generator) -> Study:
+    """Make a study whose outputs are pairs, judged by votes and scored by verdicts."""
+    data = read_verdicts(study, None, rng)
+    pairs = np.array([f"pair {n}" for n in range(len(data.item))], dtype=object)
+    votes = {"output_id": pairs[data.pair], "annotator_id": data.annotator.astype(str)}
+    scores = [
+        pd.DataFrame({"output_id": pairs, "evaluator": name, "score": sign(said.mean(axis=1))})
+        for name, said in data.said.items()
+        if name not in SENTINELS
+    ]
+    items = data.item[:, 0].astype(str)
+    return from_rows(
+        outputs=pd.DataFrame({"output_id": pairs, "item_id": items, "system": "pair", "text": ""}),
+        judgments=pd.DataFrame(votes).assign(dimension="choice", group_id="", value=2 * data.vote),
+        scores=pd.concat(scores, ignore_index=True),
+        name="pairs",
+        source=study.source,
+        settings={"quality": "choice"},
+    )

@@ -1,0 +1,103 @@
+"""Planted biases of judges: whether the alternative annotator test and the audit notice."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.stats import t as student
+
+from nlgbench.plots.figures import Drawing, canvas, drawn_on, in_paper_style
+from nlgbench.plots.rows import draw_estimates, draw_reference, mark
+from nlgbench.plots.style import HUMAN, SYSTEM, TWO_COLUMN
+from nlgbench.study.checks import read_table
+
+#: Bias -> how panels name it, and what its axis shows.
+_BIASES = {
+    "length": ("Length bias", "Planted bias (nats for a text twice as long)"),
+    "own": ("Own-system bias", "Planted bias (nats for its own system)"),
+}
+_METHODS = {
+    "test": ("alternative annotator test", "Annotators\nreplaced (ω)"),
+    "audit": ("audit", "Estimated bias\n(share of verdicts)"),
+}
+_LOOKS = {
+    True: (SYSTEM, "s", True, "noticed in at least half of the studies"),
+    False: (HUMAN, "o", False, "noticed in fewer"),
+}
+
+
+@in_paper_style
+def plot_biased_judges(swept: pd.DataFrame) -> Drawing:
+    """Draw what the alternative annotator test and the audit notice of planted biases.
+
+    Parameters
+    ----------
+    swept : DataFrame
+        From `nlgbench.analysis.judges.sweep_biases`, which simulates judges.
+
+    Returns
+    -------
+    Drawing
+        Above, the share of annotators that a judge replaces; below, the bias that the audit
+        estimates from the same verdicts; as means over studies with 95% intervals. Filled marks:
+        noticed in at least half of the studies. Its data are the means.
+    """
+    needed = "study bias planted:float method estimate:float noticed:bool"
+    swept = read_table(swept, needed, "a sweep of biases has")
+    data = _means(swept)
+    figure, panels = canvas(TWO_COLUMN, 3.2, rows=2, columns=2, sharex=True, sharey="row")
+    levels = sorted(set(data["planted"]))
+    for panel, (method, bias) in zip(panels, product(_METHODS, _BIASES), strict=True):
+        rows = data[data["method"].eq(method) & data["bias"].eq(bias)]
+        draw_reference(panel, 0.5 if method == "test" else 0, upright=True)
+        for noticed, part in rows.groupby(rows["noticed"] >= 0.5):
+            color, marker, filled, _ = _LOOKS[bool(noticed)]
+            at = part["planted"].map(levels.index)
+            look: dict[str, Any] = {"color": color, "marker": marker, "markersize": 3.6}
+            draw_estimates(panel, at, part, upright=True, filled=filled, **look)
+        panel.set_xticks(range(len(levels)), [f"{one:g}" for one in levels])
+        panel.set_title(f"{_BIASES[bias][0]}: {_METHODS[method][0]}", fontsize=7.5)
+    for number, (_, words) in enumerate(_METHODS.values()):
+        panels[2 * number].set_ylabel(words)
+        panels[2 + number].set_xlabel([*_BIASES.values()][number][1])
+    panels[0].set_ylim(-0.05, 1.08)
+    n = swept["study"].nunique()
+    title = f"Simulated judges, annotators and votes: means over {n} studies, 95% intervals"
+    handles = [
+        mark(words, marker, color, face=color if filled else "white")
+        for color, marker, filled, words in _LOOKS.values()
+    ]
+    look = {"loc": "outside lower center", "ncols": 2, "title": title, "title_fontsize": 7}
+    figure.legend(handles=handles, **look)
+    said = ". ".join(_said(data[data["bias"] == bias], bias) for bias in _BIASES)
+    alt = f"{title}. The alternative annotator test and the audit of the same verdicts, against "
+    alt += f"the planted bias; noticed means in at least half of the studies. {said}."
+    return drawn_on(panels, data, alt)
+
+
+def _means(swept: pd.DataFrame) -> pd.DataFrame:
+    """Average over studies, with intervals; a share of annotators lies between 0 and 1."""
+    groups = swept.groupby(["method", "bias", "planted"])
+    table = groups[["estimate", "noticed"]].mean().assign(n_studies=groups.size()).reset_index()
+    n, sd = table["n_studies"], groups["estimate"].std().to_numpy()
+    half = student.ppf(0.975, n - 1) * sd / np.sqrt(n)
+    low, high = table["estimate"] - half, table["estimate"] + half
+    low = low.mask(table["method"].eq("test") & (low < 0), 0)
+    return table.assign(ci_low=low, ci_high=high.clip(upper=1))
+
+
+def _said(data: pd.DataFrame, bias: str) -> str:
+    """Say from which planted bias on each method notices it, and every greater one, too."""
+    said = []
+    for method in _METHODS:
+        rows = data[data["method"].eq(method) & data["planted"].gt(0)]
+        missed = rows.loc[rows["noticed"] < 0.5, "planted"].max()
+        noticed = rows.loc[~(rows["planted"] <= missed), "planted"]
+        words = f"notices it from {noticed.min():g} nats on"
+        if noticed.empty:
+            words = f"does not notice it, up to {missed:g} nats"
+        said.append(f"the {method} {words}")
+    return f"{_BIASES[bias][0]}: {', and '.join(said)}"

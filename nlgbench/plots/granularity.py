@@ -1,0 +1,143 @@
+"""The granularity gap: evaluators' correlations over outputs, within items and over systems."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.patches import Patch
+
+from nlgbench.analysis.correlation import PooledCorrelations, pooling
+from nlgbench.evaluators.names import kind, label, order
+from nlgbench.plots.figures import (
+    Drawing,
+    axes_for,
+    correlation,
+    drawn_on,
+    in_paper_style,
+    one_row_each,
+)
+from nlgbench.plots.rows import draw_estimates, draw_intervals, draw_reference, mark
+from nlgbench.plots.style import GROUPS, TWO_COLUMN
+
+_LEVELS = ("output", "item", "system")
+_ACROSS = 5
+_SENTINELS, _GRAY, _PALE = "Sentinels", "#EEEEEE", "#BBBBBB"
+_NEEDS = (
+    f"A mean needs {pooling.FEWEST_STUDIES} studies with a finite standard error, a prediction "
+    f"interval {pooling.FEWEST_PREDICTED}; the system level needs {pooling.FEWEST_SYSTEMS} systems."
+)
+#: Where a level's mean is, to the right of its studies.
+_ASIDE = 0.32
+
+
+@in_paper_style
+def plot_granularity(pooled: PooledCorrelations) -> Drawing:
+    """Draw how evaluators' correlations with human judgments depend on the granularity.
+
+    Parameters
+    ----------
+    pooled : PooledCorrelations
+        From `nlgbench.pool_correlations`, of one statistic at several granularities. Drawn are
+        evaluators with a mean at any of them, or else those of several studies.
+
+    Returns
+    -------
+    Drawing
+        A panel for each evaluator. Each study is a point per level, joined by a line; hollow points
+        have no standard error and are in no mean. Beside them are the mean over studies with its
+        interval and the prediction interval of a further study; n is the number of studies in the
+        mean. Its data are the points and, as study ``Mean``, the means.
+    """
+    summary, studies = pooled.summary, pooled.studies.dropna(subset="point")
+    one_row_each(summary, ["evaluator", "granularity"], "draw one statistic (without by=)")
+    known = summary.loc[summary["estimate"].notna(), "evaluator"].tolist()
+    known = known or summary.loc[summary["n_studies"] > 1, "evaluator"].tolist()
+    if not known:
+        raise ValueError("no evaluator has effects in several studies: there is nothing to draw.")
+    names = sorted(order(known), key=lambda name: kind(name) == _SENTINELS)
+    summary = summary[summary["evaluator"].isin(names)]
+    studies = studies[studies["evaluator"].isin(names)]
+    studies = studies.assign(task=studies.get("task", ""))
+    levels = [one for one in _LEVELS if summary["granularity"].eq(one).any()]
+    looks = dict(zip(dict.fromkeys(studies["task"]), GROUPS * len(studies), strict=False))
+    what = str(summary["statistic"].iloc[0]).capitalize().replace("_", " ")
+    wide = min(_ACROSS, len(names))
+    deep = -(-len(names) // wide)
+    height = 1.75 * deep + 0.7
+    panels = axes_for(None, TWO_COLUMN, height, n=len(names), columns=wide, sharey=True)
+    for number, (panel, name) in enumerate(zip(panels, names, strict=True)):
+        own = summary[summary["evaluator"] == name].set_index("granularity").reindex(levels)
+        _draw(panel, studies[studies["evaluator"] == name], own, looks)
+        panel.set_title(label(name), fontsize=7, pad=3)
+        if kind(name) == _SENTINELS:
+            panel.set_facecolor(_GRAY)
+        panel.tick_params(axis="both", labelsize=6.5, length=2)
+        if number % wide == 0:
+            panel.set_ylabel(what)
+    handles = _legend(looks, pooled.confidence, set(map(kind, names)))
+    look = {"title": _NEEDS, "title_fontsize": 6.5, "ncols": 4}
+    panels[0].figure.legend(handles=handles, loc="outside lower center", **look)
+    means = summary.sort_values("granularity", key=lambda one: one.map(levels.index))
+    words = means.apply(_said, axis=1).groupby(means["evaluator"]).agg(", ".join)
+    said = [f"{label(name)} {words[name]}" for name in names]
+    alt = f"{what} correlation with human judgments by level in {studies['study'].nunique()} "
+    alt += f"studies, and the mean over studies: {'; '.join(said)}. {_NEEDS}"
+    columns = ["study", "evaluator", "granularity", "estimate", "ci_low", "ci_high"]
+    further = ["prediction_low", "prediction_high", "n_studies"]
+    both = [studies[["task", *columns, "point"]], means.assign(study="Mean")[[*columns, *further]]]
+    return drawn_on(panels, pd.concat(both, ignore_index=True), alt)
+
+
+def _draw(
+    ax: Axes, studies: pd.DataFrame, means: pd.DataFrame, looks: dict[str, tuple[str, str]]
+) -> None:
+    """Draw an evaluator's studies at the levels that they have, and the means beside them."""
+    levels = list(means.index)
+    draw_reference(ax, 0, upright=True)
+    for _, rows in studies.groupby("study", sort=False):
+        at = rows["granularity"].map(levels.index)
+        line = rows.set_index(at).sort_index()
+        marker, color = looks[rows["task"].iloc[0]]
+        ax.plot(line.index, line["point"], color=color, linewidth=0.5, alpha=0.6, zorder=2)
+        for known, part in line.groupby(line["z"].notna()):
+            look: dict[str, Any] = {"markersize": 2.8, "markeredgewidth": 0.6, "color": color}
+            look["markerfacecolor"] = color if known else "white"
+            ax.plot(part.index, part["point"], marker, **look)
+    aside = np.arange(len(levels)) + _ASIDE
+    ends = means["prediction_low"], means["prediction_high"]
+    draw_intervals(ax, aside, *ends, upright=True, color=_PALE, linewidth=3.2, zorder=1)
+    there = means["estimate"].notna().to_numpy()
+    look = {"color": "black", "marker": "D", "markersize": 2.8, "zorder": 4}
+    draw_estimates(ax, aside[there], means[there], upright=True, **look)
+    look = {"rotation": 90, "fontsize": 6, "ha": "center", "va": "center", "color": "#555555"}
+    for place in aside[~there]:
+        ax.text(place + 0.08, 0, "no mean", **look)
+    ax.set(xlim=(-0.3, len(levels) - 0.35), ylim=(-1.05, 1.05))
+    counts = means["n_studies"].fillna(0)
+    ax.set_xticks(range(len(levels)), [f"{level}\nn = {n:g}" for level, n in counts.items()])
+    ax.set_yticks([-1, -0.5, 0, 0.5, 1], ["−1", "−.5", "0", ".5", "1"])
+
+
+def _said(row: pd.Series) -> str:
+    """Write a level's mean with its interval, or how many studies are too few for one."""
+    if not np.isfinite(row["estimate"]):
+        return f"{row['granularity']} no mean (n = {row['n_studies']})"
+    ends = map(correlation, (row["estimate"], row["ci_low"], row["ci_high"]))
+    return "{} {} [{}, {}]".format(row["granularity"], *ends)
+
+
+def _legend(looks: dict[str, tuple[str, str]], confidence: float, kinds: set[str]) -> list[Any]:
+    """Explain marks: tasks of studies, means, predictions, and the gray of sentinels."""
+    handles: list[Any] = [
+        mark(task, marker, color, markersize=3.5) for task, (marker, color) in looks.items() if task
+    ]
+    handles.append(mark("no standard error", "s", "#777777", face="white", markersize=3.5))
+    mean: dict[str, Any] = {"markersize": 3.5, "linestyle": "-", "linewidth": 0.8}
+    handles.append(mark(f"mean, {confidence:.0%} interval", "D", "black", **mean))
+    handles.append(Patch(color=_PALE, label=f"{confidence:.0%} prediction interval"))
+    if _SENTINELS in kinds:
+        handles.append(Patch(color=_GRAY, label="sentinels"))
+    return handles

@@ -1,0 +1,105 @@
+"""How many of the numbers that papers print can be recomputed: one bar for each paper."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pandas as pd
+from matplotlib.patches import Patch
+
+from nlgbench.analysis.reproduction import reproduction
+from nlgbench.datasets.published import load_claims
+from nlgbench.papers.claim_rows import CITED
+from nlgbench.plots.figures import Drawing, canvas, drawn_on, in_paper_style
+from nlgbench.plots.rows import name_rows, write_beside
+from nlgbench.plots.style import HUMAN, SYSTEM, TWO_COLUMN
+
+#: Outcome -> color, and the title of its counts.
+_OUTCOMES = {
+    "recomputed and equal": (HUMAN, "equal"),
+    "follows from print": ("#56B4E9", "follow"),
+    "differs": (SYSTEM, "differ"),
+    "not recomputable": ("#E3E3E3", "not"),
+}
+_NEW = "Only values from other data, training or parameters are known."
+
+
+@in_paper_style
+def plot_recomputed(ledger: pd.DataFrame) -> Drawing:
+    """Draw how many of the numbers that papers print can be recomputed.
+
+    Parameters
+    ----------
+    ledger : DataFrame
+        Rows of a ledger, as `nlgbench run` writes it (``ledger.csv``).
+
+    Returns
+    -------
+    Drawing
+        A bar for each paper, and below the most frequent reasons why numbers cannot be recomputed.
+        Its data are the printed numbers: claim_id, paper, outcome, reason.
+
+    Notes
+    -----
+    A number with several rows counts once: as recomputed and equal where any row from released data
+    matches, else as following from print where any row from printed numbers does, else as differing
+    where any row does. Sentences without a number are left out, and so are numbers whose data were
+    not used: those of a simulated run.
+    """
+    data = _numbers(ledger)
+    counts = data.groupby("paper", sort=False)["outcome"].value_counts().unstack(fill_value=0)
+    counts = counts.reindex(columns=list(_OUTCOMES), fill_value=0)
+    n = counts.sum(axis=1)
+    missing = data[data["outcome"] == "not recomputable"].replace({"paper": CITED})
+    reasons = missing.value_counts(["paper", "reason"]).head(3).reset_index()
+    why = [f"{row['count']:,} ({row['paper']}): {row['reason']}" for _, row in reasons.iterrows()]
+    lines = [line for one in why for line in textwrap.wrap(one, 128, subsequent_indent="    ")]
+    figure, (place,) = canvas(TWO_COLUMN, 1.0 + 0.22 * len(counts) + 0.13 * len(lines))
+    left = pd.Series(0.0, counts.index)
+    for number, (outcome, (color, title)) in enumerate(_OUTCOMES.items()):
+        share = 100 * counts[outcome] / n
+        place.barh(range(len(n)), share, left=left, color=color, height=0.72)
+        left += share
+        words = ((float(at), f"{one:,}") for at, one in enumerate(counts[outcome]))
+        write_beside(place, title, words, x=1.06 + 0.085 * number)
+    name_rows(place, [f"{CITED.get(paper, paper)} ({n[paper]:,})" for paper in counts.index])
+    place.set(xlim=(0, 100), xlabel="Printed numbers (%)")
+    handles = [Patch(color=color, label=one) for one, (color, _) in _OUTCOMES.items()]
+    figure.legend(handles=handles, loc="outside upper center", ncols=4)
+    if lines:
+        said = "\n".join(["Most frequent reasons why numbers are not recomputable:", *lines])
+        look = {"x": 0.01, "ha": "left", "linespacing": 1.25}
+        figure.supxlabel(said, fontsize=6.5, parse_math=False, **look)
+    figure.draw_without_rendering()  # makes room for the counts
+    found = [f"{outcome} {count:,}" for outcome, count in counts.sum().items()]
+    alt = f"Printed numbers ({len(data):,}) by outcome: {', '.join(found)}."
+    if why:
+        alt += f" Most frequent reasons: {' '.join(why)}"
+    if left_out := data.attrs["left_out"]:
+        alt += f" Left out, because this run did not use their data: {left_out:,}."
+    return drawn_on(place, data, alt)
+
+
+def _numbers(ledger: pd.DataFrame) -> pd.DataFrame:
+    """Give each printed number its outcome, and the reason why it cannot be recomputed."""
+    rows = reproduction(ledger)
+    rows = rows[rows["kind"] != "finding"]
+    own = rows["paper"].str.startswith("study/")
+    unused = rows["source"].isin(["simulated", "study"]) & ~own
+    left_out = rows["claim_id"].nunique() - rows.loc[~unused, "claim_id"].nunique()
+    rows = rows[~unused]
+    if rows.empty:
+        raise ValueError("the ledger has no printed number that this run answers.")
+    equal, printed = rows["verdict"].eq("matches"), rows["source"].eq("published")
+    rank = pd.Series(3, rows.index).mask(rows["verdict"].eq("differs"), 2)
+    rank = rank.mask(equal & printed, 1).mask(equal & ~printed, 0)
+    # A value from other data does not say what the printed number would take.
+    missing = rows["claim_id"].map(load_claims().set_index("claim_id")["unavailable"])
+    missing = missing.fillna("").replace("", _NEW)
+    reason = rows["reason"].where(rows["verdict"] == "not recomputable", missing)
+    rows = rows.assign(rank=rank, reason=reason.where(rank == 3, ""))
+    best = rows.sort_values("rank", kind="stable").drop_duplicates("claim_id").sort_index()
+    best["outcome"] = best["rank"].map(dict(enumerate(_OUTCOMES)))
+    data = best[["claim_id", "paper", "outcome", "reason"]].reset_index(drop=True)
+    data.attrs["left_out"] = left_out
+    return data

@@ -1,0 +1,59 @@
+"""Studies are drawn at the levels that they have, and means where there are enough of them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from gray import assert_readable
+
+import nlgbench as nb
+
+
+def correlations(n_systems=12):
+    rng = np.random.default_rng(0)
+    levels = {"output": "abcdefgh", "item": "abcde", "system": "ab"}
+    rows = [
+        {"study": study, "granularity": level, "evaluator": name, "n": n_systems}
+        for level, studies in levels.items()
+        for name in ("chrf", "length@sentinel")
+        for study in studies
+    ]
+    table = pd.DataFrame(rows).assign(dimension="quality", statistic="spearman", confidence=0.95)
+    table["estimate"] = rng.uniform(0.1, 0.6, len(table))
+    ends = {"ci_low": table["estimate"] - 0.1, "ci_high": table["estimate"] + 0.1}
+    return table.assign(task=np.where(table["study"] < "d", "stories", "dialogue"), **ends)
+
+
+def test_studies_are_joined_and_means_need_five():
+    table = correlations()
+    hollow = table["study"].eq("b") & table["granularity"].eq("system")
+    table.loc[hollow, ["ci_low", "ci_high"]] = np.nan
+    drawn = nb.plot_granularity(nb.pool_correlations(table))
+    chrf, length = drawn.axes
+    assert [chrf.get_title(), length.get_title()] == ["chrF", "Length"]
+    words = [tick.get_text() for tick in chrf.get_xticklabels()]
+    assert words == ["output\nn = 8", "item\nn = 5", "system\nn = 1"]
+    known = table[table["evaluator"] == "chrf"].set_index(["study", "granularity"])["estimate"]
+    lines = [line.get_xydata() for line in chrf.lines if line.get_marker() in ("None", "")]
+    joined = known["b"][["output", "item", "system"]]
+    assert any(len(line) == 3 and np.allclose(line[:, 1], joined) for line in lines)
+    white = [line for line in chrf.lines if line.get_markerfacecolor() == "white"]
+    assert [line.get_xydata().tolist() for line in white] == [[[2, known["b", "system"]]]]
+    assert [text.get_text() for text in chrf.texts] == ["no mean"]
+    assert "system no mean (n = 1)" in drawn.alt
+    means = drawn.data[drawn.data["study"] == "Mean"].set_index(["evaluator", "granularity"])
+    assert np.isfinite(means["prediction_low"]).tolist() == [True] * 2 + [False] * 4
+    assert_readable(drawn)
+
+
+def test_fewer_than_five_systems_have_no_system_level():
+    pooled = nb.pool_correlations(correlations(n_systems=4))
+    system = pooled.studies.query("granularity == 'system'")
+    assert system["point"].isna().all() and system["z"].isna().all()
+    assert set(system["reason"]) == {"fewer than 5 systems"}
+    assert pooled.studies.query("granularity == 'item'")["z"].notna().all()
+
+
+def test_one_study_has_nothing_to_draw():
+    table = correlations().query("study == 'a'")
+    with pytest.raises(ValueError, match="effects in several studies"):
+        nb.plot_granularity(nb.pool_correlations(table))
