@@ -66,7 +66,7 @@ def variance_components(
     doi:10.1080/00949659008811240) for components with at least 20 levels and a tenth of the
     variance. Otherwise they come from restricted maximum likelihood (statsmodels' MixedLM), or from
     moments if the factors have over 500 levels, with sums of squares equal to their expectations
-    (Rao 1971, doi:10.1016/0047-259X(71)90001-7). docs/variance-components.md has coverage.
+    (Rao 1971, doi:10.1016/0047-259X(71)90001-7). docs/validation.md has coverage.
 
     Examples
     --------

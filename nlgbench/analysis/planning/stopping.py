@@ -87,7 +87,7 @@ def sequential(
     Each block has one value in [-1, 1]: the mean of its votes (win 1, tie 0, loss -1), or the
     difference of two systems' mean judgments over the range of the scale. Under the null hypothesis
     (mean 0, given all earlier blocks), the probability that an e-value ever reaches 1 / alpha is at
-    most alpha (Ville's inequality). docs/stopping-early.md has formulas, sources and the level.
+    most alpha (Ville's inequality). docs/stopping-early.md has formulas and sources.
 
     Examples
     --------
