@@ -80,8 +80,8 @@ def judge_world(
     each judge compares it in both orders. A share `judged` of all outputs is drawn at random, and
     `n_judgments` annotators judge each of these from 1 to 5. Each judge scores all outputs on that
     scale (evaluators ``JUDGE@score``). The first judge wrote the outputs of the first system, and
-    so on; or `wrote` is the number of the one system, from 0, that all judges wrote. Annotators
-    prefer a text twice as long by `people_length` nats. `FAIR` lists a judge's options.
+    so on; with `wrote`, all judges wrote those of the system at that position. Annotators prefer a
+    text twice as long by `people_length` nats. `FAIR` lists a judge's options.
 
     ``truth["judges"]``: judge, system (the judge's own, or ""), and its parameters, in the units of
     `FAIR`. ``truth["systems"]``: system, value (expected judgment), ability (mean quality in nats),
