@@ -36,7 +36,7 @@ def test_one_seed_is_one_study_that_the_door_takes(name):
 @pytest.mark.parametrize(
     ("name", "wrong", "message"),
     [
-        ("votes", {"n_annotators": 2}, "n_votes must be at most 2, as there are no more. Got 3"),
+        ("votes", {"n_annotators": 2}, "n_votes must be at most 2, the number available. Got 3"),
         ("votes", {"systems": {"x": 0.0, "y": 1.0}}, "n_pairs must be at most 1"),
         ("judges", {"judges": {"x": {"lenght": 1.0}}}, "'length'"),
         ("judges", {"n_pairs": 11}, "n_pairs must be at most 10"),
