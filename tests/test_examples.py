@@ -64,7 +64,7 @@ def load(name):
     """Simulate a small study in a public one's place."""
     world, size = WORLDS[name]
     study = nb.simulate(world, seed=1, **size)
-    return judged_on(study, "fluency") if world == "judgments" else study
+    return judged_on(study, "correctness") if world == "judgments" else study
 
 
 def judged_on(study, dimension):
