@@ -9,6 +9,7 @@ from nlgbench.analysis.ratings.bradley_terry import win_rates
 from nlgbench.analysis.ratings.games import PROBABILITIES, read_games
 from nlgbench.crossed import t_interval
 from nlgbench.evaluators.names import label
+from nlgbench.evaluators.score import score
 from nlgbench.study import Study
 from nlgbench.study.study import is_reversed, with_tables
 
@@ -17,6 +18,17 @@ _COLUMNS = (
     *("dimension", "better", "reason"),
 )
 _OTHERS = "all other systems"
+
+
+def add_sentinels(study: Study, *, dimension: str | None = None) -> Study:
+    """Score the length, a constant and, where there are several systems, the system's mean."""
+    if study.scores is None:
+        return study
+    names = ["length@sentinel", "constant@sentinel"]
+    if len(study.systems) < 2:
+        return score(study, names)
+    options = {"system_mean@sentinel": {"dimension": dimension}}
+    return score(study, [*names, *options], options=options)
 
 
 def standings(study: Study, *, include_human: bool = False) -> pd.DataFrame:

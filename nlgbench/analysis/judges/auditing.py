@@ -143,7 +143,7 @@ def audit(
     difference of log2 of both texts' characters, and whose system either is. The expected vote is
     not observed, only votes of some annotators: so the sum of squares of the expected vote is that
     of products of two annotators' votes. Intervals leave out items in turn, and from ten effective
-    annotators on each annotator. docs/auditing-judges.md has the measured level and coverage.
+    annotators on each annotator. docs/validation.md has the measured level and coverage.
 
     Examples
     --------

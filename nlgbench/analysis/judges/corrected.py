@@ -108,7 +108,7 @@ def corrected_quality(
     slope of labels on scores over labelled outputs. Standard errors leave out each cluster (an
     item, or ``settings["clusters"]``) in turn, and each annotator where these are random. t has
     ``G - 1`` degrees of freedom, G the smaller effective number of clusters.
-    docs/corrected-means.md has the measured coverage.
+    docs/validation.md has the measured coverage.
 
     Examples
     --------

@@ -115,7 +115,7 @@ def replaces_annotators(
     Here it is the score test of a difference of paired shares (Tango 1998, *Statistics in Medicine*
     17, 891-908), its variance times the design effect of clusters. The interval of rho is a
     jackknife over clusters, and from ten annotators on over them, too. Numbers within 1e-9 of the
-    range of values are equal. docs/replacing-annotators.md has the measured level.
+    range of values are equal. docs/validation.md has the measured level.
 
     Examples
     --------

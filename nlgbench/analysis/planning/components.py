@@ -66,7 +66,7 @@ def variance_components(
     doi:10.1080/00949659008811240) of components with at least 20 levels and a tenth of the
     variance. Else they are of restricted maximum likelihood (statsmodels' MixedLM), or, where the
     factors have over 500 levels, of moments: sums of squares set equal to their expectations (Rao
-    1971, doi:10.1016/0047-259X(71)90001-7). docs/variance-components.md has the coverage.
+    1971, doi:10.1016/0047-259X(71)90001-7). docs/validation.md has the coverage.
 
     Examples
     --------

@@ -87,7 +87,7 @@ def sequential(
     A block gives one value in [-1, 1]: the mean of its votes (win 1, tie 0, loss -1), or the
     difference of two systems' mean judgments over the range of the scale. Under the null, a mean of
     0 given all blocks before, an e-value ever reaches 1 / alpha with a chance of at most alpha
-    (Ville's inequality). docs/stopping-early.md has the formulas, sources and measured level.
+    (Ville's inequality). docs/stopping-early.md has formulas and sources.
 
     Examples
     --------

@@ -98,7 +98,7 @@ def test_outputs_are_scored_whatever_the_sizes_of_their_contexts():
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        ([[0.5, 0.3, 0.3]] * 2, r"row 0 of the probabilities .* sum 1.1; .* divide each row"),
+        ([[0.5, 0.3, 0.3]] * 2, r"row 0 of the probabilities .* sum 1.1. .* divide each row"),
         ([[-0.5, 0.5, 1.0]] * 2, "numbers from 0 to 1"),
         ([[0.5, 0.5]], r"shape \(2, 3\)"),
     ],
@@ -113,7 +113,7 @@ def test_tables_that_cannot_be_scored_say_why():
     few = asked.replace(contexts=asked.contexts[asked.contexts["item_id"] != "i1"])
     with pytest.raises(ValueError, match=r"no item 'i1' \(1 outputs\)"):
         Asked(rising).score_outputs(few)
-    with pytest.raises(ValueError, match="has no contexts, which say what could be meant"):
+    with pytest.raises(ValueError, match="has no contexts, so the possible states are unknown"):
         Asked(rising).score_outputs(asked.replace(contexts=None))
 
 
@@ -121,7 +121,7 @@ def test_tables_that_cannot_be_scored_say_why():
 
 
 def measured(proba, targets):
-    return probabilities.measured(proba, targets, confidence=0.95)[0]
+    return probabilities.measure_calibration(proba, targets, confidence=0.95)[0]
 
 
 def test_a_temperature_is_recovered():
@@ -159,7 +159,7 @@ def test_measures_by_hand(monkeypatch):
     # .5 belongs to the lower bin, whose upper end it is.
     ece = 0.5 * abs(0.85 - 0.5) + 0.5 * abs(0.475 - 0.75)
     assert found.loc["ece", "estimate"] == pytest.approx(ece)
-    _, bins = probabilities.measured(proba, [0, 1, 1, 0], confidence=0.95)
+    _, bins = probabilities.measure_calibration(proba, [0, 1, 1, 0], confidence=0.95)
     np.testing.assert_allclose(bins["share"], [0.75, 0.5])
     np.testing.assert_allclose(bins["ece"], ece)
 
