@@ -1,8 +1,6 @@
 """The recurrent model: what it learns, and its exact probabilities in every decoding."""
 
 import itertools
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -173,10 +171,3 @@ def test_what_cannot_be_trained_is_refused(small, arguments, options, message):
         fit_recurrent(*arguments, **{"epochs": 1, "units": 2, "seed": 0, **options})
     with pytest.raises(ValueError, match="temperature must be above 0"):
         small.annealed(0).logprob(["a"])
-
-
-def test_without_torch_the_message_names_the_extra():
-    code = "import sys; sys.modules['torch'] = None; import nlgbench.generators.recurrent"
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert ran.returncode == 1
-    assert "pip install 'nlgbench[neural]'" in ran.stderr

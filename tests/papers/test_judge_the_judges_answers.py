@@ -78,18 +78,13 @@ def test_ones_own_study_answers_under_its_name(data, results, tmp_path):
     assert list(paper.excuses(mine))[-1] == "judge-the-judges/*"
 
 
-def test_the_atlas_holds_two_intervals_and_permutations(scored):
+def test_the_atlas_has_the_correlations_of_each_criterion(scored):
     names = [*NAMES, *paper.errors_of(JUDGES)]
     table = paper.atlas(scored, names, n_resamples=20, seed=0)
     assert len(table) == 2 * 3 * len(names)
     h1 = nb.correlate(scored, evaluators=["rouge_l"], clusters="group_id", n_resamples=20)
     ours = table[(table["criterion"] == "H1") & (table["evaluator"] == "rouge_l")]
     np.testing.assert_allclose(ours["estimate"], h1["estimate"])
-    over_systems = nb.correlate(
-        paper.majority(scored), evaluators=["rouge_l"], resample="systems", n_resamples=20
-    )
-    ours = table[(table["criterion"] == "H2") & (table["evaluator"] == "rouge_l")]
-    np.testing.assert_allclose(ours["second_low"], over_systems["ci_low"])
     assert (ours["p_adjusted"] >= ours["p"]).all()
     _, layout = paper.atlas_layout(table)
     assert layout["table"].shape == (len(names), 6)

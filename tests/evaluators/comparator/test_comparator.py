@@ -13,7 +13,6 @@ from sklearn.preprocessing import StandardScaler
 from nlgbench.evaluators.comparator.comparators import (
     compare,
     compare_texts,
-    curriculum,
     order_agreement,
     reference_points,
     train_comparator,
@@ -219,15 +218,6 @@ def test_splits_share_no_text(seed, by, left_out):
         unit = {"context": "context", "item": "item_id"}[by]
         assert not set(train.outputs[unit]) & set(test.outputs[unit])
         assert test.outputs[unit].nunique() == 16
-
-
-def test_training_goes_from_wide_to_narrow_and_then_to_human():
-    weak = weak_pairs(TRAIN, STEPS, n=4_000, seed=0)
-    pairs = pd.concat([weak, taught("strong"), HUMAN], ignore_index=True)
-    stages = [pairs.iloc[rows] for rows in curriculum(pairs)]
-    assert [stage["margin"].min() for stage in stages[:3]] == [0.9, 0.5, 0.4]
-    assert len(stages[2]) == len(pairs)
-    assert stages[3]["supervision"].unique().tolist() == ["human"]
 
 
 @pytest.mark.parametrize(
