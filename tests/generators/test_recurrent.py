@@ -140,11 +140,7 @@ def test_a_text_answers_its_context():
     assert part[0] > part[1] and n_known.tolist() == [3, 3]
 
 
-def test_a_seed_fixes_weights_and_samples(small):
-    again = [fit_recurrent(["a b", "b"], units=4, epochs=2, seed=s)[0][1.0] for s in (3, 3, 4)]
-    scores = [model.logprob(["a", "b", "a b"]) for model in again]
-    np.testing.assert_array_equal(scores[0], scores[1])
-    assert (scores[0] != scores[2]).all()
+def test_a_seed_fixes_samples(small):
     assert small.sample(20, seed=5) == small.sample(20, seed=5) != small.sample(20, seed=6)
 
 
