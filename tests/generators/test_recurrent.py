@@ -159,7 +159,7 @@ def test_checkpoints_do_not_change_the_training():
     [
         ((["a", ""],), {}, r"texts\[1\] has no word"),
         ((["a", None],), {}, r"texts\[1\] is None"),
-        ((["a"],), {"min_count": 2}, "lower min_count"),
+        ((["a"],), {"min_count": 2}, "Lower min_count"),
     ],
 )
 def test_what_cannot_be_trained_is_refused(small, arguments, options, message):

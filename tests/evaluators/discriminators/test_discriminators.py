@@ -17,7 +17,7 @@ from nlgbench import Study, discriminator_accuracy, score
 from nlgbench.evaluators.discriminators import (
     DEEP,
     SHALLOW,
-    deal,
+    assign_folds,
     score_fold,
 )
 from nlgbench.generators.grammar import Corrupted
@@ -113,7 +113,7 @@ def test_the_same_seed_gives_the_same_scores_whatever_else_is_asked(outputs, sco
 def test_equal_texts_share_a_fold_even_across_systems(copies, n_folds, seed):
     texts = [f"text {at}" for at, n in enumerate(copies) for _ in range(n)]
     planted = table({"human": texts, "m": [f"other {at}" for at in range(9)], "copier": texts[::2]})
-    dealt = deal(planted, n_folds, seed)
+    dealt = assign_folds(planted, n_folds, seed)
     fold_of = pd.Series(dealt.fold).groupby(planted["text"].to_numpy())
     assert fold_of.nunique().eq(1).all()
     assert set(dealt.fold) == set(range(n_folds))
@@ -122,7 +122,7 @@ def test_equal_texts_share_a_fold_even_across_systems(copies, n_folds, seed):
 def test_a_score_is_scikit_learn_s(outputs):
     """One fold of the SVM, written out with scikit-learn's own vectorizer on the other folds."""
     label = outputs["is_human"].to_numpy(dtype=float)
-    texts = deal(outputs, 4, 7)
+    texts = assign_folds(outputs, 4, 7)
     ours = score_fold(texts, label, 2, "svm", "meta", 0, 7)
     train, test = outputs[texts.fold != 2], outputs[texts.fold == 2]
     vectorizer = TfidfVectorizer(
@@ -137,7 +137,7 @@ def test_a_score_is_scikit_learn_s(outputs):
 def test_labels_of_the_test_fold_do_not_reach_its_scores(outputs):
     """Wrong labels in a fold change nothing in that fold, with or without a search."""
     label = outputs["is_human"].to_numpy(dtype=float)
-    texts = deal(outputs, 4, 0)
+    texts = assign_folds(outputs, 4, 0)
     wrong = np.where(texts.fold == 1, 1 - label, label)
     for model, search in (("svm", 0), ("naive_bayes", 3)):
         right, other = (
@@ -170,7 +170,7 @@ def test_an_individual_discriminator_knows_one_system(outputs):
     found = score_discriminators(outputs, **options)
     assert found["score"].notna().all()
     label = outputs["is_human"].to_numpy(dtype=float)
-    ours = deal(outputs, 4, 0)
+    ours = assign_folds(outputs, 4, 0)
     own = ours.stratum == "backwards"
     others = ~own & (label == 0)
     changed = ours._replace(presence=diags_array(1.0 * ~others).tocsr() @ ours.presence)

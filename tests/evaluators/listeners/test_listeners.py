@@ -91,7 +91,7 @@ def test_outputs_are_scored_whatever_the_sizes_of_their_contexts():
 
 
 def measured(proba, targets):
-    return probabilities.measured(proba, targets, confidence=0.95)[0]
+    return probabilities.measure_calibration(proba, targets, confidence=0.95)[0]
 
 
 def test_a_temperature_is_recovered():
@@ -129,7 +129,7 @@ def test_measures_by_hand(monkeypatch):
     # .5 belongs to the lower bin, whose upper end it is.
     ece = 0.5 * abs(0.85 - 0.5) + 0.5 * abs(0.475 - 0.75)
     assert found.loc["ece", "estimate"] == pytest.approx(ece)
-    _, bins = probabilities.measured(proba, [0, 1, 1, 0], confidence=0.95)
+    _, bins = probabilities.measure_calibration(proba, [0, 1, 1, 0], confidence=0.95)
     np.testing.assert_allclose(bins["share"], [0.75, 0.5])
     np.testing.assert_allclose(bins["ece"], ece)
 
@@ -345,11 +345,11 @@ def score_without(item):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: score_answer([[0.5, 0.3, 0.3]] * 2), "row 0 .* sum 1.1; .* divide each row"),
+        (lambda: score_answer([[0.5, 0.3, 0.3]] * 2), "row 0 .* sum 1.1. .* divide each row"),
         (lambda: score_answer([[-0.5, 0.5, 1.0]] * 2), "numbers from 0 to 1"),
         (lambda: score_answer([[0.5, 0.5]]), r"shape \(2, 3\)"),
         (lambda: score_without("i1"), r"no item 'i1' \(1 outputs\)"),
-        (lambda: score_without(None), "has no contexts, which say what could be meant"),
+        (lambda: score_without(None), "has no contexts, so the possible states are unknown"),
         (lambda: fourier_features([[[361, 0, 0]]]), "must be from 0 to 360, 100 and 100"),
         (lambda: fourier_features([[[0, -1, 0]]]), "must be from 0 to 360, 100 and 100"),
         (lambda: fourier_features([[[0, 0, np.nan]]]), "must be from 0 to 360, 100 and 100"),
