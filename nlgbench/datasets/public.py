@@ -231,7 +231,7 @@ def load(name: str, **options: Any) -> Study:
     --------
     >>> load("hues")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    ValueError: study: 'hues' is unknown. Did you mean 'huse'? There are: huse, comm-eval, ...
+    ValueError: study: 'hues' is unknown. Did you mean 'huse'? Available: huse, comm-eval, ...
     """
     one = _STUDIES[known(name, list(_STUDIES), "study")]
     for option in options:

@@ -19,7 +19,7 @@ FOUND = Replacement(
             "ci_low": [0.7, np.nan, np.nan],
             "ci_high": [0.9, np.nan, np.nan],
             "least_epsilon": [0.1, 0.7, np.nan],
-            "reason": ["", "one cluster", "no score is a value that people gave: another scale"],
+            "reason": ["", "one cluster", "no score is among the values: another scale"],
         }
     ),
     pd.DataFrame({"evaluator": ["a_1", "b", "c"], "label": ["a 1", "b", "c"], "epsilon": 0.2}),
@@ -52,5 +52,5 @@ def test_it_draws_on_two_axes_and_says_what_it_cannot():
     axes = canvas(6, 3, columns=2)[1]
     assert nb.plot_replacement(FOUND, ax=axes).axes == axes
     untested = dataclasses.replace(FOUND, evaluators=FOUND.evaluators.iloc[2:])
-    with pytest.raises(ValueError, match="no evaluator could be tested: no score is a value"):
+    with pytest.raises(ValueError, match="no evaluator could be tested: no score is among"):
         nb.plot_replacement(untested)

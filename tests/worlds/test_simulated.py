@@ -52,7 +52,7 @@ def test_one_seed_is_one_study_that_the_door_takes(name):
         ("colors", {"n_rounds": {"a": 0}}, "every split of n_rounds needs a round"),
         ("reviews", {"n_truth": 1}, "at least 2 texts of each class"),
         ("reviews", {"systems": {"human": review_grammar()}}, "no system may be called 'human'"),
-        ("reviews", {"systems": ["grammar"]}, "'grammar' is unknown.*There are: grammar_t1.0"),
+        ("reviews", {"systems": ["grammar"]}, "'grammar' is unknown.*Available: grammar_t1.0"),
         ("nowhere", {}, "world: 'nowhere' is unknown"),
     ],
 )

@@ -94,7 +94,7 @@ def test_a_search_that_does_not_converge_is_said(monkeypatch):
     fitted = np.ones(5), False
     monkeypatch.setattr(components, "_likelihood", lambda *_: fitted)
     reasons = components.components_of(*judged)["reason"]
-    assert reasons.str.endswith("the search for the greatest likelihood did not converge").all()
+    assert reasons.str.endswith("maximum likelihood did not converge").all()
 
 
 def test_modified_large_sample_limits_are_exact_where_one_mean_square_is_known():
@@ -104,7 +104,7 @@ def test_modified_large_sample_limits_are_exact_where_one_mean_square_is_known()
     assert high == pytest.approx(5 * 9 / 2.70039 - 1, abs=1e-3)
 
 
-ALIKE, ONE = "confounded with rest, where it is counted", "one level"
+ALIKE, ONE = "confounded with rest, and counted there", "one level"
 SYSTEM, ITEM, ANNOTATOR = (one.ravel() for one in np.indices((3, 8, 4)))
 ONCE = ANNOTATOR == (ITEM + SYSTEM) % 4
 #: Who judged what, and what that design cannot tell apart.
@@ -138,7 +138,7 @@ def test_what_a_design_cannot_tell_is_named(name):
 def test_intervals_are_claimed_for_many_levels_and_a_tenth_of_the_variance():
     few = nb.variance_components(nb.simulate("judgments", n_annotators=12, seed=2))
     few = few.set_index("component")
-    assert few.loc["annotator", "reason"] == "12 levels: no interval below 20"
+    assert few.loc["annotator", "reason"] == "12 levels: an interval needs 20"
     small = few.loc["system x annotator"]
     assert small["share"] < 0.1 and np.isnan(small["ci_low"])
     assert small["reason"] == "less than a tenth of the variance: no interval"

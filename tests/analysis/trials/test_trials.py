@@ -175,7 +175,7 @@ def test_twins_do_not_differ_and_the_order_of_rows_does_not_matter():
     ("n_systems", "n_trials", "noise", "reason"),
     [
         (12, 3, 0.0, "a correlation is 1 or -1"),
-        (4, 3, 1.0, "4 systems, fewer than 5"),
+        (4, 3, 1.0, "4 systems: an interval needs 5"),
         (8, 3, 1.0, "8 systems, fewer than 10"),
         (12, 1, 1.0, "one trial"),
     ],
@@ -193,7 +193,7 @@ def test_bad_scores_and_variants_are_named(splits):
     scores = pd.DataFrame({"evaluator": "e", "trial": 0, "system": ["a"], "score": 1.0})
     for wrong, message in (
         (scores.drop(columns="trial"), "no column 'trial': they need evaluator, trial"),
-        (pd.concat([scores, scores]), "stands twice in trial 0"),
+        (pd.concat([scores, scores]), "is repeated in trial 0"),
         (scores.assign(system="other"), "no quality of"),
     ):
         with pytest.raises(ValueError, match=message):
