@@ -1,22 +1,16 @@
 """The atlas' studies and what answers HANNA's and USR's printed correlations."""
 
-import os
-
 import pandas as pd
 import pytest
 from scipy.stats import kendalltau
 
 import nlgbench as nb
 from nlgbench.analysis.correlation import PooledCorrelations, correlate_studies
-from nlgbench.datasets import cache
 from nlgbench.datasets.published import load_claims
 from nlgbench.papers import atlas as paper
+from tests.released import needs
 
-RELEASED = pytest.mark.skipif(
-    not os.environ.get("NLGBENCH_DATA")
-    or not cache.available(["hanna/hanna_metric_scores_llm.csv", "usr"]),
-    reason="NLGBENCH_DATA names no folder with HANNA and USR",
-)
+RELEASED = needs("hanna/hanna_metric_scores_llm.csv", "usr")
 
 
 def test_every_public_study_has_a_task_and_is_in_or_out():

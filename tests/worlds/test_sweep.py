@@ -31,21 +31,6 @@ def test_each_series_begins_with_peoples_grammar_and_has_all_its_systems():
     assert systems["corrupted_0.3"].q == 0.3
 
 
-def test_entropy_is_that_of_the_slots(truth):
-    """By the chain rule over slots, the parents' joint chances enumerated."""
-    for name, t in (("grammar_t1.0", 1.0), ("grammar_t0.5", 0.5)):
-        slots = {slot.name: slot for slot in review_grammar().annealed(t).slots}
-        total = 0.0
-        for slot in slots.values():
-            chance = np.exp(slot.logprobs)
-            nats = -(chance * slot.logprobs).sum(axis=-1)
-            for parent in reversed(slot.parents):
-                nats = nats @ np.exp(slots[parent].logprobs)
-            total += float(nats)
-        row = truth.loc[name]
-        assert row["entropy"] == pytest.approx(total, abs=4 * row["entropy_se"])
-
-
 def test_entropy_of_what_is_enumerated_has_no_error(truth):
     texts = series_systems(3)["memorizer_20"].training
     share = np.unique(texts, return_counts=True)[1] / len(texts)

@@ -89,14 +89,6 @@ def test_moments_are_those_of_whole_matrices(monkeypatch):
     assert set(table["method"]) == {"moments"}
 
 
-def test_a_search_that_does_not_converge_is_said(monkeypatch):
-    judged = [one[:-1] for one in crossed(5)]
-    fitted = np.ones(5), False
-    monkeypatch.setattr(components, "_likelihood", lambda *_: fitted)
-    reasons = components.components_of(*judged)["reason"]
-    assert reasons.str.endswith("maximum likelihood did not converge").all()
-
-
 def test_modified_large_sample_limits_are_exact_where_one_mean_square_is_known():
     """With no degrees of freedom to lose below, it is the chi-square interval, shifted."""
     low, high = components._modified_large_sample(5.0, 1.0, 9, 10**8, 0.025)

@@ -18,9 +18,7 @@ from nlgbench.evaluators.discriminators import (
     DEEP,
     SHALLOW,
     assign_folds,
-    ngram_presence,
     score_fold,
-    score_shallow,
 )
 from nlgbench.generators.grammar import Corrupted
 from nlgbench.generators.reviews import review_grammar
@@ -146,23 +144,6 @@ def test_labels_of_the_test_fold_do_not_reach_its_scores(outputs):
             score_fold(texts, given, 1, model, "meta", search, 0) for given in (label, wrong)
         )
         np.testing.assert_array_equal(right, other)
-
-
-@pytest.mark.parametrize("model", SHALLOW)
-def test_classes_weigh_the_same(model, monkeypatch):
-    """Nine in ten training texts are human, and none tells: without weights, new ones seem so."""
-    rng = np.random.default_rng(0)
-    noise = ngram_presence([list(rng.choice(list("abc"), 4)) for _ in range(400)])
-    label = np.arange(200) < 180
-
-    def mean():
-        given = {"groups": np.arange(200), "seed": 0}
-        return score_shallow(model, noise[:200], label, noise[200:], **given).mean()
-
-    weighed = mean()
-    equal = "nlgbench.evaluators.discriminators.compute_sample_weight"
-    monkeypatch.setattr(equal, lambda _, label: np.ones(len(label)))
-    assert weighed < mean() - 0.05
 
 
 def test_labels_that_are_trained_on_turn_the_scores(outputs, scores):
