@@ -1,4 +1,4 @@
-"""The atlas' studies and what answers HANNA's and USR's printed correlations."""
+"""The atlas pools its studies, and recomputes the printed correlations of HANNA and USR."""
 
 import pandas as pd
 import pytest
