@@ -1,4 +1,4 @@
-"""Subsamples are drawn as their strata and clusters say, and give a mean its textbook error."""
+"""Subsamples follow their strata and clusters, and give a mean its textbook error."""
 
 import math
 

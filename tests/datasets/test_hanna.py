@@ -1,4 +1,4 @@
-"""HANNA: tidy tables, and why its authors' correlations of systems with complexity differ."""
+"""HANNA becomes tidy tables, and its authors' system-level complexity differs by rounding."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Judge the Judges: the export as tidy tables, its counts, and nothing that identifies a person."""
+"""Judge the Judges becomes tidy tables with its printed counts and without identifiers."""
 
 import pandas as pd
 import pytest

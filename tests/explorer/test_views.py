@@ -1,4 +1,4 @@
-"""The explorer draws what the analyses give; no browser here."""
+"""The explorer shows the results of the analyses, without a browser here."""
 
 import base64
 import functools

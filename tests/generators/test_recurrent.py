@@ -1,4 +1,4 @@
-"""The recurrent model: what it learns, and its exact probabilities in every decoding."""
+"""The recurrent model learns a known grammar and has exact probabilities in every decoding."""
 
 import itertools
 from dataclasses import replace
@@ -76,7 +76,7 @@ def test_probabilities_sum_to_one_and_samples_are_as_frequent(small, name):
 
 
 @pytest.mark.parametrize("name", DECODINGS)
-def test_a_score_does_not_hang_on_the_batch_and_what_is_drawn_has_one(trained, name):
+def test_a_score_does_not_depend_on_the_batch_and_samples_have_one(trained, name):
     model = DECODINGS[name](trained[0][1.0])
     alone = [model.logprob([text])[0] for text in SENTENCES]
     np.testing.assert_allclose(model.logprob(SENTENCES), alone, atol=1e-10)

@@ -1,4 +1,4 @@
-"""The atlas' studies and what answers HANNA's and USR's printed correlations."""
+"""The atlas pools its studies, and recomputes the printed correlations of HANNA and USR."""
 
 import pandas as pd
 import pytest
@@ -48,7 +48,7 @@ def test_a_folder_of_ones_own_is_one_study(tmp_path):
     assert list(opened) == ["own"]  # the study's own name
     pooled = nb.pool_correlations(correlate_studies(opened))
     assert pooled.summary["estimate"].isna().all()
-    with pytest.raises(ValueError, match="leave one out"):
+    with pytest.raises(ValueError, match="are two studies. Remove one"):
         paper.open_studies(source="released", folder=tmp_path / "mine")
 
 

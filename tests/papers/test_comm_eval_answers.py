@@ -1,4 +1,4 @@
-"""Captions, votes and listeners answer Newman et al. (2020): as printed, on the release."""
+"""Captions, votes and listeners answer the claims of Newman et al. (2020) on the release."""
 
 import numpy as np
 import pandas as pd

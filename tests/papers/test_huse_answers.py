@@ -1,4 +1,4 @@
-"""What answers the claims of HUSE's paper: the release alone, and every result has its place."""
+"""Only the release answers the claims of the HUSE paper; other studies get ids of their own."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Violins, contexts and reliability diagrams show the scores, colors and shares they are given."""
+"""Violins, contexts and reliability diagrams show the scores, colors and shares of their data."""
 
 import numpy as np
 import pandas as pd
@@ -63,7 +63,7 @@ def test_panels_and_violins_are_those_asked_for(scores):
 
 
 @pytest.mark.parametrize("noise", [0.0, 1e-17])
-def test_constant_scores_are_a_line_that_says_so(scores, noise):
+def test_constant_scores_are_a_line_with_a_label(scores, noise):
     scores.loc[[3, 60], "score"] = np.nan
     at = scores["system"].eq("misleading") & scores["evaluator"].eq("human")
     scores.loc[at, "score"] = noise * np.arange(at.sum())

@@ -27,7 +27,7 @@ def test_the_crowd_is_laid_out_as_the_release():
     assert place.min() > 0.3 and place.max() < 0.7
 
 
-def test_a_large_crowd_says_what_is_true():
+def test_a_large_crowd_estimates_the_truth():
     # 800 outputs of each system: every estimate within 4 of its standard errors.
     world = review_crowd(systems=SMALL, n_outputs=800, n_votes=3, n_truth=10_000, seed=5)
     truth = world.truth["systems"].set_index("system")
@@ -38,7 +38,7 @@ def test_a_large_crowd_says_what_is_true():
         assert abs(found.loc[row, "estimate"] - value) < 4 * error
 
 
-def test_truth_knows_what_is_certain():
+def test_the_truth_has_no_error_where_it_is_exact():
     crowd = review_crowd(systems=SMALL, n_outputs=10, n_truth=2_000, seed=3)
     truth = crowd.truth["systems"].set_index("system")
     assert truth.loc["memorizer_50", "quality_se"] == 0 < truth.loc["human", "quality_se"]

@@ -1,4 +1,4 @@
-"""The world of judges: people and machines answer for the same outputs, and biases are planted."""
+"""In the world of judges, annotators and judges answer for the same outputs, with biases."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The world of judgments: its truth, its designs, and what annotators add."""
+"""The world of judgments has its stated truth, designs and annotator severity."""
 
 import numpy as np
 import pytest

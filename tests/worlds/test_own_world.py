@@ -20,7 +20,7 @@ def test_evaluators_score_the_outputs_with_their_errors(study):
     )
 
 
-def test_what_people_say_holds_the_truth(study):
+def test_judgments_cover_the_truth_and_order_the_evaluators(study):
     found = nb.compare_systems(study).systems.merge(study.truth["systems"], on="system")
     # Five intervals at once: four of them hold in 97.7 of 100 worlds.
     held = (found["ci_low"] <= found["value"]) & (found["value"] <= found["ci_high"])

@@ -1,4 +1,4 @@
-"""Measures of distributions are those of their authors' packages, plain sums and closed forms."""
+"""Measures of distributions equal their authors' packages, plain sums and closed forms."""
 
 import numpy as np
 import pytest

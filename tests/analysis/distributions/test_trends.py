@@ -1,4 +1,4 @@
-"""A measure follows the truth if its least-squares line says so, with the widest interval."""
+"""A measure's trend is its least-squares line against the truth, with the widest interval."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Variance components are other people's answers, and a design says what it cannot tell."""
+"""Variance components equal those of statsmodels, and confounded ones are named."""
 
 import numpy as np
 import pandas as pd
@@ -115,7 +115,7 @@ LAYOUTS = {
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
-def test_what_a_design_cannot_tell_is_named(name):
+def test_components_that_a_design_confounds_are_named(name):
     *judged, unknown = LAYOUTS[name]
     rows = ONCE if name == "one judgment of an output" else slice(None)
     judged = [one[rows] for one in (np.random.default_rng(0).normal(size=96), SYSTEM, *judged)]

@@ -1,4 +1,4 @@
-"""Trials train what they are named after, and their averages are those of SciPy and `correlate`."""
+"""Trials train the variants that they name, and average as SciPy and `correlate` do."""
 
 import numpy as np
 import pandas as pd

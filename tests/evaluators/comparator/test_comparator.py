@@ -1,4 +1,4 @@
-"""Comparators and regressors learn the true order, from pairs as the paper draws them, fairly."""
+"""Comparators and regressors learn the true order from the paper's pairs, on unseen texts."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Diversity is what plain counting, SciPy and NLTK give, and says of how many texts."""
+"""Diversity equals plain counts, SciPy and NLTK, and its signature gives the direction."""
 
 import math
 from collections import Counter

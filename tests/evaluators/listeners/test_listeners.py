@@ -95,7 +95,7 @@ def measured(proba, targets):
 
 
 def test_a_temperature_is_recovered():
-    """Targets are drawn from probabilities; a listener that is twice too sure is put right."""
+    """Targets are drawn from probabilities; an overconfident listener is corrected."""
     true = np.random.default_rng(0).dirichlet(np.ones(3), size=20_000)
     rng = np.random.default_rng(1)
     targets = (rng.random((20_000, 1)) > true.cumsum(axis=1)).sum(axis=1)

@@ -1,4 +1,4 @@
-"""Overlap metrics are sacreBLEU's, pycocoevalcap's and Lin's, of a study and of its systems."""
+"""Overlap metrics equal sacreBLEU, pycocoevalcap and Lin (2004), for outputs and systems."""
 
 from collections import Counter
 
@@ -233,7 +233,7 @@ def test_systems_are_scored_by_summed_counts(study):
     assert of["signature"].str.endswith("outputs:2/3").all()
 
 
-def test_what_is_compared_in_lower_case_says_so(study):
+def test_lower_case_is_in_the_signature(study):
     shouted = study.replace(outputs=study.outputs.assign(text=study.outputs["text"].str.upper()))
     lower = {"overlap": {"lower": True}}
     names = ["rouge_l", "cider_d", "chrf", "corpus_bleu_4"]
