@@ -117,7 +117,7 @@ def test_what_has_no_answer_has_a_reason():
     assert {"precision", "coverage", "frontier"} <= set(no_interval.index)
     assert no_interval[["se", "ci_low", "ci_high"]].isna().all(axis=None)
     once = compare(eight, measures=MMD, n_resamples=1)
-    assert once["reason"].eq("one subsample: its spread is unknown").all()
+    assert once["reason"].eq("only one subsample, so the variance cannot be estimated").all()
     alone = compare(study_of(texts[:1], texts[1:2], shared=False))
     assert alone.loc[MMD, "reason"].str.startswith("undefined: 1 text per side").all()
 
