@@ -148,7 +148,7 @@ def _parse_name(name: str, search: int, n_folds: int) -> _Wanted:
     elif model in DEEP:
         import nlgbench.training  # noqa: F401
     if n_folds < 2 or search < 0:
-        raise ValueError(f"n_folds must be 2 or more, search 0 or more. Got {n_folds}, {search}.")
+        raise ValueError(f"n_folds must be at least 2, search at least 0. Got {n_folds}, {search}.")
     return _Wanted(model, scope, trained or "natural", scored, search, n_folds)
 
 

@@ -113,7 +113,7 @@ def compare_evaluators(
     >>> found[["estimate_a", "estimate_b", "p", "p_least"]].round(3).values.tolist()
     [[1.0, 0.6, 0.125, 0.062]]
     >>> found["reason"].iloc[0]
-    'cannot be answered with 5 systems: the smallest possible adjusted p is 0.0625'
+    'cannot be significant with 5 systems: the smallest possible adjusted p is 0.0625'
     """
     swaps = granularity == "system"
     known(statistic, correlations.PLAIN, "statistic")

@@ -169,7 +169,7 @@ def pool_correlations(
     >>> pooled.summary[["estimate", "ci_low", "ci_high"]].round(2).values.tolist()
     [[0.38, 0.27, 0.48]]
     >>> pooled.summary["prediction_reason"].tolist()
-    ['5 studies: a prediction needs 8']
+    ['only 5 studies: a prediction needs at least 8']
     """
     pairs = "difference" in correlations
     own, value = (_KEYS_OF_PAIRS, "difference") if pairs else (_KEYS, "estimate")

@@ -238,7 +238,7 @@ def correlate_trials(
     >>> each["estimate"].round(6).tolist(), between["difference"].round(6).tolist()
     ([1.0, -1.0], [2.0])
     >>> each["reason"].iloc[0]
-    'a correlation is 1 or -1: its spread is unknown'
+    'a correlation is 1 or -1, so its variance is unknown'
     """
     known(statistic, ["spearman", "pearson"], "statistic")
     evaluators, found = _correlations(scores, human, statistic)

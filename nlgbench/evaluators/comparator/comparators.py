@@ -166,7 +166,7 @@ def train_comparator(
     if not ties or not compares:
         pairs = pairs[pairs["outcome"] == "better"]
     if not pairs["outcome"].eq("better").any():
-        raise ValueError("no pair has a better text. Lower the threshold of ties, or add pairs.")
+        raise ValueError("no pair has a better text. Lower the tie threshold, or add pairs.")
     pairs = pairs.reset_index(drop=True)
     if compares:  # in both orders
         both = [pairs[SIDES], pairs[SWAPPED].set_axis(SIDES, axis=1)]
