@@ -98,7 +98,7 @@ def test_what_has_no_answer_has_a_reason():
     texts = [f"word{n} and more" for n in range(8)]
     one_prompt = compare(study_of(texts, texts, ["i"] * 8, ["i"] * 8), n_resamples=20)
     assert one_prompt.loc[MMD, "estimate"].isna().all()
-    assert one_prompt.loc[MMD, "reason"].str.contains("1 item has texts of both sides").all()
+    assert one_prompt.loc[MMD, "reason"].str.contains("only 1 item has human and").all()
     few = compare(study_of(texts[:4], texts[4:]), n_resamples=20)
     assert few.loc["recall", "reason"].endswith("too few for n_neighbors = 5")
     assert few.loc["frontier", "reason"].startswith("4 texts per side: an interval needs 100")
