@@ -1,4 +1,4 @@
-"""What a study found, in three sentences: systems, evaluators, and what the design cannot show."""
+"""A study's findings in three sentences: systems, evaluators, and the limits of the design."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from nlgbench.evaluators.names import label
 from nlgbench.evaluators.sentinels import LENGTH
 from nlgbench.study import Study
 
-#: Most names that a sentence lists.
+#: The most names that a sentence lists.
 _MOST_NAMES = 3
 Results = Mapping[str, pd.DataFrame]
 
 
 def findings(study: Study, results: Results) -> pd.DataFrame:
-    """Say in sentences what notebook 08 found: about, finding, study, data.
+    """Write what notebook 08 found, in sentences: about, finding, study, data.
 
-    `results` are tables by name: what a study does not support is missing. ``about`` is systems,
-    evaluators, and limits; ``study`` and ``data`` are the study's name and size.
+    `results` are tables by name, without those that the study does not support. ``about`` is
+    systems, evaluators or limits; ``study`` and ``data`` are the study's name and size.
     """
     found = {"systems": _systems, "evaluators": _evaluators, "limits": _limits}
     said = [find(study, results) for find in found.values()]
@@ -32,7 +32,7 @@ def findings(study: Study, results: Results) -> pd.DataFrame:
 
 
 def _systems(study: Study, results: Results) -> str:
-    """Say which systems are distinguishable, by what the study has."""
+    """Report which systems are distinguishable, by judgments, votes or evaluators."""
     if "compare_systems" in results:
         by = f"By annotators' judgments of {results['pairs']['dimension'].iloc[0]}"
         return _ranking(study, results["compare_systems"], by, "adjusted mean")
@@ -45,7 +45,7 @@ def _systems(study: Study, results: Results) -> str:
 
 
 def _without_annotators(study: Study, table: pd.DataFrame) -> str:
-    """Say how the first judge or evaluator ranks systems, and how many others agree."""
+    """Report how the first judge or evaluator ranks systems, and how many others agree."""
     evaluator, compared = table["evaluator"].iloc[0], "n_games" in table
     of = "comparisons of the judge" if compared else "the scores of"
     by = f"By {of} {label(str(evaluator))}, not by annotators"
@@ -59,7 +59,7 @@ def _without_annotators(study: Study, table: pd.DataFrame) -> str:
 
 
 def _ranking(study: Study, table: pd.DataFrame, by: str, value: str) -> str:
-    """Say who ranks first, and how many pairs are distinguishable; the best come first."""
+    """Report which system ranks first, and how many pairs are distinguishable."""
     rows = table.dropna(subset="estimate")
     if rows.empty:
         return f"{by}, the order of systems is undefined: {table['reason'].iloc[0]}."
@@ -77,7 +77,7 @@ def _ranking(study: Study, table: pd.DataFrame, by: str, value: str) -> str:
     if tested:
         low, how = rows["rank_low"], "differ significantly (Holm-adjusted tests)"
     else:
-        # Systems whose intervals overlap may differ, too: this is the careful side.
+        # Systems whose intervals overlap may also differ: this criterion is conservative.
         beaten_by = rows["ci_low"].to_numpy()[None] > rows["ci_high"].to_numpy()[:, None]
         low = pd.Series(1 + beaten_by.sum(axis=1), rows.index)
         how = "have intervals that do not overlap"
@@ -91,7 +91,7 @@ def _ranking(study: Study, table: pd.DataFrame, by: str, value: str) -> str:
 
 
 def _evaluators(study: Study, results: Results) -> str:
-    """Say which evaluators agree with annotators, and which of them beat the length."""
+    """Report which evaluators agree with annotators, and which of them beat text length."""
     if "correlate" in results:
         table = results["correlate"].query("granularity == 'output' and statistic == 'spearman'")
         words, chance = "correlate with annotators' judgments over outputs (Spearman)", 0.0
@@ -118,7 +118,7 @@ def _evaluators(study: Study, results: Results) -> str:
     if length[["ci_low", "ci_high"]].isna().any(axis=None) or length.empty:
         return f"{said} The length of the text has no interval to compare them with."
     row = length.iloc[0]
-    # A length that runs against judgments predicts them as well, with its sign changed.
+    # A length with a negative correlation predicts judgments equally well if negated.
     better = agree[agree["ci_low"] > max(row["ci_high"], 2 * chance - row["ci_low"])]
     than = f"the length of the text ({_number(row)})"
     if better.empty:
@@ -128,7 +128,7 @@ def _evaluators(study: Study, results: Results) -> str:
 
 
 def _limits(study: Study, results: Results) -> str:
-    """Say what the design cannot show."""
+    """Report what the design cannot show."""
     limits = []
     covers = [one["covers"] for one in results.values() if "covers" in one]
     if covers and pd.concat(covers).eq(THESE_ANNOTATORS).any():
@@ -146,7 +146,7 @@ def _limits(study: Study, results: Results) -> str:
 
 
 def _why(rows: pd.DataFrame) -> str:
-    """Give the reason why an interval is missing."""
+    """Return the reason for a missing interval."""
     reasons = rows.loc[rows["ci_low"].isna(), "reason"].fillna("")
     return next((one for one in reasons if one), "intervals are undefined")
 
@@ -163,7 +163,7 @@ def _estimates(rows: pd.DataFrame) -> str:
 
 
 def _listed(names: list[str]) -> str:
-    """Join names, at most three of them."""
+    """Join names, at most three."""
     left = len(names) - _MOST_NAMES
     if left > 1:
         return f"{', '.join(names[:_MOST_NAMES])} and {left} others"
