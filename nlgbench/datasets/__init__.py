@@ -1,1 +1,1 @@
-"""Released files, fetched by hash, and a loader for each public study."""
+"""Public studies: a loader for each, and a cache of their released files, verified by hash."""

@@ -1,4 +1,4 @@
-"""AlpacaEval 2: three systems against a reference, by the judge of its leaderboard.
+"""AlpacaEval 2: three systems compared with a reference system by the leaderboard's judge.
 
 Dubois, Galambosi, Liang and Hashimoto (2024), Length-Controlled AlpacaEval, arXiv:2404.04475.
 """
@@ -16,20 +16,21 @@ RAW_FILES = [
 
 
 def read_alpaca_eval(*paths: Path) -> Study:
-    """Read annotations as ``format: alpaca_eval`` does: outputs, and comparisons as shown.
+    """Read AlpacaEval annotations: outputs, and comparisons in the order shown to the judge.
 
-    NullModel, which always writes the same text, is called ``example`` in its file.
+    The tables are those of ``format: alpaca_eval``. NullModel, which always writes the same text,
+    is called ``example`` in its file.
     """
     problems: list[str] = []
-    said = {
+    source = {
         "format": "alpaca_eval",
         "files": [str(path) for path in paths],
         "settings": {},
         "rename": {"system": {"example": "NullModel"}},
     }
-    raws, _ = reading.read(paths[0].parent, said, problems)
+    raws, _ = reading.read(paths[0].parent, source, problems)
     if problems:
         raise TableError(*problems)
     tables = {table: schema.typed(raw.frame, table) for table, raw in raws.items()}
     tables["outputs"]["dataset"] = raws["outputs"].frame["dataset"].to_numpy()
-    return trusted(**tables, settings=said["settings"])
+    return trusted(**tables, settings=source["settings"])

@@ -1,4 +1,4 @@
-"""AltTest: ten sets of things that people and language models annotated.
+"""AltTest: ten sets of items labeled by human annotators and language models.
 
 Calderon, Reichart and Dror (2025), The Alternative Annotator Test for LLM-as-a-Judge,
 doi:10.48550/arXiv.2501.10970.
@@ -11,36 +11,36 @@ from pathlib import Path
 
 from nlgbench.study import Study, schema, trusted
 
-#: Set -> who annotated it, in the paper's words, and what.
+#: Set -> the annotators, in the paper's words, and their task.
 SETS = {
-    "summeval": "experts: summaries in four dimensions, 1 to 5",
-    "mtbench": "experts: which of two answers is better",
-    "lgbteen": "experts: ten questions on answers to teenagers",
-    "framing": "skilled: questions on how articles frame their subject",
+    "summeval": "experts: quality of summaries in four dimensions, 1 to 5",
+    "mtbench": "experts: the better of two answers",
+    "lgbteen": "experts: ten questions about answers to teenagers",
+    "framing": "skilled: questions about the framing of articles",
     "10k_prompts": "skilled: quality of prompts, 1 to 5",
-    "lesion": "skilled: five features of pictures of lesions, 0 to 6",
-    "kilogram": "descriptions of shapes in free words, each a label of its own",
-    "cebab_aspects": "crowd: what reviews say of an aspect",
-    "cebab_stars": "crowd: stars that reviews give, 1 to 5",
-    "wax": "crowd: how two words are related",
+    "lesion": "skilled: five features of images of lesions, 0 to 6",
+    "kilogram": "free descriptions of shapes; each distinct description is a label",
+    "cebab_aspects": "crowd: sentiment of reviews about an aspect",
+    "cebab_stars": "crowd: star ratings of reviews, 1 to 5",
+    "wax": "crowd: relation between two words",
 }
 
 
 def files(name: str) -> list[str]:
-    """Name the files of a set: people's annotations and models'."""
+    """Return the names of a set's files: human annotations, then those of models."""
     return [f"alttest/{name}/{who}_annotations.json" for who in ("human", "llm")]
 
 
-def read_alttest(people: Path, models: Path) -> Study:
+def read_alttest(human: Path, models: Path) -> Study:
     """Read a set of AltTest as tidy tables.
 
-    What was annotated is an output of the one system ``annotated``, without a text. ``text_id``, by
-    which outputs are clustered, is what the item's name begins with, up to "__": the article, post,
-    picture, review or cue. Judgments are people's, dimension ``label``; scores are the models', of
-    the same outputs. Labels that are numbers are these numbers; others are their places, from 0, in
-    alphabetical order, so that only their equality means something.
+    Annotated items are outputs of the one system ``annotated``, without texts. Outputs are
+    clustered by ``text_id``, the part of the item's name before "__": the article, post, image,
+    review or cue. Judgments are human, of dimension ``label``; scores are the models' labels of the
+    same outputs. Numeric labels keep their values. Other labels are replaced by their rank, from 0,
+    in alphabetical order, so only their equality is meaningful.
     """
-    given, scored = (json.loads(path.read_text(encoding="utf-8")) for path in (people, models))
+    given, scored = (json.loads(path.read_text(encoding="utf-8")) for path in (human, models))
     found = {one for own in (*given.values(), *scored.values()) for one in own.values()}
     names = sorted(one for one in found if isinstance(one, str))
     code = {label: n for n, label in enumerate(names)}

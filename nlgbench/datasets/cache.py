@@ -1,4 +1,4 @@
-"""The cache of released files: where it is, what is in it, and how it is filled."""
+"""The cache of released files: its location, verification by hash, and downloads."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-PATIENCE = 3.0  # seconds that the authors' host has to answer
+PATIENCE = 3.0  # timeout of the authors' host, in seconds
 
 
 class DataUnavailableError(FileNotFoundError):
-    """A released file is not where it is looked for."""
+    """A released file is not in the cache."""
 
 
 class DataCorruptError(ValueError):
-    """A file is not the released one: its hash differs."""
+    """A file's hash differs from that of the released file."""
 
 
 def read_only() -> bool:
-    """Tell whether the cache is a folder of the user's, named by ``NLGBENCH_DATA``."""
+    """Return whether ``NLGBENCH_DATA`` names the cache, which is then never written to."""
     return bool(os.environ.get("NLGBENCH_DATA"))
 
 
 def cache_dir() -> Path:
-    """Find the folder of released files."""
+    """Return the folder of released files."""
     if read_only():
         return Path(os.environ["NLGBENCH_DATA"])
     import pooch
@@ -45,7 +45,7 @@ def cache_dir() -> Path:
 
 
 def path(name: str) -> Path:
-    """Find one released file and check its hash. Nothing is downloaded."""
+    """Return the path of a released file after checking its hash; download nothing."""
     return _verified(registry.files(name)[0])
 
 
@@ -55,34 +55,34 @@ def _verified(file: ReleasedFile) -> Path:
     if not place.is_file():
         missing = "" if folder.is_dir() else " (there is no such folder)"
         raise DataUnavailableError(
-            f"{file.name} is not in {folder}{missing}. {_way_out(file)} (It is {file.address}, "
-            f"SHA-256 {file.sha256}.)"
+            f"{file.name} is not in {folder}{missing}. {_how_to_get(file)} (Source: "
+            f"{file.address}, SHA-256 {file.sha256}.)"
         )
     found = file_hash(place)
     if found != file.sha256:
         raise DataCorruptError(
             f"{place} is not the released file: expected SHA-256 {file.sha256}, found {found} "
-            f"({place.stat().st_size:,} bytes; cut off, or changed). Nothing was read from it. "
-            f"{_way_out(file)}"
+            f"({place.stat().st_size:,} bytes; truncated or changed). It was not read. "
+            f"{_how_to_get(file)}"
         )
     note_read(place)
     return place
 
 
-def _way_out(file: ReleasedFile) -> str:
+def _how_to_get(file: ReleasedFile) -> str:
     if read_only():
         return (
-            "NLGBENCH_DATA names that folder, and it is never written to: put the file there, or "
-            f"unset NLGBENCH_DATA and run `nlgbench fetch {file.dataset}`."
+            "NLGBENCH_DATA names that folder, and nlgbench never writes to it. Put the file there, "
+            f"or unset NLGBENCH_DATA and run `nlgbench fetch {file.dataset}`."
         )
     return (
-        f"Run `nlgbench fetch {file.dataset}`, or set NLGBENCH_DATA to a folder that holds it; "
-        "without it, notebooks run with --source simulated."
+        f"Run `nlgbench fetch {file.dataset}`, or set NLGBENCH_DATA to a folder that has it. "
+        "Without it, notebooks run with --source simulated."
     )
 
 
 def available(names: str | Iterable[str]) -> bool:
-    """Tell whether all files of some data sets are in the cache, whatever they hold."""
+    """Return whether all files of some data sets are in the cache, without checking hashes."""
     folder = cache_dir()
     return all((folder / file.name).is_file() for file in _wanted(names))
 
@@ -94,7 +94,7 @@ def _wanted(names: str | Iterable[str]) -> list[ReleasedFile]:
 
 @functools.cache
 def reachable() -> bool:
-    """Probe once whether the authors' repositories can be reached."""
+    """Check once whether the authors' repositories are reachable."""
     request = urllib.request.Request(registry.FILES[0].address, method="HEAD")
     try:
         with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
@@ -107,11 +107,10 @@ def reachable() -> bool:
 
 
 def fetch(names: str | Iterable[str] = ()) -> pd.DataFrame:
-    """Get released files into the cache, each checked by its hash.
+    """Download released files into the cache, and verify each by its hash.
 
-    A file that is there and whole is kept. One that is there and corrupt is replaced when the new
-    one is whole, not before. Where ``NLGBENCH_DATA`` is set, nothing is written: what is there is
-    checked.
+    Intact files are kept. A corrupt file is replaced only after the new one is verified. If
+    ``NLGBENCH_DATA`` is set, files are verified and nothing is written.
     """
     import pandas as pd
 
@@ -139,8 +138,8 @@ def _get(file: ReleasedFile) -> str:
     pooch.get_logger().setLevel("WARNING")
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        # pooch writes aside, checks the hash, and only then renames.
-        # Unless it reads the whole answer at once, a refused one leaves its socket open.
+        # pooch writes a temporary file and renames it after checking the hash.
+        # With streaming, a refused download would leave its socket open.
         pooch.retrieve(
             file.address,
             f"sha256:{file.sha256}",
@@ -150,14 +149,14 @@ def _get(file: ReleasedFile) -> str:
         )
     except ValueError as error:
         raise DataCorruptError(
-            f"{file.name}: {error} Nothing was kept. Try again; if it persists, the address "
-            f"{file.address} no longer gives the released file."
+            f"{file.name}: {error} The download was discarded. Try again. If the error persists, "
+            f"{file.address} no longer provides the released file."
         ) from None
-    except OSError as error:  # of the network, too
+    except OSError as error:  # includes network errors
         reason = str(error).split(" | ")[0]  # pooch adds its own advice
         raise OSError(
-            f"{file.name} could not be fetched from {file.address} to {place}: {reason}. Try again "
-            f"with a network, or put the file there (SHA-256 {file.sha256}); if the folder cannot "
-            "be written to, fix its permissions, or set NLGBENCH_DATA to another."
+            f"{file.name} could not be fetched from {file.address} to {place}: {reason}. Check the "
+            f"network and try again, or put the file there (SHA-256 {file.sha256}). If the folder "
+            "is not writable, fix its permissions, or set NLGBENCH_DATA to another folder."
         ) from None
     return "fetched"

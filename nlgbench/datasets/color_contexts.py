@@ -1,4 +1,4 @@
-"""Contexts of three colors: as tables, and in CIELAB."""
+"""Contexts of three colors: their tables, and conversion to CIELAB."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from nlgbench.study import schema
 #: Features of a color in a ``contexts`` table: degrees, percent, percent.
 FEATURES = ("hue", "saturation", "lightness")
 
-#: Colors count as near up to this difference (CIEDE2000), and parted from more than it on.
+#: Colors are near up to this difference (CIEDE2000), and distant above it.
 NEAR = 20.0
 
 
 def context_rows(items: Sequence[str], colors: np.ndarray) -> pd.DataFrame:
-    """Lay out color contexts as a ``contexts`` table, in an order that hides the target.
+    """Build a ``contexts`` table of colors, in an order that does not reveal the target.
 
-    Roles as an order would give answers away: in the games of Monroe et al. (2017), where exactly
-    one distractor is near the target, the first always is. An order by hue says no more than
-    the colors do. They do say something: the odd one out of a split context is never its target.
+    Colors are sorted by hue, because their order in the games of Monroe et al. (2017) is
+    informative: if exactly one distractor is near the target, it is always the first. The colors
+    themselves still give a hint: in a split context, the outlier is never the target.
     """
-    # lexsort takes its last key first.
+    # The last key of lexsort is the primary one.
     order = np.lexsort(np.moveaxis(colors[..., ::-1], -1, 0), axis=1)
     ordered = np.take_along_axis(colors, order[..., None], axis=1).reshape(-1, 3)
     rows = pd.DataFrame(
@@ -38,7 +38,7 @@ def context_rows(items: Sequence[str], colors: np.ndarray) -> pd.DataFrame:
 
 
 def lab(colors: np.ndarray) -> np.ndarray:
-    """Convert HSL to CIELAB (D65), in which differences are measured."""
+    """Convert HSL to CIELAB (D65), the space of perceptual differences."""
     from skimage.color import hsv2rgb, rgb2lab
 
     hue, saturation, lightness = np.moveaxis(colors / (360, 100, 100), -1, 0)

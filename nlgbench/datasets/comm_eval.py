@@ -1,4 +1,4 @@
-"""The comm-eval release: captions of colors, good, vague and wrong, and who understood them.
+"""The comm-eval release: good, vague and wrong color captions, and listeners' choices.
 
 Newman, Cohn-Gordon and Potts (2020), Communication-based Evaluation for Natural Language
 Generation, Proceedings of SCiL 3, arXiv:1909.07290.
@@ -20,29 +20,29 @@ RAW_FILE = "comm-eval/clean_data.csv"
 #: System -> quality, higher is better.
 QUALITY = {"descriptive": 3, "ambiguous": 2, "misleading": 1}
 
-# A descriptive caption is kept when so many of its three listeners found the target.
+# Listeners, of three, who must find the target for a descriptive caption to be kept.
 _MAJORITY = 2
-# From this number on, a context's captions are those of the games.
+# Captions with this number or higher come from the games.
 _FIRST_GAME = 10
 
 
 def read_comm_eval(path: Path, *, filtered: bool = True) -> Study:
-    """Read the comm-eval release, with the paper's filter or every caption that was collected.
+    """Read the comm-eval release, with the paper's filter or without it.
 
-    1,912 descriptive, 1,343 ambiguous and 1,909 misleading captions, the ``system`` (see
-    `QUALITY`), of 360 contexts such as ``ci7.1``, whose twin is ``ci7.0``. ``item_id`` is the
-    context, but for 405 captions of Monroe et al.'s games about other colors: ``ci7.1/2``. A
-    misleading caption is its twin's descriptive one, scored with the twin's target. References are
-    the kept descriptive captions of the context, by their output_id.
+    The ``system`` (see `QUALITY`) is the intended quality: 1,912 descriptive, 1,343 ambiguous and
+    1,909 misleading captions of 360 contexts such as ``ci7.1``, whose twin is ``ci7.0``.
+    ``item_id`` is the context, except for 405 game captions of Monroe et al. about other colors,
+    such as ``ci7.1/2``. A misleading caption is the twin's descriptive caption, scored with the
+    twin's target. References are the kept descriptive captions of the context, by their output_id.
 
-    ``listener_success`` is 1 where a listener picked the target, ``twin_picked`` where the twin's
-    target. Crowd captions have three listeners, ``l1`` to ``l3``, which are places, not people;
-    game captions one ``partner_success``, always 1. ``group_id`` is the pair of contexts.
+    ``listener_success`` is 1 if a listener picked the target, ``twin_picked`` if the twin's target.
+    Crowd captions have three listeners, ``l1`` to ``l3``, which are positions, not individuals.
+    Game captions have one ``partner_success``, always 1. ``group_id`` is the pair of contexts.
 
-    The filter gives the paper's counts: it keeps a descriptive caption if at least 2 of its 3
-    listeners found the target, or if it is from a game; an ambiguous one if anybody listened to it
-    and its text is no kept description of its context; a misleading one unless its text is one and
-    the file calls the context far.
+    The filter reproduces the paper's counts. It keeps a descriptive caption if at least 2 of its 3
+    listeners found the target, or if it is from a game. It keeps an ambiguous caption if it has a
+    listener and differs from all kept descriptions of its context. It drops a misleading caption
+    only if it equals such a description and the file labels the context far.
     """
     captions, judgments = _captions(path)
     described = captions["kind"] != "ambiguous"
@@ -63,7 +63,7 @@ def read_comm_eval(path: Path, *, filtered: bool = True) -> Study:
     far = (outputs["system"] == "misleading") & (outputs["condition"] == "far")
     outputs["passes"] |= ambiguous & (outputs["n_listeners"] > 0)
     outputs["passes"] &= ~((ambiguous | far) & np.array(repeats))
-    # The crowd's captions have the lowest numbers, and their colors are the context's own.
+    # Crowd captions have the lowest numbers and show the context's own colors.
     distinct = outputs.sort_values("number", kind="stable")[["context", "colors"]].drop_duplicates()
     nth = distinct.groupby("context").cumcount() + 1
     distinct["item_id"] = distinct["context"] + ("/" + nth.astype("str")).where(nth > 1, "")
@@ -86,7 +86,7 @@ def read_comm_eval(path: Path, *, filtered: bool = True) -> Study:
 
 
 def _captions(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Read one row per caption, and the judgments of all."""
+    """Return one row per caption, and all judgments."""
     frame, _ = csv_files.parse(path)
     number = frame["contextNum"].astype(int)
     from_game = number >= _FIRST_GAME
@@ -105,7 +105,7 @@ def _captions(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
             "colors": [tuple(map(tuple, three)) for three in role_colors(frame).tolist()],
         }
     )
-    # Captions that nobody heard have a row for each listener all the same, with no place clicked.
+    # Captions without listeners also have three rows, with empty click positions.
     rows["heard"] = frame["clickLocL"] != ""
     rows["found"] = rows["heard"] & (frame["clickStatus"] == "target")
     captions = rows.groupby("output_id", sort=False).first()
@@ -123,5 +123,5 @@ def _captions(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def pairs(outputs: pd.DataFrame) -> pd.Series:
-    """Name the pair of contexts of each output: the cluster to resample."""
+    """Return the pair of contexts of each output, the cluster to resample."""
     return outputs["item_id"].str.partition(".")[0]

@@ -1,9 +1,8 @@
-"""DailyDialog with several references: 500 rated responses of four systems and of people.
+"""Multi-reference DailyDialog: 500 rated responses, human and from four systems.
 
 Gupta et al. (2019), Investigating Evaluation of Open-Domain Dialogue Systems With Human Generated
-Multiple References, doi:10.18653/v1/W19-5944. Beside them its test dialogues, which are those of
-Li et al. (2017), DailyDialog, arXiv:1710.03957, with five human responses to every turn, to train a
-generator on.
+Multiple References, doi:10.18653/v1/W19-5944. The release also has the test dialogues of Li et al.
+(2017), DailyDialog, arXiv:1710.03957, with five human responses to every turn, for training.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ SYSTEMS = {
 _TURN = "||||"
 _NAMES = ("original", "r1", "r2", "r3", "r4")
 
-# In this order; what the release's own tokenizer does to most turns.
+# Substitutions, in this order, that reproduce the release's own tokenizer for most turns.
 _CUTS = [
     (r"\s*['\u2019]\s*", "'"),
     (r"(n't)\b", r" \1"),
@@ -46,10 +45,9 @@ _CUTS = [
 def read_dailydialog(path: Path) -> Study:
     """Read the rated responses of multi-reference DailyDialog as tidy tables.
 
-    One response of ``human`` and of each of four systems on each of 100 contexts (turns are lines).
-    The mean of the annotators' ratings, 1 to 5, is one value of dimension ``appropriateness`` and
-    annotator ``mean``, as the release has no more. Four references per context: r1 to r3, and
-    ``original``, DailyDialog's own next turn.
+    Each of 100 contexts (one turn per line) has a response of ``human`` and of four systems. The
+    release has only the mean of the annotators' ratings, 1 to 5: dimension ``appropriateness``,
+    annotator ``mean``. Four references per context: r1 to r3, and ``original``, from DailyDialog.
     """
     frame, _ = csv_files.parse(path)
     system = frame["model"].map(SYSTEMS)
@@ -85,14 +83,14 @@ def read_dailydialog(path: Path) -> Study:
 def read_dailydialog_turns(path: Path) -> pd.DataFrame:
     """Read the human responses to every turn of DailyDialog's 1,000 test dialogues.
 
-    An ``outputs`` table: 33,699 responses of system ``human`` to 6,740 contexts, the turns before
-    (``item_id`` is the dialogue's number and the last of these: ``73_4``). ``73_4-original`` is
-    DailyDialog's own next turn, ``73_4-r1`` to ``-r4`` are the release's annotators'. The 100
-    contexts of `read_dailydialog` are among these, to the letter: what trains a generator that is
-    judged there must leave them out, and by context, because some dialogues begin alike.
+    An ``outputs`` table: 33,699 responses of system ``human`` to 6,740 contexts. The context is all
+    previous turns; ``item_id`` is the number of the dialogue and of the last one, such as ``73_4``.
+    ``73_4-original`` is DailyDialog's own next turn; ``73_4-r1`` to ``-r4`` are from the release's
+    annotators. The 100 contexts of `read_dailydialog` are among these, verbatim. Exclude them when
+    you train a generator that is judged there; compare contexts, as some dialogues start alike.
 
-    All turns but a dialogue's first stand in the release as its tokenizer wrote them; the first
-    are tokenized here, by rules that do to 99.7% of the others what that tokenizer did.
+    The release has first turns untokenized. They are tokenized here, by rules that agree with the
+    release's tokenizer on 99.7% of the other turns.
     """
     rows = []
     for line in path.read_text(encoding="utf-8").split("\n"):
@@ -112,7 +110,7 @@ def read_dailydialog_turns(path: Path) -> pd.DataFrame:
 
 
 def tokenized(text: str) -> str:
-    """Write a turn as the release's tokenizer does, nearly always."""
+    """Tokenize a turn as the release's tokenizer does, with rare exceptions."""
     text = text.lower()
     for pattern, cut in _CUTS:
         text = re.sub(pattern, cut, text)

@@ -1,4 +1,4 @@
-"""EMNLP-17: utterances of three generators on three data sets, judged in three ways.
+"""EMNLP-17: utterances of three generators on three data sets, judged in three dimensions.
 
 Novikova et al. (2017), Why We Need New Evaluation Metrics for NLG, doi:10.18653/v1/D17-1238.
 """
@@ -13,25 +13,25 @@ from nlgbench.study import Study, csv_files, from_rows
 
 RAW_FILE = "emnlp17/emnlp_data_medians.csv"
 
-#: Data set as the paper calls it -> its name in the release.
+#: Data set, as named in the paper -> name in the release.
 DATA = {"bagel": "BAGEL", "sfhotel": "SFHOT", "sfrest": "SFRES"}
 
-#: Name in the release -> system, as the paper calls it.
+#: Name in the release -> system, as named in the paper.
 SYSTEMS = {"Dusek": "tgen", "LOLS": "lols", "WEN": "rnnlg"}
 
-#: All from 1 to 6, higher is better.
+#: All are rated from 1 to 6, higher is better.
 DIMENSIONS = ("informativeness", "naturalness", "quality")
 
 
 def read_emnlp17(path: Path, data: str) -> Study:
     """Read the outputs on one of the three data sets (`DATA`) as tidy tables.
 
-    Of ``bagel`` 404 outputs of TGen and LOLS, of ``sfhotel`` 875 and of ``sfrest`` 1,181 of LOLS
-    and RNNLG: two systems on each, so no correlation over systems. An item is a meaning
-    representation (``context``); a system that was given one several times has an output of each.
-    The median of three judges is one judgment of annotator ``median``, because the release has no
-    more. Scores are the release's 23 columns by their names; of ``TER`` and ``lev.dist`` lower is
-    better, of some that describe a text neither.
+    ``bagel`` has 404 outputs of TGen and LOLS; ``sfhotel`` has 875 and ``sfrest`` 1,181, of LOLS
+    and RNNLG. Two systems are too few for correlations over systems. An item is a meaning
+    representation (``context``); a system that received it several times has several outputs. The
+    release has only the median of three annotators, which is one judgment by annotator ``median``.
+    Scores are the release's 23 columns under their names. For ``TER`` and ``lev.dist`` lower is
+    better; some others describe a text and have no direction.
     """
     frame, _ = csv_files.parse(path)
     columns = list(frame)

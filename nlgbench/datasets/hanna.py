@@ -1,4 +1,4 @@
-"""HANNA: stories of ten systems and of people, rated by three annotators in six ways.
+"""HANNA: human stories and those of ten systems, rated by three annotators in six dimensions.
 
 Chhun et al. (2022), Of Human Criteria and Automatic Metrics: A Benchmark of the Evaluation of Story
 Generation, https://aclanthology.org/2022.coling-1.509. The release is that of Chhun, Suchanek and
@@ -18,7 +18,7 @@ from nlgbench.study import Study, csv_files, from_rows
 
 RAW_FILE = "hanna/hanna_metric_scores_llm.csv"
 
-#: Column of the mean -> the letters of its criterion in other columns; 1 to 5, higher is better.
+#: Column of the mean -> the criterion's code in other columns; 1 to 5, higher is better.
 DIMENSIONS = {
     "Relevance": "RE",
     "Coherence": "CH",
@@ -28,21 +28,21 @@ DIMENSIONS = {
     "Complexity": "CX",
 }
 _RATERS = (1, 2, 3)
-# Columns that are people's: single ratings, and means of two of the three.
-_PEOPLE = re.compile(r"Human (Avg )?[123] ")
+# Columns of human ratings: single ones, and means of two of the three.
+_RATINGS = re.compile(r"Human (Avg )?[123] ")
 # Columns of scores by language models.
 _JUDGES = re.compile(r"(RE|CH|EM|SU|EG|CX|AVG) [1-4]$")
-# Behind a metric's name, two signs for its kind.
+# A suffix of metric names: two symbols for the metric's kind.
 _MARK = re.compile(r" [\u039e\u00a4]\S$")
 
 
 def read_hanna(path: Path, *, ratings: bool = False) -> Study:
-    """Read HANNA's judgments and scores of stories as tidy tables; it released no texts with them.
+    """Read HANNA's judgments and scores of stories as tidy tables, without texts.
 
     96 prompts, each with a story of ``human`` and of ten systems. Judgments are means of three
-    annotators, by the one annotator ``mean``; with `ratings` the three ratings, each by an
-    annotator of its own, as the file does not name persons. Scores are of 72 metrics, whose
-    directions the release does not give.
+    annotators, by the annotator ``mean``. With `ratings` they are the three ratings, each with a
+    separate annotator_id, because the file does not identify annotators. Scores are from 72
+    metrics; the release does not document their directions.
     """
     frame, _ = csv_files.parse(path)
     columns = [str(name) for name in frame if name != "Model"]
@@ -62,7 +62,7 @@ def read_hanna(path: Path, *, ratings: bool = False) -> Study:
     metrics = [
         name
         for name in columns
-        if name not in DIMENSIONS and not _PEOPLE.match(name) and not _JUDGES.search(name)
+        if name not in DIMENSIONS and not _RATINGS.match(name) and not _JUDGES.search(name)
     ]
     scores = pd.DataFrame({"output_id": ids})
     scores = scores.assign(**{_slug(_MARK.sub("", name)): values[name].ravel() for name in metrics})

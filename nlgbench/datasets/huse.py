@@ -1,6 +1,6 @@
-"""The HUSE release: headlines of one summarization model at t = 1.0, and 4,000 judgments.
+"""The HUSE release: headlines of one summarization model at t = 1.0, with 4,000 judgments.
 
-Hashimoto, Zhang and Liang (2019), doi:10.18653/v1/N19-1169. Nothing was released for the other
+Hashimoto, Zhang and Liang (2019), doi:10.18653/v1/N19-1169. The release has no other
 temperatures and tasks.
 """
 
@@ -13,8 +13,8 @@ from nlgbench.study import Study, csv_files, from_rows
 RAW_FILE = "huse/summarization_raw_outputs.csv"
 SYSTEM = "summarization_t1.0"
 
-#: Typicality as the authors' code counts it. The paper's appendix prints the same scale as 0-5;
-#: its Table 2 shows values above 5, so it was made with this one.
+#: Typicality values from the authors' code. The paper's appendix prints the scale as 0-5, but its
+#: Table 2 has values above 5 and so uses this one.
 TYPICALITY = {
     "Invalid": 1,
     "Rare": 2,
@@ -24,7 +24,7 @@ TYPICALITY = {
     "Very Typical": 6,
 }
 
-#: Which outputs Table 2 of the paper shows: row of the claim -> output_id.
+#: Outputs in Table 2 of the paper: row of the claim -> output_id.
 TABLE2_OUTPUTS = {
     "quality_failure_model": "o126",
     "quality_failure_reference": "o001",
@@ -43,13 +43,14 @@ def read_huse(path: Path) -> Study:
 
     200 headlines, 100 of ``human`` and 100 of ``summarization_t1.0``, for 99 contexts, in the order
     of the authors' ``summary_clean.csv``. Log-probabilities are of the whole text, in nats;
-    ``n_tokens`` counts what spaces separate. 20 judgments of each, ``typicality`` from 1 (invalid)
-    to 6 (very typical); ``group_id`` is the HIT, whose outputs are all of one kind.
+    ``n_tokens`` counts tokens separated by spaces. Each headline has 20 judgments of
+    ``typicality``, from 1 (invalid) to 6 (very typical). ``group_id`` is the HIT, whose outputs are
+    either all human or all generated.
     """
     frame, _ = csv_files.parse(path, may_lack=("Approve", "Reject"))
     hits = {hit: f"hit{n}" for n, hit in enumerate(sorted(frame["HITId"].unique()), 1)}
     workers = {worker: f"w{n:03d}" for n, worker in enumerate(frame["WorkerId"].unique(), 1)}
-    # Assignments of a HIT differ in worker and answers only.
+    # Assignments of a HIT differ only in worker and answers.
     first = frame.drop_duplicates("HITId").set_index("HITId").to_dict("index")
 
     outputs, logprobs, judgments = [], [], []

@@ -1,6 +1,6 @@
-"""The Judge the Judges release: 3,600 product reviews, and who took them for real.
+"""The Judge the Judges release: 3,600 product reviews, with votes on whether they are real.
 
-Garbacea, Carton, Yan and Mei (2019), doi:10.18653/v1/D19-1409. Nothing was released of the
+Garbacea, Carton, Yan and Mei (2019), doi:10.18653/v1/D19-1409. The release does not include the
 discriminators' training data.
 """
 
@@ -16,7 +16,7 @@ from nlgbench.study import Study, csv_files, from_rows
 
 RAW_FILE = "judge-the-judges/Batch_3205459_batch_results_8th.csv"
 
-#: Name in the release -> system, as the rows of the paper's Table 3 are called in the claims.
+#: Name in the release -> system, as named in the claims for the paper's Table 3.
 SYSTEMS = {
     "Real": "human",
     "WordRNN10": "word_lstm_temp_1.0",
@@ -41,10 +41,10 @@ _NO_COMMENT = "{}"
 def read_judge_the_judges(path: Path) -> Study:
     """Read the annotated reviews of Judge the Judges as tidy tables.
 
-    3,600 reviews, 1,800 of ``human`` and 150 of each of 12 systems; each is an item of its own.
-    17,920 votes of dimension ``real_or_fake``, 1 real and 0 fake; ``group_id`` is the HIT, and
-    annotators are nested in HITs. An assignment is accepted when the authors did not reject it and
-    it passed the gotcha, a review that says that it is fake: 896 of 1,094.
+    3,600 reviews, 1,800 of ``human`` and 150 of each of 12 systems; each is a separate item. 17,920
+    votes of dimension ``real_or_fake`` (1 real, 0 fake); ``group_id`` is the HIT, and annotators
+    are nested in HITs. An assignment is accepted if the authors did not reject it and it passed the
+    attention check, a review that states that it is fake: 896 of 1,094.
     """
     frame, accepted = _assignments(path)
     outputs, judgments = [], []
@@ -67,15 +67,15 @@ def read_judge_the_judges(path: Path) -> Study:
 
 
 def load_reasons() -> pd.DataFrame:
-    """Load what accepted annotators wrote when asked why they called reviews fake (section 5.3).
+    """Load the accepted annotators' reasons for voting fake (section 5.3 of the paper).
 
-    As it is written, but for identifiers of workers, which become ``[worker]``. People may say
-    otherwise who they are: quote with care, do not pass it on.
+    The texts are verbatim, except that worker identifiers become ``[worker]``. They may identify
+    annotators in other ways: quote them with care, and do not redistribute them.
     """
     frame, accepted = _assignments(cache.path(RAW_FILE))
     comment = accepted["Answer.comment"]
     accepted = accepted[~comment.str.strip().isin(["", _NO_COMMENT])]
-    workers = "|".join(map(re.escape, frame["WorkerId"].unique()))  # one wrote nothing but an id
+    workers = "|".join(map(re.escape, frame["WorkerId"].unique()))  # one comment is only an id
     reason = accepted["Answer.comment"].str.replace(rf"\b(?:{workers})\b", "[worker]", regex=True)
     columns = ["annotator_id", "group_id", "reason"]
     return accepted.assign(reason=reason)[columns].reset_index(drop=True)

@@ -1,4 +1,4 @@
-"""LLMBar: pairs of outputs of which one is better, and what five judges say in both orders.
+"""LLMBar: pairs of outputs with a known better one, compared by five judges in both orders.
 
 Zeng, Yu, Gao, Meng, Goyal and Chen (2024), Evaluating Large Language Models at Evaluating
 Instruction Following, arXiv:2310.07641.
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from nlgbench.study import Study, from_rows
 
-#: Study -> its folder. All but the first are adversarial: the worse output looks better.
+#: Study -> folder. All but the first are adversarial: the worse output looks better.
 SETS = {
     "llmbar-natural": "Natural",
     "llmbar-neighbor": "Neighbor",
@@ -29,10 +29,10 @@ RAW_FILES = {
 def read_llmbar(*paths: Path) -> Study:
     """Read one of LLMBar's five sets: the better output as a preference, judges as comparisons.
 
-    The authors' agreed label is the preference of one annotator, ``gold``. Judges (the vanilla
-    prompt) were asked with either output first: rows (1, 2) and (2, 1); an answer that could not be
-    read, which the release counts as wrong, is no row. Who wrote an output is not released: systems
-    are its places in the release.
+    The authors' agreed label is the preference of one annotator, ``gold``. Judges (with the vanilla
+    prompt) compared both orders: rows (1, 2) and (2, 1). Unparsable answers, which the release
+    counts as wrong, have no row. The systems behind the outputs are not released, so ``system`` is
+    the position in the release.
     """
     pairs, *answers = (json.loads(path.read_text(encoding="utf-8")) for path in paths)
     ids = [(f"{number:03d}-1", f"{number:03d}-2") for number in range(1, len(pairs) + 1)]
@@ -48,10 +48,10 @@ def read_llmbar(*paths: Path) -> Study:
     comparisons = []
     for path, results in zip(paths[1:], answers, strict=True):
         for (one, other), result in zip(ids, results, strict=True):
-            said = result["results"][0]
+            verdict = result["results"][0]
             for order, shown in (("False", (one, other)), ("True", (other, one))):
-                winner = said[f"swap = {order}"]["winner"]
-                if winner is not None:  # the place in the release, in either order
+                winner = verdict[f"swap = {order}"]["winner"]
+                if winner is not None:  # the position in the release, in both orders
                     first = float(shown[0].endswith(f"-{winner}"))
                     comparisons.append((*shown, path.stem, first, 0.0, 1 - first))
     return from_rows(outputs=outputs, preferences=preferences, comparisons=comparisons)

@@ -1,7 +1,7 @@
-"""LLMFAO: votes of people on pairs of outputs of 59 language models.
+"""LLMFAO: human votes on pairs of outputs of 59 language models.
 
-Ustalov (2023), LLMFAO: Large Language Model Feedback Analysis and Optimization; as the package
-evalica releases it, beside what it computes of it: Ustalov (2025), Reliable,
+Ustalov (2023), LLMFAO: Large Language Model Feedback Analysis and Optimization. The file is from
+the package evalica, which also releases results computed from it: Ustalov (2025), Reliable,
 Reproducible, and Really Fast Leaderboards with Evalica, arXiv:2412.11314.
 """
 
@@ -22,7 +22,7 @@ def read_llmfao(path: Path) -> Study:
     """Read LLMFAO's votes as preferences; the left output was shown first.
 
     8,931 votes of 124 annotators (``w001``, ... in order of first appearance) on 2,139 pairs of
-    outputs to 13 prompts, of 59 systems, named as in the release. Texts are not in it.
+    outputs, by 59 systems for 13 prompts. Systems have the release's names. There are no texts.
     """
     votes, _ = csv_files.parse(path)
     item, number = "p" + votes["prompt"], pd.factorize(votes["worker"])[0] + 1

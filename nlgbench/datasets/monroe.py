@@ -1,7 +1,7 @@
-"""The color reference game of Monroe et al. (2017): three colors, one of them the target.
+"""The color reference game of Monroe et al. (2017), with three colors and one target.
 
 Monroe, Hawkins, Goodman and Potts (2017), doi:10.1162/tacl_a_00064, in the splits that Newman,
-Cohn-Gordon and Potts (2020) trained and tested their listeners on.
+Cohn-Gordon and Potts (2020) used to train and test their listeners.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _PLACES = ("click", "alt1", "alt2")
 def read_monroe(path: Path, *, prefix: str = "") -> Study:
     """Read the rounds of one split (15,665, 15,670 and 15,659) as tidy tables.
 
-    The speaker's caption of every round; several messages of a round are joined by ``~`` as
-    released. ``context`` is the condition (close, split, far). ``partner_success`` is 1 where the
-    partner picked the target; ``group_id`` is the game, after which the partner is named. Contexts
-    have hue (0 to 360), saturation and lightness (0 to 100) of each color, in an order that hides
-    the target.
+    Outputs are the speaker's captions; several messages of a round are joined by ``~``, as in the
+    release. ``context`` is the condition (close, split, far). ``partner_success`` is 1 if the
+    partner picked the target. ``group_id`` is the game, which also names the partner. Contexts have
+    hue (0 to 360), saturation and lightness (0 to 100) of each color, in an order that hides the
+    target.
     """
     frame, _ = csv_files.parse(path)
     games = {game: f"{prefix}g{n:03d}" for n, game in enumerate(dict.fromkeys(frame["gameid"]), 1)}
@@ -60,7 +60,7 @@ def read_monroe(path: Path, *, prefix: str = "") -> Study:
 
 
 def role_colors(frame: pd.DataFrame) -> np.ndarray:
-    """Read the colors of each row by their role in it: rows x 3 x 3."""
+    """Return the colors of each row in order of their roles: rows x 3 x 3."""
     names = [f"{place}Col{x}" for place in _PLACES for x in "HSL"]
     colors = frame[names].to_numpy(dtype="float64").reshape(-1, 3, 3)
     found = frame[[f"{place}Status" for place in _PLACES]].to_numpy(dtype=object)

@@ -1,4 +1,4 @@
-"""The public studies: what each is called, what it holds, and how it is loaded."""
+"""The public studies: their names, contents and loaders."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from nlgbench.study.checks import checked
 
 
 class _Public(NamedTuple):
-    """A public study: what reads it, from which files, and what it holds."""
+    """A public study: its reader, files, quality dimension, task and contents."""
 
     read: Callable[..., Study]
     files: list[str]
@@ -59,16 +59,16 @@ _STUDIES = {
         [huse.RAW_FILE],
         "typicality",
         "summaries",
-        "headlines of a summarization model and of people, log-probabilities, 20 judgments each",
+        "human and generated headlines, with log-probabilities and 20 judgments each",
     ),
     "comm-eval": _Public(
         comm_eval.read_comm_eval,
         [comm_eval.RAW_FILE],
         "listener_success",
         "captions",
-        "captions of colors of three qualities, and who understood them; related: rounds of the "
-        "color game (train, dev, test)",
-        options={"filtered": "False: captions that the paper left out, too"},
+        "color captions of three qualities, with listeners' choices; related: rounds of the color "
+        "game (train, dev, test)",
+        options={"filtered": "False: include captions that the paper left out"},
         related={split: functools.partial(_rounds, split) for split in monroe.RAW_FILES},
     ),
     "judge-the-judges": _Public(
@@ -76,15 +76,15 @@ _STUDIES = {
         [judge_the_judges.RAW_FILE],
         "real_or_fake",
         "reviews",
-        "reviews of twelve generators and of people, taken for real or fake",
+        "human reviews and those of twelve generators, with votes for real or fake",
     ),
     "llmfao": _Public(
         llmfao.read_llmfao,
         [llmfao.RAW_FILE],
         None,
         "instructions",
-        "votes of 124 people on pairs of outputs of 59 language models, without texts; 13 prompts, "
-        "so over items only single contrasts have intervals, by t(12)",
+        "votes of 124 annotators on pairs of outputs of 59 language models, without texts; 13 "
+        "prompts, so only single contrasts have intervals over items, by t(12)",
     ),
     **{
         name: _Public(
@@ -92,7 +92,7 @@ _STUDIES = {
             files,
             None,
             "instructions",
-            "pairs of outputs, which of the two is better, and what five judges say in both orders",
+            "pairs of outputs with the better one, and verdicts of five judges in both orders",
         )
         for name, files in llmbar.RAW_FILES.items()
     },
@@ -101,15 +101,15 @@ _STUDIES = {
         alpaca_eval.RAW_FILES,
         None,
         "instructions",
-        "three systems, one of which always writes the same text, against GPT-4 Turbo on 805 "
-        "prompts, judged once each by GPT-4 Turbo with probabilities; no annotators",
+        "three systems, one of which always writes the same text, compared with GPT-4 Turbo on 805 "
+        "prompts; the judge is GPT-4 Turbo, with probabilities; no annotators",
     ),
     "dailydialog": _Public(
         dailydialog.read_dailydialog,
         [dailydialog.RAW_FILE],
         "appropriateness",
         "dialogue",
-        "rated responses of four systems and of people, four references each; related: turns "
+        "rated human responses and those of four systems, four references each; related: turns "
         "(human responses to 6,740 contexts)",
         related={"turns": _turns},
     ),
@@ -119,7 +119,7 @@ _STUDIES = {
             [file],
             "overall",
             "dialogue",
-            "responses of three or four systems and of people, rated in six dimensions",
+            "human responses and those of three or four systems, rated in six dimensions",
         )
         for name, file in usr.RAW_FILES.items()
     },
@@ -128,17 +128,17 @@ _STUDIES = {
         [file.name for file in registry.files("webnlg-2020")],
         None,
         "data-to-text",
-        "texts of 16 systems from 178 sets of triples, and people's (without texts), rated 0 to "
-        "100 by 88 annotators in five dimensions",
+        "texts of 16 systems for 178 sets of triples, and human ones (texts not released), rated "
+        "0 to 100 by 88 annotators in five dimensions",
     ),
     "hanna": _Public(
         hanna.read_hanna,
         [hanna.RAW_FILE],
         None,
         "stories",
-        "mean ratings of stories (without texts) of ten systems and of people on 96 prompts in "
-        "six dimensions, scores of 72 metrics",
-        options={"ratings": "True: the three ratings instead of their mean, by unknown annotators"},
+        "mean ratings in six dimensions, and scores of 72 metrics, of human stories and those of "
+        "ten systems on 96 prompts, without texts",
+        options={"ratings": "True: the three single ratings, by unidentified annotators"},
     ),
     **{
         f"emnlp17-{name}": _Public(
@@ -146,7 +146,7 @@ _STUDIES = {
             [emnlp17.RAW_FILE],
             "quality",
             "data-to-text",
-            "utterances of two systems, medians of three judges in three dimensions, 23 scores",
+            "utterances of two systems, median judgments in three dimensions, 23 scores",
         )
         for name in emnlp17.DATA
     },
@@ -156,7 +156,7 @@ _STUDIES = {
             alttest.files(name),
             "label",
             "summaries" if name == "summeval" else "labels",
-            f"labels of people, and of language models as scores; {holds}",
+            f"human labels, and labels of language models as scores; {holds}",
         )
         for name, holds in alttest.SETS.items()
     },
@@ -164,7 +164,7 @@ _STUDIES = {
 
 
 class _Related(UserDict[str, Any]):
-    """Related studies, loaded when they are asked for."""
+    """Related studies, loaded on first access."""
 
     def __getitem__(self, key: str) -> Study:
         if callable(self.data[key]):
@@ -178,9 +178,8 @@ def studies() -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``name`` (what `load` takes), ``available`` (are its files in the cache?), ``quality`` (the
-        dimension that is quality; empty where there are several), ``task``, ``holds``, ``options``
-        (keywords that `load` takes).
+        ``name`` (for `load`), ``available`` (whether its files are in the cache), ``quality`` (the
+        quality dimension, or empty), ``task``, ``holds`` (the contents), ``options`` (for `load`).
 
     Examples
     --------
@@ -211,28 +210,28 @@ def load(name: str, **options: Any) -> Study:
     name : str
         One of `studies`.
     **options
-        ``filtered=False`` for ``comm-eval`` (captions that the paper left out, too);
-        ``ratings=True`` for ``hanna`` (single ratings).
+        ``filtered=False`` for ``comm-eval`` (include captions that the paper left out);
+        ``ratings=True`` for ``hanna`` (single ratings instead of means).
 
     Returns
     -------
     Study
-        Of source ``released``. `studies` says what it holds.
+        The study, with source ``released``; `studies` describes its contents.
 
     Raises
     ------
     ValueError
-        For an unknown name or option, with the nearest.
+        If a name or option is unknown; the message suggests the nearest one.
     DataUnavailableError
-        When its files are not in the cache: ``nlgbench fetch`` gets them.
+        If its files are not in the cache; run ``nlgbench fetch``.
     DataCorruptError
-        When a file is not the released one, by its hash.
+        If a file's hash differs from that of the released file.
 
     Examples
     --------
     >>> load("hues")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    ValueError: study: 'hues' is unknown. Did you mean 'huse'? There are: huse, comm-eval, ...
+    ValueError: study: 'hues' is unknown. Did you mean 'huse'? Available: huse, comm-eval, ...
     """
     one = _STUDIES[known(name, list(_STUDIES), "study")]
     for option in options:

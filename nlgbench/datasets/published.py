@@ -1,4 +1,4 @@
-"""Numbers printed in papers: the claims, and the tables that they come from."""
+"""Numbers printed in papers: the claims, and their tables."""
 
 from __future__ import annotations
 
@@ -10,25 +10,41 @@ if TYPE_CHECKING:
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
-# A star or a p-value beside a printed number is a claim of its own; its column ends so.
+# Column suffixes of a star or a p-value next to a printed number, which is a separate claim.
 _MARKS = ("_star", "_p")
+
+#: Who released a public study, by the beginning of its name.
+_CITATIONS = {
+    "alpaca-eval": "Dubois et al. (2024)",
+    "alttest": "Calderon et al. (2025)",
+    "comm-eval": "Newman et al. (2020)",
+    "dailydialog": "Gupta et al. (2019)",
+    "emnlp17": "Novikova et al. (2017)",
+    "hanna": "Chhun et al. (2022)",
+    "huse": "Hashimoto et al. (2019)",
+    "judge-the-judges": "Garbacea et al. (2019)",
+    "llmbar": "Zeng et al. (2024)",
+    "llmfao": "Ustalov (2023)",
+    "usr": "Mehri and Eskenazi (2020)",
+    "webnlg": "Castro Ferreira et al. (2020)",
+}
 
 
 def published_dir() -> Path:
-    """Find the folder that holds the published numbers."""
+    """Return the folder of the published numbers."""
     places = [_PACKAGE / "data" / "published", _PACKAGE.parent / "data" / "published"]
     for folder in places:
         if (folder / "claims.csv").is_file():
             return folder
     looked = " and ".join(str(folder) for folder in places)
     raise FileNotFoundError(
-        f"claims.csv, the published numbers, was not found; looked in {looked}. Reinstall "
+        f"claims.csv, the published numbers, was not found in {looked}. Reinstall "
         "nlgbench, or restore data/published in the checkout: git checkout -- data/published"
     )
 
 
 def load_claims(paper: str | None = None) -> pd.DataFrame:
-    """Load the ``claims`` table: numbers printed in papers, or in one of them, in printed order.
+    """Load the ``claims`` table: numbers printed in all papers, or in one, in printed order.
 
     ``data/published/README.md`` describes papers, columns and conventions.
     """
@@ -43,8 +59,7 @@ def load_claims(paper: str | None = None) -> pd.DataFrame:
 def load_printed(where: str) -> pd.DataFrame:
     """Load one printed table, such as ``huse/table1``, laid out as the paper prints it.
 
-    A cell that the paper leaves empty is NaN. What is printed beside a number, a star or a p-value,
-    is left out.
+    Cells that are empty in the paper are NaN. Stars and p-values next to numbers are left out.
     """
     claims = load_claims()
     claims = claims[(claims["paper"] + "/" + claims["where"]).eq(where)]
@@ -56,11 +71,16 @@ def load_printed(where: str) -> pd.DataFrame:
 
 
 def load_lists() -> pd.DataFrame:
-    """Load the word-overlap scores that the code of Judge the Judges lists, a row per generator.
+    """Load the word-overlap scores listed in the code of Judge the Judges, a row per generator.
 
-    ``data/published/README.md`` says which file holds which list.
+    ``data/published/README.md`` documents the source files.
     """
     from nlgbench.study import csv_files
 
     lists, _ = csv_files.parse(published_dir() / "judge_the_judges_lists.csv")
     return lists.set_index("row").astype("float64")
+
+
+def cite(study: str) -> str:
+    """Cite who released a public study; another one goes by its name."""
+    return next((by for name, by in _CITATIONS.items() if study.startswith(name)), study)

@@ -1,4 +1,4 @@
-"""Released files by name, address and hash. They are fetched, never part of the project."""
+"""Released files by name, address and hash; they are downloaded, and not part of the project."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ BASE = "https://raw.githubusercontent.com"
 
 
 class ReleasedFile(NamedTuple):
-    """One file that authors released: a row of ``registry.csv``."""
+    """A file released by authors: a row of ``registry.csv``."""
 
-    name: str  # its place in the cache, <dataset>/<file>
+    name: str  # its path in the cache, <dataset>/<file>
     repository: str
     commit: str
     path: str
@@ -24,7 +24,7 @@ class ReleasedFile(NamedTuple):
 
     @property
     def dataset(self) -> str:
-        """The folder in the cache."""
+        """Its folder in the cache."""
         return self.name.split("/")[0]
 
     @property
@@ -45,6 +45,6 @@ def files(name: str | None = None) -> list[ReleasedFile]:
         known = datasets + [file.name for file in FILES]
         hint = did_you_mean(name, known)
         raise ValueError(
-            f"no released data go by {name!r}.{hint} Data sets are {', '.join(datasets)}."
+            f"no released data are called {name!r}.{hint} Data sets are {', '.join(datasets)}."
         )
     return found

@@ -1,4 +1,4 @@
-"""USR: responses in Topical-Chat and Persona-Chat, rated by three annotators in six ways.
+"""USR: responses in Topical-Chat and Persona-Chat, rated by three annotators in six dimensions.
 
 Mehri and Eskenazi (2020), USR: An Unsupervised and Reference Free Evaluation Metric for Dialog
 Generation, doi:10.18653/v1/2020.acl-main.64.
@@ -17,7 +17,7 @@ RAW_FILES = {
     "usr-persona-chat": "usr/usr_percona_chat.json",
 }
 
-#: Name in the release -> system; the first two are people.
+#: Name in the release -> system; the first two are human.
 SYSTEMS = {
     "Original Ground Truth": "human_original",
     "New Human Generated": "human_new",
@@ -30,7 +30,7 @@ SYSTEMS = {
     "Language Model": "language_model",
 }
 
-#: Name in the release -> the least and the greatest rating, by the paper.
+#: Name in the release -> lowest and highest rating, from the paper.
 _SCALES = {
     "Understandable": (0.0, 1.0),
     "Natural": (1.0, 3.0),
@@ -46,10 +46,10 @@ DIMENSIONS = {name: name.lower().replace(" ", "_") for name in _SCALES}
 def read_usr(path: Path) -> Study:
     """Read one of USR's two data sets as tidy tables.
 
-    60 contexts, each with six responses (Topical-Chat) or five (Persona-Chat), of which two are
-    human. Three judgments of each output in each of six dimensions (`DIMENSIONS`), higher is
-    better. Annotators are ``w001``, ... in order of first appearance in the data set's file: equal
-    names in the two data sets need not be one person.
+    60 contexts, each with six responses (Topical-Chat) or five (Persona-Chat), two of them human.
+    Each output has three judgments in each of six dimensions (`DIMENSIONS`); higher is better.
+    Annotators are ``w001``, ... in order of first appearance in the file, so equal names in the two
+    data sets may be different annotators.
     """
     outputs, judgments = [], []
     workers: dict[str, str] = {}

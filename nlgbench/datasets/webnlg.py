@@ -11,7 +11,7 @@ from pathlib import Path
 
 from nlgbench.study import Study, from_rows
 
-#: The system that people wrote; its texts are not among the released ones.
+#: The system of human texts, which were not released.
 HUMAN = "WebNLG-2020-reference"
 
 #: Name in the release -> dimension; all are from 0 to 100, higher is better.
@@ -27,10 +27,10 @@ DIMENSIONS = {
 def read_webnlg(*paths: Path) -> Study:
     """Read the English human evaluation of WebNLG+ 2020 as tidy tables.
 
-    178 items, each written by 16 systems (by their teams' names) and by people, whose texts were
-    not released: they are empty. 88 annotators, up to three on an output; one output has none.
-    ``item_id`` is the release's sample, the line of a team's file of outputs. What annotators
-    wrote beside their ratings is left out.
+    178 items, each with outputs of 16 systems (named after their teams) and a human output, whose
+    text is empty because it was not released. 88 annotators, up to three per output; one output has
+    none. ``item_id`` is the release's sample number, the line in a team's output file. Annotators'
+    comments are left out.
     """
     files = {path.name: path.read_text(encoding="utf-8") for path in paths}
     outputs, judgments = [], []

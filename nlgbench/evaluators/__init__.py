@@ -1,1 +1,1 @@
-"""Evaluators: what scores a text. A folder for each kind."""
+"""Evaluators: metrics, discriminators, listeners and comparators that score texts."""

@@ -1,6 +1,6 @@
-"""Discriminators: classifiers that tell human from machine texts, and what they say of each.
+"""Discriminators: classifiers that distinguish human from machine texts.
 
-Every score is out of fold: the discriminator that gives it has not seen the text.
+Every score is out of fold: the discriminator was not trained on the text that it scores.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from nlgbench.study.checks import checked
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# Their order is part of their seeds.
+# A model's position here enters its seed, so don't reorder.
 SHALLOW = ("svm", "naive_bayes", "random_forest", "xgboost", "logistic_regression")
 DEEP = ("lstm", "cnn", "cnn_lstm")
 
@@ -59,34 +59,34 @@ def score_discriminators(
     keep: Path | None,
     seed: int | np.random.Generator,
 ) -> pd.DataFrame:
-    """Score outputs by discriminators such as ``svm_meta@natural``: a row per name and output.
+    """Score outputs with discriminators such as ``svm_meta@natural``: a row per name and output.
 
-    ``meta`` is one discriminator for all systems, ``individual`` one per system, trained on its
-    texts and as many human ones, drawn anew in each fold. What follows @ names the labels trained
-    on; a score is between 0 and 1, higher meaning more human. ``/natural`` or ``/majority`` behind
-    it gives whether that call is wrong by these labels (1) or right (0).
+    ``meta`` is one discriminator for all systems. ``individual`` is one per system, trained on its
+    texts and an equal number of human texts, drawn in each fold. The labels used for training
+    follow the @. A score is between 0 and 1; higher means more human. A name that ends in
+    ``/natural`` or ``/majority`` scores 1 where the classification is wrong by these labels, and 0
+    where it is right.
 
-    After Garbacea et al. (2019, section 3.3.2, doi:10.18653/v1/D19-1409): unigrams, bigrams and
-    trigrams, random search, balanced classes. Equal texts share a fold; folds are stratified by
-    system, human texts being one, and depend on outputs and seed alone, so that all models, labels
-    and scopes are compared on the same ones. Features are the presence of an n-gram of words and
-    punctuation marks, in lower case; the 20,000 in the most training texts of the fold, and in two
-    at least. The SVM and logistic regression weigh them by TF-IDF. Searches split the training fold
-    by three, again grouped by text, for the greatest balanced accuracy; where a class has fewer
-    than six distinct texts there, defaults are used. Texts are weighed so that both classes weigh
-    the same. Scores are probabilities by the model's own account, not calibrated; the SVM's is the
-    logistic function of its margin. An individual score of a human text is the mean over the
-    systems' discriminators. NaN where the training fold had texts of one class only, no n-gram
-    twice, or, for a deep model, one text of a class.
+    The method follows Garbacea et al. (2019, section 3.3.2, doi:10.18653/v1/D19-1409): unigrams,
+    bigrams and trigrams, random search, balanced classes. Equal texts share a fold. Folds are
+    stratified by system, with human texts as one stratum, and depend only on outputs and seed, so
+    all models, labels and scopes use the same folds. Features mark the presence of an n-gram of
+    lower-case words and punctuation marks. The 20,000 that occur in the most training texts of the
+    fold, and in at least two, are kept. The SVM and logistic regression weight them by TF-IDF. A
+    search maximizes balanced accuracy in three inner folds, grouped by text; where a class has
+    fewer than six distinct texts, defaults are used. Classes have equal total weight. Scores are
+    uncalibrated probabilities; the SVM's is the logistic function of its margin. A human text's
+    individual score is the mean over the systems' discriminators. NaN where the training fold had
+    only one class, no n-gram that occurs in two texts, or, for a deep model, one text of a class.
     """
     base = int(np.random.default_rng(seed).integers(2**31))
-    wanted = {name: _parsed(name, **options[name]) for name in names}
+    wanted = {name: _parse_name(name, **options[name]) for name in names}
     kinds = {kind: "" for one in wanted.values() for kind in (one.trained, one.scored) if kind}
     labels = {kind: _labels(study, kind) for kind in kinds}
-    texts_in = functools.cache(lambda n_folds: deal(study.outputs, n_folds, base))
+    texts_in = functools.cache(lambda n_folds: assign_folds(study.outputs, n_folds, base))
 
     def train(one: _Wanted) -> pd.DataFrame:
-        """Train a model on all folds but each, and score the outputs left out."""
+        """Score each fold's outputs with a model trained on the other folds."""
         texts = texts_in(one.n_folds)
         label = labels[one.trained].reindex(texts.output_id).to_numpy(np.float64)
         tasks = (
@@ -110,7 +110,7 @@ def score_discriminators(
         score = study.outputs["output_id"].map(
             out_of_fold(one._replace(scored=None)).set_index("output_id")["score"]
         )
-        if one.scored is not None:  # whether the call is wrong, where both are known
+        if one.scored is not None:  # 1 where the classification is wrong
             label = study.outputs["output_id"].map(labels[one.scored])
             wrong = (score > 0.5).astype("float64").ne(label).astype("float64")
             score = wrong.where(label.notna() & score.notna())
@@ -128,7 +128,7 @@ def score_discriminators(
 
 
 class _Wanted(NamedTuple):
-    """A discriminator by its name and options."""
+    """A requested discriminator: the parts of its name, and its options."""
 
     model: str
     scope: str
@@ -138,8 +138,8 @@ class _Wanted(NamedTuple):
     n_folds: int
 
 
-def _parsed(name: str, search: int, n_folds: int) -> _Wanted:
-    """Read a name and its options, and refuse a model whose packages are missing."""
+def _parse_name(name: str, search: int, n_folds: int) -> _Wanted:
+    """Parse a name and its options; raise ImportError if the model's packages are missing."""
     match = re.fullmatch(DISCRIMINATOR, name)
     assert match is not None  # as the registry of `score` says
     model, scope, trained, scored = match.groups()
@@ -153,22 +153,23 @@ def _parsed(name: str, search: int, n_folds: int) -> _Wanted:
 
 
 def _labels(study: Study, which: str) -> pd.Series:
-    """Give 1 (human) or 0 by output, for those that have a label."""
+    """Return the labels, 1 (human) or 0, of the outputs that have one."""
     known(which, ["natural", "majority"], "labels")
     natural = study.outputs.set_index("output_id")["is_human"].astype("float64")
     found = natural if which == "natural" else majority_labels(study)
     if found.nunique() < 2:
         raise ValueError(
-            f"{which} labels must hold both 0 and 1 for the outputs of {study.name}: human or "
-            "machine outputs are missing."
+            f"{which} labels of {study.name} have one value only. Add human or machine outputs, "
+            "so that both 0 and 1 occur."
         )
     return found
 
 
 def majority_labels(study: Study) -> pd.Series:
-    """Label outputs by the majority of their votes (1: human), where they have as many as most do.
+    """Label outputs by the majority of their votes (1: human).
 
-    As H2 of Garbacea et al. (2019): ties and other numbers of votes are left out.
+    As in H2 of Garbacea et al. (2019), ties are left out, and so are outputs whose number of votes
+    is not the most common one.
     """
     dimension = study.dimension()
     votes = study.judgments
@@ -193,38 +194,38 @@ def discriminator_accuracy(
     by: Literal["system", "class", "all"] = "system",
     confidence: float = 0.95,
 ) -> pd.DataFrame:
-    """Measure how often discriminators are right about texts.
+    """Measure how often discriminators classify texts correctly.
 
     Parameters
     ----------
     study : Study
-        With scores of discriminators such as ``svm_meta@natural`` (`score`).
+        Your study, with scores of discriminators such as ``svm_meta@natural`` (from `score`).
     labels : {"natural", "majority"}
-        What is right: the source, or the majority of votes. Outputs without a label are left out,
-        and counted.
+        The correct answer: the source, or the majority of votes. Outputs without a label are left
+        out; their number is reported.
     by : {"system", "class", "all"}
-        A row per system; one for human and one for machine texts; or one for all.
+        One row per system; one for human and one for machine texts; or one for all texts.
     confidence : float
-        Coverage asked for, between 0 and 1.
+        Confidence level of the intervals, between 0 and 1.
 
     Returns
     -------
     DataFrame
-        A row per evaluator and system (``human``, ``machine`` or ``all`` where they are taken
-        together): evaluator, labels_trained (after the @ of its name), labels_scored, system,
-        is_human, accuracy (0 to 1; a score of exactly .5 counts half), ci_low, ci_high, confidence,
-        n (outputs), n_effective, n_unlabeled, n_undefined (outputs with a label, without a score),
-        reason (why there is no accuracy, or "").
+        A row per evaluator and system (``human``, ``machine`` or ``all`` where systems are pooled):
+        evaluator, labels_trained (after the @ of its name), labels_scored, system, is_human,
+        accuracy (0 to 1; a score of exactly .5 counts as half), ci_low, ci_high, confidence, n
+        (outputs), n_effective, n_unlabeled, n_undefined (labeled outputs without a score), reason
+        (why accuracy is undefined, or "").
 
     Raises
     ------
     ValueError
-        When the study has no such scores, or votes are not 0 or 1.
+        If the study has no such scores, or votes are not 0 or 1.
 
     Notes
     -----
-    The interval is Wilson's, for the discriminators as they were trained. Equal texts count as one:
-    ``n_effective = n**2 / sum(m**2)`` over distinct texts that occur m times.
+    Wilson's interval covers sampling of texts, for the discriminators as trained. Texts that occur
+    m times reduce the sample size: ``n_effective = n**2 / sum(m**2)`` over distinct texts.
 
     Examples
     --------
@@ -241,7 +242,7 @@ def discriminator_accuracy(
         scores = scores[is_one & scores["evaluator"].str.fullmatch(DISCRIMINATOR)]
     if scores is None or scores.empty:
         raise ValueError(
-            f"{study.name} has no scores of discriminators: score(study, ['svm_meta@natural'])."
+            f"{study.name} has no scores of discriminators. Run score(study, ['svm_meta@natural'])."
         )
     outputs = study.outputs
     if by == "class":
@@ -254,8 +255,8 @@ def discriminator_accuracy(
     rows = scores[["evaluator"]].drop_duplicates().merge(rows, how="cross")
     own = scores.drop(columns="signature")
     rows = rows.merge(own, on=["output_id", "evaluator"], how="left", validate="one_to_one")
-    says = np.where(rows["score"] == 0.5, 0.5, rows["score"] > 0.5)
-    rows["right"] = np.where(rows["score"].isna(), np.nan, 1 - abs(says - rows["label"]))
+    called = np.where(rows["score"] == 0.5, 0.5, rows["score"] > 0.5)
+    rows["right"] = np.where(rows["score"].isna(), np.nan, 1 - abs(called - rows["label"]))
     rows["unlabeled"] = rows["label"].isna()
     rows["undefined"] = rows["right"].isna() & ~rows["unlabeled"]
     keys = ["evaluator", "system"]
@@ -280,7 +281,7 @@ def discriminator_accuracy(
 
 
 class Texts(NamedTuple):
-    """Outputs as discriminators see them, in their order."""
+    """The outputs' ids, tokens, features, groups and folds, in the outputs' order."""
 
     output_id: pd.Series
     words: list[list[str]]
@@ -290,21 +291,21 @@ class Texts(NamedTuple):
     fold: Ints
 
 
-def deal(outputs: pd.DataFrame, n_folds: int, seed: int) -> Texts:
-    """Tokenize and count texts, and deal them to folds."""
+def assign_folds(outputs: pd.DataFrame, n_folds: int, seed: int) -> Texts:
+    """Tokenize texts, extract n-grams, and assign folds."""
     group = pd.factorize(outputs["text"])[0]
     n_distinct = outputs.groupby("is_human")["text"].nunique().min()
     if n_distinct < n_folds:
         raise ValueError(
             f"n_folds = {n_folds}, but there are only {n_distinct} distinct human, or machine, "
-            "texts: ask for fewer folds, or give more outputs."
+            "texts. Reduce n_folds, or add outputs."
         )
     words = [_WORD.findall(text.lower()) for text in outputs["text"]]
     stratum = np.where(outputs["is_human"], _HUMAN, outputs["system"])
     fold = np.empty(len(group), dtype=np.int64)
     splitter = StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
     with warnings.catch_warnings():
-        # A system with fewer texts than folds is in some of them only, and that is well.
+        # A system may have fewer texts than folds; some folds then lack it, which is harmless.
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
         for number, (_, held_out) in enumerate(splitter.split(group, stratum, group)):
             fold[held_out] = number
@@ -314,7 +315,7 @@ def deal(outputs: pd.DataFrame, n_folds: int, seed: int) -> Texts:
 def score_fold(
     texts: Texts, label: Floats, fold: int, model: str, scope: str, search: int, base: int
 ) -> Floats:
-    """Train on the labeled texts of the other folds, and score those of one.
+    """Train on the labeled texts of the other folds, and score the texts of this one.
 
     Labels are 1 for human, 0 for machine, NaN for unknown.
     """
@@ -325,13 +326,13 @@ def score_fold(
         rows, asked = np.flatnonzero(train), np.flatnonzero(test)
         if scope == "individual":
             own, human = texts.stratum == system, texts.stratum == _HUMAN
-            # As many human ones as the system has; all, where there are fewer.
+            # Draw as many human texts as the system has, or all if there are fewer.
             rows, others = np.flatnonzero(train & own), np.flatnonzero(train & human)
             rng = np.random.default_rng([base, fold, number])
             drawn = rng.choice(others, min(len(rows), len(others)), replace=False)
             rows = np.sort(np.concatenate([rows, drawn]))
             asked = np.flatnonzero(test & (own | human))
-        # Of its own, so that a model's scores do not hang on which others are asked for.
+        # One seed per model, so that its scores do not depend on which other models run.
         key = [base, fold, number, (*SHALLOW, *DEEP).index(model)]
         seed = int(np.random.default_rng(key).integers(2**31))
         if len(set(label[rows])) < 2:
@@ -350,7 +351,7 @@ def score_fold(
 
 
 def ngram_presence(texts: Sequence[Sequence[str]]) -> csr_matrix:
-    """Say which unigrams, bigrams and trigrams each text has; columns in alphabetical order."""
+    """Mark which unigrams, bigrams and trigrams each text has; columns are sorted."""
     counter = CountVectorizer(
         tokenizer=list,
         preprocessor=list,
@@ -374,9 +375,8 @@ def score_shallow(
 ) -> Floats:
     """Train a shallow discriminator on the presence of n-grams, and score unseen texts.
 
-    `groups` are equal for equal texts, which a search's folds do not part. Features are chosen from
-    the training texts alone; those found only elsewhere play no part. NaN where no n-gram is in two
-    training texts.
+    `groups` are equal for equal texts, which stay in one fold of the search. Features come from the
+    training texts alone. NaN where no n-gram occurs in two training texts.
     """
     label, group = np.asarray(labels, dtype=np.int64), np.asarray(groups)
     n_texts = np.asarray(presence.sum(axis=0)).ravel()
@@ -405,7 +405,7 @@ def score_shallow(
 
 
 def _estimator(model: str, seed: int) -> tuple[Any, dict[str, Any]]:
-    """Return a pipeline, and what a search draws its classifier's settings from."""
+    """Return a pipeline, and the distributions that a search draws its settings from."""
     if model == "svm":
         svm = LinearSVC(max_iter=10_000, random_state=seed)
         return make_pipeline(TfidfTransformer(), svm), {"C": loguniform(0.01, 10)}
@@ -428,20 +428,20 @@ def _estimator(model: str, seed: int) -> tuple[Any, dict[str, Any]]:
 
 
 def _boosted(seed: int) -> Any:
-    """Make an XGBoost classifier on one thread, or name the extra that is missing."""
+    """Make a single-threaded XGBoost classifier, or name the missing extra."""
     try:
         from xgboost import XGBClassifier
     except ImportError as error:
         raise ImportError(
-            "the model xgboost needs a package that is not installed: "
-            "pip install 'nlgbench[boosting]', or leave it out of models."
+            "The model xgboost needs a package that is not installed. Run "
+            "pip install 'nlgbench[boosting]', or remove xgboost from the evaluators."
         ) from error
-    # N-grams are there or not: few bins.
+    # Features are binary, so a few bins suffice.
     return XGBClassifier(n_jobs=1, max_bin=4, random_state=seed)
 
 
 def _describe(model: str, search: int) -> str:
-    """Say in a signature how a discriminator is made."""
+    """Describe how a discriminator is made, for signatures."""
     if model in DEEP:
         from nlgbench.evaluators.neural_discriminators import SETTINGS
 

@@ -1,4 +1,4 @@
-"""How diverse a system's outputs are, and how much they copy: distinct-n, entropy, Self-BLEU."""
+"""Diversity of a system's outputs, and overlap with human texts: distinct-n, entropy, Self-BLEU."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from nlgbench.text import ngram_counts, ngram_matrix, text_lengths
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-#: What a numerator of 0 counts as.
+#: Replaces a count of 0 in the numerator of a precision.
 EPSILON = 0.1
 
-#: Subsets times n-grams that are held at once.
+#: Limits memory: subsets times n-grams that are processed at once.
 _AT_ONCE = 4_000_000
 
 
@@ -38,9 +38,9 @@ def score_diversity(study: Study, names: Sequence[str]) -> pd.DataFrame:
 
 
 def score_self_bleu(study: Study, names: Sequence[str]) -> pd.DataFrame:
-    """Score each output by minus its BLEU against all others of its system (``minus_self_bleu_4``).
+    """Score each output by minus its BLEU against the other outputs of its system.
 
-    Higher is more diverse; NaN for the only output of a system.
+    For ``minus_self_bleu_4`` and the like: higher is more diverse; NaN for a system's only output.
     """
     texts, frames = study.outputs.groupby("system")["text"], []
     for name in names:
@@ -59,7 +59,7 @@ def score_training_overlap(
 ) -> pd.DataFrame:
     """Score machine outputs with their nearest neighbors among human texts as references.
 
-    Higher is nearer to them, which is no better.
+    Higher means closer to human texts, which does not mean better.
     """
     outputs, frames = study.outputs, []
     scored = ~outputs["is_human"]
@@ -70,8 +70,8 @@ def score_training_overlap(
             texts, corpus = texts.str.lower(), corpus.str.lower()
         if not corpus.str.strip().any():
             raise ValueError(
-                f"{name} needs texts that the generators may have learned from: a study with "
-                "human outputs."
+                f"{name} needs human texts that the generators may have learned from. Add human "
+                "outputs to the study."
             )
         found = overlap_with_training(
             texts.tolist(), corpus.tolist(), n_neighbors=n_neighbors, max_n=_order(name)
@@ -89,7 +89,7 @@ def score_training_overlap(
 
 
 def signature(evaluator: str, n_texts: int) -> str:
-    """Say how a score of diversity is made, and of how many texts; only equal numbers compare.
+    """Describe a diversity score; scores are comparable only for equal numbers of texts.
 
     >>> signature("distinct_2", 150)
     'distinct|n:2|tok:whitespace|case:mixed|texts:150|direction:higher is more diverse'
@@ -111,19 +111,19 @@ def _order(name: str) -> int:
 def diversity_of_subsets(
     texts: Sequence[str], members: Bools, *, max_n: int = 3, bleu_n: int = 4
 ) -> pd.DataFrame:
-    """Measure the diversity of subsets of texts, which are counted once: a row per subset.
+    """Measure the diversity of subsets of texts, counting n-grams once: a row per subset.
 
-    `members`, of shape (n_subsets, n_texts), says which texts each subset holds. Columns are
-    ``distinct_1`` to `max_n` (0 to 1, higher is more diverse) and ``entropy_n`` (nats), NaN where
-    no text has n tokens; and the mean Self-BLEU as ``self_bleu_4`` (*lower* is more diverse), NaN
-    with fewer than two texts.
+    `members`, of shape (n_subsets, n_texts), marks each subset's texts. Columns are ``distinct_1``
+    to `max_n` (0 to 1, higher is more diverse) and ``entropy_n`` (nats), both NaN where no text has
+    n tokens; and the mean Self-BLEU as ``self_bleu_4`` (*lower* is more diverse), NaN with fewer
+    than two texts.
 
-    Over all texts of a subset together, with N n-grams of which the kind g occurs N_g times:
-    ``distinct_n = kinds / N`` (Li et al. 2016, doi:10.18653/v1/N16-1014, divide by tokens instead
-    of N, which is the same for n = 1) and ``entropy_n = log N - sum of N_g log(N_g) / N``, the
-    plug-in estimate (Zhang et al. 2018, arXiv:1809.05972), which is too low for few texts. No
-    n-gram runs over from one text into the next. Distinct-n falls, entropy and Self-BLEU rise with
-    the number of texts, for one and the same generator. Longer texts, too, lower distinct-n.
+    N is a subset's number of n-grams, and N_g the count of each distinct n-gram g. Then
+    ``distinct_n = distinct n-grams / N`` (Li et al. 2016, doi:10.18653/v1/N16-1014, divide by
+    tokens instead, which is the same for n = 1). ``entropy_n = log N - sum of N_g log(N_g) / N`` is
+    the plug-in estimate (Zhang et al. 2018, arXiv:1809.05972), which is biased downward for few
+    texts. N-grams do not cross text boundaries. With more texts from the same generator, distinct-n
+    falls, and entropy and Self-BLEU rise. Longer texts also lower distinct-n.
     """
     counts = ngram_counts(texts, max_n=max(max_n, bleu_n))
     largest = max(len(order) for order in counts)
@@ -163,22 +163,22 @@ def _ratio(above: NDArray, below: NDArray) -> Floats:
 
 
 def self_bleu(texts: Sequence[str], *, max_n: int = 4) -> Floats:
-    """Score every text with all the others as its references; **higher is less diverse**.
+    """Score every text by BLEU with all other texts as references; **higher is less diverse**.
 
-    Zhu et al. (2018, *Texygen*, doi:10.1145/3209978.3210080) take the mean over texts. It is
-    sentence BLEU (Papineni et al. 2002, doi:10.3115/1073083.1073135) as NLTK computes it:
+    Zhu et al. (2018, *Texygen*, doi:10.1145/3209978.3210080) report the mean over texts. Each score
+    is sentence BLEU (Papineni et al. 2002, doi:10.3115/1073083.1073135) as NLTK computes it:
 
     ``BP * exp(mean over n of log(p_n))``, where ``p_n = sum over n-grams of min(count, largest
     count in any other text) / max(1, n-grams in the text)``; a numerator of 0 counts as .1
-    (method 1 of Chen and Cherry 2014, doi:10.3115/v1/W14-3346), so that a text too short for an
-    n-gram has ``p_n = .1``. BP is ``exp(min(0, 1 - r / c))`` with c tokens and r those of the
-    other text nearest in length, the shorter of two. 0 where a text shares no token with the
-    others, and for an empty text; NaN for a text that is alone.
+    (method 1 of Chen and Cherry 2014, doi:10.3115/v1/W14-3346), so ``p_n = .1`` for a text with
+    fewer than n tokens. BP is ``exp(min(0, 1 - r / c))``, where c is the text's length in tokens
+    and r the closest length among the other texts, the shorter one in a tie. The score is 0 for an
+    empty text or one that shares no token with the others, and NaN for a single text.
 
-    The largest count in *any other* text is the largest of all, or the second largest for the one
-    text that alone has the largest. The two are found once per n-gram, so that time grows as
-    m log m with m tokens, not as the square of the texts. Texygen's own program takes the first 500
-    texts, 3-grams and NLTK's word tokenizer, unless told otherwise.
+    The largest count in *any other* text is the overall maximum, or the second largest count for
+    the one text that alone has the maximum. Both are found once per n-gram, so the time grows as m
+    log m with m tokens, not as the square of the number of texts. Texygen's own program defaults to
+    the first 500 texts, 3-grams and NLTK's word tokenizer.
     """
     counts = ngram_counts(texts, max_n=max_n)
     return self_bleu_of_subsets(counts, np.ones((1, len(texts)), dtype=bool))[0]
@@ -194,13 +194,13 @@ def self_bleu_of_subsets(counts: list[pd.DataFrame], members: Bools) -> Floats:
 
 
 def smoothed_bleu(matches: Floats, n_tokens: Floats, nearest_length: Floats) -> Floats:
-    """Put BLEU together from clipped counts of shape (max_n, ..., n), with smoothing method 1."""
+    """Compute BLEU from clipped counts of shape (max_n, ..., n), with smoothing method 1."""
     log_precision = np.zeros(matches.shape[1:])
     for n, matched in enumerate(matches, start=1):
         possible = np.maximum(n_tokens - n + 1, 1)
         log_precision += np.log(np.where(matched > 0, matched, EPSILON) / possible)
     log_penalty = np.minimum(0, 1 - nearest_length / np.maximum(n_tokens, 1))
-    # Without a token in common there is no longer n-gram in common: NLTK says 0, smoothing or not.
+    # Without a shared token NLTK returns 0, whatever the smoothing.
     return np.where(matches[0] > 0, np.exp(log_precision / len(matches) + log_penalty), 0.0)
 
 
@@ -220,7 +220,7 @@ def _matches(order: pd.DataFrame, members: Bools) -> Floats:
 
 
 def _nearest_other_length(n_tokens: Floats, members: Bools) -> Floats:
-    """Find the length nearest to each text's among the other members, the shorter of two."""
+    """Find the closest length among the other members, the shorter one in a tie."""
     length, place = np.unique(n_tokens, return_inverse=True)
     n_with = np.stack([np.bincount(place[row], minlength=len(length)) for row in members])
     below, above = np.full((2, *n_with.shape), [[[-np.inf]], [[np.inf]]])
@@ -237,12 +237,12 @@ def overlap_with_training(
 ) -> Floats:
     """Score texts by BLEU (as in `self_bleu`) against their nearest neighbors in a training corpus.
 
-    **Higher is nearer to the corpus.** A text that stands in the corpus is its own neighbor: that
-    is what is to be found.
+    **Higher is closer to the corpus.** A text that also occurs in the corpus is its own neighbor,
+    so copies are detected.
 
-    Table 14 of Garbacea et al. (2019, *Judge the Judges*, doi:10.18653/v1/D19-1409) is the mean per
-    generator. The paper says "nearest neighbors in G-train", not how many nor by what; elsewhere
-    it takes ten, by sentence vectors. Here they are `nearest_texts`.
+    Table 14 of Garbacea et al. (2019, *Judge the Judges*, doi:10.18653/v1/D19-1409) reports the
+    mean per generator. The paper specifies "nearest neighbors in G-train", but neither their number
+    nor the similarity; elsewhere it uses ten, by sentence vectors. Here `nearest_texts` finds them.
     """
     counts, order = ngram_matrix([*texts, *corpus], max_n=max_n)
     of_order = (order[:, None] == np.arange(1, max_n + 1)).astype(np.float64)
@@ -258,9 +258,10 @@ def overlap_with_training(
 
 
 def draw_equal(study: Study, *, seed: int | np.random.Generator = 0) -> Study:
-    """Draw equally many outputs of every system, as many as the smallest has, without replacement.
+    """Draw the same number of outputs from every system, without replacement.
 
-    Only equal numbers of texts have diversities that compare. Judgments and scores are left out.
+    The smallest system sets the number. Diversity is comparable only for equal numbers of texts.
+    The result has no judgments and no scores.
     """
     groups = study.outputs.groupby("system")
     drawn = groups.sample(n=int(groups.size().min()), random_state=np.random.default_rng(seed))

@@ -1,4 +1,4 @@
-"""METEOR 1.5, computed by its authors' Java program: one process for a whole batch."""
+"""METEOR 1.5, computed by its authors' Java program, with one process per batch."""
 
 import re
 import shutil
@@ -12,42 +12,41 @@ from numpy.typing import NDArray
 
 from nlgbench.evaluators.references import usable
 
-TIMEOUT = 3600.0  # seconds; the program starts in about 7, and then scores hundreds a second
+TIMEOUT = 3600.0  # seconds; it takes about 7 to start, then scores hundreds of texts per second
 
 
 def meteor(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> NDArray[np.float64]:
-    """Score texts by METEOR 1.5 (English), the best reference's.
+    """Score texts by METEOR 1.5 (English), against the best-matching reference.
 
     Denkowski and Lavie (2014, doi:10.3115/v1/W14-3348), with the options of pycocoevalcap: matches
     of words, stems, WordNet synonyms and paraphrases, alpha .85, beta .2, gamma .6, delta .75. The
-    program lower-cases, tokenizes and normalizes punctuation itself (``-norm``). White space, line
-    breaks included, becomes one space, and ``|||`` a space, as there. It takes about 7 seconds to
-    start, for its paraphrases.
+    program lower-cases, tokenizes and normalizes punctuation itself (``-norm``). As in
+    pycocoevalcap, white space (with line breaks) and ``|||`` become one space.
     """
     found = usable(references)
     rows = [at for at, texts in enumerate(found) if texts]
     scores = np.full(len(found), np.nan)
     if rows:
         most = max(len(found[at]) for at in rows)
-        # As many for each text: the last one again, which changes no maximum.
+        # The program needs equal numbers; repeating the last reference changes no maximum.
         padded = [text for at in rows for text in (found[at] + [found[at][-1]] * most)[:most]]
-        scores[rows] = _ask_java([hypotheses[at] for at in rows], padded, most)
+        scores[rows] = _run_java([hypotheses[at] for at in rows], padded, most)
     return scores
 
 
-def _ask_java(hypotheses: list[str], references: list[str], n_references: int) -> list[float]:
+def _run_java(hypotheses: list[str], references: list[str], n_references: int) -> list[float]:
     try:
         from pycocoevalcap.meteor import meteor as package
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
-            "METEOR needs pycocoevalcap, which is not installed: pip install 'nlgbench[meteor]', "
-            "or leave meteor out."
+            "METEOR needs pycocoevalcap, which is not installed. Run pip install "
+            "'nlgbench[meteor]', or remove meteor from the evaluators."
         ) from error
     java = shutil.which("java")
     if java is None:
         raise FileNotFoundError(
-            "METEOR needs Java, and no `java` is on PATH: install one (conda install -c "
-            "conda-forge openjdk, or apt-get install default-jre-headless), or leave meteor out."
+            "METEOR needs Java, but no `java` is on PATH. Install it (conda install -c conda-forge "
+            "openjdk, or apt-get install default-jre-headless), or remove meteor."
         )
     jar = Path(package.__file__).resolve().parent / package.METEOR_JAR
     with tempfile.TemporaryDirectory() as folder:
@@ -62,8 +61,8 @@ def _ask_java(hypotheses: list[str], references: list[str], n_references: int) -
     if done.returncode or len(scores) != len(hypotheses):
         raise RuntimeError(
             f"METEOR's Java program ended with code {done.returncode} and "
-            f"{len(scores)} of {len(hypotheses)} scores; it said: "
-            f"{done.stderr.strip()[-500:] or 'nothing'}. It needs 2 GB of memory and Java 8 or "
-            "later."
+            f"{len(scores)} of {len(hypotheses)} scores. Its message: "
+            f"{done.stderr.strip()[-500:] or 'none'}. Check that 2 GB of memory and Java 8 or "
+            "later are available."
         )
     return [float(score) for score in scores]

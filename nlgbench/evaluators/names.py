@@ -1,4 +1,4 @@
-"""Evaluators by name: how figures write each, of what kind it is, and in which order they stand."""
+"""Labels, kinds and order of evaluators in figures, by name."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 _LISTENERS = ("literal", "pragmatic", "context")
-# Name (a regular expression of the whole), label (with its groups), kind. The order is that of
-# figures. What scores under many names (training/scoring labels, seeds) takes one row each.
+# Name (a regular expression for the whole name), label (may use its groups), kind; in the order
+# of figures. One row covers all variants of an evaluator (training and scoring labels, seeds).
 _TABLE: list[tuple[str, str, str]] = [
     ("human|people", "Human", "People"),
     (r"h(\d)", r"H\1", "People"),
@@ -85,7 +85,7 @@ def _row(name: str) -> tuple[int, re.Match[str] | None]:
 
 
 def label(name: str) -> str:
-    """Give an evaluator's name as figures write it; an unknown one stands with spaces.
+    """Return an evaluator's label for figures; an unknown name has spaces for underscores.
 
     >>> [label(name) for name in ("bleu_4@coco", "svm_meta@natural/majority", "my_own")]
     ['BLEU-4 (coco)', 'SVM natural/majority', 'my own']
@@ -95,13 +95,13 @@ def label(name: str) -> str:
 
 
 def kind(name: str) -> str:
-    """Give the kind that an evaluator is of, as figures write it; unknown ones are "Others"."""
+    """Return an evaluator's kind as shown in figures; "Others" if unknown."""
     place, match = _row(name)
     return "Others" if match is None else _TABLE[place][2]
 
 
 def order(names: Iterable[str]) -> list[str]:
-    """Sort evaluators as figures do: kind after kind, unknown ones last, as they came."""
+    """Sort evaluators in the order of figures: by kind, unknown ones last in their given order."""
     return sorted(dict.fromkeys(names), key=lambda name: _row(name)[0])
 
 
@@ -115,10 +115,10 @@ _STATISTICS = {
 
 
 def labelled(correlations: pd.DataFrame) -> pd.DataFrame:
-    """Write evaluators and statistics as figures do, name each evaluator's kind, and sort by kind.
+    """Replace evaluators and statistics by their labels for figures, add kinds, and sort by kind.
 
-    Rows stay together by ``criterion``, where there is one; a ``kind`` that is given stays. Calls
-    of discriminators that were scored say so in their kind.
+    Rows with the same ``criterion`` stay together; an existing ``kind`` column is kept.
+    Discriminators scored by their errors (``/`` in the name) have a kind of their own.
     """
     names = correlations["evaluator"].astype(str)
     table = correlations.assign(evaluator=names.map(label))

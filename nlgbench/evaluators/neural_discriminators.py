@@ -1,4 +1,4 @@
-"""Deep discriminators: an LSTM, a CNN, and a CNN under an LSTM, each from words to one number."""
+"""Deep discriminators: an LSTM, a CNN, and an LSTM on top of a CNN."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from nlgbench.training import Batch, fit, predict, seeded, torch
 
 _EMBEDDING, _UNITS, _DROPOUT = 64, 100, 0.5
 _WIDTHS = (3, 4, 5)
-_LONGEST, _EPOCHS, _PATIENCE = 60, 15, 3  # fifteen epochs: ten folds in minutes, on one core
+_LONGEST, _EPOCHS, _PATIENCE = 60, 15, 3  # 15 epochs: ten folds take minutes on one core
 _DEV_FOLDS = 10
 _PADDING, _UNKNOWN = 0, 1
 
@@ -24,7 +24,7 @@ SETTINGS = (
 
 
 class _Network(torch.nn.Module):
-    """Give the log-odds that a text is human, from the indexes of its words."""
+    """Compute the log-odds that a text is human from its word indexes."""
 
     def __init__(self, architecture: str, n_words: int) -> None:
         super().__init__()
@@ -43,13 +43,13 @@ class _Network(torch.nn.Module):
         lengths = (words != _PADDING).sum(dim=1)
         words = words[:, : int(lengths.max())]
         states = self.drop(self.embed(words))
-        # Turned once: every convolution would make its own copy, and one more for its gradient.
-        turned = states.transpose(1, 2).contiguous() if self.convolve else states
-        maps = [conv(turned) for conv in self.convolve]
+        # Transposed once: otherwise each convolution copies it, and again for its gradient.
+        columns = states.transpose(1, 2).contiguous() if self.convolve else states
+        maps = [conv(columns) for conv in self.convolve]
         if self.recur is None:
-            # Windows past the end see nothing but padding: they must not win the maximum. The
-            # rectifier of the maximum is the maximum of the rectified, at a fraction of the time.
-            pooled = torch.cat([_longest(each, lengths).amax(dim=2) for each in maps], dim=1).relu()
+            # Windows of padding alone must not be the maximum. ReLU commutes with the maximum,
+            # and applying it last takes a fraction of the time.
+            pooled = torch.cat([_mask_tail(one, lengths).amax(dim=2) for one in maps], dim=1).relu()
         else:
             if maps:
                 states = maps[0].relu().transpose(1, 2)
@@ -59,8 +59,8 @@ class _Network(torch.nn.Module):
         return self.weigh(self.drop(pooled)).squeeze(1)
 
 
-def _longest(maps: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-    """Zero the windows that lie wholly past the end; before a rectifier, zero is the least."""
+def _mask_tail(maps: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+    """Zero the windows that lie entirely in the padding; zero is the minimum after ReLU."""
     extra = maps.shape[2] - int(lengths.max())
     return maps * (torch.arange(maps.shape[2]) < (lengths + extra)[:, None])[:, None]
 
@@ -75,16 +75,15 @@ def score_neural(
 ) -> NDArray[np.float64]:
     """Train a deep discriminator on texts (lists of words), and score unseen ones.
 
-    ``lstm``: the last state of an LSTM. ``cnn``: the greatest of each filter over windows of 3, 4
+    ``lstm``: the last state of an LSTM. ``cnn``: the maximum of each filter over windows of 3, 4
     and 5 words (Kim 2014, doi:10.3115/v1/D14-1181). ``cnn_lstm``: an LSTM over filters of 3 words
-    (after Zhou et al. 2015, arXiv:1511.08630). NaN for all where a class has fewer than two
-    distinct texts: then nothing can be held out.
+    (after Zhou et al. 2015, arXiv:1511.08630). All scores are NaN where a class has fewer than two
+    distinct texts, as no text can be held out.
 
-    A tenth of the texts, stratified by label and grouped by text, is held out to stop early;
-    it is part of `texts`, so `unseen` plays no part. Words that stand in only one training text
-    are one unknown word. The loss weighs texts so that both classes weigh the same. The sizes are
-    conventional ones, neither searched nor tuned, and epochs are capped to save time (`SETTINGS`);
-    the paper (Garbacea et al. 2019) names none.
+    A tenth of `texts`, stratified by label and grouped by text, is held out for early stopping;
+    `unseen` is not used. Words that occur in only one training text share one unknown token. The
+    loss gives both classes equal weight. The layer sizes are conventional and not tuned, and epochs
+    are capped to save time (`SETTINGS`); the paper (Garbacea et al. 2019) reports neither.
 
     >>> texts = [["good", str(n)] for n in range(30)] + [["bad", str(n)] for n in range(30)]
     >>> scores = score_neural("cnn", texts, [1] * 30 + [0] * 30, [["good"], ["bad"]], seed=0)
@@ -125,7 +124,7 @@ def score_neural(
 
 
 def _indexes(texts: Sequence[Sequence[str]], index: dict[str, int]) -> torch.Tensor:
-    """Return indexes of words, padded; a text without a word is one unknown word."""
+    """Return padded word indexes; an empty text becomes one unknown word."""
     padded = torch.full((len(texts), _LONGEST), _PADDING)
     for row, words in enumerate(texts):
         known = [index.get(word, _UNKNOWN) for word in words[:_LONGEST]] or [_UNKNOWN]

@@ -1,8 +1,8 @@
-"""Word overlap: how much of an output's wording its references share.
+"""Word-overlap metrics, such as BLEU, ROUGE, chrF and CIDEr, which compare outputs with references.
 
-Metrics take plain lists: texts, and for each its references. Words are what white space separates.
-What has no usable reference is scored NaN, an empty text that has one 0; higher is better, 0 to 1
-(CIDEr and CIDEr-D 0 to 10). `score_overlap` and `score_corpus` put them on a study.
+Metrics take a list of texts, and a list of references for each. Words are separated by white space.
+A text without a usable reference is scored NaN, an empty text with one 0. Higher is better, from 0
+to 1 (CIDEr and CIDEr-D: 0 to 10). `score_overlap` and `score_corpus` score a study.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from nlgbench.text import ngram_matrix
 Floats = NDArray[np.float64]
 Style = Literal["sacrebleu", "coco"]
 
-#: All that need no Java, but BLEU by pycocoevalcap's definition.
+#: All metrics that need no Java, except BLEU by pycocoevalcap's definition.
 PLAIN = (
     *(f"bleu_{n}" for n in range(1, 5)),
     *("rouge_1", "rouge_2", "rouge_l", "cider", "cider_d", "chrf"),
@@ -47,12 +47,12 @@ def bleu(
 ) -> Floats:
     """Score texts by sentence BLEU-1 to BLEU-`max_n`: an array of shape (n, max_n).
 
-    Papineni et al. (2002, doi:10.3115/1073083.1073135); the brevity penalty is that of the closest
-    reference length, the shorter of two as close. sacrebleu (Post 2018, doi:10.18653/v1/W18-6319)
-    counts for both styles. ``sacrebleu``: missing n-grams smoothed exponentially, and orders longer
-    than the text left out. ``coco``: pycocoevalcap's (and nlg-eval's), which adds 1e-15 to matches
-    and 1e-9 to counts, so that a text without a common n-gram gets not 0 but a power of noise
-    (BLEU-4 of an exact match of 2 words is .001, BLEU-1 is 1 - 1e-9).
+    Papineni et al. (2002, doi:10.3115/1073083.1073135); the brevity penalty uses the closest
+    reference length, the shorter one in a tie. Both styles use counts by sacrebleu (Post 2018,
+    doi:10.18653/v1/W18-6319). ``sacrebleu``: missing n-grams are smoothed exponentially, and orders
+    longer than the text are left out. ``coco``: the definition of pycocoevalcap (and nlg-eval),
+    which adds 1e-15 to matches and 1e-9 to counts. A text without a matching n-gram then scores
+    slightly above 0 (BLEU-4 of an exact match of 2 words is .001, BLEU-1 is 1 - 1e-9).
     """
     found = usable(references)
     scores = np.full((len(found), max_n), np.nan)
@@ -70,7 +70,7 @@ def corpus_bleu(
     max_n: int = 4,
     style: Style = "sacrebleu",
 ) -> Floats:
-    """Score all texts together, from summed counts and lengths; no style leaves orders out."""
+    """Compute corpus BLEU from summed counts and lengths; both styles use all orders."""
     found = zip(hypotheses, usable(references), strict=True)
     counts = [_bleu_counts(text, listed, max_n) for text, listed in found if listed]
     if not counts:
@@ -86,7 +86,7 @@ def _counter(max_n: int) -> Any:
 
 
 def _bleu_counts(hypothesis: str, references: list[str], max_n: int) -> NDArray[np.int64]:
-    """Return matches, n-grams (max_n numbers each), and both lengths."""
+    """Return counts of matches and n-grams (max_n each), then text and reference lengths."""
     score = _counter(max_n).sentence_score(hypothesis, references)
     return np.array([*score.counts, *score.totals, score.sys_len, score.ref_len])
 
@@ -119,9 +119,10 @@ def _bleu(
 
 
 def chrf(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Floats:
-    """Score texts by chrF, the best reference's: characters 1 to 6, no words, beta 2.
+    """Score texts by chrF against the best-matching reference.
 
-    Popovic (2015, doi:10.18653/v1/W15-3049), by sacrebleu; white space does not matter.
+    Popovic (2015, doi:10.18653/v1/W15-3049), by sacrebleu: character n-grams of order 1 to 6, no
+    word n-grams, beta 2. White space is ignored.
     """
     from sacrebleu.metrics import CHRF
 
@@ -135,7 +136,7 @@ def chrf(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Floa
 
 
 def corpus_chrf(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> float:
-    """Score all texts together by chrF, from summed counts."""
+    """Compute corpus chrF from summed counts."""
     from sacrebleu.metrics import CHRF
 
     found = usable(references)
@@ -147,10 +148,11 @@ def corpus_chrf(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) 
 
 
 def rouge_n(hypotheses: Sequence[str], references: Sequence[Sequence[str]], *, n: int) -> Floats:
-    """Score texts by ROUGE-N, the best reference's; NaN too where no reference has `n` words.
+    """Score texts by ROUGE-N against the best-matching reference.
 
-    Lin (2004, section 2, ACL Anthology W04-1013): the maximum over pairs is that of section 2.1;
-    F1 of recall (Lin's definition) and precision, as most report today. Nothing is stemmed.
+    Lin (2004, section 2, ACL Anthology W04-1013), with the maximum over references of section 2.1.
+    The score is F1, as is common today; Lin defines recall. No stemming. NaN also where no
+    reference has `n` words.
     """
     found = usable(references)
     counts, order = ngram_matrix([*hypotheses, *chain.from_iterable(found)], max_n=n)
@@ -168,17 +170,17 @@ def rouge_n(hypotheses: Sequence[str], references: Sequence[Sequence[str]], *, n
 def rouge_l(
     hypotheses: Sequence[str], references: Sequence[Sequence[str]], *, beta: float = 1.2
 ) -> Floats:
-    """Score texts by ROUGE-L, the longest common subsequence; `beta` 1.2 is pycocoevalcap's.
+    """Score texts by ROUGE-L, the longest common subsequence.
 
-    Lin (2004, section 3, ACL Anthology W04-1013): ``(1 + beta^2) P R / (R + beta^2 P)``. As in
-    pycocoevalcap P and R are the highest over the references, each for itself, so they may come
-    from two of them; texts are one sentence. (pycocoevalcap splits at single spaces: two in a row
-    are a word to it.)
+    Lin (2004, section 3, ACL Anthology W04-1013): ``(1 + beta^2) P R / (R + beta^2 P)``; `beta` is
+    pycocoevalcap's. As there, a text is one sentence, and P and R are maxima over the references,
+    so they may come from different references. (pycocoevalcap splits at single spaces, so it counts
+    a double space as an extra word.)
     """
     from rapidfuzz.distance import LCSseq
     from rapidfuzz.process import cdist
 
-    # Those that share references, as the outputs of several systems for an item, go together.
+    # Texts with the same references, such as several systems' outputs for an item, share a call.
     sharing: dict[tuple[str, ...], list[int]] = {}
     for at, texts in enumerate(usable(references)):
         sharing.setdefault(tuple(texts), []).append(at)
@@ -206,16 +208,16 @@ def cider(
     """Score texts by CIDEr-D or CIDEr; document frequencies are counted within each `group`.
 
     Vedantam, Zitnick and Parikh (2015, section 4 and the paragraph on CIDEr-D,
-    doi:10.1109/CVPR.2015.7299087). A hypothesis' references are one document; the weight of an
-    n-gram is its count times ``ln N - ln max(1, df)``, N the documents of the group. CIDEr-D of one
-    reference is ``10 exp(-(difference in words)^2 / (2 * 6^2)) * sum(min(h, r) * r) / (|h| |r|)``,
-    CIDEr ``10 sum(h * r) / (|h| |r|)`` (the paper has no factor 10 there; its authors' code does);
-    both are means over n-grams of 1 to 4 words, then over references. As in the authors' code and
-    pycocoevalcap, weights have raw counts (the paper divides by the text's number of n-grams, which
-    matters only to clipping). ``cider_d`` is what pycocoevalcap and nlg-eval call "CIDEr". A text
-    of fewer than 4 words has no n-grams of some length, so even its exact match is below 10: two
-    words reach 5. NaN where a group has only one hypothesis with references, so that no n-gram is
-    rarer than another (pycocoevalcap says 0 there).
+    doi:10.1109/CVPR.2015.7299087). A hypothesis' references are one document. The weight of an
+    n-gram is its count times ``ln N - ln max(1, df)``, with N documents in the group. For one
+    reference, CIDEr-D is ``10 exp(-(difference in words)^2 / (2 * 6^2)) * sum(min(h, r) * r) / (|h|
+    |r|)``, and CIDEr is ``10 sum(h * r) / (|h| |r|)`` (the factor 10 is in its authors' code, not
+    in the paper). Both are averaged over n-gram orders 1 to 4, then over references. As in that
+    code and pycocoevalcap, weights use raw counts; the paper divides them by the text's number of
+    n-grams, which changes only the clipping. pycocoevalcap and nlg-eval call ``cider_d`` "CIDEr". A
+    text of fewer than 4 words lacks some orders, so even an exact match scores below 10; two words
+    reach 5. NaN where only one hypothesis of a group has references, because all n-grams are then
+    equally rare (pycocoevalcap returns 0).
     """
     found = usable(references)
     labels = [0] * len(found) if group is None else list(group)
@@ -235,7 +237,7 @@ def _cider_of_group(hypotheses: list[str], references: list[list[str]], variant:
     n = len(hypotheses)
     n_references = np.array([len(texts) for texts in references])
     counts, order = ngram_matrix([*hypotheses, *chain.from_iterable(references)], max_n=4)
-    # A pair is a hypothesis with one of its references; pairs stand in the references' order.
+    # A pair is a hypothesis with one of its references, in the order of the references.
     owner = np.repeat(np.arange(n), n_references)
     pairs = np.arange(len(owner))
     document = csr_array((np.ones(len(owner)), (owner, pairs)), shape=(n, len(owner))) @ counts[n:]
@@ -267,7 +269,7 @@ def score_overlap(
     options: Mapping[str, Mapping[str, Any]],
     keep: Path | None,
 ) -> pd.DataFrame:
-    """Score outputs against their items' references: a row per metric and output."""
+    """Score outputs against the references of their items: a row per metric and output."""
     texts = functools.cache(partial(_texts, study, references))
     all_bleu = functools.cache(lambda style, lower: bleu(*texts(lower), style=style))
 
@@ -308,7 +310,7 @@ def score_corpus(
     references: pd.DataFrame,
     options: Mapping[str, Mapping[str, Any]],
 ) -> pd.DataFrame:
-    """Score each system's texts together, from summed counts: a row per metric and system."""
+    """Compute corpus metrics of each system from summed counts: a row per metric and system."""
     texts_of = functools.cache(partial(_texts, study, references))
     rows = []
     for name in names:
@@ -339,14 +341,14 @@ def _texts(
 
 
 def _bleu_kind(metric: str) -> tuple[slice, Style]:
-    """Return the orders whose mean a metric is, less one, and the style."""
+    """Return the slice of BLEU orders that a metric averages, and its style."""
     name, _, style = metric.partition("@")
     n = int(name[-1])
     return slice(1 if name == "bleu_2_to_4" else n - 1, n), "coco" if style else "sacrebleu"
 
 
 def signature(metric: str, *, lower: bool, group: str | None = None, level: str = "output") -> str:
-    """Say whose definition a score is, as sacrebleu's signatures do."""
+    """Describe how a score is defined, in the form of sacrebleu's signatures."""
     case = "lower" if lower else "as given"
     words = f"refs:all|case:{case}|tok:whitespace"
     name, _, style = metric.partition("@")

@@ -1,4 +1,4 @@
-"""Perplexity of outputs under a language model that gives log-probabilities."""
+"""Perplexity of outputs, from a language model's log-probabilities."""
 
 from __future__ import annotations
 
@@ -14,17 +14,15 @@ from nlgbench.study import Study
 def score_perplexity(study: Study, names: Sequence[str]) -> pd.DataFrame:
     """Score each output by its perplexity under one model; at least 1, and **lower is better**.
 
-    ``perplexity@m`` is ``exp(-logprob / n_tokens)`` under the model m of ``logprobs``
-    (``perplexity`` alone: under its only model): of an output, not of all texts of a system
-    together, which is ``exp`` of minus the sum of log-probabilities over the sum of tokens. What
-    counts as a token, and whether the end is one, is as in ``logprobs``, so perplexities of models
-    that count otherwise, or know other words, are not comparable.
+    ``perplexity@m`` is ``exp(-logprob / n_tokens)`` of one output under model m of ``logprobs``;
+    plain ``perplexity`` uses the only model. Corpus perplexity differs: it is ``exp`` of minus the
+    sum of log-probabilities over the sum of tokens. ``logprobs`` determines what counts as a token,
+    and whether the end does. Models with different tokens or vocabularies are not comparable.
 
-    NaN where the model gives no log-probability, or gives the text probability 0 (its perplexity is
-    infinite); the signature counts both. Where most texts have unknown words, as those of other
-    systems have under a small model, take log-probabilities of known words
-    (`RecurrentModel.logprob_known`). Which model Zhou and Xu (2020, section 4.1,
-    doi:10.1609/aaai.v34i05.6521) computed perplexity under is not said.
+    NaN where the log-probability is missing, or the text has probability 0 (infinite perplexity);
+    the signature counts both cases. If most texts contain words that a small model does not know,
+    use log-probabilities of known words (`RecurrentModel.logprob_known`). Zhou and Xu (2020,
+    section 4.1, doi:10.1609/aaai.v34i05.6521) do not name their model.
     """
     logprobs = study.logprobs
     assert logprobs is not None  # as the registry of `score` says
@@ -34,14 +32,14 @@ def score_perplexity(study: Study, names: Sequence[str]) -> pd.DataFrame:
         model = name.partition("@")[2] or (models[0] if len(models) == 1 else "")
         if not model:
             raise ValueError(
-                f"{study.name} has log-probabilities under {', '.join(models)}: say which, as in "
+                f"{study.name} has log-probabilities under {', '.join(models)}. Name one, such as "
                 f"perplexity@{models[0]}."
             )
         known(model, models, "log-probabilities under the model")
         joined = study.outputs[["output_id"]].merge(
             logprobs[logprobs["model"] == model], on="output_id", how="left", validate="one_to_one"
         )
-        with np.errstate(over="ignore"):  # past 1.8e308 it is infinite
+        with np.errstate(over="ignore"):  # above 1.8e308 it overflows to infinity
             score = np.exp(-(joined["logprob"] / joined["n_tokens"]).to_numpy())
         how = f"exp(-logprob / n_tokens) under {model}|outputs:{len(score)}"
         how += f"|undefined:{np.isnan(score).sum()}|infinite:{np.isposinf(score).sum()}"

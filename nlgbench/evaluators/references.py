@@ -1,4 +1,4 @@
-"""What outputs are compared with: references that are given, or similar human texts."""
+"""References for outputs: those of the study, or similar human texts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 
-_CELLS = 5_000_000  # of the dense block of cosines that is held at once: 40 MB
+_CELLS = 5_000_000  # limits each dense block of cosines to 40 MB
 
 
 @checked
@@ -21,16 +21,16 @@ def nearest_references(
     n: int = 10,
     lower: bool = False,
 ) -> pd.DataFrame:
-    """Take the most similar human texts as references, where a study has no others.
+    """Use the most similar human texts as references, for a study without references.
 
     Parameters
     ----------
     study : Study
-        Each of whose items has one output (of those that are to be scored).
+        A study with one machine output per item.
     n : int
-        References for each output; a human text with the same words is never one.
+        References for each output; a human text with the same words is excluded.
     lower : bool, default False
-        Find them by words in lower case, and give them so.
+        Convert texts to lower case first; the references are then in lower case, too.
 
     Returns
     -------
@@ -41,11 +41,11 @@ def nearest_references(
     Raises
     ------
     ValueError
-        When items have several outputs, or the human texts have no words or are too few.
+        If items have several outputs, or the human texts have no words or are too few.
 
     Notes
     -----
-    Cosine of TF-IDF vectors of words, fitted on the human texts (scikit-learn's TfidfVectorizer).
+    Similarity is the cosine of TF-IDF vectors of words, fitted on the human texts by scikit-learn.
 
     Examples
     --------
@@ -60,8 +60,8 @@ def nearest_references(
     shared = outputs.loc[outputs["item_id"].duplicated(), "item_id"]
     if len(shared):
         raise ValueError(
-            f"references belong to an item, and item {shared.iloc[0]!r} has several outputs, each "
-            "with other texts near it. Give references of your own: Study(references=...)."
+            f"References belong to an item, but item {shared.iloc[0]!r} has several outputs, with "
+            "different nearest texts. Provide your own references: Study(references=...)."
         )
     texts = outputs["text"]
     if lower:
@@ -75,7 +75,7 @@ def nearest_references(
 def similar_references(
     texts: Sequence[str], pool: Sequence[str], *, n: int = 10, copies: bool = False
 ) -> list[list[str]]:
-    """Give for each text the `n` of the pool nearest to it, as `nearest_texts` finds them."""
+    """Return the `n` texts of the pool nearest to each text (`nearest_texts`)."""
     found = nearest_texts(texts, pool, n=n, copies=copies)
     return [[pool[position] for position in row] for row in found]
 
@@ -83,16 +83,16 @@ def similar_references(
 def nearest_texts(
     texts: Sequence[str], pool: Sequence[str], *, n: int, copies: bool
 ) -> NDArray[np.int64]:
-    """Find the `n` of the pool nearest to each text by the cosine of TF-IDF: positions (texts, n).
+    """Find the positions, (texts, n), of the `n` pool texts with the highest TF-IDF cosine.
 
-    With `copies` a text that is in the pool may be its own neighbor. Equally near ones, whose
-    cosines agree to 12 decimals, come in the order of the pool.
+    With `copies`, a text that is in the pool may be its own neighbor. Ties (cosines equal to 12
+    decimals) are in the order of the pool.
     """
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     words = [tuple(text.split()) for text in pool]
     if not any(words):
-        raise ValueError("there are no human texts with words to take references from.")
+        raise ValueError("There are no human texts with words to use as references. Add some.")
     same: dict[tuple[str, ...], list[int]] = {}
     for position, key in enumerate(words):
         same.setdefault(key, []).append(position)
@@ -103,15 +103,15 @@ def nearest_texts(
     found = np.empty((len(texts), n), dtype=np.int64)
     step = max(1, _CELLS // len(pool))
     for start in range(0, len(texts), step):
-        # Rounding makes ties of equal cosines whose sums were added up in another order.
+        # Rounding restores ties between equal cosines that were summed in different orders.
         cosine = (rows[start : start + step] @ by_word).toarray().round(12)
         for at, row in enumerate(cosine, start):
             left_out = [] if copies else same.get(tuple(texts[at].split()), [])
             n_left = len(pool) - len(left_out)
             if not 1 <= n <= n_left:
                 raise ValueError(
-                    f"n must be between 1 and the number of pool texts left for each text. Got n="
-                    f"{n}; text {at} has {n_left} of {len(pool)} left."
+                    "n must be between 1 and the number of pool texts left for each text. Got n="
+                    f"{n}; text {at} has {n_left} of {len(pool)} left. Reduce n, or add texts."
                 )
             row[left_out] = -1.0
             found[at] = np.argsort(-row, kind="stable")[:n]
@@ -119,12 +119,12 @@ def nearest_texts(
 
 
 def usable(references: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Leave out references without words: what has none left is scored NaN."""
+    """Remove references without words; a text left without references is scored NaN."""
     return [[text for text in texts if text.strip()] for texts in references]
 
 
 def reference_lists(outputs: pd.DataFrame, references: pd.DataFrame) -> list[list[str]]:
-    """List the references of each output's item, itself left out (by its id)."""
+    """List the references of each output's item, except the output itself (by its id)."""
     items: dict[str, list[tuple[str, str]]] = {}
     for item, *reference in references[["item_id", "reference_id", "text"]].to_numpy():
         items.setdefault(item, []).append(tuple(reference))

@@ -1,4 +1,4 @@
-"""One call for all evaluators: `score` finds a name's family and adds its scores to a study."""
+"""One function for all evaluators: `score` adds their scores to a study."""
 
 from __future__ import annotations
 
@@ -26,31 +26,31 @@ _COLUMNS = {"output_id": str, "evaluator": str, "score": float, "signature": str
 
 @runtime_checkable
 class Partitioned(Protocol):
-    """What is worked on in partitions: a Dask DataFrame."""
+    """A table that is processed in partitions, such as a Dask DataFrame."""
 
     def map_partitions(self, function: Any, *args: Any, **kwargs: Any) -> Any:
         """Call a function on each partition."""
 
 
 class Fitted(Protocol):
-    """An evaluator that was trained before: a comparator, a listener, a regressor, or one's own."""
+    """A trained evaluator: a comparator, a listener, a regressor, or your own."""
 
     name: str
     signature: str
 
     def score_outputs(self, study: Study) -> pd.Series:
-        """Score outputs; indexed by output_id."""
+        """Return scores indexed by output_id."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Family:
-    """Evaluators that one function scores."""
+    """A group of evaluators that share a scoring function."""
 
-    names: str  # a regular expression of a whole name
+    names: str  # a regular expression for the whole name
     function: str  # module:name, below nlgbench.evaluators
-    shown: tuple[str, ...]  # names, for messages
-    needs: str = ""  # table of the study
-    options: Mapping[str, object] = field(default_factory=dict)  # with their defaults
+    shown: tuple[str, ...]  # examples for messages
+    needs: str = ""  # a table that the study must have
+    options: Mapping[str, object] = field(default_factory=dict)  # names and defaults
 
 
 _BLEU = tuple(f"bleu_{n}{style}" for style in ("", "@coco") for n in range(1, 5))
@@ -110,72 +110,72 @@ def score(
     keep: str | os.PathLike | bool | None = None,
     seed: int | np.random.Generator = 0,
 ) -> Study:
-    """Score the outputs of a study by evaluators, and add what they say.
+    """Score the outputs of a study with evaluators, and add the scores to the study.
 
     Parameters
     ----------
     study : Study or Dask DataFrame
-        Whose outputs are scored. Of a Dask DataFrame of outputs each partition is scored as a study
-        of its own (extra ``cluster``): what compares texts of a system (``minus_self_bleu_4``, and
-        document frequencies of CIDEr) needs all of a system's texts in one partition.
+        Outputs to score. Each partition of a Dask DataFrame of outputs is scored separately (extra
+        ``cluster``); ``minus_self_bleu_4`` and CIDEr need all of a system's texts in one partition.
     evaluators : sequence of str or fitted object
         Names:
 
-        - overlap with references: ``bleu_1`` to ``bleu_4`` (``@coco``: by pycocoevalcap's
-          definition; ``bleu_2_to_4``: the mean), ``rouge_1``, ``rouge_2``, ``rouge_l``, ``chrf``,
-          ``cider``, ``cider_d``, ``meteor`` (Java and the extra ``meteor``); of all texts of a
-          system together: ``corpus_bleu_4@coco``, ``corpus_chrf``;
-        - of systems: ``self_bleu_4`` (*lower* is more diverse), ``distinct_2``, ``entropy_2``; of
-          outputs: ``minus_self_bleu_4`` (against the others of their system),
-          ``training_overlap_4`` (nearness to the study's human texts);
-        - ``perplexity`` (*lower* is better; under ``logprobs``'s model, or ``perplexity@model``);
+        - overlap with references: ``bleu_1`` to ``bleu_4`` (``@coco``: pycocoevalcap's definition;
+          ``bleu_2_to_4``: the mean), ``rouge_1``, ``rouge_2``, ``rouge_l``, ``chrf``, ``cider``,
+          ``cider_d``, ``meteor`` (needs Java and the extra ``meteor``); corpus metrics of each
+          system: ``corpus_bleu_4@coco``, ``corpus_chrf``;
+        - diversity of systems: ``self_bleu_4`` (*lower* is more diverse), ``distinct_2``,
+          ``entropy_2``; of outputs: ``minus_self_bleu_4`` (against the system's other outputs),
+          ``training_overlap_4`` (overlap with the study's human texts);
+        - ``perplexity`` (*lower* is better; under the model of ``logprobs``, or
+          ``perplexity@model``);
         - discriminators: ``svm``, ``naive_bayes``, ``logistic_regression``, ``random_forest``,
           ``xgboost``, ``lstm``, ``cnn``, ``cnn_lstm``, followed by ``_meta`` (one for all systems)
-          or ``_individual`` (one for each) and ``@natural`` (default) or ``@majority``, the labels
-          trained on: 1 is human. ``/natural`` or ``/majority`` behind it: is that call wrong;
+          or ``_individual`` (one per system), then ``@natural`` (default) or ``@majority``, the
+          training labels (1 is human). Append ``/natural`` or ``/majority`` to score errors by
+          these labels;
         - listeners: ``literal``, ``pragmatic``, ``context``, ``ensemble``;
-        - what knows next to nothing of a text: ``length@sentinel`` (words), ``constant@sentinel``,
+        - sentinels, which hardly use the text: ``length@sentinel`` (words), ``constant@sentinel``,
           ``system_mean@sentinel`` (the mean judgment of the system's other items).
 
-        Objects that were trained before (a comparator, a listener, a regressor, or one's own) have
-        ``name``, ``signature`` and ``score_outputs(study)``, a Series by output_id.
+        Trained objects (a comparator, a listener, a regressor, or your own) have ``name``,
+        ``signature`` and ``score_outputs(study)``, which returns a Series by output_id.
     references : DataFrame, optional
-        ``item_id, reference_id, text`` in place of the study's (`nearest_references`). A reference
-        whose ``reference_id`` is the ``output_id`` is the output itself, and not compared with it.
+        ``item_id, reference_id, text``, to replace the study's (see `nearest_references`). A
+        reference whose ``reference_id`` is an ``output_id`` is not compared with that output.
     options : mapping of str to mapping, optional
-        Evaluator's name (or ``overlap``, ``discriminators`` for all of them) -> keywords. Overlap:
-        ``lower`` (False; compare in lower case), ``group`` ("system": the column of outputs within
-        whose values CIDEr counts document frequencies; None pools them).
+        Keyword arguments by evaluator name (or ``overlap``, ``discriminators`` for the whole
+        group). Overlap: ``lower`` (False; compare in lower case), ``group`` ("system": the column
+        of outputs within whose values CIDEr counts document frequencies; None pools them).
         ``training_overlap_4``: ``n_neighbors`` (10), ``lower`` (False). Discriminators: ``search``
-        (0 draws of hyper-parameters), ``n_folds`` (10). ``system_mean@sentinel``: ``dimension``.
+        (0; random draws), ``n_folds`` (10). ``system_mean@sentinel``: ``dimension``.
     n_jobs : int, default 1
-        Folds, or listeners, that run at once.
+        Folds or listeners to train in parallel.
     keep : path or True, optional
-        A folder in which costly scores (discriminators, listeners, METEOR) are stored, and read
-        again when data, options, seed and code are the same. True: the user's cache.
+        A folder that stores costly scores (discriminators, listeners, METEOR). They are reused
+        while data, options, seed and code are unchanged. True: the user's cache.
     seed : int or Generator, default 0
-        Where the random numbers come from.
+        Seed of all random numbers.
 
     Returns
     -------
     Study
-        With rows in ``scores`` (per output: score, and a signature that says how it was made) or
-        ``system_scores``. An evaluator that is there already with the same signature and scores
-        changes nothing. NaN where a score is undefined. Unless said otherwise higher is better. Of
-        a Dask DataFrame: another, of ``scores``.
+        The study with new rows in ``scores`` (a score per output, and a signature that describes
+        its computation) or ``system_scores``. Identical existing scores are kept. Undefined scores
+        are NaN. Higher is better unless noted above. A Dask DataFrame gives ``scores``.
 
     Raises
     ------
     ValueError
-        For an unknown name or option, with the nearest; when the study lacks what an evaluator
-        needs; when it has been scored under the same name in another way.
+        If a name or option is unknown (the message suggests the nearest one), the study lacks data
+        that an evaluator needs, or it has different scores under the same name.
     ImportError, FileNotFoundError
-        When an extra, or Java, is missing; it is named.
+        If an extra or Java is missing; the message names it.
 
     Notes
     -----
-    Training is out of fold: no evaluator scores a text that it learned from. Definitions and
-    sources stand in the functions of `nlgbench.evaluators`.
+    Scores are out of fold: no evaluator scores a text that it was trained on. The functions of
+    `nlgbench.evaluators` document definitions and sources.
 
     Examples
     --------
@@ -198,12 +198,12 @@ def score(
         for name in names:
             if not _family(name).function.endswith(("score_overlap", "score_self_bleu")):
                 raise ValueError(
-                    f"{name} is not scored in partitions: overlap with references, "
-                    "minus_self_bleu_4 and fitted evaluators are. Score a Study."
+                    f"{name} is not scored in partitions. Only overlap with references, "
+                    "minus_self_bleu_4 and fitted evaluators are. Pass a Study instead."
                 )
         empty = pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in _COLUMNS.items()})
-        asked = (list(evaluators), references, options)
-        return cast(Study, study.map_partitions(_partition, *asked, empty, meta=empty))
+        arguments = (list(evaluators), references, options)
+        return cast(Study, study.map_partitions(_score_partition, *arguments, empty, meta=empty))
     given = {
         "references": study.references if references is None else references,
         "options": _options(names, options or {}),
@@ -221,15 +221,15 @@ def score(
         function = pkgutil.resolve_name(f"nlgbench.evaluators.{family.function}")
         takes = [*inspect.signature(function).parameters][2:]
         frames.append(function(study, wanted, **{name: given[name] for name in takes}))
-    frames += [_said(study, one) for one in evaluators if not isinstance(one, str)]
+    frames += [_fitted_scores(study, one) for one in evaluators if not isinstance(one, str)]
     for key, table in (("output_id", "scores"), ("system", "system_scores")):
         made = [frame for frame in frames if key in frame]
         if made:
-            study = _added(study, table, pd.concat(made), key)
+            study = _add_scores(study, table, pd.concat(made), key)
     return study
 
 
-def _partition(
+def _score_partition(
     rows: pd.DataFrame,
     evaluators: Sequence[Any],
     references: pd.DataFrame | None,
@@ -254,15 +254,14 @@ def _family(name: str) -> _Family:
     shown = [one for family in _FAMILIES for one in family.shown]
     few = ", ".join(", ".join(family.shown[:5]) for family in _FAMILIES)
     raise ValueError(
-        f"evaluators: {name!r} is unknown.{did_you_mean(name, shown)} There are, among others: "
-        f"{few}."
+        f"evaluators: {name!r} is unknown.{did_you_mean(name, shown)} Choose one such as {few}."
     )
 
 
 def _options(
     names: Sequence[str], options: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, dict[str, Any]]:
-    """Give each name its keywords: its own, else those of its group, else the defaults."""
+    """Collect each name's options: its own, else its group's, else the defaults."""
     families = {name: _family(name) for name in names}
     takers = [name for name, family in families.items() if family.options]
     for key in options:
@@ -278,40 +277,40 @@ def _options(
 
 
 def _require(study: Study, family: _Family, name: str, given: Mapping[str, Any]) -> None:
-    """Say what an evaluator needs and the study lacks."""
+    """Raise ValueError if the study lacks what an evaluator needs."""
     outputs, needs = study.outputs, family.needs
     if needs and given.get(needs, getattr(study, needs)) is None:
         more = " or references=nearest_references(study)" if needs == "references" else ""
         raise ValueError(
-            f"{name} needs {needs}, and {study.name} has none: give Study({needs}=...){more}."
+            f"{name} needs {needs}, but {study.name} has none. Provide Study({needs}=...){more}."
         )
     textless = ("perplexity", "sentinels")
     if not family.function.startswith(textless) and not (outputs["text"] != "").any():
-        raise ValueError(f"{name} needs texts, and the outputs of {study.name} have none.")
+        raise ValueError(f"{name} needs texts, but the outputs of {study.name} have none.")
     if family.function.startswith("discriminators") and outputs["is_human"].nunique() < 2:
         raise ValueError(f"{name} needs human and machine outputs; {study.name} has one kind.")
 
 
-def _said(study: Study, evaluator: Fitted) -> pd.DataFrame:
+def _fitted_scores(study: Study, evaluator: Fitted) -> pd.DataFrame:
     for part in ("name", "signature", "score_outputs"):
         if not hasattr(evaluator, part):
             raise ValueError(
-                f"{evaluator!r} is no name and no fitted evaluator: it has no {part!r}."
+                f"{evaluator!r} is neither a name nor a fitted evaluator: it has no {part!r}."
             )
-    said = evaluator.score_outputs(study)
+    found = evaluator.score_outputs(study)
     ids = study.outputs[["output_id"]]
-    strange = set(said.index) - set(ids["output_id"])
-    if strange or said.index.has_duplicates:
+    strange = set(found.index) - set(ids["output_id"])
+    if strange or found.index.has_duplicates:
         raise ValueError(
-            f"score_outputs of {evaluator.name} must give one score for an output_id; it has "
-            f"{len(said):,}, {len(strange)} of them of other outputs."
+            f"score_outputs of {evaluator.name} must return one score per output_id; it returned "
+            f"{len(found):,}, {len(strange)} of them for unknown outputs."
         )
-    score = ids["output_id"].map(said).astype("float64")
+    score = ids["output_id"].map(found).astype("float64")
     return ids.assign(evaluator=evaluator.name, score=score, signature=evaluator.signature)
 
 
-def _added(study: Study, table: str, made: pd.DataFrame, key: str) -> Study:
-    """Add rows that are not there; refuse other scores of the same name."""
+def _add_scores(study: Study, table: str, made: pd.DataFrame, key: str) -> Study:
+    """Add new rows; raise ValueError if the evaluator has different scores already."""
     former = getattr(study, table)
     if former is None:
         return study.replace(**{table: made})
@@ -324,9 +323,9 @@ def _added(study: Study, table: str, made: pd.DataFrame, key: str) -> Study:
     if not same.all():
         at = both[~same].iloc[0]
         raise ValueError(
-            f"{study.name} has scores of {at['evaluator']!r} that were made in another way: "
-            f"{at['signature']!r}, {at['score']:g}, and now {at['signature_new']!r}, "
-            f"{at['score_new']:g}. Leave the former out by replace({table}=...)."
+            f"{study.name} already has different scores of {at['evaluator']!r}: "
+            f"{at['signature']!r}, {at['score']:g}, but now {at['signature_new']!r}, "
+            f"{at['score_new']:g}. Remove the old ones first: study.replace({table}=...)."
         )
     if again.all():
         return study

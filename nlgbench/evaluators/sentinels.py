@@ -1,4 +1,4 @@
-"""Evaluators that know next to nothing of a text: what an evaluator should do better than."""
+"""Sentinels: trivial evaluators, which any useful evaluator should outperform."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def score_sentinels(
     """Score outputs by their length in words, a constant, or the mean judgment of their system.
 
     The mean is over the system's other items, in one dimension of the judgments (``dimension`` of
-    `options`; else the one that is quality). NaN where a system has no other judged item.
+    `options`; default: the quality dimension). NaN where a system has no other judged item.
     """
     frames = []
     for name in names:
@@ -45,8 +45,8 @@ def score_sentinels(
 def _mean_of_others(study: Study, dimension: str) -> pd.Series:
     if len(study.systems) < 2:
         raise ValueError(
-            f"{SYSTEM_MEAN} needs two systems; {study.name} has {len(study.systems)}. Of one, the "
-            "mean of the other items is the judgment itself, turned around: leave it out."
+            f"{SYSTEM_MEAN} needs two systems; {study.name} has {len(study.systems)}. With one "
+            "system it only mirrors the item's own judgment. Remove it from the evaluators."
         )
     judgment = study.judged(dimension).groupby("output_id")["value"].mean()
     rows = study.outputs.assign(value=study.outputs["output_id"].map(judgment))

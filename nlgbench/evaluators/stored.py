@@ -1,4 +1,4 @@
-"""Scores that take long to compute, stored and used again when nothing changed."""
+"""Storage of scores that take long to compute; they are reused while nothing changes."""
 
 from __future__ import annotations
 
@@ -13,15 +13,14 @@ from nlgbench import files
 from nlgbench.hashing import folder_hash, installed_versions, value_hash
 from nlgbench.study import csv_files
 
-# What a score can depend on: what stands below the analyses.
+# Code that a score can depend on: all layers below the analyses.
 _CODE = ("*.py", "study/**/*.py", "datasets/**/*.py", "evaluators/**/*.py", "generators/**/*.py")
 
 
 def stored_dir() -> Path:
-    """Find the folder of stored scores in the user's cache of nlgbench.
+    """Return the folder of stored scores in the user's cache of nlgbench.
 
-    It is the same whether or not ``NLGBENCH_DATA`` names another folder for released files: that
-    one is never written to.
+    It does not depend on ``NLGBENCH_DATA``, the read-only folder of released files.
     """
     import pooch
 
@@ -35,11 +34,11 @@ def stored(
     given: Mapping[str, object],
     folder: Path | None,
 ) -> pd.DataFrame:
-    """Compute scores once, and read them from then on; without a folder compute them.
+    """Compute scores and store them, or read them if they are stored already.
 
-    `given` is everything that they follow from (tables, and what JSON can hold): they are used
-    again only when it, the package's code and the locked dependencies are the same. A damaged file
-    is computed anew; where the folder cannot be written, the scores are returned all the same.
+    `given` holds everything that determines them (tables and JSON values). Stored scores are reused
+    only while it, the package's code and the locked dependencies are unchanged. A damaged file is
+    recomputed. Without a folder, or if it is not writable, scores are computed and not stored.
     """
     if folder is None:
         return compute()
@@ -78,7 +77,7 @@ def _digest(given: Mapping[str, object]) -> str:
 
 @functools.cache
 def made_by() -> dict[str, object]:
-    """Hash the code and the packages that a score comes from."""
+    """Hash the code and the packages that scores depend on."""
     package = Path(__file__).parent.parent
     return {
         "code": [folder_hash(package, pattern) for pattern in _CODE],

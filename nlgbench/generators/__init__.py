@@ -1,1 +1,1 @@
-"""Systems that write: each samples texts and gives the exact log-probability of any text."""
+"""Text generators that sample texts and compute the exact log-probability of any text."""

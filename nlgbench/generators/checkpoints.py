@@ -1,4 +1,4 @@
-"""Small language models, trained and kept at checkpoints, and what these write."""
+"""Small language models with training checkpoints, and texts sampled from them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,16 +8,17 @@ import pandas as pd
 
 from nlgbench.generators.recurrent import RecurrentModel, fit_recurrent
 
-#: What `random_settings` draws units from, and, log-uniformly, the learning rate.
+#: `random_settings` draws units from these values, and learning rates log-uniformly from this
+#: range.
 UNITS = (32, 48, 64)
 LEARNING_RATES = (8e-3, 5e-2)
 
 
 def random_settings(n: int, *, seed: int | np.random.Generator) -> pd.DataFrame:
-    """Draw hyper-parameters to choose from, independently: options of `fit_recurrent`.
+    """Draw hyperparameters, the options of `fit_recurrent`, independently at random.
 
-    Zhou and Xu (2020, section 4.1, doi:10.1609/aaai.v34i05.6521) do not publish their ranges; these
-    hold models that hardly learn to write, and models that overfit.
+    Zhou and Xu (2020, section 4.1, doi:10.1609/aaai.v34i05.6521) do not publish their ranges. These
+    ranges include models that hardly learn, and models that overfit.
     """
     rng = np.random.default_rng(seed)
     low, high = LEARNING_RATES
@@ -42,11 +43,11 @@ def train_and_write(
     n_checkpoints: int = 1,
     seed: int | np.random.Generator,
 ) -> pd.DataFrame:
-    """Train one model, and let its checkpoints write.
+    """Train one model, and sample texts from its checkpoints.
 
-    As `sample_checkpoints`, with a column perplexity: that of the held-out texts under the
-    checkpoint, over known words, lower is better. Models of the same `texts` share a vocabulary, so
-    that theirs can be compared.
+    The table is that of `sample_checkpoints`, with an additional column perplexity: the
+    checkpoint's perplexity on the held-out texts, over known words; lower is better. Models trained
+    on the same `texts` share a vocabulary, so their perplexities are comparable.
     """
     for_training, for_writing = np.random.default_rng(seed).spawn(2)
     models, history = fit_recurrent(
@@ -64,10 +65,11 @@ def sample_checkpoints(
     model: str,
     seed: int | np.random.Generator,
 ) -> pd.DataFrame:
-    """Let every checkpoint of a model answer each context; empty ones where it takes none.
+    """Sample an output from every checkpoint of a model for each context.
 
-    The columns of ``outputs``, a system per checkpoint (``MODEL@PROGRESS``), and model and
-    progress, as `nlgbench.supervise` takes them.
+    Contexts are empty for a model without contexts. The table has the columns of ``outputs``, with
+    one system per checkpoint (``MODEL@PROGRESS``), and model and progress, for
+    `nlgbench.supervise`.
     """
     items = [f"i{number:05d}" for number in range(1, len(contexts) + 1)]
     parts = []
@@ -83,7 +85,7 @@ def sample_checkpoints(
 
 def train_checkpoints(
     human: pd.DataFrame,
-    to_read: pd.DataFrame,
+    to_score: pd.DataFrame,
     *,
     model: str,
     n: int = 150,
@@ -92,13 +94,13 @@ def train_checkpoints(
     units: int = 128,
     seed: int | np.random.Generator,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Train a small language model on human texts; let its checkpoints write, and it read outputs.
+    """Train a small language model on human texts, sample its checkpoints, and score outputs.
 
-    `human` are training texts of people, an ``outputs`` table; where any has a context, the model
-    answers contexts, `n` of these, drawn alike. `to_read` are the outputs whose perplexity is
-    wanted. Returned are what was written, as from `sample_checkpoints`, and the ``logprobs`` of the
-    outputs to read, in their order, under the trained model: of their known words and ends, which
-    ``n_tokens`` counts.
+    `human` is an ``outputs`` table of human training texts. If any has a context, the model is
+    conditional, and `n` contexts are drawn uniformly. `to_score` are the outputs to compute
+    perplexity for. The first result is the table of `sample_checkpoints`; the second is the
+    ``logprobs`` of the outputs to score, in their order, under the trained model, for their known
+    words and ends, which ``n_tokens`` counts.
     """
     for_model, for_contexts, for_texts = np.random.default_rng(seed).spawn(3)
     conditional = bool(human["context"].ne("").any())
@@ -108,21 +110,21 @@ def train_checkpoints(
         epochs=epochs,
         n_checkpoints=n_checkpoints,
         units=units,
-        min_count=2,  # words of one text alone are outside the vocabulary
+        min_count=2,  # words of a single text are outside the vocabulary
         seed=for_model,
     )
-    about = [""] * n
+    chosen = [""] * n
     if conditional:
         distinct = sorted(human["context"].unique())
         if n > len(distinct):
             raise ValueError(
-                f"n = {n} contexts to answer, but human outputs have {len(distinct)}: lower n."
+                f"n = {n} contexts, but human outputs have only {len(distinct)}. Lower n."
             )
-        chosen = for_contexts.choice(len(distinct), n, replace=False)
-        about = [distinct[at] for at in sorted(chosen)]
-    written = sample_checkpoints(models, about, model=model, seed=for_texts)
+        drawn = for_contexts.choice(len(distinct), n, replace=False)
+        chosen = [distinct[at] for at in sorted(drawn)]
+    written = sample_checkpoints(models, chosen, model=model, seed=for_texts)
     nats, n_known = models[1.0].logprob_known(
-        to_read["text"].tolist(), to_read["context"].tolist() if conditional else None
+        to_score["text"].tolist(), to_score["context"].tolist() if conditional else None
     )
-    logprobs = to_read[["output_id"]].reset_index(drop=True)
+    logprobs = to_score[["output_id"]].reset_index(drop=True)
     return written, logprobs.assign(model=model, logprob=nats, n_tokens=n_known)

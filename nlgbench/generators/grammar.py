@@ -1,4 +1,4 @@
-"""Unambiguous probabilistic grammars: sentences whose exact probability is known."""
+"""Unambiguous probabilistic grammars, which give the exact probability of each sentence."""
 
 import re
 from dataclasses import dataclass, replace
@@ -14,22 +14,22 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Slot:
-    """One decision of a grammar: which phrase comes next."""
+    """One decision of a grammar: the choice of the next phrase."""
 
     name: str
-    phrases: tuple[str, ...]  # words separated by single spaces; one phrase may be empty
+    phrases: tuple[str, ...]  # words are separated by single spaces; one phrase may be empty
     logprobs: Floats  # finite, of shape (n of first parent, ..., n of phrases)
     parents: tuple[str, ...] = ()  # earlier slots on which the probabilities depend
 
 
 @dataclass(frozen=True, eq=False)
 class Grammar:
-    """A chain of slots; a sentence is the phrases decided on, in order.
+    """A chain of slots; a sentence is the sequence of chosen phrases.
 
-    Each sentence has exactly one derivation, as (1) in each slot no phrase begins with another one,
-    and (2) no phrase of a slot that may be empty begins with a word that could follow the empty
-    one. So from left to right at most one phrase fits, and `parse` inverts `render`. Parents come
-    earlier, and probabilities sum to 1. Who writes a grammar sees to this: it is not checked.
+    Each sentence must have exactly one derivation: (1) in each slot, no phrase begins with another
+    one, and (2) no phrase of a slot that may be empty begins with a word that could follow the
+    empty phrase. Then at most one phrase matches at each step, and `parse` inverts `render`.
+    Parents must come earlier, and probabilities must sum to 1. These conditions are not checked.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class Grammar:
         return slot.logprobs[tuple(decisions[:, self._place[name]] for name in slot.parents)]
 
     def decide(self, n: int, *, seed: int | np.random.Generator) -> Ints:
-        """Draw decisions."""
+        """Draw decisions at random."""
         rng = np.random.default_rng(seed)
         decisions = np.zeros((n, len(self.slots)), dtype=np.int64)
         for at, slot in enumerate(self.slots):
@@ -76,7 +76,7 @@ class Grammar:
         return decisions
 
     def render(self, decisions: Ints) -> list[str]:
-        """Write sentences out."""
+        """Render decisions as sentences."""
         phrases = [slot.phrases for slot in self.slots]
         return [
             " ".join(filter(None, (of[at] for of, at in zip(phrases, row, strict=True))))
@@ -84,7 +84,7 @@ class Grammar:
         ]
 
     def parse(self, texts: list[str]) -> Ints:
-        """Recover the decisions behind texts."""
+        """Recover the decisions that generate texts; -1 for a text outside the grammar."""
         outside = [-1] * len(self.slots)
         rows = []
         for text in texts:
@@ -109,15 +109,15 @@ class Grammar:
         return result
 
     def sample(self, n: int, *, seed: int | np.random.Generator) -> list[str]:
-        """Draw sentences."""
+        """Sample sentences."""
         return self.render(self.decide(n, seed=seed))
 
     def logprob(self, texts: list[str]) -> Floats:
-        """Give the exact log-probability of texts."""
+        """Compute the exact log-probability of texts."""
         return self.logprob_decisions(self.parse(texts))
 
     def annealed(self, temperature: float) -> "Grammar":
-        """Sharpen each decision: p to the power of 1/t, normalized."""
+        """Anneal each decision: p to the power of 1/t, normalized."""
         return Grammar(
             tuple(
                 replace(slot, logprobs=sharpened(slot.logprobs, temperature)) for slot in self.slots
@@ -157,17 +157,17 @@ def _misspelled(phrase: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Corrupted:
-    """A grammar whose sentences stutter: with probability q, one word, drawn evenly, is repeated.
+    """A grammar that, with probability q, repeats one word of a sentence, drawn uniformly.
 
-    The probability of a text is (1 - q) p(text) + q times the sum, over the sentences from which
-    it can come, of p(sentence) x ways / length. So it is exact even where words repeat anyway.
+    The probability of a text is (1 - q) p(text) + q times the sum, over the sentences that can
+    produce it, of p(sentence) x ways / length. It is exact even if the grammar repeats words.
     """
 
     grammar: Grammar
     q: float
 
     def sample(self, n: int, *, seed: int | np.random.Generator) -> list[str]:
-        """Draw sentences, as `Grammar.sample`."""
+        """Sample sentences, as `Grammar.sample`."""
         rng = np.random.default_rng(seed)
         texts = []
         for text in self.grammar.sample(n, seed=rng):
@@ -179,7 +179,7 @@ class Corrupted:
         return texts
 
     def logprob(self, texts: list[str]) -> Floats:
-        """Give the exact log-probability of texts, as `Grammar.logprob`."""
+        """Compute the exact log-probability of texts, as `Grammar.logprob`."""
         rows, shares, candidates = [], [], []
         for row, text in enumerate(texts):
             words = text.split(" ")
@@ -191,8 +191,8 @@ class Corrupted:
                         shares.append((end - start - 1) / (len(words) - 1))
                         rows.append(row)
                     start = end
-        stuttered = np.zeros(len(texts))
-        np.add.at(stuttered, rows, np.exp(self.grammar.logprob(candidates)) * np.array(shares))
+        repeated = np.zeros(len(texts))
+        np.add.at(repeated, rows, np.exp(self.grammar.logprob(candidates)) * np.array(shares))
         with np.errstate(divide="ignore"):
             plain = np.log1p(-self.q) + self.grammar.logprob(texts)
-            return np.logaddexp(plain, np.log(self.q * stuttered))
+            return np.logaddexp(plain, np.log(self.q * repeated))

@@ -15,14 +15,14 @@ _START = -1
 
 @dataclass(frozen=True, eq=False)
 class NgramModel:
-    """A smoothed n-gram model; `fit_ngram` makes one."""
+    """A smoothed n-gram model, fitted by `fit_ngram`."""
 
     order: int  # 2 for a bigram model, 3 for a trigram model
-    words: tuple[str, ...]  # the closed vocabulary; a text with another word has probability 0
-    #: Row of `logprobs` for each history seen in training (indexes of words, -1 for the start). The
-    #: longest known ending of a history is its state; the empty one is always known.
+    words: tuple[str, ...]  # closed vocabulary; a text with another word has probability 0
+    #: Row of `logprobs` for each history seen in training (word indexes, -1 for the start). A
+    #: history's state is its longest known suffix; the empty suffix is always known.
     states: dict[tuple[int, ...], int]
-    logprobs: Floats  # of each next word, and last, of the end
+    logprobs: Floats  # of each next word; the last column is the end
 
     @cached_property
     def _index(self) -> dict[str, int]:
@@ -34,7 +34,7 @@ class NgramModel:
         return history
 
     def sample(self, n: int, *, seed: int | np.random.Generator) -> list[str]:
-        """Draw sentences."""
+        """Sample sentences."""
         histories = np.empty(n, dtype=object)
         histories[:] = [(_START,) * (self.order - 1)] * n
 
@@ -48,7 +48,7 @@ class NgramModel:
         return [" ".join(self.words[word] for word in text) for text in written]
 
     def logprob(self, texts: list[str]) -> Floats:
-        """Give the exact log-probability of texts."""
+        """Compute the exact log-probability of texts."""
         end = len(self.words)
         text_at, rows, columns = [], [], []
         unknown = np.zeros(len(texts), dtype=bool)
@@ -69,18 +69,18 @@ class NgramModel:
         return np.where(unknown, -np.inf, total)
 
     def annealed(self, temperature: float) -> "NgramModel":
-        """Sharpen each step: p to the power of 1/t, normalized over the vocabulary."""
+        """Anneal each step: p to the power of 1/t, normalized over the vocabulary."""
         return replace(self, logprobs=sharpened(self.logprobs, temperature))
 
 
 def fit_ngram(texts: list[str], order: int) -> NgramModel:
-    """Count n-grams and smooth them.
+    """Fit an n-gram model with Witten-Bell smoothing.
 
-    Witten-Bell smoothing: with c occurrences of a history h that t different words followed,
-    ``p(w | h) = (c(h, w) + t p(w | h')) / (c + t)``, where h' is h without its first word; below
-    the unigram lies the uniform distribution over vocabulary and end (Chen and Goodman 1999,
-    section 2.5, doi:10.1006/csla.1999.0128). No sentence is empty: at the start the end
-    has probability 0, and the rest is normalized.
+    For a history h with c occurrences, followed by t different words, ``p(w | h) = (c(h, w) + t p(w
+    | h')) / (c + t)``, where h' is h without its first word. Unigrams are smoothed with the uniform
+    distribution over vocabulary and end (Chen and Goodman 1999, section 2.5,
+    doi:10.1006/csla.1999.0128). Sentences are never empty: at the start, the end has probability 0
+    and the rest is renormalized.
     """
     words = tuple(sorted({word for text in texts for word in text.split(" ")}))
     index = {word: at for at, word in enumerate(words)}

@@ -1,4 +1,4 @@
-"""A small recurrent language model, with or without a context: training and exact probabilities."""
+"""A small recurrent language model, with or without context, with exact probabilities."""
 
 import copy
 from collections import Counter
@@ -15,15 +15,15 @@ from nlgbench.generators.grammar import Floats, Ints, sharpened
 from nlgbench.text import check_texts, tokenize
 from nlgbench.training import Batch, fit, seeded, torch
 
-NONE = -1  # no target: past the end, or a word outside the vocabulary
-_MAX_NORM = 5.0  # of a gradient
-_ROWS, _DRAWN = 32, 1000  # texts scored, drawn at a time: each word's distribution takes memory
+NONE = -1  # no target: padding, or a word outside the vocabulary
+_MAX_NORM = 5.0  # gradient norm for clipping
+_ROWS, _DRAWN = 32, 1000  # batch sizes for scoring and sampling, which limit memory
 
 
 class Network(torch.nn.Module):
-    """Give the logits of each next word, then of the end, from the words before.
+    """Compute the logits of each next word, and last of the end, from the previous words.
 
-    Input indexes: the words, then the end (which is also the start), then any unknown word.
+    Input indexes: the words, then the end (also used as the start), then the unknown word.
     """
 
     def __init__(self, n_words: int, n_context_words: int | None, units: int, dropout: float):
@@ -40,7 +40,7 @@ class Network(torch.nn.Module):
             self.read = torch.nn.LSTM(units, units, batch_first=True)
 
     def start(self, source: torch.Tensor) -> torch.Tensor:
-        """Return the states before the first word: zero, or what is left of reading the context."""
+        """Return the states before the first word: zero, or the last states of the context."""
         if self.read is None:
             return self.weigh.weight.new_zeros(len(source), 2, self.units)
         lengths = (source != NONE).sum(dim=1)
@@ -56,7 +56,7 @@ class Network(torch.nn.Module):
     def forward(
         self, state: torch.Tensor, words: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return what `weigh` turns into logits, after each of the words, and the last states."""
+        """Return the inputs of `weigh` after each word, and the last states."""
         hidden, cell = state.transpose(0, 1)[:, None].contiguous()
         steps, (hidden, cell) = self.recur(self.drop(self.embed(words)), (hidden, cell))
         return self.drop(steps), torch.stack([hidden[0], cell[0]], dim=1)
@@ -64,18 +64,18 @@ class Network(torch.nn.Module):
     def forced(
         self, source: torch.Tensor, tokens: torch.Tensor, places: torch.Tensor
     ) -> torch.Tensor:
-        """Return the logits at some places, row by row, of texts that are given."""
+        """Return the logits of given texts at the marked positions, row by row."""
         before = torch.cat([torch.full_like(tokens[:, :1], self.end), tokens[:, :-1]], dim=1)
         steps, _ = self(self.start(source), before)
         logits = self.weigh(steps[places])
-        logits[places.nonzero()[:, 1] == 0, self.end] = -torch.inf  # no text is empty
+        logits[places.nonzero()[:, 1] == 0, self.end] = -torch.inf  # texts are never empty
         return logits
 
 
 def text_indexes(
     texts: Sequence[Sequence[str]], index: dict[str, int]
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Turn words into indexes."""
+    """Return word indexes with padding, and targets (`NONE` where there is none)."""
     end = len(index)
     tokens = torch.full((len(texts), max(map(len, texts)) + 1), end)
     targets = torch.full_like(tokens, NONE)
@@ -88,7 +88,7 @@ def text_indexes(
 
 
 def context_indexes(contexts: Sequence[str], words: Sequence[str] | None) -> torch.Tensor:
-    """Turn contexts into indexes."""
+    """Return the word indexes of contexts, each followed by an end, with padding."""
     index = {word: at for at, word in enumerate(words or ())}
     split = [[index.get(word, len(index) + 1) for word in tokenize(text)] for text in contexts]
     tokens = torch.full((len(split), max(map(len, split), default=0) + 1), NONE)
@@ -99,17 +99,16 @@ def context_indexes(contexts: Sequence[str], words: Sequence[str] | None) -> tor
 
 @dataclass(frozen=True, eq=False)
 class RecurrentModel:
-    """A trained model, and how it is decoded; `fit_recurrent` makes one."""
+    """A trained model and its decoding settings, fitted by `fit_recurrent`."""
 
-    #: The closed vocabularies. A text with a word outside `words` has probability 0; contexts may
-    #: hold any word. `context_words` is None where the model takes no context.
+    #: Closed vocabularies. A text with a word outside `words` has probability 0; contexts may have
+    #: any word. `context_words` is None for a model without contexts.
     words: tuple[str, ...] = field(repr=False)
     context_words: tuple[str, ...] | None = field(repr=False)
-    #: In double precision, so that a word on the edge of a truncated distribution is on the same
-    #: side whatever the batch.
+    #: In double precision, so that truncation keeps the same words whatever the batch.
     network: Network = field(repr=False)
-    max_length: int  # words after which the end is certain
-    #: What is done to each step's distribution, in this order whatever the order of the calls.
+    max_length: int  # maximum number of words; then the text ends
+    #: Transformations of each step's distribution, always applied in this order.
     temperature: float = 1.0
     nucleus: float = 1.0
 
@@ -117,8 +116,8 @@ class RecurrentModel:
     def _index(self) -> dict[str, int]:
         return {word: at for at, word in enumerate(self.words)}
 
-    def _decided(self, logits: Floats, n_written: Ints) -> Floats:
-        """Return the log-probabilities in force: the one place for sampling and for scoring."""
+    def _decode(self, logits: Floats, n_written: Ints) -> Floats:
+        """Return log-probabilities under the decoding settings, for sampling and scoring."""
         logits = logits.copy()
         logits[n_written == 0, -1] = -np.inf
         logits[n_written >= self.max_length, :-1] = -np.inf
@@ -128,18 +127,18 @@ class RecurrentModel:
         with seeded(0), torch.no_grad():
             steps, state = self.network(state, torch.from_numpy(words)[:, None])
             logits = self.network.weigh(steps[:, 0]).numpy()
-        return self._decided(logits, np.full(len(words), n_written)), state
+        return self._decode(logits, np.full(len(words), n_written)), state
 
     def _start(self, contexts: Sequence[str]) -> torch.Tensor:
         with seeded(0), torch.no_grad():
             return self.network.start(context_indexes(contexts, self.context_words))
 
     def sample(self, n: int, *, seed: int | np.random.Generator) -> list[str]:
-        """Draw texts from a model without context."""
+        """Sample texts from a model without contexts."""
         return self.respond([""] * n, seed=seed)
 
     def respond(self, contexts: Sequence[str], *, seed: int | np.random.Generator) -> list[str]:
-        """Draw a text for each context, which may be empty where the model takes none."""
+        """Sample a text for each context; contexts are ignored by a model without them."""
         rng = np.random.default_rng(seed)
         drawn = []
         for part in self._start(contexts).split(_DRAWN):
@@ -147,7 +146,7 @@ class RecurrentModel:
         return [" ".join(self.words[word] for word in text) for text in drawn]
 
     def logprob(self, texts: Sequence[str], contexts: Sequence[str] | None = None) -> Floats:
-        """Give the exact log-probability of texts under the decoding in force."""
+        """Compute the exact log-probability of texts under the decoding settings."""
         split = [text.split(" ") for text in texts]
         known = [row for row, words in enumerate(split) if self._index.keys() >= set(words)]
         return self._forced(split, contexts, known)
@@ -155,11 +154,11 @@ class RecurrentModel:
     def logprob_known(
         self, texts: Sequence[str], contexts: Sequence[str] | None = None
     ) -> tuple[Floats, Ints]:
-        """Give the log-probability of texts' known words, each after all words before it.
+        """Sum the log-probabilities of the known words of each text, given all previous words.
 
-        As in training: an unknown word is read, never predicted. So this is no probability of the
-        text, and one of many unknown words may look likely: say what share of words was known,
-        and compare only within one vocabulary.
+        As in training, unknown words are read but never predicted. The sum is therefore not the
+        probability of the text, and a text with many unknown words may look probable. Report the
+        share of known words, and compare only models with the same vocabulary.
         """
         split = [tokenize(text) for text in texts]
         nats = self._forced(split, contexts, range(len(split)))
@@ -169,7 +168,7 @@ class RecurrentModel:
     def _forced(
         self, split: Sequence[Sequence[str]], contexts: Sequence[str] | None, rows: Iterable[int]
     ) -> Floats:
-        """Return the nats of known words and ends in some rows; minus infinity in others."""
+        """Sum the nats of known words and ends in the given rows; minus infinity elsewhere."""
         source = context_indexes(contexts or [""] * len(split), self.context_words)
         total = np.full(len(split), -np.inf)
         possible = [row for row in rows if 1 <= len(split[row]) <= self.max_length]
@@ -181,25 +180,23 @@ class RecurrentModel:
             with seeded(0), torch.no_grad():
                 logits = self.network.forced(source[batch], tokens, places).numpy()
             row, n_written = places.nonzero().numpy().T
-            found = self._decided(logits, n_written)[np.arange(len(row)), targets[places].numpy()]
+            found = self._decode(logits, n_written)[np.arange(len(row)), targets[places].numpy()]
             total[batch] = np.bincount(row, weights=found)
         return total
 
     def annealed(self, temperature: float) -> "RecurrentModel":
-        """Sharpen each step: p to the power of 1/t, normalized. Temperatures multiply."""
+        """Anneal each step: p to the power of 1/t, normalized. Temperatures multiply."""
         return replace(self, temperature=self.temperature * temperature)
 
     def truncated(self, nucleus: float) -> "RecurrentModel":
-        """Keep each step's most probable words, as `sampling.truncated`; replaces a former cut."""
+        """Keep each step's most probable words (`sampling.truncated`); replaces an earlier cut."""
         return replace(self, nucleus=nucleus)
 
 
 def _words(texts: Sequence[str], name: str) -> list[list[str]]:
     split = [tokenize(text) for text in check_texts(texts, name)]
     if not all(split):
-        raise ValueError(
-            f"{name}[{split.index([])}] has no word: there must be words in each. Drop empty texts."
-        )
+        raise ValueError(f"{name}[{split.index([])}] has no word. Remove empty texts.")
     return split
 
 
@@ -209,7 +206,7 @@ def _vocabulary(texts: Sequence[Sequence[str]], min_count: int) -> tuple[str, ..
 
 
 def _loss(network: Network, batch: Batch) -> torch.Tensor:
-    """Return nats per target: rows are weighted by one over the mean number of targets."""
+    """Return nats per target, with rows weighted by one over the mean number of targets."""
     source, tokens, targets, weight = batch
     longest = int((tokens != network.end).sum(dim=1).max()) + 1
     places = targets[:, :longest] != NONE
@@ -224,7 +221,7 @@ def _data(
     words: Sequence[str],
     context_words: Sequence[str] | None,
 ) -> Batch:
-    """Return what `_loss` wants, as many rows in each."""
+    """Return the inputs of `_loss`, with equal numbers of rows."""
     tokens, targets = text_indexes(texts, {word: at for at, word in enumerate(words)})
     source = context_indexes([""] * len(texts) if contexts is None else contexts, context_words)
     n_targets = (targets != NONE).sum() / len(texts)
@@ -245,18 +242,18 @@ def fit_recurrent(
     learning_rate: float = 2e-3,
     seed: int | np.random.Generator,
 ) -> tuple[dict[float, RecurrentModel], pd.DataFrame]:
-    """Train a recurrent language model, and keep it at even fractions of its training.
+    """Train a recurrent language model, with checkpoints at equal fractions of the training.
 
-    One LSTM layer; a context is read by another, whose last state is where the first begins
-    (Sutskever, Vinyals and Le 2014, arXiv:1409.3215). Trained by Adam with the gradient's norm
-    cut at 5. A word outside the vocabulary is read, as one and the same, but never predicted, nor
-    counted in the losses: ``exp(dev_loss)`` is a perplexity over known words, comparable only
-    between models of one vocabulary.
+    One LSTM layer generates the text; a second one reads the context and provides the initial state
+    (Sutskever, Vinyals and Le 2014, arXiv:1409.3215). Training uses Adam with the gradient norm
+    clipped at 5. Words outside the vocabulary are read as one unknown word, but not predicted or
+    counted in the losses. So ``exp(dev_loss)`` is a perplexity over known words, comparable only
+    between models with the same vocabulary.
     """
     split = _words(texts, "texts")
     words = _vocabulary(split, min_count)
     if not words:
-        raise ValueError(f"no word stands in {min_count} of {len(split)} texts: lower min_count.")
+        raise ValueError(f"no word occurs in {min_count} of {len(split)} texts. Lower min_count.")
     context_words = None
     if contexts is not None:
         context_words = _vocabulary([tokenize(context) for context in contexts], min_count)
@@ -269,7 +266,7 @@ def fit_recurrent(
         network = Network(len(words), n_context_words, units, dropout)
     models: dict[float, RecurrentModel] = {}
 
-    def keep(row: dict[str, float]) -> None:
+    def save_checkpoint(row: dict[str, float]) -> None:
         passed = row["epoch"] * n_checkpoints
         if passed % epochs == 0:
             frozen = copy.deepcopy(network).double().eval()
@@ -287,7 +284,7 @@ def fit_recurrent(
         learning_rate=learning_rate,
         max_norm=_MAX_NORM,
         seed=number,
-        progress=keep,
+        progress=save_checkpoint,
     )
     epoch = history["epoch"] / epochs
     history["checkpoint"] = epoch.where(epoch.isin(models))

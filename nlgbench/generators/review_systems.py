@@ -1,4 +1,4 @@
-"""The systems of the world of reviews, from perfect to gibberish."""
+"""The systems of the simulated reviews, from perfect to poor."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from nlgbench.generators.language_model import fit_ngram
 from nlgbench.generators.reviews import review_grammar
 from nlgbench.names import known
 
-_N_TRAINING = 5000  # one pool: each system that learns reads its first sentences
+_N_TRAINING = 5000  # shared pool; each trained system uses its first sentences
 _N_MODEL = 2000
 _LEAK = 0.08
 _SETTINGS: dict[str, tuple[float, ...]] = {
@@ -31,18 +31,18 @@ REVIEW_SYSTEMS: tuple[str, ...] = tuple(_NAMED)
 
 
 class System(Protocol):
-    """What generates: texts, and the exact log-probability (nats) of any text."""
+    """A generator of texts that computes the exact log-probability (nats) of any text."""
 
     def sample(self, n: int, *, seed: int | np.random.Generator) -> list[str]:
-        """Draw independent texts."""
+        """Sample independent texts."""
 
     def logprob(self, texts: list[str]) -> Floats:
-        """Give log-probabilities; minus infinity outside the support."""
+        """Return log-probabilities; minus infinity outside the support."""
 
 
 @dataclass(frozen=True, eq=False)
 class Memorizer:
-    """Repeats training sentences: uniform over them, each as often as it occurs."""
+    """A system that repeats training sentences, each in proportion to its frequency."""
 
     training: tuple[str, ...]
 
@@ -53,19 +53,19 @@ class Memorizer:
         return {text: float(np.log(n / size)) for text, n in Counter(self.training).items()}
 
     def sample(self, n: int, *, seed: int | np.random.Generator) -> list[str]:
-        """Draw `n` training sentences, with replacement."""
+        """Sample `n` training sentences with replacement."""
         rng = np.random.default_rng(seed)
         return [self.training[at] for at in rng.integers(len(self.training), size=n)]
 
     def logprob(self, texts: list[str]) -> Floats:
-        """Give the exact log-probability of texts (nats); minus infinity if not in training."""
+        """Compute the exact log-probability of texts (nats); minus infinity if not in training."""
         return np.array([self.distribution.get(text, -np.inf) for text in texts])
 
 
 def review_systems(
     names: Sequence[str] | None = None, *, seed: int | np.random.Generator
 ) -> dict[str, System]:
-    """Build systems that write product reviews, and know the probability of any text."""
+    """Build systems that generate product reviews, with exact probabilities of any text."""
     chosen = [known(name, REVIEW_SYSTEMS, "systems") for name in names or REVIEW_SYSTEMS]
     training = tuple(review_grammar().sample(_N_TRAINING, seed=seed))
     return {name: _build(name, training) for name in chosen}

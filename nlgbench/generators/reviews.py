@@ -1,4 +1,4 @@
-"""A grammar of short product reviews, written for this package: the reference distribution."""
+"""The reference distribution: a grammar of short product reviews, written for this package."""
 
 from dataclasses import replace
 from functools import cache
@@ -7,7 +7,7 @@ import numpy as np
 
 from nlgbench.generators.grammar import Floats, Grammar, Ints, Slot
 
-_MISPLACED = 0.04  # the weight left to a phrase that does not go with what was said before
+_MISPLACED = 0.04  # relative weight of a phrase that contradicts the earlier phrases
 _OPENING = (
     "honestly ,|overall ,|so far ,|for the price ,|after two weeks ,|to my surprise ,|in short ,|"
     "as a gift ,|frankly ,|on the whole ,|at first glance ,"
@@ -63,14 +63,14 @@ def _zipf(n: int, *, empty: float | None = None) -> Floats:
 
 
 def _free(name: str, phrases: str, *, empty: float | None = None) -> Slot:
-    """Build a slot that depends on nothing; `empty` is the probability that it stays empty."""
+    """Build a slot without parents; `empty` is the probability of the empty phrase."""
     listed = tuple(phrases.split("|"))
     weight = _zipf(len(listed), empty=empty)
     return Slot(name, listed if empty is None else ("", *listed), np.log(weight))
 
 
 def _flat(groups: dict[str, str]) -> tuple[tuple[str, ...], list[str]]:
-    """Return all phrases and the group of each, in turn, so that no group has all the first."""
+    """Return all phrases and their groups, interleaved so that no group has all top ranks."""
     ranked = [
         (rank, group, phrase)
         for group, phrases in groups.items()
@@ -88,7 +88,7 @@ def _fitting(
     *,
     empty: float | None = None,
 ) -> Slot:
-    """Build a slot whose phrases have little weight but for the group that its parents want."""
+    """Build a slot that gives most weight to the group of phrases that fits its parents."""
     phrases, of = _flat(groups)
     weight = _zipf(len(phrases), empty=empty)
     if empty is not None:
@@ -109,7 +109,7 @@ def review_grammar() -> Grammar:
     sign_then = [
         sign if kind == "same" else other[sign] for sign in verdict_sign for kind in link_sign
     ]
-    # Two of three verdicts are good ones, as people rather praise than blame.
+    # Good verdicts have double weight, because most reviews are positive.
     verdict_weight = _zipf(len(verdict)) * [2 if sign == "good" else 1 for sign in verdict_sign]
     experience = _fitting("experience", _EXPERIENCE, sign_then, ("verdict", "link"))
     by_both = experience.logprobs.reshape(len(verdict), len(link), -1)
@@ -134,7 +134,7 @@ def review_grammar() -> Grammar:
 
 
 def contexts(decisions: Ints) -> list[str]:
-    """Say what reviews are about."""
+    """Return the context of each review: its product and aspect."""
     slots = {slot.name: (at, slot.phrases) for at, slot in enumerate(review_grammar().slots)}
     (product, products), (aspect, aspects) = slots["product"], slots["aspect"]
     return [

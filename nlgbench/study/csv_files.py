@@ -157,7 +157,7 @@ def _texts(column: pd.Series) -> tuple[pd.Series, np.ndarray, str]:
     rule = "must be a text, never missing: use astype(str) for ids, '' for an empty text"
     cells = column.to_numpy(dtype=object)  # much faster to iterate over than the column
     bad = np.array([not isinstance(value, str) for value in cells], dtype=bool)
-    if not bad.any():
+    if not bad.any() and _HALF_PAIR.search("".join(cells)):
         bad = np.array([_HALF_PAIR.search(value) is not None for value in cells], dtype=bool)
         rule = f"must not contain {HALF}"
     return (column if bad.any() else column.astype("str")), bad, rule

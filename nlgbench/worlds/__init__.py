@@ -1,4 +1,4 @@
-"""Simulated studies whose truth is known."""
+"""Simulated studies with known truth."""
 
 from nlgbench.worlds.annotators import typicality_correlation as typicality_correlation
 from nlgbench.worlds.annotators import typicality_table as typicality_table

@@ -1,4 +1,4 @@
-"""Simulated annotators: how typical a text is, how they rate it, and what their ratings sum to."""
+"""Simulated annotators: typicality of texts, ratings, and the distribution of their sum."""
 
 from dataclasses import dataclass
 
@@ -15,56 +15,56 @@ from nlgbench.text import check_n
 from nlgbench.worlds.tables import Floats, Ints
 
 HIGHEST = 5
-_SLOPE, _SHIFT = 3.0, 7.55  # -0.85 nats per token is a 5 ("very typical"), -2.35 is a 0.5
-_INVALID = -1.0  # below what any sentence of the grammar but a few gets
-#: Nats per token at which a text of the grammar would be found invalid.
+_SLOPE, _SHIFT = 3.0, 7.55  # -0.85 nats per token maps to 5 ("very typical"), -2.35 to 0.5
+_INVALID = -1.0  # below the typicality of almost all sentences of the grammar
+#: Nats per token that correspond to the typicality of an invalid text.
 INVALID_NATS = (_INVALID - _SHIFT) / _SLOPE
 REAL_ABOVE = 2.0
 BIAS_SD, NOISE_SD, CARELESS = 0.5, 1.1, 0.1
-_CONFIDENCE = 0.9  # of the intervals of Figure 2
+_CONFIDENCE = 0.9  # level of the intervals in Figure 2
 
 
 @dataclass(frozen=True, eq=False)
 class Crew:
-    """Annotators who judge every output."""
+    """A sample of annotators, each of whom judges every output."""
 
-    leniency: Floats  # what each adds to every rating, before rounding
-    careless: NDArray[np.bool_]  # who does not read: rates 0 to 5 at random
+    leniency: Floats  # each annotator's shift of all ratings, before rounding
+    careless: NDArray[np.bool_]  # annotators who rate 0 to 5 at random
 
 
 def hire(n: int, *, seed: int | np.random.Generator) -> Crew:
-    """Draw annotators: leniency with standard deviation .5, each careless with probability .1."""
+    """Draw annotators: leniency has standard deviation .5, and .1 of them are careless."""
     rng = np.random.default_rng(seed)
     return Crew(rng.normal(0, BIAS_SD, size=n), rng.random(n) < CARELESS)
 
 
 def typicality(logprob_per_token: Floats) -> Floats:
-    """Say how typical texts are, on the scale of the ratings."""
+    """Convert log-probability per token to typicality on the scale of the ratings."""
     inside = np.isfinite(logprob_per_token)
     return np.where(inside, _SLOPE * logprob_per_token + _SHIFT, _INVALID)
 
 
 def typicality_of(texts: list[str]) -> Floats:
-    """Say how typical reviews are, by their probability under the reference."""
+    """Compute the typicality of reviews from their probability under the reference."""
     return typicality(review_grammar().logprob(texts) / n_tokens(texts))
 
 
 def judge(
     crew: Crew, typical: Floats, *, dimension: str = "typicality", seed: int | np.random.Generator
 ) -> Floats:
-    """Let every annotator judge every text."""
+    """Simulate judgments of every text by every annotator."""
     rng = np.random.default_rng(seed)
     shape = (len(typical), len(crew.leniency))
-    felt = typical[:, None] + crew.leniency + rng.normal(0, NOISE_SD, size=shape)
+    latent = typical[:, None] + crew.leniency + rng.normal(0, NOISE_SD, size=shape)
     if dimension == "typicality":
-        careful, n_values = np.clip(np.round(felt), 0, HIGHEST), HIGHEST + 1
+        careful, n_values = np.clip(np.round(latent), 0, HIGHEST), HIGHEST + 1
     else:
-        careful, n_values = (felt > REAL_ABOVE).astype(np.float64), 2
+        careful, n_values = (latent > REAL_ABOVE).astype(np.float64), 2
     return np.where(crew.careless, rng.integers(n_values, size=shape), careful)
 
 
 def sum_distribution(crew: Crew, typical: Floats) -> Floats:
-    """Give the exact distribution of the sum of all typicality ratings of a text."""
+    """Compute the exact distribution of the sum of a text's typicality ratings."""
     edges = np.concatenate([[-np.inf], np.arange(HIGHEST) + 0.5, [np.inf]])
     above = (edges[:, None] - typical - crew.leniency[:, None, None]) / NOISE_SD
     rated = np.diff(ndtr(above), axis=1)  # annotators, values, texts
@@ -79,7 +79,7 @@ def sum_distribution(crew: Crew, typical: Floats) -> Floats:
 
 
 def n_tokens(texts: list[str]) -> Ints:
-    """Count words."""
+    """Count the words of texts with single spaces."""
     return np.array([text.count(" ") + 1 for text in texts], dtype=np.int64)
 
 
@@ -87,11 +87,11 @@ def n_tokens(texts: list[str]) -> Ints:
 def typicality_table(
     *, n_sentences: int = 100, seed: int | np.random.Generator = 0
 ) -> pd.DataFrame:
-    """Let 20 simulated annotators judge sentences from all over the range of log-frequency.
+    """Simulate judgments, by 20 annotators, of sentences from the whole range of log-probability.
 
     A row per sentence, for `nlgbench.plot_typicality`: text, logprob (nats), n_tokens,
     logprob_per_token, judgment (mean, 0 to 5), ci_low, ci_high (90%, Student's t), confidence,
-    source. Figure 2 of Hashimoto, Zhang and Liang (2019, doi:10.18653/v1/N19-1169).
+    source. See Figure 2 of Hashimoto, Zhang and Liang (2019, doi:10.18653/v1/N19-1169).
     """
     check_n(n_sentences, "n_sentences")
     rng = np.random.default_rng(seed)
@@ -100,7 +100,7 @@ def typicality_table(
     order = np.argsort(logprob, kind="stable")
     near = np.linspace(logprob[order[0]], logprob[order[-1]], n_sentences)
     place = np.searchsorted(logprob[order], near)
-    # Each sentence once: at the sparse ends two targets may be nearest to the same one.
+    # Keep sentences distinct: at the sparse ends two targets may share their nearest sentence.
     step = np.arange(n_sentences)
     place = np.maximum.accumulate(place - step) + step
     last = len(texts) - n_sentences + step
@@ -119,7 +119,7 @@ def typicality_table(
 
 @checked
 def typicality_correlation(table: pd.DataFrame) -> pd.DataFrame:
-    """Correlate mean judgments of `typicality_table` with log-probability, by token or not.
+    """Correlate mean judgments of `typicality_table` with log-probability, per text and per token.
 
     A row for each: x, pearson, ci_low, ci_high (90%, Fisher's), confidence, n.
     """
@@ -127,7 +127,7 @@ def typicality_correlation(table: pd.DataFrame) -> pd.DataFrame:
         table, "logprob:number logprob_per_token:number judgment:number", "table has"
     )
     if len(table) < 4:
-        raise ValueError(f"table has {len(table)} sentences: an interval needs four or more.")
+        raise ValueError(f"table has {len(table)} sentences. An interval needs at least four.")
     rows = []
     for x in ("logprob", "logprob_per_token"):
         found = pearsonr(table[x], table["judgment"])

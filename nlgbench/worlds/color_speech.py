@@ -1,4 +1,4 @@
-"""Speakers of color captions: what can be said of a context, what it means, and who says it."""
+"""Speakers of color captions: the possible captions, their meanings, and their probabilities."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ import numpy as np
 
 from nlgbench.datasets.color_contexts import NEAR, lab
 
-#: Words of the world: names that people gave to colors in the XKCD survey, by Matplotlib's list.
+#: Color words: names from the XKCD color survey, as listed in Matplotlib.
 WORDS = (
     *("red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "grey", "black"),
     *("white", "teal", "olive", "navy", "maroon", "lavender", "turquoise", "tan", "lime"),
     *("magenta", "gold", "salmon"),
 )
 
-#: What a comparative compares: column of CIELAB's lightness or chroma, and the sign.
+#: Comparative -> column (CIELAB lightness or chroma) and sign.
 COMPARATIVES = {"darker": (0, -1), "lighter": (0, 1), "duller": (1, -1), "brighter": (1, 1)}
 
-#: How far from its color a word still applies, and over what difference from the context's mean a
-#: comparative comes to apply, both in units of CIELAB.
+#: Scales, in CIELAB units: of a word's distance from its color, and of a comparative's difference
+#: from the context's mean.
 WORD_SPREAD = 15.0
 COMPARATIVE_SPREAD = 4.0
 
-#: How well any caption fits "none of these"; keeps speakers from captions that barely apply.
+#: Fit of any caption to "none of these", which makes captions that barely apply improbable.
 NONE_FITS = 0.05
 
-#: Speakers choose in proportion to exp(RATIONALITY * utility); each word costs WORD_COST nats, so
-#: that the many harmless words to deny are not worth saying.
+#: Speakers choose in proportion to exp(RATIONALITY * utility). Each word costs WORD_COST nats, so
+#: that adding an uninformative "not ..." does not pay.
 RATIONALITY = 6.0
 WORD_COST = 0.5
 
@@ -38,7 +38,7 @@ _CHUNK = 200
 
 @dataclass(frozen=True)
 class Palette:
-    """Colors in order of hue, so that the states of a context are in order of their numbers."""
+    """Colors sorted by hue, so that sorting a context's color numbers gives its states."""
 
     hsl: np.ndarray  # n x 3: hue, saturation, lightness
     lab: np.ndarray
@@ -47,7 +47,7 @@ class Palette:
 
 @cache
 def palette() -> Palette:
-    """Give the colors that contexts are made of: Matplotlib's 949 of the XKCD survey."""
+    """Return the colors of contexts: Matplotlib's 949 of the XKCD survey."""
     from colorsys import rgb_to_hls
 
     from matplotlib.colors import XKCD_COLORS, to_rgb
@@ -71,7 +71,7 @@ def _vocabulary() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _fits(triples: np.ndarray) -> np.ndarray:
-    """Log of how well every caption fits every color: contexts x 3 x captions."""
+    """Compute the log fit of every caption to every color: contexts x 3 x captions."""
     from matplotlib.colors import XKCD_COLORS, to_rgb
     from skimage.color import deltaE_ciede2000, rgb2lab
 
@@ -80,10 +80,10 @@ def _fits(triples: np.ndarray) -> np.ndarray:
     distance = deltaE_ciede2000(colors[:, None], words[None])[triples]
     none = np.zeros((*triples.shape, 1))
     word = -((distance / WORD_SPREAD) ** 2) / 2
-    # A color that is the very word still fits "not" it a little, so that nothing is impossible.
+    # A word's own color still fits "not" that word slightly, so no caption is impossible.
     without = np.log1p(-(1 - NONE_FITS) * np.exp(word))
-    seen = colors[triples]
-    scales = np.stack([seen[..., 0], np.hypot(seen[..., 1], seen[..., 2])], axis=-1)
+    shown = colors[triples]
+    scales = np.stack([shown[..., 0], np.hypot(shown[..., 1], shown[..., 2])], axis=-1)
     above = scales - scales.mean(axis=1, keepdims=True)
     compared = [
         -np.logaddexp(0, -sign * above[..., column] / COMPARATIVE_SPREAD)
@@ -98,9 +98,9 @@ def _fits(triples: np.ndarray) -> np.ndarray:
 
 
 def _speak(log_listener: np.ndarray, beliefs: np.ndarray) -> np.ndarray:
-    """Log-probability of every caption: contexts x speakers x captions.
+    """Compute the log-probability of every caption: contexts x speakers x captions.
 
-    A speaker's utility is minus the divergence of the listener's belief from its own.
+    Utility is minus the divergence of the listener's belief from the speaker's own.
     """
     from scipy.special import log_softmax
 
@@ -112,19 +112,19 @@ def _speak(log_listener: np.ndarray, beliefs: np.ndarray) -> np.ndarray:
 def speak(
     triples: np.ndarray, beliefs: np.ndarray, *, n_captions: int, seed: int | np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Let speakers of given beliefs speak, and tell what their captions mean."""
+    """Draw captions of speakers with given beliefs, and compute listeners' probabilities."""
     from scipy.special import log_softmax, softmax
 
     rng = np.random.default_rng(seed)
     drawn, literal, ideal = [], [], []
-    for start in range(0, len(triples), _CHUNK):  # all captions of all contexts would not fit
+    for start in range(0, len(triples), _CHUNK):  # limits memory
         part = slice(start, start + _CHUNK)
         fits = _fits(triples[part])
         none = np.full((len(fits), 1, fits.shape[2]), np.log(NONE_FITS))
         listener = log_softmax(np.concatenate([fits, none], axis=1), axis=1)[:, :3]
-        said = _speak(listener, beliefs[part])
-        steps = np.exp(said).cumsum(axis=2)
-        at = rng.random((*said.shape[:2], n_captions)) * steps[..., -1:]
+        spoken = _speak(listener, beliefs[part])
+        steps = np.exp(spoken).cumsum(axis=2)
+        at = rng.random((*spoken.shape[:2], n_captions)) * steps[..., -1:]
         chosen = (steps[:, :, None, :] <= at[..., None]).sum(axis=-1)
         about_each = _speak(listener, np.broadcast_to(np.eye(3), (len(fits), 3, 3)))
         rows = np.arange(len(fits))[:, None, None]
@@ -138,11 +138,11 @@ def speak(
 def draw_contexts(
     n: int, *, taken: set[frozenset[int]], seed: int | np.random.Generator
 ) -> np.ndarray:
-    """Draw contexts, in turn close, split and far."""
+    """Draw contexts that are close, split and far in turn."""
     rng = np.random.default_rng(seed)
     apart = palette().apart
-    seen = apart >= _LEAST_APART
-    near, far = seen & (apart <= NEAR), apart > NEAR
+    distinct = apart >= _LEAST_APART
+    near, far = distinct & (apart <= NEAR), apart > NEAR
     found: list[tuple[int, int, int]] = []
     while len(found) < n:
         target = int(rng.integers(len(apart)))

@@ -1,4 +1,4 @@
-"""Color games whose every probability is known: contexts, captions, listeners, and the truth."""
+"""Color games with known probabilities: contexts, captions, listeners, and truth."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from nlgbench.worlds.color_speech import draw_contexts, palette, speak
 from nlgbench.worlds.tables import crossed_rows, judgment_rows, numbered, output_rows
 
 _CAPTIONS_PER_QUALITY = 5
-_N_LISTENERS, _LAPSE = 3, 0.1  # how many hear each caption; how often one picks blindly
-# Columns for the three colors of a caption's context: their numbers, and their probabilities.
+_N_LISTENERS, _LAPSE = 3, 0.1  # listeners per caption; probability of a random pick
+# Columns for the three colors of a caption's context: color numbers, and probabilities.
 _COLORS, _LITERAL, _IDEAL = (
     [f"{name}_{place}" for place in range(3)] for name in ("color", "literal", "ideal")
 )
 
 
 def _picks(success: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Let n listeners pick a color for each caption: captions x n, numbers 0 to 2."""
+    """Draw n listeners' picks for each caption: captions x n, numbers 0 to 2."""
     return (success.cumsum(axis=1)[:, None, :2] < rng.random((len(success), n, 1))).sum(axis=-1)
 
 
@@ -32,23 +32,24 @@ def color_world(
     n_rounds: Mapping[str, int] | None = None,
     seed: int | np.random.Generator,
 ) -> Study:
-    """Simulate the color game, its captions of three qualities, and its listeners.
+    """Simulate the color game, with captions of three qualities and their listeners.
 
-    Contexts come in twins, the same three colors with the target and the first distractor
-    exchanged; twins without an understood caption are left out. Each caption has three listeners,
-    who pick a color blindly in a tenth of cases. Ids, systems, references and judgments are those
-    of the comm-eval release, with the paper's filter. ``fresh_success`` is what new listeners made
-    of every caption that was kept. ``related``: the rounds to learn from, which share no colors
-    with each other or the study. ``truth["states"]``: per output and state ``is_target``, and the
-    state's probabilities under the words alone (``literal``), for the ideal listener (``ideal``),
-    and for one who lapses (``success``).
+    Contexts come in twins: the same three colors with the target and the first distractor
+    exchanged. Twins without an understood caption are left out. Each caption has three listeners,
+    who pick at random in a tenth of cases. Ids, systems, references and judgments are as in the
+    comm-eval release, with the paper's filter. ``fresh_success`` has the picks of new listeners for
+    every kept caption. ``related`` has rounds for training; no two contexts, there or in the study,
+    have the same colors. ``truth["states"]`` has, per output and state, ``is_target`` and the
+    state's probabilities for a literal listener (``literal``), the ideal listener (``ideal``), and
+    one with random lapses (``success``).
 
-    A caption reads ``[comparative] word [not word]``; it fits a color as the product of its parts
-    (`color_speech`). The literal listener's ``L0(c | u)`` is in proportion to the fit. A speaker of
-    belief ``b`` says ``u`` in proportion to ``exp(RATIONALITY * (sum_c b(c) log L0(c | u) -
-    WORD_COST * words))`` (Newman et al. 2020, eq. 1); descriptive speakers believe in the target,
-    ambiguous ones half in the nearest distractor. The ideal listener inverts the descriptive
-    speaker by Bayes (Frank and Goodman 2012, doi:10.1126/science.1218633).
+    A caption has the form ``[comparative] word [not word]``; its fit to a color is the product of
+    its parts (`color_speech`). The literal listener's ``L0(c | u)`` is proportional to the fit. A
+    speaker with belief ``b`` says ``u`` in proportion to ``exp(RATIONALITY * (sum_c b(c) log L0(c |
+    u) - WORD_COST * words))`` (Newman et al. 2020, eq. 1). Descriptive speakers believe in the
+    target; ambiguous ones divide their belief equally between it and the nearest distractor. The
+    ideal listener applies Bayes' rule to the descriptive speaker (Frank and Goodman 2012,
+    doi:10.1126/science.1218633).
     """
     n_rounds = {"train": 3000, "dev": 500, "test": 500} if n_rounds is None else n_rounds
     if n_contexts < 2 or n_contexts % 2:
@@ -68,7 +69,7 @@ def color_world(
 
 
 def _captions(triples: np.ndarray, rng: np.random.Generator) -> pd.DataFrame:
-    """Let two speakers of each kind describe each context, and score captions in the twin, too."""
+    """Draw captions of two speakers of each kind per context, and score them in the twin, too."""
     apart = palette().apart
     beliefs = np.zeros((len(triples), 4, 3))
     for member in range(2):
@@ -78,19 +79,19 @@ def _captions(triples: np.ndarray, rng: np.random.Generator) -> pd.DataFrame:
         beliefs[:, member, member] = 1
         beliefs[:, 2 + member, member] = 0.5
         beliefs[np.arange(len(triples)), 2 + member, np.array(others)[nearest]] = 0.5
-    said, literal, ideal = speak(triples, beliefs, n_captions=_CAPTIONS_PER_QUALITY, seed=rng)
-    pair, speaker, nth = np.indices(said.shape).reshape(3, -1)
+    spoken, literal, ideal = speak(triples, beliefs, n_captions=_CAPTIONS_PER_QUALITY, seed=rng)
+    pair, speaker, nth = np.indices(spoken.shape).reshape(3, -1)
     rows = pd.DataFrame({"pair": pair, "member": speaker % 2, "number": 2 * nth + speaker // 2})
     rows["system"] = np.where(speaker < 2, "descriptive", "ambiguous")
-    rows["text"] = said.ravel()
-    rows["said"] = _item(rows) + "-" + rows["number"].astype("str").str.zfill(2)
+    rows["text"] = spoken.ravel()
+    rows["source_id"] = _item(rows) + "-" + rows["number"].astype("str").str.zfill(2)
     rows[_COLORS] = triples[pair]
     rows[_LITERAL] = literal.reshape(-1, 3)
     rows[_IDEAL] = ideal.reshape(-1, 3)
     twins = rows[rows["system"] == "descriptive"].assign(system="misleading")
     twins["member"] = 1 - twins["member"]
     rows = pd.concat([rows, twins]).sort_values(["pair", "number"], kind="stable")
-    rows["output_id"] = rows["said"] + np.where(rows["system"] == "misleading", "-twin", "")
+    rows["output_id"] = rows["source_id"] + np.where(rows["system"] == "misleading", "-twin", "")
     return rows.assign(item_id=_item(rows)).reset_index(drop=True)
 
 
@@ -99,13 +100,13 @@ def _item(rows: pd.DataFrame) -> pd.Series:
 
 
 def _study(rows: pd.DataFrame, rng: np.random.Generator) -> dict[str, Any]:
-    """Let listeners pick, keep captions by the paper's rules, and ask new listeners."""
+    """Draw listeners' picks, keep captions by the paper's rules, and draw new listeners' picks."""
     heard = rows[rows["system"] != "misleading"].reset_index(drop=True)
     picks = _picks(_success(heard), _N_LISTENERS, rng)
     found = picks == heard[["member"]].to_numpy()
     described = (heard["system"] == "descriptive").to_numpy()
-    understood = heard["said"][described & (2 * found.sum(axis=1) > _N_LISTENERS)]
-    chosen = rows["said"].isin(understood) | (rows["system"] == "ambiguous")
+    understood = heard["source_id"][described & (2 * found.sum(axis=1) > _N_LISTENERS)]
+    chosen = rows["source_id"].isin(understood) | (rows["system"] == "ambiguous")
     references = rows[chosen & (rows["system"] == "descriptive")]
     known = set(zip(references["item_id"], references["text"], strict=True))
     repeats = np.array([key in known for key in zip(rows["item_id"], rows["text"], strict=True)])
@@ -122,7 +123,7 @@ def _study(rows: pd.DataFrame, rng: np.random.Generator) -> dict[str, Any]:
         "twin_picked": (heard, "l", picks == 1 - heard[["member"]].to_numpy()),
         "fresh_success": (rows, "f", fresh == rows[["member"]].to_numpy()),
     }
-    judgments = pd.concat(_judged(*parts, name) for name, parts in values.items())
+    judgments = pd.concat(_judgments(*parts, name) for name, parts in values.items())
     judgments = judgments[judgments["output_id"].isin(rows["output_id"])]
     outputs = rows.assign(is_human=True, context=rows["item_id"])
     references = references.assign(reference_id=references["output_id"])
@@ -136,20 +137,20 @@ def _study(rows: pd.DataFrame, rng: np.random.Generator) -> dict[str, Any]:
     }
 
 
-def _judged(rows: pd.DataFrame, letter: str, values: np.ndarray, dimension: str) -> pd.DataFrame:
-    people = numbered(letter, _N_LISTENERS, 1)
+def _judgments(rows: pd.DataFrame, letter: str, values: np.ndarray, dimension: str) -> pd.DataFrame:
+    listeners = numbered(letter, _N_LISTENERS, 1)
     group = np.repeat("ci" + rows["pair"].astype("str").to_numpy(), _N_LISTENERS)
-    return crossed_rows(rows["output_id"], values.astype(float), dimension, people, group)
+    return crossed_rows(rows["output_id"], values.astype(float), dimension, listeners, group)
 
 
 def _rounds(split: str, triples: np.ndarray, rng: np.random.Generator) -> Study:
-    """Play rounds, one descriptive caption each."""
+    """Simulate rounds with one descriptive caption each."""
     beliefs = np.broadcast_to(np.eye(3)[:1], (len(triples), 1, 3))
-    said, literal, ideal = speak(triples, beliefs, n_captions=1, seed=rng)
+    spoken, literal, ideal = speak(triples, beliefs, n_captions=1, seed=rng)
     ids = [f"{split}_r{n:05d}" for n in range(1, len(triples) + 1)]
     rows = pd.DataFrame({"output_id": ids, "member": 0})
     rows[_COLORS], rows[_LITERAL], rows[_IDEAL] = triples, literal[:, 0, 0], ideal[:, 0, 0]
-    outputs = output_rows(ids, ids, "human").assign(text=said[:, 0, 0], is_human=True)
+    outputs = output_rows(ids, ids, "human").assign(text=spoken[:, 0, 0], is_human=True)
     outputs["context"] = np.resize(["close", "split", "far"], len(triples)).astype(object)
     picked = _picks(_success(rows), 1, rng)[:, 0]
     partners = [f"partner_{name}" for name in ids]
@@ -169,7 +170,7 @@ def _success(rows: pd.DataFrame) -> np.ndarray:
 
 
 def _target_first(rows: pd.DataFrame) -> np.ndarray:
-    """Give the colors of each row, shape n x 3 x 3."""
+    """Return the colors of each row, target first: n x 3 x 3."""
     order = np.array([[0, 1, 2], [1, 0, 2]])[rows["member"]]
     return palette().hsl[np.take_along_axis(rows[_COLORS].to_numpy(), order, axis=1)]
 

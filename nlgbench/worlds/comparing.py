@@ -1,4 +1,4 @@
-"""Reviews for comparators to learn from and to be judged by, with the truth of ratings beside."""
+"""Simulated reviews to train and test comparators, with the true quality of systems."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nlgbench.study import Study, straight_from, trusted, with_tables
 from nlgbench.worlds.quality import true_quality
 from nlgbench.worlds.simulated import simulate
 
-#: Systems that differ in how good they write, not only in how.
+#: Systems that differ in quality, not only in style.
 SYSTEMS = (
     *("grammar_t1.0", "grammar_t0.7", "leaky_t1.0", "leaky_t0.7", "corrupted_0.1"),
     *("corrupted_0.3", "corrupted_0.5", "bigram_t1.0", "bigram_t0.7", "trigram_t1.0"),
@@ -20,25 +20,26 @@ SYSTEMS = (
 
 
 def compared_reviews(*, n_outputs: int = 150, of_ratings: bool = True, seed: int = 0) -> Study:
-    """Simulate reviews of ten systems that five annotators rated, and what comparators need beside.
+    """Simulate reviews of ten systems, rated by five annotators, with data to train comparators.
 
-    Contexts are empty, so that any two reviews can be compared. ``related["human"]`` are a thousand
-    more human reviews, to train a language model. With `of_ratings` also ``related["human_again"]``
-    for another such model; ``related["many"]``, a thousand outputs of each system, with the quality
-    of each (nats per token under the grammar) in ``truth["outputs"]``; ``truth["systems"]``, the
-    mean over 4,000 texts; ``truth["pairs"]`` (system_a, system_b, wins), the share of texts in
-    which a is better than b's, less the share in which it is worse.
+    Contexts are empty, so that any two reviews can be compared. ``related["human"]`` has a thousand
+    more human reviews, to train a language model. With `of_ratings`, the study also has:
+    ``related["human_again"]``, for a second language model; ``related["many"]``, a thousand outputs
+    of each system, with their quality (nats per token under the grammar) in ``truth["outputs"]``;
+    ``truth["systems"]``, the mean quality over 4,000 texts; and ``truth["pairs"]`` (system_a,
+    system_b, wins), the share of texts in which a is better minus the share in which b is.
     """
     study = simulate(
         "reviews", systems=SYSTEMS, n_outputs=n_outputs, n_annotators=5, n_truth=0, seed=seed
     )
-    people = review_systems(["grammar_t1.0"], seed=0)
-    related = {"human": _bare("human", people, seed + 1).only(is_human=True)}
+    grammar = review_systems(["grammar_t1.0"], seed=0)
+    related = {"human": _only_outputs("human", grammar, seed + 1).only(is_human=True)}
     truth = None
     if of_ratings:
         chosen = review_systems(list(SYSTEMS), seed=seed)
-        related["human_again"] = _bare("human_again", people, seed + 2).only(is_human=True)
-        many = _bare("many", chosen, seed)
+        again = _only_outputs("human_again", grammar, seed + 2)
+        related["human_again"] = again.only(is_human=True)
+        many = _only_outputs("many", chosen, seed)
         quality = true_quality(many.outputs["text"].tolist())
         outputs = many.outputs[["output_id"]].assign(quality=quality)
         related["many"] = with_tables(many, truth={"outputs": outputs})
@@ -58,8 +59,8 @@ def compared_reviews(*, n_outputs: int = 150, of_ratings: bool = True, seed: int
     return straight_from(made, study.origin)
 
 
-def _bare(name: str, systems: Mapping[str, System], seed: int) -> Study:
-    """Simulate a thousand reviews of people and of each system, and leave out what is said."""
+def _only_outputs(name: str, systems: Mapping[str, System], seed: int) -> Study:
+    """Simulate a thousand human reviews and as many of each system, without judgments."""
     size = {"n_outputs": 1_000, "n_annotators": 1, "n_truth": 0}
     study = simulate("reviews", systems=systems, **size, seed=seed)
     return trusted(study.outputs.assign(context=""), name=name, source="simulated")

@@ -1,4 +1,4 @@
-"""A simulated crowd that takes reviews for real or fake, whose true votes are known."""
+"""Simulated crowd votes on whether reviews are real or fake, with known true shares."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,7 +13,7 @@ from nlgbench.worlds import annotators
 from nlgbench.worlds.annotators import BIAS_SD, CARELESS, NOISE_SD, REAL_ABOVE, Floats
 from nlgbench.worlds.tables import check_classes, judgment_rows, numbered
 
-#: Twelve of the world of reviews, from what people say to what nobody says.
+#: Twelve systems of the simulated reviews, from perfect to poor.
 CROWD_SYSTEMS = (
     *("grammar_t1.0", "grammar_t0.7", "leaky_t1.0", "leaky_t0.7", "memorizer_50"),
     *("memorizer_5000", "corrupted_0.1", "corrupted_0.3", "corrupted_0.5"),
@@ -30,14 +30,14 @@ def review_crowd(
     n_truth: int = 20_000,
     seed: int | np.random.Generator,
 ) -> Study:
-    """Simulate a study laid out as Judge the Judges: votes "real" or "fake" on short reviews.
+    """Simulate a study like Judge the Judges: votes "real" or "fake" on short reviews.
 
-    There are as many human outputs as of all systems together, each an item of its own, in the
-    order of the HITs, as the release has them; in each HIT (``group_id``) half are human. `n_votes`
-    annotators judge a HIT, who do no other. ``truth["systems"]`` is that of `vote_truth`.
+    Half of the outputs are human, in total and in each HIT (``group_id``). Each output is a
+    separate item; outputs are in the order of the HITs, as in the release. Each HIT has `n_votes`
+    annotators, who judge no other HIT. `vote_truth` computes ``truth["systems"]``.
 
-    The design is that of Garbacea et al. (2019), section 3.3.1, doi:10.18653/v1/D19-1409.
-    Annotators are those of `nlgbench.worlds.annotators`: real is what is typical.
+    The design follows Garbacea et al. (2019), section 3.3.1, doi:10.18653/v1/D19-1409. The
+    annotators of `nlgbench.worlds.annotators` vote "real" for typical texts.
     """
     for_training, for_texts, for_hits, for_votes, for_truth = np.random.default_rng(seed).spawn(5)
     if not isinstance(systems, Mapping):
@@ -46,7 +46,7 @@ def review_crowd(
     check_classes(systems, n_outputs=n_outputs, n_votes=n_votes)
     if per_hit < 2 or per_hit % 2 or 2 * n_fake % per_hit:
         raise ValueError(
-            f"HITs of per_hit={per_hit}, half of them human, must hold {n_fake} outputs of systems "
+            f"HITs of per_hit={per_hit}, half human, do not fit {n_fake} outputs of systems "
             f"and as many human ones: per_hit must be even and divide {2 * n_fake}."
         )
     texts = {"human": review_grammar().sample(n_fake, seed=for_texts)}
@@ -54,10 +54,10 @@ def review_crowd(
     pool = pd.Series(texts, name="text").explode().rename_axis("system").reset_index()
     n_hits, half = 2 * n_fake // per_hit, per_hit // 2
     classes = (np.arange(n_fake), n_fake + np.arange(n_fake))
-    dealt = np.hstack([for_hits.permutation(rows).reshape(n_hits, half) for rows in classes])
-    dealt = for_hits.permuted(dealt, axis=1).ravel()
-    ids = numbered("o", len(dealt), 4)
-    outputs = pool.iloc[dealt].assign(output_id=ids, item_id=ids)
+    order = np.hstack([for_hits.permutation(rows).reshape(n_hits, half) for rows in classes])
+    order = for_hits.permuted(order, axis=1).ravel()
+    ids = numbered("o", len(order), 4)
+    outputs = pool.iloc[order].assign(output_id=ids, item_id=ids)
     outputs = outputs.assign(is_human=outputs["system"] == "human")
     votes = []
     for typical in annotators.typicality_of(outputs["text"].tolist()).reshape(n_hits, per_hit):
@@ -88,8 +88,9 @@ def vote_truth(
 ) -> pd.DataFrame:
     """Compute the share of votes "real" in the population of outputs and annotators.
 
-    Rows ``human`` and every system: ``quality``, exact over annotators by `probability_real`, with
-    its Monte Carlo standard error over texts, ``quality_se`` (0 where all texts are enumerated).
+    A row for ``human`` and for each system: ``quality``, exact over annotators by
+    `probability_real`, and ``quality_se``, its Monte Carlo standard error over texts (0 if all
+    texts are enumerated).
     """
     rng = np.random.default_rng(seed)
     rows = []
@@ -108,9 +109,9 @@ def vote_truth(
 
 
 def probability_real(typical: Floats) -> Floats:
-    """Give the probability that an annotator drawn at random votes "real".
+    """Compute the probability that a randomly drawn annotator votes "real".
 
-    Of typicality T it is ``c / 2 + (1 - c) Phi((T - 2) / sqrt(s_b^2 + s_e^2))``, where c is the
+    For typicality T it is ``c / 2 + (1 - c) Phi((T - 2) / sqrt(s_b^2 + s_e^2))``, where c is the
     share of careless annotators and s_b, s_e the standard deviations of leniency and noise.
     """
     careful = norm.cdf((typical - REAL_ABOVE) / np.hypot(BIAS_SD, NOISE_SD))

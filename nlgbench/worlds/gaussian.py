@@ -1,4 +1,4 @@
-"""A simulated study of two Gaussian classes, whose true scores are known in closed form."""
+"""A simulated study of two Gaussian classes, with true scores in closed form."""
 
 from collections.abc import Mapping
 
@@ -9,9 +9,9 @@ from scipy.stats import norm
 from nlgbench.study import Study, from_rows
 from nlgbench.worlds.tables import check_classes, crossed_rows, output_rows
 
-#: System -> (quality shift, likelihood shift): how far its outputs lie below the human ones in
-#: mean judgment, and above them in log-probability per token (nats). As a model is annealed from
-#: t = 1.0, quality nears the human, and outputs crowd where the model is sure.
+#: System -> (quality shift, likelihood shift): its outputs' mean judgment is lower than the human
+#: one by the first, and their log-probability per token (nats) higher by the second. Annealing from
+#: t = 1.0 improves quality and concentrates outputs where the model is confident.
 ANNEALED: dict[str, tuple[float, float]] = {
     "t1.0": (0.75, 0.10),
     "t0.7": (0.25, 0.60),
@@ -33,11 +33,11 @@ def gaussian_world(
 ) -> Study:
     """Simulate a study in which human and system outputs are two Gaussian classes.
 
-    `systems` says how far outputs of each lie below the human ones in mean judgment, and above them
-    in log-probability per token (nats). Both are Gaussian with one covariance in both classes, so
-    the optimal error is ``Phi(-Delta / 2)``, ``Delta`` being the Mahalanobis distance of the class
-    means; HUSE is twice that (Hashimoto, Zhang and Liang 2019, eq. 3, doi:10.18653/v1/N19-1169). A
-    judgment is the output's latent quality + the annotator's leniency + noise.
+    `systems` gives each system's quality shift and likelihood shift, as in `ANNEALED`. Mean
+    judgment and log-probability per token are Gaussian with the same covariance in both classes.
+    The optimal error is therefore ``Phi(-Delta / 2)``, where ``Delta`` is the Mahalanobis distance
+    of the class means, and HUSE is twice that (Hashimoto, Zhang and Liang 2019, eq. 3,
+    doi:10.18653/v1/N19-1169). A judgment is latent quality + the annotator's leniency + noise.
     """
     systems = ANNEALED if systems is None else systems
     check_classes(systems, n_outputs=n_outputs, n_annotators=n_annotators)
@@ -77,7 +77,7 @@ def gaussian_world(
 
 
 def _logprob_per_token(quality: np.ndarray, shift: float, rng: np.random.Generator) -> np.ndarray:
-    """Draw log-probabilities that go with the outputs' (standardized) quality."""
+    """Draw log-probabilities that correlate with the outputs' standardized quality."""
     own = rng.normal(size=len(quality))
     mixed = _CORRELATION * quality + np.sqrt(1 - _CORRELATION**2) * own
     return _LOGPROB_MEAN + shift + _LOGPROB_SD * mixed
@@ -86,7 +86,7 @@ def _logprob_per_token(quality: np.ndarray, shift: float, rng: np.random.Generat
 def true_scores(
     quality_shift: float, likelihood_shift: float, n_annotators: int
 ) -> dict[str, float]:
-    """Give HUSE, HUSE-Q and HUSE-D of a system of such shifts, in closed form."""
+    """Compute HUSE, HUSE-Q and HUSE-D in closed form, for a system with given shifts."""
     variance = _JUDGMENT_SD**2 + _NOISE_SD**2 / n_annotators
     common = _CORRELATION * _LOGPROB_SD * _JUDGMENT_SD
     covariance = np.array([[_LOGPROB_SD**2, common], [common, variance]])

@@ -1,10 +1,10 @@
-"""Machine judges whose biases are known, beside people: votes, judgments, verdicts and scores.
+"""Simulated judges with known biases, and annotators: votes, judgments, verdicts and scores.
 
-People feel an output's quality: its system's mean, the output's own, and what its length adds. Of a
-pair, a person prefers the first with Davidson's chances (1970) of the difference in quality, in
-nats. A judge sees that difference with an error, and says what chances people have, given what it
-sees and the spread of such differences: so a judge without bias is calibrated, and what it says
-depends on texts' lengths as people do, and no further. Biases are added to its nats.
+The quality of an output is its system's mean, plus the output's own deviation, plus an effect of
+its length. An annotator's vote on a pair follows Davidson's probabilities (1970) for the difference
+in quality, in nats. A judge observes that difference with an error. It reports the annotators'
+probabilities given its observation and the spread of such differences. An unbiased judge is
+therefore calibrated, and depends on length only as much as annotators do. Biases shift its nats.
 """
 
 from __future__ import annotations
@@ -30,29 +30,30 @@ from nlgbench.worlds.tables import (
     Floats,
     chances,
     check_numbers,
+    draw_distinct,
     draw_pairs,
     draw_votes,
-    drawn,
     judgment_rows,
     numbered,
     output_rows,
     score_rows,
 )
 
-#: What a judge is unless it says otherwise: standard deviations of its error on an output and of
-#: each answer, in units of an output's own quality; nats for what is shown first, for a text twice
-#: as long, for its own system's; and by how much its log odds are stretched when it reports them.
+#: Defaults of a judge: standard deviations of its error per output and per answer, in units of that
+#: of an output's own quality; nats in favor of the first output shown, a text twice as long, and
+#: its
+#: own system's output; and the factor that stretches its reported log odds.
 FAIR = {"error": 0.7, "noise": 1.0, "first": 0.0, "length": 0.0, "own": 0.0, "stretch": 1.0}
 JUDGES: dict[str, dict[str, float]] = {
     "fair": {},
-    "hasty": {"first": 0.13},  # of a hundred flips 70 go to the first
+    "hasty": {"first": 0.13},  # 70 of 100 flips favor the first
     "wordy": {"length": 0.6},
     "vain": {"own": 0.8},
     "certain": {"stretch": 3.0},
 }
-#: Doublings by which texts' lengths differ within a system, and between systems.
+#: Spread of text lengths, in doublings, within a system and between systems.
 LENGTH_SD, WORDINESS = 0.6, 0.2
-#: Words of a text of middling length.
+#: Words of a text of medium length.
 WORDS = 30
 _SYLLABLES = [one + two for one in "bdfgklmnprstv" for two in "aeiou"]
 _CHANCES = ["prob_a", "prob_tie", "prob_b"]
@@ -73,18 +74,19 @@ def judge_world(
     wrote: int | None = None,
     seed: int | np.random.Generator,
 ) -> Study:
-    """Simulate people and judges who answer for the same outputs.
+    """Simulate annotators and judges of the same outputs.
 
-    Of each item `n_pairs` pairs of systems are drawn; `n_votes` annotators vote on each, and each
-    judge compares it in both orders. Of all outputs a share `judged` is drawn at random, and
-    `n_judgments` annotators judge each of them from 1 to 5; each judge scores all outputs so
-    (evaluators ``JUDGE@score``). The first judge wrote the first system, and so on. To people a
-    text twice as long is better by `people_length` nats. A judge takes what `FAIR` names.
+    For each item, `n_pairs` pairs of systems are drawn; `n_votes` annotators vote on each pair, and
+    each judge compares it in both orders. A share `judged` of all outputs is drawn at random, and
+    `n_judgments` annotators judge each of these from 1 to 5. Each judge scores all outputs on that
+    scale (evaluators ``JUDGE@score``). The first judge wrote the outputs of the first system, and
+    so on; with `wrote`, all judges wrote those of the system at that position. Annotators prefer a
+    text twice as long by `people_length` nats. `FAIR` lists a judge's options.
 
-    ``truth["judges"]``: judge, system (which it wrote, or ""), and what was planted, in the units
-    of `FAIR`. ``truth["systems"]``: system, value (expectation of a judgment), ability (mean
-    quality in nats), doublings (of the middling length, on average). ``truth["outputs"]``:
-    output_id, value (its quality, in nats), doublings.
+    ``truth["judges"]``: judge, system (the judge's own, or ""), and its parameters, in the units of
+    `FAIR`. ``truth["systems"]``: system, value (expected judgment), ability (mean quality in nats),
+    doublings (mean length relative to medium). ``truth["outputs"]``: output_id, value (quality in
+    nats), doublings.
     """
     k = len(means)
     check_numbers(n_items=n_items, n_annotators=n_annotators, n_votes=(n_votes, n_annotators))
@@ -93,12 +95,12 @@ def judge_world(
         raise ValueError(f"judged must be a share of the outputs, 0 to 1. Got {judged}.")
     for one in judges.values():
         for name in one:
-            known(name, list(FAIR), "of a judge")
+            known(name, list(FAIR), "options of a judge")
     rng = np.random.default_rng(seed)
-    names, people = numbered("s", k, 2), numbered("w", n_annotators)
+    names, annotators = numbered("s", k, 2), numbered("w", n_annotators)
     items = numbered("i", n_items, 4)
     item, system = np.divmod(np.arange(n_items * k), k)
-    # The middle systems write most, so that length and quality of systems do not go together.
+    # The middle systems write the longest texts, so that length and quality are uncorrelated.
     wordy = np.round(WORDINESS * np.cos(np.linspace(-np.pi, np.pi, k)), 6)
     texts, doublings = _texts(wordy[system] + rng.normal(0, LENGTH_SD, len(item)), rng)
     quality = np.asarray(means, dtype=np.float64)[system] + rng.normal(0, OUTPUT_SD, len(item))
@@ -107,20 +109,21 @@ def judge_world(
     taste = rng.normal(0, SYSTEM_BY_ANNOTATOR_SD, (n_annotators, k))
 
     a, b = draw_pairs(n_items, k, n_pairs, rng)
-    voter = drawn(len(a), n_annotators, n_votes, rng)
+    voter = draw_distinct(len(a), n_annotators, n_votes, rng)
     gap = (quality[a] - quality[b])[:, None]
     gap = gap + taste[voter, system[a][:, None]] - taste[voter, system[b][:, None]]
     sides = np.repeat(ids[a], n_votes), np.repeat(ids[b], n_votes)
-    preferences = draw_votes(*sides, people[voter.ravel()], chances(gap.ravel(), NU), rng)
+    preferences = draw_votes(*sides, annotators[voter.ravel()], chances(gap.ravel(), NU), rng)
 
-    hardness = rng.normal(0, ITEM_SD, n_items)[item]
+    difficulty = rng.normal(0, ITEM_SD, n_items)[item]
     output = np.sort(rng.permutation(len(item))[: round(judged * len(item))])
-    who = drawn(len(output), n_annotators, n_judgments, rng)
-    felt = (quality - hardness)[output][:, None] + taste[who, system[output][:, None]]
-    felt = felt - rng.normal(0, SEVERITY_SD, n_annotators)[who] + rng.normal(0, NOISE_SD, who.shape)
-    said = 1.0 + np.searchsorted(THRESHOLDS, felt.ravel())
-    by = np.repeat(ids[output], n_judgments), people[who.ravel()]
-    judgments = judgment_rows(*by, said, "quality")
+    who = draw_distinct(len(output), n_annotators, n_judgments, rng)
+    latent = (quality - difficulty)[output][:, None] + taste[who, system[output][:, None]]
+    latent -= rng.normal(0, SEVERITY_SD, n_annotators)[who]
+    latent += rng.normal(0, NOISE_SD, who.shape)
+    values = 1.0 + np.searchsorted(THRESHOLDS, latent.ravel())
+    by = np.repeat(ids[output], n_judgments), annotators[who.ravel()]
+    judgments = judgment_rows(*by, values, "quality")
 
     lead = np.asarray(means) + people_length * wordy
     spread = 2 * (OUTPUT_SD**2 + (people_length * LENGTH_SD) ** 2)
@@ -138,12 +141,12 @@ def judge_world(
         gap += planted["noise"] * rng.normal(0, 1, len(gap))
         kept = spread / (spread + 2 * planted["error"] ** 2 + planted["noise"] ** 2)
         nats = kept * gap + bias[first] - bias[second] + planted["first"]
-        unseen = np.sqrt(spread * (1 - kept) + 2 * SYSTEM_BY_ANNOTATOR_SD**2)
-        verdicts = pd.DataFrame(_mean_chances(planted["stretch"] * nats, unseen), columns=_CHANCES)
+        rest = np.sqrt(spread * (1 - kept) + 2 * SYSTEM_BY_ANNOTATOR_SD**2)
+        verdicts = pd.DataFrame(_mean_chances(planted["stretch"] * nats, rest), columns=_CHANCES)
         shown = {"output_a": ids[first], "output_b": ids[second], "comparator": name}
         comparisons.append(verdicts.assign(**shown))
-        liked = np.searchsorted(THRESHOLDS, quality - hardness + error + bias)
-        scores[f"{name}@score"] = 1.0 + liked
+        level = np.searchsorted(THRESHOLDS, quality - difficulty + error + bias)
+        scores[f"{name}@score"] = 1.0 + level
         rows.append({"judge": name, "system": names[author] if author < k else ""} | planted)
 
     answers = {}
@@ -168,7 +171,7 @@ def judge_world(
 
 
 def _texts(doublings: Floats, rng: np.random.Generator) -> tuple[list[str], Floats]:
-    """Write invented words, and say by how many doublings each text is longer than is middling."""
+    """Generate texts of invented words, and return their lengths in doublings of the medium."""
     syllable = np.array(_SYLLABLES, dtype=object)
     made = rng.integers(len(syllable), size=(300, 3))
     words = syllable[made[:, 0]] + syllable[made[:, 1]]
@@ -180,14 +183,14 @@ def _texts(doublings: Floats, rng: np.random.Generator) -> tuple[list[str], Floa
         " ".join(picked[start:end]).capitalize() + "."
         for start, end in zip([0, *ends], ends, strict=False)
     ]
-    # A word of five letters and a half on average, with a blank.
+    # Words take 6 characters on average, with the space.
     return texts, np.log2([len(text) / (6 * WORDS) for text in texts])
 
 
 def _mean_chances(nats: Floats, spread: float) -> Floats:
-    """Average Davidson's chances over a normal spread of the gap, by a fine grid of gaps."""
+    """Average Davidson's probabilities over a normal spread of the gap, on a fine grid."""
     grid = np.linspace(-25, 25, 1001)
     each = chances((grid[:, None] + spread * _NODES).ravel(), NU).reshape(len(grid), -1, 3)
     whole = np.einsum("gnc,n->gc", each, _WEIGHTS / _WEIGHTS.sum())
-    said = np.column_stack([np.interp(nats, grid, column) for column in whole.T])
-    return np.asarray(said / said.sum(axis=1, keepdims=True))
+    found = np.column_stack([np.interp(nats, grid, column) for column in whole.T])
+    return np.asarray(found / found.sum(axis=1, keepdims=True))

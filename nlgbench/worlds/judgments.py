@@ -1,4 +1,4 @@
-"""Simulated judgments of systems by annotators who differ; with votes and scores beside them."""
+"""Simulated judgments by annotators with different severity and taste; also votes and scores."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from nlgbench.worlds.tables import (
     Floats,
     chances,
     check_numbers,
+    draw_distinct,
     draw_votes,
-    drawn,
     judgment_rows,
     numbered,
     output_rows,
@@ -26,13 +26,13 @@ from nlgbench.worlds.tables import (
 Design = Literal["crossed", "scattered", "distinct"]
 Scale = Literal["continuous", "ordinal"]
 
-#: Standard deviations, in units of that of an output's own quality.
+#: Standard deviations, relative to that of an output's own quality.
 OUTPUT_SD, ITEM_SD, SEVERITY_SD, SYSTEM_BY_ANNOTATOR_SD, NOISE_SD = 1.0, 0.5, 0.5, 0.25, 1.0
-#: Between which of five values a latent judgment falls.
+#: Thresholds that map a latent judgment to one of five values.
 THRESHOLDS = (-1.8, -0.6, 0.6, 1.8)
-#: Evaluator -> standard deviation of its error, where an output's own quality has 1.
+#: Evaluator -> standard deviation of its error, relative to that of an output's own quality.
 ERRORS = {"close": 0.5, "coarse": 1.5, "blind": 8.0}
-#: Davidson's nu, of ties.
+#: Davidson's nu, which determines the share of ties.
 NU = 0.5
 
 
@@ -47,17 +47,18 @@ def judgment_world(
     missing: float = 0.0,
     seed: int | np.random.Generator,
 ) -> Study:
-    """Simulate judgments of systems whose expectations over items and annotators are known.
+    """Simulate judgments of systems with known expectations over items and annotators.
 
-    A judgment is the system's mean, less the item's difficulty, plus the output's own quality (the
-    unit: standard deviation 1), less the annotator's severity (.5), plus what the annotator makes
-    of the system (.25), plus noise (1); ``"ordinal"`` cuts it into 1 to 5. ``"crossed"``: every
-    annotator judges every output. ``"scattered"``: `n_votes` annotators judge an output, drawn for
-    each, some more diligent. ``"distinct"``: each item has `n_votes` annotators of its own. A share
-    `missing` of judgments is left out at random.
+    A judgment is the system's mean, minus the item's difficulty, plus the output's own quality (the
+    unit: standard deviation 1), minus the annotator's severity (.5), plus the annotator's taste for
+    the system (.25), plus noise (1). Scale ``"ordinal"`` maps it to 1 to 5. Designs: ``"crossed"``:
+    every annotator judges every output. ``"scattered"``: `n_votes` annotators are drawn for each
+    output, the diligent ones more often. ``"distinct"``: each item has `n_votes` annotators who
+    judge no other item. A share `missing` of judgments is removed at random.
 
-    ``truth["systems"]``: the expectation of a judgment. ``truth["annotators"]``: severity, how much
-    lower than average they judge the average system. ``truth["outputs"]``: latent quality.
+    ``truth["systems"]``: expected judgments. ``truth["annotators"]``: severity, the amount by which
+    an annotator judges the average system lower than the average annotator does.
+    ``truth["outputs"]``: latent quality.
     """
     known(design, get_args(Design), "design")
     known(scale, get_args(Scale), "scale")
@@ -78,7 +79,7 @@ def judgment_world(
         n_judges = n_items * n_votes
         annotator = (item[:, None] * n_votes + np.arange(n_votes)).ravel()
     else:
-        # The most diligent annotators first to finish a race: draws without replacement, by weight.
+        # The fastest in an exponential race: weighted draws without replacement.
         diligence = rng.lognormal(0, 0.5, n_annotators)
         race = rng.exponential(size=(n_outputs, n_annotators)) / diligence
         annotator = np.argpartition(race, n_votes - 1, axis=1)[:, :n_votes].ravel()
@@ -88,31 +89,31 @@ def judgment_world(
     quality += rng.normal(0, ITEM_SD, n_items)[item]
     kept = rng.random(len(output)) >= missing
     output, annotator = output[kept], annotator[kept]
-    felt = quality[output] - severity[annotator] + taste[system[output], annotator]
-    felt += rng.normal(0, NOISE_SD, len(output))
-    value = 1.0 + np.searchsorted(THRESHOLDS, felt) if scale == "ordinal" else felt
-    names, people, items = numbered("s", k, 2), numbered("w", n_judges), numbered("i", n_items, 4)
+    latent = quality[output] - severity[annotator] + taste[system[output], annotator]
+    latent += rng.normal(0, NOISE_SD, len(output))
+    value = 1.0 + np.searchsorted(THRESHOLDS, latent) if scale == "ordinal" else latent
+    names, who, items = numbered("s", k, 2), numbered("w", n_judges), numbered("i", n_items, 4)
     ids = items[item] + "-" + names[system]
-    shown = severity - taste.mean(axis=0)
+    net_severity = severity - taste.mean(axis=0)
     true = expectation(np.asarray(means, dtype=np.float64), scale)
     return from_rows(
         outputs=output_rows(ids, items[item], names[system]),
-        judgments=judgment_rows(ids[output], people[annotator], value, "quality"),
+        judgments=judgment_rows(ids[output], who[annotator], value, "quality"),
         name="judgments",
         source="simulated",
         settings={"quality": "quality"},
         truth={
             "systems": pd.DataFrame({"system": names, "value": true}),
-            "annotators": pd.DataFrame({"annotator_id": people, "severity": shown}),
+            "annotators": pd.DataFrame({"annotator_id": who, "severity": net_severity}),
             "outputs": pd.DataFrame({"output_id": ids, "value": quality}),
         },
     )
 
 
 def expectation(means: Floats, scale: Scale, *more: float) -> Floats:
-    """Give the expectation of a judgment of each system: of cut values by the normal law.
+    """Compute the expected judgment of each system; ordinal values use the normal distribution.
 
-    `more` are standard deviations of what else texts differ by.
+    `more` are standard deviations of further differences between texts.
     """
     if scale == "continuous":
         return means
@@ -130,23 +131,23 @@ def own_world(
 ) -> Study:
     """Simulate judgments (`judgment_world`), and votes and scores of the same outputs.
 
-    Of each item `n_pairs` pairs of outputs are drawn, and three annotators vote on each, by
-    Davidson's chances of the outputs' latent values. An evaluator sees those values with a normal
-    error. Truth is that of `judgment_world`; outputs' values are in ``truth["outputs"]``.
+    For each item, `n_pairs` pairs of outputs are drawn, and three annotators vote on each, with
+    Davidson's probabilities for the outputs' latent values. An evaluator's score is that value plus
+    a normal error. Truth is that of `judgment_world`; outputs' values are in ``truth["outputs"]``.
     """
     rng = np.random.default_rng(seed)
     study = judgment_world(seed=rng, **judged)
     assert study.truth is not None and study.judgments is not None
     true = study.truth["outputs"]["value"].to_numpy()
     ids = study.outputs["output_id"].to_numpy()
-    seen = {name: true + rng.normal(0, error, len(true)) for name, error in errors.items()}
-    people = study.judgments["annotator_id"].unique()
+    scores = {name: true + rng.normal(0, error, len(true)) for name, error in errors.items()}
+    annotators = study.judgments["annotator_id"].unique()
     by_item = study.outputs.groupby("item_id", sort=False).indices.values()
     pairs = [rng.choice(rows, 2, replace=False) for rows in by_item for _ in range(n_pairs)]
     shown = np.unique(pairs, axis=0)
-    n_votes = min(3, len(people))
-    who = drawn(len(shown), len(people), n_votes, rng).ravel()
+    n_votes = min(3, len(annotators))
+    who = draw_distinct(len(shown), len(annotators), n_votes, rng).ravel()
     first, second = np.repeat(shown, n_votes, axis=0).T
     chance = chances(true[first] - true[second], NU)
-    votes = draw_votes(ids[first], ids[second], people[who], chance, rng)
-    return study.replace(scores=score_rows(ids, seen), preferences=votes, name="own")
+    votes = draw_votes(ids[first], ids[second], annotators[who], chance, rng)
+    return study.replace(scores=score_rows(ids, scores), preferences=votes, name="own")

@@ -1,4 +1,4 @@
-"""How good texts of the world of reviews are, and a comparator whose accuracy is known."""
+"""True quality of simulated reviews, and a comparator of known accuracy."""
 
 from collections.abc import Sequence
 
@@ -10,11 +10,10 @@ from nlgbench.worlds.annotators import INVALID_NATS, Floats, n_tokens
 
 
 def true_quality(texts: Sequence[str]) -> Floats:
-    """Say how good texts are: their log-probability per token (nats) under the reference.
+    """Return the quality of texts: their log-probability per token (nats) under the reference.
 
-    A text that the grammar cannot write counts as -2.85, at which annotators find it invalid: its
-    log-probability is minus infinity, and one such text would drown all others of its system in a
-    mean.
+    A text outside the grammar counts as -2.85, the value at which annotators rate a text invalid.
+    Its log-probability is minus infinity, so a single such text would determine its system's mean.
     """
     listed = list(texts)
     logprob = review_grammar().logprob(listed)
@@ -24,9 +23,9 @@ def true_quality(texts: Sequence[str]) -> Floats:
 def true_comparisons(
     pairs: pd.DataFrame, quality: pd.Series, *, accuracy: float = 0.8
 ) -> pd.DataFrame:
-    """Compare outputs as a comparator does that prefers the better text with a known probability.
+    """Simulate a comparator that prefers the better text with a known probability.
 
-    ``comparisons`` by comparator ``truth@ACCURACY``. Texts of equal quality tie.
+    Returns ``comparisons`` by comparator ``truth@ACCURACY``. Texts of equal quality tie.
     """
     gap = quality.loc[pairs["output_a"]].to_numpy() - quality.loc[pairs["output_b"]].to_numpy()
     made = pairs[["output_a", "output_b"]].assign(comparator=f"truth@{accuracy:g}")

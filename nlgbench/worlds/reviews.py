@@ -1,4 +1,4 @@
-"""Simulated studies whose true scores are known, to judge the evaluators themselves."""
+"""Simulated studies of product reviews with known true scores, for testing evaluators."""
 
 from collections.abc import Mapping, Sequence
 
@@ -19,14 +19,14 @@ from nlgbench.worlds import annotators, truth
 from nlgbench.worlds.annotators import n_tokens
 from nlgbench.worlds.tables import check_classes, crossed_rows, output_rows
 
-#: Samples of annotators, besides the study's own, over which the truth is given.
+#: Samples of annotators, besides the study's own, for which truth is computed.
 N_CREWS = 20
 
 
 def review_draws(system: System, texts: list[str]) -> truth.Draws:
-    """Look up the exact probabilities of reviews, under the reference and under a system.
+    """Compute the exact probabilities of reviews, under the reference and under a system.
 
-    Texts are drawn from one of the two: probabilities of both may not be 0.
+    Texts come from one of the two, so their probabilities must not both be 0.
     """
     reference, own = review_grammar().logprob(texts), system.logprob(texts)
     length = n_tokens(texts)
@@ -34,7 +34,7 @@ def review_draws(system: System, texts: list[str]) -> truth.Draws:
 
 
 def _enumerated(system: Memorizer) -> dict[str, float]:
-    """Give the exact L* and entropy of a system that can write few texts."""
+    """Compute the exact L* and entropy of a system with few possible texts."""
     texts = list(system.distribution)
     nats = np.array(list(system.distribution.values()))
     l_star = np.exp(np.minimum(review_grammar().logprob(texts), nats)).sum()
@@ -50,19 +50,18 @@ def review_world(
     n_truth: int = 20_000,
     seed: int | np.random.Generator,
 ) -> Study:
-    """Simulate a study of short product reviews in which every probability is known.
+    """Simulate a study of short product reviews with known probabilities.
 
     Human outputs are drawn from the reference, the grammar of `nlgbench.generators.reviews`. An
-    item is a human review and what it is about (product and aspect, the context); a system's
-    output for the item is drawn independently of that. Annotators rate the text, not whether it
-    goes with the context.
+    item is a human review with its context (product and aspect). A system's output for the item is
+    drawn independently of the context, and annotators rate the text alone.
 
     ``truth["systems"]`` has a row per system: l_star (1 - TV), huse, huse_q, huse_d, and entropy
-    (nats per text), each with its Monte Carlo standard error in ``*_se`` (0 where enumerated); see
-    `truth.population_scores`. It is that of typicality, and of this study's annotators, of whom
-    ``n_careless`` do not read. Beside it stands the truth over `N_CREWS` other samples of as many
-    annotators: huse_crews (the mean), huse_crews_sd, huse_crews_min, huse_crews_max, and the same
-    of huse_q and huse_d; see `truth.over_crews`.
+    (nats per text), each with its Monte Carlo standard error in ``*_se`` (0 if enumerated); see
+    `truth.population_scores`. These scores use typicality and this study's annotators, of whom
+    ``n_careless`` rate at random. Further columns describe the scores over `N_CREWS` other samples
+    of equally many annotators: huse_crews (the mean), huse_crews_sd, huse_crews_min,
+    huse_crews_max, and the same for huse_q and huse_d; see `truth.over_crews`.
     """
     rng = np.random.default_rng(seed)
     for_training, for_crew, for_humans, for_truth = rng.spawn(4)
@@ -116,7 +115,7 @@ def review_world(
 
 @checked
 def annotator_samples(truth: pd.DataFrame) -> pd.DataFrame:
-    """Set the truth for a study's own annotators beside that for `N_CREWS` other samples."""
+    """Compare the truth for a study's own annotators with that for `N_CREWS` other samples."""
     endings = ["", "_crews", "_crews_sd", "_crews_min", "_crews_max"]
     columns = ["system", "own", "mean", "sd", "min", "max"]
     parts = []
@@ -134,12 +133,12 @@ def theorem_1(
     n_texts: int = 4_000,
     seed: int | np.random.Generator,
 ) -> pd.DataFrame:
-    """Lay out both bounds of Theorem 1 for a simulated study's systems, and after them some others.
+    """Compute both bounds of Theorem 1 for a simulated study's systems and some others.
 
-    Of the study's systems those are taken that are `REVIEW_SYSTEMS`; 20 annotators judge. Appendix
-    A.2 of Hashimoto, Zhang and Liang (2019, doi:10.18653/v1/N19-1169); columns are those of
-    `truth.theorem1_bound`. The same human texts serve all systems. L* is that of the texts drawn,
-    so that it shares their chance errors with HUSE; it is not enumerated.
+    The theorem is in appendix A.2 of Hashimoto, Zhang and Liang (2019, doi:10.18653/v1/N19-1169).
+    The table covers those of the study's systems that are `REVIEW_SYSTEMS`, then `systems`, with 20
+    annotators; `truth.theorem1_bound` describes its columns. All systems use the same human texts.
+    L* is estimated from the drawn texts, so that it shares their sampling error with HUSE.
     """
     known = [name for name in study.systems if name in REVIEW_SYSTEMS]
     rng = np.random.default_rng(seed)

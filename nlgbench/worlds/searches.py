@@ -1,4 +1,4 @@
-"""Small language models to choose between: settings of a search, and checkpoints of a training."""
+"""Small language models for model selection: hyperparameter searches, and training checkpoints."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from nlgbench.worlds.tables import crossed_rows
 
 @dataclass(frozen=True, eq=False)
 class Searches:
-    """Models to choose between, and what evaluators may learn from."""
+    """Candidate models, and training data for evaluators."""
 
-    #: A row per checkpoint: system, model, progress (share of training done), perplexity (of
-    #: held-out human texts), group (what is chosen within), kind (search, stopping, development),
-    #: and its settings.
+    #: A row per checkpoint: system, model, progress (share of training completed), perplexity (on
+    #: held-out human texts), group (of candidates), kind (search, stopping, development), and its
+    #: settings.
     models: pd.DataFrame
-    #: ``outputs`` of the models that are chosen between, with group.
+    #: ``outputs`` of the candidate models, with group.
     to_judge: pd.DataFrame
-    #: Human texts, and machines' with judgments; none of its texts was written by a model that is
-    #: chosen between, too. ``related["human"]`` are all human texts, as references.
+    #: Human texts, and machine texts with judgments; it shares no text with the candidate models.
+    #: ``related["human"]`` has all human texts, as references.
     training: Study
-    #: What development models' checkpoints wrote, for weak supervision.
+    #: Texts of development models' checkpoints, for weak supervision.
     checkpoints: pd.DataFrame | None
     #: `models` with quality (mean, nats per token), se, copied (share of texts from training).
     truth: pd.DataFrame | None
-    #: Texts that were left out of training.
+    #: Number of texts left out of training.
     n_left_out: int
 
 
@@ -50,12 +50,12 @@ def simulate_searches(
     n_jobs: int = 2,
     seed: int | np.random.Generator = 0,
 ) -> Searches:
-    """Train small recurrent models on reviews whose true quality is known.
+    """Train small recurrent models on simulated reviews, with known true quality.
 
-    `n_groups` searches of `n_choices` settings drawn at random, and as many trainings to stop, with
-    a checkpoint per epoch. Evaluators learn from 400 texts of four development models, rated by 20
-    annotators. The truth, from `n_truth` further texts of each model, is the mean log-probability
-    per token under the grammar; texts that break it count -2.85 nats.
+    There are `n_groups` searches over `n_choices` random settings, and as many training runs for
+    early stopping, with a checkpoint per epoch. Evaluators are trained on 400 texts of four
+    development models, rated by 20 annotators. The truth is the mean log-probability per token
+    under the grammar of `n_truth` further texts of each model; others count as -2.85 nats.
     """
     from nlgbench.generators.checkpoints import random_settings
 
@@ -101,19 +101,19 @@ def stop_one_model(
     n_judged: int = 60,
     seed: int | np.random.Generator = 0,
 ) -> Searches:
-    """Train one language model on the human texts of a study, to be stopped.
+    """Train one language model on the human texts of a study, with checkpoints for early stopping.
 
-    The study's texts answer to nothing. A thousand human ones (three fifths, where there are few)
-    are learned from, 300 (a fifth) give the perplexity, the rest is what evaluators know of people.
-    There is no truth, and there are no checkpoints to learn from.
+    The study's texts must not depend on contexts. Training uses a thousand human texts (three
+    fifths if there are few), and perplexity 300 (one fifth); the rest are for training evaluators.
+    The result has no truth and no checkpoints for weak supervision.
     """
     rng = np.random.default_rng(seed)
-    people = study.outputs[study.outputs["is_human"]].drop_duplicates("text")
-    order = rng.permutation(len(people))
-    texts = [" ".join(text.split()) for text in people["text"].iloc[order]]
+    written = study.outputs[study.outputs["is_human"]].drop_duplicates("text")
+    order = rng.permutation(len(written))
+    texts = [" ".join(text.split()) for text in written["text"].iloc[order]]
     n, n_dev = min(1_000, 3 * len(texts) // 5), min(300, len(texts) // 5)
     sentences, dev, human = texts[:n], texts[n : n + n_dev], texts[n + n_dev :]
-    # Conventional sizes, not tuned; words of one text alone are outside the vocabulary.
+    # Conventional sizes, not tuned; words of a single text are outside the vocabulary.
     setting = {"units": 128, "learning_rate": 0.005, "epochs": n_checkpoints, "min_count": 2}
     about = {"group": "stopping", "model": "lstm", "n_checkpoints": n_checkpoints}
     jobs = [{"texts": sentences, "settings": setting, **about}]
@@ -134,7 +134,7 @@ def _train(
     n_jobs: int,
     rng: np.random.Generator,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Train the models, the longest first: what checkpoints wrote, and a row per checkpoint."""
+    """Train models, longest first; return checkpoints' texts, and a row per checkpoint."""
     from nlgbench.generators.checkpoints import train_and_write
 
     jobs.sort(key=lambda job: -job["n_checkpoints"])
@@ -165,7 +165,7 @@ def _truth(
 
 
 def _unseen(outputs: pd.DataFrame, to_judge: pd.DataFrame) -> pd.DataFrame:
-    """Leave out texts that a judged model wrote, too."""
+    """Remove texts that a candidate model also wrote."""
     taken = set(to_judge["text"].map(text_key))
     return outputs[~outputs["text"].map(text_key).isin(taken)]
 
@@ -173,21 +173,21 @@ def _unseen(outputs: pd.DataFrame, to_judge: pd.DataFrame) -> pd.DataFrame:
 def _training(
     machine: pd.DataFrame, judgments: pd.DataFrame, human: list[str], to_judge: pd.DataFrame
 ) -> Study:
-    people = pd.DataFrame({"text": human, "system": "human", "is_human": True, "context": ""})
-    new = _unseen(people.drop_duplicates("text", ignore_index=True), to_judge)
+    written = pd.DataFrame({"text": human, "system": "human", "is_human": True, "context": ""})
+    new = _unseen(written.drop_duplicates("text", ignore_index=True), to_judge)
     both = pd.concat([_numbered(new), machine], ignore_index=True).assign(context="")
     return from_rows(
         outputs=both,
         judgments=judgments,
         name="training",
         settings={"quality": str(judgments["dimension"].iloc[0])},
-        related={"human": from_rows(outputs=_numbered(people), name="human")},
+        related={"human": from_rows(outputs=_numbered(written), name="human")},
     )
 
 
-def _numbered(people: pd.DataFrame) -> pd.DataFrame:
-    ids = [f"human_{n:04d}" for n in range(len(people))]
-    return people.assign(output_id=ids, item_id=ids)
+def _numbered(written: pd.DataFrame) -> pd.DataFrame:
+    ids = [f"human_{n:04d}" for n in range(len(written))]
+    return written.assign(output_id=ids, item_id=ids)
 
 
 def _n_lost(human: list[str], training: Study) -> int:

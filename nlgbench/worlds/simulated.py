@@ -1,4 +1,4 @@
-"""Worlds by name, and the choice between a simulated, a released and one's own study."""
+"""Simulated studies by name, and a function that opens simulated, released or your own studies."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _WORLDS: dict[str, Callable[..., Study]] = {
     "judges": judges.judge_world,
 }
 
-#: Public study -> the world that is laid out as it is.
+#: Public study -> the simulated world with the same layout.
 _AS = {
     "huse": "reviews",
     "dailydialog": "reviews",
@@ -51,38 +51,38 @@ _AS = {
 def simulate(
     name: str, *, seed: int | np.random.Generator = 0, n_truth: int = 4_000, **world: Any
 ) -> Study:
-    """Simulate a study whose truth is known.
+    """Simulate a study with known truth.
 
     Parameters
     ----------
     name : {"reviews", "crowd", "colors", "gaussian", "judgments", "votes", "own", "judges"}
-        ``reviews``: short product reviews whose every probability is known, rated by annotators.
-        ``crowd``: such reviews taken for real or fake, laid out as Judge the Judges.
-        ``colors``: captions of colors, their listeners, and rounds to learn from.
-        ``gaussian``: two Gaussian classes, whose HUSE is known in closed form.
-        ``judgments``: judgments of systems by annotators who differ in severity and in taste.
-        ``votes``: votes on pairs of outputs, whose every chance is known.
+        ``reviews``: short product reviews with known probabilities, rated by annotators.
+        ``crowd``: such reviews with votes for real or fake, in the layout of Judge the Judges.
+        ``colors``: captions of colors, their listeners, and rounds for training.
+        ``gaussian``: two Gaussian classes, with HUSE in closed form.
+        ``judgments``: judgments of systems by annotators who differ in severity and taste.
+        ``votes``: votes on pairs of outputs, with known probabilities.
         ``own``: judgments, votes and evaluators' scores of the same outputs.
-        ``judges``: human votes and judgments, and machine judges whose biases are known.
+        ``judges``: human votes and judgments, and machine judges with known biases.
     seed : int or Generator
-        Where the random numbers come from.
+        Seed of all random numbers.
     n_truth : int
-        Texts of each class from which the truth of reviews and crowd is computed; 0 leaves it out.
+        Texts per class for computing the truth of reviews and crowd; 0 omits it.
     **world
-        ``systems`` (their names, or what they do), ``means``, ``n_items``, ``n_outputs``,
-        ``n_annotators``, ``n_votes`` and others, as the world's function in `nlgbench.worlds` takes
-        them. ``systems`` of reviews may be a function that makes them from the seed.
+        ``systems`` (names, or their properties), ``means``, ``n_items``, ``n_outputs``,
+        ``n_annotators``, ``n_votes`` and others: the parameters of the world's function in
+        `nlgbench.worlds`. ``systems`` of reviews may be a function of the seed that returns them.
 
     Returns
     -------
     Study
-        Of source ``simulated``, with what is known in ``truth``, such as a row per system in
-        ``truth["systems"]``.
+        The study, with source ``simulated`` and tables in ``truth``, such as ``truth["systems"]``,
+        which has a row per system.
 
     Raises
     ------
     ValueError
-        For an unknown world or parameter, or a number that is too small.
+        If a world or parameter is unknown, or a number is too small.
 
     Examples
     --------
@@ -110,28 +110,28 @@ def open_study(
     folder: str | os.PathLike | None = None,
     **world: Any,
 ) -> Study:
-    """Open a study, whatever it is made of: the first line of every notebook.
+    """Open a simulated, released or your own study, as every notebook does first.
 
     Parameters
     ----------
     name : str
         A public study (`nlgbench.studies`).
     source : {"simulated", "released"}
-        ``released`` loads it; ``simulated`` simulates the world that is laid out as it is.
+        ``released`` loads the study; ``simulated`` simulates a study with the same layout.
     folder : path, optional
-        A folder of one's own tables instead; `world` is then not looked at.
+        A folder of your own tables to read instead; `name` and `world` are then ignored.
     **world
-        What `simulate` takes.
+        Parameters of `simulate`.
 
     Returns
     -------
     Study
-        As `load`, `simulate` or `read_study` give it.
+        The result of `load`, `simulate` or `read_study`.
 
     Raises
     ------
     ValueError
-        For an unknown name or source, or when both `folder` and released data are asked for.
+        If a name or source is unknown, or you set both `folder` and ``source="released"``.
 
     Examples
     --------
@@ -141,8 +141,8 @@ def open_study(
     if folder is not None:
         if source == "released":
             raise ValueError(
-                f"source='released' and the folder {os.fspath(folder)!r} are two studies: leave "
-                "one out."
+                f"source='released' and the folder {os.fspath(folder)!r} are two studies. Remove "
+                "one of them."
             )
         return read_study(folder)
     if source == "released":

@@ -1,4 +1,4 @@
-"""Series of reviewers: at falling temperatures, of smaller memories, of more corrupted texts."""
+"""Series of review systems: lower temperatures, fewer memorized texts, more corrupted texts."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -11,12 +11,12 @@ from nlgbench.generators.reviews import review_grammar
 from nlgbench.study.checks import checked
 
 TEMPERATURES = (1.0, 0.7, 0.5)
-#: What the models of `sweep_systems` learn from: so many sentences.
+#: Training sentences of the models of `sweep_systems`.
 N_LEARNED = 2_000
 NUCLEUS = 0.95
-#: Series -> its systems, from people's own grammar on, and the level of each. A memorizer's is how
-#: many texts it repeats, the grammar's ``new``: every text is. A corrupted grammar's is the share
-#: of texts that stutter.
+#: Series -> its systems, starting with the human grammar, and their levels. A memorizer's level is
+#: its number of texts; the grammar's is ``new``, because all its texts are new. A corrupted
+#: grammar's level is the share of texts with a repeated word.
 SERIES: dict[str, Mapping[str, float | str]] = {
     "temperature": {f"grammar_t{t}": t for t in (1.0, 0.9, 0.7, 0.5, 0.3, 0.1)},
     "memorized texts": {"grammar_t1.0": "new"}
@@ -28,12 +28,12 @@ _FAST: dict[str, Any] = {"epochs": 8, "units": 64, "batch_size": 64, "learning_r
 
 @checked
 def sweep_systems(seed: int) -> dict[str, System]:
-    """Give systems at falling temperatures, whose every probability is known.
+    """Build systems at decreasing temperatures, with known probabilities.
 
-    ``leaky_t*`` (the grammar that misspells), ``trigram_t*``, and, where torch is installed,
-    ``recurrent_t*`` and ``recurrent_p0.95`` (at t = 1, cut at each step to the likeliest words that
-    hold .95 of the probability). For ``simulate("reviews", systems=sweep_systems)``: they are then
-    trained with the world's seed.
+    These are ``leaky_t*`` (the grammar with misspellings), ``trigram_t*``, and, if torch is
+    installed, ``recurrent_t*`` and ``recurrent_p0.95`` (at t = 1, truncated at each step to the
+    most probable words that reach .95 of the probability). Use ``simulate("reviews",
+    systems=sweep_systems)`` to train them with the world's seed.
     """
     names = [f"leaky_t{t}" for t in (1.0, 0.9, 0.7, 0.5)]
     systems = review_systems([*names, *(f"trigram_t{t}" for t in TEMPERATURES)], seed=seed)
@@ -50,15 +50,15 @@ def sweep_systems(seed: int) -> dict[str, System]:
 
 @checked
 def greedy_systems(_: int | np.random.Generator = 0) -> dict[str, System]:
-    """Give the grammar at t = .1, which says likely things alone, as a beam search does."""
+    """Build the grammar at t = .1, which generates only probable texts, like beam search."""
     return {"grammar_t0.1": review_grammar().annealed(0.1)}
 
 
 def series_systems(seed: int) -> dict[str, System]:
-    """Give the systems of all `SERIES`, each of which leaves people's grammar in a way of its own.
+    """Build the systems of all `SERIES`, each of which departs from the human grammar in one way.
 
-    A lower temperature says likely things more often, a memorizer repeats fewer texts of people's,
-    and a corrupted grammar stutters more. For ``simulate("reviews", systems=series_systems)``.
+    A lower temperature favors probable texts, a memorizer repeats fewer human texts, and a
+    corrupted grammar repeats words more often. For ``simulate("reviews", systems=series_systems)``.
     """
     grammar = review_grammar()
     texts = tuple(grammar.sample(N_LEARNED, seed=seed + 1))
@@ -70,6 +70,6 @@ def series_systems(seed: int) -> dict[str, System]:
     made: dict[str, System] = {}
     for series, levels in SERIES.items():
         for name, level in levels.items():
-            if name not in made:  # all series begin with the same system
+            if name not in made:  # all series start with the same system
                 made[name] = make[series](level)
     return made

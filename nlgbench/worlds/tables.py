@@ -1,4 +1,4 @@
-"""What simulated studies have in common: names, who is drawn, judgments, scores and votes."""
+"""Shared helpers of simulated studies: ids, random draws, judgments, scores and votes."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ Ints = NDArray[np.int64]
 
 
 def numbered(letter: str, n: int, width: int = 3) -> np.ndarray:
-    """Name things by a letter and a number from 1."""
+    """Return ids of a letter and a number from 1."""
     return np.array([f"{letter}{number:0{width}d}" for number in range(1, n + 1)], dtype=object)
 
 
 def check_numbers(**numbers: int | tuple[int, int]) -> None:
-    """Refuse numbers below 1, or above as many as there are, which stand second."""
+    """Raise ValueError for numbers below 1 or above their maximum, the second of a tuple."""
     for name, given in numbers.items():
         number, most = given if isinstance(given, tuple) else (given, given)
         check_n(number, name)
         if number > most:
-            raise ValueError(f"{name} must be at most {most}, as there are no more. Got {number}.")
+            raise ValueError(f"{name} must be at most {most}, the number available. Got {number}.")
 
 
 def check_classes(systems: Collection[str], **numbers: int) -> None:
-    """Refuse a world of no system, of one that is called as people are, or of numbers below 1."""
+    """Raise ValueError without systems, for a system called ``human``, or for numbers below 1."""
     check_numbers(n_systems=len(systems), **numbers)
     if "human" in systems:
-        raise ValueError("no system may be called 'human', as people are: rename it.")
+        raise ValueError("no system may be called 'human', the name of human texts. Rename it.")
 
 
-def drawn(n: int, n_all: int, n_each: int, rng: np.random.Generator) -> Ints:
-    """Draw, n times, so many of all without replacement."""
+def draw_distinct(n: int, n_all: int, n_each: int, rng: np.random.Generator) -> Ints:
+    """Draw `n_each` of `n_all` numbers without replacement, n times: (n, n_each)."""
     return np.argsort(rng.random((n, n_all)), axis=1)[:, :n_each]
 
 
@@ -47,54 +47,54 @@ def draw_pairs(n_items: int, k: int, n_pairs: int, rng: np.random.Generator) -> 
     """Draw pairs of the k outputs of each item, in random order; outputs are numbered by item."""
     every = np.array(list(combinations(range(k), 2))).reshape(-1, 2)
     check_numbers(n_pairs=(n_pairs, len(every)))
-    pairs = every[drawn(n_items, len(every), n_pairs, rng)].reshape(-1, 2)
+    pairs = every[draw_distinct(n_items, len(every), n_pairs, rng)].reshape(-1, 2)
     shown = rng.permuted(pairs, axis=1) + k * np.repeat(np.arange(n_items), n_pairs)[:, None]
     return shown[:, 0], shown[:, 1]
 
 
 def pick(chance: Floats, rng: np.random.Generator) -> Ints:
-    """Draw a column in each row, from the row's chances."""
+    """Draw a column for each row from the row's probabilities."""
     return (rng.random((len(chance), 1)) > np.cumsum(chance, axis=1)[:, :-1]).sum(axis=1)
 
 
 def output_rows(ids: Any, items: Any, systems: Any) -> pd.DataFrame:
-    """Lay out outputs of machines."""
+    """Build ``outputs`` rows of systems."""
     return pd.DataFrame({"output_id": ids, "item_id": items, "system": systems, "is_human": False})
 
 
 def judgment_rows(
-    ids: Any, people: Any, values: Any, dimension: str, group: Any = ""
+    ids: Any, annotators: Any, values: Any, dimension: str, group: Any = ""
 ) -> pd.DataFrame:
-    """Lay out judgments, one by one."""
-    names = {"output_id": ids, "annotator_id": people, "dimension": dimension, "group_id": group}
-    return pd.DataFrame({**names, "value": values})
+    """Build ``judgments`` rows from arrays of equal length."""
+    keys = {"output_id": ids, "annotator_id": annotators, "dimension": dimension, "group_id": group}
+    return pd.DataFrame({**keys, "value": values})
 
 
 def crossed_rows(
-    ids: Any, values: np.ndarray, dimension: str, people: Any = None, group: Any = ""
+    ids: Any, values: np.ndarray, dimension: str, annotators: Any = None, group: Any = ""
 ) -> pd.DataFrame:
-    """Lay out judgments of outputs x annotators."""
+    """Build ``judgments`` rows from a matrix of outputs x annotators."""
     n = values.shape[1]
-    who = np.tile(numbered("w", n) if people is None else people, len(ids))
+    who = np.tile(numbered("w", n) if annotators is None else annotators, len(ids))
     return judgment_rows(np.repeat(np.asarray(ids), n), who, values.ravel(), dimension, group)
 
 
 def score_rows(ids: Any, scores: dict[str, Any]) -> pd.DataFrame:
-    """Lay out evaluators' scores of the same outputs."""
+    """Build ``scores`` rows of several evaluators for the same outputs."""
     wide = pd.DataFrame({"output_id": ids, **scores})
     return wide.melt("output_id", var_name="evaluator", value_name="score")
 
 
 def chances(gap: Floats, nu: float) -> Floats:
-    """Give Davidson's chances that the first wins, ties and loses; the gap in nats."""
+    """Compute Davidson's probabilities that the first wins, ties and loses; the gap is in nats."""
     log_tie = np.full_like(gap, np.log(nu) if nu > 0 else -np.inf)
     return softmax(np.stack([gap / 2, log_tie, -gap / 2], axis=-1), axis=-1)
 
 
 def draw_votes(
-    first: np.ndarray, second: np.ndarray, people: np.ndarray, chance: Floats, rng: Any
+    first: np.ndarray, second: np.ndarray, annotators: np.ndarray, chance: Floats, rng: Any
 ) -> pd.DataFrame:
-    """Draw a vote in each row from its chances that the first wins, ties or loses."""
+    """Draw a vote for each row from its probabilities that the first wins, ties or loses."""
     choice = np.array(["a", "tie", "b"])[pick(chance, rng)]
-    shown = {"output_a": first, "output_b": second, "annotator_id": people}
+    shown = {"output_a": first, "output_b": second, "annotator_id": annotators}
     return pd.DataFrame({**shown, "choice": choice})

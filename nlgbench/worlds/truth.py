@@ -1,4 +1,4 @@
-"""What HUSE is in the population, where the probabilities of all texts are known."""
+"""Population values of HUSE, for worlds in which the probabilities of all texts are known."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,25 +10,25 @@ import pandas as pd
 from nlgbench.worlds.annotators import Crew, sum_distribution, typicality
 from nlgbench.worlds.tables import Floats, Ints
 
-_N_LEVELS = 400  # levels of typicality at which the distribution of judgments is computed
+_N_LEVELS = 400  # typicality levels for computing the distribution of judgments
 
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """Texts drawn from one class, as their exact probabilities."""
+    """Exact probabilities of texts drawn from one class."""
 
-    reference: Floats  # nats per token, as annotators see it
+    reference: Floats  # nats per token, which determine typicality
     system: Floats  # nats per token
     human: Floats  # p_ref / (p_ref + p_system) given the context
 
 
-class _Placed(NamedTuple):
-    """Texts of both classes, human ones first, as they are counted."""
+class _Binned(NamedTuple):
+    """Binned texts of both classes, human texts first."""
 
     human: Floats
-    level: Ints  # of typicality, among the levels
+    level: Ints  # index of the typicality level
     levels: Floats
-    bins: Ints  # of the log-probability under the system
+    bins: Ints  # bin of the log-probability under the system
 
 
 def population_scores(reference: Draws, system: Draws, crew: Crew) -> dict[str, float]:
@@ -36,22 +36,22 @@ def population_scores(reference: Draws, system: Draws, crew: Crew) -> dict[str, 
 
     ``l_star`` = 1 - TV = E[2 min(h, 1 - h)], where h is the exact probability that a text is human
     and the mean is over both classes (Hashimoto, Zhang and Liang 2019, eq. 2 and proposition 2,
-    doi:10.18653/v1/N19-1169). ``huse`` and ``huse_q`` are twice the error of the best rule that
-    sees the log-probability per token under the system together with these annotators' mean
-    judgment, or the latter alone. Probabilities are learned in bins on one half of the texts and
-    the error measured on the other, so noise can raise them a little but not lower them.
+    doi:10.18653/v1/N19-1169). ``huse`` is twice the error of the optimal classifier of
+    log-probability per token under the system and these annotators' mean judgment; ``huse_q`` uses
+    only the latter. Probabilities are estimated in bins on one half of the texts and the error on
+    the other, so the bias is small and upward.
     """
-    return _averaged(_losses(_placed(reference, system), crew))
+    return _averaged(_losses(_bin_texts(reference, system), crew))
 
 
-def _losses(placed: _Placed, crew: Crew) -> dict[str, Floats]:
-    """Give each text's share of every score."""
+def _losses(placed: _Binned, crew: Crew) -> dict[str, Floats]:
+    """Compute each text's contribution to every score."""
     human, level = placed.human, placed.level
     given_level = sum_distribution(crew, placed.levels)
     loss = {"l_star": 2 * np.minimum(human, 1 - human)}
     half = np.tile(np.arange(len(human) // 2) % 2, 2)
     for name, bins in {"huse": placed.bins, "huse_q": np.zeros_like(placed.bins)}.items():
-        says_human = np.empty(len(human))  # the chance that the rule does
+        says_human = np.empty(len(human))  # probability that the rule predicts human
         for test in (half == 0, half == 1):
             every, of_human = (_cells(bins, level, given_level, w * ~test) for w in (1.0, human))
             rule = (every <= 1e-12) | (of_human >= every / 2)
@@ -62,11 +62,11 @@ def _losses(placed: _Placed, crew: Crew) -> dict[str, Floats]:
 
 
 def over_crews(reference: Draws, system: Draws, crews: Sequence[Crew]) -> dict[str, float]:
-    """Give mean, standard deviation and range of the scores over samples of annotators.
+    """Compute mean, standard deviation and range of the scores over samples of annotators.
 
-    All samples share the texts, so the spread is the annotators' alone.
+    All samples judge the same texts, so the spread comes only from annotators.
     """
-    placed = _placed(reference, system)
+    placed = _bin_texts(reference, system)
     losses = pd.DataFrame({k: v.mean() for k, v in _losses(placed, crew).items()} for crew in crews)
     found = {"crews": losses.mean(), "crews_sd": losses.std()}
     found |= {"crews_min": losses.min(), "crews_max": losses.max()}
@@ -75,21 +75,19 @@ def over_crews(reference: Draws, system: Draws, crews: Sequence[Crew]) -> dict[s
 
 
 def theorem1_bound(reference: Draws, system: Draws, crew: Crew) -> dict[str, float | bool]:
-    """Compute both bounds of HUSE that Theorem 1 gives, in the limit of infinitely many outputs.
+    """Compute the bounds of HUSE from Theorem 1, in the limit of infinitely many outputs.
 
-    ``L* <= L(phi) <= L* + 2 (1 - 2^-I)``, where ``I = I(z_opt; phi_opt | phi)`` in bits, z_opt
-    is what the optimal classifier says ("human" where p_ref > p_model) and phi_opt = [p_ref,
+    ``L* <= L(phi) <= L* + 2 (1 - 2^-I)``, where ``I = I(z_opt; phi_opt | phi)`` in bits, z_opt is
+    the prediction of the optimal classifier ("human" if p_ref > p_model), and phi_opt = [p_ref,
     p_model] (Hashimoto, Zhang and Liang 2019, appendix A.2, Theorem 1, doi:10.18653/v1/N19-1169).
-    z_opt is a function of phi_opt, so I is the entropy ``H(z_opt | phi)``. ``disagreement`` is how
-    often HUSE's rule differs from z_opt. ``huse`` is measured on other texts than it is learned on,
-    which raises it: ``holds`` asks more than the theorem.
+    z_opt is a function of phi_opt, so I is the entropy ``H(z_opt | phi)``. ``disagreement`` is the
+    share of texts for which HUSE's rule differs from z_opt. ``huse`` is cross-validated, which
+    biases it upward, so ``holds`` is stricter than the theorem.
     """
-    placed = _placed(reference, system)
+    placed = _bin_texts(reference, system)
     loss, level, bins = _losses(placed, crew), placed.level, placed.bins
     given_level = sum_distribution(crew, placed.levels)
-    says_human = (
-        placed.human > 0.5 + 1e-9
-    )  # where both probabilities are equal, rounding must not say
+    says_human = placed.human > 0.5 + 1e-9  # rounding must not decide ties
     of_human, of_machine = (
         _cells(bins, level, given_level, weight) for weight in (says_human, ~says_human)
     )
@@ -102,7 +100,7 @@ def theorem1_bound(reference: Draws, system: Draws, crew: Crew) -> dict[str, flo
     values = {name: loss[name] for name in ("l_star", "huse")}
     values["disagreement"] = np.where(says_human, 1 - guess, guess)
     values["information"] = np.where(says_human, surprise[1], surprise[0])
-    # The bound is no mean, so its standard error is that of its linear part.
+    # The bound is not a mean, so its standard error comes from the delta method.
     share = 2 ** -float(values["information"].mean())
     spread = loss["l_star"] + 2 * np.log(2) * share * values["information"]
     found: dict[str, float | bool] = {**_averaged(values)}
@@ -116,7 +114,7 @@ def theorem1_bound(reference: Draws, system: Draws, crew: Crew) -> dict[str, flo
 
 
 def _averaged(found: dict[str, Floats]) -> dict[str, float]:
-    """Average over texts, the human ones first, with the standard error beside."""
+    """Average over texts, human ones first, and add standard errors."""
     means: dict[str, float] = {}
     for name, values in found.items():
         n = len(values) // 2
@@ -125,17 +123,17 @@ def _averaged(found: dict[str, Floats]) -> dict[str, float]:
     return means
 
 
-def _placed(reference: Draws, system: Draws) -> _Placed:
+def _bin_texts(reference: Draws, system: Draws) -> _Binned:
     typical = typicality(np.concatenate([reference.reference, system.reference]))
     levels = np.linspace(typical.min(), typical.max(), _N_LEVELS)
     width = max(levels[1] - levels[0], 1e-12)
     level = np.rint((typical - levels[0]) / width).astype(np.int64)
     human = np.concatenate([reference.human, system.human])
-    return _Placed(human, level, levels, _bins(np.concatenate([reference.system, system.system])))
+    return _Binned(human, level, levels, _bins(np.concatenate([reference.system, system.system])))
 
 
 def _cells(bins: np.ndarray, level: np.ndarray, given_level: Floats, weights: np.ndarray) -> Floats:
-    """Sum weights of texts by bin and, as expected from their levels, by sum of judgments."""
+    """Sum weights of texts by bin and sum of judgments, whose distribution the levels give."""
     shape = (int(bins.max()) + 1, _N_LEVELS)
     place = np.ravel_multi_index((bins, level), shape)
     weighed = np.bincount(place, weights=weights, minlength=shape[0] * shape[1])
@@ -143,7 +141,7 @@ def _cells(bins: np.ndarray, level: np.ndarray, given_level: Floats, weights: np
 
 
 def _bins(values: Floats) -> np.ndarray:
-    """Give each value its bin: about the square root of n bins, equally full."""
+    """Return the bin of each value, of about sqrt(n) equally full bins."""
     finite = np.isfinite(values)
     n_bins = max(2, round(np.sqrt(len(values))))
     if not finite.any():

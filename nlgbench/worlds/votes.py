@@ -1,9 +1,9 @@
-"""Votes of people on pairs of outputs, whose every chance is known.
+"""Simulated votes on pairs of outputs, with known probabilities.
 
-The first output shown wins, ties or loses with chances in proportion to ``exp(gap / 2)``, ``nu``
-and ``exp(-gap / 2)`` (Davidson 1970). The gap is that of the systems' abilities, of how well each
-did on the item, and of the annotator's taste for each, in nats; careless annotators choose among
-the three blindly.
+The first output shown wins, ties or loses with probabilities proportional to ``exp(gap / 2)``,
+``nu`` and ``exp(-gap / 2)`` (Davidson 1970). The gap, in nats, is the difference in the systems'
+abilities, their performance on the item, and the annotator's taste for each. Careless annotators
+choose among the three at random.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from nlgbench.worlds.tables import (
     Floats,
     chances,
     check_numbers,
+    draw_distinct,
     draw_pairs,
     draw_votes,
-    drawn,
     numbered,
     output_rows,
     score_rows,
@@ -45,11 +45,12 @@ def vote_world(
     careless: float = 0.1,
     seed: int | np.random.Generator = 0,
 ) -> Study:
-    """Draw items, annotators and votes: of each item some pairs, of each pair some annotators.
+    """Simulate votes of `n_votes` annotators on each of `n_pairs` pairs of outputs per item.
 
-    ``truth["systems"]``: the abilities. ``truth["pairs"]``: of each two systems the chances over
-    all items and annotators, as `nlgbench.rate` takes games. Scores: ``quality``, ability and how
-    well the system did on the item, and ``noisy``, the same with an error of as much variance.
+    ``truth["systems"]``: the abilities. ``truth["pairs"]``: the probabilities for each two systems
+    over all items and annotators, in the format of games for `nlgbench.rate`. Scores: ``quality``,
+    the system's ability plus its performance on the item, and ``noisy``, with an added error of
+    equal variance.
     """
     names, ability = list(systems), np.array(list(systems.values()))
     check_numbers(n_items=n_items, n_annotators=n_annotators, n_votes=(n_votes, n_annotators))
@@ -58,7 +59,7 @@ def vote_world(
     taste = rng.normal(0, of_taste, (n_annotators, len(names)))
     blind = rng.random(n_annotators) < careless
     pairs = draw_pairs(n_items, len(names), n_pairs, rng)
-    who = drawn(n_items * n_pairs, n_annotators, n_votes, rng).ravel()
+    who = draw_distinct(n_items * n_pairs, n_annotators, n_votes, rng).ravel()
     first, second = (np.repeat(side, n_votes) for side in pairs)
     gap = quality.ravel()[first] - quality.ravel()[second]
     gap += taste[who, first % len(names)] - taste[who, second % len(names)]
@@ -66,8 +67,8 @@ def vote_world(
 
     items = numbered("i", n_items)
     ids = (items[:, None] + "-" + np.array(names, dtype=object)).ravel()
-    people = numbered("w", n_annotators)[who]
-    preferences = draw_votes(ids[first], ids[second], people, chance, rng)
+    voters = numbered("w", n_annotators)[who]
+    preferences = draw_votes(ids[first], ids[second], voters, chance, rng)
     noisy = quality + rng.normal(0, quality.std(), quality.shape)
     truth = {
         "systems": pd.DataFrame({"system": names, "ability": ability}),
@@ -86,10 +87,10 @@ def vote_world(
 def _true_pairs(
     names: list[str], ability: Floats, spread: float, nu: float, careless: float
 ) -> pd.DataFrame:
-    """Integrate over items and annotators, whose gaps are normal."""
+    """Integrate probabilities over items and annotators, with normal gaps."""
     rows = []
     for one, other in combinations(range(len(names)), 2):
         gap = ability[one] - ability[other] + np.sqrt(2) * spread * _NODES
-        seen = _WEIGHTS @ chances(gap, nu) / _WEIGHTS.sum()
-        rows.append((names[one], names[other], *((1 - careless) * seen + careless / 3)))
+        careful = _WEIGHTS @ chances(gap, nu) / _WEIGHTS.sum()
+        rows.append((names[one], names[other], *((1 - careless) * careful + careless / 3)))
     return pd.DataFrame(rows, columns=["system_a", "system_b", "prob_a", "prob_tie", "prob_b"])

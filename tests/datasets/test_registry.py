@@ -136,7 +136,7 @@ def test_fetch_gets_all_files_and_then_keeps_them(host, folder):
 FAILURES = [
     ((200, WHOLE["toy/a.csv"], 4), OSError, r"toy/a\.csv could not be fetched"),
     ((404, b"no such thing", 0), OSError, r"toy.* could not be fetched.*404.*put the file there"),
-    ((200, b"a,b\n1,", 0), cache.DataCorruptError, r"toy/a\.csv: SHA256 hash.*Nothing was kept"),
+    ((200, b"a,b\n1,", 0), cache.DataCorruptError, r"toy/a\.csv: SHA256 hash.*was discarded"),
 ]
 
 

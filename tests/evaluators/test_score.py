@@ -38,10 +38,10 @@ def test_scoring_again_changes_nothing_and_another_way_is_refused(study):
     first = again.scores[again.scores["evaluator"] == "rouge_l"].reset_index(drop=True)
     pd.testing.assert_frame_equal(first, once.scores)
     pd.testing.assert_frame_equal(again.system_scores, once.system_scores)
-    with pytest.raises(ValueError, match=r"'rouge_l' that were made in another way.*case:lower"):
+    with pytest.raises(ValueError, match=r"different scores of 'rouge_l'.*case:lower"):
         nb.score(once, ["rouge_l"], options={"rouge_l": {"lower": True}})
     other = nb.nearest_references(study, n=1)
-    with pytest.raises(ValueError, match="'rouge_l' that were made in another way"):
+    with pytest.raises(ValueError, match="different scores of 'rouge_l'"):
         nb.score(once, ["rouge_l"], references=other)
 
 
@@ -71,8 +71,8 @@ def test_costly_scores_are_stored_and_read_again(study, tmp_path, monkeypatch):
         (["chrf"], {"options": {"chfr": {}}}, "options: 'chfr' is unknown. Did you mean 'chrf'"),
         (["chrf"], {"options": {"chrf": {"lowr": 1}}}, "'lowr' is unknown. Did you mean 'lower'"),
         (["cider"], {"options": {"cider": {"group": "x"}}}, "options of cider: group: 'x'"),
-        (["perplexity"], {}, "perplexity needs logprobs, and crowd has none: give Study"),
-        ([3], {}, "3 is no name and no fitted evaluator: it has no 'name'"),
+        (["perplexity"], {}, "perplexity needs logprobs, but crowd has none. Provide Study"),
+        ([3], {}, "3 is neither a name nor a fitted evaluator: it has no 'name'"),
     ],
 )
 def test_what_cannot_be_scored_is_said(study, asked, how, message):
@@ -82,12 +82,12 @@ def test_what_cannot_be_scored_is_said(study, asked, how, message):
 
 def test_what_an_evaluator_needs_and_a_study_lacks_is_said(study):
     bare = nb.Study(study.outputs, name="bare")
-    with pytest.raises(ValueError, match=r"give Study\(references=...\) or references=nearest_ref"):
+    with pytest.raises(ValueError, match=r"Study\(references=...\) or references=nearest_ref"):
         nb.score(bare, ["chrf"])
     with pytest.raises(ValueError, match="needs human and machine outputs; bare has one kind"):
         nb.score(bare.only(is_human=True), ["svm_meta"])
     silent = bare.replace(outputs=bare.outputs.assign(text=""))
-    with pytest.raises(ValueError, match="needs texts, and the outputs of bare have none"):
+    with pytest.raises(ValueError, match="needs texts, but the outputs of bare have none"):
         nb.score(silent, ["distinct_1"])
     with pytest.raises(ValueError, match="bare has no judgments"):
         nb.score(bare, ["svm_meta@majority"])
@@ -96,7 +96,7 @@ def test_what_an_evaluator_needs_and_a_study_lacks_is_said(study):
         def score_outputs(self, study):
             return pd.Series([1.0], index=["nobody"])
 
-    with pytest.raises(ValueError, match="1 of them of other outputs"):
+    with pytest.raises(ValueError, match="1 of them for unknown outputs"):
         nb.score(bare, [Stranger()])
 
 

@@ -1,8 +1,8 @@
 """
-Stop when it is decided
-=======================
+Stop early without false alarms
+===============================
 
-Evidence against equality after each block of votes, valid at every look.
+Evidence against equal systems after each block of votes, valid whenever you look.
 """
 
 import nlgbench as nb

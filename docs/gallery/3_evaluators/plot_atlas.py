@@ -1,12 +1,14 @@
 """
-Evaluators against people
-=========================
+How well evaluators agree with human judgments
+==============================================
 
-Correlations with people at every granularity, with intervals.
+Correlations over twelve simulated systems: three statistics, each with its interval.
 """
 
 import nlgbench as nb
 
-study = nb.simulate("own", n_items=60, errors={"close": 0.5, "far": 2.0, "noise": 20.0}, seed=1)
+means = [1.1 - 0.2 * n for n in range(12)]
+errors = {"fine": 1.5, "medium": 1.7, "coarse": 3.0, "noise": 8.0}
+study = nb.simulate("own", means=means, errors=errors, n_items=100, seed=1)
 
 drawing = nb.plot_atlas(nb.correlate(study))

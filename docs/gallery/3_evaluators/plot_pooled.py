@@ -2,12 +2,12 @@
 One evaluator in many studies
 =============================
 
-Correlations with people in eight simulated studies, and what they say together.
+Correlations in eight simulated studies, their mean, and where a further study would lie.
 """
 
 import nlgbench as nb
 from nlgbench.analysis.correlation import correlate_studies
 
-worlds = {f"world {n}": nb.simulate("own", n_items=12 + 6 * n, seed=n) for n in range(8)}
-found = correlate_studies(worlds, evaluators=["rouge_l"])
+studies = {f"study {n}": nb.simulate("own", n_items=6 + 6 * n, seed=n) for n in range(1, 9)}
+found = correlate_studies(studies, evaluators=["rouge_l"])
 drawing = nb.plot_pooled(nb.pool_correlations(found))

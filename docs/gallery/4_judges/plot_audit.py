@@ -1,8 +1,8 @@
 """
-May this judge be trusted?
+Can this judge be trusted?
 ==========================
 
-Position, length, own texts, calibration: what an audit finds.
+Position, length, its own system's texts, calibration: an audit of five simulated judges.
 """
 
 import nlgbench as nb

@@ -1,8 +1,8 @@
 """
-May it replace annotators?
-==========================
+Can an evaluator replace annotators?
+====================================
 
-For how many annotators an evaluator does as well, by the price of a human.
+The share of annotators that each evaluator could replace, by the advantage granted to it.
 """
 
 import nlgbench as nb

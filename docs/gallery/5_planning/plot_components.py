@@ -2,7 +2,7 @@
 Where the variance lies
 =======================
 
-Variance components of judgments.
+How much items, annotators and their interactions with systems contribute to judgments.
 """
 
 import nlgbench as nb

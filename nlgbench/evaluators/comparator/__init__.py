@@ -1,5 +1,5 @@
-"""The comparative evaluator: which of two texts is better, or is it a tie.
+"""The comparative evaluator, which predicts the better of two texts, or a tie.
 
-`splits` holds texts out, `pairs` says which texts meet, `comparators` learns and compares,
-`encoder` is what it may read texts with, and `regressor` predicts judgments beside it.
+`splits` holds out texts, `pairs` draws pairs, `comparators` trains and compares, `encoder` embeds
+texts, and `regressor` is a baseline that predicts judgments.
 """

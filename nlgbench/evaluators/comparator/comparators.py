@@ -1,8 +1,8 @@
-"""The comparative evaluator: which of two texts is better, or is it a tie.
+"""Training and use of comparators, which predict the better of two texts, or a tie.
 
 Zhou and Xu (2020), Learning to Compare, doi:10.1609/aaai.v34i05.6521. A backend is a function that
-is given training rows and returns one that gives probabilities. Rows have columns context_a,
-text_a and, where two texts are compared, context_b, text_b.
+takes training rows and returns a function from rows to probabilities. Rows have columns context_a,
+text_a and, for pairs, context_b, text_b.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from nlgbench.evaluators.comparator.encoder import Encoder
 
 Backend = Literal["frozen", "cross_encoder", "tfidf"]
-#: Columns of a row swapped.
+#: The columns of a row, with the two sides swapped.
 SWAPPED = ["context_b", "text_b", "context_a", "text_a"]
 
 #: Classes of a pair.
@@ -44,34 +44,34 @@ BETTER, TIE, WORSE = range(3)
 
 _N_FEATURES = 20_000
 _WORD = r"(?u)\w+(?:'\w+)*|[^\w\s]"
-_N_REFERENCES = 50  # the paper's
+_N_REFERENCES = 50  # as in the paper
 
 
 @dataclass(frozen=True, eq=False)
 class Comparator:
-    """A trained evaluator, which compares two texts or reads one at a time."""
+    """A trained evaluator that compares two texts, or scores one at a time."""
 
-    #: Such as ``frozen@strong+human``: the backend, and after @ what it was trained on.
+    #: The backend and, after @, the training pairs, such as ``frozen@strong+human``.
     name: str
-    #: From rows of texts to probabilities.
+    #: A function from rows of texts to probabilities.
     predict: Predict
-    #: What its columns are: 0 a is better, 1 tie, 2 a is worse; of a text alone 0 worse, 1 better;
-    #: of a regressor 1, the predicted judgment.
+    #: Its columns. Pairs: 0 a is better, 1 tie, 2 a is worse. Single texts: 0 worse, 1 better.
+    #: Regressor: 1, the predicted judgment.
     classes: tuple[int, ...]
-    #: The texts that it was trained on.
+    #: The training texts.
     seen: frozenset[str]
-    #: False for the adversarial evaluator and the regressor, which see one text at a time.
+    #: False for the adversarial evaluator and the regressor, which read one text at a time.
     compares: bool
-    #: How it was made.
+    #: A description of how it was trained.
     signature: str
 
     def score_outputs(self, study: Study) -> pd.Series:
-        """Score single outputs by output_id, higher is better.
+        """Score each output; higher is better.
 
-        Of one that compares: mean points against the same 50 machine outputs, 3 for a win, 1 for a
-        tie, 0 for a loss. Of an adversarial one: the probability that the text is the better, or
-        human, one; not calibrated. Of a regressor: the mean judgment that it predicts, which is
-        not cut at the ends of the scale.
+        The Series, indexed by output_id, depends on the kind of evaluator. Comparator: mean points
+        against the same 50 machine outputs (win 3, tie 1, loss 0). Adversarial evaluator: the
+        uncalibrated probability that the text is the better or human one. Regressor: the predicted
+        mean judgment, which is not clipped to the scale.
         """
         outputs = study.outputs
         index = pd.Index(outputs["output_id"], name="output_id")
@@ -101,22 +101,22 @@ def train_comparator(
     Parameters
     ----------
     pairs : DataFrame
-        From `nlgbench.supervise`. Leaving a kind of supervision out is the paper's ablation of it.
+        From `nlgbench.supervise`. To ablate a kind of supervision, leave it out there.
     backend : {"frozen", "cross_encoder", "tfidf"}
-        ``"frozen"``: embeddings from a frozen encoder, with a small network on top.
-        ``"cross_encoder"``: the encoder reads both texts at once and is fine-tuned, as in the
-        paper; slow without a GPU. ``"tfidf"``: logistic regression; it needs no extra.
+        ``"frozen"``: a small network on embeddings from a frozen encoder. ``"cross_encoder"``: the
+        encoder reads both texts at once and is fine-tuned, as in the paper; slow without a GPU.
+        ``"tfidf"``: logistic regression; it needs no extra.
     compares : bool
         False: the ablation "without comparison", an adversarial evaluator. It learns the
-        probability that a text alone is the better one (with strong pairs: the human one), and
-        pairs that tie teach it nothing. It scores texts, and compares none.
+        probability that a single text is the better one (with strong pairs: the human one). It
+        ignores ties, and scores single texts only.
     ties : bool
-        False: the ablation without the tie option. Pairs that tie are left out of training.
+        False: the ablation without the tie option. Ties are left out of training.
     encoder : Encoder or str, optional
         From `comparator.encoder.load_encoder`, or the name or folder of a Hugging Face model.
         Default: that of the extra ``encoder``. Not for ``"tfidf"``.
     seed : int or Generator
-        Where the random numbers come from.
+        Seed of all random numbers.
 
     Returns
     -------
@@ -126,19 +126,19 @@ def train_comparator(
     Raises
     ------
     ValueError
-        When a name is unknown, a column is missing, or pairs hold nothing to learn from.
+        If a name is unknown, a column is missing, or no pair has a better text.
     ImportError
-        Without an extra that the backend needs; it names it.
+        If an extra that the backend needs is missing; the message names it.
 
     Notes
     -----
-    Maximum likelihood (the paper's equation 1) on every pair in both orders, each pair with the
-    same weight. ``"frozen"`` and ``"cross_encoder"`` go through stages, from wide margins to narrow
-    ones and then human judgments; the fit of ``"tfidf"`` does not depend on the order. Where no
-    pair ties, a tie is never the answer.
+    Maximum likelihood (the paper's equation 1) on every pair in both orders, with equal weights.
+    ``"frozen"`` and ``"cross_encoder"`` train in stages, from wide margins to narrow ones and then
+    human judgments; the fit of ``"tfidf"`` does not depend on the order. Without ties in training,
+    the comparator never predicts a tie.
 
-    Strong supervision alone can invert the order of systems: to be told from people is not to be
-    judged worse (docs/learning-to-compare.md).
+    Strong supervision alone can invert the order of systems: outputs that are easy to distinguish
+    from human texts are not always judged worse (docs/learning-to-compare.md).
 
     Examples
     --------
@@ -153,18 +153,18 @@ def train_comparator(
     ('tfidf@strong', True)
     """
     if backend == "tfidf" and encoder is not None:
-        raise ValueError("backend 'tfidf' has no encoder: leave it out, or take 'frozen'.")
+        raise ValueError("Backend 'tfidf' has no encoder. Omit encoder, or use 'frozen'.")
     texts = " ".join(f"{side}:text" for side in SIDES)
     pairs = read_table(pairs, f"{texts} supervision outcome margin:number", "pairs have")
     wrong = ~pairs["outcome"].isin(["better", "tie"])
     if wrong.any():
         value = pairs["outcome"][wrong].iloc[0]
-        raise ValueError(f"outcome must be better (a is) or tie. Got {value!r}: swap a and b.")
+        raise ValueError(f"outcome must be 'better' (a wins) or 'tie', not {value!r}. Swap them.")
     number = int(np.random.default_rng(seed).integers(2**31))
     if not ties or not compares:
         pairs = pairs[pairs["outcome"] == "better"]
     if not pairs["outcome"].eq("better").any():
-        raise ValueError("no pair has a better text: lower the threshold of ties, or add pairs.")
+        raise ValueError("no pair has a better text. Lower the threshold of ties, or add pairs.")
     pairs = pairs.reset_index(drop=True)
     if compares:  # in both orders
         both = [pairs[SIDES], pairs[SWAPPED].set_axis(SIDES, axis=1)]
@@ -182,7 +182,7 @@ def train_comparator(
         from nlgbench.evaluators.comparator import encoder as neural
 
         loaded = encoder if isinstance(encoder, neural.Encoder) else neural.load_encoder(encoder)
-        # Both orders of a pair come in at the same stage.
+        # Both orders of a pair belong to the same stage.
         stages = [np.concatenate([at, at + len(pairs)]) for at in curriculum(pairs)]
         fit = neural.fit_frozen if backend == "frozen" else neural.fit_cross_encoder
         predict = fit(loaded, rows, codes, stages, seed=number)
@@ -208,37 +208,36 @@ def compare_texts(
     n_per_pair: int = 100,
     seed: int | np.random.Generator = 0,
 ) -> Study:
-    """Let a comparator say of pairs of outputs which is better, or whether they tie.
+    """Compare pairs of outputs with a comparator: win, tie or loss.
 
     Parameters
     ----------
     study : Study
-        Outputs that the comparator was not trained on: the second study of `nlgbench.split`.
+        Outputs not used for training, such as the second study of `nlgbench.split`.
     comparator : Comparator
         From `nlgbench.train_comparator`.
     n_per_pair : int
-        Pairs that are drawn for each two systems, human texts left out, on equal contexts; fewer
-        where there are not so many.
+        Pairs with equal contexts to draw for every two systems (no human texts), or all if fewer.
     seed : int or Generator
-        Where the random numbers come from.
+        Seed of all random numbers.
 
     Returns
     -------
     Study
-        With the verdicts added to ``comparisons``: output_a, output_b, comparator, prob_a (the
-        probability that output a is better), prob_tie, prob_b; for `nlgbench.rate`.
+        The study with new rows in ``comparisons``, for `nlgbench.rate`: output_a, output_b,
+        comparator, prob_a (the probability that output a is better), prob_tie, prob_b.
 
     Raises
     ------
     ValueError
-        When a text to compare was seen in training, no two can be compared, or the study has
-        comparisons of a comparator of this name.
+        If a text to compare was seen in training, no pair can be drawn, or the study already has
+        comparisons by a comparator of this name.
 
     Notes
     -----
-    A classifier of pairs answers differently when the two are swapped, so both orders are averaged:
-    ``prob_a = (P(a > b) + P(b < a)) / 2``. Each pair is computed once, in an order that depends on
-    its texts alone: swapping a and b in any rows swaps the probabilities to the last bit.
+    A pairwise classifier can change its prediction when the texts are swapped, so both orders are
+    averaged: ``prob_a = (P(a > b) + P(b < a)) / 2``. Swapping a and b in any row swaps its
+    probabilities exactly.
 
     Examples
     --------
@@ -249,7 +248,7 @@ def compare_texts(
     before = study.comparisons
     if before is not None and before["comparator"].eq(comparator.name).any():
         raise ValueError(
-            f"{study.name} has comparisons by {comparator.name} already: leave them out first, "
+            f"{study.name} has comparisons by {comparator.name} already. Remove them first: "
             "study.replace(comparisons=None)."
         )
     pairs = system_pairs(study.outputs, n_per_pair=n_per_pair, seed=seed)
@@ -260,11 +259,11 @@ def compare_texts(
 
 
 def compare(comparator: Comparator, outputs: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
-    """Give the ``comparisons`` of pairs, in their order; `compare_texts` says how."""
+    """Return the ``comparisons`` of pairs, in their order; see `compare_texts`."""
     if not comparator.compares:
         raise ValueError(
-            f"{comparator.name} reads one text at a time, so it cannot compare two: score texts by "
-            "it, as in score(study, [comparator])."
+            f"{comparator.name} reads one text at a time, so it cannot compare two. Use it to "
+            "score texts: score(study, [comparator])."
         )
     found = pairs[["output_a", "output_b"]].reset_index(drop=True)
     found = found.assign(comparator=comparator.name)
@@ -274,27 +273,26 @@ def compare(comparator: Comparator, outputs: pd.DataFrame, pairs: pd.DataFrame) 
 
 
 def exceeds(one: Any, other: Any) -> Any:
-    """Return where one value is the higher one: values within 1e-9 are equal.
+    """Return where the first value is higher by more than 1e-9.
 
-    Probabilities and scores that are equal on paper may differ in their last bits, as 1 - .45 - .1
-    and .45 do.
+    Mathematically equal values may differ by rounding, as 1 - .45 - .1 and .45 do.
     """
     return one > other + 1e-9
 
 
 def decided(chances: Floats) -> Floats:
-    """Return the likeliest of win, tie and loss, one-hot; a tie where two are equally likely."""
+    """Return the most probable of win, tie and loss, one-hot; a tie where two are equal."""
     won = exceeds(chances[:, 0], chances[:, 1:].max(axis=1))
     lost = exceeds(chances[:, 2], chances[:, :2].max(axis=1))
     return np.column_stack([won, ~(won | lost), lost]).astype(np.float64)
 
 
 def reference_points(comparisons: pd.DataFrame) -> pd.Series:
-    """Score each output_a by its games with references: mean points, 3 a win, 1 a tie, 0 a loss.
+    """Score each output_a by mean points against references: win 3, tie 1, loss 0.
 
-    Zhou and Xu (2020), section 4.2, RQ1. The mean in place of their sum lets outputs with 49
-    references (those that are one) stand beside those with 50. A win is worth three ties, so a
-    decided comparator gives higher scores than a hesitant one.
+    Zhou and Xu (2020), section 4.2, RQ1, sum the points. The mean makes outputs that are references
+    themselves, with 49 comparisons, comparable to those with 50. A win is worth three ties, so a
+    comparator that predicts few ties gives higher scores.
     """
     result = decided(comparisons[["prob_a", "prob_tie", "prob_b"]].to_numpy())
     points = comparisons[["output_a"]].assign(score=3 * result[:, 0] + result[:, 1])
@@ -304,10 +302,10 @@ def reference_points(comparisons: pd.DataFrame) -> pd.Series:
 def order_agreement(
     comparator: Comparator, outputs: pd.DataFrame, pairs: pd.DataFrame
 ) -> pd.DataFrame:
-    """Say how often a comparator gives the same answer when two outputs are swapped.
+    """Measure how often a comparator's prediction is unchanged when two outputs are swapped.
 
-    One row: agreement (share of distinct pairs whose likeliest outcome is the same in both orders,
-    before these are averaged), ci_low, ci_high (Wilson's 95%, pairs taken as independent), n.
+    One row: agreement (share of distinct pairs with the same most probable outcome in both orders,
+    before averaging), ci_low, ci_high (Wilson's 95%, assuming independent pairs), n.
     """
     rows = _texts_of(comparator, outputs, pairs)
     forward, backward = _in_both_orders(comparator, rows.drop_duplicates())
@@ -318,36 +316,36 @@ def order_agreement(
 
 
 def refuse_seen(name: str, seen: Collection[str], outputs: pd.DataFrame) -> None:
-    """Refuse texts that an evaluator was trained on; case and white space do not count."""
+    """Raise ValueError for texts seen in training; case and white space are ignored."""
     found = outputs["output_id"][outputs["text"].map(text_key).isin({text_key(t) for t in seen})]
     if len(found):
         raise ValueError(
             f"{name} was trained on the text of {len(found)} of the outputs to judge, such as "
-            f"{found.iloc[0]!r}. Train on the first, and judge the second, of what split returns: "
-            "they share no text."
+            f"{found.iloc[0]!r}. Train on the first study that split returns, and judge the "
+            "second: they share no text."
         )
 
 
 def _in_both_orders(comparator: Comparator, rows: pd.DataFrame) -> tuple[Floats, Floats]:
-    """Return better, tie, worse of each row: asked as it stands, and asked swapped."""
-    turned = (rows["text_a"] > rows["text_b"]) | (
+    """Return the probabilities of better, tie and worse, in given and in swapped order."""
+    swapped = (rows["text_a"] > rows["text_b"]) | (
         (rows["text_a"] == rows["text_b"]) & (rows["context_a"] > rows["context_b"])
     )
     canonical = rows.copy()
-    canonical.loc[turned, SIDES] = rows.loc[turned, SWAPPED].to_numpy()
+    canonical.loc[swapped, SIDES] = rows.loc[swapped, SWAPPED].to_numpy()
     place = canonical.groupby(SIDES, sort=True).ngroup().to_numpy()
     distinct = canonical.drop_duplicates().sort_values(SIDES, ignore_index=True)
     mirrored = distinct[SWAPPED].set_axis(SIDES, axis=1)
     chances = np.zeros((2, len(distinct), 3))
-    for asked, each in enumerate((distinct, mirrored)):
-        chances[asked][:, list(comparator.classes)] = comparator.predict(each)
+    for order, each in enumerate((distinct, mirrored)):
+        chances[order][:, list(comparator.classes)] = comparator.predict(each)
     first, second = chances[0][place], chances[1][place][:, ::-1]
-    swap = turned.to_numpy()[:, None]
+    swap = swapped.to_numpy()[:, None]
     return np.where(swap, second[:, ::-1], first), np.where(swap, first[:, ::-1], second)
 
 
 def _texts_of(comparator: Comparator, outputs: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
-    """Return the texts of each pair, none of which was seen in training."""
+    """Return the contexts and texts of each pair, after checking them against training texts."""
     by_id = outputs.set_index("output_id")
     ids = pd.concat([pairs["output_a"], pairs["output_b"]])
     refuse_seen(comparator.name, comparator.seen, outputs[outputs["output_id"].isin(ids)])
@@ -356,11 +354,11 @@ def _texts_of(comparator: Comparator, outputs: pd.DataFrame, pairs: pd.DataFrame
 
 
 def curriculum(pairs: pd.DataFrame) -> list[Ints]:
-    """Lay out the stages of training, rows of each: from wide margins to narrow ones, then human.
+    """Return the rows of each training stage: from wide margins to narrow ones, then human pairs.
 
-    Pairs without a margin are in all of the first; where human pairs come with others, they alone
-    are the last stage. Zhou and Xu (2020, section 3.1) tell the order, and neither how many stages
-    nor how long.
+    Pairs without a margin are in every margin stage. If human pairs are mixed with others, a
+    last stage contains human pairs only. Zhou and Xu (2020, section 3.1) specify this order, but
+    not the number or length of stages.
     """
     margin = pairs["margin"].to_numpy(dtype=np.float64)
     stages = [np.arange(len(pairs))]
@@ -374,10 +372,10 @@ def curriculum(pairs: pd.DataFrame) -> list[Ints]:
 
 
 def tfidf_reader(texts: Iterable[str]) -> Callable[[pd.DataFrame], Any]:
-    """Learn TF-IDF from texts: at most 20,000 words, punctuation marks and bigrams.
+    """Fit TF-IDF to texts: at most 20,000 words, punctuation marks and bigrams.
 
-    What is returned turns rows of context and text into that of the text, and its product with the
-    context's.
+    The returned function maps rows of context and text to the text's vector and its elementwise
+    product with the context's.
     """
     vectorizer = TfidfVectorizer(
         ngram_range=(1, 2), token_pattern=_WORD, sublinear_tf=True, max_features=_N_FEATURES
@@ -392,11 +390,11 @@ def tfidf_reader(texts: Iterable[str]) -> Callable[[pd.DataFrame], Any]:
 
 
 def fit_tfidf(rows: pd.DataFrame, labels: Ints) -> Predict:
-    """Train multinomial logistic regression on TF-IDF; a ridge penalty with the usual weight.
+    """Train multinomial logistic regression on TF-IDF, with scikit-learn's default ridge penalty.
 
-    A text is as `tfidf_reader` reads it. A pair is the difference of its two texts, and the
-    absolute difference, without which a tie could not be told. The loss is convex: neither seed nor
-    order of pairs matter.
+    `tfidf_reader` vectorizes texts. A pair is represented by the difference of its two texts and
+    the absolute difference, which is needed to detect ties. The loss is convex, so neither the seed
+    nor the order of pairs matters.
     """
     texts, _ = sides(rows)
     read = tfidf_reader(texts["text"].unique())

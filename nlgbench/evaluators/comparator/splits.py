@@ -1,4 +1,4 @@
-"""Training and test outputs of a study that share no text."""
+"""Splits of a study into training and test outputs that share no text."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ def split(
     leave_out: str | None = None,
     seed: int | np.random.Generator = 0,
 ) -> tuple[Study, Study]:
-    """Split a study into one to train evaluators on and one to test them on.
+    """Split a study into a training and a test study for evaluators.
 
     Parameters
     ----------
     study : Study
-        Its outputs are split; what is said of an output goes with it.
+        The study whose outputs are split; judgments and other rows follow their output.
     by : {"text", "context", "item"}
-        What is dealt out whole: equal texts (case and white space do not count), or all outputs of
-        one context or item.
+        The unit that stays on one side: equal texts (case and white space are ignored), or all
+        outputs of one context or item.
     test_size : float
         Share of the distinct texts of each system (rounded), or of the contexts or items.
     leave_out : str, optional
-        A system none of whose outputs is trained on; its test outputs stay as they are.
+        A system to exclude from training; its test outputs are unchanged.
     seed : int or Generator
-        Where the random numbers come from; the split is the same whatever is left out.
+        Seed of the split, which does not depend on `leave_out`.
 
     Returns
     -------
     tuple of (Study, Study)
-        Training and test. No text of the second stands in the first: by context or item, training
-        outputs whose text is also a test text are in neither.
+        Training and test study, without shared texts. When you split by context or item, outputs
+        that would break this are dropped from training.
 
     Raises
     ------
     ValueError
-        When `by` or `leave_out` is unknown, `test_size` out of range, or a side is left empty.
+        If `by` or `leave_out` is unknown, `test_size` is out of range, or a side is empty.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def split(
     rng = np.random.default_rng(seed)
     text = table["text"].map(text_key)
     unit = text if by == "text" else table["context" if by == "context" else "item_id"]
-    # A text that several systems wrote counts with the first of them; contexts are one stratum.
+    # A text of several systems counts for the first of them; contexts form one stratum.
     first = ~unit.duplicated()
     stratum = table["system"] if by == "text" else table["system"].mask(first, "")
     chosen: list[str] = []
@@ -73,7 +73,7 @@ def split(
     in_train = ~in_test & ~text.isin(text[in_test]) & (table["system"] != leave_out)
     if not in_train.any() or not in_test.any():
         raise ValueError(
-            f"the split by {by} leaves {in_train.sum()} outputs to train on and {in_test.sum()} to "
-            f"test on: there are {unit.nunique()} distinct {by}s. Split by another, or give more."
+            f"The split by {by} leaves {in_train.sum()} training and {in_test.sum()} test outputs, "
+            f"with {unit.nunique()} distinct {by}s. Split by another unit, or add outputs."
         )
     return part_of(study, in_train.to_numpy()), part_of(study, in_test.to_numpy())

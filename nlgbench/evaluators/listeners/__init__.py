@@ -1,1 +1,1 @@
-"""Listeners: whether a text communicates. `neural` trains them, and needs torch."""
+"""Listeners, which infer what a text refers to. `neural` trains them, and needs torch."""

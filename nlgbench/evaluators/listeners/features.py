@@ -1,4 +1,4 @@
-"""What listeners read: captions as numbered tokens, colors as waves, contexts as arrays."""
+"""Inputs of listeners: token ids of captions, Fourier features of colors, arrays of contexts."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Floats = NDArray[np.float64]
 # Captions
 
 PADDING, UNKNOWN, START, END = range(4)
-#: What stands before the words in a vocabulary, at the positions above.
+#: The first entries of a vocabulary, at the positions above.
 SPECIAL = ("<padding>", "<unknown>", "<start>", "<end>")
-#: Tokens that are read of one caption, without the end; 7 of 15,665 in Monroe train have more.
+#: Maximum tokens per caption, without the end; 7 of 15,665 captions in Monroe train are longer.
 LONGEST = 40
 
 _PIECE = re.compile(r"[a-z0-9']+|[^\sa-z0-9']")
@@ -28,31 +28,31 @@ _ENDED = re.compile(rf"(.{{3,}}?|.{{1,2}})((?:{_ENDING})*)")
 
 
 def caption_tokens(caption: str) -> list[str]:
-    """Cut a caption into lower-case words and marks; endings of words are tokens of their own.
+    """Tokenize a caption into lower-case words, word endings and punctuation marks.
 
-    -er, -est and -ish are split off where at least three letters stand before them, after Monroe,
-    Hawkins, Goodman and Potts (2017, doi:10.1162/tacl_a_00064). No dictionary is asked: *other* is
-    ``oth +er``, always. That costs nothing, as no two words have the same tokens.
+    -er, -est and -ish are split off if at least three letters precede them, after Monroe, Hawkins,
+    Goodman and Potts (2017, doi:10.1162/tacl_a_00064). There is no dictionary, so *other* becomes
+    ``oth +er``. This is harmless, because different words always have different tokens.
     """
     tokens: list[str] = []
     for piece in _PIECE.findall(caption.lower()):
         ended = _ENDED.fullmatch(piece)
-        assert ended is not None  # any piece is
+        assert ended is not None  # the pattern matches any piece
         tokens += [ended[1], *(f"+{ending}" for ending in re.findall(_ENDING, ended[2]))]
     return tokens
 
 
 def vocabulary(captions: Sequence[str]) -> list[str]:
-    """List `SPECIAL`, then the tokens that occur twice or more, in alphabetical order.
+    """List `SPECIAL`, then the tokens that occur at least twice, in alphabetical order.
 
-    Rarer tokens are the unknown word, which so is learned, too.
+    Rarer tokens map to the unknown token, so its embedding is trained, too.
     """
     counts = Counter(token for caption in captions for token in caption_tokens(caption))
     return [*SPECIAL, *sorted(token for token, n in counts.items() if n >= 2)]
 
 
 def encode(captions: Sequence[str], words: Sequence[str]) -> NDArray[np.int64]:
-    """Turn captions into numbers: positions in `words`, then the end, then padding."""
+    """Encode captions as positions in `words`, followed by the end and padding."""
     index = {word: at for at, word in enumerate(words)}
     rows = [
         [*(index.get(token, UNKNOWN) for token in caption_tokens(caption)[:LONGEST]), END]
@@ -66,7 +66,7 @@ def encode(captions: Sequence[str], words: Sequence[str]) -> NDArray[np.int64]:
 
 # Colors
 
-#: Columns of a ``contexts`` table that hold a color, and the greatest value of each.
+#: Color columns of a ``contexts`` table, and their maximum values.
 COLOR = ("hue", "saturation", "lightness")
 LIMITS = (360.0, 100.0, 100.0)
 
@@ -74,18 +74,18 @@ _FREQUENCIES = np.array(list(product(range(3), repeat=3)), dtype=np.float64)
 
 
 def fourier_features(colors: ArrayLike) -> Floats:
-    """Represent HSL colors, (..., 3), by 54 waves over their color space: cosines, then sines.
+    """Represent HSL colors, (..., 3), by 54 Fourier features: cosines, then sines.
 
-    ``exp(-2 pi i (j x + k y + l z))`` for j, k, l in 0, 1, 2, real and imaginary parts, as in
-    Monroe, Hawkins, Goodman and Potts (2017, doi:10.1162/tacl_a_00064). A network sees a hue as the
-    circle that it is, and can draw regions that are not convex. The hue of gray shows on no
-    screen, but it is still a coordinate of HSV.
+    Real and imaginary parts of ``exp(-2 pi i (j x + k y + l z))`` for j, k, l in 0, 1, 2, as in
+    Monroe, Hawkins, Goodman and Potts (2017, doi:10.1162/tacl_a_00064). These features make hue
+    circular and let a network learn regions that are not convex. The hue of gray is invisible, but
+    still a coordinate of HSV.
     """
     hsl = np.asarray(colors, dtype=np.float64) / LIMITS
     if not ((hsl >= 0) & (hsl <= 1)).all():
         raise ValueError(
-            f"{', '.join(COLOR)} must be from 0 to 360, 100 and 100: scale fractions, and turn RGB "
-            "into HSL (colorsys.rgb_to_hls)."
+            f"{', '.join(COLOR)} must be from 0 to 360, 100 and 100. Scale fractions, and convert "
+            "RGB to HSL (colorsys.rgb_to_hls)."
         )
     hue, saturation, lightness = np.moveaxis(hsl, -1, 0)
     value = lightness + saturation * np.minimum(lightness, 1 - lightness)
@@ -99,41 +99,41 @@ def fourier_features(colors: ArrayLike) -> Floats:
 
 
 def feature_columns(contexts: pd.DataFrame) -> list[str]:
-    """Name the columns of contexts that listeners see: a color's, or else all features."""
+    """Return the feature columns of contexts: those of a color, or else all features."""
     if set(COLOR) <= set(contexts):
         return list(COLOR)
     known = ("item_id", "state", "is_target")
     return [str(name) for name in contexts if name not in known]
 
 
-def numbers_of_states(contexts: pd.DataFrame, item_ids: pd.Series) -> pd.Series:
-    """Count the states of each item, all of which must be there."""
+def count_states(contexts: pd.DataFrame, item_ids: pd.Series) -> pd.Series:
+    """Count the states of each item; every item must have some."""
     found = item_ids.map(contexts["item_id"].value_counts())
     lost = found.isna()
     if lost.any():
         raise ValueError(
-            f"contexts has no item {item_ids[lost].iloc[0]!r} ({int(lost.sum())} outputs): add its "
-            "states, or leave its outputs out."
+            f"contexts has no item {item_ids[lost].iloc[0]!r} ({int(lost.sum())} outputs). Add its "
+            "states, or remove its outputs."
         )
     return found.astype(np.int64)
 
 
 def state_rows(contexts: pd.DataFrame, item_ids: pd.Series) -> NDArray[np.int64]:
-    """Find the rows of each item's states, (n, n_states); each item must have as many."""
+    """Find the rows of each item's states, (n, n_states); all items must have equally many."""
     places = contexts.groupby("item_id").indices
     rows = np.array([places[item] for item in item_ids], dtype=np.int64)
     return rows.reshape(len(item_ids), -1)
 
 
 def keys_of_items(contexts: pd.DataFrame) -> tuple[list[str], list[str]]:
-    """Name the items, and the context of each."""
+    """Return the items, and a key of each item's context."""
     by_item = contexts.groupby("item_id")[feature_columns(contexts)]
     items = [str(item) for item in by_item.groups]
     return items, context_keys(rows.to_numpy() for _, rows in by_item)
 
 
 def context_keys(contexts: Iterable[Floats]) -> list[str]:
-    """Name each context, (n_states, n_features), by a hash of its states in whatever order."""
+    """Hash each context, (n_states, n_features), regardless of the order of its states."""
     keys = []
     for one in contexts:
         states = sorted(map(tuple, np.asarray(one, dtype=np.float64).tolist()))

@@ -1,4 +1,4 @@
-"""Listeners: what they are asked, and how outputs are scored by them."""
+"""The interface of listeners, their scores of outputs, and their calibration."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from nlgbench.evaluators.listeners.features import (
+    count_states,
     feature_columns,
     keys_of_items,
-    numbers_of_states,
     state_rows,
 )
-from nlgbench.evaluators.listeners.probabilities import check_proba, measured, temper
+from nlgbench.evaluators.listeners.probabilities import check_proba, measure_calibration, temper
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 
@@ -24,14 +24,14 @@ Floats = NDArray[np.float64]
 
 
 class Listener:
-    """What can be asked which state a caption means: give `predict_proba` to make one of your own.
+    """Infer which state a caption refers to; implement `predict_proba` for your own listener.
 
     Attributes
     ----------
     name : str
-        What tables call it.
+        Its name in tables.
     signature : str
-        What its scores are: recipe, unit and scale.
+        A description of its scores: recipe, unit and scale.
 
     Examples
     --------
@@ -48,51 +48,51 @@ class Listener:
     """
 
     name: str = "listener"
-    #: Contexts that it learned from or was calibrated on, which it does not score.
+    #: Contexts used for training or calibration, which it refuses to score.
     seen: frozenset[str] = frozenset()
 
     @property
     def signature(self) -> str:
-        """Say what its scores are: recipe, unit and scale."""
+        """Describe its scores: recipe, unit and scale."""
         return f"exp(-KL(S||L))|{self._recipe()}|speaker:target|scale:0-1"
 
     def _recipe(self) -> str:
         return self.name
 
     def predict_proba(self, contexts: Any, captions: Any) -> Floats:
-        """Give the probability of each state, (n, n_states); a row of NaN where it cannot say.
+        """Return the probability of each state, (n, n_states); a row of NaN where undefined.
 
         Parameters
         ----------
         contexts : array-like of shape (n, n_states, n_features)
-            States as they are.
+            Features of the states.
         captions : sequence of str
             One per context.
         """
         raise NotImplementedError
 
     def score_outputs(self, study: Study) -> pd.Series:
-        """Score outputs by how well the listener understands them.
+        """Score outputs by the probability that the listener finds the target.
 
         Parameters
         ----------
         study : Study
-            With contexts.
+            A study with contexts.
 
         Returns
         -------
         Series
-            By output_id: the probability of the target, 0 to 1, higher is better. It is ``exp(-M)``
-            where the speaker means the target, M being the divergence of Newman, Cohn-Gordon and
-            Potts (2020, arXiv:1909.07290, equation 1). NaN where the listener has no opinion.
+            Probability of the target by output_id, 0 to 1; higher is better. If the speaker means
+            the target, it is ``exp(-M)``, where M is the divergence of Newman, Cohn-Gordon and
+            Potts (2020, arXiv:1909.07290, equation 1). NaN where the listener returns NaN.
 
         Raises
         ------
         ValueError
-            When an output has no context, the listener learned from one of the contexts, or its
-            answer is none.
+            If an output has no context, the listener was trained on one of the contexts, or its
+            probabilities are invalid.
         """
-        said = answers(self, study)
+        found = ask_listener(self, study)
         if self.seen:
             assert study.contexts is not None
             items, keys = keys_of_items(study.contexts)
@@ -101,25 +101,25 @@ class Listener:
             if len(asked):
                 raise ValueError(
                     f"{self.name} learned from the context of item {asked.iloc[0]!r} "
-                    f"({len(asked)} outputs): leave such rounds out of what it is trained and "
-                    "calibrated on."
+                    f"({len(asked)} outputs). Remove rounds with this context from its training "
+                    "and calibration data."
                 )
-        of_target = said[said["is_target"]].set_index("output_id")["probability"]
+        of_target = found[found["is_target"]].set_index("output_id")["probability"]
         return of_target.rename("score").rename_axis(None)
 
 
-def answers(listener: Listener, study: Study) -> pd.DataFrame:
-    """Ask a listener of each output: a row per state, in the order of the outputs."""
+def ask_listener(listener: Listener, study: Study) -> pd.DataFrame:
+    """Return a listener's probabilities for each output: a row per state, in outputs' order."""
     contexts, outputs = study.contexts, study.outputs
     if contexts is None:
         raise ValueError(
-            f"{study.name} has no contexts, which say what could be meant: give Study(contexts=...)"
-            " with item_id, state, is_target and a column per feature."
+            f"{study.name} has no contexts, so the possible states are unknown. Provide Study("
+            "contexts=...) with item_id, state, is_target and a column per feature."
         )
-    n_states = numbers_of_states(contexts, outputs["item_id"])
+    n_states = count_states(contexts, outputs["item_id"])
     values = contexts[feature_columns(contexts)].to_numpy(dtype=np.float64)
     parts = []
-    for n, part in outputs.groupby(n_states, sort=False):  # as many states at once
+    for n, part in outputs.groupby(n_states, sort=False):  # one number of states at a time
         rows = state_rows(contexts, part["item_id"])
         answer = listener.predict_proba(values[rows], part["text"].tolist())
         proba = check_proba(answer, n=len(part), n_states=int(n))
@@ -134,7 +134,7 @@ Listeners = Listener | Mapping[str, Listener] | Iterable[Listener]
 
 
 def named(listeners: Listeners) -> dict[str, Listener]:
-    """List listeners by name."""
+    """Return listeners by name."""
     if isinstance(listeners, Listener):
         listeners = [listeners]
     if not isinstance(listeners, Mapping):
@@ -144,12 +144,12 @@ def named(listeners: Listeners) -> dict[str, Listener]:
 
 @checked
 def beliefs(study: Study, listeners: Listeners) -> pd.DataFrame:
-    """Ask listeners which state each output means.
+    """Compute the probability, by each listener, that an output refers to each state.
 
     Parameters
     ----------
     study : Study
-        With contexts; items may have different numbers of states.
+        A study with contexts; items may have different numbers of states.
     listeners : Listener, several, or a mapping of name to Listener
         Such as from `train_listeners`.
 
@@ -162,7 +162,7 @@ def beliefs(study: Study, listeners: Listeners) -> pd.DataFrame:
     Raises
     ------
     ValueError
-        When an output has no context, or a listener's answer is none.
+        If an output has no context, or a listener's probabilities are invalid.
 
     Examples
     --------
@@ -176,27 +176,28 @@ def beliefs(study: Study, listeners: Listeners) -> pd.DataFrame:
     >>> found["probability"].tolist()
     [0.7, 0.3]
     """
-    frames = [answers(one, study).assign(evaluator=name) for name, one in named(listeners).items()]
+    given = named(listeners).items()
+    frames = [ask_listener(one, study).assign(evaluator=name) for name, one in given]
     columns = ["output_id", "item_id", "evaluator", "state", "is_target", "probability"]
     return pd.concat(frames, ignore_index=True)[columns]
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """How good listeners' probabilities are.
+    """Accuracy, log loss and calibration error of listeners' probabilities.
 
     Attributes
     ----------
     measures : DataFrame
         A row per listener, stage and measure: measure, estimate, ci_low, ci_high, confidence, n,
-        n_undefined, reason, listener, seed, stage. ``accuracy`` (0 to 1, higher is better): the
-        most probable state is the target; where m are equally probable and the target is one of
-        them, 1 / m. ``nll`` (nats, lower is better): mean minus log-probability of the target.
-        ``ece`` (0 to 1, lower is better): expected calibration error.
+        n_undefined, reason, listener, seed, stage. ``accuracy`` (0 to 1, higher is better): share
+        of outputs whose most probable state is the target; with m tied states the target counts as
+        1/m. ``nll`` (nats, lower is better): mean negative log-probability of the target. ``ece``
+        (0 to 1, lower is better): expected calibration error.
     bins : DataFrame
         A row per listener, stage and bin of probability: bin_low (exclusive), bin_high (inclusive),
-        probability (mean in the bin), share (how often right, ties split), ci_low, ci_high,
-        confidence, n, ece (of all bins), listener, seed, stage. NaN in an empty bin.
+        probability (mean in the bin), share (share correct, ties split), ci_low, ci_high,
+        confidence, n, ece (over all bins), listener, seed, stage. NaN in an empty bin.
     """
 
     measures: pd.DataFrame
@@ -205,33 +206,34 @@ class Calibration:
 
 @checked
 def calibration(study: Study, listeners: Listeners, *, confidence: float = 0.95) -> Calibration:
-    """Measure whether listeners' probabilities mean what they say, before and after calibration.
+    """Measure the calibration of listeners' probabilities, before and after temperature scaling.
 
     Parameters
     ----------
     study : Study
-        With contexts, and outputs that mean their targets: rounds that nothing was chosen on.
+        A study with contexts and outputs whose targets are correct. Use rounds that played no part
+        in training or model selection.
     listeners : Listener, several, or a mapping of name to Listener
-        Those with a temperature are measured without it, too (stage ``before``).
+        Listeners with a temperature are also measured without it (stage ``before``).
     confidence : float, default 0.95
-        Coverage asked for.
+        Confidence level of the intervals.
 
     Returns
     -------
     Calibration
-        Tables of measures and of bins; `plot_reliability` draws it.
+        Tables of measures and of bins, for `plot_reliability`.
 
     Raises
     ------
     ValueError
-        As `beliefs`, or when a listener has no opinion at all.
+        As `beliefs`, or if all of a listener's probabilities are NaN.
 
     Notes
     -----
     Expected calibration error (Guo et al. 2017, arXiv:1706.04599, section 2) over fifteen bins,
-    ``sum(n_b / n * |share_b - probability_b|)``, has no interval: it is above 0 even for a
-    calibrated listener. Intervals take outputs as independent: Wilson's for accuracy and shares,
-    normal for nll.
+    ``sum(n_b / n * |share_b - probability_b|)``, has no interval, because it is biased upward: it
+    exceeds 0 even for a calibrated listener. Intervals assume independent outputs: Wilson's for
+    accuracy and shares, normal for nll.
 
     Examples
     --------
@@ -247,11 +249,11 @@ def calibration(study: Study, listeners: Listeners, *, confidence: float = 0.95)
     """
     tables, curves = [], []
     for name, listener in named(listeners).items():
-        said = answers(listener, study)
-        said["place"] = said.groupby("output_id").cumcount()
-        wide = said.pivot(index="output_id", columns="place", values="probability")
-        targets = said[said["is_target"]].set_index("output_id")["place"].loc[wide.index]
-        # Items of fewer states are filled up by 0; outputs of which nothing is said stay undefined.
+        asked = ask_listener(listener, study)
+        asked["place"] = asked.groupby("output_id").cumcount()
+        wide = asked.pivot(index="output_id", columns="place", values="probability")
+        targets = asked[asked["is_target"]].set_index("output_id")["place"].loc[wide.index]
+        # Items with fewer states are padded with 0; undefined rows stay undefined.
         proba = np.where(wide[[0]].isna(), np.nan, wide.fillna(0.0))
         stages = {"after": proba}
         temperature = getattr(listener, "temperature", None)
@@ -259,14 +261,14 @@ def calibration(study: Study, listeners: Listeners, *, confidence: float = 0.95)
             stages = {"before": temper(proba, 1 / temperature), **stages}
         kind, seed = getattr(listener, "kind", name), getattr(listener, "seed", None)
         for stage, found in stages.items():
-            table, curve = measured(found, targets.to_numpy(), confidence=confidence)
+            table, curve = measure_calibration(found, targets.to_numpy(), confidence=confidence)
             tables.append(table.assign(listener=kind, seed=seed, stage=stage))
             curves.append(curve.assign(listener=kind, seed=seed, stage=stage))
     return Calibration(pd.concat(tables, ignore_index=True), pd.concat(curves, ignore_index=True))
 
 
 class EnsembleListener(Listener):
-    """The mean of several fitted listeners' probabilities; undefined where one has no opinion."""
+    """Average the probabilities of several fitted listeners; NaN where one returns NaN."""
 
     name = "ensemble"
 

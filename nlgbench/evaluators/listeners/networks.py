@@ -1,4 +1,4 @@
-"""Networks of listeners: what a caption says of states, alone or among the others."""
+"""Networks that score states by a caption, each alone or in the context of the others."""
 
 from __future__ import annotations
 
@@ -23,36 +23,36 @@ def _lengths(tokens: torch.Tensor) -> torch.Tensor:
 
 
 class _Words(torch.nn.Module):
-    """Read tokens, each beside what is known before the first, into the last state of an LSTM."""
+    """Read tokens, each with optional extra features, into the last state of an LSTM."""
 
-    def __init__(self, n_words: int, n_embedding: int, n_beside: int, units: int) -> None:
+    def __init__(self, n_words: int, n_embedding: int, n_extra: int, units: int) -> None:
         super().__init__()
         self.embed = torch.nn.Embedding(n_words, n_embedding, padding_idx=PADDING)
-        self.recur = torch.nn.LSTM(n_embedding + n_beside, units, batch_first=True)
+        self.recur = torch.nn.LSTM(n_embedding + n_extra, units, batch_first=True)
         self.drop = torch.nn.Dropout(_DROPOUT)
 
-    def forward(self, tokens: torch.Tensor, beside: torch.Tensor | None = None) -> torch.Tensor:
-        return self.drop(self.recur(self.inputs(tokens, beside, _lengths(tokens)))[1][0][-1])
+    def forward(self, tokens: torch.Tensor, extra: torch.Tensor | None = None) -> torch.Tensor:
+        return self.drop(self.recur(self.inputs(tokens, extra, _lengths(tokens)))[1][0][-1])
 
     def inputs(
-        self, tokens: torch.Tensor, beside: torch.Tensor | None, lengths: torch.Tensor
+        self, tokens: torch.Tensor, extra: torch.Tensor | None, lengths: torch.Tensor
     ) -> torch.nn.utils.rnn.PackedSequence:
-        """Pack tokens and embed them, so that no time goes into padding."""
+        """Embed packed tokens, which saves computation on padding."""
         tokens = tokens[:, : int(lengths.max())]
         packed = _packed(tokens, lengths)
         embedded = self.drop(self.embed(packed.data))
-        if beside is not None:
+        if extra is not None:
             rows = torch.arange(len(tokens))[:, None].expand_as(tokens)
-            embedded = torch.cat([embedded, beside[_packed(rows, lengths).data]], dim=1)
+            embedded = torch.cat([embedded, extra[_packed(rows, lengths).data]], dim=1)
         return torch.nn.utils.rnn.PackedSequence(embedded, *packed[1:])
 
 
 class LiteralNetwork(torch.nn.Module):
-    """Score each state by its distance from what the caption means.
+    """Score each state by its distance from the caption's predicted meaning.
 
-    ``-(f - mean)' Sigma (f - mean)``, Sigma = A'A: mean and A are linear in the last state of an
-    LSTM over the caption (Newman, Cohn-Gordon and Potts 2020, equation 3). A state's score does not
-    depend on the other states.
+    ``-(f - mean)' Sigma (f - mean)``, Sigma = A'A, where mean and A are linear in the last state of
+    an LSTM over the caption (Newman, Cohn-Gordon and Potts 2020, equation 3). A state's score does
+    not depend on the other states.
     """
 
     def __init__(self, n_words: int, n_features: int, n_embedding: int, units: int) -> None:
@@ -71,9 +71,9 @@ class LiteralNetwork(torch.nn.Module):
 
 
 class ContextNetwork(torch.nn.Module):
-    """Score each state by an LSTM that reads the caption beside the state and its rivals.
+    """Score each state by an LSTM that reads the caption together with all states.
 
-    Every state is scored by the same network, from itself and from means and maxima over the
+    The same network scores every state, from its features and from means and maxima over the
     others, so permuting the states permutes the scores.
     """
 
@@ -90,20 +90,20 @@ class ContextNetwork(torch.nn.Module):
         own = states[:, :, None].expand(-1, -1, n_states, -1)
         other = states[:, None].expand(-1, n_states, -1, -1)
         seen = self.rival(torch.cat([own, other, own - other], dim=3)).relu()
-        # A state is no rival of itself; after a rectifier, zero is the least.
+        # Exclude each state from its own rivals; zero is the minimum after ReLU.
         seen = seen * (1 - torch.eye(n_states))[None, :, :, None]
         rivals = torch.cat([seen.sum(dim=2) / (n_states - 1), seen.amax(dim=2)], dim=2)
-        beside = self.state(torch.cat([states, rivals], dim=2)).relu()
-        read = self.words(tokens.repeat_interleave(n_states, dim=0), beside.view(n * n_states, -1))
+        extra = self.state(torch.cat([states, rivals], dim=2)).relu()
+        read = self.words(tokens.repeat_interleave(n_states, dim=0), extra.view(n * n_states, -1))
         return self.score(read).view(n, n_states)
 
 
 class SpeakerNetwork(torch.nn.Module):
-    """Give the probability of a caption, word by word, when one state is meant among others.
+    """Compute the probability of a caption, word by word, given the target among other states.
 
-    An LSTM reads the states, the target last; another reads the caption, what the first saw beside
-    each word (Monroe, Hawkins, Goodman and Potts 2017). Called, it gives what Bayes'
-    rule needs: log-probabilities of the caption with each state as the target, averaged (as
+    One LSTM reads the states, the target last; another reads the caption, with the first one's last
+    state at each word (Monroe, Hawkins, Goodman and Potts 2017). The forward pass returns the input
+    of Bayes' rule: log-probabilities of the caption with each state as the target, averaged (as
     probabilities) over orders of the other states.
     """
 
@@ -114,7 +114,7 @@ class SpeakerNetwork(torch.nn.Module):
         self.next = torch.nn.Linear(units, n_words)
 
     def forward(self, tokens: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
-        """Give log-probabilities of captions under each state, (n, n_states), in nats."""
+        """Return log-probabilities of captions given each state, (n, n_states), in nats."""
         found = [
             self.mean_over_orders(tokens, states, torch.full((len(tokens),), target))
             for target in range(states.shape[1])
@@ -124,12 +124,12 @@ class SpeakerNetwork(torch.nn.Module):
     def mean_over_orders(
         self, tokens: torch.Tensor, states: torch.Tensor, targets: torch.Tensor
     ) -> torch.Tensor:
-        """Give log-probabilities of captions, (n,), each under its own target."""
+        """Return log-probabilities of captions, (n,), each given its own target."""
         found = [self.logprob(tokens, order) for order in orders(states, targets)]
         return torch.stack(found).logsumexp(dim=0) - math.log(len(found))
 
     def logprob(self, tokens: torch.Tensor, ordered: torch.Tensor) -> torch.Tensor:
-        """Give log-probabilities of captions, (n,), where the target is the last state."""
+        """Return log-probabilities of captions, (n,), given the last state as the target."""
         lengths = _lengths(tokens)
         tokens = tokens[:, : int(lengths.max())]
         before = torch.cat([torch.full((len(tokens), 1), START), tokens[:, :-1]], dim=1)
@@ -143,25 +143,25 @@ class SpeakerNetwork(torch.nn.Module):
 
 
 def orders(states: torch.Tensor, targets: torch.Tensor) -> list[torch.Tensor]:
-    """Order states with the target last: the rotations of the others, sorted by their features.
+    """Order states with the target last: all rotations of the others, sorted by their features.
 
-    With three states these are both orders of the other two. Sorting makes them the same however
-    the states were permuted; all orders of many states would be too many.
+    With three states these are both orders of the other two. Sorting makes the result independent
+    of the input order; the number of all orders would grow too fast.
     """
     rank = np.lexsort(states.permute(2, 0, 1).numpy()).argsort(axis=1)
     keys = torch.from_numpy(rank).scatter(1, targets[:, None], states.shape[1])
-    placed = _taken(states, keys.argsort(dim=1))
+    placed = _reorder(states, keys.argsort(dim=1))
     others, target = placed[:, :-1], placed[:, -1:]
     return [
         torch.cat([others.roll(shift, dims=1), target], dim=1) for shift in range(others.shape[1])
     ]
 
 
-def any_order(states: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+def random_order(states: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
     """Order states at random, with the target last."""
     keys = torch.rand(states.shape[:2]).scatter(1, targets[:, None], 2.0)
-    return _taken(states, keys.argsort(dim=1))
+    return _reorder(states, keys.argsort(dim=1))
 
 
-def _taken(states: torch.Tensor, order: torch.Tensor) -> torch.Tensor:
+def _reorder(states: torch.Tensor, order: torch.Tensor) -> torch.Tensor:
     return states.gather(1, order[:, :, None].expand_as(states))

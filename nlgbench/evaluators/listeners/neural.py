@@ -1,4 +1,4 @@
-"""Listeners that are trained: literal, pragmatic and context-aware, and many of them at once."""
+"""Neural listeners (literal, pragmatic, context-aware), and functions that train them."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from numpy.typing import ArrayLike, NDArray
 from nlgbench.evaluators.listeners.features import (
     COLOR,
     context_keys,
+    count_states,
     encode,
     feature_columns,
     fourier_features,
     keys_of_items,
-    numbers_of_states,
     state_rows,
     vocabulary,
 )
@@ -29,7 +29,7 @@ from nlgbench.evaluators.listeners.networks import (
     ContextNetwork,
     LiteralNetwork,
     SpeakerNetwork,
-    any_order,
+    random_order,
 )
 from nlgbench.evaluators.listeners.probabilities import fit_temperature, temper
 from nlgbench.evaluators.stored import stored_dir
@@ -43,25 +43,25 @@ Floats = NDArray[np.float64]
 Rounds = tuple[Floats, list[str], NDArray[np.int64]]
 
 _EMBEDDING, _BATCH, _MAX_NORM = 100, 64, 5.0
-#: Rounds of dev on which the epoch is chosen.
-_FOLLOWED = 3_000
+#: Dev rounds, at most, that select the epoch.
+_N_DEV_ROUNDS = 3_000
 
 
 class NeuralListener(Listener):
-    """A listener in torch; use `LiteralListener`, `PragmaticListener` or `ContextListener`.
+    """Base class of `LiteralListener`, `PragmaticListener` and `ContextListener`.
 
     Parameters
     ----------
     seed : int or Generator
-        Where starting weights, the order of rounds and dropout come from.
+        Seed of initial weights, order of rounds and dropout.
     features : {"hsv", "raw"}
-        States as Fourier features of HSL colors, or as the numbers given, of order 1.
+        Represent states by Fourier features of HSL colors, or by raw numbers (scaled to about 1).
     epochs : int
         Passes over the rounds.
     learning_rate : float
-        The highest of Adam's, which rises and falls once (one cycle).
+        Maximum learning rate of Adam, which rises and falls once (one cycle).
     units : int, optional
-        Of each LSTM. Default: 200; 160 for the context-aware listener.
+        Units of each LSTM. Default: 200; 160 for the context-aware listener.
 
     Attributes
     ----------
@@ -70,9 +70,9 @@ class NeuralListener(Listener):
 
     Notes
     -----
-    Batches of 64, dropout .3, gradients clipped to norm 5, weights of the epoch with the lowest
-    loss on dev, at the temperature that is best then. A caption without a known token says nothing:
-    every state is equally probable.
+    Batches of 64, dropout .3, gradients clipped to norm 5. The epoch with the lowest dev loss, at
+    its best temperature, provides the weights. All states are equally probable for a caption
+    without a known token.
     """
 
     kind: ClassVar[str]
@@ -114,11 +114,11 @@ class NeuralListener(Listener):
         dev: tuple[ArrayLike, Sequence[str], ArrayLike] | None = None,
         folder: Path | None = None,
     ) -> Self:
-        """Train on rounds, and choose epoch and temperature on `dev`.
+        """Train on rounds; select the epoch and fit the temperature on `dev`.
 
-        `contexts` are states as they are (n, n_states, n_features), `targets` the position of the
-        state that was meant. From the `folder` weights are read that were trained with the same
-        options, rounds and torch; else they are written there after training.
+        `contexts` are features of states, (n, n_states, n_features); `targets` are the positions of
+        the target states. Weights trained with the same options, rounds and torch version are read
+        from `folder`, if it has them; otherwise they are written there.
         """
         self.words = vocabulary(captions)
         rows = self._rounds(contexts, captions, targets)
@@ -132,8 +132,8 @@ class NeuralListener(Listener):
             self.network = type(self)._network(*size)
         self._data = digest({f"{n}": tensor for n, tensor in enumerate([*rows, *(held or [])])})
         start = digest(self.network.state_dict())
-        asked = [start, self._data, self.words, self.epochs, self.learning_rate, torch.__version__]
-        name = f"listener-{self.kind}-{value_hash(asked)[:12]}.safetensors"
+        recipe = [start, self._data, self.words, self.epochs, self.learning_rate, torch.__version__]
+        name = f"listener-{self.kind}-{value_hash(recipe)[:12]}.safetensors"
         if folder is not None and (folder / name).exists():
             state, found = load(folder / name)
             self.temperature = found["temperature"]
@@ -172,34 +172,34 @@ class NeuralListener(Listener):
         return self
 
     def predict_proba(self, contexts: ArrayLike, captions: Sequence[str]) -> Floats:
-        """Give the probability of each state, (n, n_states), at `temperature`; rows sum to one."""
+        """Return probabilities of states, (n, n_states), at `temperature`; rows sum to one."""
         tokens, states = self._inputs(contexts, captions)
         if states.shape[2] != self._n_features:
             raise ValueError(
                 f"states must have {self._n_features} features. Got {states.shape[2]}."
             )
-        # Scores, ensembles and beliefs ask the same of one study: the last answer is remembered.
-        asked = digest({"tokens": tokens, "states": states})
-        if self._last[0] != asked:
-            self._last = asked, self._proba(tokens, states)
+        # Scores, ensembles and beliefs repeat the same query, so the last result is cached.
+        query = digest({"tokens": tokens, "states": states})
+        if self._last[0] != query:
+            self._last = query, self._proba(tokens, states)
         return temper(self._last[1], self.temperature)
 
     def _dev_loss(self, tokens: torch.Tensor, states: torch.Tensor, targets: torch.Tensor) -> float:
         """Return log loss at the best temperature, on evenly spaced rounds."""
-        step = -(-len(tokens) // _FOLLOWED)
+        step = -(-len(tokens) // _N_DEV_ROUNDS)
         proba, target = self._proba(tokens[::step], states[::step]), targets[::step].numpy()
         best = temper(proba, fit_temperature(proba, target))
         return float(-np.log(best[np.arange(len(best)), target]).mean())
 
     def _proba(self, tokens: torch.Tensor, states: torch.Tensor) -> Floats:
         """Return probabilities at temperature 1."""
-        order = (tokens != 0).sum(dim=1).argsort(stable=True)  # short ones together are quick
+        order = (tokens != 0).sum(dim=1).argsort(stable=True)  # similar lengths save padding
         rows = (tokens[order], states[order])
         logit = torch.empty(states.shape[:2], dtype=torch.float64)
         logit[order] = predict(self.network, rows).double()
-        logit[tokens[:, 1:].sum(dim=1) == 0] = 0  # nothing before the end
+        logit[tokens[:, 1:].sum(dim=1) == 0] = 0  # empty captions
         below = logit - logit.amax(dim=1, keepdim=True)
-        # Nothing is impossible: e**-700 is about the least that a float64 holds.
+        # Keep probabilities above 0: e**-700 is near the smallest float64.
         return below.clamp(min=-700).softmax(dim=1).numpy()
 
     def _rounds(
@@ -222,11 +222,11 @@ class NeuralListener(Listener):
 
 
 class LiteralListener(NeuralListener):
-    """Take a caption at its word: a region of states, whatever the others are.
+    """Interpret a caption literally, as a region of states, regardless of the alternatives.
 
-    ``softmax(-(f - mean)' Sigma (f - mean))`` over states f, mean and Sigma read from the caption
-    by an LSTM: equation 3 of Newman, Cohn-Gordon and Potts (2020, arXiv:1909.07290), after Monroe
-    et al. (2017, doi:10.1162/tacl_a_00064).
+    ``softmax(-(f - mean)' Sigma (f - mean))`` over states f, where an LSTM predicts mean and Sigma
+    from the caption: equation 3 of Newman, Cohn-Gordon and Potts (2020, arXiv:1909.07290), after
+    Monroe et al. (2017, doi:10.1162/tacl_a_00064).
     """
 
     kind = "literal"
@@ -234,10 +234,10 @@ class LiteralListener(NeuralListener):
 
 
 class ContextListener(NeuralListener):
-    """Hear a caption while looking at every state beside its rivals.
+    """Interpret a caption while comparing every state with the other states.
 
-    An LSTM reads the caption once per state, with a summary of that state and the others beside
-    each word, and ends in one score, by the same network for every state.
+    An LSTM reads the caption once per state, with a summary of that state and the others at each
+    word, and returns one score. All states share the network.
     """
 
     kind = "context"
@@ -246,7 +246,7 @@ class ContextListener(NeuralListener):
 
 
 class PragmaticListener(NeuralListener):
-    """Ask of which state a speaker would have said this: Bayes' rule on a language model.
+    """Infer the state that a speaker would describe so: Bayes' rule on a language model.
 
     ``L(w | u)`` is proportional to ``P(u | w) P(w)``, where an LSTM gives the probability of the
     caption u with w as the target among the others (Newman, Cohn-Gordon and Potts 2020, section
@@ -257,11 +257,11 @@ class PragmaticListener(NeuralListener):
     _network = SpeakerNetwork
 
     def _loss(self, network: torch.nn.Module, batch: Batch) -> torch.Tensor:
-        """Give nats per caption, with a random order of states; with all, where not in training."""
+        """Return nats per caption: one random order of states in training, all orders otherwise."""
         tokens, states, targets = batch
         speaker: Any = network
         if network.training:
-            return -speaker.logprob(tokens, any_order(states, targets)).mean()
+            return -speaker.logprob(tokens, random_order(states, targets)).mean()
         return -speaker.mean_over_orders(tokens, states, targets).mean()
 
 
@@ -286,33 +286,32 @@ def train_listeners(
     Parameters
     ----------
     study : Study
-        Whose outputs are scored later: ``related["train"]`` is learned from, and
-        ``related["dev"]``, where there is one, chosen and calibrated on. Rounds of either whose
-        states occur together in a context of `study` are left out.
+        The study to score later. Listeners train on ``related["train"]``; the optional
+        ``related["dev"]`` is for model selection and calibration. Rounds with the same states as a
+        context of `study` are left out.
     names : sequence of str
-        ``literal``, ``pragmatic``, ``context``, with a number for several of a kind
-        (``literal_0``, ``literal_1``); ``ensemble`` is the mean of the others.
+        ``literal``, ``pragmatic``, ``context``, with a number for several of a kind (``literal_0``,
+        ``literal_1``); ``ensemble`` is the mean of the others.
     epochs : int, default 8
         Passes over the rounds.
     units : int, optional
-        Of each LSTM. Default: 200; 160 for the context-aware listener.
+        Units of each LSTM. Default: 200; 160 for the context-aware listener.
     n_jobs : int, default 1
         Processes; each trains on one thread.
     seed : int or Generator
-        Where the random numbers come from; listener ``literal_2`` takes ``seed + 2``.
+        Seed of all random numbers; listener ``literal_2`` uses ``seed + 2``.
     keep : path or True, optional
-        A folder for weights, which are trained again only when something changed; True: the user's
-        cache.
+        A folder for weights, which are reused while nothing changes. True: the user's cache.
 
     Returns
     -------
     dict of str to Listener
-        Fitted, by name. They refuse to score contexts that they learned from.
+        Fitted listeners by name. They refuse to score contexts that they were trained on.
 
     Raises
     ------
     ValueError
-        For an unknown name, or a study without contexts or rounds to learn from.
+        If a name is unknown, or the study has no contexts or no training rounds.
 
     Examples
     --------
@@ -322,12 +321,12 @@ def train_listeners(
     >>> listeners["literal"].score_outputs(study).between(0, 1).all()
     np.True_
     """
-    parsed = {name: _parsed(name) for name in names}
+    parsed = {name: _parse_name(name) for name in names}
     asked = {name: found for name, found in parsed.items() if found[0] != "ensemble"}
     if not asked and parsed:
         asked = {kind: (kind, 0) for kind in KINDS}
-    train, dev = _learned_from(study)
-    assert study.contexts is not None  # or there was nothing to learn from
+    train, dev = _training_rounds(study)
+    assert study.contexts is not None  # _training_rounds checks this
     features = "hsv" if feature_columns(study.contexts) == list(COLOR) else "raw"
     kws: dict[str, Any] = {"epochs": epochs, "units": units, "features": features}
     first = int(seed.integers(2**31) if isinstance(seed, np.random.Generator) else seed)
@@ -344,19 +343,19 @@ def train_listeners(
     }
 
 
-def _parsed(name: str) -> tuple[str, int]:
-    """Read a listener's name as its kind and number."""
+def _parse_name(name: str) -> tuple[str, int]:
+    """Parse a listener's name into its kind and number."""
     found = re.fullmatch(r"([a-z]+?)(?:_listener)?(?:[_@](\d+))?", name)
     kind, number = (found[1], int(found[2] or 0)) if found else (name, 0)
     return known(kind, (*KINDS, "ensemble"), "listeners"), number
 
 
-def _learned_from(study: Study) -> tuple[Rounds, Rounds | None]:
-    """Lay out the rounds of train and dev that share no set of states with the study."""
+def _training_rounds(study: Study) -> tuple[Rounds, Rounds | None]:
+    """Return the rounds of train and dev that share no context with the study."""
     related = study.related
     if study.contexts is None or "train" not in related:
         raise ValueError(
-            f"{study.name} has no contexts, or no rounds to learn from: listeners need "
+            f"{study.name} has no contexts, or no rounds to learn from. Provide "
             "Study(contexts=..., related={'train': rounds, 'dev': rounds})."
         )
     columns = feature_columns(study.contexts)
@@ -365,7 +364,7 @@ def _learned_from(study: Study) -> tuple[Rounds, Rounds | None]:
     for split in [one for one in ("train", "dev") if one in related]:
         rounds = related[split]
         assert rounds.contexts is not None
-        numbers_of_states(rounds.contexts, rounds.outputs["item_id"])
+        count_states(rounds.contexts, rounds.outputs["item_id"])
         rows = state_rows(rounds.contexts, rounds.outputs["item_id"])
         states = rounds.contexts[columns].to_numpy(dtype=np.float64)[rows]
         targets = rounds.contexts["is_target"].to_numpy()[rows].argmax(axis=1)
@@ -383,7 +382,7 @@ def score_listeners(
     seed: int | np.random.Generator,
     keep: Path | None,
 ) -> pd.DataFrame:
-    """Train listeners by name, and score a study's outputs by them: a row per name and output."""
+    """Train listeners, and score a study's outputs with them: a row per name and output."""
     fitted = train_listeners(study, names, n_jobs=n_jobs, seed=seed, keep=keep)
     frames = []
     for name, one in fitted.items():

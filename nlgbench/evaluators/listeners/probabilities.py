@@ -1,4 +1,4 @@
-"""Probabilities of states: whether they mean what they say, and one temperature."""
+"""Calibration of the probabilities of states: measures, and temperature scaling."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _N_BINS = 15
 
 
 def temper(proba: ArrayLike, temperature: float) -> Floats:
-    """Flatten (above 1) or sharpen (below) rows: proportional to ``proba ** (1 / temperature)``."""
+    """Rescale rows to ``proba ** (1 / temperature)``: flatter above 1, sharper below."""
     with np.errstate(divide="ignore"):
         return softmax(np.log(np.asarray(proba, dtype=np.float64)) / temperature, axis=1)
 
 
 def fit_temperature(proba: ArrayLike, targets: ArrayLike) -> float:
-    """Find the temperature, .05 to 20, at which targets are most probable.
+    """Fit the temperature, .05 to 20, that makes the targets most probable.
 
     Temperature scaling (Guo et al. 2017, arXiv:1706.04599, section 4.2): one number, fitted by
-    maximum likelihood. It leaves the order of states as it is, so accuracy stays; over contexts,
-    the order of the targets' probabilities may change.
+    maximum likelihood. It preserves the order of states, and so the accuracy, but it may change the
+    order of the targets' probabilities across contexts.
     """
     found, target = np.asarray(proba, dtype=np.float64), np.asarray(targets)
 
@@ -40,17 +40,17 @@ def fit_temperature(proba: ArrayLike, targets: ArrayLike) -> float:
     return float(np.exp(best.x))
 
 
-def measured(
+def measure_calibration(
     proba: ArrayLike, targets: ArrayLike, *, confidence: float = 0.95
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Measure probabilities: accuracy, log loss, calibration error, and accuracy by bin.
+    """Measure accuracy, log loss and calibration error, and accuracy by bin of probability.
 
-    Rows of NaN are counted. Where several states are most probable, the target counts its share.
+    Rows of NaN are counted as undefined. Ties for the most probable state share the credit.
     """
     found, target = np.asarray(proba, dtype=np.float64), np.asarray(targets)
     used = ~np.isnan(found).any(axis=1)
     if not used.any():
-        raise ValueError("there must be rounds, and an opinion on one of them: all are NaN.")
+        raise ValueError("No calibration can be measured: all are NaN. Check the listener.")
     found, target = found[used], target[used]
     n = len(found)
     best = np.isclose(found, found.max(axis=1, keepdims=True), rtol=1e-9, atol=0)
@@ -90,11 +90,11 @@ def _bins(proba: Floats, right: Floats) -> pd.DataFrame:
 
 
 def check_proba(proba: ArrayLike, *, n: int, n_states: int) -> Floats:
-    """Refuse what are no probabilities, (n, n_states); a row of NaN alone is no opinion."""
+    """Raise ValueError for invalid probabilities, (n, n_states); rows of all NaN are valid."""
     found = np.asarray(proba, dtype=np.float64)
     if found.shape != (n, n_states):
         raise ValueError(
-            f"probabilities must have the shape ({n}, {n_states}): a row per caption, a "
+            f"probabilities must have the shape ({n}, {n_states}), with a row per caption and a "
             f"column per state. Got {found.shape}."
         )
     inside = ((found >= 0) & (found <= 1)).all(axis=1) & (abs(found.sum(axis=1) - 1) <= 1e-6)
@@ -103,7 +103,7 @@ def check_proba(proba: ArrayLike, *, n: int, n_states: int) -> Floats:
         row = int(bad.argmax())
         raise ValueError(
             f"row {row} of the probabilities is {found[row].tolist()}, with sum "
-            f"{found[row].sum():g}; each row must hold numbers from 0 to 1 with sum 1: divide each "
+            f"{found[row].sum():g}. Each row must have numbers from 0 to 1 with sum 1: divide each "
             "row by its sum."
         )
     return found

@@ -42,7 +42,7 @@ def test_scores_are_pycocoevalcaps_whatever_the_texts():
 def test_what_is_missing_is_named(monkeypatch, tmp_path):
     pytest.importorskip("pycocoevalcap")
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(FileNotFoundError, match="no `java` is on PATH: install one"):
+    with pytest.raises(FileNotFoundError, match="no `java` is on PATH"):
         meteor(["a"], [["a"]])
     for name in [name for name in sys.modules if name.startswith("pycocoevalcap")]:
         monkeypatch.delitem(sys.modules, name)
@@ -62,7 +62,7 @@ def put_java(monkeypatch, tmp_path, script):
 
 def test_a_program_that_fails_is_reported(monkeypatch, tmp_path):
     put_java(monkeypatch, tmp_path, "echo 'Could not reserve enough space' >&2; exit 3")
-    with pytest.raises(RuntimeError, match="code 3 and 0 of 3 scores; it said: Could not reserve"):
+    with pytest.raises(RuntimeError, match=r"code 3 and 0 of 3 scores.*: Could not reserve"):
         meteor(["a"] * 3, [["a"]] * 3)
 
 
