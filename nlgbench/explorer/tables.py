@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from nlgbench.study import Study
+from nlgbench.study.csv_files import harmless
 from nlgbench.study.study import is_reversed
 
 
@@ -200,13 +201,9 @@ def as_csv(selection: pd.DataFrame, outputs: pd.DataFrame) -> bytes:
         written[f"output_id{name}"] = rows["output_id"].to_numpy()
         written[f"text{name}"] = rows["text"].to_numpy()
     for name in written.columns[~written.dtypes.map(pd.api.types.is_numeric_dtype)]:
-        written[name] = _harmless(written[name])
-    written.columns = _harmless(pd.Series(written.columns))
+        written[name] = harmless(written[name])
+    written.columns = harmless(pd.Series(written.columns))
     return written.to_csv(index=False, lineterminator="\n").encode("utf-8", "replace")
-
-
-def _harmless(texts: pd.Series) -> pd.Series:
-    return texts.astype("str").str.replace(r"^([=+\-@\t\r])", r"'\1", regex=True)
 
 
 def number(value: float) -> str:

@@ -20,6 +20,7 @@ from nlgbench.runner import claims, latex, run_folder, runs
 from nlgbench.runner.gathering import degrees, recomputed
 from nlgbench.runner.run_folder import Folder, Run, interval, rankings
 from nlgbench.study import schema
+from nlgbench.study.csv_files import harmless
 
 #: The report's folder, next to those of the runs, and the page in it.
 PLACE, PAGE = "report", "report.html"
@@ -60,8 +61,9 @@ def _files(found: Folder) -> dict[str, str]:
         lstrip_blocks=True,
     )
     environment.filters |= {"cell": _cell, "shown": _shown, "picture": _picture}
+    copies = _harmless_copies(found)
     environment.filters["link"] = lambda path: quote(
-        f"../{path.relative_to(found.path).as_posix()}"
+        copies[path][0] if path in copies else f"../{path.relative_to(found.path).as_posix()}"
     )
 
     titles = _titles(found)
@@ -70,7 +72,7 @@ def _files(found: Folder) -> dict[str, str]:
         return environment.get_template(template).render(parts)
 
     tables = latex.tables(found)
-    texts = {f"tables/{name}.tex": text for name, text in tables.items()}
+    texts = {f"tables/{name}.tex": text for name, text in tables.items()} | dict(copies.values())
     texts["numbers.tex"] = latex.numbers_tex(found)
     texts["tables.tex"] = latex.tables_tex(tables)
     answers = {table.run: table.frame for table in found.tables if table.name == _DATASHEET}
@@ -106,6 +108,19 @@ def _files(found: Folder) -> dict[str, str]:
         files=[name for name in texts if not name.startswith("tables/")],
     )
     return texts
+
+
+def _harmless_copies(found: Folder) -> dict[Path, tuple[str, str]]:
+    """Copy the CSV files that a spreadsheet would run formulas of, as names of systems may be."""
+    copies = {}
+    figures = [one.path.with_suffix(".csv") for one in found.figures]
+    for path in [*(table.path for table in found.tables), *figures]:
+        cells = pd.read_csv(path, dtype="str", keep_default_na=False, header=None)
+        safe = cells.apply(harmless)
+        if not safe.equals(cells):
+            text = safe.to_csv(index=False, header=False, lineterminator="\n")
+            copies[path] = (f"tables/{path.parent.parent.name}-{path.name}", text)
+    return copies
 
 
 def _titles(found: Folder) -> dict[str, str]:
