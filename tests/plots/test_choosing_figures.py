@@ -20,7 +20,7 @@ def test_each_panel_has_its_curve_and_what_is_chosen_on_it():
     _, ring, line = bleu.lines
     assert line.get_xdata() == best.get_xdata() == [1, 1]
     assert ring.get_xydata().tolist() == [[0.5, 0.4]]
-    assert drawn.alt.endswith("which it keeps: True quality (nats/token) 1; BLEU 0.5.")
+    assert drawn.alt.endswith("it selects: True quality (nats/token) 1; BLEU 0.5.")
     assert drawn.data["panel"].unique().tolist() == titles
 
 

@@ -59,7 +59,7 @@ def test_the_atlas_writes_what_correlate_gives_as_figures_do_and_by_kind():
     ]
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["τ-b"]
     assert "Holm" not in ax.get_xlabel()
-    assert "the greatest is that of ROUGE-2 (0.40)" in drawn.alt
+    assert "On average ROUGE-2 correlates most (0.40)" in drawn.alt
     (crossed,) = plot_atlas(correlations(3)).axes
     outer = [tick.get_text().strip() for tick in crossed.child_axes[0].get_xticklabels()]
     assert outer == ["H1", "H2"]
@@ -115,7 +115,7 @@ def test_rates_of_one_evaluator_stand_side_by_side_with_what_was_printed():
     assert [line.get_ydata()[0] for line in estimates] == pytest.approx([-0.2, 0, 0.2])
     assert [text.get_text() for text in ax.texts] == [" undefined"]
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert labels == ["accuracy", "true positive rate", "true negative rate", "printed"]
+    assert labels == ["accuracy", "true positive rate", "true negative rate", "published"]
     assert "H1 accuracy 66.60; H1 true positive rate 79.00" in drawn.alt
 
 

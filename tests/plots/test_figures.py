@@ -63,9 +63,9 @@ def test_tradeoff_shows_every_system_once_and_names_it():
     assert faces[-1] == (1.0, 1.0, 1.0), "what was recomputed is open"
     assert faces[0] == to_rgb(GROUPS[0][1])
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert labels == ["summarization", "LM", "dominated by printed"]
+    assert labels == ["summarization", "LM", "dominated by published"]
     title = ax.get_legend().get_title().get_text()
-    assert title == "Filled: printed. Open: recomputed, released."
+    assert title == "Filled: published. Open: recomputed, released."
     assert ax.get_ylim()[1] > 1.02, "a score above 1 is not cut off"
 
 
@@ -153,7 +153,7 @@ def test_of_many_evaluators_the_highest_are_drawn_and_the_figure_says_so():
     table = pd.DataFrame({"evaluator": names, "statistic": "pearson", "ci_low": 0.0})
     table = table.assign(estimate=[n / 40 for n in range(30)] + [-0.5, 0.9, -0.2], ci_high=0.95)
     drawn = draw_highest(nb.plot_forest, table)
-    words = "The 20 highest of 30 evaluators, and sentinels, length and people."
+    words = "The 20 highest of 30 evaluators, plus sentinels, length and humans."
     assert drawn.alt.endswith(words) and drawn.figure.get_supxlabel() == words
     kept = {*(f"e{n}" for n in range(10, 30)), "Length", "Human", "length"}
     assert set(drawn.data["evaluator"]) == kept

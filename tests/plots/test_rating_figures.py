@@ -34,7 +34,7 @@ def test_the_axis_says_what_intervals_cover_and_doubtful_ones_have_an_open_mark(
     assert [line.get_xydata().tolist() for line in doubtful] == [[[1700, 0]]]
     assert doubtful[0].get_zorder() > ax.lines[0].get_zorder()
     (words,) = ax.get_legend().get_texts()
-    assert words.get_text() == "no interval, or one that cannot be trusted (reason)"
+    assert words.get_text() == "no or unreliable interval (see reason)"
     votes = plot_ratings(RATINGS.assign(covers="other items, these annotators"))
     assert votes.axes[0].get_xlabel() == "Rating\n(intervals for other items, these annotators)"
     bare = plot_ratings(said.assign(ci_low=np.nan, ci_high=np.nan))
@@ -66,8 +66,8 @@ def test_convergence_draws_a_line_and_a_band_for_each_system():
     (ax,) = drawn.axes
     ends = [line for line in ax.lines if line.get_markerfacecolor() == "white"]
     assert sorted(line.get_ydata()[0] for line in ends if len(line.get_ydata())) == [1500, 1700]
-    assert ax.get_legend().get_texts()[-1].get_text() == "all games, each once"
-    assert drawn.alt.endswith("Open marks, ratings after all games, each once: a 1500, b 1700.")
+    assert ax.get_legend().get_texts()[-1].get_text() == "all games, each used once"
+    assert drawn.alt.endswith("ratings after all games, each used once: a 1500, b 1700.")
 
 
 def test_each_method_has_a_panel_and_words_say_who_is_best():

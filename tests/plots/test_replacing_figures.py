@@ -44,7 +44,7 @@ def test_curves_least_epsilons_and_rho_stand_where_they_should():
     assert [text.get_text() for text in right.texts] == ["another scale"]
     assert [tick.get_text() for tick in right.get_yticklabels()] == ["a 1", "b", "c"]
     assert first.get_color() == right.lines[0].get_color() != second.get_color()
-    assert drawn.alt == "At epsilon 0.2 omega is a 1 1.00, b 0.25; one half counts as replacing."
+    assert drawn.alt == "Omega at epsilon 0.2: a 1 1.00, b 0.25. Evaluators pass from 0.5 on."
     pd.testing.assert_frame_equal(drawn.data, FOUND.curve)
 
 

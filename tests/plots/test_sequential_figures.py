@@ -27,9 +27,9 @@ def test_paths_cross_the_line_where_the_verdict_stands(found):
     first = stops["stopped_at"].idxmin()
     own = found.path[(found.path["system"] == first[0]) & (found.path["opponent"] == first[1])]
     assert below.lines[0].get_ydata() == pytest.approx(own["estimate"].to_numpy(), nan_ok=True)
-    assert f"2 told apart. {first[0]} against {first[1]}: better, after block" in drawn.alt
+    assert f"2 significant. {first[0]} against {first[1]}: better, after block" in drawn.alt
     texts = [text.get_text() for text in above.get_legend().get_texts()]
-    assert texts == [f"{first[0]} against {first[1]}", "told apart", "undecided"]
+    assert texts == [f"{first[0]} against {first[1]}", "significant", "undecided"]
 
 
 def test_the_pair_below_has_its_confidence_sequence(found):

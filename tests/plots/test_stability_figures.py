@@ -23,7 +23,7 @@ def test_stability_draws_a_line_and_a_band_for_each_score_in_order_of_size():
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
     assert labels == ["HUSE", "HUSE-Q"]
     assert huse.get_linestyle() != huse_q.get_linestyle(), "or gray would leave them alike"
-    assert "bands that hold 90% of the subsamples; thin lines are the true values" in drawn.alt
+    assert "bands that contain 90% of the subsamples; thin lines are the true values" in drawn.alt
     assert "close at the full study" in drawn.figure.get_supxlabel().replace("\n", " ")
 
 
