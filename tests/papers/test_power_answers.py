@@ -45,7 +45,7 @@ def test_the_likelihood_is_at_its_greatest(n_workers, n_items):
     degrees = np.array([n_workers - 1, n_items - 1, 2 * (n_workers - 1) * (n_items - 1)])
     sums = np.array([0.5, 0.2, 0.03])[:, None] * rng.chisquare(degrees[:, None], (3, 20))
     sums[0, :3] = 0.001  # workers alike: their variance is 0
-    found = paper._likeliest(sums, degrees)
+    found = paper._maximize_likelihood(sums, degrees)
 
     for k in range(20):
 
