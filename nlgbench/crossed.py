@@ -1,9 +1,9 @@
-"""The variance over items and annotators, two crossed factors, and what intervals generalize to.
+"""Variance over two crossed factors, items and annotators, and what intervals generalize to.
 
-An analysis chooses what its intervals cover (`choose_annotators`), says which clusters its rows are
-in (`clusters_of`), leaves each cluster out in turn (`Clusters.jackknife`), and puts Student's t
-around the estimate (`t_interval`). Ratings, whose rows hang together through either side, take
-the labels alone (`factors`).
+An analysis chooses what its intervals cover (`choose_annotators`), assigns its rows to clusters
+(`clusters_of`), leaves out one cluster at a time (`Clusters.jackknife`), and computes an interval
+by Student's t (`t_interval`). A game of a rating can belong to two items, one for
+each side, so ratings use the labels alone (`factors`).
 """
 
 from __future__ import annotations
@@ -18,37 +18,37 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from scipy.stats import t as student
 
-from nlgbench.inference import laid_out
+from nlgbench.inference import ci_columns
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-#: Takes sums over rows (..., m) to a value (...), or several in the last axis; NaN where undefined.
+#: Maps sums over rows (..., m) to a value (...), or to several in the last axis; NaN if undefined.
 Statistic = Callable[[Floats], Floats]
 
-#: An interval from fewer clusters, or systems, than these is given, and marked.
+#: An interval from fewer clusters or systems is marked in its reason.
 FEWEST = 10
 #: What an interval generalizes to (the column ``covers``).
 THESE_ANNOTATORS = "other items, these annotators"
 OTHER_ANNOTATORS = "other items and annotators"
 #: A smaller standard error is a rounding error.
-_ALIKE = 1e-12
+_SMALLEST_SE = 1e-12
 
 
 def choose_annotators(
     annotators: Literal["fixed", "random"] | None, n_effective: float, *, persons: bool = True
 ) -> tuple[str, str]:
-    """Choose what intervals generalize to: ``covers``, and why there are none, or "".
+    """Choose what intervals generalize to (``covers``), and return why they are undefined, or "".
 
-    By default annotators are a sample from ten effective ones on (rounded: ten with nearly equal
-    loads are ten), and fixed below. Positions of a file (``persons=False``) are never a sample.
+    By default, annotators count as a random sample if there are at least ten effective ones
+    (rounded), and as fixed otherwise. Positions in a file (``persons=False``) are always fixed.
     """
     few = round(n_effective) < FEWEST
     if annotators == "fixed" or (annotators is None and (few or not persons)):
         return THESE_ANNOTATORS, ""
     if not persons:
         return OTHER_ANNOTATORS, (
-            "annotator ids are positions in a file, not persons: say settings: annotators: "
-            "persons if each position is one person, or use annotators='fixed'"
+            "annotator ids are positions in a file, not persons: set annotators: persons under "
+            "settings if each position is one person, or use annotators='fixed'"
         )
     if few:
         return OTHER_ANNOTATORS, (
@@ -59,14 +59,14 @@ def choose_annotators(
 
 
 def few_clusters(n: float, units: str = "clusters") -> str:
-    """Say that an interval rests on too few clusters to be trusted, or nothing."""
+    """Return a warning if an interval has too few clusters to be trusted, else ""."""
     n = round(n)
     few = f"{n} {units}: an interval from fewer than {FEWEST} cannot be trusted"
     return few if n < FEWEST else ""
 
 
 def effective_size(cluster: Ints) -> float:
-    """Count clusters as if they were of one size: ``(sum n)^2 / sum n^2``."""
+    """Return the effective number of clusters of unequal sizes: ``(sum n)^2 / sum n^2``."""
     size = np.bincount(cluster).astype(np.float64)
     return float(size.sum() ** 2 / max(1.0, (size**2).sum()))
 
@@ -74,19 +74,19 @@ def effective_size(cluster: Ints) -> float:
 def effective_sizes(
     cluster: Ints, group: Ints, n_groups: int, weight: Floats | None = None
 ) -> Floats:
-    """Give `effective_size` by group, of rows that may have weights; NaN of a group without any."""
-    times = int(cluster.max(initial=-1)) + 1
-    cells, cell = np.unique(group.astype(np.int64) * times + cluster, return_inverse=True)
-    size, of = np.bincount(cell, weight), cells // max(1, times)
+    """Return `effective_size` of each group of optionally weighted rows; NaN for empty groups."""
+    n_clusters = int(cluster.max(initial=-1)) + 1
+    cells, cell = np.unique(group.astype(np.int64) * n_clusters + cluster, return_inverse=True)
+    size, of = np.bincount(cell, weight), cells // max(1, n_clusters)
     total, squares = (np.bincount(of, one, n_groups) for one in (size, size**2))
     return np.asarray(total**2 / np.where(squares > 0, squares, np.nan))
 
 
 def factors(item: Ints, annotator: Ints | None = None) -> list[Ints]:
-    """List the factors' labels: items, and if annotators are a sample annotators, and both.
+    """List the labels of each factor: items, and for random annotators also annotators and both.
 
-    Each label is of shape (rows, any number): a game is between two items, and two votes that are
-    compared have two annotators. What shares an item and an annotator has a column for each two.
+    A label array has shape (rows, k): a game can involve two items, and a comparison of two votes
+    two annotators. The third factor has a column for each combination of an item and annotator.
     """
     if annotator is None:
         return [item]
@@ -96,7 +96,7 @@ def factors(item: Ints, annotator: Ints | None = None) -> list[Ints]:
 
 
 def incidence(label: Ints) -> csr_array:
-    """Say which rows are in which cluster; one with several labels is in each cluster once."""
+    """Return the clusters x rows matrix of memberships; repeated labels of a row count once."""
     at = np.repeat(np.arange(len(label)), label.shape[1])
     number = np.unique(label, return_inverse=True)[1].ravel()
     shape = (int(number.max(initial=-1)) + 1, len(label))
@@ -107,29 +107,29 @@ def incidence(label: Ints) -> csr_array:
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """Which rows are in which clusters of each factor, and how many clusters they are worth."""
+    """Which rows are in which clusters of each factor, and the effective number of clusters."""
 
-    #: Clusters x rows: items alone, or items, annotators, and what shares both.
+    #: Clusters x rows, by factor: items alone, or items, annotators, and combinations of both.
     kinds: list[csr_array]
-    #: The effective number of items, or of annotators where these are a sample and fewer.
+    #: The effective number of items, or of annotators if these are random and fewer.
     n: float
-    #: What n counts.
+    #: The units that n counts.
     units: str
     #: What intervals generalize to.
     covers: str
 
     def jackknife(self, parts: Floats, statistic: Statistic) -> tuple[Floats, Floats]:
-        """Give a function of sums of parts (rows, m), and its standard error."""
+        """Compute a statistic of the sums of `parts` (rows, m), and its standard error."""
         return jackknife(statistic, parts.sum(axis=0), [kind @ parts for kind in self.kinds])
 
     def covariances(self, rows: Floats) -> list[Floats]:
-        """Give the covariance (m, m), by factor, of sums of rows whose expectation is 0."""
+        """Compute, by factor, the covariance (m, m) of sums of rows whose expectation is 0."""
         sums = [kind @ rows for kind in self.kinds]
         return [len(one) / max(1, len(one) - 1) * one.T @ one for one in sums]
 
 
 def clusters_of(item: Ints, annotator: Ints | None = None, covers: str = "other items") -> Clusters:
-    """Make clusters of labels as `factors` takes them; without annotators these are fixed."""
+    """Build clusters from labels as in `factors`; without `annotator`, annotators are fixed."""
     n, units = effective_size(item.ravel()), "items"
     if annotator is not None and effective_size(annotator.ravel()) < n:
         n, units = effective_size(annotator.ravel()), "annotators"
@@ -140,19 +140,19 @@ def clusters_of(item: Ints, annotator: Ints | None = None, covers: str = "other 
 def cluster_jackknife(
     parts: Floats, clusters: ArrayLike, statistic: Statistic, *, confidence: float = 0.95
 ) -> dict[str, Any]:
-    """Put an interval over G clusters of one factor, with G - 1 degrees of freedom."""
+    """Compute an interval over G clusters of one factor, with G - 1 degrees of freedom."""
     place, names = pd.factorize(np.asarray(clusters))
     estimate, se = clusters_of(place[:, None]).jackknife(parts, statistic)
     return t_interval(estimate, se, len(names), confidence=confidence)
 
 
 def jackknife(statistic: Statistic, total: Floats, lost: Sequence[Floats]) -> tuple[Floats, Floats]:
-    """Give a function of sums, and its standard error without each cluster in turn.
+    """Compute a statistic of sums, and its standard error by a delete-one-cluster jackknife.
 
-    `lost` holds by factor what the clusters add to the sums (clusters, m): items alone, or items,
-    annotators, and what shares both. Of one factor's G clusters the variance is ``(G - 1) / G``
-    times the sum of squared deviations of the G values without one from their mean (Cameron and
-    Miller 2015, doi:10.3368/jhr.50.2.317); of both it is the `largest_variance`.
+    `lost` contains, by factor, what each cluster adds to the sums (clusters, m): items alone, or
+    items, annotators, and combinations of both. For one factor of G clusters, the variance is
+    ``(G - 1) / G`` times the sum of squared deviations of the G leave-one-out values from their
+    mean (Cameron and Miller 2015, doi:10.3368/jhr.50.2.317); for two, the `largest_variance`.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         each = [jackknife_variance(np.asarray(statistic(total - sums))) for sums in lost]
@@ -161,7 +161,7 @@ def jackknife(statistic: Statistic, total: Floats, lost: Sequence[Floats]) -> tu
 
 
 def jackknife_variance(without: Floats) -> Any:
-    """Give the variance of an estimate from its values without one each, in the first axis."""
+    """Compute the variance of an estimate from leave-one-out values, along the first axis."""
     n = len(without)
     if not n:
         return np.full(without.shape[1:], np.nan)
@@ -171,9 +171,9 @@ def jackknife_variance(without: Floats) -> Any:
 def largest_variance(items: Any, *others: Any) -> Floats:
     """Combine variances over two crossed factors: the largest of V_I, V_A and V_I + V_A - V_IA.
 
-    Without `others` (V_A and V_IA) it is V_I. The difference alone (Cameron, Gelbach and Miller
+    Without `others` (V_A and V_IA) it is V_I. V_I + V_A - V_IA alone (Cameron, Gelbach and Miller
     2011, doi:10.1198/jbes.2010.07136) is often positive and tiny where judgments are mostly noise,
-    so its t rejects too often (MacKinnon, Nielsen and Webb 2024, arXiv:2406.08880).
+    so tests based on it reject too often (MacKinnon, Nielsen and Webb 2024, arXiv:2406.08880).
     """
     if not others:
         return np.asarray(items)
@@ -182,7 +182,7 @@ def largest_variance(items: Any, *others: Any) -> Floats:
 
 
 def contrast_variance(contrasts: Floats, covariances: Sequence[Floats]) -> Floats:
-    """Give each contrast's variance (n, m): over items, or over items, annotators and both."""
+    """Compute each contrast's variance (n, m) over items, or over items and annotators."""
     each = [np.einsum("ps,st,pt->p", contrasts, one, contrasts) for one in covariances]
     return largest_variance(*each)
 
@@ -196,9 +196,9 @@ def t_interval(
     missing: str = "",
     confidence: float = 0.95,
 ) -> dict[str, float | str]:
-    """Lay out an interval by t with n - 1 degrees of freedom, n the (effective) number of clusters.
+    """Compute a t interval with n - 1 degrees of freedom, n the (effective) number of clusters.
 
-    `missing` says why there is none. ``reason`` says that, or why the interval may be doubted.
+    `missing` explains why there is no interval. ``reason`` repeats it, or warns of few clusters.
     """
     if np.isnan(estimate):
         missing = "undefined: nothing to compare, or no variation"
@@ -206,18 +206,18 @@ def t_interval(
         missing = "one cluster: its spread is unknown"
     elif not missing and np.isnan(se):
         missing = "undefined without one of the clusters"
-    elif not missing and se < _ALIKE:
-        missing = "all clusters give the same: their spread is unknown"
+    elif not missing and se < _SMALLEST_SE:
+        missing = "all clusters give the same value: their spread is unknown"
     half = np.nan if missing else float(student.ppf(0.5 + confidence / 2, n - 1) * se)
     reason = missing or few_clusters(n, units)
-    return laid_out(estimate, se, half, confidence) | {"n_clusters": n, "reason": reason}
+    return ci_columns(estimate, se, half, confidence) | {"n_clusters": n, "reason": reason}
 
 
 def rank_ranges(one: Ints, other: Ints, better: NDArray[np.bool_], n: int) -> dict[str, Floats]:
-    """Count who is significantly better and worse than each of `n` systems: ranges of ranks.
+    """Compute ranges of ranks from how many systems are significantly better or worse than each.
 
-    Each pair (`one` against `other`) stands here from both sides; `better` says where the first is
-    significantly better, by p adjusted over all pairs, so that all ranges cover at once.
+    Each pair (`one`, `other`) is listed in both directions; `better` is True where the first is
+    significantly better. With p adjusted over all pairs, all ranges cover simultaneously.
     """
     ahead, behind = np.bincount(other[better], minlength=n), np.bincount(one[better], minlength=n)
     return {"rank_low": 1 + ahead.astype(np.float64), "rank_high": n - behind.astype(np.float64)}

@@ -1,4 +1,4 @@
-"""Files as wholes: written aside and renamed into place, and noted when read."""
+"""Atomic replacement of files, and a log of the files that a run reads."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 
 from nlgbench.hashing import content_hash
 
-#: Where a run's processes note what they read, if they are part of one.
+#: The environment variable with the path of a run's log of files read.
 READ_LOG = "NLGBENCH_READ_LOG"
 
 
 def replace(path: Path, save: Callable[[Path], object]) -> None:
-    """Write a file aside in its folder, then rename it: a reader sees the old one or the new."""
+    """Replace a file atomically: write a temporary file beside it, then rename that."""
     aside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         save(aside)
@@ -24,12 +24,12 @@ def replace(path: Path, save: Callable[[Path], object]) -> None:
 
 
 def replace_bytes(path: Path, content: bytes) -> None:
-    """Write bytes so."""
+    """Replace a file atomically by bytes."""
     replace(path, lambda aside: aside.write_bytes(content))
 
 
 def note_read(path: Path) -> None:
-    """Note for the run that this process is part of that a file, or a folder's files, were read."""
+    """Record a file or folder as read, if this process is part of a run."""
     log = os.environ.get(READ_LOG)
     if log:
         line = json.dumps({"path": str(path.absolute()), "sha256": content_hash(path)})

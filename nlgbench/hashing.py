@@ -1,4 +1,4 @@
-"""Hashes of files, folders and values: what names a run, and a stored score."""
+"""Hashes of files, folders and values, which identify runs and stored scores."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 def canonical_json(value: Any) -> bytes:
-    """Write a value as JSON that is the same wherever the value is.
+    """Serialize a value as canonical JSON: equal values give equal bytes.
 
     >>> canonical_json({"b": 1, "a": [None, 0.5]})
     b'{"a":[null,0.5],"b":1}'
@@ -21,13 +21,13 @@ def canonical_json(value: Any) -> bytes:
 
 
 def file_hash(path: Path) -> str:
-    """Give a file's SHA-256 in hex."""
+    """Compute a file's SHA-256 in hex."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def folder_hash(folder: Path, pattern: str) -> str:
-    """Hash the files of a folder that fit a pattern (`pathlib.Path.glob`), with their names."""
+    """Hash the files of a folder that match a `pathlib.Path.glob` pattern, with their names."""
     whole = hashlib.sha256()
     for path in sorted(path for path in folder.glob(pattern) if path.is_file()):
         whole.update(f"{path.relative_to(folder).as_posix()}\0{file_hash(path)}\n".encode())
@@ -41,9 +41,9 @@ def content_hash(path: Path) -> str:
 
 @functools.cache
 def installed_versions() -> dict[str, str]:
-    """Look up the versions of all that nlgbench needs, directly or not, and of its extras.
+    """Look up the versions of all direct and indirect dependencies, including installed extras.
 
-    What tests and building alone need is left out; so are extras that are not installed.
+    Packages that only tests and builds need are left out.
     """
     from packaging.requirements import Requirement
     from packaging.utils import canonicalize_name
@@ -72,5 +72,5 @@ def installed_versions() -> dict[str, str]:
 
 
 def value_hash(value: Any) -> str:
-    """Hash a value that JSON can hold."""
+    """Hash a value that can be written as JSON."""
     return hashlib.sha256(canonical_json(value)).hexdigest()

@@ -1,4 +1,4 @@
-"""Half-samples, bootstraps and permutations, what they give, and many tests at once."""
+"""Resampling (half-samples, bootstrap), intervals from resamples, and multiple testing."""
 
 import math
 from typing import Any
@@ -27,39 +27,39 @@ def half_samples(
     n_resamples: int = 1000,
     seed: int | np.random.Generator,
 ) -> Bools:
-    """Draw subsamples without replacement, stratified, of rows or of whole clusters.
+    """Draw stratified subsamples of rows, or of whole clusters, without replacement.
 
-    `strata` labels rows, or is their number (one stratum); `clusters` labels rows that are drawn
-    together, and a cluster's stratum is the set of its rows' strata. A `fraction` of each stratum
-    is drawn, or `per_stratum` clusters. True where a row is in the subsample, shape
-    (n_resamples, n). Where ``fraction`` times a stratum's size is no whole number, the size drawn
-    is rounded down or up at random, so that its mean is exact; roundings are balanced over the
-    strata, so that the number drawn in all is off by less than one.
+    `strata` is a label for each row, or the number of rows (one stratum). `clusters` labels rows
+    that are drawn together; a cluster's stratum is the set of its rows' strata. Each subsample
+    takes a `fraction` of each stratum, or `per_stratum` clusters of it. The result has shape
+    (n_resamples, n) and is True where a row is in the subsample. Where ``fraction`` times a
+    stratum's size is not a whole number, it is rounded down or up at random, so that its mean is
+    exact. Rounding is balanced over strata, so the total is off by less than one.
     """
     check_n(n_resamples, "n_resamples")
     rows = np.zeros(strata) if isinstance(strata, int) else np.asarray(strata)
     label = pd.factorize(rows)[0]
-    of = np.arange(len(label)) if clusters is None else pd.factorize(np.asarray(clusters))[0]
+    cluster = np.arange(len(label)) if clusters is None else pd.factorize(np.asarray(clusters))[0]
     rng = np.random.default_rng(seed)
     # A cluster's stratum is the set of its rows' labels.
-    holds = np.zeros((of.max() + 1, label.max() + 1), dtype=bool)
-    holds[of, label] = True
-    stratum = np.unique(holds, axis=0, return_inverse=True)[1]
+    has_label = np.zeros((cluster.max() + 1, label.max() + 1), dtype=bool)
+    has_label[cluster, label] = True
+    stratum = np.unique(has_label, axis=0, return_inverse=True)[1]
     sizes = np.bincount(stratum)
     if per_stratum is not None and not 1 <= per_stratum <= sizes.min():
         raise ValueError(
             f"per_stratum must be between 1 and the smallest stratum's size, {sizes.min()}. "
             f"Got {per_stratum}."
         )
-    # Cumulated shares plus one uniform number, rounded down: the sum never drifts.
-    upto = np.floor(np.append(0, np.cumsum(sizes)) * fraction + rng.random((n_resamples, 1)) + 1e-9)
-    n_drawn = np.diff(upto, axis=1)
+    # Rounding cumulative sizes, all shifted by one uniform number, keeps the total from drifting.
+    total = np.append(0, np.cumsum(sizes)) * fraction
+    n_drawn = np.diff(np.floor(total + rng.random((n_resamples, 1)) + 1e-9), axis=1)
     drawn = np.empty((n_resamples, len(stratum)), dtype=bool)
     for number, size in enumerate(sizes):
         wanted = n_drawn[:, [number]] if per_stratum is None else per_stratum
         first = np.broadcast_to(np.arange(size) < wanted, (n_resamples, size))
         drawn[:, stratum == number] = rng.permuted(first, axis=1)
-    return drawn[:, of]
+    return drawn[:, cluster]
 
 
 def interval(
@@ -70,16 +70,17 @@ def interval(
     df: float = math.inf,
     confidence: float = 0.95,
 ) -> dict[str, float | int | str]:
-    """Make an interval around the full estimate from subsamples that hold a fraction.
+    """Compute an interval around the full estimate from subsamples of a given fraction.
 
-    Student's t (`df`; normal by default) around `estimate`; ``center`` is the mean of the
-    replicates, of which those undefined are counted; ``reason`` says why there is no interval.
+    The interval uses Student's t with `df` degrees of freedom (default: normal). ``center`` is the
+    mean of the replicates, ``n_undefined`` counts the undefined ones, and ``reason`` explains why
+    an interval is missing.
 
-    A subsample is biased otherwise than the full sample (fewer outputs, or noisier mean
-    judgments), so its mean is no estimate of the full sample's: only its spread is used. A mean of
-    ``f n`` of ``n`` values, drawn without replacement, has the variance ``(1 - f) / (f n)``, that
-    of the full sample ``1 / n``, in units of the variance of one: hence ``sqrt(f / (1 - f))`` times
-    the standard deviation (Politis, Romano and Wolf 1999, *Subsampling*,
+    A subsample's bias differs from the full sample's (fewer outputs, or noisier mean judgments), so
+    only the spread of replicates is used, not their mean. In units of one value's variance, a mean
+    of ``f n`` of ``n`` values drawn without replacement has variance ``(1 - f) / (f n)``, and the
+    full mean ``1 / n``. Hence the standard error is ``sqrt(f / (1 - f))`` times the standard
+    deviation of replicates (Politis, Romano and Wolf 1999, *Subsampling*,
     doi:10.1007/978-1-4612-1554-7, for root-n estimators).
     """
     values = np.asarray(replicates, dtype=np.float64)
@@ -92,7 +93,7 @@ def interval(
     elif len(values) == 1:
         reason = "one subsample: its spread is unknown"
     counts = {"center": center, "n_resamples": len(values), "n_undefined": n_undefined}
-    return _around(estimate, se, df, confidence, counts, reason)
+    return _interval(estimate, se, df, confidence, counts, reason)
 
 
 def split_interval(
@@ -104,20 +105,19 @@ def split_interval(
     added: float = 0.0,
     confidence: float = 0.95,
 ) -> dict[str, float | int | str]:
-    """Make an interval around the full estimate from splits into two halves.
+    """Compute an interval around the full estimate from splits into two halves.
 
-    As `interval`; center is the mean of all halves, n_resamples counts splits, and n_undefined
-    those of which a half is undefined: if any is, reason says so. `added` is variance that comes
-    from elsewhere than what is split. ``se^2`` without it is the mean over splits
-    of ``(half - other)^2 / 4``, the estimate of repeated half-samples and their complements
-    (McCarthy 1969, *Review of the International Statistical Institute* 37, doi:10.2307/1402116;
-    Wolter 2007, *Introduction to Variance Estimation*, chapter 3, doi:10.1007/978-0-387-35099-8).
-    The halves of a split share nothing, so over studies the difference is that of two independent
-    studies of half the size: twice the variance at half the size, whatever the statistic, and four
-    times that at the full size where variance is proportional to 1 / n. The spread of half-samples
-    around their own mean (`interval`) is the same for a mean, but counts what depends on m rows
-    together ``2 - 2^(1 - m)`` times, as half-samples of one study overlap less in sets of m rows
-    than in rows.
+    The result is as for `interval`, except that center is the mean of all halves, n_resamples
+    counts splits, and n_undefined counts splits with an undefined half, which reason reports.
+    `added` is variance from a source other than the split rows. Without it, ``se^2`` is the mean
+    over splits of ``(half - other)^2 / 4``, the estimate from repeated half-samples and their
+    complements (McCarthy 1969, *Review of the International Statistical Institute* 37,
+    doi:10.2307/1402116; Wolter 2007, *Introduction to Variance Estimation*, chapter 3,
+    doi:10.1007/978-0-387-35099-8). The two halves share no rows, so their difference varies like
+    that of two independent studies of half the size. Its variance is twice the variance at half the
+    size, for any statistic, and four times the variance at full size where variance is proportional
+    to 1 / n. For a mean, `interval` gives the same. It counts terms that depend on m rows jointly
+    ``2 - 2^(1 - m)`` times, because half-samples of one study share fewer sets of m rows.
     """
     values = np.array([halves, others], dtype=np.float64)
     defined = values[:, np.isfinite(values).all(axis=0)]
@@ -129,21 +129,21 @@ def split_interval(
         center = float(defined.mean())
     reason = _undefined(n_undefined, n_resamples, "splits") if n_undefined else ""
     counts = {"center": center, "n_resamples": n_resamples, "n_undefined": n_undefined}
-    return _around(estimate, se, df, confidence, counts, reason)
+    return _interval(estimate, se, df, confidence, counts, reason)
 
 
-def _around(
+def _interval(
     estimate: float, se: float, df: float, confidence: float, counts: dict[str, float], reason: str
 ) -> dict[str, float | int | str]:
-    """Lay an interval out; there is none where nothing varies."""
+    """Return an interval as columns; it is undefined where the replicates do not vary."""
     half_width = float(student.ppf(0.5 + confidence / 2, df)) * se
     if se < 1e-12:
-        half_width, reason = np.nan, "all subsamples give the same: their spread is unknown"
-    return laid_out(estimate, se, half_width, confidence) | counts | {"reason": reason}
+        half_width, reason = np.nan, "all subsamples give the same value: their spread is unknown"
+    return ci_columns(estimate, se, half_width, confidence) | counts | {"reason": reason}
 
 
-def laid_out(estimate: float, se: float, half_width: float, confidence: float) -> dict[str, Any]:
-    """Give an interval the columns that it has in every table."""
+def ci_columns(estimate: float, se: float, half_width: float, confidence: float) -> dict[str, Any]:
+    """Return the columns that describe an interval in every table."""
     return {
         "estimate": float(estimate),
         "se": float(se),
@@ -161,7 +161,7 @@ def _undefined(n: int, of: int, what: str) -> str:
 
 
 def linked(one: ArrayLike, other: ArrayLike) -> NDArray[np.int64]:
-    """Give each meeting of two things the number of the part that hangs together with it."""
+    """Enumerate the connected components of a bipartite graph, for each of its edges."""
     left, right = pd.factorize(np.asarray(one))[0], pd.factorize(np.asarray(other))[0]
     n = int(left.max(initial=-1)) + 1
     size = n + int(right.max(initial=-1)) + 1
@@ -170,22 +170,22 @@ def linked(one: ArrayLike, other: ArrayLike) -> NDArray[np.int64]:
 
 
 def ratio(part: Any, whole: Any) -> Any:
-    """Divide sums over clusters, NaN where nothing is."""
-    # Sums less one cluster's can leave a rounding error where nothing is.
+    """Divide sums over clusters; NaN where the denominator is 0."""
+    # Subtracting a cluster's sum from the total can leave a rounding error in place of 0.
     return part / np.where(np.abs(whole) > 1e-9, whole, np.nan)
 
 
 def beyond(limit: Any, away: Any, df: Any) -> Floats:
-    """Give the chance that a noncentral t lies beyond a limit, on either side: a test's power."""
+    """Return the power of a two-sided test: the chance that a noncentral t exceeds a limit."""
     with np.errstate(all="ignore"):
         found = nct.sf(limit, df, away) + nct.cdf(-limit, df, away)
-    # SciPy has no value far out.
+    # SciPy returns NaN in the far tails; the normal approximation is exact enough there.
     far = np.isnan(found) & np.isfinite(away)
     return np.clip(np.where(far, norm.sf(limit - away), found), 0, 1)
 
 
 def bootstrap_counts(strata: ArrayLike, n_resamples: int, rng: np.random.Generator) -> Floats:
-    """Draw units with replacement within strata: how often each is in each (n_resamples, n)."""
+    """Draw units with replacement within strata; return their counts (n_resamples, n)."""
     label = pd.factorize(np.asarray(strata))[0]
     counts = np.zeros((n_resamples, len(label)))
     for stratum in range(label.max() + 1):
@@ -198,17 +198,17 @@ def bootstrap_counts(strata: ArrayLike, n_resamples: int, rng: np.random.Generat
 
 
 def adjust(p: ArrayLike) -> Floats:
-    """Adjust p-values for their number by Holm's procedure (1979); NaN stays and is no test.
+    """Adjust p-values for multiple testing by Holm's procedure (1979); NaN does not count.
 
-    The chance of any false rejection at all is held to the level.
+    Holm's procedure controls the family-wise error rate.
     """
     values = np.asarray(p, dtype=np.float64)
     there = ~np.isnan(values)
     if ((values < 0) | (values > 1)).any():
         raise ValueError("p must be between 0 and 1, or NaN: check what was passed.")
     found = np.full(values.shape, np.nan)
-    # Not statsmodels' multipletests, which collects garbage anew at each call: that takes seconds
-    # where a notebook holds much.
+    # statsmodels' multipletests runs the garbage collector at each call, which takes seconds in a
+    # notebook with many objects.
     order = np.argsort(values[there], kind="stable")
     steps = np.arange(len(order), 0, -1) * values[there][order]
     adjusted = np.empty(len(order))
@@ -224,14 +224,14 @@ def bootstrap_mean(
     n_resamples: int = 1000,
     seed: int | np.random.Generator = 0,
 ) -> dict[str, float]:
-    """Take the mean of values, with a 95% percentile interval over whole clusters drawn again.
+    """Compute the mean of values, with a 95% percentile interval from a cluster bootstrap.
 
-    Clusters are drawn with replacement, each with all its values, so that the mean of a sample is
-    a ratio: its sum over its number of values.
+    Clusters are drawn with replacement, each with all its values. The mean of a resample is a
+    ratio: the sum of its values over their number.
     """
     value = np.asarray(values, dtype=np.float64)
-    of = np.unique(np.asarray(clusters), return_inverse=True)[1]
-    sums, sizes = np.bincount(of, value), np.bincount(of)
+    cluster = np.unique(np.asarray(clusters), return_inverse=True)[1]
+    sums, sizes = np.bincount(cluster, value), np.bincount(cluster)
     n = len(sums)
     drawn = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=n_resamples)
     low, high = np.quantile(drawn @ sums / (drawn @ sizes), [0.025, 0.975])

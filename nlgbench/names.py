@@ -1,4 +1,4 @@
-"""The nearest right name, and a value in brief, for messages about a wrong one."""
+"""Parts of messages about wrong names and values, such as the nearest valid name."""
 
 from __future__ import annotations
 
@@ -7,33 +7,33 @@ import importlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-#: Characters of a value that a message quotes.
+#: The most characters of a value that a message quotes.
 _WIDEST = 80
 
 
 def did_you_mean(name: object, choices: Iterable[str]) -> str:
-    """Suggest the choice that is spelt most like a name, of several the first that is given."""
+    """Suggest the choice whose spelling is closest to a name; of several, the first."""
     ratio = {one: difflib.SequenceMatcher(None, one, str(name)).ratio() for one in choices}
     best = max(ratio, key=lambda one: ratio[one], default="")
     return f" Did you mean {best!r}?" if ratio.get(best, 0) >= 0.5 else ""
 
 
 def unknown(name: object, choices: Iterable[str]) -> str:
-    """Say in words that a name is none of the choices."""
+    """Report that a name is unknown, and list the choices."""
     listed = list(choices)
-    there = ", ".join(listed) or "none"
-    return f"{str(name)!r} is unknown.{did_you_mean(name, listed)} There are: {there}."
+    valid = ", ".join(listed) or "none"
+    return f"{str(name)!r} is unknown.{did_you_mean(name, listed)} Available: {valid}."
 
 
 def known(name: str, choices: Sequence[str], what: str) -> str:
-    """Return a name that is among the choices."""
+    """Return a name if it is one of the choices, or raise an error."""
     if name not in choices:
         raise ValueError(f"{what}: {unknown(name, choices)}")
     return name
 
 
 def spaced(names: Iterable[object]) -> dict[str, str]:
-    """Write names with spaces for underscores, except where two would become one.
+    """Replace underscores in names by spaces, except where two names would become equal.
 
     >>> spaced(["word_lstm", "a_b", "a b"])
     {'word_lstm': 'word lstm', 'a_b': 'a_b', 'a b': 'a b'}
@@ -44,16 +44,16 @@ def spaced(names: Iterable[object]) -> dict[str, str]:
 
 
 def brief(value: object) -> str:
-    """Write a value for a message, cut where it is long."""
-    is_single = getattr(value, "shape", None) == ()  # NumPy's numbers, whose repr names their type
+    """Format a value for a message, and shorten a long one."""
+    is_single = getattr(value, "shape", None) == ()  # a NumPy scalar, whose repr includes its type
     if hasattr(value, "shape") and not is_single:
-        return f"a {type(value).__name__}"  # whose repr is a table
+        return f"a {type(value).__name__}"  # its repr is a table
     text = repr(value.item() if is_single else value)  # type: ignore[attr-defined]
     return text if len(text) <= _WIDEST else f"{text[:_WIDEST]}..."
 
 
 def require_extra(what: str, extra: str, *modules: str) -> None:
-    """Import what an extra installs, or name the extra that `what` needs."""
+    """Import modules that an extra installs, or raise an error that names the extra."""
     for module in modules:
         try:
             importlib.import_module(module)

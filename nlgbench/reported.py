@@ -1,4 +1,4 @@
-"""How results that hold several tables are shown."""
+"""The display of results that consist of several tables."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import pandas as pd
 
 
 class Reported:
-    """A result of several tables, of which the main one is shown: the first."""
+    """A result of several tables, of which the first is displayed."""
 
     def _shown(self) -> pd.DataFrame:
-        """Shorten its main table for reading."""
+        """Return the main table, rounded for display."""
         main: pd.DataFrame = next(iter(vars(self).values()))
         return main.round(3)
 

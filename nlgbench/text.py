@@ -1,4 +1,4 @@
-"""Tokens and n-grams, counted once."""
+"""Counts of tokens and n-grams, checks of arguments, and phrases for messages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 
 def tokenize(text: str) -> list[str]:
-    """Cut a text where there is white space."""
+    """Split a text at white space."""
     return text.split()
 
 
@@ -22,15 +22,15 @@ def count_tokens(texts: Iterable[str]) -> NDArray[np.int64]:
 
 
 def text_key(text: str) -> str:
-    """Reduce a text to what it shares with its copies: case and white space do not count."""
+    """Normalize case and white space, so that copies of a text have equal keys."""
     return " ".join(text.split()).casefold()
 
 
 def ngram_counts(texts: Sequence[str], *, max_n: int) -> list[pd.DataFrame]:
     """Count every n-gram in every text, for n from 1 to `max_n`.
 
-    An n-gram is the pair of its first n - 1 tokens, numbered already, and its last token, so that
-    two whole numbers are compared however large n is. Time grows as m log m with m tokens.
+    An n-gram is a pair of numbers: that of its first n - 1 tokens, and that of its last token. A
+    comparison therefore costs the same for any n. Time grows as m log m with m tokens.
     """
     n_texts = len(texts)
     return [count_pairs(ngram, text, n_texts) for ngram, text in _occurrences(texts, max_n)]
@@ -39,7 +39,7 @@ def ngram_counts(texts: Sequence[str], *, max_n: int) -> list[pd.DataFrame]:
 def _occurrences(
     texts: Sequence[str], max_n: int
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Give the number and the text of each n-gram that occurs, text by text, for each n in turn."""
+    """Yield for each n the number and the text of each n-gram occurrence, text by text."""
     check_n(max_n, "max_n")
     tokens: list[str] = []
     ends = [0]
@@ -51,7 +51,7 @@ def _occurrences(
     for n in range(1, max_n + 1):
         if n > 1:
             inside = text[n - 1 :] == text[: 1 - n]
-            # Beyond the end of a text the n-gram is -1, and so is all that begins there.
+            # -1 marks n-grams that would extend beyond their text, and all longer ones from there.
             longer = ngram[:-1] * (token.max(initial=0) + 1) + token[n - 1 :]
             ngram = np.full(len(longer), -1)
             ngram[inside] = pd.factorize(longer[inside])[0]
@@ -60,7 +60,7 @@ def _occurrences(
 
 
 def count_pairs(ngram: NDArray[np.int64], text: NDArray[np.int64], n_texts: int) -> pd.DataFrame:
-    """Count how often each text has each n-gram, from a number for both at every occurrence."""
+    """Count how often each n-gram occurs in each text, from the numbers at each occurrence."""
     pairs = np.sort(ngram * n_texts + text)  # one number per pair sorts faster than two
     first = np.flatnonzero(np.diff(pairs, prepend=-1))
     ngram, text = np.divmod(pairs[first], max(n_texts, 1))
@@ -88,27 +88,27 @@ def text_lengths(counts: list[pd.DataFrame], n_texts: int) -> NDArray[np.float64
 
 
 def check_texts(texts: Sequence[str], name: str = "texts") -> list[str]:
-    """Refuse what is no sequence of strings."""
+    """Return texts as a list, or raise an error unless they are a sequence of strings."""
     if isinstance(texts, str):
-        raise ValueError(f"{name} is one string; pass a sequence of them, such as [{name}].")
+        raise ValueError(f"{name} is a single string. Pass a sequence, such as [{name}].")
     listed = list(texts)
     for position, text in enumerate(listed):
         if not isinstance(text, str):
             raise ValueError(
-                f"{name}[{position}] is {text!r}; every text must be a string: drop it, or put '' "
-                "for an empty one."
+                f"{name}[{position}] is {text!r}, not a string. Remove it, or use '' for an "
+                "empty text."
             )
     return listed
 
 
 def check_n(n: int, name: str) -> None:
-    """Refuse what is no whole number of at least 1."""
+    """Raise an error unless a number is a whole number of at least 1."""
     if isinstance(n, bool) or not isinstance(n, Integral) or n < 1:
         raise ValueError(f"{name} must be a whole number, at least 1. Got {n!r}.")
 
 
 def span(values: Iterable[float], form: str = ".2f") -> str:
-    """Say from where to where numbers go; missing ones are left out.
+    """Format the range of some numbers, without missing ones.
 
     >>> span([0.25, 0.12, 0.2]), span([150, 150], ",.0f"), span([float("nan")])
     ('0.12 to 0.25', '150', 'none')
@@ -122,17 +122,17 @@ def span(values: Iterable[float], form: str = ".2f") -> str:
 
 
 def same_for_all(values: Iterable[float]) -> str:
-    """Say whether a count, of which one number is given, is the same everywhere.
+    """Describe whether a count, shown as one number, is the same everywhere.
 
     >>> same_for_all([150, 150]), same_for_all([150, 149])
     ('The same for all.', 'The median: 149 to 150.')
     """
-    said = span(values, ",.0f")
-    return f"The median: {said}." if " to " in said else "The same for all."
+    bounds = span(values, ",.0f")
+    return f"The median: {bounds}." if " to " in bounds else "The same for all."
 
 
 def listed(parts: Iterable[object]) -> str:
-    """Join what a sentence lists.
+    """Join the parts of a list in a sentence.
 
     >>> listed(["BLEU", "ROUGE", "CIDEr"]), listed([]), listed([1])
     ('BLEU, ROUGE and CIDEr', 'none', '1')

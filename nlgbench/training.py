@@ -1,4 +1,4 @@
-"""The one training loop of torch models: seeded, on one thread, stopped early, saved safely."""
+"""The training loop of all torch models: seeded, single-threaded, with early stopping."""
 
 import hashlib
 import json
@@ -18,7 +18,7 @@ try:
     import torch
 except ImportError as error:
     raise ImportError(
-        f"neural models need torch and safetensors, and {error.name} is not installed: "
+        f"Neural models need torch and safetensors, but {error.name} is not installed: "
         "pip install 'nlgbench[neural]'"
     ) from error
 
@@ -30,7 +30,7 @@ _MARK = "nlgbench"
 
 @contextmanager
 def seeded(seed: int | np.random.Generator) -> Iterator[torch.Generator]:
-    """Make what torch draws inside depend on a seed alone; outside, its state is untouched."""
+    """Make torch's random numbers in the block depend on `seed` alone; restore its state after."""
     number = int(np.random.default_rng(seed).integers(2**62))
     before = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -136,7 +136,7 @@ def _mean_loss(
 
 
 def _state(model: torch.nn.Module) -> dict[str, torch.Tensor]:
-    """Copy the weights; safetensors wants none to share memory."""
+    """Copy the weights, because safetensors rejects tensors that share memory."""
     return {name: value.detach().clone() for name, value in model.state_dict().items()}
 
 
@@ -151,10 +151,10 @@ def digest(tensors: dict[str, torch.Tensor]) -> str:
 
 
 def save(model: torch.nn.Module, path: str | os.PathLike, settings: dict[str, Any]) -> None:
-    """Save weights as safetensors, aside first and then renamed into place.
+    """Save weights as safetensors, and replace an existing file atomically.
 
-    To train only once, put into the settings what training depends on (options, seed, and the
-    `digest` of the data and of the starting weights), and train when those of `load` differ.
+    To reuse a trained model, store in `settings` all that training depends on (options, seed, and
+    the `digest` of the data and of the initial weights), and train only if those of `load` differ.
     """
     state = _state(model)
     written = {_MARK: json.dumps(settings, sort_keys=True), "digest": digest(state)}
@@ -164,17 +164,17 @@ def save(model: torch.nn.Module, path: str | os.PathLike, settings: dict[str, An
 
 
 def load(path: str | os.PathLike) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
-    """Read the weights, for ``model.load_state_dict``, and the settings that `save` wrote."""
-    way = "delete it, and train again"
+    """Read weights, for ``model.load_state_dict``, and the settings that `save` wrote."""
+    fix = "delete it, and train again"
     try:
         with safetensors.safe_open(path, framework="pt") as opened:
             written = opened.metadata() or {}
             state = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
     except safetensors.SafetensorError as error:
-        raise ValueError(f"{path} is no whole safetensors file ({error}): {way}.") from error
+        raise ValueError(f"{path} is not a complete safetensors file ({error}): {fix}.") from error
     if _MARK not in written:
         raise ValueError(f"{path} was not saved by nlgbench: give another path.")
     files.note_read(Path(path))
     if written.get("digest") != digest(state):
-        raise ValueError(f"{path}: its values are not those that were saved: {way}.")
+        raise ValueError(f"{path} has changed since it was saved: {fix}.")
     return state, json.loads(written[_MARK])

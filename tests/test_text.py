@@ -58,7 +58,7 @@ def test_what_is_no_sequence_of_strings_and_no_order_is_refused():
     for max_n in (0, -1, 2.0, True, None):
         with pytest.raises(ValueError, match="max_n must be a whole number, at least 1"):
             ngram_counts(["a"], max_n=max_n)
-    with pytest.raises(ValueError, match="outputs is one string"):
+    with pytest.raises(ValueError, match="outputs is a single string"):
         check_texts("it leaks", "outputs")
-    with pytest.raises(ValueError, match=r"texts\[1\] is nan; every text must be a string"):
+    with pytest.raises(ValueError, match=r"texts\[1\] is nan, not a string"):
         ngram_counts(["a", float("nan")], max_n=1)

@@ -1,9 +1,9 @@
-"""Testing by betting: e-values and confidence sequences of bounded means, and many at once.
+"""Testing by betting: e-values and confidence sequences for bounded means.
 
-Against the mean m of values in [-1, 1] one bets a share c on a higher mean (c > 0) or a lower one:
-wealth grows by ``1 + c (d - m) / (1 + m)`` or ``1 + c (d - m) / (1 - m)``, and does not on average
-where m is the mean (Waudby-Smith and Ramdas 2024, doi:10.1093/jrsssb/qkad009). The e-value is the
-mean wealth over shares. Its logarithm is convex in m: means that are not refuted are an interval.
+To test that values d in [-1, 1] have mean m, bet a share c on a higher mean (c > 0) or a lower one.
+Wealth is multiplied by ``1 + c (d - m) / (1 + m)`` or ``1 + c (d - m) / (1 - m)``, and is constant
+on average if m is the mean (Waudby-Smith and Ramdas 2024, doi:10.1093/jrsssb/qkad009). The e-value
+is the mean wealth over shares. It is log-convex in m, so means not rejected form an interval.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from scipy.special import logsumexp
 
 from nlgbench.inference import Floats
 
-#: Shares and their weights: a uniform mixture over (-1, 1), by Gauss and Legendre's rule. Votes
-#: without ties so have Laplace's e-value ``2^n B(wins + 1, losses + 1)``, exactly up to 79 of them.
+#: Shares and weights of a uniform mixture over (-1, 1), by Gauss-Legendre quadrature. For votes
+#: without ties, this gives Laplace's e-value ``2^n B(wins + 1, losses + 1)``, exact for n <= 79.
 _nodes = np.polynomial.legendre.leggauss(40)
 SHARES: Floats = _nodes[0]
 LOG_WEIGHTS: Floats = np.log(_nodes[1] / 2)
-#: Means that are tried for confidence sequences; their ends are rounded outward to these.
+#: The grid of means for confidence sequences, whose ends are rounded outward to it.
 MEANS: Floats = np.linspace(-1, 1, 401)[1:-1]
 
 
 def log_e_values(values: Floats, mean: float | Floats = 0.0) -> Floats:
-    """Give log e-values against a mean after each value of streams (..., n); NaN is no value."""
+    """Compute log e-values against a mean after each value of streams (..., n); NaN is skipped."""
     found = np.full(values.shape, -np.inf)
     for share, log_weight in zip(SHARES, LOG_WEIGHTS, strict=True):
         steps = np.log1p(share * (values - mean) / (1 + np.sign(share) * mean))
@@ -33,7 +33,7 @@ def log_e_values(values: Floats, mean: float | Floats = 0.0) -> Floats:
 
 
 def least_n(log_threshold: float) -> int:
-    """Give the fewest values that can reach a log e-value."""
+    """Compute the fewest values that can reach a log e-value."""
     n = 1
     while logsumexp(LOG_WEIGHTS + n * np.log1p(SHARES)) < log_threshold:
         n += 1
@@ -41,13 +41,13 @@ def least_n(log_threshold: float) -> int:
 
 
 def confidence_sequence(values: Floats, confidence: float) -> tuple[Floats, Floats]:
-    """Give the ends of the means that no e-value so far refutes, after each of n values.
+    """Compute a confidence sequence after each of n values: means that no e-value has rejected.
 
-    NaN is no value.
+    NaN is skipped.
     """
     logs = log_e_values(np.broadcast_to(values, (len(MEANS), len(values))), MEANS[:, None])
     refuted = np.logical_or.accumulate(logs >= -np.log(1 - confidence), axis=1).T
-    # Beyond the last mean refuted on either side; where all are, the two ends cross.
+    # Ends lie at the outermost means not rejected; if all are rejected, the two ends cross.
     none = refuted.all(axis=1)
     n_low = np.where(none, len(MEANS), refuted.argmin(axis=1))
     n_high = np.where(none, len(MEANS), refuted[:, ::-1].argmin(axis=1))
@@ -56,10 +56,10 @@ def confidence_sequence(values: Floats, confidence: float) -> tuple[Floats, Floa
 
 
 def e_holm(e_values: Floats) -> Floats:
-    """Adjust e-values (..., K) for their number: the least mean of a set that each belongs to.
+    """Adjust e-values (..., K) for multiple testing: the smallest mean of any set containing each.
 
-    The closure of the arithmetic mean (Vovk and Wang 2021, doi:10.1214/20-AOS2020), whatever the
-    dependence. The least mean with the r-th smallest adds the smallest of all, one after another.
+    This is the closure of the arithmetic mean, valid under any dependence (Vovk and Wang 2021,
+    doi:10.1214/20-AOS2020). Sets with the smallest mean add the smallest e-values first.
     """
     order = np.argsort(e_values, axis=-1)
     ranked = np.take_along_axis(e_values, order, axis=-1)
@@ -75,5 +75,5 @@ def e_holm(e_values: Floats) -> Floats:
 
 
 def e_values(logs: Floats) -> Floats:
-    """Take logs back, without overflow."""
+    """Exponentiate log e-values without overflow."""
     return np.exp(np.minimum(logs, 700.0))

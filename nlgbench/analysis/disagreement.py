@@ -1,4 +1,4 @@
-"""Which outputs two evaluators rank most differently."""
+"""Outputs that two evaluators rank most differently."""
 
 from __future__ import annotations
 
@@ -10,30 +10,29 @@ from nlgbench.study.checks import checked
 
 @checked
 def disagreements(study: Study, evaluator_a: str, evaluator_b: str, *, n: int = 5) -> pd.DataFrame:
-    """Find the outputs whose ranks under two evaluators are furthest apart, as many each way.
+    """Find the outputs whose ranks by two evaluators differ most, in both directions.
 
-    Of each item it takes the output whose ranks are furthest apart.
+    Each item contributes at most one output, that with the largest difference.
 
     Parameters
     ----------
     study : Study
-        With scores of both.
+        A study with scores by both.
     evaluator_a, evaluator_b : str
-        Scores of which lower is better are negated.
+        Names of the evaluators. Scores for which lower is better are negated.
     n : int, default 5
-        Outputs each way; fewer where there are not so many items.
+        Outputs in each direction; fewer if there are not enough items.
 
     Returns
     -------
     DataFrame
-        output_id, rank_a, rank_b (shares of the outputs that both have scored, 0 to 1, ties
-        averaged), gap (a minus b): first those that b ranks higher, the furthest apart first; then
-        those that a ranks higher, the furthest apart last.
+        output_id, rank_a, rank_b (as shares of the outputs that both have scored, 0 to 1, ties
+        averaged), gap (a minus b). Rows are sorted by gap: outputs that b ranks higher come first.
 
     Raises
     ------
     ValueError
-        For an evaluator that has scored nothing, with the nearest.
+        When an evaluator has no scores; the message suggests the nearest name.
 
     Examples
     --------

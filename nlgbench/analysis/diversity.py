@@ -1,4 +1,4 @@
-"""How diverse systems' outputs are, and how sure that is."""
+"""The diversity of systems' outputs, with intervals."""
 
 import numpy as np
 import pandas as pd
@@ -25,35 +25,35 @@ def diversity(
     Parameters
     ----------
     study : Study
-        With texts.
+        A study with texts.
     include_human : bool
-        Whether humans are systems, too.
+        Whether human texts count as a system.
     n_resamples : int
-        Subsamples of two thirds of a system's outputs.
+        Number of subsamples, each of two thirds of a system's outputs.
     confidence : float
-        Coverage asked for, between 0 and 1.
+        Confidence of intervals, between 0 and 1.
     seed : int or Generator
-        Where the random numbers come from.
+        Seed of the random numbers.
 
     Returns
     -------
     DataFrame
         A row per system and evaluator: system, evaluator, estimate (of all its outputs), se,
         ci_low, ci_high (not clipped; NaN with a reason), confidence, center (mean of subsamples),
-        n_resamples, n_undefined, reason, signature (with the direction: Self-BLEU is *lower* where
-        outputs are more diverse, and with the number of texts), method.
+        n_resamples, n_undefined, reason, signature (with the number of texts and the direction:
+        *lower* Self-BLEU means more diversity), method.
 
     Raises
     ------
     ValueError
-        When there is no output, a name is unknown or a number out of range.
+        When there is no output or a number is out of range.
 
     Notes
     -----
-    Subsamples are drawn without replacement, as a bootstrap's copies of a text show too little
-    diversity. Intervals are for the expectation at this number of outputs: two systems compare only
-    when they have equally many (`evaluators.diversity.draw_equal`). Standard errors were .95 to 1.2
-    times the true ones, but 1.45 to 1.9 times for distinct-1, whose intervals are too wide.
+    Subsamples are drawn without replacement, because a bootstrap repeats texts, which lowers
+    diversity. Intervals are for the expectation at this number of outputs, so compare only systems
+    with equal numbers (`evaluators.diversity.draw_equal`). Standard errors were .95 to 1.2 times
+    the true ones, but 1.45 to 1.9 times for distinct-1, whose intervals are too wide.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def diversity(
     outputs = study.outputs if include_human else study.outputs[~study.outputs["is_human"]]
     if outputs.empty:
         raise ValueError(
-            f"{study.name} has no output of a system: include_human=True takes humans."
+            f"{study.name} has no system outputs. Use include_human=True to measure human texts."
         )
     rng = np.random.default_rng(seed)
     rows = []

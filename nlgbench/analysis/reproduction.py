@@ -1,4 +1,4 @@
-"""Degrees of reproduction: how near recomputed numbers come to the printed ones."""
+"""Degrees of reproduction: how close recomputed numbers are to printed ones."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def cv_star(values: ArrayLike) -> Floats:
     Parameters
     ----------
     values : array-like of shape (n_values,) or (n_sets, n_values)
-        Measurements of one thing, or of a thing a row, on a scale that begins at 0.
+        Repeated measurements of one quantity, or of one in each row, on a scale that starts at 0.
 
     Returns
     -------
     ndarray of shape () or (n_sets,)
-        CV* in percent: 0 where all values are equal; less is better. NaN where a value is missing
-        or not above 0.
+        CV* in percent; lower is better, and 0 means that all values are equal. NaN where a value is
+        missing or not above 0.
 
     Raises
     ------
@@ -34,7 +34,7 @@ def cv_star(values: ArrayLike) -> Floats:
 
     Notes
     -----
-    ``CV* = (1 + 1 / (4 n)) s / c4(n) / mean * 100`` with s the standard deviation (ddof 1) and
+    ``CV* = (1 + 1 / (4 n)) s / c4(n) / mean * 100``, with s the standard deviation (ddof 1) and
     ``c4(n) = sqrt(2 / (n - 1)) Gamma(n / 2) / Gamma((n - 1) / 2)`` (Belz, Popovic and Mille 2022,
     doi:10.18653/v1/2022.acl-long.2; Belz 2022, doi:10.1162/coli_a_00448).
 
@@ -48,7 +48,7 @@ def cv_star(values: ArrayLike) -> Floats:
     sets = np.asarray(values, dtype=np.float64)
     n = sets.shape[-1]
     if n < 2:
-        raise ValueError(f"values must be at least two repeats of a measurement. Got {n}.")
+        raise ValueError(f"values must contain at least two measurements. Got {n}.")
     positive = sets.min(axis=-1) > 0
     above = np.where(sets > 0, sets, 1.0)
     c4 = np.sqrt(2 / (n - 1)) * np.exp(gammaln(n / 2) - gammaln((n - 1) / 2))
@@ -63,9 +63,9 @@ def reproduction(ledger: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     ledger : DataFrame
-        Rows of a ledger (``ledger.csv`` of a run, or what `nlgbench.check_claims` gives): claim_id,
-        published, recomputed, verdict, source; variant, ci_low, ci_high, tolerance and reason where
-        they are known. Rows without a printed number are left out.
+        Rows of a ledger (``ledger.csv`` of a run, or the result of `nlgbench.check_claims`) with
+        columns claim_id, published, recomputed, verdict and source, and optionally variant, ci_low,
+        ci_high, tolerance and reason. Rows without a printed number are left out.
 
     Returns
     -------
@@ -74,19 +74,19 @@ def reproduction(ledger: pd.DataFrame) -> pd.DataFrame:
         variant, source (``published``: follows from printed numbers alone), kind (``number``;
         ``label``: a star; ``bound`` of a p-value; ``finding``: a sentence without a number), unit,
         published, recomputed, ci_low, ci_high (of recomputed), verdict, scale_start (subtracted
-        before CV*), cv_star (percent; less is better), reason (the ledger's; why there is no CV*).
+        before CV*), cv_star (percent; lower is better), reason (the ledger's, and why CV* is
+        undefined).
 
     Raises
     ------
     ValueError
-        When a column is missing or breaks the ledger's rules, or a claim stands twice under a
-        variant.
+        When a column is missing or invalid, or a claim is repeated under a variant.
 
     Notes
     -----
-    CV* needs a scale that begins at 0: 1 is added to correlations and kappas, and subtracted from
-    ratings that begin at 1. Log-probabilities, stars, bounds and findings have none (Belz 2025,
-    QRA++, arXiv:2505.17043). Claims without a known unit are taken to begin at 0.
+    CV* needs a scale that starts at 0: 1 is added to correlations and kappas, and subtracted from
+    ratings that start at 1. CV* is undefined for log-probabilities, stars, bounds and findings
+    (Belz 2025, QRA++, arXiv:2505.17043). If a claim has no known unit, its scale starts at 0.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def reproduction(ledger: pd.DataFrame) -> pd.DataFrame:
     rows = rows.assign(variant=texts["variant"], reason=texts["reason"])
     rows = schema.check(rows, "ledger", source="ledger")
     rows = rows[rows["published"].notna()].reset_index(drop=True)
-    # The paper, or one's own study; the table or section, where the id has more behind it.
+    # The paper or study, and the table or section if the id continues after it.
     place = rows["claim_id"].str.extract("^(study/[^/]+|[^/]+)(?:/([^/]+)/)?").fillna("")
     unit = rows["claim_id"].map(load_claims().set_index("claim_id")["unit"]).fillna("")
     kind = pd.Series("number", rows.index)
@@ -112,12 +112,12 @@ def reproduction(ledger: pd.DataFrame) -> pd.DataFrame:
     number = kind == "number"
     start = unit.map(_scale_start).astype(float).where(number)
     pairs = rows[["published", "recomputed"]].sub(start, axis=0)
-    estimate = pd.Series(cv_star(pairs), rows.index).round(12)  # equal but for rounding errors: 0
+    estimate = pd.Series(cv_star(pairs), rows.index).round(12)  # removes rounding errors from 0
     why = ("a " + kind + " has no CV*").mask(number, "")
-    why = why.mask(number & start.isna(), "log-probabilities have no zero")
+    why = why.mask(number & start.isna(), "log-probabilities have no zero point")
     below = "a value is not above the start of its scale: CV* is undefined"
     why = why.mask(start.notna() & estimate.isna(), below)
-    assumed = "its scale is taken to begin at 0, for lack of a unit"
+    assumed = "the unit is unknown, so its scale is assumed to start at 0"
     why = why.mask(estimate.notna() & (unit == ""), assumed).where(rows["recomputed"].notna(), "")
     kept = ["published", "recomputed", "ci_low", "ci_high", "verdict"]
     return pd.DataFrame(
@@ -136,10 +136,10 @@ def reproduction(ledger: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_paper(found: pd.DataFrame) -> pd.DataFrame:
-    """Count the verdicts of each paper and source, with the median CV* of what `reproduction` gave.
+    """Count the verdicts of each paper and source in a result of `reproduction`, with median CV*.
 
-    A claim has a row under each variant. Values with the verdict ``new`` were recomputed under
-    other conditions than the paper's: their CV* is not in the median.
+    A claim has a row for each variant. The median leaves out values with the verdict ``new``, which
+    were recomputed under conditions that differ from the paper's.
     """
     keys = ["paper", "source"]
     groups = found.assign(cv_star=found["cv_star"].mask(found["verdict"] == "new")).groupby(keys)
@@ -151,7 +151,7 @@ def by_paper(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def _scale_start(unit: str) -> float:
-    """Give the number at which the scale of a unit begins; NaN for log-probabilities."""
+    """Return the number at which the scale of a unit starts; NaN for log-probabilities."""
     if "nats" in unit:
         return np.nan
     if unit.startswith(("correlation", "kappa")):

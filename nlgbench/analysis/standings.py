@@ -1,4 +1,4 @@
-"""Rank systems where no annotator did: by a judge's comparisons, or by evaluators' scores."""
+"""Rank systems without human judgments: by judges' comparisons, or by evaluators' scores."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from nlgbench.analysis.ratings.bradley_terry import win_rates
 from nlgbench.analysis.ratings.games import PROBABILITIES, read_games
 from nlgbench.crossed import t_interval
 from nlgbench.evaluators.names import label
+from nlgbench.evaluators.score import score
 from nlgbench.study import Study
 from nlgbench.study.study import is_reversed, with_tables
 
@@ -19,18 +20,29 @@ _COLUMNS = (
 _OTHERS = "all other systems"
 
 
+def add_sentinels(study: Study, *, dimension: str | None = None) -> Study:
+    """Score the length, a constant and, where there are several systems, the system's mean."""
+    if study.scores is None:
+        return study
+    names = ["length@sentinel", "constant@sentinel"]
+    if len(study.systems) < 2:
+        return score(study, names)
+    options = {"system_mean@sentinel": {"dimension": dimension}}
+    return score(study, [*names, *options], options=options)
+
+
 def standings(study: Study, *, include_human: bool = False) -> pd.DataFrame:
-    """Rank systems by judges' comparisons or, where there are none, by evaluators' scores."""
+    """Rank systems by judges' comparisons if the study has any, else by evaluators' scores."""
     if study.comparisons is not None:
         return overall_win_rates(study)
     return mean_scores(study, include_human=include_human)
 
 
 def overall_win_rates(study: Study) -> pd.DataFrame:
-    """Return how often each system beats the others that it met, by each judge's comparisons.
+    """Compute each system's overall win rate in each judge's comparisons.
 
-    Intervals are those of `nlgbench.win_rates` for one pair: a system, and all that it met as if
-    they were one. The columns are those of `mean_scores`, without ranks, and n_games.
+    Intervals are those of `nlgbench.win_rates` for a system against all its opponents combined. The
+    columns are those of `mean_scores` without ranks, and n_games.
     """
     played = read_games(study, of="comparisons")
     played = played.rename(columns=dict(zip(("win", "tie", "loss"), PROBABILITIES, strict=True)))
@@ -48,17 +60,17 @@ def overall_win_rates(study: Study) -> pd.DataFrame:
 
 
 def mean_scores(study: Study, *, include_human: bool = False) -> pd.DataFrame:
-    """Return each system's mean score by each evaluator, with intervals over items.
+    """Compute each system's mean score by each evaluator, with intervals over items.
 
-    They are compared as `nlgbench.compare_systems` compares means of judgments: evaluator, system,
-    estimate, ci_low, ci_high, confidence, covers, dimension (the evaluator, as figures name it),
-    better (higher or lower), reason, rank_low, rank_high (for all systems of an evaluator at
-    once). One system has its mean alone.
+    The analysis is that of `nlgbench.compare_systems`. Columns: evaluator, system, estimate,
+    ci_low, ci_high, confidence, covers, dimension (the evaluator's name in figures), better (higher
+    or lower), reason, rank_low, rank_high (simultaneous for all systems of an evaluator). A single
+    system has no ranks.
     """
     if not include_human:
         study = study.only(is_human=False)
     if study.scores is None:
-        raise ValueError(f"{study.name} has no scores of outputs: give Study(scores=...).")
+        raise ValueError(f"{study.name} has no scores of outputs: add Study(scores=...).")
     outputs = study.outputs.set_index("output_id")[["item_id", "system"]]
     scores = study.scores.dropna(subset="score").join(outputs, on="output_id")
     found = []
@@ -78,7 +90,7 @@ def mean_scores(study: Study, *, include_human: bool = False) -> pd.DataFrame:
 
 
 def _compared(study: Study, part: pd.DataFrame, evaluator: str, lower: bool) -> pd.DataFrame:
-    """Compare systems as if one annotator had given the scores."""
+    """Compare systems by `compare_systems`, with scores as the judgments of one annotator."""
     judged = part[["output_id"]].assign(annotator_id=evaluator, dimension=evaluator, group_id="")
     judged["value"] = part["score"].astype("float64")
     settings = {name: one for name, one in study.settings.items() if name == "clusters"}

@@ -18,8 +18,8 @@ RAW_FILES = [
 def read_alpaca_eval(*paths: Path) -> Study:
     """Read AlpacaEval annotations: outputs, and comparisons in the order shown to the judge.
 
-    As with ``format: alpaca_eval``. NullModel, which always writes the same text, is called
-    ``example`` in its file.
+    The tables are those of ``format: alpaca_eval``. NullModel, which always writes the same text,
+    is called ``example`` in its file.
     """
     problems: list[str] = []
     source = {

@@ -1,4 +1,4 @@
-"""Multi-reference DailyDialog: 500 rated responses, of four systems and human ones.
+"""Multi-reference DailyDialog: 500 rated responses, human and from four systems.
 
 Gupta et al. (2019), Investigating Evaluation of Open-Domain Dialogue Systems With Human Generated
 Multiple References, doi:10.18653/v1/W19-5944. The release also has the test dialogues of Li et al.

@@ -1,4 +1,4 @@
-"""HANNA: stories of ten systems and human ones, rated by three annotators in six dimensions.
+"""HANNA: human stories and those of ten systems, rated by three annotators in six dimensions.
 
 Chhun et al. (2022), Of Human Criteria and Automatic Metrics: A Benchmark of the Evaluation of Story
 Generation, https://aclanthology.org/2022.coling-1.509. The release is that of Chhun, Suchanek and

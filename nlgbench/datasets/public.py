@@ -83,8 +83,8 @@ _STUDIES = {
         [llmfao.RAW_FILE],
         None,
         "instructions",
-        "votes of 124 annotators on pairs of outputs of 59 language models, without texts; with 13 "
-        "prompts only single contrasts have intervals over items, by t(12)",
+        "votes of 124 annotators on pairs of outputs of 59 language models, without texts; 13 "
+        "prompts, so only single contrasts have intervals over items, by t(12)",
     ),
     **{
         name: _Public(
@@ -102,7 +102,7 @@ _STUDIES = {
         None,
         "instructions",
         "three systems, one of which always writes the same text, compared with GPT-4 Turbo on 805 "
-        "prompts, once each, by GPT-4 Turbo with probabilities; no annotators",
+        "prompts; the judge is GPT-4 Turbo, with probabilities; no annotators",
     ),
     "dailydialog": _Public(
         dailydialog.read_dailydialog,
@@ -231,7 +231,7 @@ def load(name: str, **options: Any) -> Study:
     --------
     >>> load("hues")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    ValueError: study: 'hues' is unknown. Did you mean 'huse'? There are: huse, comm-eval, ...
+    ValueError: study: 'hues' is unknown. Did you mean 'huse'? Available: huse, comm-eval, ...
     """
     one = _STUDIES[known(name, list(_STUDIES), "study")]
     for option in options:

@@ -13,6 +13,22 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 # Column suffixes of a star or a p-value next to a printed number, which is a separate claim.
 _MARKS = ("_star", "_p")
 
+#: Who released a public study, by the beginning of its name.
+_CITATIONS = {
+    "alpaca-eval": "Dubois et al. (2024)",
+    "alttest": "Calderon et al. (2025)",
+    "comm-eval": "Newman et al. (2020)",
+    "dailydialog": "Gupta et al. (2019)",
+    "emnlp17": "Novikova et al. (2017)",
+    "hanna": "Chhun et al. (2022)",
+    "huse": "Hashimoto et al. (2019)",
+    "judge-the-judges": "Garbacea et al. (2019)",
+    "llmbar": "Zeng et al. (2024)",
+    "llmfao": "Ustalov (2023)",
+    "usr": "Mehri and Eskenazi (2020)",
+    "webnlg": "Castro Ferreira et al. (2020)",
+}
+
 
 def published_dir() -> Path:
     """Return the folder of the published numbers."""
@@ -63,3 +79,8 @@ def load_lists() -> pd.DataFrame:
 
     lists, _ = csv_files.parse(published_dir() / "judge_the_judges_lists.csv")
     return lists.set_index("row").astype("float64")
+
+
+def cite(study: str) -> str:
+    """Cite who released a public study; another one goes by its name."""
+    return next((by for name, by in _CITATIONS.items() if study.startswith(name)), study)

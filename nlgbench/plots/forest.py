@@ -10,7 +10,14 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from nlgbench.evaluators.names import label
-from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style, one_row_each
+from nlgbench.plots.figures import (
+    Drawing,
+    axes_for,
+    draw_highest,
+    drawn_on,
+    in_paper_style,
+    one_row_each,
+)
 from nlgbench.plots.rows import draw_estimates, draw_reference, mark, name_rows
 from nlgbench.plots.style import HUMAN, LOOKS, TWO_COLUMN
 from nlgbench.study.checks import read_table
@@ -112,3 +119,11 @@ def plot_forest(
         )
     alt = f"{xlabel} of each evaluator, with intervals: {'; '.join(said)}."
     return drawn_on(axes, table, alt)
+
+
+def plot_votes(table: pd.DataFrame) -> Drawing:
+    """Draw how often evaluators agree with votes, from `nlgbench.vote_accuracy`."""
+    rows = table.query("measure == 'accuracy_decided' and against == 'votes'")
+    rows = rows[["evaluator", "estimate", "ci_low", "ci_high"]]
+    words, ends = "Share of votes, ties left out", (-0.05, 1.05)
+    return draw_highest(lambda one: plot_forest(one, xlabel=words, xlim=ends, line=0.5), rows)

@@ -1,13 +1,16 @@
-"""What a study found, in three sentences: systems, evaluators, and what the design cannot show."""
+"""Findings in sentences: estimates with their intervals, and where the data come from."""
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
 
 from nlgbench.crossed import FEWEST, THESE_ANNOTATORS
+from nlgbench.datasets.published import cite
 from nlgbench.evaluators.names import label
 from nlgbench.evaluators.sentinels import LENGTH
 from nlgbench.study import Study
@@ -17,18 +20,80 @@ _MOST_NAMES = 3
 Results = Mapping[str, pd.DataFrame]
 
 
-def findings(study: Study, results: Results) -> pd.DataFrame:
-    """Say in sentences what notebook 08 found: about, finding, study, data.
+def say(
+    start: str,
+    rows: pd.DataFrame | None,
+    each: str = "{number}",
+    *,
+    value: str = "estimate",
+    null: float | None = None,
+    where: str = "",
+    rest: str = "",
+) -> str:
+    """Write a sentence about the first rows, or "" where no row has an estimate.
 
-    `results` are tables by name: what a study does not support is missing. ``about`` is systems,
-    evaluators, and limits; ``study`` and ``data`` are the study's name and size.
+    `each` describes a row by its columns and ``{number}``: the `value` with its interval, which is
+    called inconclusive where it contains `null`. `where` selects rows, as ``DataFrame.query`` does;
+    `rest` describes the ``{n}`` rows that are left.
+
+    >>> table = pd.DataFrame({"system": ["s_1"], "estimate": 0.1, "ci_low": -0.2, "ci_high": 0.4})
+    >>> say("The difference is", table, "{number} for {system}", null=0)
+    'The difference is 0.10 [−0.20, 0.40] (inconclusive) for s 1.'
+    """
+    rows = pd.DataFrame({value: []}) if rows is None else rows.query(where) if where else rows
+    if (known := rows.dropna(subset=value)).empty:
+        return ""
+    n_shown = _MOST_NAMES if len(known) > _MOST_NAMES + 1 else len(known)
+    shown = []
+    for _, row in known.head(n_shown).iterrows():
+        words = {str(key): _name(str(key), one) for key, one in row.items()}
+        number = _number(row, value)
+        if null is not None and not (row["ci_low"] > null or row["ci_high"] < null):
+            number += " (inconclusive)"
+        shown.append(each.format(**words, number=number))
+    if n_shown < len(known) and rest:
+        shown.append(rest.format(n=len(known) - n_shown))
+    several = f"{', '.join(shown[:-1])}, and {shown[-1]}" if shown[2:] else " and ".join(shown)
+    return re.sub(r"(?<![\w-])-(?=\d)", "−", f"{start} {several}.")
+
+
+def _name(column: str, value: object) -> object:
+    """Write a name as a sentence does, and leave a number as it is."""
+    if not isinstance(value, str):
+        return value
+    return label(value) if column.startswith("evaluator") else value.replace("_", " ")
+
+
+def describe_source(studies: Study | Mapping[str, Study] | str, source: str) -> dict[str, str]:
+    """Name the study in brackets, and the source in full; give the size of a single study."""
+    if isinstance(studies, str):
+        return {"study": "", "source": studies, "data": ""}
+    opened = [studies] if isinstance(studies, Study) else list(studies.values())
+    released = source == "released"
+    called = ((released and one.origin.partition(":")[2]) or one.name for one in opened)
+    names = list(dict.fromkeys(called))
+    name = names[0] if len(names) == 1 else f"{len(opened)} studies"
+    if released:
+        papers = dict.fromkeys(cite(one) for one in names)
+        known = f"released data of {_listed([*papers], most=len(papers))}"
+    elif source == "simulated":
+        several = f"world {names[0]!r}" if len(names) == 1 else f"worlds {', '.join(names)}"
+        known = f"simulated {several}, whose truth is known"
+    else:
+        known = f"your study {name}"
+    outputs = opened[0].outputs
+    size = f"{len(outputs):,} outputs of {outputs['system'].nunique():,} systems on "
+    size += f"{outputs['item_id'].nunique():,} items"
+    return {"study": name, "source": known, "data": size if len(names) == 1 else ""}
+
+
+def findings(study: Study, results: Results) -> dict[str, str]:
+    """Write what notebook 08 found about systems, evaluators, and the design's limits.
+
+    `results` are tables by name: what a study does not support is missing.
     """
     found = {"systems": _systems, "evaluators": _evaluators, "limits": _limits}
-    said = [find(study, results) for find in found.values()]
-    outputs = study.outputs
-    data = f"{len(outputs):,} outputs of {outputs['system'].nunique():,} systems on "
-    data += f"{outputs['item_id'].nunique():,} items"
-    return pd.DataFrame({"about": [*found], "finding": said, "study": study.name, "data": data})
+    return {about: find(study, results) for about, find in found.items()}
 
 
 def _systems(study: Study, results: Results) -> str:
@@ -67,7 +132,7 @@ def _ranking(study: Study, table: pd.DataFrame, by: str, value: str) -> str:
     if not tested:
         rows = rows.sort_values("estimate", ascending=False, kind="stable")
     name, n = study.label(rows["system"].iloc[0]), len(rows)
-    number = _number(rows.iloc[0], digits=0 if "rating" in value else 2)
+    number = _number(rows.iloc[0])
     if n == 1:
         return f"{by}, {name} has the {value} {number}; it is the only system."
     said = f"{by}, {name} ranks first of {n} systems, {value} {number}."
@@ -151,20 +216,24 @@ def _why(rows: pd.DataFrame) -> str:
     return next((one for one in reasons if one), "intervals are undefined")
 
 
-def _number(row: pd.Series, digits: int = 2) -> str:
-    """Write an estimate with its interval."""
-    values = [row["estimate"], row["ci_low"], row["ci_high"]]
-    value, low, high = (f"{one:.{digits}f}".replace("-", "−") for one in values)
-    return f"{value} [{low}, {high}]" if np.isfinite(values[1:]).all() else f"{value} (no interval)"
+def _number(row: pd.Series, value: str = "estimate") -> str:
+    """Write an estimate with its interval, both to two or three significant digits."""
+    values = [row[value], row.get("ci_low", math.nan), row.get("ci_high", math.nan)]
+    largest = np.nanmax(np.abs(values)) or 1.0
+    exponent = math.floor(math.log10(largest))
+    digits = max(0, 2 - exponent) if exponent >= 0 else 1 - exponent
+    values = [round(one, digits) + 0.0 for one in values]  # which makes -0.00 positive
+    shown, low, high = (f"{one:.{digits}f}".replace("-", "−") for one in values)
+    return f"{shown} [{low}, {high}]" if np.isfinite(values[1:]).all() else f"{shown} (no interval)"
 
 
 def _estimates(rows: pd.DataFrame) -> str:
     return _listed([f"{label(str(row['evaluator']))} {_number(row)}" for _, row in rows.iterrows()])
 
 
-def _listed(names: list[str]) -> str:
+def _listed(names: list[str], most: int = _MOST_NAMES) -> str:
     """Join names, at most three of them."""
-    left = len(names) - _MOST_NAMES
+    left = len(names) - most
     if left > 1:
-        return f"{', '.join(names[:_MOST_NAMES])} and {left} others"
+        return f"{', '.join(names[:most])} and {left} others"
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

@@ -14,6 +14,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -23,10 +24,12 @@ from nlgbench import files
 from nlgbench.datasets.published import load_claims
 from nlgbench.names import known
 from nlgbench.runner import claims, runs
-from nlgbench.runner.findings import findings
+from nlgbench.runner.findings import describe_source
+from nlgbench.runner.findings import say as say
 from nlgbench.runner.latex import to_latex
 from nlgbench.study import Study, schema
 from nlgbench.study.study import Source
+from nlgbench.text import listed
 
 if TYPE_CHECKING:
     from nlgbench.plots.figures import Drawing
@@ -217,27 +220,47 @@ class Record:
                 claims.check_known([pattern], self._claims)
             self._skipped[pattern] = reason
 
-    def findings(self, study: Study, results: Mapping[str, pd.DataFrame]) -> pd.DataFrame | None:
-        """Record and show what notebook 08 found, in three sentences."""
-        columns = ["about", "finding"]
-        return self.section("findings", lambda: findings(study, results), columns=columns)
+    def conclude(self, studies: Study | Mapping[str, Study] | str, *sentences: str) -> None:
+        """Show and save the run's findings, count its verdicts, name its source, and close it.
+
+        Each sentence ends with the study and its source in brackets. Empty sentences, of results
+        that were skipped, are left out. Without a study, `studies` is the source in words.
+        """
+        from IPython.display import Markdown, display
+
+        about = describe_source(studies, self.source)
+        of = f" ({about['study']}, {self.source})." if about["study"] else "."
+        found = [f"{one.removesuffix('.')}{of}" for one in sentences if one]
+        verdicts = self._ledger()["verdict"]
+        counts = verdicts[~verdicts.isin(["new", "not recomputable"])].value_counts()
+        if n := counts.sum():
+            shown = listed(f"{verdict} ({count})" for verdict, count in counts.items())
+            found.append(f"Comparisons with published numbers ({n}) have the verdicts {shown}.")
+        found.append(f"Source: {about.pop('source')}.")
+        self.table(pd.DataFrame({"finding": found, **about}), "findings")
+        display(Markdown("\n".join(f"- {escape(one, quote=False)}" for one in found)))
+        self.close()
 
     def close(self) -> pd.DataFrame:
         """Complete this notebook's ledger, and write it where there is an output folder.
 
         A claim that it owns and that was neither recorded nor excused is an error.
         """
-        owned = self._claims[self._claims["notebook"] == self.notebook]
-        records = pd.concat(self._rows or [pd.DataFrame(columns=list(_RECORDED))])
-        ledger = claims.ledger(owned, records, source=self.source, skipped=self._skipped)
-        if self._own:
-            ledger = schema.check(pd.concat([ledger, *self._own]), "ledger", source="the ledger")
+        ledger = self._ledger()
         if self.output_dir is not None:
             schema.write(ledger, "ledger", self.output_dir / "ledger.csv")
             left: dict[str, Any] = {"notebook": self.notebook, "made": self._made}
             left["peak_memory_bytes"] = _peak_memory()
             files.replace_bytes(self.output_dir / runs.RECORD, json.dumps(left).encode())
             (self.output_dir / runs.OPEN).unlink(missing_ok=True)
+        return ledger
+
+    def _ledger(self) -> pd.DataFrame:
+        owned = self._claims[self._claims["notebook"] == self.notebook]
+        records = pd.concat(self._rows or [pd.DataFrame(columns=list(_RECORDED))])
+        ledger = claims.ledger(owned, records, source=self.source, skipped=self._skipped)
+        if self._own:
+            ledger = schema.check(pd.concat([ledger, *self._own]), "ledger", source="the ledger")
         return ledger
 
     def _announce(self, kind: str, name: str, path: str, alt: str, source: Source | None) -> None:

@@ -120,7 +120,7 @@ def _titles(found: Folder) -> dict[str, str]:
 def _study(run: Run) -> str:
     """Name the study of a run: as its findings do, else as its folder is called."""
     for table in run.tables:
-        if table.name == _FINDINGS:
+        if table.name == _FINDINGS and table.frame["study"].iloc[0]:
             return str(table.frame["study"].iloc[0])
     return Path(run.manifest["parameters"].get("study") or run.source).name
 

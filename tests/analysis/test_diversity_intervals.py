@@ -52,12 +52,12 @@ def test_too_few_texts_give_a_reason():
     assert found.loc["distinct_1", "estimate"] == 1
     found = diversity(study_of(["a b", "c d"]), n_resamples=20, seed=0)
     distinct = found.set_index("evaluator").loc["distinct_1"]
-    assert distinct["reason"] == "all subsamples give the same: their spread is unknown"
+    assert distinct["reason"] == "all subsamples give the same value: their spread is unknown"
     assert np.isnan(distinct["ci_low"]) and np.isnan(distinct["ci_high"])
 
 
 def test_what_cannot_be_is_refused():
     human = study_of(["a"]).outputs.assign(is_human=True)
-    with pytest.raises(ValueError, match="no output of a system"):
+    with pytest.raises(ValueError, match="has no system outputs"):
         diversity(Study(human))
     assert len(diversity(Study(human), include_human=True, n_resamples=2))

@@ -48,7 +48,7 @@ def test_what_has_no_cv_star_is_nan():
     sets = [[1.0, np.nan], [0.0, 1.0], [-1.0, 2.0], [3.0, 3.0], [0.1, 5.0]]
     assert np.isnan(cv_star(sets)).tolist() == [True, True, True, False, False]
     assert cv_star(sets)[3] == 0
-    with pytest.raises(ValueError, match="at least two repeats"):
+    with pytest.raises(ValueError, match="at least two measurements"):
         cv_star([1.0])
 
 
@@ -83,7 +83,7 @@ def test_what_is_no_number_has_no_cv_star_and_says_why():
     found = nb.reproduction(frame)
     assert found["kind"].tolist() == ["number", "label", "bound"]
     assert found["cv_star"].isna().all()
-    words = ["log-probabilities have no zero", "a label has no CV*", "a bound has no CV*"]
+    words = ["log-probabilities have no zero point", "a label has no CV*", "a bound has no CV*"]
     assert found["reason"].tolist() == words
     below = nb.reproduction(ledger([(1.0, -0.1)]))
     assert below["cv_star"].isna().all() and "not above the start" in below["reason"].item()
@@ -112,7 +112,7 @@ def test_ones_own_claims_have_degrees_too():
     counts = by_paper(found)[["paper", "matches", "differs"]]
     assert counts.to_numpy().tolist() == [["study/pilot", 1, 1]]
     assert found["where"].tolist() == ["table2", "table2"]
-    assert found["reason"].str.contains("taken to begin at 0").all()
+    assert found["reason"].str.contains("assumed to start at 0").all()
 
 
 def test_an_empty_ledger_and_wrong_ones():

@@ -51,5 +51,5 @@ def test_a_gap_and_probability_zero_are_undefined_and_counted():
 
 def test_an_unknown_model_is_named():
     outputs = table_of(["a"])
-    with pytest.raises(ValueError, match=r"'lstn' is unknown.*lstm.*There are: lstm"):
+    with pytest.raises(ValueError, match=r"'lstn' is unknown.*lstm.*Available: lstm"):
         perplexity(outputs, logprobs_of(outputs, -1.0, 1, model="lstm"), model="lstn")

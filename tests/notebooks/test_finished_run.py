@@ -9,9 +9,11 @@ import os
 from pathlib import Path
 
 import nbformat
+import pandas as pd
 import pypdf
 import pytest
 
+from nlgbench.papers.comm_eval import least_lead
 from nlgbench.plots.style import ONE_COLUMN, TWO_COLUMN
 from nlgbench.runner.notebooks import find_notebooks
 
@@ -49,6 +51,7 @@ def test_simulated_summaries_are_those_that_the_notebooks_keep(made):
         manifest = json.loads((run / "manifest.json").read_text("utf-8"))
         if manifest["source"] == "released":
             continue
+        assert "Source: " in (run / "tables" / "findings.csv").read_text("utf-8"), path
         kept, new = (
             [
                 outputs(cell)
@@ -57,9 +60,43 @@ def test_simulated_summaries_are_those_that_the_notebooks_keep(made):
             ]
             for one in (path, run / "notebook.ipynb")
         )
-        assert [[one.text for one in said] for said in new] == [
-            [one.text for one in said] for said in kept
+        assert [[one.data["text/markdown"] for one in said] for said in new] == [
+            [one.data["text/markdown"] for one in said] for said in kept
         ], path
+
+
+GAIN = "experiment == 'hyperparameter_search' and variant == 'tolerance=0' and measure == 'gain' "
+GAIN += "and evaluator in ['comparator', 'bleu']"
+#: What simulated runs find that machines cannot change: notebook, table, rows, column, least value.
+TRUE = [
+    ("06-learning", "model_level", "evaluator == 'human alone'", "ci_low", 0),
+    ("06b", "true_order", "`games of two systems` == 2000", "in true order", 1),
+    ("07", "choices", GAIN, "ci_low", 0),
+    ("05b", "with_truth", "evaluator == 'h1' and statistic == 'kendall_b'", "estimate", 0.85),
+    ("08", "correlations", "evaluator == 'close' and statistic == 'pearson'", "ci_low", 0.8),
+]
+
+
+def table(made, notebook, name, folder="tables"):
+    (path,) = made.glob(f"{notebook}-*/{folder}/{name}.csv")
+    found = pd.read_csv(path)
+    if (found["source"] == "released").any():
+        pytest.skip("the truth is known of simulated runs alone")
+    return found
+
+
+@pytest.mark.parametrize("notebook, name, rows, column, least", TRUE)
+def test_simulated_runs_find_the_truth(made, notebook, name, rows, column, least):
+    found = table(made, notebook, name).query(rows)[column]
+    assert len(found) and (found >= least).all()
+
+
+def test_temperature_costs_diversity_and_listeners_beat_overlap(made):
+    sweep = table(made, "01", "sweep", "figures").set_index("system")
+    if "recurrent_t1.0" in sweep.index:
+        true = sweep["huse_true"].filter(like="recurrent").sort_values().index
+        assert list(true)[:2] == ["recurrent_t0.5", "recurrent_t0.7"]
+    assert least_lead(table(made, "04", "table1")) > 0
 
 
 def figures(out):
@@ -110,3 +147,47 @@ def test_every_figure_has_its_words_and_its_numbers(made):
         assert rows
         manifest = json.loads((path.parent.parent / "manifest.json").read_text())
         assert {row["source"] for row in rows} <= {"published", "simulated", manifest["source"]}
+
+
+def released(made, table):
+    if not (made / table).is_file():
+        pytest.skip(f"the run has no {table}")
+    rows = pd.read_csv(made / table)
+    if "source" in rows and set(rows["source"]) != {"released"}:
+        pytest.skip(f"{table} is not from released data")
+    return rows
+
+
+def readme_has(*texts):
+    readme = " ".join((Path(__file__).parents[2] / "README.md").read_text("utf-8").split())
+    assert [text for text in texts if text not in readme] == []
+
+
+def test_readme_reports_the_correlation_of_bleu(made):
+    rows = released(made, "11-atlas/tables/granularity_summary.csv")
+    row = rows.query("evaluator == 'bleu_4' and granularity == 'output'").iloc[0]
+    columns = ["estimate", "ci_low", "ci_high", "prediction_low", "prediction_high"]
+    printed = [f"{row[name]:.2f}".replace("0.", ".").replace("-", "−") for name in columns]
+    readme_has("is {} [{}, {}]".format(*printed[:3]), "between {} and {}".format(*printed[3:]))
+    assert row["n_studies"] == 9
+
+
+def test_readme_reports_the_best_system(made):
+    rows = released(made, "08-own-study/tables/systems.csv")
+    system, estimate, low, high = rows.loc[0, ["system", "estimate", "ci_low", "ci_high"]]
+    n_best = sum(rows["rank_low"] == 1)
+    readme_has(f"{system} has the highest mean correctness, {estimate:.2f} [{low:.2f}, {high:.2f}]")
+    readme_has(f"any of {n_best} systems may be the best")
+
+
+def test_readme_reports_the_wins_of_a_constant_text(made):
+    rows = released(made, "09-judges-and-people/tables/alpaca_eval.csv")
+    row = rows.query("evaluator == 'NullModel' and kind == 'all prompts'").iloc[0]
+    wins, low, high = row[["estimate", "ci_low", "ci_high"]]
+    readme_has(f"wins {wins:.0%} [{low:.0%}, {high:.0%}] of {row['n_clusters']} comparisons")
+
+
+def test_readme_reports_how_many_numbers_were_recomputed(made):
+    n = released(made, "recomputed.csv")["outcome"].value_counts()
+    readme_has(f"Of {n.sum():,} numbers, {n['recomputed and equal']} are", f"{n['differs']} differ")
+    readme_has(f"{n['follows from print']} follow", f"{n['not recomputable']} cannot be recomputed")

@@ -97,12 +97,13 @@ def test_01_says_what_its_tables_say(run, monkeypatch):
 def test_02_says_what_its_scores_are(run):
     done = run("02", n_outputs=30, n_neighbors=5, seed=3, ties="released")
     data = done.names["data"]
-    said, (alt, _) = done.sentence("How far"), done.figure("boundary")
+    said, (alt, _) = done.sentence("- HUSE is"), done.figure("boundary")
     assert "human references (squares)" in alt and "5-nearest-neighbor" in alt
     scores = nb.huse(data, n_neighbors=5, ties="released", n_resamples=0)
     for system, rows in scores.groupby("system"):
         found = rows.set_index("score")["estimate"]
-        told = f"{system} {1 - found['huse']:.2f}, by judgment alone {1 - found['huse_q']:.2f}"
-        assert told in said
+        name = system.replace("_", " ")
+        assert re.search(rf"HUSE is .*{found['huse']:.2f} \[[^]]*\] for {name}", said)
+        assert re.search(rf"HUSE-Q.* {found['huse_q']:.2f} \[[^]]*\] for {name}", said)
         label = data.label(system)
         assert f"{label}: HUSE {found['huse']:.2f}, HUSE-Q {found['huse_q']:.2f}" in alt

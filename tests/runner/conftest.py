@@ -99,7 +99,7 @@ def reported(tmp_path_factory):
     run.table(correlations, "correlations")
     run.table(nb.datasheet(study), "datasheet")
     results = {"compare_systems": compared.systems, "pairs": compared.pairs}
-    run.table(findings(study, results | {"correlate": correlations}), "findings")
+    run.conclude(study, *findings(study, results | {"correlate": correlations}).values())
     run.figure(nb.plot_systems(compared), "systems")
     run.figure(nb.plot_atlas(correlations), "atlas")
     finish(run, out / "90-own", "# Which <i>system</i> is better?\n\nA question & more.")

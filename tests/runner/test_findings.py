@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 import nlgbench as nb
+from nlgbench.runner import record
 from nlgbench.runner.findings import findings
 
 
@@ -14,7 +15,7 @@ def judged(means, **options):
 
 
 def said(study, results):
-    return findings(study, results).set_index("about")["finding"]
+    return findings(study, results)
 
 
 def test_a_clear_winner_is_named_and_equal_systems_are_inconclusive():
@@ -65,3 +66,13 @@ def test_intervals_of_ratings_that_overlap_are_inconclusive_and_missing_ones_giv
     missing = table.assign(ci_low=float("nan"), ci_high=float("nan"), reason="one item alone")
     found = said(study, {"rate": missing})["systems"]
     assert "is inconclusive: one item alone." in found
+
+
+def test_conclude_leaves_out_skipped_sentences_and_names_study_and_source(tmp_path):
+    run = record.open("90-own", source="simulated", output_dir=str(tmp_path))
+    table = pd.DataFrame({"system": ["a_1"], "estimate": -0.123, "ci_low": -0.2, "ci_high": -0.1})
+    run.conclude(judged([0, 1])[0], record.say("It is", table, null=0), record.say("No", None))
+    first, source = pd.read_csv(tmp_path / "tables" / "findings.csv")["finding"]
+    assert first == "It is −0.12 [−0.20, −0.10] (judgments, simulated)."
+    assert source == "Source: simulated world 'judgments', whose truth is known."
+    assert (tmp_path / "ledger.csv").is_file(), "the record is closed"

@@ -223,7 +223,7 @@ def test_nothing_is_overwritten(tmp_path):
         (["--as", "mturk"], "name the files, too"),
         (["--as", "excel", "--from", "x.csv"], "'excel' is unknown"),
         (["--from", "notes.doc"], "no known ending"),
-        (["--from", "broken.json"], "is no JSON"),
+        (["--from", "broken.json"], "is not valid JSON"),
         (["--from", "empty.csv"], "is empty"),
     ],
 )

@@ -95,7 +95,7 @@ def test_a_study_is_called_by_its_name_and_its_findings_come_first(reported, tmp
     assert not any("90-own" in one or "@study" in one for one in headings)
     first = pd.read_csv(run / "tables" / "findings.csv")["finding"]
     at = [page.index(str(escape(one))) for one in first]
-    assert len(at) == 3 and at == sorted(at) and at[-1] < page.index('id="figures"')
+    assert len(at) == 4 and at == sorted(at) and at[-1] < page.index('id="figures"')
     assert "source = study" in page and "study = mine" in page and "/secret" not in page
 
 

@@ -36,7 +36,7 @@ def test_one_seed_is_one_study_that_the_door_takes(name):
 @pytest.mark.parametrize(
     ("name", "wrong", "message"),
     [
-        ("votes", {"n_annotators": 2}, "n_votes must be at most 2, as there are no more. Got 3"),
+        ("votes", {"n_annotators": 2}, "n_votes must be at most 2, the number available. Got 3"),
         ("votes", {"systems": {"x": 0.0, "y": 1.0}}, "n_pairs must be at most 1"),
         ("judges", {"judges": {"x": {"lenght": 1.0}}}, "'length'"),
         ("judges", {"n_pairs": 11}, "n_pairs must be at most 10"),
@@ -52,7 +52,7 @@ def test_one_seed_is_one_study_that_the_door_takes(name):
         ("colors", {"n_rounds": {"a": 0}}, "every split of n_rounds needs a round"),
         ("reviews", {"n_truth": 1}, "at least 2 texts of each class"),
         ("reviews", {"systems": {"human": review_grammar()}}, "no system may be called 'human'"),
-        ("reviews", {"systems": ["grammar"]}, "'grammar' is unknown.*There are: grammar_t1.0"),
+        ("reviews", {"systems": ["grammar"]}, "'grammar' is unknown.*Available: grammar_t1.0"),
         ("nowhere", {}, "world: 'nowhere' is unknown"),
     ],
 )

@@ -1,7 +1,7 @@
-"""Meta-evaluation: how well evaluators agree with people, and which one agrees better.
+"""Meta-evaluation: how well evaluators agree with human judgments, and which agrees better.
 
-`correlations` is `correlate` from top to bottom; `comparing` holds tests between evaluators;
-`pooling` asks many studies at once.
+`correlations` contains `correlate`, `comparing` the tests between evaluators, and `pooling` the
+analyses of many studies.
 """
 
 from nlgbench.analysis.correlation.comparing import compare_evaluators as compare_evaluators

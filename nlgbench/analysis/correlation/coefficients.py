@@ -1,6 +1,6 @@
-"""Coefficients of agreement between scores and judgments: arrays in, numbers out, many at once.
+"""Coefficients of agreement between scores and judgments, vectorized over many samples.
 
-`coefficients` takes many small samples, `weighted_coefficients` many points under many weightings.
+Use `coefficients` for many small samples, `weighted_coefficients` for many points and weightings.
 """
 
 import math
@@ -18,7 +18,7 @@ Weights = NDArray[np.floating]
 
 
 class PairCounts(NamedTuple):
-    """Pairs of units, by how two variables order them; copies of a weighted unit are no pairs."""
+    """Numbers of pairs by how two variables order them; copies of one unit are not pairs."""
 
     balance: Floats
     untied_x: Floats
@@ -33,10 +33,10 @@ def kendall_b(counts: PairCounts) -> Floats:
 
 
 def pairwise_accuracy(counts: PairCounts) -> Floats:
-    """Give the share of pairs that two variables order alike, or both tie.
+    """Compute the share of pairs that two variables order alike, or that both tie.
 
-    Deutsch, Foster and Freitag (2023, doi:10.18653/v1/2023.emnlp-main.798); without ties that of
-    Kocmi et al. (2021, https://aclanthology.org/2021.wmt-1.57).
+    See Deutsch, Foster and Freitag (2023, doi:10.18653/v1/2023.emnlp-main.798). Without ties, it
+    equals that of Kocmi et al. (2021, https://aclanthology.org/2021.wmt-1.57).
     """
     concordant = (counts.untied_both + counts.balance) / 2
     tied_both = counts.pairs - counts.untied_x - counts.untied_y + counts.untied_both
@@ -44,12 +44,12 @@ def pairwise_accuracy(counts: PairCounts) -> Floats:
 
 
 def chance_accuracy(counts: PairCounts) -> Floats:
-    """Give the accuracy that scores dealt out at random would have, with these ties."""
+    """Compute the expected accuracy of randomly permuted scores, given these ties."""
     x, y = divide(counts.untied_x, counts.pairs), divide(counts.untied_y, counts.pairs)
     return x * y / 2 + (1 - x) * (1 - y)
 
 
-#: Statistics that follow from counts of pairs.
+#: Statistics that are functions of counts of pairs.
 OF_PAIRS: dict[str, Callable[[PairCounts], Floats]] = {
     "kendall_b": kendall_b,
     "pairwise_accuracy": pairwise_accuracy,
@@ -58,7 +58,7 @@ OF_PAIRS: dict[str, Callable[[PairCounts], Floats]] = {
 
 
 def divide(above: Floats, below: Floats) -> Floats:
-    """Divide; what is divided by 0 is NaN."""
+    """Divide; division by 0 gives NaN."""
     above, below = np.broadcast_arrays(above, below)
     found = np.full(below.shape, np.nan)
     np.divide(above, below, out=found, where=below != 0)
@@ -66,13 +66,13 @@ def divide(above: Floats, below: Floats) -> Floats:
 
 
 def tolerance(values: Floats) -> float:
-    """Give the difference that rounding makes: 1e-9 standard deviations, as HUSE has it."""
+    """Return the largest difference that counts as rounding: 1e-9 standard deviations."""
     finite = values[np.isfinite(values)]
     return float(max(1e-9 * finite.std(), 1e-12 * np.abs(finite).max())) if finite.size else 0.0
 
 
 def equalized(values: Floats) -> Floats:
-    """Make values equal that differ by at most their `tolerance`, along the last axis."""
+    """Set values equal that differ by at most their `tolerance`, along the last axis."""
     limit = tolerance(values)
     order = np.argsort(values, axis=-1)
     ordered = np.take_along_axis(values, order, axis=-1)
@@ -84,17 +84,17 @@ def equalized(values: Floats) -> Floats:
     return found
 
 
-#: Pairs of units, and of weights, that are held in memory at once.
+#: Bounds how many pairs of units, or weights, are in memory at once.
 _AT_ONCE = 1 << 20
 
 
 def coefficients(
     x: ArrayLike, y: ArrayLike, weights: ArrayLike | None = None, *, statistics: Iterable[str]
 ) -> dict[str, Floats]:
-    """Compute coefficients of many small samples (..., n), which broadcast; NaN where undefined.
+    """Compute coefficients of many small samples (..., n) by broadcasting; NaN where undefined.
 
-    Weights are counts of a bootstrap, or 0 where a unit is missing (its values may then be NaN).
-    Correlations equal SciPy's on the sample written out.
+    Weights are bootstrap counts, or 0 where a unit is missing (its values may then be NaN).
+    Correlations equal SciPy's on samples with repeated units.
     """
     names = list(statistics)
     given = x, y, 1.0 if weights is None else weights
@@ -134,19 +134,19 @@ def _of_samples(x: Floats, y: Floats, w: Floats, names: list[str]) -> dict[str, 
 
 
 def _pearson(dx: Floats, dy: Floats, w: Floats) -> Floats:
-    """Correlate centered values, a sample a row."""
+    """Correlate centered values; each row is a sample."""
     wx = w * dx
     over = np.sqrt(np.einsum("bi,bi->b", wx, dx) * np.einsum("bi,bi,bi->b", w, dy, dy))
-    # Beyond 1 is rounding only.
+    # Only rounding errors exceed 1.
     return np.clip(divide(np.einsum("bi,bi->b", wx, dy), over), -1, 1)
 
 
 def _centered(values: Floats, w: Floats) -> Floats:
-    """Take means off; the first value before, which leaves exact zeros where nothing varies."""
+    """Center values, after subtracting the first, so that a constant gives exact zeros."""
     values = np.broadcast_to(values, w.shape)
     first = np.take_along_axis(values, (w > 0).argmax(axis=1)[:, None], axis=1)
     moved = np.where(w > 0, values - first, 0)
-    # By a power of 2, without rounding, so that no square over- or underflows.
+    # Scale by a power of 2, which is exact, so that squares neither overflow nor underflow.
     moved = np.ldexp(moved, -np.frexp(np.abs(moved).max(axis=1, keepdims=True))[1])
     return moved - (w * moved).sum(axis=1, keepdims=True) / np.maximum(w.sum(axis=1), 1)[:, None]
 
@@ -156,8 +156,8 @@ def weighted_coefficients(
 ) -> dict[str, Floats]:
     """Correlate several variables (m, n) with one (n,) under each row of weights (r, n): (m, r).
 
-    Equal to `coefficients`, for many points: orders are found once, ranks are cumulated weights,
-    and pairs are counted by runs of points.
+    The results equal those of `coefficients`, but many points are faster: values are sorted once,
+    ranks are cumulative weights, and pairs are counted by runs of equal points.
     """
     names = list(statistics)
     x, y, weights = (np.asarray(one, dtype=np.float64) for one in (x, y, weights))
@@ -184,18 +184,18 @@ def _pearson_of_points(x: Floats, y: Floats, w: Floats) -> Floats:
     total = np.maximum(w.sum(axis=1), 1)
     sum_u, sum_v, square_u, square_v = (one @ w.T for one in (u, v, u * u, v * v))
     over_u, over_v = square_u - sum_u**2 / total, square_v - sum_v**2 / total
-    # Where a resample hardly varies, sums of squares have lost their digits.
-    sure = (over_u > 1e-6 * square_u) & (over_v > 1e-6 * square_v)
+    # Where a resample hardly varies, sums of squares have lost precision.
+    is_precise = (over_u > 1e-6 * square_u) & (over_v > 1e-6 * square_v)
     products = (u * v) @ w.T - sum_u * sum_v / total
-    found = np.clip(products / np.sqrt(np.where(sure, over_u * over_v, 1)), -1, 1)
-    for at in np.flatnonzero(~sure.all(axis=1)):
-        few = w[~sure[at]]
-        found[at, ~sure[at]] = _pearson(_centered(x[at], few), _centered(y, few), few)
+    found = np.clip(products / np.sqrt(np.where(is_precise, over_u * over_v, 1)), -1, 1)
+    for at in np.flatnonzero(~is_precise.all(axis=1)):
+        rest = w[~is_precise[at]]
+        found[at, ~is_precise[at]] = _pearson(_centered(x[at], rest), _centered(y, rest), rest)
     return found
 
 
 def _runs(*variables: NDArray[Any]) -> csr_array:
-    """Mark the points of each run of equal ones, in the order of the variables, the last first."""
+    """Return the (runs, points) matrix of runs of equal points, sorted last variable first."""
     order = np.lexsort(variables)
     new = np.any([np.diff(one[order]) != 0 for one in variables], axis=0)
     ends = np.concatenate([[0], 1 + np.flatnonzero(new), [len(order)]])
@@ -203,7 +203,7 @@ def _runs(*variables: NDArray[Any]) -> csr_array:
 
 
 def _summed(runs: csr_array, w: Weights) -> Weights:
-    """Sum over runs, in double precision where there are ties, whose sums are large."""
+    """Sum over runs; with ties, sums are large and need double precision."""
     return w[runs.indices] if runs.shape[0] == len(w) else runs @ w
 
 
@@ -212,13 +212,13 @@ def _dot(a: Weights, b: Weights) -> Floats:
 
 
 def _cumulate(sums: Weights) -> None:
-    """Cumulate in place along the first axis, of which NumPy's cumsum is several times slower."""
+    """Cumulate in place along the first axis, several times faster than NumPy's cumsum."""
     for at in range(1, len(sums)):
         sums[at] += sums[at - 1]
 
 
 def _in_runs(w: NDArray[Any], width: int) -> NDArray[Any]:
-    """Cut points (n, r) into runs of a width, with zeros at the end: (runs, width, r)."""
+    """Split points (n, r) into runs of equal width, padded with zeros: (runs, width, r)."""
     found = np.zeros((-(-len(w) // width), width, w.shape[1]), dtype=w.dtype)
     found.reshape(-1, w.shape[1])[: len(w)] = w
     return found
@@ -228,7 +228,7 @@ def _spearman_of_points(x: Floats, y: Floats, parts: list[Weights]) -> Floats:
     of_x, of_y = [_runs(one) for one in x], _runs(y)
     found = np.empty((len(x), 0))
     for w in parts:
-        # An average rank is the weight up to the run, less half the run's own.
+        # An average rank is the weight up to and including the run, minus half the run's own.
         total, tied, upto = w.sum(axis=0, dtype=np.float64), *_cumulated(of_y, w)
         ranks = of_y.T @ (upto - tied / 2 - total / 2).astype(w.dtype)
         weighted, over_y = (w * ranks).astype(w.dtype), total**3 - _dot(tied * tied, tied)
@@ -246,7 +246,7 @@ def _spearman_of_points(x: Floats, y: Floats, parts: list[Weights]) -> Floats:
 
 
 def _cumulated(runs: csr_array, w: Weights) -> tuple[Weights, Weights]:
-    """Give the weight of each run of equal points, and that of all up to it."""
+    """Return the weight of each run of equal points, and the cumulative weight."""
     tied = _summed(runs, w)
     blocks = _in_runs(tied, math.ceil(math.sqrt(len(tied))))
     _cumulate(blocks.swapaxes(0, 1))
@@ -274,7 +274,7 @@ def _count_pairs(x: Floats, y: Floats, parts: list[Weights]) -> PairCounts:
 def _inversions(x: Floats, y: Floats) -> Callable[[Weights], Floats]:
     """Count pairs that x and y order differently, on a grid of runs of about sqrt(n) points.
 
-    Pairs in one row (run in the order of x) or column (of y) one by one, others by cumulated sums.
+    Pairs within a row (a run by x) or column (by y) are compared one by one, others by sums.
     """
     by_x, by_y = np.lexsort((y, x)), np.lexsort((x, y))
     width = math.ceil(math.sqrt(len(x)))
@@ -305,13 +305,13 @@ def _inversions(x: Floats, y: Floats) -> Callable[[Weights], Floats]:
 
 
 def pair_confidences(values: Floats) -> Floats:
-    """Give p that the first of two systems is better, for all pairs of columns (items, systems).
+    """Compute one-sided p that the first system of each pair of columns (items, systems) is better.
 
-    One half where nothing differs, NaN where a system has no output. p is one-sided, the normal
-    limit of a paired permutation test, as for the soft pairwise accuracy of Thompson et al. (2024,
-    https://aclanthology.org/2024.wmt-1.118), whose code counts sums at or above the observed one,
-    so that there the order of systems matters. Systems that share fewer than two items are compared
-    as unpaired samples.
+    p is .5 where scores do not differ, and NaN where a system has no output. It is the normal limit
+    of a paired permutation test, as in the soft pairwise accuracy of Thompson et al. (2024,
+    https://aclanthology.org/2024.wmt-1.118). Their code counts sums at or above the observed one,
+    so its result depends on the order of systems. Systems that share fewer than two items are
+    compared as unpaired samples.
     """
     there = np.isfinite(values)
     known = np.where(there, values, 0)
@@ -322,7 +322,7 @@ def pair_confidences(values: Floats) -> Floats:
     alone = shared.sum(axis=0) < 2
     if alone.any():
         i, j = first[alone], second[alone]
-        # Labels do not depend on a constant, and sums of squares are exact near 0.
+        # Subtracting a constant changes no comparison, and keeps sums of squares precise.
         known = np.where(there, known - known.sum() / max(there.sum(), 1), 0)
         count, total, square = there.sum(axis=0), known.sum(axis=0), (known**2).sum(axis=0)
         n = count[i] + count[j]

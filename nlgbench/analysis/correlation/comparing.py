@@ -1,7 +1,7 @@
-"""Whether one evaluator agrees better with people than another.
+"""Tests of whether one evaluator agrees better with human judgments than another.
 
-`compare_evaluators` is the test to use; `williams_tests` is the classical one, and
-`partial_correlations` holds a third score constant.
+Use `compare_evaluators` by default. `williams_tests` runs the classical test, and
+`partial_correlations` controls for a third evaluator.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,13 +22,13 @@ from nlgbench.study import Study
 from nlgbench.study.checks import checked
 from nlgbench.text import check_n
 
-#: How many permutations Holm's strictest level rests on: p there has a relative error of .1.
+#: The number of permutations beyond Holm's strictest level, so that p has a relative error of .1.
 _BEYOND = 100
-#: Counts of outputs in resamples that are held in memory at once.
+#: The most counts of outputs in resamples that are in memory at once.
 _AT_ONCE = 1 << 23
-#: Correlations of a few hundred units are off by some 1e-15: what lies below is rounding.
+#: Correlations of a few hundred units have rounding errors of about 1e-15.
 _ROUNDING = 1e-12
-#: Correlations whose determinant lies below minus this belong to no three variables.
+#: A determinant below minus this is impossible for the correlations of three variables.
 _IMPOSSIBLE = 1e-9
 
 
@@ -46,62 +46,61 @@ def compare_evaluators(
     confidence: float = 0.95,
     seed: int | np.random.Generator = 0,
 ) -> pd.DataFrame:
-    """Test for pairs of evaluators whether they agree equally well with people.
+    """Test for pairs of evaluators whether they agree equally well with human judgments.
 
     Parameters
     ----------
     study, against, granularity, dimension, clusters, seed
-        As in `correlate`. Humans are no systems.
+        As in `correlate`. Human texts are left out.
     evaluators : sequence of str or of (str, str), optional
-        Evaluators, all pairs of which are compared, or pairs that were chosen before looking: they
-        are the family. Default: all.
+        Evaluators, of which all pairs are compared, or pairs that you chose before seeing the data.
+        p is adjusted over these pairs. Default: all.
     statistic : str
         ``pearson``, ``spearman``, ``kendall_b``, or ``pairwise_accuracy``.
     n_resamples : int, optional
-        Bootstrap samples (1,000), or random swaps from 17 systems on (9,999, more where Holm needs
-        them); up to 16 systems all swaps are gone through.
+        Bootstrap samples (default 1,000), or random swaps of 17 or more systems (default 9,999, or
+        more where Holm needs them). With up to 16 systems, all swaps are used.
     confidence : float
-        Coverage of intervals; `reason` says where no data of so many systems could have an adjusted
-        p of 1 - confidence.
+        Coverage of intervals. `reason` reports if the number of systems is too small for any
+        adjusted p to reach 1 - confidence.
 
     Returns
     -------
     DataFrame
         A row per pair: evaluator_a, evaluator_b, dimension, granularity, statistic, estimate_a,
-        estimate_b (over what both and people have scored), difference (a minus b), ci_low, ci_high
-        (NaN for swaps), confidence, ci_method, reason (why there is no answer or no interval, or
-        why to doubt it; or ""), p, p_adjusted (for the family), p_least (the least p_adjusted that
-        the family could have; swaps), adjustment, p_method, n (systems), n_clusters (0 for swaps),
-        n_missing (outputs left out), resample (what is drawn).
+        estimate_b (over units with both scores and a judgment), difference (a minus b), ci_low,
+        ci_high (NaN for swaps), confidence, ci_method, reason (why a result is missing or doubtful,
+        or ""), p, p_adjusted (over all pairs), p_least (swaps: the smallest possible p_adjusted),
+        adjustment, p_method, n (systems), n_clusters (0 for swaps), n_missing (outputs left out),
+        resample (the units drawn).
 
     Raises
     ------
     ValueError
-        As `correlate`; with one evaluator alone, none that have scored the same outputs, or a pair
-        that is named twice or is of one evaluator.
+        As `correlate`. Also if there is only one evaluator, if no output has a score of every
+        evaluator, or if a pair is repeated or names one evaluator twice.
 
     Notes
     -----
-    **Swaps** (granularity "system"). Under the null an evaluator's score of a system, standardized
-    over the systems, could as well be the other's, so scores are swapped system by system; p is the
-    share of swaps whose statistic is at least as far from 0. Means are over the outputs that every
-    evaluator has scored (with `against`, over each one's own). For Pearson the statistic is the
-    difference of Fisher's z over its standard error (after DiCiccio and Romano 2017,
-    doi:10.1080/01621459.2016.1202117), for others that of the coefficients. With skewed scores and
-    few systems the test rejects too often, as does Williams' (``docs/validation.md``).
+    **Swaps** (granularity "system"). Under the null hypothesis, two evaluators' standardized scores
+    of a system are exchangeable, so scores are swapped system by system. p is the share of swaps
+    whose statistic is at least as extreme as the observed one. Means are over the outputs that
+    every evaluator has scored (with `against`, over each one's own). For Pearson, the statistic is
+    the studentized difference of Fisher's z (after DiCiccio and Romano 2017,
+    doi:10.1080/01621459.2016.1202117); otherwise, the difference of the coefficients. With skewed
+    scores and few systems, this test and Williams' reject too often (docs/validation.md).
 
-    All pairs share the swaps, and are adjusted by a step-down max-T, which is approximate (subset
-    pivotality does not hold exactly); named pairs by Holm. With n systems p is at least
-    ``2 / 2^n``, and Holm over m pairs makes that ``2 m / 2^n``: at twelve systems at most 102 pairs
-    can reach .05.
+    All pairs share the swaps. Their p is adjusted by a step-down max-T, which is approximate
+    because subset pivotality is not exact; p of named pairs is adjusted by Holm. With n systems, p
+    is at least ``2 / 2^n``, or ``2 m / 2^n`` by Holm: at most 102 pairs of 12 systems reach .05.
 
     **Resampling** (outputs, items). Only outputs that every evaluator has scored count. The
-    interval is made of `correlate`'s intervals of each, and of the correlation rho of the two
-    estimates over common resamples of clusters: where a minus b goes while ``a`` deviates by cos(t)
-    times its interval's reach, ``b`` by (rho cos(t) + sqrt(1 - rho^2) sin(t)) times its own, for
-    all t (for symmetric intervals the limits of Zou 2007, doi:10.1037/1082-989X.12.4.399). p is
-    that of a normal deviate that has the interval's end on the side of 0 at its quantile, adjusted
-    by Holm.
+    interval combines `correlate`'s two intervals with the correlation rho of the two estimates over
+    common resamples of clusters. It is the range of a minus b over all t, where ``a`` deviates by
+    cos(t) times its interval's half-width and ``b`` by (rho cos(t) + sqrt(1 - rho^2) sin(t)) times
+    its own. For symmetric intervals, these are the limits of Zou (2007,
+    doi:10.1037/1082-989X.12.4.399). p is that of a normal deviate whose interval has the same end
+    on the side of 0, adjusted by Holm.
 
     Examples
     --------
@@ -114,7 +113,7 @@ def compare_evaluators(
     >>> found[["estimate_a", "estimate_b", "p", "p_least"]].round(3).values.tolist()
     [[1.0, 0.6, 0.125, 0.062]]
     >>> found["reason"].iloc[0]
-    'cannot be answered with 5 systems: the least adjusted p there is 0.0625'
+    'cannot be answered with 5 systems: the smallest possible adjusted p is 0.0625'
     """
     swaps = granularity == "system"
     known(statistic, correlations.PLAIN, "statistic")
@@ -126,13 +125,13 @@ def compare_evaluators(
         names = list(dict.fromkeys(name for pair in pairs for name in pair))
     tables = []
     if swaps:
-        for by, scores, human, n_missing in _of_systems(study, names, against, dimension):
+        for by, scores, human, n_missing in _system_scores(study, names, against, dimension):
             found = _swapped(scores, human, pairs, statistic, n_resamples, 1 - confidence, seed)
             tables.append(found.assign(dimension=by, n_missing=n_missing))
     elif against is not None:
-        raise ValueError(f"against= has systems' scores; got granularity={granularity!r}.")
+        raise ValueError(f"against= needs granularity='system'. Got {granularity!r}.")
     else:
-        asked = correlations.asked_for(granularity, [statistic], "items", n_resamples, confidence)
+        asked = correlations.make_asked(granularity, [statistic], "items", n_resamples, confidence)
         for by in correlations.dimensions_of(study, dimension):
             judged = correlations.judged_outputs(study, by, clusters, include_human=False)
             chosen = list(correlations.chosen_evaluators(study, names, granularity))
@@ -140,7 +139,7 @@ def compare_evaluators(
             tables.append(found.assign(dimension=by))
     table = pd.concat(tables, ignore_index=True)
     table = table.assign(granularity=granularity, statistic=statistic, confidence=confidence)
-    # What one of the two ways does not give is NaN.
+    # Columns that one of the two methods lacks are NaN.
     return table.reindex(columns=list(COLUMNS))
 
 
@@ -152,20 +151,20 @@ COLUMNS = (
 )
 
 
-def _of_systems(
+def _system_scores(
     study: Study,
     evaluators: Sequence[str] | None,
     against: pd.DataFrame | None,
     dimension: str | None,
 ) -> Iterator[tuple[str, pd.DataFrame, pd.Series, int]]:
-    """Lay evaluators' and people's scores of systems out, for each way to sum people up.
+    """Yield evaluators' and human scores of systems, for each dimension or column of `against`.
 
     Without `against`, means are over the outputs that every evaluator has scored.
     """
     names = correlations.chosen_evaluators(study, evaluators, "system")
     if against is not None:
-        people = correlations.people_of_systems(study, against, False)
-        scores, human = correlations.side_by_side(correlations.systems_scores(study, names), people)
+        human = correlations.human_system_scores(study, against, False)
+        scores, human = correlations.side_by_side(correlations.systems_scores(study, names), human)
         for by in human.columns:
             yield str(by), scores, human[by], 0
         return
@@ -190,15 +189,15 @@ def _scored_by_all(scores: pd.DataFrame) -> NDArray[np.bool_]:
     if not whole.any():
         raise ValueError(
             "no judged output has a score of every evaluator: leave out evaluators that have "
-            "scored others."
+            "scored other outputs."
         )
     return whole
 
 
 def _named(pairs: Sequence[tuple[str, str]] | None, names: list[str]) -> list[tuple[int, int]]:
-    """Look the pairs up; all of them where none are named."""
+    """Return the positions of the named pairs, by default of all pairs."""
     if pairs is None and len(names) < 2:
-        raise ValueError(f"a comparison needs two evaluators. Got {', '.join(names)} alone.")
+        raise ValueError(f"a comparison needs two evaluators. Got only {', '.join(names)}.")
     if pairs is None:
         return list(combinations(range(len(names)), 2))
     found = []
@@ -225,7 +224,7 @@ def _swapped(
     alpha: float,
     seed: int | np.random.Generator,
 ) -> pd.DataFrame:
-    """Test pairs of evaluators by swaps, a column of scores per evaluator and a row per system."""
+    """Test pairs of evaluators by swaps; `scores` has a column per evaluator, a row per system."""
     scores, human = scores[human.notna()], human.dropna()
     chosen = _named(pairs, list(scores.columns))
     needed = 0 if pairs is None else permutations_needed(len(chosen), alpha=alpha)
@@ -236,8 +235,8 @@ def _swapped(
     p, adjusted, least = swap_p(swapped, named=pairs is not None)
     n = (np.isfinite(x).all(axis=0)).sum(axis=1)
     undefined = "undefined: fewer than two systems, or scores that do not vary"
-    what = f"systems: the least adjusted p there is {least:.3g}"
-    unanswered = [f"cannot be answered with {size} {what}" for size in n]
+    bound = f"systems: the smallest possible adjusted p is {least:.3g}"
+    unanswered = [f"cannot be answered with {size} {bound}" for size in n]
     return pd.DataFrame(
         {
             "evaluator_a": [scores.columns[a] for a, _ in chosen],
@@ -246,7 +245,7 @@ def _swapped(
             "estimate_b": estimates[1],
             "difference": estimates[0] - estimates[1],
             "ci_method": "none",
-            # 1 - .95 is a little more than .05.
+            # In floating point, 1 - .95 is slightly more than .05.
             "reason": np.select([np.isnan(p), least > alpha + 1e-12], [undefined, unanswered], ""),
             "p": p,
             "p_adjusted": adjusted,
@@ -265,9 +264,9 @@ def _swapped(
 def ways_to_swap(
     n: int, n_permutations: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.bool_], bool]:
-    """List which of n systems are swapped, none of them first, and say whether these are all ways.
+    """List ways to swap n systems, the first without a swap, and report whether these are all ways.
 
-    Of all ways it is half, since the others mirror them.
+    "All ways" are half of them, because the others mirror them.
     """
     if 2**n <= correlations.MOST_EXACT:
         ways = np.arange(2 ** max(n - 1, 0))[:, None]
@@ -282,7 +281,7 @@ def swapped_statistics(
 ) -> tuple[Floats, Floats]:
     """Correlate pairs (2, m, n) with h: both estimates (2, m), test statistics under swaps (m, r).
 
-    Pearson's is studentized; others' are differences over their root mean square.
+    Pearson's statistic is studentized; the others are divided by their root mean square.
     """
     m = x.shape[1]
     estimates, found = np.full((2, m), np.nan), np.full((m, len(swaps)), np.nan)
@@ -293,7 +292,7 @@ def swapped_statistics(
         estimates[:, at] = coefficients(pair, own, statistics=[statistic])[statistic]
         if not np.isfinite(estimates[:, at]).all():
             continue
-        # Scores of the two that are equal must be tied when they are mixed.
+        # Equal scores of the two evaluators must stay tied when they are swapped.
         (a, b), which = np.round(_standardized(pair), 9), swaps[:, there]
         both = np.stack([np.where(which, b, a), np.where(which, a, b)])
         if statistic == "pearson":
@@ -306,26 +305,26 @@ def swapped_statistics(
 
 
 def _standardized(values: Floats) -> Floats:
-    # As in coefficients, the first value off makes exact zeros of a constant.
+    # As in coefficients, subtracting the first value turns a constant into exact zeros.
     centered = values - values[..., :1]
     centered -= centered.mean(axis=-1, keepdims=True)
     return divide(centered, np.sqrt((centered**2).mean(axis=-1, keepdims=True)))
 
 
 def _studentized(both: Floats, h: Floats) -> Floats:
-    """Divide the difference of Fisher's z (2, r, n) by its standard error from influences."""
+    """Divide the difference of Fisher's z of `both` (2, r, n) by its influence-based error."""
     z_h, z = _standardized(h), _standardized(both)
     r = np.clip((z @ z_h)[..., None] / len(h), -1 + 1e-9, 1 - 1e-9)
     influence = (z * z_h - r / 2 * (z**2 + z_h**2)) / (1 - r**2)
     error = np.sqrt(((influence[0] - influence[1]) ** 2).mean(axis=-1))
     gap = (np.arctanh(r[0]) - np.arctanh(r[1]))[:, 0]
-    # Two evaluators that are one do not differ.
+    # Two identical evaluators do not differ.
     return np.where(np.abs(gap) < 1e-9, 0, divide(gap, np.where(error > 1e-9, error, 0)))
 
 
 def swap_p(swapped: Floats, *, named: bool) -> tuple[Floats, Floats, float]:
-    """Give p, adjusted p (Holm for named pairs, else max-T) and the least that this could be."""
-    # The first is the data as they are, so it is counted once, whether these are all or drawn.
+    """Return p, adjusted p (Holm for named pairs, else max-T) and the smallest possible one."""
+    # The first swap is the observed data, so `exact` counts it once even for random swaps.
     p = correlations.permutation_p(swapped, swapped[:, :1], exact=True, two_sided=True)
     size = np.abs(np.nan_to_num(swapped))
     if not named:
@@ -337,14 +336,14 @@ def swap_p(swapped: Floats, *, named: bool) -> tuple[Floats, Floats, float]:
 
 
 def max_t(values: Floats) -> tuple[Floats, float]:
-    """Adjust p of m tests by the largest of their statistics (m, r), step by step, and the least.
+    """Adjust p of m tests (m, r) by step-down max-T; also return the smallest possible adjusted p.
 
-    The first of r common permutations is the data as they are. With the tests in the order of |t|,
-    the largest first, the adjusted p of the j-th is the share of permutations in which the largest
-    of the j-th to the last is at least its |t|, and no less than that of the one before (Westfall
+    The first of r common permutations is the observed data. With tests sorted by |t| in descending
+    order, the adjusted p of the j-th is the share of permutations in which the maximum over the
+    j-th to the last test is at least its |t|. It is never below that of the test before (Westfall
     and Young 1993, *Resampling-Based Multiple Testing*, algorithm 4.1; Romano and Wolf 2005,
-    doi:10.1198/016214504000000539). It holds the family-wise error where permutations have the
-    joint distribution of the true null hypotheses whichever those are (subset pivotality).
+    doi:10.1198/016214504000000539). It controls the family-wise error if permutations have the
+    joint distribution of any set of true null hypotheses (subset pivotality).
     """
     p = np.full(len(values), np.nan)
     size = np.abs(np.where(np.isfinite(values), values, 0))
@@ -352,7 +351,7 @@ def max_t(values: Floats) -> tuple[Floats, float]:
     if not len(order):
         return p, float("nan")
     largest = np.zeros(values.shape[1])
-    # From the smallest statistic up; equal values may differ in their last bits.
+    # In ascending order; the comparison below allows for equal values that differ in rounding.
     order = order[np.argsort(size[order, 0], kind="stable")]
     for at in order:
         np.maximum(largest, size[at], out=largest)
@@ -362,10 +361,10 @@ def max_t(values: Floats) -> tuple[Floats, float]:
 
 
 def permutations_needed(n_tests: int, *, alpha: float) -> int:
-    """Say how many random permutations a family of tests needs under Holm.
+    """Compute how many random permutations a family of tests needs under Holm.
 
-    A p of ``alpha / n_tests``, the strictest that Holm asks for, then rests on 100 permutations,
-    and the least p there is lies a hundredfold below it.
+    A p of ``alpha / n_tests``, Holm's strictest level, then corresponds to 100 permutations, so
+    the smallest possible p is a hundredth of it.
     """
     return round(_BEYOND * n_tests / alpha)
 
@@ -381,7 +380,7 @@ def resampled_differences(
     asked: Asked,
     seed: int | np.random.Generator,
 ) -> pd.DataFrame:
-    """Put intervals around differences, from `correlate`'s intervals and common resamples."""
+    """Compute intervals of differences from `correlate`'s intervals and common resamples."""
     rng = np.random.default_rng(seed)
     scores = correlations.output_scores(study, judged, evaluators)
     chosen = _named(pairs, list(scores.columns))
@@ -399,11 +398,11 @@ def resampled_differences(
     drawn = np.concatenate(replicates, axis=1)
     rows = []
     for first, second in chosen:
-        # Always joined in the order of names, so that a pair is the same whichever way it is named.
+        # Join in the order of positions, so that (a, b) and (b, a) give the same interval.
         a, b = sorted((first, second))
         two = each.loc[[names[a], names[b]]]
         estimates = two["estimate"].to_numpy()
-        gap, down, up = _joined(two, drawn[[a, b]])
+        gap, down, up = _joint_interval(two, drawn[[a, b]])
         ends, sign = (gap - down, gap + up), 1
         if a != first:
             ends, sign = (-ends[1], -ends[0]), -1
@@ -422,8 +421,8 @@ def resampled_differences(
                 "ci_high": ends[1],
                 "ci_method": "joint, " + " and ".join(dict.fromkeys(two["ci_method"])),
                 "reason": "; ".join(dict.fromkeys(filter(None, reasons))),
-                "p": _p_of_reach(gap, down if gap > 0 else up, asked.confidence),
-                "p_method": "the interval's, as of a normal deviate",
+                "p": _p_from_half_width(gap, down if gap > 0 else up, asked.confidence),
+                "p_method": "from the interval, as of a normal deviate",
                 "n": len(np.unique(sample.system)),
                 "n_clusters": len(np.unique(sample.cluster)),
                 "n_missing": judged.n_outputs - len(sample.y),
@@ -435,10 +434,10 @@ def resampled_differences(
     return table.assign(p_adjusted=adjust(table["p"]), adjustment=f"Holm over {n_tests} pairs")
 
 
-def _joined(two: pd.DataFrame, replicates: Floats) -> tuple[float, float, float]:
-    """Give the difference of two rows of `correlate`, and how far its interval reaches down and up.
+def _joint_interval(two: pd.DataFrame, replicates: Floats) -> tuple[float, float, float]:
+    """Return the difference of two rows of `correlate`, and the lower and upper half-widths.
 
-    The correlation of the estimates is that of resamples (2, r).
+    The correlation of the two estimates is that of their resamples (2, r).
     """
     ends = two[["ci_low", "ci_high"]].to_numpy(dtype=np.float64)
     center = two["estimate"].to_numpy(dtype=np.float64)
@@ -463,8 +462,8 @@ def _joined(two: pd.DataFrame, replicates: Floats) -> tuple[float, float, float]
     return gap, down, up
 
 
-def _p_of_reach(gap: float, reach: float, confidence: float) -> float:
-    """Give the p of a normal deviate whose quantile at this confidence is the reach towards 0."""
+def _p_from_half_width(gap: float, reach: float, confidence: float) -> float:
+    """Compute p of a normal deviate whose interval has this half-width toward 0."""
     if gap == 0 or not reach > 0:
         return 1.0 if gap == 0 else float("nan")
     return float(2 * norm.sf(abs(gap) / reach * norm.ppf(0.5 + confidence / 2)))
@@ -482,14 +481,14 @@ def partial_correlations(
     against: pd.DataFrame | None = None,
     confidence: float = 0.95,
 ) -> pd.DataFrame:
-    """Correlate evaluators with people over systems, with another evaluator held constant.
+    """Correlate evaluators with human judgments over systems, controlling for another evaluator.
 
     Parameters
     ----------
     study, evaluators, against
         As in `correlate`.
     given : str
-        The evaluator that is held constant.
+        The evaluator to control for.
     confidence : float
         Coverage asked for, between 0 and 1.
 
@@ -498,27 +497,28 @@ def partial_correlations(
     DataFrame
         A row per dimension and other evaluator, over the systems that have all three scores:
         evaluator, dimension, given, with_human, with_given, given_with_human (Pearson's r),
-        estimate (partial), ci_low, ci_high, reason (why there is no estimate or no interval, or
+        estimate (partial), ci_low, ci_high, reason (why the estimate or interval is undefined, or
         ""), confidence, n (systems).
 
     Raises
     ------
     ValueError
-        As `correlate`, or when `given` is unknown or alone.
+        As `correlate`, or when `given` is unknown or the only evaluator.
 
     Notes
     -----
-    ``(r_xy - r_xg r_yg) / sqrt((1 - r_xg^2) (1 - r_yg^2))``. Its interval is that of a
-    correlation over one system less: ``tanh(atanh(r) -+ z / sqrt(n - 4))`` (Fisher 1924, *Metron*
-    3, 329-332). It takes systems as a normal sample of systems, and their scores as exact.
+    The partial correlation is ``(r_xy - r_xg r_yg) / sqrt((1 - r_xg^2) (1 - r_yg^2))``. Its
+    interval is that of a correlation over one system less, ``tanh(atanh(r) -+ z / sqrt(n - 4))``
+    (Fisher 1924, *Metron* 3, 329-332). It treats systems as a sample of a normal population, and
+    their scores as exact.
     """
     if evaluators is not None and given not in evaluators:
         evaluators = [*evaluators, given]
     rows = []
-    for by, scores, human, _ in _of_systems(study, evaluators, against, None):
+    for by, scores, human, _ in _system_scores(study, evaluators, against, None):
         known(given, list(scores.columns), "given")
         if scores.shape[1] < 2:
-            raise ValueError(f"nothing to correlate: {given!r} is the only evaluator.")
+            raise ValueError(f"nothing to correlate: {given!r} is the only evaluator. Add another.")
         for evaluator in scores.columns.drop(given):
             three = np.stack([scores[evaluator], human, scores[given]]).astype(np.float64)
             three = three[:, np.isfinite(three).all(axis=0)]
@@ -526,7 +526,7 @@ def partial_correlations(
             xy, xg, yg = _pearson_of_three(three)
             left = (1 - xg**2) * (1 - yg**2)
             if n > 3 and left > 1e-12:
-                # Beyond 1 is rounding only.
+                # Only rounding errors exceed 1.
                 estimate = float(np.clip((xy - xg * yg) / np.sqrt(left), -1, 1))
             interval = interval_of_systems("pearson", estimate, n, confidence, n_given=1)
             rows.append(
@@ -550,7 +550,7 @@ def partial_correlations(
 def williams_tests(
     study: Study, *, evaluators: Sequence[str] | None = None, dimension: str | None = None
 ) -> pd.DataFrame:
-    """Run Williams' test of the difference of two correlations with people, for all pairs.
+    """Run Williams' test of the difference of two human correlations, for all pairs of evaluators.
 
     Parameters
     ----------
@@ -561,19 +561,19 @@ def williams_tests(
     -------
     DataFrame
         A row per dimension and pair, over the outputs that every evaluator has scored: evaluator_a,
-        evaluator_b, dimension, estimate_a, estimate_b (Pearson's r with people), correlation (of
-        the two), difference (a minus b), t, p (two-sided), n. NaN where one is constant or there
-        are fewer than four outputs.
+        evaluator_b, dimension, estimate_a, estimate_b (Pearson's r with the judgments),
+        correlation (of the two), difference (a minus b), t, p (two-sided), n. t and p are NaN
+        where a variable is constant or there are fewer than four outputs.
 
     Raises
     ------
     ValueError
-        As `correlate`, or with one evaluator alone.
+        As `correlate`, or when there is only one evaluator.
 
     Notes
     -----
-    As `williams`, which takes outputs as independent and the variables as normal. Where they are
-    skewed, or several outputs share a context or an annotator, it rejects too often.
+    The test (`williams`) assumes independent outputs and normal variables. It rejects too often
+    where variables are skewed, or where several outputs share a context or an annotator.
     """
     names = list(correlations.chosen_evaluators(study, evaluators, "output"))
     rows = []
@@ -607,7 +607,7 @@ def williams_tests(
 
 
 def _pearson_of_three(three: Floats) -> tuple[float, float, float]:
-    """Correlate the first variable with the others, and these; NaN for fewer than two units."""
+    """Correlate variables 1 and 2, 1 and 3, 2 and 3; NaN for fewer than two units."""
     if three.shape[1] < 2:
         return float("nan"), float("nan"), float("nan")
     pairs = three[[0, 0, 1]], three[[1, 2, 2]]
@@ -631,15 +631,15 @@ def williams(r12: float, r13: float, r23: float, n: int) -> tuple[float, float]:
     Returns
     -------
     tuple of float
-        t, above 0 where r12 is larger, and its two-sided p at n - 3 degrees of freedom; NaN
-        where the three correlations leave no variance (evaluators that are one, or one the
-        other's opposite; or the humans are the difference of the two), to within 1e-12.
+        t, positive where r12 is larger, and its two-sided p with n - 3 degrees of freedom. NaN
+        where the variance is 0 to within 1e-12: the evaluators are identical or opposite, or the
+        judgments are the difference of the two.
 
     Raises
     ------
     ValueError
-        When a correlation is not within -1 to 1, `n` is below 4, or no three variables can have
-        such correlations.
+        When a correlation is outside -1 to 1, `n` is below 4, or the three correlations are
+        impossible together.
 
     Notes
     -----
@@ -662,7 +662,7 @@ def williams(r12: float, r13: float, r23: float, n: int) -> tuple[float, float]:
     determinant = 1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23
     if determinant < -_IMPOSSIBLE:
         raise ValueError(
-            f"no three variables correlate r12={r12}, r13={r13}, r23={r23}: check which is which."
+            f"r12={r12}, r13={r13}, r23={r23} are impossible together: check their order."
         )
     mean = (r12 + r13) / 2
     below = 2 * max(determinant, 0.0) * (n - 1) / (n - 3) + mean**2 * (1 - r23) ** 3

@@ -1,9 +1,8 @@
-"""How well evaluators agree with people, and how sure that is: `correlate`, from top to bottom.
+"""`correlate`: how well evaluators agree with human judgments, with intervals.
 
-Judgments (`judged_outputs`) are set beside scores; evaluators that scored the same outputs become a
-`Sample` of arrays, whose statistics are computed on all data and without each cluster
-(`statistics_of`), with intervals from `intervals` and coefficients from `coefficients`. Where only
-systems' scores are known, `systems_alone` does it all.
+The module joins judgments (`judged_outputs`) and scores. Evaluators that scored the same outputs
+share a `Sample` of arrays, from which `statistics_of` computes statistics of all data and without
+each cluster. Where only systems' scores are known, `correlate_system_scores` does all of this.
 """
 
 import math
@@ -36,7 +35,7 @@ Resample = Literal["items", "systems", "both"]
 
 PLAIN = ("pearson", "spearman", "kendall_b", "pairwise_accuracy")
 STATISTICS = (*PLAIN, "soft_pairwise")
-#: Most groups of clusters that are deleted one by one.
+#: The most groups of clusters that the jackknife deletes one by one.
 _MOST_GROUPS = 1000
 _NOTHING = Interval(float("nan"), float("nan"), "none", "nothing was resampled")
 
@@ -64,79 +63,80 @@ def correlate(
     study : Study
         With judgments, and with scores (of outputs) or system_scores.
     evaluators : sequence of str, optional
-        Which. Default: all of scores, and at granularity "system" those of system_scores that have
-        no scores of outputs.
+        Names of evaluators. Default: all in scores, and at granularity "system" also those in
+        system_scores that have no scores of outputs.
     against : DataFrame, optional
-        A table ``system_scores`` (higher is better) in the judgments' place, such as the truth of a
-        world or printed numbers: each of its "evaluators" is a dimension. Granularity "system".
+        A table like ``system_scores`` (higher is better) to use instead of judgments, such as true
+        or printed values; each "evaluator" is a dimension. Needs granularity "system".
     granularity : {"system", "output", "item"}
-        ``"system"``: over systems' means. ``"output"``: over all outputs at once. ``"item"``: over
-        the systems of an item, averaged over the items where it is defined.
+        ``"system"``: over systems' means. ``"output"``: over all outputs. ``"item"``: over the
+        systems of each item, averaged over the items where the statistic is defined.
     statistics : sequence of str
-        ``pearson``, ``spearman``, ``kendall_b`` (-1 to 1); ``pairwise_accuracy``, and at
-        granularity ``"system"`` ``soft_pairwise`` (0 to 1).
+        ``pearson``, ``spearman``, ``kendall_b`` (-1 to 1), ``pairwise_accuracy`` (0 to 1), and at
+        granularity ``"system"`` also ``soft_pairwise`` (0 to 1).
     resample : {"items", "systems", "both"} or None
-        What the interval generalizes to: other items, and over systems' means also other systems,
-        or both. Where only systems' scores are known, other systems.
+        What the interval generalizes to: other items or, at granularity "system", also other
+        systems or both. Where only systems' scores are known, it is always other systems.
     dimension : str, optional
-        Of the judgments. Default: all of them, one after another.
+        A dimension of the judgments. Default: all of them, one after another.
     clusters : str, optional
-        ``"group_id"`` (HIT) or a column of outputs: drawn in place of items. Default:
+        ``"group_id"`` (HIT) or a column of outputs, to resample instead of items. Default:
         ``settings["clusters"]``, or items.
     include_human : bool
-        Whether humans are systems, too.
+        Whether human texts count as a system.
     n_resamples : int
         Draws of the systems' expectations, and random permutations.
     confidence : float
-        Coverage asked for, between 0 and 1.
+        Confidence of intervals, between 0 and 1.
     seed : int or Generator
-        Where the random numbers come from; an int is used anew for each dimension.
+        Seed of the random numbers; each dimension starts from the same int.
 
     Returns
     -------
     DataFrame
         A row per dimension, evaluator and statistic: evaluator, dimension, granularity, statistic,
-        estimate, ci_low, ci_high, confidence, ci_method, estimand (what the interval is about),
-        reason (why there is no estimate or no interval, or why to doubt it; or ""), p, p_method, n
+        estimate, ci_low, ci_high, confidence, ci_method, estimand (what the interval covers),
+        reason (why the estimate or interval is missing or doubtful, or ""), p, p_method, n
         (systems, outputs or items), n_clusters (0 where only systems' scores are known),
-        n_undefined (items without a value; 1 where the estimate is), n_missing (outputs, or
-        systems, left out for want of a score or a judgment), resample (what is drawn).
+        n_undefined (items without a value; 1 where the estimate is undefined), n_missing (outputs
+        or systems that lack a score or a judgment), resample (the units drawn).
 
     Raises
     ------
     ValueError
-        When the study lacks what is asked for; when a name is unknown or a number out of range;
-        when an evaluator has scored no judged output; when items lie in several clusters.
+        When the study lacks the data, a name is unknown, a number is out of range, an evaluator has
+        scored no judged output, or an item lies in several clusters.
 
     Notes
     -----
-    An output's judgments are averaged first; a system's mean is over its outputs. Undefined (a
-    constant variable, a single system) is NaN, never 0. Values that differ by at most 1e-9 standard
-    deviations are equal.
+    Judgments are averaged by output, and outputs by system. An undefined statistic (a constant
+    variable, a single system) is NaN, never 0. Values that differ by at most 1e-9 standard
+    deviations count as equal.
 
-    **Systems' means.** Noise of the means lowers correlations. ``"items"`` and ``"both"`` are
-    therefore about the systems' *expectations*, while the estimate is that of the means. With C the
-    covariance of the means over systems, and N the part that is noise, from how clusters differ::
+    **Systems' means.** Noise in the means lowers correlations. The estimate is that of the means,
+    but intervals for ``"items"`` and ``"both"`` cover the correlation of the systems'
+    *expectations*. With C the covariance of the means over systems, and N its part due to noise,
+    estimated from differences between clusters::
 
         r_d = (C_xy - N_xy) / sqrt((C_xx - N_xx) (C_yy - N_yy))
 
     - ``"items"``, Pearson: r_d and Student's t times its jackknife standard error over clusters.
-      Ranks: quantiles of the statistic of expectations drawn from their posterior, for systems
-      that are a sample of a bivariate normal population.
-    - ``"systems"``, Pearson: jackknife over systems of Fisher's z, Student's t. Ranks: the normal
-      populations in which samples of so many systems give the estimate often enough.
-    - ``"both"``: the interval over systems, its ends taken off the noise as r_d is.
+      Ranks: posterior quantiles of the statistic of the expectations, with systems as a sample
+      of a bivariate normal population.
+    - ``"systems"``, Pearson: jackknife of Fisher's z over systems, with Student's t. Ranks: an
+      inverted test, which contains the normal populations compatible with the estimate.
+    - ``"both"``: the interval over systems, with its ends corrected for noise like r_d.
 
-    An interval that misses the estimate is extended to it; there is none where the reliability of
-    the mean scores or judgments is below .5, nor of soft accuracy. p is that of permutations of the
-    systems' judgments (all up to eight systems), two-sided for correlations.
+    An interval that misses the estimate is extended to it. The interval is undefined for soft
+    accuracy, and if the reliability of mean scores or judgments is below .5. p is that of permuted
+    judgments of systems (all permutations for at most eight), two-sided for correlations.
 
-    **Systems' scores alone.** Intervals take the systems as a sample and their scores as exact:
-    Pearson's by Fisher's z, ranks as above. p is SciPy's.
+    **Systems' scores alone.** Intervals treat the systems as a sample and their scores as exact:
+    Pearson's uses Fisher's z, ranks use the inverted test. p is SciPy's.
 
     **Outputs, items.** Delete-one jackknife over clusters (in at most 1,000 random groups), with
-    Student's t; over outputs on Fisher's z. p is of the same t, against 0, or against the accuracy
-    expected by chance with these ties.
+    Student's t, and over outputs on the scale of Fisher's z. p uses the same t, against 0, or for
+    accuracy against the value expected by chance with these ties.
 
     Examples
     --------
@@ -149,14 +149,15 @@ def correlate(
     >>> found[["evaluator", "dimension", "estimate", "n"]].values.tolist()
     [['e', 'quality', 1.0, 3]]
     """
-    asked = asked_for(granularity, statistics, resample, n_resamples, confidence)
+    asked = make_asked(granularity, statistics, resample, n_resamples, confidence)
     if against is not None and granularity != "system":
-        raise ValueError(f"against= has systems' scores; got granularity={granularity!r}.")
+        raise ValueError(f"against= needs granularity='system'. Got {granularity!r}.")
     names = chosen_evaluators(study, evaluators, granularity)
     if against is not None:
         scores = systems_scores(study, names, include_human=include_human)
-        people = people_of_systems(study, against, include_human)
-        return _table([systems_alone(scores, people, asked, np.random.default_rng(seed))], asked)
+        human = human_system_scores(study, against, include_human)
+        rng = np.random.default_rng(seed)
+        return _table([correlate_system_scores(scores, human, asked, rng)], asked)
     of_outputs = [name for name in names if names[name] == "scores"]
     of_systems = {name: table for name, table in names.items() if table != "scores"}
     tables = []
@@ -164,7 +165,7 @@ def correlate(
         rng = np.random.default_rng(seed)
         judged = judged_outputs(study, one, clusters, include_human)
         parts = []
-        # Sentinels have draws of their own: what others draw does not depend on them.
+        # Sentinels have their own random numbers, so that they do not change other results.
         for sentinel, draws in ((False, rng), (True, np.random.default_rng(0))):
             chosen = [name for name in of_outputs if name.endswith("@sentinel") == sentinel]
             if chosen:
@@ -174,24 +175,24 @@ def correlate(
                 parts.append(found.sort_values("evaluator", kind="stable"))
         if of_systems:
             scores = systems_scores(study, of_systems, include_human=include_human)
-            parts.append(systems_alone(scores, judged.of_systems(one), asked, rng))
+            parts.append(correlate_system_scores(scores, judged.of_systems(one), asked, rng))
         tables.append(pd.concat(parts).assign(dimension=one))
     return _table(tables, asked)
 
 
-def asked_for(
+def make_asked(
     granularity: str, statistics: Sequence[str], resample: str | None, n: int, confidence: float
 ) -> Asked:
-    """Check what was asked for."""
+    """Check the options of `correlate`."""
     if set(statistics) - set(STATISTICS):
         known(next(name for name in statistics if name not in STATISTICS), STATISTICS, "statistics")
     if granularity != "system":
         if "soft_pairwise" in statistics:
-            raise ValueError("'soft_pairwise' is a statistic of granularity='system'.")
+            raise ValueError("statistic 'soft_pairwise' needs granularity='system'.")
         if resample not in (None, "items"):
             raise ValueError(
-                f"resample={resample!r} is of systems' means; at granularity={granularity!r} items "
-                "(or clusters) are drawn."
+                f"resample={resample!r} needs granularity='system'. "
+                f"At granularity={granularity!r}, use resample='items'."
             )
     check_n(n, "n_resamples")
     return Asked(granularity, list(dict.fromkeys(statistics)), resample, n, confidence)
@@ -210,13 +211,13 @@ def _table(tables: list[pd.DataFrame], asked: Asked) -> pd.DataFrame:
     return whole[list(_COLUMNS)]
 
 
-# Who says what -------------------------------------------------------------------------------
+# Judgments and scores ------------------------------------------------------------------------
 
 
 def chosen_evaluators(
     study: Study, evaluators: Iterable[str] | None, granularity: str
 ) -> dict[str, str]:
-    """Name evaluators and the table that has them: scores of outputs before those of systems."""
+    """Map each evaluator to its table, and prefer scores of outputs to scores of systems."""
     there: dict[str, str] = {}
     for table in ("system_scores", "scores"):
         frame = getattr(study, table)
@@ -224,7 +225,7 @@ def chosen_evaluators(
             there |= dict.fromkeys(map(str, frame["evaluator"].unique()), table)
     if not there:
         raise ValueError(
-            f"{study.name} has no scores: nb.score(study, [...]) adds them, or Study(scores=...)."
+            f"{study.name} has no scores: add them by nb.score(study, [...]) or Study(scores=...)."
         )
     chosen = {}
     for name in there if evaluators is None else evaluators:
@@ -233,7 +234,7 @@ def chosen_evaluators(
     if of_systems and granularity != "system":
         if evaluators is not None or len(of_systems) == len(chosen):
             raise ValueError(
-                f"{of_systems[0]!r} scored whole systems, and granularity={granularity!r} needs "
+                f"{of_systems[0]!r} scored only systems, but granularity={granularity!r} needs "
                 "scores of outputs."
             )
         return {name: table for name, table in chosen.items() if table == "scores"}
@@ -241,19 +242,19 @@ def chosen_evaluators(
 
 
 def dimensions_of(study: Study, dimension: str | None) -> list[str]:
-    """Name the dimensions of the judgments, or check the one that was asked for."""
+    """List the dimensions of the judgments, or check the selected one."""
     if study.judgments is None or study.judgments.empty:
         raise ValueError(
-            f"{study.name} has no judgments: give Study(judgments=...), or a table of systems' "
-            "scores in their place, against=..."
+            f"{study.name} has no judgments: add Study(judgments=...), or pass a table of systems' "
+            "scores instead, against=..."
         )
     return study.dimensions if dimension is None else [study.dimension(dimension)]
 
 
 class Judged(NamedTuple):
-    """Judged outputs (output_id, item_id, system, cluster, judgment), and how many there should be.
+    """Judged outputs (output_id, item_id, system, cluster, judgment), and the number of outputs.
 
-    `clusters` is what clusters are, None where they are items.
+    `clusters` is the column that defines clusters; None means items.
     """
 
     rows: pd.DataFrame
@@ -261,11 +262,11 @@ class Judged(NamedTuple):
     clusters: str | None
 
     def of_systems(self, name: str) -> pd.DataFrame:
-        """Average judgments by system, in a column of that name."""
+        """Average judgments by system, in a column with the given name."""
         return self.rows.groupby("system", sort=False)["judgment"].mean().to_frame(name)
 
     def drawn(self, asked: Asked) -> str:
-        """Say what is resampled: items, clusters of what, systems."""
+        """Describe the resampled units: items, clusters of a column, or systems."""
         if asked.resample is None:
             return "none"
         if self.clusters is None or asked.resample == "systems":
@@ -276,7 +277,7 @@ class Judged(NamedTuple):
 def judged_outputs(
     study: Study, dimension: str, clusters: str | None, include_human: bool
 ) -> Judged:
-    """Make one judgment of each output's, and name its cluster."""
+    """Average each output's judgments, and add its cluster."""
     clusters = clusters or (study.clusters if study.clusters != "item_id" else None)
     judgments = study.judged(dimension)
     outputs = study.outputs if include_human else study.outputs[~study.outputs["is_human"]]
@@ -293,8 +294,8 @@ def judged_outputs(
         )
     if (rows["cluster"].isna() | (rows["cluster"] == "")).any():
         raise ValueError(
-            f"clusters={clusters!r} is empty for some judged outputs: fill it in, or choose "
-            "another column."
+            f"column {clusters!r} of clusters is empty for some judged outputs: fill it in, or "
+            "choose another column."
         )
     return Judged(rows, len(outputs), clusters)
 
@@ -310,14 +311,14 @@ def _clusters(outputs: pd.DataFrame, judgments: pd.DataFrame, column: str | None
     several = of.nunique()[lambda n: n > 1]
     if len(several):
         raise ValueError(
-            f"output {several.index[0]!r} was judged in {several.iloc[0]} groups, so it lies in no "
-            "one cluster: drop the judgments of one group, or resample items."
+            f"output {several.index[0]!r} was judged in {several.iloc[0]} groups, but must lie in "
+            "one cluster: keep the judgments of one group, or resample items."
         )
     return outputs["output_id"].map(of.first())
 
 
 def output_scores(study: Study, judged: Judged, evaluators: Sequence[str]) -> pd.DataFrame:
-    """Lay scores of judged outputs out, a column for each evaluator; NaN without a score."""
+    """Return scores of judged outputs with a column per evaluator; NaN where a score is missing."""
     scores = study.scored()
     scores = scores[scores["evaluator"].isin(evaluators)]
     wide = scores.pivot(index="output_id", columns="evaluator", values="score")
@@ -332,9 +333,9 @@ def output_scores(study: Study, judged: Judged, evaluators: Sequence[str]) -> pd
 
 
 class Sample(NamedTuple):
-    """Outputs that some evaluators have all scored: scores (m, n), judgments (n,), and numbers.
+    """Outputs that m evaluators have scored: scores (m, n), judgments (n,), and labels.
 
-    Items, systems and clusters are numbered from 0; some numbers may not occur.
+    Items, systems and clusters are numbered from 0; some numbers may be unused.
     """
 
     x: Floats
@@ -347,7 +348,7 @@ class Sample(NamedTuple):
 
 
 def samples_of(judged: Judged, scores: pd.DataFrame) -> Iterator[tuple[list[str], Sample]]:
-    """Group evaluators that have scored the same outputs; numbers are the same in all samples."""
+    """Group evaluators that have scored the same outputs; all samples share their numbering."""
     there = scores.notna()
     number = {name: pd.factorize(judged.rows[name])[0] for name in ("item_id", "system", "cluster")}
     patterns = there.apply(lambda one: one.to_numpy().tobytes())
@@ -395,7 +396,7 @@ def correlated(
             if resample is not None and not reason:
                 reason = intervals.doubts(n_clusters, n_systems, resample, granularity)
                 if not reason and name == "system_mean@sentinel":
-                    reason = "made of the judgments, which the interval takes as given"
+                    reason = "computed from the judgments, which the interval treats as fixed"
             estimate = float(full[statistic][at, 0])
             p = float(tested[statistic][at]) if statistic in tested else interval.p
             rows.append(
@@ -418,7 +419,7 @@ def correlated(
 
 
 def _estimand(granularity: str, resample: str | None, interval: Interval) -> str:
-    """Say what an interval is about."""
+    """Describe what an interval covers."""
     if resample is None or interval.method == "none":
         return ""
     noiseless = granularity == "system" and resample != "systems"
@@ -429,13 +430,13 @@ def _estimand(granularity: str, resample: str | None, interval: Interval) -> str
     }[resample] + (": expectations" if noiseless else "")
 
 
-# Statistics, of all data and of resamples ----------------------------------------------------
+# Statistics of all data and of resamples -----------------------------------------------------
 
 
 def statistics_of(
     sample: Sample, granularity: str, statistics: Iterable[str], counts: Floats | None = None
 ) -> dict[str, Floats]:
-    """Compute statistics (m, r): of all data, or of outputs or items with each cluster so often."""
+    """Compute statistics (m, r) of all data, or of r resamples with these counts of clusters."""
     plain = [name for name in statistics if name != "soft_pairwise"]
     if granularity == "system":
         x, y = system_means(sample)
@@ -457,15 +458,15 @@ def statistics_of(
 
 
 def item_values(sample: Sample, statistics: Iterable[str]) -> dict[str, Floats]:
-    """Compute statistics over the systems of each item (m, items); NaN where nothing varies."""
+    """Compute statistics over the systems of each item (m, items); NaN for constant values."""
     x, y = item_grids(sample)
     return coefficients(x, y, np.isfinite(y), statistics=statistics)
 
 
 def _soft_pairwise(sample: Sample, orders: NDArray[np.int64]) -> Floats:
-    """Give one less the mean difference of two one-sided p, of people and of each evaluator.
+    """Return 1 minus the mean difference of one-sided p by judgments and by each evaluator.
 
-    The systems' judgments are in each of the orders.
+    Each row of `orders` permutes the systems' judgments.
     """
     x, y = item_grids(sample)
     has = np.isfinite(y).any(axis=0)
@@ -479,19 +480,19 @@ def _soft_pairwise(sample: Sample, orders: NDArray[np.int64]) -> Floats:
 
 
 def item_grids(sample: Sample) -> tuple[Floats, Floats]:
-    """Lay scores (m, items, systems) and judgments (items, systems) out; outputs are averaged."""
+    """Average scores (m, items, systems) and judgments (items, systems) over outputs."""
     count, x, y = _sums(sample, np.unique(sample.item, return_inverse=True)[1])
     return np.stack([equalized(divide(one, count)) for one in x]), equalized(divide(y, count))
 
 
 def system_means(sample: Sample) -> tuple[Floats, Floats]:
-    """Average the outputs of each system there is: scores (m, s), judgments (s,); ties are tied."""
+    """Average outputs by system: scores (m, s), judgments (s,); rounding does not break ties."""
     count, x, y = (one.sum(axis=-2) for one in cluster_sums(sample))
     return np.stack([equalized(one / count) for one in x]), equalized(y / count)
 
 
 def cluster_sums(sample: Sample) -> tuple[Floats, Floats, Floats]:
-    """Count outputs, and sum scores and judgments, by cluster and system; those without leave."""
+    """Count outputs, and sum scores and judgments, by cluster and system, without empty ones."""
     count, x, y = _sums(sample, sample.cluster)
     rows, columns = np.ix_(count.any(axis=1), count.any(axis=0))
     return count[rows, columns], x[:, rows, columns], y[rows, columns]
@@ -508,12 +509,12 @@ def _sums(sample: Sample, row: NDArray[np.int64]) -> tuple[Floats, Floats, Float
 
 
 def clusters_of_items(sample: Sample) -> NDArray[np.int64]:
-    """Give each item's cluster, in the order of `item_grids`."""
+    """Return each item's cluster, in the order of `item_grids`."""
     pairs = np.unique(np.stack([sample.item, sample.cluster]), axis=1)
     if pairs.shape[1] != len(np.unique(pairs[0])):
         raise ValueError(
-            "some items lie in several clusters, so that items cannot be resampled by cluster: "
-            "leave `clusters` out, or use granularity='output'."
+            "some items lie in several clusters, but granularity='item' needs one for each item: "
+            "leave out `clusters`, or use granularity='output'."
         )
     return pairs[1]
 
@@ -521,16 +522,16 @@ def clusters_of_items(sample: Sample) -> NDArray[np.int64]:
 def of_outputs(
     sample: Sample, asked: Asked, rng: np.random.Generator
 ) -> dict[tuple[int, str], Interval]:
-    """Compute statistics of outputs or items without each cluster: their intervals."""
+    """Compute jackknife intervals of statistics over outputs or items."""
     computed = list(asked.statistics)
     if "pairwise_accuracy" in computed:
         computed.append("chance_accuracy")
-    # Clusters are deleted one by one, or random groups of them where there are over a thousand.
+    # Delete clusters one by one, or in random groups where there are more than a thousand.
     there = np.unique(sample.cluster)
     stratum = strata_of(sample.cluster, sample.system)[there]
     group = np.arange(len(there))
     if len(there) > _MOST_GROUPS:
-        # Shuffled within strata, then dealt out in turn, so that groups are of one stratum.
+        # Shuffle within strata, so that consecutive clusters form groups of one stratum.
         order = np.lexsort((rng.random(len(there)), stratum))
         group[order] = np.arange(len(there)) * _MOST_GROUPS // len(there)
     counts = np.ones((group.max() + 1, sample.n_clusters))
@@ -544,7 +545,7 @@ def of_outputs(
 
 
 def strata_of(cluster: NDArray[np.int64], system: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Give the stratum of each cluster: its system, where every cluster is of one, else 0."""
+    """Return each cluster's stratum: its system if every cluster has only one, else 0."""
     pairs = np.unique(np.stack([cluster, system]), axis=1)
     strata = np.zeros(cluster.max() + 1, dtype=np.int64)
     if pairs.shape[1] == len(np.unique(cluster)):
@@ -555,7 +556,7 @@ def strata_of(cluster: NDArray[np.int64], system: NDArray[np.int64]) -> NDArray[
 def _permutation_tests(
     sample: Sample, full: dict[str, Floats], asked: Asked, rng: np.random.Generator
 ) -> tuple[dict[str, Floats], str]:
-    """Permute the systems' judgments, and give p for each statistic and evaluator."""
+    """Permute the systems' judgments, and compute p for each statistic and evaluator."""
     x, y = system_means(sample)
     orders, is_all = orders_of(len(y), asked.n_resamples, rng)
     found = {}
@@ -569,16 +570,16 @@ def _permutation_tests(
     return found, "permutation, " + ("all" if is_all else f"{len(orders)} drawn")
 
 
-#: Up to this many permutations or swaps, all are gone through.
+#: Up to this number of permutations or swaps, all are used.
 MOST_EXACT = 65_536
 
 
 def orders_of(
     n: int, n_permutations: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], bool]:
-    """List all orders of up to eight things, or draw some of more; and say whether these are all.
+    """List all orders of n units, or draw some if n > 8, and report whether these are all.
 
-    The first of all is the given order.
+    If they are all, the first is the original order.
     """
     if math.factorial(n) <= MOST_EXACT:
         return np.array(list(permutations(range(n)))), True
@@ -586,14 +587,14 @@ def orders_of(
 
 
 def permutation_p(values: Floats, observed: Floats, *, exact: bool, two_sided: bool) -> Floats:
-    """Give the share of permutations (..., r) at least as far out as the data (..., 1), above 0.
+    """Compute the share of permutations (..., r) at least as extreme as the data (..., 1).
 
-    Undefined ones count as not beyond; where `values` are not `exact`, all permutations with the
-    data's own among them, the data are added. NaN where the data's is.
+    Undefined permutations do not count as extreme. `exact` means that `values` include the data;
+    otherwise the data are added, so that p is above 0. NaN where the observed value is NaN.
     """
     if two_sided:
         values, observed = np.abs(values), np.abs(observed)
-    # Equal values may differ in their last bits.
+    # Equal values may differ by rounding.
     beyond = (values >= observed - 1e-12).sum(axis=-1)
     p = beyond / values.shape[-1] if exact else (1 + beyond) / (1 + values.shape[-1])
     return np.where(np.isfinite(observed[..., 0]), p, np.nan)
@@ -605,7 +606,7 @@ def permutation_p(values: Floats, observed: Floats, *, exact: bool, two_sided: b
 def systems_scores(
     study: Study, evaluators: Mapping[str, str], *, include_human: bool = False
 ) -> pd.DataFrame:
-    """Lay evaluators' scores of systems out: means of those of outputs, or their own."""
+    """Return evaluators' scores of systems: means over outputs, or from system_scores."""
     parts = []
     names = [name for name, where in evaluators.items() if where == "scores"]
     if names:
@@ -620,13 +621,13 @@ def systems_scores(
     if wide.empty:
         raise ValueError(
             f"no evaluator has a score of a system of {study.name}"
-            + ("." if include_human else " that is not human: include_human=True takes these, too.")
+            + ("." if include_human else " that is not human. Use include_human=True to add these.")
         )
     return wide
 
 
-def people_of_systems(study: Study, against: pd.DataFrame, include_human: bool) -> pd.DataFrame:
-    """Lay systems' scores out that were passed in people's place."""
+def human_system_scores(study: Study, against: pd.DataFrame, include_human: bool) -> pd.DataFrame:
+    """Return the systems' scores that are used instead of judgments, a column per dimension."""
     against = read_table(against, "system evaluator score:number", "against has")
     doubled = against.duplicated(["system", "evaluator"])
     if doubled.any():
@@ -638,7 +639,7 @@ def people_of_systems(study: Study, against: pd.DataFrame, include_human: bool) 
 
 
 def _by_system(study: Study, table: pd.DataFrame, include_human: bool) -> pd.DataFrame:
-    """Make a row for each system and a column for each evaluator, in order of appearance."""
+    """Pivot to a row per system and a column per evaluator, in order of appearance."""
     if not include_human:
         human = study.outputs.loc[study.outputs["is_human"], "system"].unique()
         table = table[~table["system"].isin(human)]
@@ -646,28 +647,28 @@ def _by_system(study: Study, table: pd.DataFrame, include_human: bool) -> pd.Dat
     return wide.reindex(index=table["system"].unique(), columns=table["evaluator"].unique())
 
 
-def side_by_side(scores: pd.DataFrame, people: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Give two tables of systems' scores the same rows; NaN where one has none."""
-    systems = pd.concat([scores.index.to_series(), people.index.to_series()]).unique()
-    # Equal means may differ in their last bits, and would not be tied.
+def side_by_side(scores: pd.DataFrame, human: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Align two tables of systems' scores; NaN where one lacks a system."""
+    systems = pd.concat([scores.index.to_series(), human.index.to_series()]).unique()
+    # Rounding must not break ties between equal means.
     both = [
         one.reindex(systems).apply(lambda column: equalized(column.to_numpy(np.float64)), raw=False)
-        for one in (scores, people)
+        for one in (scores, human)
     ]
     return both[0], both[1]
 
 
-def systems_alone(
-    scores: pd.DataFrame, people: pd.DataFrame, asked: Asked, rng: np.random.Generator
+def correlate_system_scores(
+    scores: pd.DataFrame, human: pd.DataFrame, asked: Asked, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Correlate tables of systems' scores: each evaluator with each way to sum people up."""
-    scores, people = side_by_side(scores, people)
+    """Correlate each evaluator with each column of human scores, over systems."""
+    scores, human = side_by_side(scores, human)
     rows = []
     for evaluator in scores.columns:
-        for by in people.columns:
-            both = scores[evaluator].notna() & people[by].notna()
-            either = scores[evaluator].notna() | people[by].notna()
-            x, y = scores.loc[both, evaluator].to_numpy(), people.loc[both, by].to_numpy()
+        for by in human.columns:
+            both = scores[evaluator].notna() & human[by].notna()
+            either = scores[evaluator].notna() | human[by].notna()
+            x, y = scores.loc[both, evaluator].to_numpy(), human.loc[both, by].to_numpy()
             for name in asked.statistics:
                 estimate = float("nan")
                 if len(x) > 1 and name in PLAIN:
@@ -701,7 +702,7 @@ def systems_alone(
 def _p_of_systems(
     x: Floats, y: Floats, name: str, estimate: float, n: int, rng: np.random.Generator
 ) -> tuple[float, str]:
-    """Give SciPy's p, as papers print it; of a permutation test for accuracy, which it lacks."""
+    """Return SciPy's p, as papers print it, or for accuracy that of a permutation test."""
     if not np.isfinite(estimate):
         return float("nan"), "none" if name in intervals.ACCURACIES else "scipy"
     if name in intervals.ACCURACIES:

@@ -1,8 +1,8 @@
-"""Intervals of correlations between evaluators and people; their coverage is in the documentation.
+"""Intervals of correlations between evaluators and human judgments.
 
-Means of few items are noisy, and noise lowers correlations: over systems the noise is measured, by
-how clusters of outputs differ, and taken off (`expectations`). Over outputs and items the statistic
-is computed again without each cluster (`jackknife_intervals`).
+Means of few items are noisy, and noise lowers correlations. Over systems, `expectations` estimates
+the noise from differences between clusters of outputs, and corrects for it. Over outputs and items,
+`jackknife_intervals` leaves out one cluster at a time. docs/validation.md reports coverage.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ACCURACIES = ("pairwise_accuracy", "soft_pairwise")
 
 
 class Asked(NamedTuple):
-    """What `correlate` was asked for."""
+    """The options of `correlate`."""
 
     granularity: str
     statistics: list[str]
@@ -35,7 +35,7 @@ class Asked(NamedTuple):
 
 
 class Interval(NamedTuple):
-    """An interval, or why there is none, and the p of a test that was made with it."""
+    """An interval, or the reason why it is undefined, and p of the corresponding test."""
 
     low: float
     high: float
@@ -44,7 +44,7 @@ class Interval(NamedTuple):
     p: float = float("nan")
 
     def columns(self) -> dict[str, float | str]:
-        """Give it as columns of a row."""
+        """Return the interval as columns of a row."""
         ends: dict[str, float | str] = {"ci_low": self.low, "ci_high": self.high}
         return ends | {"ci_method": self.method, "reason": self.reason}
 
@@ -52,7 +52,7 @@ class Interval(NamedTuple):
 def system_intervals(
     found: Expectations, full: Mapping[str, Floats], asked: Asked, rng: np.random.Generator
 ) -> dict[tuple[int, str], Interval]:
-    """Put intervals around statistics of systems' means (m, 1), by evaluator and statistic."""
+    """Compute intervals of statistics of systems' means (m, 1), by evaluator and statistic."""
     resample, confidence = asked.resample, asked.confidence
     intervals = {}
     for at in range(len(found.x)):
@@ -64,17 +64,17 @@ def system_intervals(
         elif not least > 0.5:
             what = "scores" if found.reliability_scores[at] == least else "judgments"
             without_signal = (
-                f"the reliability of systems' mean {what} is {least:.2f}, below .5: more outputs, "
-                "or systems that differ more, are needed"
+                f"the reliability of systems' mean {what} is {least:.2f}, below .5: add outputs, "
+                "or systems that differ more"
             )
         for name in full:
             estimate = float(full[name][at, 0])
             if not np.isfinite(estimate):
                 one = _none(
-                    "undefined: scores or judgments do not vary, or there are no two systems"
+                    "undefined: scores or judgments do not vary, or there is only one system"
                 )
             elif name == "soft_pairwise":
-                one = _none("no interval of soft accuracy was measured")
+                one = _none("soft_pairwise has no validated interval")
             elif resample == "systems":
                 one = _over_systems(found, at, name, estimate, confidence)
             elif without_signal:
@@ -87,12 +87,12 @@ def system_intervals(
             else:
                 if drawn is None:
                     ranks = [one for one in full if one not in ("pearson", "soft_pairwise")]
-                    expected = drawn_expectations(found, at, asked.n_resamples, rng)
+                    expected = draw_expectations(found, at, asked.n_resamples, rng)
                     drawn = coefficients(*expected, statistics=ranks)
                 tail = (1 - confidence) / 2
                 low, high = np.nanquantile(drawn[name], [tail, 1 - tail])
                 one = Interval(float(low), float(high), "posterior, systems normal")
-            intervals[at, name] = _extended(one, estimate)
+            intervals[at, name] = _extend_to_estimate(one, estimate)
     return intervals
 
 
@@ -100,32 +100,32 @@ def _none(reason: str) -> Interval:
     return Interval(float("nan"), float("nan"), "none", reason)
 
 
-def _extended(one: Interval, estimate: float) -> Interval:
-    """Extend an interval to the estimate, which noise of the means may have moved out of it."""
+def _extend_to_estimate(one: Interval, estimate: float) -> Interval:
+    """Extend an interval to the estimate if noise in the means has moved that outside."""
     low, high = min(one.low, estimate), max(one.high, estimate)
     reason = one.reason
-    # Ends may miss the estimate by rounding alone.
+    # Rounding alone is no reason for a warning.
     if not reason and (low < one.low - 1e-9 or high > one.high + 1e-9):
-        reason = "extended to the estimate, which noise of the means has moved"
+        reason = "extended to include the estimate, which noise in the means has moved"
     return one._replace(low=low, high=high, reason=reason)
 
 
 def _over_clusters(found: Expectations, at: int, confidence: float) -> Interval:
-    """Take clusters as a sample: jackknifed correlation of the systems' expectations.
+    """Compute an interval over clusters: a jackknife of the correlation of systems' expectations.
 
-    An estimate beyond 1 is taken as 1, so that the interval is one-sided.
+    An estimate beyond 1 is set to 1, so that the interval is one-sided.
     """
     r, error = float(found.r[at]), float(found.over_clusters[at])
     if not np.isfinite(error):
-        return _none("without one of the clusters noise explains all variance between systems")
+        return _none("without one of the clusters, noise explains all variance between systems")
     half = student.ppf(0.5 + confidence / 2, found.degrees) * error
     if half <= 1e-9:
         return Interval(r, r, "jackknife of expectations", "no width: clusters do not vary")
     center, reason = float(np.clip(r, -1, 1)), ""
     if center != r:
         reason = (
-            f"one-sided: without noise of the means the correlation is estimated at {r:.2f}, "
-            f"taken as {center:g}"
+            f"one-sided: the noise-corrected correlation is estimated at {r:.2f}, and set to "
+            f"{center:g}"
         )
     low, high = np.clip([center - half, center + half], -1, 1)
     return Interval(float(low), float(high), "jackknife of expectations", reason)
@@ -134,14 +134,14 @@ def _over_clusters(found: Expectations, at: int, confidence: float) -> Interval:
 def _over_systems(
     found: Expectations, at: int, name: str, estimate: float, confidence: float
 ) -> Interval:
-    """Take systems as a sample: jackknifed z of Pearson's r, an inverted test for ranks."""
+    """Compute an interval over systems: a jackknife for Pearson, an inverted test for ranks."""
     n = len(found.y)
     if n < 5:
         return _none(f"{n} systems: an interval over systems needs five")
     if name != "pearson":
-        return _of_ranks(name, estimate, n, confidence)
+        return _rank_interval(name, estimate, n, confidence)
     if abs(estimate) > 1 - 1e-12:
-        return _none("perfect agreement: how it varies over systems cannot be seen")
+        return _none("perfect agreement: its variation over systems is unknown")
     rest = ~np.eye(n, dtype=bool)
     x, y = (np.stack([one[keep] for keep in rest]) for one in (found.x[at], found.y))
     without = coefficients(x, y, statistics=["pearson"])["pearson"]
@@ -149,39 +149,39 @@ def _over_systems(
         error = float(jackknife_error(np.arctanh(without), np.zeros(n, dtype=np.int64)))
     half = student.ppf(0.5 + confidence / 2, n - 2) * error
     if not np.isfinite(half):
-        return _none("without one system agreement is perfect or undefined")
+        return _none("without one of the systems, agreement is perfect or undefined")
     low, high = np.tanh(np.arctanh(estimate) + np.array([-half, half]))
     return Interval(float(low), float(high), "jackknife of z")
 
 
-#: Fisher's z of the populations, and the samples of each, in which a rank correlation is looked up.
+#: Fisher's z of simulated populations, and the number of samples drawn from each.
 _POPULATIONS, _N_DRAWN = np.linspace(0, 7, 71), 4_000
-#: Systems of which samples are drawn; what is known of these is scaled to more.
+#: The most systems in a simulated sample; results for more systems are extrapolated.
 _MOST_DRAWN = 30
 
 
-def _of_ranks(name: str, estimate: float, n: int, confidence: float) -> Interval:
-    """Hold the bivariate normal populations that give neither more nor less, by mid-p.
+def _rank_interval(name: str, estimate: float, n: int, confidence: float) -> Interval:
+    """Compute a mid-p interval of normal populations compatible with a rank correlation.
 
-    Ranks are those of any population whose variables are monotone functions of such two. Ends are
-    the population's value of the statistic; perfect agreement has an interval, too.
+    It applies to all populations whose variables are monotone functions of two normal ones. Its
+    ends are population values of the statistic, and are defined for perfect agreement too.
     """
     kind = name if name == "spearman" else "kendall_b"
     scaled = 2 * estimate - 1 if name in ACCURACIES else estimate
-    drawn = _drawn_ranks(kind, min(n, _MOST_DRAWN))
-    # A population of correlation -r gives -t as often as that of r gives t.
+    drawn = _simulate_ranks(kind, min(n, _MOST_DRAWN))
+    # By symmetry: a population with correlation -r gives -t as often as one with r gives t.
     above = 1 - _share_below(drawn, kind, n, -scaled)[:0:-1]
     below = np.concatenate([above, _share_below(drawn, kind, n, scaled)])
     z = np.concatenate([-_POPULATIONS[:0:-1], _POPULATIONS])
-    # Normal quantiles of the shares are about linear in z between populations.
+    # Interpolate normal quantiles of the shares, which are about linear in z.
     rising = norm.isf(np.clip(np.minimum.accumulate(below), 0.1 / _N_DRAWN, 1 - 0.1 / _N_DRAWN))
     ends = norm.isf([(1 + confidence) / 2, (1 - confidence) / 2])
-    low, high = _of_normal(name, np.tanh(np.interp(ends, rising, z, left=-np.inf, right=np.inf)))
+    low, high = _from_pearson(name, np.tanh(np.interp(ends, rising, z, left=-np.inf, right=np.inf)))
     return Interval(float(low), float(high), "normal populations, mid-p")
 
 
-def _of_normal(name: str, r: Floats) -> Floats:
-    """Give the statistic of a bivariate normal population with a Pearson correlation."""
+def _from_pearson(name: str, r: Floats) -> Floats:
+    """Convert Pearson's r of a bivariate normal population to another statistic."""
     if name == "pearson":
         return r
     value = 6 / np.pi * np.arcsin(r / 2) if name == "spearman" else 2 / np.pi * np.arcsin(r)
@@ -189,11 +189,11 @@ def _of_normal(name: str, r: Floats) -> Floats:
 
 
 @cache
-def _drawn_ranks(name: str, n: int) -> Floats:
-    """Draw a rank correlation of n systems from each population; those of each are sorted."""
+def _simulate_ranks(name: str, n: int) -> Floats:
+    """Draw rank correlations of n systems from each population, and sort those of each."""
     rng = np.random.default_rng(0)
     x, own = rng.standard_normal((2, _N_DRAWN, n))
-    x = np.sort(x, axis=1)  # the order of systems is nothing
+    x = np.sort(x, axis=1)  # the order of systems is arbitrary
     drawn = [
         coefficients(x, r * x + np.sqrt(1 - r**2) * own, statistics=[name])[name]
         for r in np.tanh(_POPULATIONS)
@@ -202,10 +202,10 @@ def _drawn_ranks(name: str, n: int) -> Floats:
 
 
 def _share_below(drawn: Floats, name: str, n: int, value: float) -> Floats:
-    """Say for each population how many samples of n systems are below, and half of those at, it."""
+    """Compute by population the share of samples below a value, plus half of those at it."""
     ends = np.broadcast_to(value, len(drawn))
     if n > _MOST_DRAWN:
-        ends = _as_of_fewer(name, n, value)
+        ends = _scale_to_fewer(name, n, value)
     count = [
         row.searchsorted(end - 1e-9) + row.searchsorted(end + 1e-9, "right")
         for row, end in zip(drawn, ends, strict=True)
@@ -213,11 +213,11 @@ def _share_below(drawn: Floats, name: str, n: int, value: float) -> Floats:
     return np.array(count) / (2 * drawn.shape[1])
 
 
-def _as_of_fewer(name: str, n: int, value: float) -> Floats:
-    """Find what deviates as far, of `_MOST_DRAWN` systems, as a value of n does.
+def _scale_to_fewer(name: str, n: int, value: float) -> Floats:
+    """Convert a value for n systems to an equally extreme one for `_MOST_DRAWN` systems.
 
-    Kendall's tau by its exact variance (Esscher 1924), Spearman's rho, whose expectation is Moran's
-    (1948), by the root of n on the scale of Fisher's z.
+    Kendall's tau is scaled by its exact variance (Esscher 1924), and Spearman's rho, with Moran's
+    (1948) expectation, by the square root of n on the scale of Fisher's z.
     """
     r = np.tanh(_POPULATIONS)
     whole, half = np.arcsin(r) / np.pi, np.arcsin(r / 2) / np.pi
@@ -234,9 +234,9 @@ def _as_of_fewer(name: str, n: int, value: float) -> Floats:
 
 
 def _disattenuated(found: Expectations, at: int, name: str, raw: Interval) -> Interval:
-    """Take the noise of the means off the ends of an interval over systems.
+    """Correct the ends of an interval over systems for noise in the means.
 
-    Ranks by way of the Pearson correlation that a normal population with theirs has.
+    Rank correlations are converted to the Pearson correlation of a normal population, and back.
     """
     if raw.method == "none":
         return raw
@@ -250,8 +250,8 @@ def _disattenuated(found: Expectations, at: int, name: str, raw: Interval) -> In
     elif name != "pearson":
         ends = np.sin(np.pi * ends / 2)
     ends = np.clip((ends * wide - found.noise[1, at].mean()) / narrow, -1, 1)
-    low, high = _of_normal(name, ends).tolist()
-    return Interval(low, high, f"{raw.method}, without the means' noise", raw.reason)
+    low, high = _from_pearson(name, ends).tolist()
+    return Interval(low, high, f"{raw.method}, corrected for noise", raw.reason)
 
 
 def jackknife_intervals(
@@ -260,16 +260,16 @@ def jackknife_intervals(
     strata: NDArray[np.int64],
     asked: Asked,
 ) -> dict[tuple[int, str], Interval]:
-    """Put intervals around statistics of outputs or items: delete-one jackknife, Student's t.
+    """Compute intervals of statistics over outputs or items, by a delete-one jackknife and t.
 
     `full` are the statistics (m, 1), `without` those without each cluster (m, clusters), `strata`
-    the clusters'. Accuracy is tested against ``chance_accuracy``, which a sample's ties decide.
+    the clusters' strata. Accuracy is tested against the sample's ``chance_accuracy``.
     """
     degrees = len(strata) - len(np.unique(strata))
     intervals = {}
     for name in full.keys() - {"chance_accuracy"}:
         estimates = full[name]
-        on_z = asked.granularity == "output" and name not in ACCURACIES  # means are about normal
+        on_z = asked.granularity == "output" and name not in ACCURACIES  # else about normal
         with np.errstate(divide="ignore"):
             centers, others = (
                 np.arctanh(one) if on_z else one for one in (estimates, without[name])
@@ -282,7 +282,7 @@ def jackknife_intervals(
         for at, estimate in enumerate(estimates[:, 0].tolist()):
             error = float(errors[at])
             if not np.isfinite(estimate):
-                one = _none("undefined: scores or judgments do not vary, or there are no two")
+                one = _none("undefined: scores or judgments do not vary, or there is only one")
             elif degrees < 1 or not np.isfinite(error):
                 one = _none("undefined without one of the clusters")
             elif error <= 1e-9:
@@ -301,7 +301,7 @@ def jackknife_intervals(
 
 
 def doubts(n_clusters: int, n_systems: int, resample: str, granularity: str) -> str:
-    """Say that an interval was made from few clusters or systems."""
+    """Return a warning if an interval is based on few clusters or systems, else ""."""
     if resample != "systems" and n_clusters < FEWEST:
         return f"{n_clusters} clusters: intervals from fewer than {FEWEST} may be too narrow"
     if granularity == "system" and n_systems < FEWEST:
@@ -312,23 +312,23 @@ def doubts(n_clusters: int, n_systems: int, resample: str, granularity: str) -> 
 def interval_of_systems(
     name: str, estimate: float, n: int, confidence: float, *, n_given: int = 0
 ) -> Interval:
-    """Put an interval over systems around a (partial) correlation of which nothing else is known.
+    """Compute an interval over systems for a (partial) correlation of exact scores.
 
-    Pearson's by the normal theory of Fisher's z; a rank correlation as over systems' means.
+    Pearson's interval uses Fisher's z under normality; ranks use `_rank_interval`.
     """
     is_pearson = name == "pearson"
     few = 3 + n_given if is_pearson else 4
     if n < 2 + 2 * n_given:
         return _none(f"undefined: {n} systems have all scores")
     if not np.isfinite(estimate):
-        held = ", or that the one held constant determines" if n_given else ""
-        return _none("undefined: scores that do not vary" + held)
+        determined = ", or are determined by the given evaluator" if n_given else ""
+        return _none("undefined: scores do not vary" + determined)
     if name not in ("pearson", "spearman", "kendall_b"):
         return _none("no closed form: resample outputs with correlate")
     if n <= few:
         return _none(f"{n} systems: an interval needs at least {few + 1}")
     if not is_pearson:
-        return _of_ranks(name, estimate, n, confidence)
+        return _rank_interval(name, estimate, n, confidence)
     if 1 - abs(estimate) < 1e-12:
         return _none("perfect correlation: the standard error of z is undefined")
     half = norm.ppf(0.5 + confidence / 2) / np.sqrt(n - few)
@@ -337,9 +337,9 @@ def interval_of_systems(
 
 
 def jackknife_error(replicates: Floats, strata: NDArray[np.int64]) -> Floats:
-    """Give the standard error from deleting one unit at a time, within strata (Tukey 1958).
+    """Compute the stratified delete-one jackknife standard error (Tukey 1958).
 
-    `replicates` are of shape (..., units), without the unit; NaN where one is undefined.
+    `replicates` (..., units) are the values without each unit; NaN where one is undefined.
     """
     variance = np.zeros(replicates.shape[:-1])
     for stratum in np.unique(strata):
@@ -348,19 +348,19 @@ def jackknife_error(replicates: Floats, strata: NDArray[np.int64]) -> Floats:
     return np.sqrt(variance)
 
 
-#: Candidate populations of systems, from which as many as asked for are drawn.
+#: The number of candidate populations of systems, from which posterior samples are drawn.
 _CANDIDATES = 2048
 
 
 @dataclass(frozen=True)
 class Expectations:
-    """Systems' means over clusters of outputs, their noise, and what they are without it."""
+    """Systems' means over clusters of outputs, their noise, and noise-corrected correlations."""
 
-    x: Floats  # mean scores (m, s) of m evaluators, of the s systems there are
+    x: Floats  # mean scores (m, s) of s systems by m evaluators
     y: Floats  # and mean judgments (s,)
-    noise: Floats  # (3, m, s): variance of each mean score, its covariance with the judgment's, its
-    r: Floats  # (m,) Pearson's, of the expectations; NaN where noise explains all variance
-    over_clusters: Floats  # jackknife standard error of r, with so many degrees of freedom
+    noise: Floats  # (3, m, s): variance of mean scores, covariance, variance of mean judgments
+    r: Floats  # (m,) Pearson's r of expectations; NaN where noise explains all variance
+    over_clusters: Floats  # jackknife standard error of r, with `degrees` of freedom
     degrees: int
     reliability_scores: Floats  # share of the variance between mean scores that is not noise
     reliability_judgments: Floats
@@ -372,10 +372,10 @@ def expectations(count: Floats, x: Floats, y: Floats) -> Expectations:
     `count`, `x` and `y` are numbers of outputs and sums of scores and judgments, of shape
     ([m,] clusters, systems).
 
-    With C the covariance of the systems' means and N the part of it that is noise (where every
-    cluster has every system: the mean product of system-by-cluster interactions over the number of
-    clusters), ``r = (C_xy - N_xy) / sqrt((C_xx - N_xx) (C_yy - N_yy))``. Clusters are deleted one
-    by one, within systems where each is of one.
+    With C the covariance of the systems' means and N its part due to noise,
+    ``r = (C_xy - N_xy) / sqrt((C_xx - N_xx) (C_yy - N_yy))``. If every cluster has every system, N
+    is the mean product of system-by-cluster interactions over the number of clusters. The jackknife
+    deletes one cluster at a time, within systems if each cluster has only one.
     """
     means = [divide(one.sum(axis=-2), count.sum(axis=0)) for one in (x, y)]
     x, y = (one - count * mean[..., None, :] for one, mean in zip((x, y), means, strict=True))
@@ -386,7 +386,7 @@ def expectations(count: Floats, x: Floats, y: Floats) -> Expectations:
     pairs = ((x, x, *means[:1] * 2), (x, y, *means), (y, y, *means[1:] * 2))
     with np.errstate(invalid="ignore", divide="ignore"):
         errors = [one * np.sqrt(divide(n, n - 1.0)) / count.sum(axis=0) for one in (x, y)]
-        # Without what all systems share.
+        # Remove the error that all systems share.
         a, b = (one - one.mean(axis=-1, keepdims=True) for one in errors)
         noise = [
             (i * j).sum(axis=-2) * n_systems / (n_systems - 1.0)
@@ -415,10 +415,10 @@ def expectations(count: Floats, x: Floats, y: Floats) -> Expectations:
 def _without_each_cluster(
     count: Floats, a: Floats, b: Floats, mean_a: Floats, mean_b: Floats
 ) -> Floats:
-    """Covary systems' expectations, with all clusters first, then without each, in the last axis.
+    """Compute covariances of expectations: of all clusters, then without each, in the last axis.
 
-    `a` and `b` are sums of differences from the means. Sums of products over clusters are found
-    once, and each cluster's own is taken off.
+    `a` and `b` are sums of differences from the means. Sums of products over clusters are computed
+    once, and each cluster's own product is subtracted.
     """
     n_systems = count.shape[1]
     out, of_a, of_b = (
@@ -428,7 +428,7 @@ def _without_each_cluster(
     n = (count > 0).sum(axis=0) - (out > 0)
     scale = divide(np.sqrt(divide(n, n - 1.0)), left)
     move_a, move_b = (divide(-one, left) for one in (of_a, of_b))
-    # A cluster's error of a system is (sum - move * count) * scale.
+    # A cluster's error for a system is (sum - move * count) * scale.
     own_a, own_b = scale * (of_a - move_a * out), scale * (of_b - move_b * out)
     same, every = -(own_a * own_b).sum(axis=-1), -own_a.sum(axis=-1) * own_b.sum(axis=-1)
     for i, sums_i in ((scale, a), (-scale * move_a, count)):
@@ -442,21 +442,21 @@ def _without_each_cluster(
     return ((u * v).sum(axis=-1) - same + every / n_systems) / (n_systems - 1.0)
 
 
-def drawn_expectations(
+def draw_expectations(
     found: Expectations, evaluator: int, n_samples: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """Draw systems' expectations from their posterior: scores and judgments, (n_samples, s).
 
-    Systems are taken as a sample of a bivariate normal population, of which nothing is known
-    before (flat in the correlation and in the logarithms of the means' variances), and their means
-    as normal around their expectations with the measured noise.
+    Systems are a sample of a bivariate normal population with a prior that is flat in the
+    correlation and in the logarithms of the means' variances. Their means are normal around their
+    expectations, with the estimated noise.
     """
     means = np.stack([found.x[evaluator], found.y])
     noise = found.noise[:, evaluator]
     n = means.shape[1]
     spread = means.var(axis=1, ddof=1)
     pooled = noise[[0, 2]].mean(axis=1)
-    # Variances of the means, at least those of the noise, as each variable alone suggests them.
+    # Candidate variances of the means, from each variable alone, at least those of the noise.
     freedom = (n - 1) / 2
     upto = np.where(pooled > 0, gammainc(freedom, freedom * divide(spread, pooled)), 1.0)
     total = freedom * spread / gammaincinv(freedom, rng.random((_CANDIDATES, 2)) * upto)
@@ -473,19 +473,19 @@ def drawn_expectations(
     inner = np.asarray(np.linalg.inv(weights), dtype=np.float64)
     wide = population[at][:, None]
     center = np.einsum("rij,rsjk,sk->ri", inner, inverse, means.T) + _normal(inner, rng)
-    # Each system's expectation, given the population and the system's mean.
+    # Each system's expectation, conditional on the population and the system's mean.
     pulled = wide @ inverse @ (means.T - center[:, None])[..., None]
     drawn = center[:, None] + pulled[..., 0] + _normal(wide - wide @ inverse @ wide, rng)
     return drawn[..., 0], drawn[..., 1]
 
 
 def _symmetric(xx: Floats, xy: Floats, yy: Floats) -> Floats:
-    """Make two-by-two matrices (..., 2, 2)."""
+    """Build symmetric matrices (..., 2, 2)."""
     return np.moveaxis(np.array([[xx, xy], [xy, yy]]), (0, 1), (-2, -1))
 
 
 def _normal(matrix: Floats, rng: np.random.Generator) -> Floats:
-    """Draw a normal vector of each covariance matrix, by Cholesky's factor."""
+    """Draw a normal vector for each covariance matrix by Cholesky decomposition."""
     first = np.sqrt(np.maximum(matrix[..., 0, 0], 0))
     cross = np.where(first > 0, divide(matrix[..., 0, 1], first), 0)
     second = np.sqrt(np.maximum(matrix[..., 1, 1] - cross**2, 0))
@@ -494,17 +494,17 @@ def _normal(matrix: Floats, rng: np.random.Generator) -> Floats:
 
 
 def _precision(population: Floats, noise: Floats) -> tuple[Floats, Floats, Floats]:
-    """Invert each system's covariance matrix: inverses, their determinants' logs, their sum."""
+    """Invert systems' covariance matrices: inverses, log-determinants, sums of inverses."""
     total = population[:, None] + noise
     xx, xy, yy = total[..., 0, 0], total[..., 0, 1], total[..., 1, 1]
-    # Where noise is nil and the correlation 1, rounding must not turn the sign.
+    # With zero noise and correlation 1, rounding must not make the determinant negative.
     determinant = np.maximum(xx * yy - xy**2, 1e-12 * xx * yy)
     inverse = _symmetric(yy, -xy, xx) / determinant[..., None, None]
     return inverse, np.log(determinant), inverse.sum(axis=1)
 
 
 def _likelihood(population: Floats, means: Floats, noise: Floats) -> Floats:
-    """Give the log-likelihood of populations, whatever their means."""
+    """Compute the log-likelihood of populations, profiled over their means."""
     inverse, logs, weights = _precision(population, noise)
     center = np.einsum("rij,rsjk,sk->ri", np.linalg.inv(weights), inverse, means)
     away = means - center[:, None]

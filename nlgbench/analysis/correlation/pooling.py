@@ -1,7 +1,7 @@
-"""Many studies at once: every evaluator on each of them, and one random-effects mean.
+"""Analyses of many studies: every evaluator on each study, and random-effects means.
 
-`pool_correlations` makes the mean, of correlations or of differences between evaluators.
-`correlate_studies` gives the former; `compare_with_length` the latter, against the text's length.
+`pool_correlations` averages correlations (from `correlate_studies`) or differences between
+evaluators (from `compare_with_length`, which compares each with text length).
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from scipy.stats import t as student
 
 from nlgbench.analysis.correlation.comparing import COLUMNS, resampled_differences
 from nlgbench.analysis.correlation.correlations import (
-    asked_for,
     correlate,
     dimensions_of,
     judged_outputs,
+    make_asked,
 )
 from nlgbench.evaluators.references import nearest_references
 from nlgbench.evaluators.score import score
@@ -33,22 +33,22 @@ from nlgbench.reported import Reported
 from nlgbench.study import Study
 from nlgbench.study.checks import checked, convert_columns, read_table
 
-#: A mean over fewer studies has no interval worth its name, and fewer say nothing of a new study.
+#: With fewer studies, intervals of the mean, and predictions for a new study, are not useful.
 FEWEST_STUDIES = 5
 FEWEST_PREDICTED = 8
-#: With two systems a rank correlation is 1 or -1 whatever the evaluator.
+#: With fewer systems, correlations are left out: over two, a rank correlation is always 1 or -1.
 FEWEST_SYSTEMS = 5
-#: What Fisher's z is of.
+#: The statistics that Fisher's z applies to.
 CORRELATIONS = ("pearson", "spearman", "kendall_b")
-#: Evaluators that need no training, of whatever text and references a study has.
+#: Evaluators that need no training.
 UNTRAINED = (
     *("bleu_1", "bleu_4", "rouge_1", "rouge_2", "rouge_l", "chrf", "cider"),
     *("minus_self_bleu_4", "perplexity"),
 )
-#: Where items share no human text, so many of the most similar ones are references.
+#: The number of most similar human texts used as references if items have no human text.
 N_NEAREST = 10
 _NEEDS_REFERENCES = re.compile(r"(bleu|rouge|chrf|cider|meteor)")
-_ITSELF = "one system: its mean on the other items is the judgment itself, turned around"
+_ITSELF = "one system: its mean on the other items is the judgment itself, sign-flipped"
 
 _KEYS = ["evaluator", "statistic", "granularity"]
 _KEYS_OF_PAIRS = ["evaluator_a", "evaluator_b", "statistic", "granularity"]
@@ -66,20 +66,20 @@ class _Mean(NamedTuple):
     tau2: float
     tau2_low: float
     tau2_high: float
-    typical: float  # variance of a typical study, as I^2 takes it
+    typical: float  # variance of a typical study, for I^2
     q: float
 
 
 @dataclass(frozen=True, eq=False)
 class PooledCorrelations(Reported):
-    """What many studies say of evaluators, as tables.
+    """Evaluators' correlations or differences, pooled over studies.
 
     Parameters
     ----------
     summary, studies : DataFrame
-        As `pool_correlations` says.
+        The tables described at `pool_correlations`.
     confidence : float
-        Coverage asked for.
+        Confidence of intervals.
     """
 
     summary: pd.DataFrame
@@ -87,7 +87,7 @@ class PooledCorrelations(Reported):
     confidence: float
 
     def _shown(self) -> pd.DataFrame:
-        """Shorten the table of means for reading: those that there are, or else why none is."""
+        """Return the means that are defined, or else the reasons, rounded for display."""
         names = [*self.summary.columns[: self.summary.columns.get_loc("estimate")]]
         means = self.summary[self.summary["estimate"].notna()]
         if means.empty:
@@ -101,63 +101,62 @@ class PooledCorrelations(Reported):
 def pool_correlations(
     correlations: pd.DataFrame, *, by: str | None = None, confidence: float = 0.95
 ) -> PooledCorrelations:
-    """Pool evaluators' correlations, or differences of them: a random-effects mean over studies.
+    """Pool correlations, or differences between evaluators, by a random-effects mean over studies.
 
     Parameters
     ----------
     correlations : DataFrame
-        Rows of `nlgbench.correlate` with a column ``study``, or of `correlate_studies`; one row for
-        each of a study's dimensions. Or differences, of `nlgbench.compare_evaluators` with
-        intervals and a column ``study``, or of `compare_with_length`. A column ``task`` of the
-        studies is kept.
+        Correlations from `nlgbench.correlate`, with an added column ``study``, or from
+        `correlate_studies`, with one row per study and dimension. Or differences from
+        `nlgbench.compare_evaluators` with intervals and an added column ``study``, or from
+        `compare_with_length`. A column ``task`` is kept.
     by : str, optional
-        A column, such as the studies' task, in each of whose values studies are pooled apart.
+        A column, such as the studies' task; studies are pooled separately for each of its values.
     confidence : float
-        Coverage asked for, between 0 and 1.
+        Confidence of intervals, between 0 and 1.
 
     Returns
     -------
     PooledCorrelations
         ``summary``: a row per evaluator, statistic, granularity (and value of `by`): estimate,
         ci_low, ci_high (the mean over studies), p (of t, against 0), prediction_low,
-        prediction_high (where the correlation of a further such study would lie), tau (standard
-        deviation between studies, of Fisher's z), tau_low, tau_high, i2, i2_low, i2_high (share of
-        the effects' variance that is between studies), q, q_p (test that they do not differ),
-        n_studies, n_left_out (studies without an effect), reason and prediction_reason (why there
-        is none, or "").
+        prediction_high (interval for the correlation in a new study), tau (standard deviation
+        of Fisher's z between studies), tau_low, tau_high, i2, i2_low, i2_high (share of variance
+        between studies), q, q_p (test of homogeneity), n_studies, n_left_out (studies without an
+        effect), reason and prediction_reason (why the mean or prediction is undefined, or "").
         ``studies``: a row per study and the same keys: task (if given), estimate, ci_low, ci_high,
-        z (a difference itself), se (of z), n_dimensions, n_left_out (dimensions without one),
-        reason (why any is left out, or to doubt it), point (estimate; without one, the mean over
-        dimensions of correlations without a standard error).
+        z (for differences, the difference), se (of z), n_dimensions, n_left_out (dimensions
+        without an effect), reason (why a dimension is left out or doubtful), point (the estimate
+        or, without one, the mean over dimensions of correlations without a standard error).
 
     Raises
     ------
     ValueError
-        When a column is missing, a study has two rows of one dimension, or `by` names no groups of
-        studies.
+        When a column is missing, a study has two rows for one dimension, or `by` is not a column
+        that groups studies.
 
     Notes
     -----
-    **One effect per study**, as its dimensions are judged on the same outputs: the mean of their
-    Fisher's z, with the mean of their standard errors (that of perfectly correlated dimensions). A
-    z's standard error is what its interval implies: the distance of the ends over twice the normal
-    quantile. What is no correlation, or is or reaches -1 or 1, has no finite z and is left out, as
-    is a correlation over fewer than five systems. A difference of correlations is pooled as it is.
+    **Effects.** A study's dimensions are judged on the same outputs, so each study contributes one
+    effect: the mean of its dimensions' Fisher's z, with the mean of their standard errors (as for
+    perfectly correlated dimensions). The standard error of z is the width of its interval over
+    twice the normal quantile. Correlations over fewer than five systems are left out, as are those
+    whose value or interval reaches -1 or 1. Differences of correlations are pooled untransformed.
 
-    **The mean.** With weights w = 1 / (v + tau^2), tau^2 by Paule and Mandel (1982,
-    doi:10.6028/jres.087.022), the mean has standard error ``sqrt(max(1, q) / sum(w))``, q = ``sum(w
-    (z - mean)^2) / (k - 1)``, and Student's t with k - 1 degrees of freedom: Hartung and Knapp
-    (2001, doi:10.1002/sim.1009), as modified by Knapp and Hartung (2003, doi:10.1002/sim.1482). No
-    mean of fewer than five studies: `tau`, `i2` and `q` are given from two on.
+    **Mean.** The weights are w = 1 / (v + tau^2), with tau^2 by Paule and Mandel (1982,
+    doi:10.6028/jres.087.022). The standard error is ``sqrt(max(1, q) / sum(w))``, with q = ``sum(w
+    (z - mean)^2) / (k - 1)``, and the interval uses Student's t with k - 1 degrees of freedom:
+    Hartung and Knapp (2001, doi:10.1002/sim.1009), modified by Knapp and Hartung (2003,
+    doi:10.1002/sim.1482). The mean needs five studies; `tau`, `i2` and `q` need two.
 
-    **A further study.** The distribution of ``mean + se t + tau u``, with Student's t of k - 1
-    degrees of freedom, normal u and tau^2 drawn from its confidence distribution (after Nagashima,
-    Noma and Furukawa 2019, doi:10.1177/0962280218773520; here that of the Q-profile), mean and se
-    computed anew for each tau^2; from eight studies on.
+    **Prediction.** The interval for a new study is that of ``mean + se t + tau u``, with Student's
+    t of k - 1 degrees of freedom, normal u, and tau^2 from its confidence distribution by the
+    Q-profile (after Nagashima, Noma and Furukawa 2019, doi:10.1177/0962280218773520). The mean and
+    se are recomputed for each tau^2. It needs eight studies.
 
-    **Heterogeneity.** Ends of tau are those of the Q-profile (Viechtbauer 2007,
-    doi:10.1002/sim.2514), NaN where studies agree so well that no tau is compatible with them; I^2
-    is ``tau^2 / (tau^2 + s^2)``, s^2 the typical variance of Higgins and Thompson (2002,
+    **Heterogeneity.** The interval of tau is the Q-profile (Viechtbauer 2007,
+    doi:10.1002/sim.2514); it is NaN if studies agree too closely for any tau. I^2 is
+    ``tau^2 / (tau^2 + s^2)``, with s^2 the typical variance of Higgins and Thompson (2002,
     doi:10.1002/sim.1186).
 
     Examples
@@ -197,7 +196,7 @@ def pool_correlations(
 
 def _check(table: pd.DataFrame, keys: Sequence[str], by: str | None) -> None:
     if by in ("study", *keys):
-        raise ValueError(f"by= groups studies, such as by task: {by!r} is no column of groups.")
+        raise ValueError(f"by={by!r} cannot group studies: name a column of groups, such as task.")
     groups = [] if by is None else [by]
     twice = table[table.duplicated(["study", *groups, *keys, "dimension"])]
     if len(twice):
@@ -206,12 +205,12 @@ def _check(table: pd.DataFrame, keys: Sequence[str], by: str | None) -> None:
         raise ValueError(
             f"correlations have two rows of study {row['study']!r}, evaluator {who}, dimension "
             f"{row['dimension']!r} ({row['statistic']}, {row['granularity']}): keep one, such as "
-            "those of one way to resample."
+            "that of one value of resample."
         )
 
 
 def _effects(table: pd.DataFrame, keys: list[str], confidence: float, pairs: bool) -> pd.DataFrame:
-    """Make one effect of each study's dimensions."""
+    """Combine the dimensions of each study into one effect."""
     ends = table[["estimate", "ci_low", "ci_high"]].to_numpy(dtype=np.float64)
     bound = np.inf if pairs else 1
     is_one = table["statistic"].isin(CORRELATIONS).to_numpy() | pairs
@@ -232,7 +231,7 @@ def _effects(table: pd.DataFrame, keys: list[str], confidence: float, pairs: boo
             empty,
         ],
         [
-            table["statistic"] + " is no correlation from -1 to 1",
+            table["statistic"] + " is not a correlation from -1 to 1",
             said.where(said != "", "undefined"),
             f"fewer than {FEWEST_SYSTEMS} systems",
             "a correlation of -1 or 1 has no finite z",
@@ -271,7 +270,7 @@ def _each_once(reasons: pd.Series) -> list[str]:
 
 
 def _pooled(part: pd.DataFrame, confidence: float, turn: Callable[[Any], Any]) -> dict[str, Any]:
-    """Pool one evaluator's effects: a row of the summary, turned back from their scale."""
+    """Pool one evaluator's effects into a row of the summary, on the original scale."""
     there = part.dropna(subset=["z", "se"])
     k = len(there)
     row: dict[str, Any] = dict.fromkeys(_NUMBERS, float("nan"))
@@ -302,7 +301,7 @@ def _pooled(part: pd.DataFrame, confidence: float, turn: Callable[[Any], Any]) -
 
 
 def random_effects(z: Floats, variance: Floats, confidence: float, modified: bool = True) -> _Mean:
-    """Find the mean of effects with known variances, and the variance of the true ones."""
+    """Estimate the mean of effects with known variances, and the variance between studies."""
     k = len(z)
     weights = 1 / variance
     total = weights.sum()
@@ -320,8 +319,8 @@ def random_effects(z: Floats, variance: Floats, confidence: float, modified: boo
         return float(brentq(excess, 0, high, args=(quantile,), xtol=1e-14))
 
     tail = (1 - confidence) / 2
-    # Paule and Mandel's. Not statsmodels' (`combine_effects`): where rounding takes its steps a
-    # last digit too far, it gives 0.
+    # Paule and Mandel's estimate. statsmodels' `combine_effects` returns 0 when rounding makes its
+    # iteration overshoot in the last digit.
     tau2 = profiled(k - 1)
     w = 1 / (variance + tau2)
     scale = excess(tau2, 0) / (k - 1)
@@ -343,9 +342,9 @@ _N_TAU2, _N_T = 200, 100
 
 
 def interval_of_prediction(z: Floats, variance: Floats, confidence: float) -> Floats:
-    """Give the ends of an interval of a further study's true effect.
+    """Compute an interval for the true effect of a new study.
 
-    It averages over the confidence distribution of tau^2, and the mean's error given each.
+    It averages over the confidence distribution of tau^2, and the mean's error given each tau^2.
     """
     k = len(z)
     widest = float(np.var(z) + variance.max())
@@ -382,37 +381,38 @@ def correlate_studies(
     statistic: Literal["pearson", "spearman", "kendall_b"] = "spearman",
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Score the outputs of many studies, and correlate all evaluators of each with its people.
+    """Score the outputs of many studies, and correlate evaluators with human judgments in each.
 
     Parameters
     ----------
     studies : mapping of str to Study
-        With judgments. Each is scored by what its texts and references allow, and keeps the scores
-        it has.
+        Studies with judgments. Existing scores are kept, and missing ones are added where texts and
+        references allow it.
     evaluators : sequence of str
-        What `nlgbench.score` is asked for. Default: what needs no training.
+        Evaluators for `nlgbench.score`. Default: those that need no training.
     called : mapping of str to str, optional
-        A study's own name of an evaluator -> what it is called here, so that one evaluator has one
-        name in all studies. What a study's authors scored comes before what is scored here.
+        Maps studies' own names of evaluators to common names, so that one evaluator has one name in
+        all studies. Scores by a study's authors take precedence over new ones.
     granularity, statistic, seed
         As in `nlgbench.correlate`.
 
     Returns
     -------
     DataFrame
-        As `nlgbench.correlate` gives it, with a column ``study`` and rows of three sentinels: the
-        text's ``length``, a ``constant`` and the ``system_mean``. An evaluator that was asked for
-        and could not score a study has a row for each dimension with a ``reason``.
+        The table of `nlgbench.correlate` with a column ``study`` and rows of three sentinels:
+        the text's ``length``, a ``constant`` and the ``system_mean``. An evaluator that cannot
+        score a study has a row for each dimension with a ``reason``.
 
     Raises
     ------
     ValueError
-        When a study has no judgments, or nothing to correlate with them.
+        When a study has no judgments, or no scores to correlate with them.
 
     Notes
     -----
-    References are the study's own; where there are none, the human texts of the same item; where
-    no item has both, the ten most similar human texts (`nearest_references`, in lower case).
+    References are the study's own or else the human texts of the same item. If no item has both
+    human texts and system outputs, they are the ten most similar human texts in lower case
+    (`nearest_references`).
 
     Examples
     --------
@@ -459,21 +459,21 @@ def compare_with_length(
     n_resamples: int = 200,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Compare evaluators' correlations over outputs with the text length's, in many studies.
+    """Compare evaluators' correlations over outputs with that of text length, in many studies.
 
     Parameters
     ----------
     studies, evaluators, called, statistic, seed
         As in `correlate_studies`.
     n_resamples : int
-        Bootstrap samples, from which the correlation of the two estimates is taken.
+        Bootstrap samples, used to estimate the correlation of the two estimates.
 
     Returns
     -------
     DataFrame
-        As `nlgbench.compare_evaluators` gives it where it resamples, with a column ``study`` and
-        without adjusted p: a row for each study, dimension and evaluator (a; b is the length), over
-        the outputs that have both. What is not available has a row with a ``reason``.
+        The table of `nlgbench.compare_evaluators` at granularity "output", with a column ``study``
+        and without adjusted p. It has a row for each study, dimension and evaluator (a; b is the
+        length), over the outputs that have both scores. Unavailable results have a ``reason``.
 
     Raises
     ------
@@ -482,11 +482,11 @@ def compare_with_length(
 
     Notes
     -----
-    The length is that of the text, in words, or what was released as such (`called`). Longer is
-    taken for better: where people prefer short texts, a difference above 0 may be less than
-    "shorter is better" would have (see ``estimate_b``).
+    The length is the number of words, or a released score that `called` maps to it. Longer counts
+    as better: where annotators prefer short texts, ``estimate_b`` is negative, and an evaluator
+    with a difference above 0 can still agree less than "shorter is better" would.
     """
-    drawn = asked_for("output", [statistic], "items", n_resamples, 0.95)
+    drawn = make_asked("output", [statistic], "items", n_resamples, 0.95)
     tables = []
     for name, scored, missing in _scored_each(studies, called, evaluators):
         has = [] if scored.scores is None else sorted(set(scored.scores["evaluator"]))
@@ -495,7 +495,7 @@ def compare_with_length(
             scored = scored if LENGTH in has else score(scored, [LENGTH])
             alike = _scored_alike(scored)
         else:
-            missing |= dict.fromkeys([*has, *evaluators], "no texts to take the length of")
+            missing |= dict.fromkeys([*has, *evaluators], "no texts to measure the length of")
         for dimension in dimensions_of(scored, None):
             about: dict[str, Any] = {"study": name, "dimension": dimension}
             about |= {"granularity": "output", "statistic": statistic, "confidence": 0.95}
@@ -512,13 +512,13 @@ def compare_with_length(
 
 
 def _gathered(tables: list[pd.DataFrame]) -> pd.DataFrame:
-    """Put the tables of several studies together, the study first."""
+    """Concatenate the tables of several studies, with the study as the first column."""
     table = pd.concat([one for one in tables if len(one)], ignore_index=True)
     return table[["study", *table.columns.drop("study")]]
 
 
 def _scored_alike(study: Study) -> list[list[str]]:
-    """Group the evaluators that have scored the same of the outputs whose length is known."""
+    """Group evaluators by the set of outputs with known length that they have scored."""
     assert study.scores is not None
     there = study.scores.pivot(index="output_id", columns="evaluator", values="score").notna()
     there = there[there[LENGTH]].drop(columns=LENGTH)
@@ -529,27 +529,27 @@ def _scored_alike(study: Study) -> list[list[str]]:
 def _scored_each(
     studies: Mapping[str, Study], called: Mapping[str, str] | None, evaluators: Sequence[str]
 ) -> Iterator[tuple[str, Study, dict[str, str]]]:
-    """Give each study with common names and all scores that it can have, and why not others."""
+    """Yield each study with common names and all possible scores, and why others are missing."""
     if not studies:
-        raise ValueError("studies must name at least one.")
+        raise ValueError("studies is empty: pass at least one study.")
     for name, study in studies.items():
         yield name, *_scored(_renamed(study, called or {}), evaluators)
 
 
 def _renamed(study: Study, called: Mapping[str, str]) -> Study:
-    """Call a study's own evaluators as others do."""
+    """Rename a study's own evaluators to common names."""
     if study.scores is None or not called:
         return study
     names = study.scores["evaluator"].map(lambda name: called.get(name, name))
     twice = pd.DataFrame({"was": study.scores["evaluator"], "is": names}).drop_duplicates()
     if twice["is"].duplicated().any():
         one = twice.loc[twice["is"].duplicated(), "is"].iloc[0]
-        raise ValueError(f"called= gives two evaluators of {study.name} the name {one!r}.")
+        raise ValueError(f"called= maps two evaluators of {study.name} to {one!r}: rename one.")
     return study.replace(scores=study.scores.assign(evaluator=names))
 
 
 def _scored(study: Study, evaluators: Sequence[str]) -> tuple[Study, dict[str, str]]:
-    """Score what can be scored; say of the others why not."""
+    """Score by all evaluators that can; return why the others cannot."""
     has = set() if study.scores is None else set(study.scores["evaluator"])
     missing: dict[str, str] = {}
     texts, logprobs = study.outputs["text"].fillna("").ne(""), study.logprobs
@@ -565,14 +565,14 @@ def _scored(study: Study, evaluators: Sequence[str]) -> tuple[Study, dict[str, s
         elif name == "perplexity" and logprobs is None:
             missing[name] = "no log-probabilities"
         elif name == "perplexity" and logprobs is not None and len(logprobs["model"].unique()) > 1:
-            missing[name] = "log-probabilities of several models: name one, perplexity@model"
+            missing[name] = "log-probabilities of several models: name one, as perplexity@model"
         else:
             chosen.append(name)
     return (score(study, chosen, references=references) if chosen else study), missing
 
 
 def references_of(study: Study) -> pd.DataFrame | None:
-    """Find what outputs may be compared with: references, people's texts of the item, or others."""
+    """Find references for outputs: the study's, human texts of the item, or similar ones."""
     if study.references is not None:
         return study.references
     outputs = study.outputs[study.outputs["text"].fillna("").ne("")]

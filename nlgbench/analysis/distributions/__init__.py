@@ -1,3 +1,3 @@
-"""Distributions of texts: how systems' texts lie beside people's, without any judgment."""
+"""Comparisons of the distributions of systems' and human texts, without judgments."""
 
 from nlgbench.analysis.distributions.comparing import compare_distributions as compare_distributions

@@ -1,4 +1,4 @@
-"""Where systems' texts lie beside people's: one call for all measures, with intervals."""
+"""Compare the distributions of systems' and human texts by all measures, with intervals."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ Measure = Literal[
     "frontier",
 ]
 MEASURES: tuple[Measure, ...] = get_args(Measure)
-#: Of a subsample.
+#: The share of units in a subsample.
 _FRACTION = 2 / 3
-#: Measures whose intervals hold too rarely where fewer of a side's texts than this are distinct.
+#: Measures whose intervals cover too rarely if a smaller share of a side's texts is distinct.
 _HURT_BY_COPIES = ("precision", "coverage", "frontier")
 _DISTINCT = 0.75
-#: With fewer texts of either side intervals hold too rarely; 100 are ten clusters.
+#: With fewer texts per side, intervals cover too rarely; 100 texts make ten clusters.
 _FEWEST: dict[str, int] = {"frontier": 100} | dict.fromkeys(MANIFOLDS, 50)
-#: A test whose smallest p is above this is said to reject nothing.
+#: A test whose smallest possible p is above this is reported as unable to reject.
 _LEVEL = 0.05
 
 
@@ -52,58 +52,58 @@ def compare_distributions(
     confidence: float = 0.95,
     seed: int | np.random.Generator = 0,
 ) -> pd.DataFrame:
-    """Measure how near texts lie to human ones, and how diverse they are, without judgments.
+    """Measure how similar systems' texts are to human ones, and how diverse, without judgments.
 
     Parameters
     ----------
     study : Study
-        With human texts (``is_human``) and texts of systems.
+        A study with human texts (``is_human``) and texts of systems.
     measures : sequence of str
-        ``"mmd_gaussian"``, ``"mmd_linear"`` (lower is nearer to human texts, about 0 where there is
-        no difference), ``"precision"``, ``"density"`` (higher: the system's texts lie among human
-        ones), ``"recall"``, ``"coverage"`` (higher: human texts are covered by the system's),
-        ``"vendi"`` (higher is more diverse; from 1 to the number of texts), ``"frontier"`` (0 to 1,
-        higher is nearer).
+        ``"mmd_gaussian"``, ``"mmd_linear"`` (lower is more human-like, about 0 if distributions are
+        equal), ``"precision"``, ``"density"`` (higher: the system's texts lie among human ones),
+        ``"recall"``, ``"coverage"`` (higher: the system's texts cover human ones), ``"vendi"``
+        (higher is more diverse; from 1 to the number of texts), ``"frontier"`` (0 to 1, higher is
+        more human-like).
     features : {"tfidf", "embeddings"}
-        ``"tfidf"``: tokens at white space, weighted by TF-IDF fitted on both sides' texts.
-        ``"embeddings"``: of the extra ``encoder``.
+        ``"tfidf"``: tokens split at white space, weighted by TF-IDF fitted on both sides' texts.
+        ``"embeddings"``: sentence embeddings, which need the extra ``encoder``.
     n_neighbors : int
         k of precision, recall, density and coverage.
     n_permutations : int
-        Of the test of MMD; 0 leaves it out.
+        Permutations for the MMD test; 0 skips the test.
     n_resamples : int
-        Subsamples for the intervals; 0 leaves them out.
+        Subsamples for the intervals; 0 skips them.
     confidence : float
-        Coverage asked for, between 0 and 1.
+        Confidence of intervals, between 0 and 1.
     seed : int or Generator
-        Where the random numbers come from; the same are used for every system.
+        Seed of the random numbers, which are the same for every system.
 
     Returns
     -------
     DataFrame
         A row per system and measure: system, measure, estimate, se, ci_low, ci_high (not clipped;
-        NaN with a reason), p_value (of no difference; NaN for what is no test), between_people (the
-        measure with other human texts in the system's place, where there are enough, else NaN; for
-        Vendi the score of human texts), n_human, n_system (texts compared), n_items, features,
+        NaN with a reason), p_value (of no difference; NaN for measures without a test),
+        between_people (the measure of other human texts instead of the system's, or NaN if too few;
+        for Vendi, the score of human texts), n_human, n_system (texts compared), n_items, features,
         confidence, n_resamples, n_undefined, reason, signature (recipe and direction), method.
 
     Raises
     ------
     ValueError
-        When there are no texts, or none of humans or of a system, or a parameter is out of range.
+        When there are no human texts or no system outputs, or a parameter is out of range.
 
     Notes
     -----
-    Each system is compared with as many human texts as it has, of shared items where
-    there are any (or clusters, where the study names them). All measures but MMD change with the
-    number of texts: compare systems only where ``n_system`` is equal. MMD^2 (Gretton et al. 2012,
-    JMLR 13, lemma 6) is unbiased, with the cosine and ``exp(-d^2 / (2 s^2))``, s the median
-    distance, as kernels; pairs of one item are left out, and all texts of an item are permuted
-    together. Precision, recall (Kynkäänniemi et al. 2019, arXiv:1904.06991, eq. 1), density,
-    coverage (Naeem et al. 2020, arXiv:2002.09797, section 3), Vendi score (Friedman and Dieng
-    2023, arXiv:2210.02410), frontier (after Pillutla et al. 2021, arXiv:2102.01454; its values
-    are not those of the authors' program). Intervals come from subsamples of two thirds, for the
-    expectation at this number of texts. docs/distributions.md has definitions and coverage.
+    Each system is compared with an equal number of human texts, from shared items (or from the
+    study's clusters) where these exist. All measures except MMD depend on the number of texts, so
+    compare systems only where ``n_system`` is equal. MMD^2 (Gretton et al. 2012, JMLR 13, lemma 6)
+    is unbiased. Its kernels are the cosine and ``exp(-d^2 / (2 s^2))``, with s the median distance.
+    Pairs within an item are left out, and all texts of an item are permuted together. See also
+    precision and recall (Kynkäänniemi et al. 2019, arXiv:1904.06991, eq. 1), density and coverage
+    (Naeem et al. 2020, arXiv:2002.09797, section 3), the Vendi score (Friedman and Dieng 2023,
+    arXiv:2210.02410), and the frontier (after Pillutla et al. 2021, arXiv:2102.01454, but values
+    differ from the authors' program). Intervals come from subsamples of two thirds, and cover the
+    expectation at this number of texts. docs/distributions.md has definitions.
 
     Examples
     --------
@@ -120,12 +120,12 @@ def compare_distributions(
     outputs = study.outputs.sort_values("output_id", ignore_index=True)
     if not outputs["is_human"].any() or outputs["is_human"].all():
         raise ValueError(
-            f"{study.name} needs texts of people and of a system: mark people's by is_human."
+            f"{study.name} needs texts of humans and of a system: mark human texts by is_human."
         )
     if (outputs["text"] == "").all():
-        raise ValueError(f"{study.name} has no texts: give outputs a column text.")
+        raise ValueError(f"{study.name} has no texts: add a column text to outputs.")
     unit = study.clusters if study.clusters in outputs else "item_id"
-    # The same for every system: neither the others nor the order of rows change what is found.
+    # All systems share seeds, so that results depend neither on other systems nor on row order.
     seeds = np.random.default_rng(seed).integers(2**31, size=4).tolist()
     task = _Task(
         tuple(dict.fromkeys(measures)),
@@ -149,12 +149,12 @@ def compare_distributions(
 
 @dataclass(frozen=True)
 class _Sample:
-    """Equally many texts of people and of a system: people's first, and what goes together."""
+    """Equal numbers of human and system texts, human ones first, with their items."""
 
     texts: list[str]
     is_human: Bools
     item: Ints
-    paired: bool  # each item has as many texts of either; else each text its own item
+    paired: bool  # each item has equal numbers of both texts; else each text is its own item
 
     @property
     def n(self) -> int:
@@ -169,7 +169,7 @@ class _Sample:
 
 @dataclass(frozen=True)
 class _Task:
-    """What is to be computed of samples, and the seeds of it."""
+    """The measures and options of a comparison, and its seeds."""
 
     measures: tuple[Measure, ...]
     embed: Callable[[Sequence[str]], Any]
@@ -184,14 +184,14 @@ class _Task:
 def _matched(
     human: pd.DataFrame, theirs: pd.DataFrame, unit: str, rng: np.random.Generator
 ) -> tuple[_Sample, _Sample | None]:
-    """Draw equally many texts of either side; and, where people wrote enough, of people and people.
+    """Draw equal numbers of human and system texts and, if enough exist, of two human sets.
 
-    Where an item has texts of both, only such items are taken, and of each item as many of either;
-    else one text of each item. The second sample has people's other texts in the system's place.
+    If items have texts of both sides, only such items count, with equal numbers of both; otherwise
+    one text of each item. The second sample has other human texts instead of the system's.
     """
     ours = human.iloc[rng.permutation(len(human))]
     other = theirs.iloc[rng.permutation(len(theirs))]
-    # Numbered within items in random order, so that the first so many are a draw.
+    # Number texts within items in random order, so that the first n are a random draw.
     ours, other = (one.assign(place=one.groupby(unit).cumcount()) for one in (ours, other))
     shared = sorted(set(ours[unit]) & set(other[unit]))
     if not shared:
@@ -217,7 +217,7 @@ def _sample(ours: pd.DataFrame, other: pd.DataFrame, unit: str, paired: bool) ->
 
 
 class _Measured:
-    """A sample's vectors, kernels and distances, each made once, and what subsets of it give."""
+    """A sample's vectors, kernels and distances, computed once, and measures of its subsets."""
 
     def __init__(self, task: _Task, sample: _Sample) -> None:
         self.task, self.sample = task, sample
@@ -237,7 +237,7 @@ class _Measured:
             self.cluster = frontier.clusters(rows, n_clusters, n_kinds, task.seeds["clusters"])
 
     def of_subsets(self, members: Bools) -> dict[Measure, Floats]:
-        """Compute what is asked within subsets (n_subsets, n) of the texts."""
+        """Compute the measures of subsets (n_subsets, n) of the texts."""
         sample, asked = self.sample, self.task.measures
         found: dict[Any, Floats] = {
             name: measures.mmd_of_subsets(kernel, sample.is_human, sample.item, members)
@@ -255,13 +255,13 @@ class _Measured:
         return {name: found[name] for name in asked}
 
     def whole(self) -> dict[Measure, float]:
-        """Compute what is asked of all texts."""
+        """Compute the measures of all texts."""
         everything = np.ones((1, len(self.sample.texts)), dtype=bool)
         return {name: float(value[0]) for name, value in self.of_subsets(everything).items()}
 
 
 def _rows(task: _Task, sample: _Sample, rest: _Sample | None) -> list[dict[str, object]]:
-    """Give a row per measure of one system."""
+    """Return a row per measure of one system."""
     measured = _Measured(task, sample)
     estimates = measured.whole()
     people = {} if rest is None else _Measured(task, rest).whole()
@@ -284,7 +284,7 @@ def _rows(task: _Task, sample: _Sample, rest: _Sample | None) -> list[dict[str, 
         reason = _reason(name, sample, task.n_neighbors, found)
         if reason:
             found |= {"se": np.nan, "ci_low": np.nan, "ci_high": np.nan}
-        units = "items" if sample.paired else "texts of either side"
+        units = "items" if sample.paired else "texts per side"
         found["reason"] = reason or few_clusters(
             sample.n_items if sample.paired else sample.n, units
         )
@@ -316,15 +316,15 @@ def _p_value(measured: _Measured, name: Measure, estimate: float) -> float:
         values = swapped_mmd(kernel, sample.is_human, sample.item, task.n_permutations, rng)
     else:
         values = permuted_mmd(kernel, sample.is_human, task.n_permutations, rng)
-    # Equal values may differ in their last bits.
+    # Equal values may differ by rounding.
     return float((1 + (values >= estimate - 1e-12).sum()) / (1 + len(values)))
 
 
 def _interval(
     name: Measure, replicates: Floats, estimate: float, confidence: float
 ) -> dict[str, Any]:
-    """Put an interval around an estimate from its values in subsamples; Vendi's on the log."""
-    # It grows with the number of texts, so that its spread in subsamples is too small.
+    """Compute an interval from values in subsamples; Vendi's on the log scale."""
+    # Vendi grows with the number of texts, so its spread in subsamples is too small.
     on_log = name == "vendi"
     values = (np.log(replicates), math.log(estimate)) if on_log else (replicates, estimate)
     found = interval(*values, fraction=_FRACTION, confidence=confidence)
@@ -336,35 +336,35 @@ def _interval(
 
 
 def _reason(name: Measure, sample: _Sample, k: int, found: dict[str, Any]) -> str:
-    """Say why there is no estimate, or no interval; nothing where there are both."""
+    """Return why the estimate or its interval is undefined, or "" if both are defined."""
     undefined, of = found["n_undefined"], found["n_resamples"]
     if not math.isfinite(found["estimate"]):
         if name in MANIFOLDS:
-            return f"undefined: {sample.n} texts of either side; n_neighbors = {k} takes more"
+            return f"undefined: {sample.n} texts per side are too few for n_neighbors = {k}"
         if not sample.paired:
-            return f"undefined: {sample.n} text of either side, and two are needed"
+            return f"undefined: {sample.n} text per side, and two are needed"
         return (
-            f"undefined: {sample.n_items} item has texts of both sides, and two are needed: where "
-            "there is no prompt, give each text an item_id of its own"
+            f"undefined: {sample.n_items} item has texts of both sides, and two are needed. If "
+            "texts have no prompt, give each its own item_id"
         )
     if not of:
         return "nothing was resampled"
     if undefined:
         return f"{undefined} of {of} subsamples are undefined: too few texts"
     if sample.n < _FEWEST.get(name, 0):
-        return f"{sample.n} texts of either side: {_FEWEST[name]} are needed for an interval"
+        return f"{sample.n} texts per side: an interval needs {_FEWEST[name]}"
     distinct = pd.Series(sample.texts).groupby(sample.is_human).nunique().min() / sample.n
     if name in _HURT_BY_COPIES and distinct < _DISTINCT:
         return (
-            f"only {distinct:.0%} of a side's texts are distinct: subsamples do not show how this "
-            "varies where texts are copies"
+            f"only {distinct:.0%} of a side's texts are distinct: with copies, subsamples do not "
+            "show how the measure varies"
         )
     return str(found["reason"])
 
 
 def _too_few(sample: _Sample, n_permutations: int) -> str:
-    """Say that so few items, or permutations, cannot give a small p; nothing for more."""
-    # MMD is the same with the sides exchanged.
+    """Return a warning if items or permutations are too few for a small p, else ""."""
+    # Exchanging the sides does not change MMD.
     of_sides = (
         2.0 ** (1 - sample.n_items) if sample.paired else 2 / math.comb(2 * sample.n, sample.n)
     )
@@ -372,13 +372,13 @@ def _too_few(sample: _Sample, n_permutations: int) -> str:
     if least <= _LEVEL:
         return ""
     return (
-        f"p cannot be below {least:.3g} with {sample.n} texts of either side and {n_permutations} "
-        "permutations: it rejects nothing"
+        f"p cannot be below {least:.3g} with {sample.n} texts per side and {n_permutations} "
+        "permutations: the test cannot reject"
     )
 
 
 def _signature(measured: _Measured, name: Measure) -> str:
-    """Say how a measure is made, of how many texts, and which way is better."""
+    """Describe how a measure is computed, from how many texts, and its direction."""
     k, n = measured.task.n_neighbors, measured.sample.n
     n_clusters = int(measured.cluster.max()) + 1 if name == "frontier" else 0
     how = {
@@ -388,19 +388,19 @@ def _signature(measured: _Measured, name: Measure) -> str:
         "frontier": f"clusters:{n_clusters}|scale:{frontier.SCALE:g}|smooth:one half",
     }.get(name, f"k:{k}|ball:open, equal texts inside")
     way = {
-        "mmd_gaussian": "lower is nearer to people",
-        "mmd_linear": "lower is nearer to people",
+        "mmd_gaussian": "lower is more human-like",
+        "mmd_linear": "lower is more human-like",
         "vendi": "higher is more diverse",
-        "recall": "higher covers more of people's texts",
-        "coverage": "higher covers more of people's texts",
-    }.get(name, "higher is nearer to people")
+        "recall": "higher covers more human texts",
+        "coverage": "higher covers more human texts",
+    }.get(name, "higher is more human-like")
     of = "items:shared" if measured.sample.paired else "items:not shared"
     return f"{name}|{how}|features:{measured.task.made_of}|texts:{n}|{of}|direction:{way}"
 
 
 def _method(sample: _Sample, name: Measure, n_permutations: int) -> str:
-    """Say where interval and p-value come from."""
-    of = "items" if sample.paired else "texts of either side"
+    """Describe how the interval and the p-value are computed."""
+    of = "items" if sample.paired else "texts per side"
     test = "; no test"
     if name.startswith("mmd") and n_permutations:
         test = f"; {n_permutations} "

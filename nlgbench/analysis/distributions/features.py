@@ -1,4 +1,4 @@
-"""Texts as vectors of length one, and how alike any two of them are."""
+"""Texts as unit vectors, and their similarities."""
 
 from collections.abc import Callable, Sequence
 from typing import Literal
@@ -12,15 +12,15 @@ from nlgbench.inference import Floats
 from nlgbench.text import tokenize
 
 Features = Literal["tfidf", "embeddings"]
-#: From texts to a row each.
+#: Maps texts to one row each.
 Embed = Callable[[Sequence[str]], sparse.csr_array]
 
-#: Decimals of a similarity. What differs beyond is rounding, and must not break ties.
+#: Decimals of a similarity; smaller differences are rounding errors, which must not break ties.
 _DECIMALS = 12
 
 
 def embedding(kind: Features) -> tuple[Embed, str]:
-    """Give what turns texts into rows of length one, and say what it is."""
+    """Return a function that maps texts to unit vectors, and its description."""
     if kind == "tfidf":
         return tfidf, "tfidf of tokens at white space, fitted on both"
     from nlgbench.evaluators.comparator.encoder import embed, load_encoder
@@ -34,14 +34,14 @@ def embedding(kind: Features) -> tuple[Embed, str]:
 
 
 def tfidf(texts: Sequence[str]) -> sparse.csr_array:
-    """Weigh tokens by TF-IDF fitted on these very texts."""
+    """Weight tokens by TF-IDF, fitted on the same texts."""
     if not any(text.strip() for text in texts):
         return sparse.csr_array(np.ones((len(texts), 1)))
     return _with_blanks(sparse.csr_array(TfidfVectorizer(analyzer=tokenize).fit_transform(texts)))
 
 
 def _with_blanks(rows: sparse.csr_array) -> sparse.csr_array:
-    """Give texts without a token a direction of their own, so that they are alike one another."""
+    """Add a dimension for texts without tokens, so that these equal one another."""
     blank = (np.diff(rows.indptr) == 0).astype(np.float64)[:, None]
     if not blank.any():
         return rows
@@ -49,7 +49,7 @@ def _with_blanks(rows: sparse.csr_array) -> sparse.csr_array:
 
 
 def similarities(rows: sparse.csr_array) -> Floats:
-    """Give the cosine of any two rows of length one."""
+    """Compute the cosines of all pairs of unit vectors."""
     found = (rows @ rows.T).toarray()
     found = np.round((found + found.T) / 2, _DECIMALS)
     np.fill_diagonal(found, 1.0)
@@ -57,5 +57,5 @@ def similarities(rows: sparse.csr_array) -> Floats:
 
 
 def distances(similarity: Floats) -> Floats:
-    """Give Euclidean distances of vectors of length one from their cosines."""
+    """Compute Euclidean distances of unit vectors from their cosines."""
     return np.sqrt(np.maximum(2 - 2 * similarity, 0))

@@ -9,11 +9,11 @@ from sklearn.decomposition import PCA
 
 from nlgbench.inference import Bools, Floats, Ints
 
-#: The paper's: it stretches areas over more of 0 to 1.
+#: The paper's scaling constant, which spreads areas over more of 0 to 1.
 SCALE = 5.0
-#: Texts of either side for a cluster: the paper has 5,000 and 500 clusters.
+#: Texts per side and cluster; the paper uses 5,000 texts and 500 clusters.
 PER_CLUSTER = 10
-#: Of the variance, which principal components keep, and their largest number.
+#: The share of variance that principal components keep, and their largest number.
 _KEPT, _MOST = 0.9, 50
 _STARTS = 5
 #: Mixtures of the two distributions, from all of one to all of the other.
@@ -21,9 +21,9 @@ _MIXTURES = np.linspace(0, 1, 201)
 
 
 def clusters(rows: Any, n_clusters: int, n_kinds: int, seed: int) -> Ints:
-    """Cut texts into clusters: k-means on the principal components of both sides together.
+    """Cluster texts by k-means on the principal components of both sides together.
 
-    `n_kinds` is the number of rows that differ.
+    `n_kinds` is the number of distinct rows.
     """
     n_components = min(_MOST, n_kinds - 1, *(size - 1 for size in rows.shape))
     if n_components < 1:
@@ -32,14 +32,14 @@ def clusters(rows: Any, n_clusters: int, n_kinds: int, seed: int) -> Ints:
     placed = pca.fit_transform(rows)
     kept = int(np.searchsorted(np.cumsum(pca.explained_variance_ratio_), _KEPT)) + 1
     placed = placed[:, :kept]
-    # Texts that differ may lie in one place, and there are no more clusters than places.
+    # Distinct texts can share coordinates, which limit the number of clusters.
     n_places = len(np.unique(placed.round(9), axis=0))
     means = KMeans(min(n_clusters, n_places), n_init=_STARTS, random_state=seed)
     return np.asarray(means.fit_predict(placed), dtype=np.int64)
 
 
 def frontier_of_subsets(cluster: Ints, is_human: Bools, members: Bools) -> Floats:
-    """Compute the area within subsets (n_subsets, n) of texts; NaN where a side has none."""
+    """Compute the area for subsets (n_subsets, n) of texts; NaN where a side has no text."""
     onehot = np.eye(int(cluster.max()) + 1)[cluster]
     human, other = (members & is_human) @ onehot, (members & ~is_human) @ onehot
     found = np.full(len(members), np.nan)
@@ -52,17 +52,17 @@ def frontier_of_subsets(cluster: Ints, is_human: Bools, members: Bools) -> Float
 
 
 def smoothed(counts: Floats) -> Floats:
-    """Estimate shares from counts, each plus one half (Krichevsky and Trofimov 1981)."""
+    """Estimate shares after adding one half to each count (Krichevsky and Trofimov 1981)."""
     return (counts + 0.5) / (counts + 0.5).sum()
 
 
 def area(p: Floats, q: Floats) -> float:
-    """Give the area below the points ``(exp(-c KL(q | r)), exp(-c KL(p | r)))``, r between p and q.
+    """Compute the area below the curve ``(exp(-c KL(q | r)), exp(-c KL(p | r)))``.
 
-    ``r = w p + (1 - w) q`` for w from 0 to 1, by trapezoids; 1 where p and q are equal.
+    Along it, ``r = w p + (1 - w) q`` with w from 0 to 1. The area is 1 where p and q are equal.
     """
     mixed = _MIXTURES[:, None] * p + (1 - _MIXTURES)[:, None] * q
     x, y = (np.exp(-SCALE * rel_entr(one, mixed).sum(axis=1)) for one in (q, p))
-    # From (0, 1), the limit where r is p, down to (1, 0), where it is q.
+    # The curve runs from (0, 1), the limit for r = p, to (1, 0), the limit for r = q.
     x, y = np.append(x, 0.0), np.append(y, 1.0)
     return float(-np.trapezoid(y, x))

@@ -7,14 +7,14 @@ from scipy.special import entr
 
 from nlgbench.inference import Bools, Floats, Ints
 
-#: Who lies among whose nearest neighbors.
+#: Measures based on nearest neighbors.
 MANIFOLDS = ("precision", "recall", "density", "coverage")
 
 
 def gaussian_kernel(distance: Floats) -> tuple[Floats, float]:
-    """Give ``exp(-d^2 / (2 s^2))``, and the bandwidth s: the median distance of all texts.
+    """Compute ``exp(-d^2 / (2 s^2))`` and the bandwidth s, the median distance.
 
-    Of all pairs of both samples together, those of equal texts left out; NaN where there are none.
+    The median is over all pairs of both samples, except equal texts; NaN if all texts are equal.
     """
     apart = distance[np.triu_indices(len(distance), 1)]
     apart = apart[apart > 0]
@@ -25,7 +25,7 @@ def gaussian_kernel(distance: Floats) -> tuple[Floats, float]:
 
 
 def across_items(kernel: Floats, item: Ints) -> Floats:
-    """Leave out pairs of texts of one item, a text with itself among them."""
+    """Set pairs within an item to 0, including each text with itself."""
     order = np.argsort(item, kind="stable")
     kept = kernel.copy()
     for group in np.split(order, np.flatnonzero(np.diff(item[order])) + 1):
@@ -34,10 +34,10 @@ def across_items(kernel: Floats, item: Ints) -> Floats:
 
 
 def mmd_of_subsets(kernel: Floats, is_human: Bools, item: Ints, members: Bools) -> Floats:
-    """Compute MMD^2 within subsets (n_subsets, n) of texts, from a kernel `across_items`.
+    """Compute MMD^2 of subsets (n_subsets, n) of texts, from a kernel `across_items`.
 
-    The mean over pairs of human texts, plus that over pairs of the system's, minus twice that over
-    pairs of either, without pairs of one item; NaN where there is no such pair.
+    It is the mean over pairs of human texts, plus that over pairs of system texts, minus twice that
+    over mixed pairs, all without pairs within an item; NaN where a mean has no pairs.
     """
     onehot = _onehot(item)
     human, other = (members & is_human).astype(float), (members & ~is_human).astype(float)
@@ -58,12 +58,12 @@ def mmd_of_subsets(kernel: Floats, is_human: Bools, item: Ints, members: Bools) 
 def swapped_mmd(
     kernel: Floats, is_human: Bools, item: Ints, n_permutations: int, rng: np.random.Generator
 ) -> Floats:
-    """Compute MMD^2 with people and system swapped within a random half of the items.
+    """Compute MMD^2 with human and system texts swapped in each item with probability one half.
 
-    Of each item there are as many texts of either. All texts of an item change sides together.
+    Each item has equal numbers of both. All texts of an item change sides together.
     """
     signs = sparse.csr_array(_onehot(item).multiply(np.where(is_human, 1.0, -1.0)[:, None]))
-    between = np.asarray(signs.T @ (signs.T @ kernel).T)  # of items; the kernel is symmetric
+    between = np.asarray(signs.T @ (signs.T @ kernel).T)  # between items; the kernel is symmetric
     size = np.bincount(item, weights=is_human)
     n_pairs = size.sum() ** 2 - (size**2).sum()
     side = rng.choice([-1.0, 1.0], size=(n_permutations, len(between)))
@@ -73,7 +73,7 @@ def swapped_mmd(
 def permuted_mmd(
     kernel: Floats, is_human: Bools, n_permutations: int, rng: np.random.Generator
 ) -> Floats:
-    """Compute MMD^2 with the labels of single texts, each of an item of its own, permuted."""
+    """Compute MMD^2 with permuted labels of texts, each of which is its own item."""
     n, m = int(is_human.sum()), int((~is_human).sum())
     human = rng.permuted(np.tile(is_human, (n_permutations, 1)), axis=1).astype(float)
     inside = ((human @ kernel) * human).sum(axis=1)
@@ -90,10 +90,10 @@ def _onehot(item: Ints) -> sparse.csr_array:
 def manifolds_of_subsets(
     distance: Floats, is_human: Bools, members: Bools, n_neighbors: int
 ) -> dict[str, Floats]:
-    """Compute the four measures within subsets (n_subsets, n) of texts.
+    """Compute precision, recall, density and coverage of subsets (n_subsets, n) of texts.
 
-    A text's ball is open and reaches to its `n_neighbors`-th nearest of its own side; a text equal
-    to it is always inside. NaN where a side has no more than `n_neighbors` texts.
+    A text's ball is open, with the distance of its `n_neighbors`-th nearest neighbor on its own
+    side as radius; equal texts are always inside. NaN where a side has too few texts.
     """
     found = {name: np.full(len(members), np.nan) for name in MANIFOLDS}
     for row, held in enumerate(members):
@@ -101,7 +101,7 @@ def manifolds_of_subsets(
         if min(len(ours), len(theirs)) <= n_neighbors:
             continue
         across = distance[np.ix_(ours, theirs)]
-        across[across == 0] = -1.0  # below any radius, of 0 too
+        across[across == 0] = -1.0  # below any radius, even 0
         of_human, of_other = (
             _radii(distance[np.ix_(own, own)], n_neighbors) for own in (ours, theirs)
         )
@@ -114,16 +114,16 @@ def manifolds_of_subsets(
 
 
 def _radii(distance: Floats, n_neighbors: int) -> Floats:
-    """Find each text's distance to its n-th nearest other."""
+    """Compute each text's distance to its n-th nearest neighbor."""
     np.fill_diagonal(distance, -1.0)  # the text itself comes first
     return np.partition(distance, n_neighbors, axis=1)[:, n_neighbors]
 
 
 def vendi_of_subsets(similarity: Floats, members: Bools) -> Floats:
-    """Compute the Vendi score of subsets (n_subsets, n) of texts; NaN of none.
+    """Compute the Vendi score of subsets (n_subsets, n) of texts; NaN for empty subsets.
 
-    The exponential of the entropy of the eigenvalues of the similarities over n (Friedman and Dieng
-    2023, definition 3.1). Similarities of a text with itself are 1.
+    It is the exponential of the entropy of the eigenvalues of the similarity matrix over n
+    (Friedman and Dieng 2023, definition 3.1), whose diagonal is 1.
     """
     found = np.full(len(members), np.nan)
     for row, held in enumerate(members):

@@ -1,4 +1,4 @@
-"""Whether a measure follows the truth over a series of systems, the other way, or not at all."""
+"""Tests of whether a measure rises or falls with a known truth over a series of systems."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from scipy.stats import norm
 from nlgbench.inference import Floats
 from nlgbench.study.checks import checked, read_table
 
-#: Measures of how far systems' texts are from people's, not how near.
+#: Measures of distance from human texts, for which lower is better.
 LOWER_IS_BETTER = ("mmd_gaussian", "mmd_linear")
-#: True values that a measure is held against by default.
+#: True values that measures are compared with by default.
 TRUTHS = ("l_star", "huse_q", "huse_d", "entropy")
-#: Fewer systems make no series.
+#: The fewest systems of a series.
 _FEWEST = 3
-#: A true value whose range is smaller, in its own unit, is taken for one that does not change: what
-#: is left may be its Monte Carlo error.
+#: A true value with a smaller range, in its own unit, counts as constant, because the range may be
+#: Monte Carlo error.
 _LEAST_RANGE = 0.1
 
 
@@ -31,49 +31,48 @@ def measure_trends(
     against: Sequence[str] = TRUTHS,
     confidence: float = 0.95,
 ) -> pd.DataFrame:
-    """Say whether measures follow a known truth over a series of systems.
+    """Test whether measures follow a known truth over a series of systems.
 
     Parameters
     ----------
     table : DataFrame
-        system, measure, estimate and se, as `compare_distributions` gives them; `huse` does, too,
-        with its column ``score`` called ``measure``.
+        A table with columns system, measure, estimate and se, from `compare_distributions`, or from
+        `huse` with its column ``score`` renamed to ``measure``.
     truth : DataFrame
-        system and a column for each true value, higher being better, such as
+        A table with a column system and one for each true value (higher is better), such as
         ``study.truth["systems"]``.
     systems : sequence of str, optional
-        The systems of the series, at least three; all that `truth` has by default.
+        The systems of the series, at least three. Default: all of `truth`.
     against : sequence of str
         Columns of `truth`. ``l_star`` is 1 - TV, how well texts pass for human; ``huse_q`` and
-        ``huse_d`` are its share of quality and of diversity; ``entropy`` is that of a text (nats).
+        ``huse_d`` are its parts due to quality and diversity; ``entropy`` is that of a text (nats).
     confidence : float
-        Coverage asked for, between 0 and 1.
+        Confidence of intervals, between 0 and 1.
 
     Returns
     -------
     DataFrame
-        A row per measure and true value: measure, truth (the column), slope (of the measure, turned
-        so that higher is better, per unit of the truth), se, ci_low, ci_high, confidence,
-        n_systems, verdict, reason, method. ``verdict`` is "sees" where the interval is above 0,
-        "sees the wrong way" where it is below, "does not see" where it holds 0, "not monotone"
-        where some systems differ significantly as the truth does and others against it, and empty
-        with a reason: fewer than three systems, a truth that varies by less than .1, or a missing
-        error, where the interval would hold 0.
+        A row per measure and true value: measure, truth (the column), slope (of the measure per
+        unit of the truth, sign-flipped where lower is better), se, ci_low, ci_high, confidence,
+        n_systems, verdict, reason, method. ``verdict`` is "sees" if the interval is above 0,
+        "sees the wrong way" if it is below, "does not see" if it contains 0, and "not monotone"
+        if some pairs of systems differ significantly in the direction of the truth and others
+        against it. It is empty, with a reason, for fewer than three systems, for a truth that
+        varies by less than .1, or if an error is missing and the interval contains 0.
 
     Raises
     ------
     ValueError
-        When a column is missing, a system is there twice or not at all, or there are fewer than
-        three.
+        When a column is missing, a system is repeated or missing, or there are fewer than three.
 
     Notes
     -----
     The slope is that of least squares, ``sum w e`` with ``w = (t - mean t) / sum (t - mean t)^2``.
-    Systems share human texts, so their errors go together:
-    ``se^2 = (sum of w se over w > 0)^2 + (sum of w se over w < 0)^2`` is the largest variance of
-    errors that are not negatively correlated. "Not monotone" tests all pairs of systems whose truth
-    differs by .1 or more, Bonferroni over the pairs. Verdicts are not adjusted for the number of
-    measures. docs/distributions.md has coverage and error rates.
+    Systems share human texts, so their errors are correlated. The variance is an upper bound for
+    errors without negative correlations:
+    ``se^2 = (sum of w se over w > 0)^2 + (sum of w se over w < 0)^2``. "Not monotone" is based on
+    Bonferroni-adjusted tests of all pairs of systems whose truth differs by .1 or more. Verdicts
+    are not adjusted for the number of measures. docs/validation.md has coverage and error rates.
 
     Examples
     --------
@@ -103,7 +102,7 @@ def measure_trends(
         if missing:
             raise ValueError(f"{name} no row of system {missing[0]!r}: leave it out of systems.")
     if len(chosen) < _FEWEST:
-        raise ValueError(f"a series has at least {_FEWEST} systems. Got {len(chosen)}: {chosen}.")
+        raise ValueError(f"a series needs at least {_FEWEST} systems. Got {len(chosen)}: {chosen}.")
     true = truth.set_index("system").loc[chosen]
     rows = []
     for measure, part in table.groupby("measure", sort=False):
@@ -118,7 +117,7 @@ def measure_trends(
 
 
 def _both_ways(true: Floats, estimate: Floats, se: Floats, confidence: float) -> bool:
-    """Say whether some pairs of systems surely differ as the truth does, and others against it."""
+    """Test whether some pairs differ significantly as the truth does, and others against it."""
     i, j = np.triu_indices(len(true), 1)
     apart = np.abs(true[i] - true[j]) >= _LEAST_RANGE
     i, j = i[apart], j[apart]
@@ -130,12 +129,12 @@ def _both_ways(true: Floats, estimate: Floats, se: Floats, confidence: float) ->
 
 
 def _slope(systems: pd.DataFrame, confidence: float) -> dict[str, float | str]:
-    """Fit one line through those systems of which all is known, and read its sign."""
+    """Fit a line through the systems without missing values, and derive the verdict."""
     known = systems.dropna()
     left_out = ", ".join(systems.index.difference(known.index, sort=False))
     true, estimate, se = (known[name].to_numpy() for name in ("true", "estimate", "se"))
     slope = error = float("nan")
-    reason = f"left out, as estimate, error or truth is missing: {left_out}" if left_out else ""
+    reason = f"left out because estimate, error or truth is missing: {left_out}" if left_out else ""
     if len(known) < _FEWEST:
         reason = f"{len(known)} systems are left; {reason}"
     elif np.ptp(true) < _LEAST_RANGE:

@@ -1,4 +1,4 @@
-"""HUSE: how well human outputs and a system's are distinguished, and how sure that is."""
+"""HUSE: how well a system's outputs can be distinguished from human ones, with intervals."""
 
 from nlgbench.analysis.huse.diagnosis import Boundary as Boundary
 from nlgbench.analysis.huse.diagnosis import impossible_outputs as impossible_outputs

@@ -1,4 +1,4 @@
-"""What lies behind a HUSE: its classifier over the plane, its failures, and its conventions."""
+"""Diagnosis of HUSE: its decision boundary, the outputs behind it, and its conventions."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from nlgbench.study import Study
 from nlgbench.study.checks import checked
 from nlgbench.text import check_n
 
-#: The choices of Hashimoto, Zhang and Liang (2019) and of their released code.
+#: The conventions of Hashimoto, Zhang and Liang (2019) and of their released code.
 PAPER = {
     "n_neighbors": 16,
     "ties": "released",
@@ -27,22 +27,22 @@ PAPER = {
 
 @dataclass(frozen=True, eq=False)
 class Boundary:
-    """The classifier behind one system's HUSE, over the plane of its two features.
+    """The classifier of one system's HUSE, evaluated over the plane of its two features.
 
     Attributes
     ----------
     system, label, source : str
-        What was compared with the human outputs, how figures call it, and where the data come from.
+        The system, its name in figures, and the source of the data.
     n_neighbors : int
-        k.
+        k of the classifier.
     scores : dict of str to float
         huse, huse_q, huse_d.
     outputs : DataFrame
         A row per output: its features and, for both features (``_huse``) and for the judgment alone
-        (``_huse_q``), neighbors, the machine share of them, the prediction, whether it is correct.
+        (``_huse_q``), the neighbors, their machine share, the prediction, and its correctness.
     grid : DataFrame
-        The class-weighted share of the neighborhood that is machine, 0 to 1, at new points: rows
-        are judgments, columns log-probabilities per token (nats). One half is the boundary.
+        The class-weighted machine share of the neighborhood, 0 to 1, at points of a grid: rows are
+        judgments, columns log-probabilities per token (nats). The boundary is at one half.
     """
 
     system: str
@@ -65,24 +65,24 @@ def boundary(
     label_ties: LabelTies = "human",
     n_grid: int = 200,
 ) -> Boundary:
-    """Evaluate the classifier behind a HUSE over the plane, for `plot_boundary`.
+    """Evaluate the classifier of HUSE over the plane of its features, for `plot_boundary`.
 
     Parameters
     ----------
     study, dimension, n_neighbors, label_ties
         As in `huse`.
     system : str, optional
-        May be left out where there is one.
+        The system; optional if there is only one.
     ties : {"exact", "released"}
-        One of `huse`'s.
+        As in `huse`, but a single rule.
     n_grid : int, default 200
-        Points along each axis, at least 2; they reach beyond the outputs by .05 of their range.
+        Points along each axis, at least 2; the grid extends .05 of the range beyond the outputs.
 
     Returns
     -------
     Boundary
-        Scores, outputs and grid: same neighbors, ties, scales and class weights as the score, but
-        a point of the grid is new, so all outputs can be its neighbors.
+        Scores, outputs and grid. Neighbors, ties, scales and class weights are those of the score,
+        but all outputs can be neighbors of a grid point, because it is a new point.
 
     Raises
     ------
@@ -107,9 +107,9 @@ def boundary(
         label_ties=label_ties,
     )
     judged = study.judgments
-    assert judged is not None  # `compare` saw to that
+    assert judged is not None  # `compare` has checked this
     judged = judged[judged["dimension"] == one.dimension]
-    # Judgments of all systems, so that panels of several have one axis.
+    # Use judgments of all systems, so that panels share one axis.
     means = judged.groupby("output_id")["value"].mean().to_numpy()
     axes = []
     for feature in (one.raw[:, 0], np.append(one.raw[:, 1], means)):
@@ -150,7 +150,7 @@ def failures(
     n_neighbors: int = 16,
     ties: Ties = "exact",
 ) -> pd.DataFrame:
-    """Sort outputs by what distinguishes them: the failure browser.
+    """Classify outputs by what distinguishes them from the other class, for the failure browser.
 
     Parameters
     ----------
@@ -160,11 +160,11 @@ def failures(
     Returns
     -------
     DataFrame
-        A row per output, by ``item_id``, the system's before the human ones: ``item_id``, ``kind``,
+        A row per output, by ``item_id``, the system's before human ones: ``item_id``, ``kind``,
         ``output_id``, ``system``, ``is_human``, ``context``, ``text``, ``logprob_per_token``
         (nats), ``judgment``, ``machine_share_huse``, ``machine_share_huse_q`` (leave-one-out, 0 to
-        1). ``kind`` is "quality failure" (known by the judgment alone, and by both features),
-        "diversity failure" (by both features only), or "indistinguishable" (not by both features).
+        1). ``kind`` is "quality failure" (identified by the judgment alone and by both features),
+        "diversity failure" (only by both features), or "indistinguishable" (not by both features).
 
     Raises
     ------
@@ -173,7 +173,7 @@ def failures(
 
     Notes
     -----
-    The three kinds of table 2 of Hashimoto, Zhang and Liang (2019), doi:10.18653/v1/N19-1169.
+    The kinds are those of table 2 of Hashimoto, Zhang and Liang (2019), doi:10.18653/v1/N19-1169.
 
     Examples
     --------
@@ -199,13 +199,13 @@ def failures(
 
 @checked
 def moved_votes(study: Study, *, n_neighbors: int = 16) -> pd.DataFrame:
-    """List the outputs whose vote by judgment depends on the rule for ties.
+    """List the outputs whose prediction from the judgment depends on the rule for ties.
 
-    The rows of `Boundary.outputs` under ``ties="exact"`` whose ``predicted_human_huse_q`` is
-    another under ``ties="released"``.
+    These are the rows of `Boundary.outputs` under ``ties="exact"`` whose ``predicted_human_huse_q``
+    differs under ``ties="released"``.
 
     >>> import nlgbench as nb
-    >>> len(moved_votes(nb.simulate("gaussian", seed=0)))  # nothing ties
+    >>> len(moved_votes(nb.simulate("gaussian", seed=0)))  # there are no ties
     0
     """
     parts = []
@@ -219,14 +219,14 @@ def moved_votes(study: Study, *, n_neighbors: int = 16) -> pd.DataFrame:
 
 @checked
 def impossible_outputs(study: Study) -> pd.DataFrame:
-    """Say which share of the human outputs each model cannot write: log-probability minus infinity.
+    """Compute the share of human outputs to which each model assigns probability 0.
 
     >>> import nlgbench as nb
     >>> impossible_outputs(nb.simulate("gaussian", seed=0))["share"].tolist()
     [0.0, 0.0, 0.0]
     """
     if study.logprobs is None:
-        raise ValueError(f"{study.name} has no logprobs: give Study(logprobs=...).")
+        raise ValueError(f"{study.name} has no logprobs: add Study(logprobs=...).")
     human = study.outputs.loc[study.outputs["is_human"], "output_id"]
     of_people = study.logprobs[study.logprobs["output_id"].isin(human)]
     never = (of_people["logprob"] == -np.inf).groupby(of_people["model"]).mean()
@@ -241,21 +241,21 @@ def multiverse(
     dimension: str | None = None,
     n_neighbors: Sequence[int] = (5, 10, 15, 16, 20, 30),
 ) -> pd.DataFrame:
-    """Score one study under every combination of conventions.
+    """Compute HUSE of one study under every combination of conventions.
 
     Parameters
     ----------
     study, systems, dimension
         As in `huse`.
     n_neighbors : sequence of int
-        The choices of k; of ties, label_ties, scaling and length all that `huse` offers.
+        The values of k. All options of `huse` for ties, label_ties, scaling and length are used.
 
     Returns
     -------
     DataFrame
         A row per system, combination and score: ``system``, ``n_neighbors``, ``ties``,
         ``label_ties``, ``scaling``, ``length``, ``score`` (huse, huse_q, huse_d), ``estimate``
-        (higher is better), ``paper`` (true for the choice of the paper and its code).
+        (higher is better), ``paper`` (True for the conventions of the paper and its code).
 
     Raises
     ------
@@ -264,7 +264,7 @@ def multiverse(
 
     Notes
     -----
-    HUSE-Q has one feature, so neither length nor, but for ranks, scaling changes it.
+    HUSE-Q uses only the judgment, so length does not change it, and scaling only by ranks.
 
     Examples
     --------

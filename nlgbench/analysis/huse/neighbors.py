@@ -1,10 +1,10 @@
 """Leave-one-out nearest-neighbor votes, exact under heavy ties and near-linear in time.
 
-The *neighborhood* of an output holds its ``n_neighbors`` nearest other outputs and every further
-output at the distance of the last of them: ties at the cut are included. The Euclidean distance is
-``sqrt(sum((a - b) ** 2))`` in floating point; an output is inside when its distance is at most the
-cut plus ``tolerance``. Features are finite arrays of shape (n, d), already scaled; labels are true
-where an output is the system's.
+The *neighborhood* of an output contains its ``n_neighbors`` nearest other outputs and all others
+at the same distance as the last of these (the cut). The Euclidean distance is
+``sqrt(sum((a - b) ** 2))`` in floating point; an output is inside if its distance is at most the
+cut plus ``tolerance``. Features are finite, scaled arrays of shape (n, d). Labels are True for
+outputs of the system.
 """
 
 from collections.abc import Iterator
@@ -22,11 +22,11 @@ Counts = NDArray[np.integer]
 LabelTies = Literal["human", "system", "half"]
 
 EXACT_TOLERANCE = 1e-9
-"""In unit-variance features, distances that differ by no more than this are equal."""
+"""The largest difference of distances, in unit-variance features, that counts as a tie."""
 
-# What the tree did not return is no nearer than its last candidate, up to rounding.
+# Points that the tree did not return are at least as far as its last one, up to rounding.
 _BELOW = 1 - 1e-12
-# Counts that are added up at once, so that they stay in the cache.
+# Counts that are summed together, few enough to stay in the cache.
 _WALKED = 2_000_000
 
 
@@ -37,10 +37,10 @@ def leave_one_out(
     *,
     tolerance: float = EXACT_TOLERANCE,
 ) -> tuple[Ints, Ints]:
-    """Count the neighborhood of each output among all others: its size, and the system's in it.
+    """Count each output's neighborhood among all others: its size, and the system's outputs.
 
-    An output is at distance 0 from itself, so the cut at its k-th nearest other output is the cut
-    at the (k + 1)-th nearest of all: count all of them, then take its own label away.
+    An output has distance 0 from itself, so its k-th nearest other output is the (k + 1)-th nearest
+    of all. The function counts all outputs, then subtracts the output itself.
     """
     counted = neighborhoods(features, is_machine, features, n_neighbors + 1, tolerance=tolerance)
     return counted[0] - 1, counted[1] - np.asarray(is_machine, dtype=bool)
@@ -54,7 +54,7 @@ def neighborhoods(
     *,
     tolerance: float = EXACT_TOLERANCE,
 ) -> tuple[Ints, Ints]:
-    """Count the neighborhood of new points, as `leave_one_out`; nothing is left out."""
+    """Count the neighborhoods of new points, among all outputs."""
     label = np.asarray(is_machine, dtype=bool)[None]
     points, counts = _totals(features, ~label, label)
     new = np.asarray(queries, dtype=np.float64)
@@ -65,17 +65,17 @@ def neighborhoods(
 
 
 def votes(size: Ints, machine: Ints, n_human: Ints, n_machine: Ints) -> tuple[Ints, Ints]:
-    """Weigh the votes for machine and for human so that both classes count the same.
+    """Weight the votes for machine and for human, so that both classes have equal total weight.
 
-    L* (Hashimoto, Zhang, Liang 2019, eq. 2, doi:10.18653/v1/N19-1169) gives each class a
-    probability of one half, so each vote weighs the inverse of its class's size; integers keep
-    ties exact. With classes of one size this is the plain majority.
+    L* (Hashimoto, Zhang, Liang 2019, eq. 2, doi:10.18653/v1/N19-1169) gives each class probability
+    one half, so a vote is weighted by the inverse of its class's size. Integers keep ties exact.
+    For classes of equal size this is the majority vote.
     """
     return machine * n_human, (size - machine) * n_machine
 
 
 def verdicts(for_machine: Ints, for_human: Ints, label_ties: LabelTies) -> Floats:
-    """Predict 1 for machine and 0 for human; a tied vote says what `label_ties` names, half .5."""
+    """Predict 1 for machine and 0 for human; `label_ties` decides ties ("half" gives .5)."""
     tied = {"human": 0.0, "half": 0.5, "system": 1.0}[label_ties]
     return np.where(for_machine == for_human, tied, for_machine > for_human)
 
@@ -83,7 +83,7 @@ def verdicts(for_machine: Ints, for_human: Ints, label_ties: LabelTies) -> Float
 def nearest_to(
     features: Floats, row: int, n_neighbors: int, *, tolerance: float = EXACT_TOLERANCE
 ) -> tuple[Ints, Floats]:
-    """Name the neighborhood of one output among all others, the nearest first, with distances."""
+    """List the neighborhood of one output among all others, nearest first, with distances."""
     distance = np.sqrt(((features - features[row]) ** 2).sum(axis=1))
     distance[row] = np.inf
     cut = np.partition(distance, n_neighbors - 1)[n_neighbors - 1]
@@ -101,11 +101,10 @@ def sample_errors(
     tolerance: float = EXACT_TOLERANCE,
     label_ties: LabelTies = "human",
 ) -> Floats:
-    """Give twice the class-balanced leave-one-out error of samples: L(phi), higher is better.
+    """Compute twice the class-balanced leave-one-out error of samples: L(phi), higher is better.
 
-    `members` and `labels` are of shape (m, n), (n,) or (). A tied vote says what `label_ties`
-    names; "half" counts half an error. NaN for a sample of fewer than ``n_neighbors + 1`` outputs
-    or of one class.
+    `members` and `labels` have shape (m, n), (n,) or (). `label_ties` decides tied votes; "half"
+    counts half an error. NaN for samples of fewer than ``n_neighbors + 1`` outputs or of one class.
     """
     inside, label = np.asarray(members, dtype=bool), np.asarray(labels, dtype=bool)
     human, machine = np.atleast_2d(inside & ~label, inside & label)
@@ -122,18 +121,18 @@ def sample_errors(
         n_own = np.stack([counts[rows, 0] - counts[rows, 1], counts[rows, 1]])
         voted = votes(size - 1, of_machine - own, n_human, n_machine)
         missed += (n_own * np.abs(verdicts(*voted, label_ties) - own)).sum(axis=1)
-    # One division: with classes of one size the result is the nearest float to errors / n.
+    # Divide once, so that for classes of equal size the result is errors / n, correctly rounded.
     found[defined] = (missed[1] * n_human + missed[0] * n_machine) / (n_human * n_machine)
     return found
 
 
 def _totals(features: ArrayLike, human: Bools, machine: Bools) -> tuple[Floats, Counts]:
-    """Give the distinct points, and at each, for each sample, its outputs and the system's."""
+    """Return distinct points, and for each sample the outputs and system outputs at each point."""
     every = np.asarray(features, dtype=np.float64)
     order = np.lexsort(every.T)
     every = every[order]
     starts = np.flatnonzero(np.append(True, (every[1:] != every[:-1]).any(axis=1)))
-    # 16 bits hold the counts of all but the largest samples, and are added quicker.
+    # 16 bits suffice for the counts of all but the largest samples, and sum faster.
     kind = np.int16 if len(order) < 2**15 else np.int32
     both = np.stack([(human | machine).T, machine.T], axis=1)[order].astype(kind)
     return every[starts], np.add.reduceat(both, starts, axis=0, dtype=kind)
@@ -142,15 +141,15 @@ def _totals(features: ArrayLike, human: Bools, machine: Bools) -> tuple[Floats, 
 def _count(
     points: Floats, counts: Counts, queries: Floats, k: int, tolerance: float
 ) -> Iterator[tuple[Ints, Ints, Ints]]:
-    """Count neighborhoods in all samples: which queries, then their sizes and the system's share.
+    """Yield queries, with the sizes of their neighborhoods and the system's outputs by sample.
 
-    A k-d tree lists the nearest points of each query. In each sample its neighbors are the points
-    met on the way along this list: up to the k-th output, and then all at its distance. Where the
-    list may be too short, it is made twice as long.
+    A k-d tree lists the nearest points of each query. In each sample, the neighbors are the points
+    of this list up to the k-th output, and all further ones at its distance. If a list may be too
+    short, its length is doubled.
     """
     tree = cKDTree(points)
     share = counts[:, 0].sum(axis=0, dtype=np.int64).min() / counts[:, 0].max(axis=1).sum()
-    # As many as hold k outputs of nearly every sample.
+    # Long enough to contain k outputs in nearly every sample.
     n_listed = int((k + 4 * np.sqrt(k * (1 - share))) / share) + 1
     pending: Ints = np.arange(len(queries))
     while len(pending):
@@ -170,12 +169,12 @@ def _count(
 def _listed(
     tree: cKDTree, points: Floats, queries: Floats, n_listed: int, tolerance: float
 ) -> tuple[Ints, Ints]:
-    """List the nearest points, and how far a neighborhood reaches whose k-th is at each place.
+    """List the nearest points, and the end of the neighborhood if its k-th output is at each place.
 
-    Beyond the list where points that are not on it might be as near.
+    The end lies beyond the list where unlisted points might be as near.
     """
     near = tree.query(queries, k=range(1, n_listed + 1))[1]
-    # Measured again: the tree's own arithmetic may round otherwise than the definition.
+    # Recompute distances, because the tree may round differently from the definition.
     axes = zip(points.T, queries.T, strict=True)
     distance = np.sqrt(sum((of.take(near) - here[:, None]) ** 2 for of, here in axes))
     if (distance[:, 1:] < distance[:, :-1]).any():
@@ -194,11 +193,11 @@ def _listed(
 
 
 def _walk(near: Ints, reach: Ints, counts: Counts, k: int) -> tuple[Counts, Bools]:
-    """Add up counts along the lists; the last value says for which they were long enough."""
+    """Sum counts along the lists; also return for which queries the lists are long enough."""
     met = counts.take(near.T, axis=0)
     for before, here in pairwise(met):
         here += before
-    # Where a list ends before the k-th output, its last place reaches beyond it, too.
+    # If a list ends before the k-th output, its last place marks it as too short.
     place = np.minimum((met[:, :, 0] < k).sum(axis=0, dtype=met.dtype), len(met) - 1)
     stop = np.take_along_axis(reach, place, axis=1)
     last = np.minimum(stop, len(met)) - 1

@@ -1,7 +1,7 @@
-"""HUSE: how well human outputs and a system's are distinguished, by what, and how sure that is.
+"""HUSE: how well a system's outputs can be distinguished from human ones, with intervals.
 
-The public `huse` is at the end; what comes first is what it does, in order: the two features, the
-scores, the scores of resampled outputs and annotators, and the intervals that these give.
+The functions come in the order of the computation: the two features, the scores, the scores of
+resampled outputs and annotators, the intervals, and at the end the public `huse`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -29,35 +29,35 @@ Resample = Literal["outputs", "items", "annotators"]
 
 #: The scores, in the order of every table.
 SCORES = ("huse", "huse_q", "huse_d")
-#: Score -> which of the two features (log-probability, judgment) its classifier sees.
+#: Score -> which of the two features (log-probability, judgment) its classifier uses.
 MAPS = {"huse": slice(0, 2), "huse_q": slice(1, 2)}
-#: Tie rule -> how much two distances may differ and still be equal, in unit-variance features.
+#: Tie rule -> the largest difference of equal distances, in unit-variance features.
 TOLERANCE: dict[Ties, float] = {"exact": neighbors.EXACT_TOLERANCE, "released": 0.0}
-#: What intervals and estimates are given in, of a system and tie rule.
+#: The columns of estimates and intervals, for a system and tie rule.
 _COLUMNS = [
     *("score", "estimate", "se", "ci_low", "ci_high", "confidence", "center"),
     *("n_resamples", "n_undefined", "reason", "n_clusters", "method"),
 ]
 
-#: Where coverage was measured, and below which a reason stands beside an interval.
-LEAST_UNITS = 10  # of the rarer class: outputs, or items that have one
-LEAST_SHARE = 3  # outputs of a half for each neighbor
+#: The limits within which coverage was measured; below them, `reason` has a warning.
+LEAST_UNITS = 10  # outputs of the rarer class, or items with one
+LEAST_SHARE = 3  # outputs in a half for each neighbor
 LEAST_VALUES = 20  # of mean judgments, for HUSE-Q and so HUSE-D
-#: Fewer annotators of a HIT give no interval: in their halves HUSE varies hardly more than in all.
+#: With fewer annotators of a HIT, halves vary too little for an interval.
 LEAST_ANNOTATORS = 10
 
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """One system's outputs and the human ones, as the classifier sees them."""
+    """One system's outputs and the human ones, with the classifier's features."""
 
     study: Study
     system: str
     dimension: str
-    rows: Ints  # which of the study's outputs are compared
-    is_machine: Bools  # which of these are the system's
+    rows: Ints  # the compared outputs, as rows of the study's table
+    is_machine: Bools  # True for the system's outputs
     raw: Floats  # log-probability (nats) and mean judgment of each output
-    points: Floats  # the same, scaled: what distances are measured in
+    points: Floats  # the same, scaled for distances
     scales: tuple[float, float]
     n_neighbors: int
     ties: Ties
@@ -67,20 +67,20 @@ class Compared:
 
     @cached_property
     def outputs(self) -> pd.DataFrame:
-        """The outputs compared."""
+        """The compared outputs."""
         names = ["output_id", "item_id", "system", "is_human"]
         return self.study.outputs[names].take(self.rows).reset_index(drop=True)
 
     @cached_property
     def judged(self) -> pd.DataFrame:
         """Their judgments."""
-        assert self.study.judgments is not None  # `compare` saw to that
+        assert self.study.judgments is not None  # `compare` has checked this
         judged = self.study.judgments[self.study.judgments["dimension"] == self.dimension]
         return judged[judged["output_id"].isin(self.outputs["output_id"])]
 
     @cached_property
     def annotators(self) -> pd.DataFrame:
-        """Who gave them, within each group (HIT): group_id, annotator_id."""
+        """The annotators of each group (HIT): group_id, annotator_id."""
         return self.judged[["group_id", "annotator_id"]].drop_duplicates(ignore_index=True)
 
     @cached_property
@@ -100,19 +100,19 @@ def compare(
     scaling: Scaling = "unit variance",
     length: Length = "per token",
 ) -> Compared:
-    """Put together both features of a system's outputs and the human ones; all checks are here."""
+    """Combine both features of a system's and the human outputs, and check all arguments."""
     dimension = study.dimension(dimension)
     if study.judgments is None or study.logprobs is None:
         raise ValueError(
-            f"{study.name} has no logprobs, which HUSE needs (of every output compared, under its "
-            "system): give Study(logprobs=...)."
+            f"{study.name} has no logprobs: HUSE needs the log-probability of every output under "
+            "the system's model. Add Study(logprobs=...)."
         )
     is_human = study.outputs["is_human"].to_numpy(dtype=bool)
     own = (study.outputs["system"].to_numpy() == system) & ~is_human
     if not is_human.any():
         raise ValueError(
-            f"outputs must hold both classes. Found 0 human and {len(is_human)} machine outputs: "
-            "add human ones, or correct is_human."
+            f"outputs must contain both classes. Found 0 human and {len(is_human)} machine "
+            "outputs: add human ones, or correct is_human."
         )
     if not own.any():
         known(system, study.systems, "system")
@@ -147,51 +147,51 @@ def compare(
 
 
 def chosen_systems(study: Study, systems: str | Iterable[str] | None) -> list[str]:
-    """Name the systems that are asked for: all, one or some."""
+    """List the selected systems; by default all."""
     if systems is not None:
         return [systems] if isinstance(systems, str) else list(systems)
     if not study.systems:
         raise ValueError(
-            f"outputs must hold both classes. Found {len(study.outputs)} human and 0 machine "
+            f"outputs must contain both classes. Found {len(study.outputs)} human and 0 machine "
             "outputs: add machine ones, or correct is_human."
         )
     return study.systems
 
 
 def the_system(study: Study, system: str | None) -> str:
-    """Name the system that is asked for, or the only one."""
+    """Return the selected system, by default the only one."""
     names = chosen_systems(study, system)
     if len(names) > 1:
-        raise ValueError(f"{len(names)} systems are there ({', '.join(names)}): say which, system=")
+        raise ValueError(f"the study has {len(names)} systems ({', '.join(names)}): set system=")
     return names[0]
 
 
-def _none_missing(ids: pd.Index, missing: Bools, what: str, way_out: str) -> None:
+def _check_complete(ids: pd.Index, missing: Bools, what: str, fix: str) -> None:
     if missing.any():
         named = ids[missing].tolist()
         more = f" and {len(named) - 5} more" if len(named) > 5 else ""
         raise ValueError(
             f"{len(named)} of {len(ids)} outputs {what}: {', '.join(named[:5])}{more}. Every "
-            f"output compared needs both features: {way_out}."
+            f"compared output needs both features: {fix}."
         )
 
 
 def _logprob(ids: pd.Index, logprobs: pd.DataFrame, system: str, length: str) -> tuple[Floats, int]:
-    """Look up log-probabilities (nats) under the system, by token or not; count those floored."""
+    """Look up log-probabilities (nats) under the system's model, and count the floored ones."""
     under = logprobs[logprobs["model"] == system]
     if under.empty:
         known(system, sorted(logprobs["model"].unique()), "model in logprobs")
     found = under.set_index("output_id")[["logprob", "n_tokens"]].reindex(ids)
     logprob, n_tokens = found.to_numpy(dtype=np.float64).T
     what = f"have no log-probability under model {system!r}"
-    way_out = "score them with the system's model, or drop them from outputs"
-    _none_missing(ids, np.isnan(logprob), what, way_out)
+    fix = "score them with the system's model, or remove them from outputs"
+    _check_complete(ids, np.isnan(logprob), what, fix)
     logprob = logprob / n_tokens if length == "per token" else logprob
     finite = np.isfinite(logprob)
     if not finite.any():
         raise ValueError(
-            f"every log-probability under model {system!r} is infinite, so there is nothing to "
-            "floor them at: check how logprobs were computed."
+            f"every log-probability under model {system!r} is infinite, so none can serve as the "
+            "floor: check how logprobs were computed."
         )
     return np.where(finite, logprob, logprob[finite].min() - 1), int((~finite).sum())
 
@@ -202,22 +202,22 @@ def _mean_judgment(ids: pd.Index, judgments: pd.DataFrame, dimension: str) -> Fl
     at = ids.get_indexer(pd.Index(judged["output_id"].to_numpy()))
     value, at = judged["value"].to_numpy()[at >= 0], at[at >= 0]
     count = np.bincount(at, minlength=len(ids))
-    way_out = "have them judged, or drop them from outputs"
-    _none_missing(ids, count == 0, f"have no judgment of {dimension!r}", way_out)
+    fix = "have them judged, or remove them from outputs"
+    _check_complete(ids, count == 0, f"have no judgment of {dimension!r}", fix)
     return np.asarray(np.bincount(at, weights=value, minlength=len(ids)) / count)
 
 
 def scaled(feature: Floats, scaling: str, name: str) -> tuple[Floats, float]:
-    """Bring a feature to the scale of distances; give what it was divided by (ranks: NaN)."""
+    """Scale a feature for distances, and return the divisor (NaN for ranks)."""
     scale = float(np.std(feature))
-    # Means of equal judgments may differ in the last bit: that is constant, too.
+    # Means of equal judgments may differ by rounding, and still count as constant.
     if not scale > 1e-12 * float(np.abs(feature).max()):
         raise ValueError(
-            f"the {name} feature is constant ({feature[0]:g} for all {len(feature)} outputs): it "
-            "cannot be scaled to unit variance and parts no two outputs. Check the column."
+            f"the {name} feature is constant ({feature[0]:g} for all {len(feature)} outputs), so "
+            "it cannot be scaled and distinguishes no outputs. Check the column."
         )
     if scaling == "rank":
-        # Means of equal judgments may differ in the last bit: they are of one rank.
+        # Means of equal judgments may differ by rounding, and must have equal ranks.
         ranks = rankdata(np.round(feature / scale, 9))
         return ranks / np.std(ranks), float("nan")
     scale = scale if scaling == "unit variance" else 1.0
@@ -227,9 +227,9 @@ def scaled(feature: Floats, scaling: str, name: str) -> tuple[Floats, float]:
 def output_replicates(
     one: Compared, members: ArrayLike, labels: ArrayLike | None = None
 ) -> pd.DataFrame:
-    """Score subsamples of the outputs, of shape (m, n), or other labels; NaN where undefined.
+    """Score subsamples of the outputs (m, n), or other labels; NaN where undefined.
 
-    Features stay divided by the full sample's standard deviations: neighborhoods are shared.
+    Features keep the full sample's scales, so that neighborhoods are shared.
     """
     huse, huse_q = (
         neighbors.sample_errors(
@@ -246,13 +246,13 @@ def output_replicates(
 
 
 def annotator_replicates(one: Compared, members: Bools) -> pd.DataFrame:
-    """Score the outputs as fewer annotators would have judged them; NaN where undefined.
+    """Score the outputs from the judgments of fewer annotators; NaN where undefined.
 
-    `members`, of shape (m, u), says which of `Compared.annotators` each replicate has, with all
-    judgments given in that group. Judgments are scaled anew in each.
+    `members` (m, u) selects from `Compared.annotators` for each replicate, with all judgments in
+    that group. Judgments are rescaled in each replicate.
     """
     judged = one.judged
-    # Numbered as they first appear, as in `annotators`.
+    # Number annotators by first appearance, as in `Compared.annotators`.
     unit = judged.groupby(["group_id", "annotator_id"], sort=False).ngroup()
     row = pd.Index(one.outputs["output_id"]).get_indexer(judged["output_id"])
     shape = (len(one.outputs), len(one.annotators))
@@ -264,15 +264,15 @@ def annotator_replicates(one: Compared, members: Bools) -> pd.DataFrame:
         mean = total[:, replicate] / count[:, replicate]
         try:
             judgment = scaled(mean, one.scaling, "judgment")[0]
-        except ValueError:  # constant: undefined, and counted by whoever asked
+        except ValueError:  # constant: undefined, and counted by the caller
             continue
         points = np.column_stack([one.points[:, 0], judgment])
         found[replicate] = list(replace(one, points=points).scores.values())
     return pd.DataFrame(found, columns=list(SCORES))
 
 
-def both_halves(members: Bools) -> Bools:
-    """Put below the half-samples what each of them leaves out."""
+def with_complements(members: Bools) -> Bools:
+    """Append the complements of the half-samples."""
     return np.vstack([members, ~members])
 
 
@@ -284,7 +284,7 @@ def intervals(
     confidence: float = 0.95,
     seed: int | np.random.Generator,
 ) -> pd.DataFrame:
-    """Put intervals around the three scores of one system: a row each."""
+    """Compute intervals of one system's three scores, a row each."""
     few: list[str] = [""] * len(SCORES)
     n_units, method = 0, ""
     if n_resamples == 0:
@@ -304,16 +304,16 @@ def intervals(
         )
         if n_units < LEAST_ANNOTATORS:
             table[["se", "ci_low", "ci_high"]] = np.nan
-            words = f"{n_units} annotators of a HIT, fewer than {LEAST_ANNOTATORS}: their halves "
-            few = [words + "say too little"] * len(SCORES)
+            words = f"{n_units} annotators of a HIT, fewer than {LEAST_ANNOTATORS}: too few to "
+            few = [words + "split into halves"] * len(SCORES)
         method = f"half-samples of annotators, k = {one.n_neighbors}, t"
     else:
         clusters = one.outputs["item_id" if resample == "items" else "output_id"]
         is_human = one.outputs["is_human"]
         members = half_samples(is_human, clusters=clusters, n_resamples=n_resamples, seed=seed)
-        replicates = output_replicates(one, both_halves(members))
+        replicates = output_replicates(one, with_complements(members))
         n_units = int(clusters.groupby(is_human).nunique().min())
-        table = of_halves(replicates, one.scores, n_units, confidence)
+        table = halves_interval(replicates, one.scores, n_units, confidence)
         few = few_outputs(one, n_units)
         method = f"splits of {resample} into halves, k = {one.n_neighbors}, t"
     reason = table["reason"].where(table["reason"] != "", few)
@@ -321,10 +321,10 @@ def intervals(
     return table.reindex(columns=_COLUMNS)
 
 
-def of_halves(
+def halves_interval(
     replicates: pd.DataFrame, estimates: dict[str, float], n_units: int, confidence: float
 ) -> pd.DataFrame:
-    """Make intervals of `both_halves`; the variance is known to about half as many degrees."""
+    """Compute intervals from `with_complements`, with about half as many degrees of freedom."""
     found = []
     for score, estimate in estimates.items():
         halves, others = np.split(replicates[score].to_numpy(), 2)
@@ -335,16 +335,16 @@ def of_halves(
 
 
 def few_outputs(one: Compared, n_units: int) -> list[str]:
-    """Say for each score why not to trust its interval."""
+    """Return for each score a warning about its interval, or ""."""
     k, n_half = one.n_neighbors, len(one.rows) // 2
     n_values = len(np.unique(one.points[:, 1].round(9)))
     few, tied = "", ""
     if n_units < LEAST_UNITS:
-        few = f"{n_units} of a class, fewer than {LEAST_UNITS}: coverage is not known"
+        few = f"{n_units} of a class, fewer than {LEAST_UNITS}: coverage is unknown"
     elif n_half < LEAST_SHARE * k:
-        few = f"halves of {n_half} outputs, fewer than {LEAST_SHARE} k: coverage is not known"
+        few = f"halves of {n_half} outputs, fewer than {LEAST_SHARE} k: coverage is unknown"
     elif n_values < LEAST_VALUES:
-        tied = f"mean judgments take {n_values} values, fewer than {LEAST_VALUES}: a little narrow"
+        tied = f"mean judgments have {n_values} values, fewer than {LEAST_VALUES}: a little narrow"
     return [few, few or tied, few or tied]
 
 
@@ -369,35 +369,35 @@ def huse(
     Parameters
     ----------
     study : Study
-        With human outputs, judgments, and log-probabilities of every human output and every output
-        of a system under the model that has the system's name.
+        A study with human outputs, judgments, and log-probabilities of every human output and every
+        output of a system under the model with the system's name.
     systems : str or iterable of str, optional
-        Which; all by default.
+        Systems to score. Default: all.
     dimension : str, optional
-        Which judgments to average; quality by default.
+        The dimension of the judgments. Default: quality.
     n_neighbors : int, default 16
         k, of the k-nearest-neighbor classifier.
     ties : {"exact", "released"} or a sequence of them
         ``"exact"``: distances that differ by at most 1e-9 (in unit-variance features) are equal.
-        ``"released"``: distances are compared as they come out in floating point, as in the
-        authors' code; the result then depends on rounding, and on the order of the outputs.
+        ``"released"``: distances are compared exactly in floating point, as in the authors' code;
+        the result then depends on rounding and on the order of the outputs.
     label_ties : {"human", "system", "half"}
-        What a tied vote predicts; ``"half"`` counts half an error. The authors' is ``"human"``.
+        The prediction of a tied vote; ``"half"`` counts half an error. The authors use ``"human"``.
     scaling : {"unit variance", "none", "rank"}
-        What distances are measured in: features divided by their standard deviation (the paper's),
-        features as they are, or average ranks divided by theirs.
+        The scale of the features: divided by their standard deviation (as in the paper), unscaled,
+        or average ranks divided by their standard deviation.
     length : {"per token", "whole text"}
         Whether the log-probability is divided by the number of tokens, as in the paper (eq. 5).
     n_resamples : int, default 1000
-        Splits into two halves; 0 gives no intervals.
+        Splits into two halves; 0 skips intervals.
     resample : {"outputs", "items", "annotators"}
         What intervals generalize to. ``"outputs"``: halves of the outputs, stratified by class.
         ``"items"``: halves of the items, each with all its outputs. ``"annotators"``: halves of the
-        annotators within each ``group_id`` (HIT), or of all where it is empty, for these outputs.
+        annotators within each ``group_id`` (HIT), or of all if it is empty; outputs are fixed.
     confidence : float, default 0.95
-        Coverage asked for, between 0 and 1.
+        Confidence of intervals, between 0 and 1.
     seed : int or Generator, default 0
-        Where the random numbers come from.
+        Seed of the random numbers.
 
     Returns
     -------
@@ -406,9 +406,9 @@ def huse(
         huse_q, quality: the judgment alone; huse_d, diversity: ``1 + huse - huse_q``), ``estimate``
         (higher is better: 0 is always distinguished, 1 is chance; not clipped), ``se``,
         ``ci_low``, ``ci_high`` (not clipped; NaN with a reason), ``confidence``, ``center`` (mean
-        of the halves), ``n_resamples``, ``n_undefined``, ``reason`` (why there is no interval, or
-        why not to trust it), ``n_clusters`` (outputs or items of the rarer class; annotators of the
-        smallest HIT), ``method``, ``resample``, the conventions, ``n_outputs``, ``n_judgments``,
+        of the halves), ``n_resamples``, ``n_undefined``, ``reason`` (why an interval is missing or
+        doubtful), ``n_clusters`` (outputs or items of the rarer class; annotators of the smallest
+        HIT), ``method``, ``resample``, the conventions, ``n_outputs``, ``n_judgments``,
         ``n_floored`` (log-probabilities of minus infinity), ``label`` and ``source``.
 
     Raises
@@ -419,14 +419,14 @@ def huse(
 
     Notes
     -----
-    HUSE estimates ``L(phi) = 2 inf_f P[f(phi) != z]`` for both features, HUSE-Q for the
-    judgment alone, and HUSE-D = 1 + HUSE - HUSE-Q (Hashimoto, Zhang and Liang 2019, sections 3 and
-    4, eq. 3 and 7-9, algorithm 1, doi:10.18653/v1/N19-1169). Features are divided by their standard
-    deviation (ddof = 0). A neighborhood holds the k nearest others and all others at the distance
-    of the k-th; classes of unequal size get equal weight. A log-probability of minus infinity is
-    replaced by the least finite one minus one nat. Halves are drawn without replacement: a
-    bootstrap puts copies of an output among its own neighbors. Intervals are for the expectation at
-    this number of outputs and annotators. docs/huse.md has their coverage.
+    HUSE estimates ``L(phi) = 2 inf_f P[f(phi) != z]`` for both features, HUSE-Q for the judgment
+    alone, and HUSE-D is 1 + HUSE - HUSE-Q (Hashimoto, Zhang and Liang 2019, sections 3 and 4, eq. 3
+    and 7-9, algorithm 1, doi:10.18653/v1/N19-1169). Features are divided by their standard
+    deviation (ddof = 0). A neighborhood contains the k nearest outputs and all others at the
+    distance of the k-th; classes have equal weight. A log-probability of minus infinity is
+    replaced by the smallest finite one minus one nat. Halves are drawn without replacement, because
+    a bootstrap places copies of an output among its own neighbors. Intervals are for the
+    expectation at this number of outputs and annotators. docs/validation.md has their coverage.
 
     Examples
     --------
@@ -477,12 +477,12 @@ def huse(
 
 
 def outputs_of(one: Compared) -> pd.DataFrame:
-    """Lay out what the classifier sees and says of each output, a row each.
+    """Return the classifier's features and predictions, a row per output.
 
     ``compared`` (the system), ``logprob_per_token`` (nats), ``judgment`` (mean), both scaled; then,
     for both features (``_huse``) and the judgment alone (``_huse_q``): ``neighbors_*``,
     ``machine_share_*`` (class-weighted, 0 to 1), ``predicted_human_*`` and ``correct_*`` (missing
-    for a vote that is tied under ``label_ties="half"``).
+    for tied votes under ``label_ties="half"``).
     """
     table = one.outputs.assign(
         logprob_per_token=one.raw[:, 0],

@@ -1,4 +1,4 @@
-"""What else one asks of HUSE's certainty: tests, how it settles, and how many outputs it needs."""
+"""The uncertainty of HUSE: permutation tests, stability, and interval widths by sample size."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -13,19 +13,19 @@ from scipy.stats import norm
 from nlgbench.analysis.huse import score
 from nlgbench.analysis.huse.neighbors import Bools, Ints
 from nlgbench.analysis.huse.score import Compared
-from nlgbench.inference import half_samples, interval, laid_out
+from nlgbench.inference import ci_columns, half_samples, interval
 from nlgbench.study import Study, with_tables
 from nlgbench.study.checks import checked
 from nlgbench.text import check_n
 
 Over = Literal["outputs", "annotators"]
 
-#: Sizes of `stability`, as far as a study has so many.
+#: Default sizes of `stability`; a study uses those that it has enough data for.
 SIZES = {
     "outputs": (30, 40, 50, 75, 100, 150, 200),
     "annotators": (1, 2, 3, 5, 10, 15, 20),
 }
-_N_SAMPLES = 20  # of annotators, whose mean is compared
+_N_SAMPLES = 20  # samples of annotators, of which the mean is compared
 _UNIT = ["group_id", "annotator_id"]
 
 
@@ -46,9 +46,9 @@ def permutation_test(
     study, systems, dimension, n_neighbors
         As in `huse`.
     n_permutations : int, default 1000
-        Random permutations; where there are no more labelings than this, each is taken once.
+        Random permutations. If there are at most this many labelings, each is used once.
     seed : int or Generator, default 0
-        Where the random numbers come from.
+        Seed of the random numbers.
 
     Returns
     -------
@@ -56,21 +56,21 @@ def permutation_test(
         A row per system, way of permuting and score (huse, huse_q): ``system``, ``score``,
         ``estimate``, ``p`` (small: distinguishable), ``null_mean`` and ``null_sd`` (of the permuted
         scores), ``within`` ("items": labels are permuted among the outputs of one item; also
-        "hits", among whole HITs (``group_id``), where each output was judged in one HIT and each
-        HIT holds one class), ``n_units`` (items of both classes, or HITs), ``log10_labelings``,
-        ``n_permutations`` (labelings taken), ``exact`` (whether these are all).
+        "hits": among whole HITs (``group_id``), if each output was judged in one HIT and each
+        HIT contains one class), ``n_units`` (items of both classes, or HITs), ``log10_labelings``,
+        ``n_permutations`` (labelings used), ``exact`` (whether these are all).
 
     Raises
     ------
     ValueError
-        As `huse`, or when no item holds both classes.
+        As `huse`, or when no item has outputs of both classes.
 
     Notes
     -----
-    One-sided: the share of labelings that score as low, or over random ones
-    ``p = (1 + #(permuted <= observed)) / (n_permutations + 1)`` (Phipson and Smyth 2010,
-    doi:10.2202/1544-6115.1585). Where every HIT holds one class, the leniency of its annotators is
-    confounded with the class under "items", but not under "hits", which has little power.
+    The test is one-sided. p is the share of labelings with a score at most the observed one, or for
+    random labelings ``(1 + #(permuted <= observed)) / (n_permutations + 1)`` (Phipson and Smyth
+    2010, doi:10.2202/1544-6115.1585). If every HIT contains one class, the leniency of its
+    annotators is confounded with the class under "items". "hits" avoids this, but has little power.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def permutation_test(
             hit, label = hits
             ways["hits"] = (len(label), hit, label, np.zeros(len(label), dtype=np.int64))
         for within, (n_units, place, own, units) in ways.items():
-            # Labels `own` are permuted within units; `place` says whose label an output has.
+            # Labels `own` are permuted within units; `place` maps outputs to labels.
             counts = zip(np.bincount(units), np.bincount(units, weights=own), strict=True)
             n_labelings = math.prod(math.comb(int(n), int(m)) for n, m in counts)
             exact = n_labelings <= n_permutations
@@ -99,7 +99,7 @@ def permutation_test(
                 labels = _permuted_within(own, units, n_permutations, np.random.default_rng(seed))
             permuted = score.output_replicates(one, True, labels[:, place])[list(score.MAPS)]
             estimate = pd.Series(one.scores)[list(score.MAPS)]
-            # Scores of one rounding: equal ones differ in the last bit at most.
+            # Equal scores may differ by rounding.
             n_low = (permuted <= estimate + 1e-12).sum()
             rows = {
                 "system": system,
@@ -119,20 +119,20 @@ def permutation_test(
 
 
 def _item_units(one: Compared) -> tuple[Ints, int]:
-    """Give each output's item as a number, and how many items hold both classes."""
+    """Enumerate each output's item, and count the items with both classes."""
     item = pd.factorize(one.outputs["item_id"])[0].astype(np.int64)
     machine = np.bincount(item, weights=one.is_machine).astype(int)
     both = (machine > 0) & (machine < np.bincount(item))
     if not both.any():
         raise ValueError(
-            f"no item holds outputs of both human writers and {one.system!r}, so no label can be "
-            "swapped within one: correct item_id."
+            f"no item has outputs of both humans and {one.system!r}, so labels cannot be permuted "
+            "within items: correct item_id."
         )
     return item, int(both.sum())
 
 
 def _hit_units(one: Compared) -> tuple[Ints, Bools] | None:
-    """Give each output's HIT as a number, and each HIT's label, where HITs hold one class each."""
+    """Enumerate each output's HIT and return HITs' labels, or None if HITs mix classes."""
     pairs = one.judged[["output_id", "group_id"]].drop_duplicates()
     joined = one.outputs[["output_id", "is_human"]].merge(pairs, on="output_id", how="left")
     if joined["output_id"].duplicated().any() or joined["group_id"].eq("").any():
@@ -177,28 +177,28 @@ def stability(
     confidence: float = 0.9,
     seed: int | np.random.Generator = 0,
 ) -> pd.DataFrame:
-    """Score subsamples of growing size: Figure 5.
+    """Compute HUSE of subsamples of increasing size.
 
     Parameters
     ----------
     study, systems, dimension
         As in `huse`.
     over : {"outputs", "annotators"} or a sequence of them
-        What is drawn, without replacement.
+        The units drawn, without replacement.
     sizes : sequence of int, optional
-        Outputs in all, or annotators of each ``group_id`` (HIT). Default: 30 to 200 outputs, 1 to
-        20 annotators, as far as the study has so many.
+        Numbers of outputs in total, or of annotators of each ``group_id`` (HIT). Default: 30 to 200
+        outputs and 1 to 20 annotators, up to the size of the study.
     n_resamples : int, default 200
-        Subsamples of each size; one where everything is drawn.
+        Subsamples of each size; one if the size is that of the study.
     confidence : float, default 0.9
         Share of the subsamples within the band, between 0 and 1.
     seed : int or Generator, default 0
-        Where the random numbers come from.
+        Seed of the random numbers.
 
     Returns
     -------
     DataFrame
-        A row per system, kind, size and score: ``system``, ``over``, ``size``, ``score``, ``mean``
+        A row per system, unit, size and score: ``system``, ``over``, ``size``, ``score``, ``mean``
         (over subsamples; higher is better), ``ci_low``, ``ci_high`` (quantiles of the subsamples),
         ``confidence``, ``n_resamples``, ``n_undefined``.
 
@@ -209,9 +209,9 @@ def stability(
 
     Notes
     -----
-    The band is the spread of subsamples of *this* study, which closes near the full size whatever
-    the sampling error is: for an interval use `huse`. After Hashimoto, Zhang and Liang (2019),
-    figure 5, doi:10.18653/v1/N19-1169.
+    The band is the spread of subsamples of *this* study. It narrows to 0 at the full size, whatever
+    the sampling error, so use `huse` for intervals. The figure follows Hashimoto, Zhang and Liang
+    (2019), figure 5, doi:10.18653/v1/N19-1169.
 
     Examples
     --------
@@ -228,13 +228,13 @@ def stability(
     for system in score.chosen_systems(study, systems):
         one = score.compare(study, system, dimension=dimension)
         for kind in [over] if isinstance(over, str) else over:
-            n_all = len(one.outputs) if kind == "outputs" else _fewest(one.annotators)
+            n_all = len(one.outputs) if kind == "outputs" else _smallest_group(one.annotators)
             rng = np.random.default_rng(seed)
             for size in [n for n in SIZES[kind] if n <= n_all] if sizes is None else sizes:
                 check_n(size, "a size")
                 if size > n_all:
-                    least = " of the smallest group" if kind == "annotators" else ""
-                    raise ValueError(f"sizes must not pass {n_all}, the {kind}{least}. Got {size}.")
+                    of = " of the smallest group" if kind == "annotators" else ""
+                    raise ValueError(f"sizes must be at most {n_all}, the {kind}{of}. Got {size}.")
                 found = _subsampled(one, kind, size, n_resamples, rng)[list(score.SCORES)]
                 low, high = found.quantile([0.5 - confidence / 2, 0.5 + confidence / 2]).to_numpy()
                 rows = {
@@ -253,14 +253,14 @@ def stability(
     return pd.concat(parts, ignore_index=True)
 
 
-def _fewest(annotators: pd.DataFrame) -> int:
+def _smallest_group(annotators: pd.DataFrame) -> int:
     return int(annotators["group_id"].value_counts().min())
 
 
 def _subsampled(
     one: Compared, over: str, size: int, n_resamples: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Score subsamples of one size; the whole once, where there is no other of its size."""
+    """Score subsamples of one size, or the full sample once."""
     if over == "annotators":
         groups = one.annotators["group_id"]
         n_drawn = 1 if groups.value_counts().eq(size).all() else n_resamples
@@ -283,11 +283,11 @@ def length_difference(
     confidence: float = 0.95,
     seed: int | np.random.Generator = 0,
 ) -> pd.DataFrame:
-    """Say how much higher HUSE is where log-probabilities are not divided by length.
+    """Estimate how much higher HUSE is if log-probabilities are not divided by length.
 
-    A row per system and score (huse, huse_d; the judgment alone knows no length): system, score,
+    A row per system and score (huse, huse_d; length does not affect huse_q): system, score,
     whole_text and per_token (the scores), estimate (their difference), se, ci_low, ci_high,
-    confidence, reason. Halves of the outputs are shared, so that the difference is paired.
+    confidence, reason. Both scores use the same halves of the outputs, so the difference is paired.
 
     >>> import nlgbench as nb
     >>> found = length_difference(nb.simulate("gaussian", seed=0), systems="t0.7", n_resamples=50)
@@ -300,14 +300,14 @@ def length_difference(
             score.compare(study, system, length=length) for length in ("per token", "whole text")
         )
         is_human = one.outputs["is_human"]
-        members = score.both_halves(half_samples(is_human, n_resamples=n_resamples, seed=seed))
+        members = score.with_complements(half_samples(is_human, n_resamples=n_resamples, seed=seed))
         gaps = score.output_replicates(whole, members) - score.output_replicates(one, members)
         both = pd.DataFrame({"whole_text": whole.scores, "per_token": one.scores})
         estimates = {name: whole.scores[name] - one.scores[name] for name in ("huse", "huse_d")}
         both = both.loc[list(estimates)].rename_axis("score").reset_index()
         both.insert(0, "system", system)
         n_units = int(is_human.value_counts().min())
-        table = score.of_halves(gaps, estimates, n_units, confidence).drop(columns="center")
+        table = score.halves_interval(gaps, estimates, n_units, confidence).drop(columns="center")
         parts.append(pd.concat([both, table], axis=1))
     return pd.concat(parts, ignore_index=True)
 
@@ -323,14 +323,14 @@ def annotator_difference(
 ) -> pd.DataFrame:
     """Estimate how much higher HUSE is with fewer annotators than with all.
 
-    One row: system, n_annotators, estimate (the mean of HUSE over 20 samples of annotators of each
-    ``group_id`` (HIT), minus HUSE with all), se, ci_low, ci_high (95%, over half-samples of outputs
-    and over samples, for these annotators; conservative), reason.
+    The result is one row: system, n_annotators, estimate (the mean of HUSE over 20 samples of
+    annotators of each ``group_id`` (HIT), minus HUSE with all), se, ci_low, ci_high (95%, over
+    half-samples of outputs and samples of these annotators; conservative), reason.
 
     >>> import nlgbench as nb
     >>> study = nb.simulate("gaussian", n_outputs=30, seed=0)
     >>> found = annotator_difference(study, system="t0.7", n_annotators=20, n_resamples=20)
-    >>> float(found["estimate"].iloc[0])  # twenty are all
+    >>> float(found["estimate"].iloc[0])  # the study has twenty
     0.0
     """
     system = score.the_system(study, system)
@@ -338,9 +338,9 @@ def annotator_difference(
     rng = np.random.default_rng(seed)
     members = half_samples(full.outputs["is_human"], n_resamples=n_resamples, seed=rng)
     whole = score.output_replicates(full, members)["huse"].to_numpy()
-    assert study.judgments is not None  # `compare` saw to that
+    assert study.judgments is not None  # `compare` has checked this
     units = study.judgments[_UNIT].drop_duplicates(ignore_index=True)
-    fewest = _fewest(units)
+    fewest = _smallest_group(units)
     if not 1 <= n_annotators <= fewest:
         raise ValueError(
             f"n_annotators must be between 1 and {fewest}, the annotators of the smallest group. "
@@ -359,7 +359,7 @@ def annotator_difference(
     se = float(np.hypot(float(found["se"]), differences.std(ddof=1) / np.sqrt(_N_SAMPLES)))
     half = norm.ppf(0.975) * se
     row = {"system": system, "n_annotators": n_annotators}
-    row |= laid_out(differences.mean(), se, half, 0.95) | {"reason": found["reason"]}
+    row |= ci_columns(differences.mean(), se, half, 0.95) | {"reason": found["reason"]}
     return pd.DataFrame([row]).drop(columns="confidence")
 
 
@@ -374,16 +374,16 @@ def interval_widths(
     confidence: float = 0.95,
     seed: int | np.random.Generator = 0,
 ) -> pd.DataFrame:
-    """Simulate how wide an interval is at each number of outputs and annotators.
+    """Simulate the width of intervals for each number of outputs and annotators.
 
-    `world` makes a new study of (outputs of each class, annotators, Generator), so that the width
-    is of both. Or it is a study, whose subsamples stand for new ones: the standard deviation is
-    then divided by ``sqrt(1 - f)``, ``f`` the share of outputs drawn, which undoes the overlap of
-    the subsamples, but not that of annotators (all, by default).
+    `world` is a function of (outputs of each class, annotators, Generator) that simulates a new
+    study, so the width covers sampling of outputs and annotators. Or it is a study, of which
+    subsamples replace new studies. Their standard deviation is divided by ``sqrt(1 - f)``, with
+    ``f`` the share of outputs drawn, to correct for the overlap of outputs (not of annotators).
 
     A row per pair of sizes and score: n_outputs (of each class), n_annotators, score, mean (over
-    studies), sd, width (``2 z sd``: of a normal interval with that coverage), width_low, width_high
-    (95% interval of the width), confidence, n_studies.
+    studies), sd, width (``2 z sd``, for a normal interval), width_low, width_high (95% interval of
+    the width), confidence, n_studies.
 
     >>> from nlgbench.worlds.gaussian import gaussian_world
     >>> def world(n_outputs, n_annotators, rng):
@@ -399,13 +399,13 @@ def interval_widths(
     rng = np.random.default_rng(seed)
     n_all = math.inf
     if isinstance(world, Study):
-        # Once, for its checks; then the outputs that are compared alone.
+        # Run all checks once, then keep only the compared outputs.
         one = score.compare(world, score.the_system(world, system))
         rows_of = world.outputs["output_id"].isin(one.outputs["output_id"])
         given = with_tables(world, outputs=world.outputs[rows_of], judgments=one.judged)
         n_all = one.outputs["is_human"].value_counts().min()
-        n_annotators = n_annotators or [_fewest(one.annotators)]
-        draw: Callable[[int, int, np.random.Generator], Study] = partial(_smaller, given)
+        n_annotators = n_annotators or [_smallest_group(one.annotators)]
+        draw: Callable[[int, int, np.random.Generator], Study] = partial(_subsample, given)
     else:
         draw = world
     parts = []
@@ -433,13 +433,13 @@ def interval_widths(
     return pd.concat(parts, ignore_index=True)
 
 
-def _smaller(study: Study, n_each: int, n_judging: int, rng: np.random.Generator) -> Study:
+def _subsample(study: Study, n_each: int, n_judging: int, rng: np.random.Generator) -> Study:
     """Draw outputs of each class, and annotators of each group, without replacement."""
     smallest = study.outputs["is_human"].value_counts().min()
     if not 1 <= n_each < smallest:
         raise ValueError(
-            f"n_outputs must be below {smallest}, the outputs of the study's smaller class, so "
-            f"that subsamples differ. Got {n_each}."
+            f"n_outputs must be below {smallest}, the size of the study's smaller class, so that "
+            f"subsamples differ. Got {n_each}."
         )
     chosen = half_samples(study.outputs["is_human"], per_stratum=n_each, n_resamples=1, seed=rng)
     outputs = study.outputs[chosen[0]]

@@ -1,4 +1,4 @@
-"""Judges: what an evaluator's scores and verdicts are worth where people's word is what counts."""
+"""Tests of judges and evaluators against human votes and judgments."""
 
 from nlgbench.analysis.judges.auditing import Audit as Audit
 from nlgbench.analysis.judges.corrected import CorrectedQuality as CorrectedQuality

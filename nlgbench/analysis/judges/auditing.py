@@ -1,4 +1,4 @@
-"""Machine judges audited: position, length, their own systems, ties, calibration, agreement."""
+"""Audit of judges: biases of position, length and own system, ties, calibration, agreement."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from nlgbench.study.checks import checked
 
 #: The three tests of bias, over which p-values are adjusted.
 BIASES = ("position", "length", "own")
-#: Bins of as many answers each, where there are enough.
+#: Bins with equal numbers of votes, if there are enough.
 N_BINS = 10
-#: Votes with a smaller F do not show what annotators think of a pair (Staiger and Stock 1997).
+#: With a smaller F, votes are too noisy an instrument for the expected vote (Staiger, Stock 1997).
 WEAK = 10.0
-_NO_VOTES = "people did not vote on pairs that were judged"
-_CHANCE = "each pair in one order, which is taken to have been drawn by chance"
-_NEVER_TURNED = (
+_NO_VOTES = "no annotator voted on pairs that were judged"
+_CHANCE = "each pair has one order, which is assumed to be random"
+_NO_ORDER = (
     "no pair was judged in both orders, and no two systems have two verdicts in either order"
 )
 
 
 @dataclass(frozen=True, eq=False)
 class Audit(Reported):
-    """What `audit` found of judges, as tables, and the margin that biases were compared with.
+    """The results of `audit` as tables, and the margin of its tests.
 
     >>> import nlgbench as nb
     >>> found = audit(nb.simulate("judges", n_items=30, seed=1))
@@ -53,7 +53,7 @@ class Audit(Reported):
     margin: float
 
     def _shown(self) -> pd.DataFrame:
-        """Shorten the findings for reading: the tests of bias."""
+        """Return the tests of bias, rounded for display."""
         table = self.findings
         tested = table["test"].isin(BIASES) & ~table["evaluator"].isin(SENTINELS)
         return table[tested].round(3)
@@ -74,76 +74,76 @@ def audit(
     Parameters
     ----------
     study : Study
-        With ``comparisons``, best of each pair in both orders, texts, and annotators' votes on some
-        of the pairs (``preferences``; without any, annotators who judged both outputs count as
-        having voted).
+        A study with ``comparisons``, ideally of each pair in both orders, texts, and annotators'
+        votes on some of the pairs (``preferences``; without any, judgments of both outputs by one
+        annotator count as a vote).
     authors : mapping of str to str, optional
-        Judge -> the system that it wrote, or that is of its family.
+        Judge -> its own system, or one of the same family.
     dimension : str, optional
-        Which preferences or judgments. Default: the study's quality dimension.
+        A dimension of preferences or judgments. Default: the study's quality dimension.
     margin : float
-        The largest bias that does not matter, as a share of verdicts. Choose it before you look.
+        The largest negligible bias, as a share of verdicts. Choose it before you see the data.
     confidence : float
-        Coverage of intervals, between 0 and 1; 1 - confidence is the level of tests.
+        Confidence of intervals, between 0 and 1; 1 - confidence is the level of tests.
     seed : int or Generator
-        Of the random sentinel's verdicts.
+        Seed of the random sentinel's verdicts.
 
     Returns
     -------
     Audit
-        ``findings``, for each judge, then each sentinel (``longest``: the longer text is better;
-        ``first``: the one shown first is; ``constant``: always a tie; ``random``; sentinels are not
-        tested), rows by test: evaluator, test, estimate, ci_low, ci_high, covers (what the interval
-        generalizes to), p_adjusted (Holm, over the judge's tests of position, length and own),
-        verdict (``found``: significant, and the interval lies beyond the margin; ``significant``:
-        it may lie within the margin; ``acquitted``: not significant, and the 90% interval lies
-        within the margin; ``not shown``), n, reason. ``details``, by evaluator and test:
-        is_sentinel, confidence, se, inner_low, inner_high (the 90% interval), p. The tests:
+        ``findings``, with a row per test for each judge, then each sentinel (``longest`` prefers
+        the longer text, ``first`` the one shown first, ``constant`` always ties, ``random``;
+        sentinels are not tested): evaluator, test, estimate, ci_low, ci_high, covers (what the
+        interval generalizes to), p_adjusted (Holm, over the judge's tests of position, length and
+        own), verdict (``found``: significant, with the interval beyond the margin;
+        ``significant``: the bias may lie within the margin; ``acquitted``: not significant, with
+        the 90% interval within the margin; ``not shown``: inconclusive), n, reason. ``details``,
+        by evaluator and test: is_sentinel, confidence, se, inner_low, inner_high (the 90%
+        interval), p. The tests:
 
         ======================  ===================================================================
         consistency             share of pairs with the same verdict in both orders
-        position                what is shown first gains, as a share of all verdicts; p is exact
-                                (McNemar), of the pairs that went to one place in both orders.
-                                Where no pair has both: half of how much more often systems win
-                                where they are first, if orders were drawn by chance
-        length                  what a text twice as long gains, as a share of verdicts, where
-                                annotators find both alike
-        own                     what the judge's own system gains, likewise
-        ties                    share of the judge's verdicts that are ties, less annotators'
-        overconfidence          mean probability of what the judge prefers, less how often
-                                annotators prefer it (ties half)
-        agreement               with the side that more of the other annotators took (a tie: half)
-        agreement_of_people     each annotator likewise
+        position                gain of the output shown first, as a share of all verdicts; p is
+                                exact (McNemar), from pairs won by one position in both orders. If
+                                no pair has both orders: half the increase in systems' win rates
+                                where they are shown first, assuming random orders
+        length                  gain of a text twice as long, as a share of verdicts, between
+                                outputs that annotators find equally good
+        own                     gain of the judge's own system, likewise
+        ties                    share of ties among the judge's verdicts, minus that of votes
+        overconfidence          mean probability of the judge's preferred output, minus how often
+                                annotators prefer it (ties count half)
+        agreement               of the judge with the majority of the other annotators (ties half)
+        agreement_of_people     of each annotator, likewise
         agreement_less_people   the difference
-        length_in_ratings       slope of Bradley and Terry's log odds (nats) for a text twice as
-                                long
+        length_in_ratings       slope of Bradley-Terry log odds (nats) for a text twice as long
         ======================  ===================================================================
 
         ``orders``: evaluator, n_pairs (with any verdict), n_both (in both orders), n_same,
-        n_first, n_second, n_tied (neither: a tie in one order), n_known (of these pairs: annotators
-        took a side), n_right (as annotators saw the pair, or first judged), n_right_swapped,
-        n_right_both.
+        n_first, n_second, n_tied (a tie in one order only), n_known (pairs with a majority of
+        votes), n_right (agreeing with it in the order shown to annotators, or judged first),
+        n_right_swapped, n_right_both.
 
-        ``calibration``: evaluator, bin, low, high, said (mean probability of what is preferred),
-        people (how often annotators prefer it, ties half), ci_low, ci_high, n (votes, of either
+        ``calibration``: evaluator, bin, low, high, said (mean probability of the preferred output),
+        people (how often annotators prefer it, ties half), ci_low, ci_high, n (votes, in either
         order).
 
-        ``ratings``: evaluator (with ``people``), system, rating, equal_length (as if texts were of
-        one length), each with its interval, reason.
+        ``ratings``: evaluator (including ``people``), system, rating, equal_length (the rating at
+        equal text length), each with its interval, reason.
 
     Raises
     ------
     ValueError
-        When there are no comparisons, a judge is called as a sentinel is, or an author or
-        system is unknown.
+        When there are no comparisons, a judge has the name of a sentinel, or an author or system
+        is unknown.
 
     Notes
     -----
-    Length and own: least squares of the verdict (both orders' mean) on the expected vote, the
-    difference of log2 of both texts' characters, and whose system either is. The expected vote is
-    not observed, only votes of some annotators: so the sum of squares of the expected vote is that
-    of products of two annotators' votes. Intervals leave out items in turn, and from ten effective
-    annotators on each annotator. docs/validation.md has the measured level and coverage.
+    Length and own come from a least-squares regression of the verdict (mean of both orders) on the
+    expected vote, the difference of log2 text lengths in characters, and the judge's own system.
+    The expected vote is not observed, so its sum of squares is estimated by products of two
+    annotators' votes. Intervals leave out one item at a time and, with ten or more effective
+    annotators, one annotator at a time. docs/validation.md has the level and coverage.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def audit(
     """
     if margin <= 0:
         raise ValueError(
-            f"margin must be above 0, a share of verdicts that may be overlooked. Got {margin}."
+            f"margin must be above 0: the largest negligible share of verdicts. Got {margin}."
         )
     data = read_verdicts(study, dimension, np.random.default_rng(seed))
     judges = [name for name in data.said if name not in SENTINELS]
@@ -164,12 +164,12 @@ def audit(
     for judge, system in (authors or {}).items():
         known(judge, judges, "authors")
         known(system, systems, "authors")
-    view = _View(data, confidence)
+    view = _SharedData(data, confidence)
     findings, orders, bins, ratings = [], [], [], []
     for name in data.said:
         own = (authors or {}).get(name)
-        rows, table, rated, binned = _examined(view, name, own)
-        if name in judges:  # what sentinels are is known: they are drawn, not tested
+        rows, table, rated, binned = _run_tests(view, name, own)
+        if name in judges:  # sentinels are shown, not tested
             p = adjust([rows[test]["p"] for test in BIASES])
             for test, adjusted in zip(BIASES, p, strict=True):
                 verdict = _verdict(rows[test], adjusted, margin, confidence)
@@ -207,8 +207,8 @@ _DETAILS = (
 _CALIBRATION = ("evaluator", "bin", "low", "high", "said", "people", "ci_low", "ci_high", "n")
 
 
-class _View:
-    """What does not depend on the judge: votes by pair, two votes of a pair, and clusters."""
+class _SharedData:
+    """Data shared by all judges: votes by pair, pairs of votes, and clusters."""
 
     def __init__(self, data: Verdicts, confidence: float) -> None:
         self.data, self.confidence = data, confidence
@@ -219,7 +219,7 @@ class _View:
         self.by_pair = clusters_of(data.item)
         self.by_vote = data.clusters(pair, who)
         self.by_order = data.clusters(np.tile(pair, 2), np.tile(who, (2, 1)))
-        # Of a pair with one vote that is the truth: but only where no pair has two.
+        # If no pair has two votes, each single vote counts as the truth.
         self.gold = bool(n_of.max(initial=0) == 1)
         self.one = self.other = np.arange(len(pair))
         if not self.gold:
@@ -231,20 +231,20 @@ class _View:
         self.by_two = data.clusters(of_two, np.hstack([who[self.one], who[self.other]]))
 
 
-def _examined(
-    view: _View, name: str, own: str | None
+def _run_tests(
+    view: _SharedData, name: str, own: str | None
 ) -> tuple[dict[str, dict[str, Any]], dict[str, int], pd.DataFrame, pd.DataFrame]:
     """Run every test on one evaluator."""
     data = view.data
     said = data.said[name]
     there = ~np.isnan(said)
     n = there.sum(axis=1)
-    # The mean of both orders, or the one that there is.
+    # The mean of both orders, or the verdict in the only one.
     verdict = np.divide(np.nansum(said, axis=1), n, where=n > 0, out=np.full(len(n), np.nan))
     rows, counts = _orders(view, said)
     rows |= _slopes(view, verdict, data.system == own if own else None)
     if own is None and name in SENTINELS:
-        rows["own"]["reason"] = "a sentinel wrote no system"
+        rows["own"]["reason"] = "a sentinel has no system of its own"
     tied = np.where(there, said == 0, False).sum(axis=1) / np.maximum(n, 1)
     w = view.weight * (n > 0)[data.pair]
     rows["ties"] = _ratio(view, w * (tied[data.pair] - (data.vote == 0)), w, view.by_vote)
@@ -258,7 +258,7 @@ def _examined(
     return rows, counts, ratings, bins
 
 
-def _ratio(view: _View, part: Floats, whole: Floats, clusters: Clusters) -> dict[str, Any]:
+def _ratio(view: _SharedData, part: Floats, whole: Floats, clusters: Clusters) -> dict[str, Any]:
     """Estimate the ratio of two sums over votes."""
     parts = np.column_stack([part, whole])
     found, se = clusters.jackknife(parts, lambda sums: ratio(sums[..., 0], sums[..., 1]))
@@ -267,8 +267,8 @@ def _ratio(view: _View, part: Floats, whole: Floats, clusters: Clusters) -> dict
     return interval(float(found), float(se), clusters, view.confidence, why) | {"n": n}
 
 
-def _orders(view: _View, said: Floats) -> tuple[dict[str, dict[str, Any]], dict[str, int]]:
-    """Compare what was said in one order with the other."""
+def _orders(view: _SharedData, said: Floats) -> tuple[dict[str, dict[str, Any]], dict[str, int]]:
+    """Compare verdicts in one order with those in the other."""
     straight, swapped = said.T
     both = ~np.isnan(said).any(axis=1)
     same = both & (straight == swapped)
@@ -301,7 +301,7 @@ def _orders(view: _View, said: Floats) -> tuple[dict[str, dict[str, Any]], dict[
         return {"consistency": consistency | {"n": n}, "position": _one_order(view, said)}, counts
     n_items = max(1.0, min(n, view.by_pair.n))
     if not why and share == share:
-        # Wilson's interval, as shares are often near 1.
+        # Use Wilson's interval, because shares are often near 1.
         spread = share * (1 - share)
         size = spread / se**2 if se > 1e-12 and spread > 0 else n_items
         quantile = student.ppf(0.5 + view.confidence / 2, view.by_pair.n - 1)
@@ -309,7 +309,7 @@ def _orders(view: _View, said: Floats) -> tuple[dict[str, dict[str, Any]], dict[
         consistency |= {"ci_low": low, "ci_high": high, "p": np.nan, "reason": ""}
         position["p"] = binomtest(n_first, n_first + n_second).pvalue if n_first + n_second else 1.0
         if gain_se < 1e-12:
-            # No pair differs from the others: what n of n leave open by the binomial law.
+            # All pairs agree: use the binomial bound for n of n.
             for kind, tail in (("ci", 1 - view.confidence), ("inner", 2 * (1 - view.confidence))):
                 half = (1 - (tail / 2) ** (1 / n_items)) / 2
                 position[f"{kind}_low"] = max(-0.5, gain - half)
@@ -318,11 +318,11 @@ def _orders(view: _View, said: Floats) -> tuple[dict[str, dict[str, Any]], dict[
     return {"consistency": consistency | {"n": n}, "position": position | {"n": n}}, counts
 
 
-def _one_order(view: _View, said: Floats) -> dict[str, Any]:
-    """Estimate what the first gains from pairs in one order each, where chance chose the order.
+def _one_order(view: _SharedData, said: Floats) -> dict[str, Any]:
+    """Estimate the gain of the first position from pairs with one randomly chosen order each.
 
-    Of two systems' pairs, the mean of those with the one first and of those with the other first,
-    halved: which system is better cancels. Ties give neither place anything.
+    For two systems, it averages the results with the one first and with the other first, so that
+    the difference in their quality cancels. Ties count for neither position.
     """
     there = ~np.isnan(said)
     judged = there.any(axis=1)
@@ -338,12 +338,12 @@ def _one_order(view: _View, said: Floats) -> dict[str, Any]:
     used = np.minimum(size, turned.to_numpy()) > 1
     clusters = clusters_of(item[won.index[used]])
     weight = ((size + turned.to_numpy()) / (2 * size))[used]
-    # Squares of deviations from a mean of n are too small by (n - 1) / n.
+    # Squared deviations from a mean of n are too small by the factor (n - 1) / n.
     rows = weight * off[used] * (size[used] / (size[used] - 1)) ** 0.5 / weight.sum()
     share = len(won) / max(1, len(shown))
     gain = share * (weight * won["lead"][used]).sum() / weight.sum() if used.any() else np.nan
     se = share * float(clusters.covariances(rows.to_numpy()[:, None])[0][0, 0]) ** 0.5
-    why = "" if used.any() else _NEVER_TURNED
+    why = "" if used.any() else _NO_ORDER
     row = interval(gain, se, clusters, view.confidence, why)
     if not why:
         row["reason"] = "; ".join(filter(None, [row["reason"], _CHANCE]))
@@ -352,8 +352,8 @@ def _one_order(view: _View, said: Floats) -> dict[str, Any]:
     return row | {"n": int(used.sum())}
 
 
-def _slopes(view: _View, verdict: Floats, is_own: Any) -> dict[str, dict[str, Any]]:
-    """Regress verdicts on expected votes, lengths, and whose system it is."""
+def _slopes(view: _SharedData, verdict: Floats, is_own: Any) -> dict[str, dict[str, Any]]:
+    """Regress verdicts on expected votes, lengths, and the judge's own system."""
     data, clusters = view.data, view.by_two
     pair = data.pair[view.one]
     w = view.weight_of_two * ~np.isnan(verdict[pair])
@@ -372,7 +372,7 @@ def _slopes(view: _View, verdict: Floats, is_own: Any) -> dict[str, dict[str, An
     parts = np.hstack([products.reshape(-1, q * q), right]) * w[:, None]
 
     def solved(sums: Floats) -> Floats:
-        """Give the slopes, and last what the others leave of the expected vote's square."""
+        """Return the slopes, and last the residual square of the expected vote."""
         inverse = np.linalg.pinv(sums[..., : q * q].reshape(*sums.shape[:-1], q, q))
         slopes = (inverse @ sums[..., q * q :, None])[..., 0]
         return np.concatenate([slopes, 1 / inverse[..., :1, 0]], axis=-1)
@@ -380,7 +380,7 @@ def _slopes(view: _View, verdict: Floats, is_own: Any) -> dict[str, dict[str, An
     found, se = clusters.jackknife(parts, solved)
     why = {
         "length": "there are no texts, or they do not differ in length",
-        "own": "no author is known" if is_own is None else "no pair has its own system on one side",
+        "own": "authors= names no system" if is_own is None else "its own system is in no pair",
     }
     if not (w > 0).any():
         why["length"] = _NO_VOTES
@@ -391,28 +391,28 @@ def _slopes(view: _View, verdict: Floats, is_own: Any) -> dict[str, dict[str, An
         estimate = found[place] if name in used else np.nan
         reason = why[name] if name not in used else ""
         if name in used and weak:
-            reason = "people's votes agree too little to say what they think of a pair"
+            reason = "annotators agree too little to estimate the expected vote"
         row = interval(estimate, se[place], clusters, view.confidence, reason)
         if view.gold and not row["reason"]:
-            row["reason"] = "one vote a pair, which is taken for the truth"
+            row["reason"] = "one vote per pair, which counts as the truth"
         there = w > 0 if name == "length" else (w > 0) & (column != 0)
         rows[name] = row | {"n": len(np.unique(pair[there])) if name in used else 0}
     return rows
 
 
-def _calibrated(view: _View, chance: Floats) -> tuple[dict[str, Any], pd.DataFrame]:
-    """Compare probabilities (pairs, order) with votes: overconfidence, and by bins."""
+def _calibrated(view: _SharedData, chance: Floats) -> tuple[dict[str, Any], pd.DataFrame]:
+    """Compare probabilities (pairs, order) with votes: overconfidence, and calibration bins."""
     data, clusters = view.data, view.by_order
-    lead = chance[data.pair].T.ravel()  # of each vote, first the one order, then the other
+    lead = chance[data.pair].T.ravel()  # for all votes in one order, then in the other
     there = ~np.isnan(lead)
     sure = np.where(there, np.abs(lead), 0.0)
-    # Of two equally likely sides either may be called preferred: the one is.
+    # If both sides are equally likely, the first counts as preferred.
     right = np.where(sign(lead) < 0, -1.0, 1.0) * np.tile(data.vote, 2)
     w = np.where(there, np.tile(view.weight, 2), 0.0)
     row = _ratio(view, w * (sure - right), w, clusters) | {"n": len(data.vote)}
     used = sure[w > 0]
     if not len(used) or not ((used > 1e-9) & (used < 0.5 - 1e-9)).any():
-        why = "verdicts alone, no probabilities" if len(used) else _NO_VOTES
+        why = "only verdicts, no probabilities" if len(used) else _NO_VOTES
         row |= interval(np.nan, np.nan, clusters, view.confidence, why)
         return row, pd.DataFrame(columns=list(_CALIBRATION))
     cuts = np.unique(np.quantile(used, np.linspace(0, 1, N_BINS + 1)[1:-1]))
@@ -429,14 +429,14 @@ def _calibrated(view: _View, chance: Floats) -> tuple[dict[str, Any], pd.DataFra
     return row, table
 
 
-def _agreement(view: _View, verdict: Floats) -> dict[str, dict[str, Any]]:
-    """Compare the judge, and each annotator, with the side that more of the others took."""
+def _agreement(view: _SharedData, verdict: Floats) -> dict[str, dict[str, Any]]:
+    """Compare the judge, and each annotator, with the majority of the other annotators."""
     data = view.data
     said = verdict[data.pair]
     side = sign(data.vote if view.gold else view.sum[data.pair] - data.vote)
     used = (side != 0) & ~np.isnan(said)
-    # Where others are split one is left out, and the pair weighs less: else pairs on which
-    # annotators disagree would be known by their dissenter alone.
+    # Votes whose others are tied are left out, and their pair has less weight. Otherwise, only the
+    # dissenting vote would represent pairs on which annotators disagree.
     w = np.where(used, view.weight, 0.0)
     judge, person = 0.5 + np.nan_to_num(said) * side, 0.5 + data.vote * side
     parts = {
@@ -452,7 +452,7 @@ def _agreement(view: _View, verdict: Floats) -> dict[str, dict[str, Any]]:
             why = "no pair has votes of two annotators"
             row |= interval(np.nan, np.nan, view.by_vote, view.confidence, why)
         if name != "agreement_less_people":
-            row["p"] = np.nan  # of 0, which is no hypothesis
+            row["p"] = np.nan  # a test against 0 would be meaningless
     return rows
 
 

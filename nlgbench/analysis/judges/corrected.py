@@ -1,4 +1,4 @@
-"""Corrected means: an evaluator scored all outputs, annotators judged a random part of them."""
+"""Corrected means from an evaluator's scores of all outputs and judgments of a random sample."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from nlgbench.text import check_n
 
 LABELS, EVALUATOR, CORRECTED = "labels alone", "evaluator alone", "corrected"
 METHODS = (LABELS, EVALUATOR, CORRECTED)
-#: With fewer labels in all, the slope of labels on scores is unknown.
+#: With fewer labels in total, the slope of labels on scores is undefined.
 FEWEST_LABELS = 20
-#: Systems with fewer labels share one slope.
+#: Systems with fewer labels share a common slope.
 FEWEST_OWN = 30
-_BIASED = "biased: the evaluator's own mean, and an interval of that, not of people's"
+_BIASED = "biased: estimate and interval are for the mean score, not the mean judgment"
 
 
 @dataclass(frozen=True, eq=False)
 class CorrectedQuality(Reported):
-    """Means of systems from few labels and an evaluator's scores: what `corrected_quality` found.
+    """Systems' means from few labels and an evaluator's scores: the result of `corrected_quality`.
 
     >>> import nlgbench as nb
     >>> found = corrected_quality(nb.simulate("own", seed=1), evaluator="close", sampling="random")
@@ -55,28 +55,28 @@ def corrected_quality(
     annotators: Literal["fixed", "random"] | None = None,
     confidence: float = 0.95,
 ) -> CorrectedQuality:
-    """Estimate systems' mean judgments from scores of all outputs and judgments of some.
+    """Estimate systems' mean judgments from scores of all outputs and judgments of a sample.
 
     Parameters
     ----------
     study : Study
-        With scores of outputs, and judgments of some of them. An output's label is the mean of its
-        judgments.
+        A study with scores of outputs, and judgments of some of them. An output's label is the mean
+        of its judgments.
     evaluator : str
-        Whose scores.
+        The evaluator whose scores are used.
     sampling : {"random"}
-        How outputs were chosen for annotators. You state it, as the tables do not show it: each
-        system's outputs had equal chances. Other samples cannot be corrected.
+        How outputs were chosen for annotation. You must state it, because the tables do not show
+        it: all outputs of a system had equal chances. Other samples cannot be corrected.
     dimension : str, optional
-        Which judgments. Default: the quality dimension. Where lower is better signs are flipped.
+        A dimension of the judgments. Default: quality. Signs are flipped where lower is better.
     include_human : bool
-        Whether human outputs are a system here. Default: they are left out.
+        Whether human texts count as a system. Default: they are left out.
     annotators : {"fixed", "random"}, optional
         What intervals generalize to: other items judged by these annotators, or other items and
-        annotators. Default: random from ten effective annotators on. Where each annotator judged a
-        single cluster of items, intervals over clusters cover annotators, too.
+        annotators. Default: random with at least ten effective annotators. If each annotator judged
+        a single cluster of items, intervals over clusters also cover annotators.
     confidence : float
-        Coverage of intervals, between 0 and 1; 1 - confidence is the level of tests.
+        Confidence of intervals, between 0 and 1; 1 - confidence is the level of tests.
 
     Returns
     -------
@@ -84,30 +84,30 @@ def corrected_quality(
         ``systems``, three rows for each, the best first: system, method (``labels alone``,
         ``evaluator alone``, ``corrected``), estimate, ci_low, ci_high, covers (what the interval
         generalizes to), rank_low, rank_high (simultaneous), labels_saved (how many more labels
-        would be as precise without the evaluator), reason (why there is no interval, or why to
-        doubt it).
+        would give the same precision without the evaluator), reason (why an interval is missing or
+        doubtful).
 
-        ``details``, by system and method: label, se, df, n_labels (labelled outputs), n_outputs,
+        ``details``, by system and method: label, se, df, n_labels (labeled outputs), n_outputs,
         lambda (PPI++'s), correlation (of labels and scores), better.
 
-        ``pairs``, two rows for each two systems and of ``labels alone`` and ``corrected``: method,
+        ``pairs``, two rows per pair of systems, for ``labels alone`` and ``corrected``: method,
         system, opponent, difference (above 0: system is better), ci_low, ci_high, se, df, p,
         p_adjusted (Holm over all pairs), verdict (``better``, ``worse``, ``undecided``), n_items
-        (that both answered), covers, reason.
+        (with outputs of both), covers, reason.
 
     Raises
     ------
     ValueError
-        When the study has no such scores or judgments, or no output has both.
+        When the study lacks these scores or judgments, or no output has both.
 
     Notes
     -----
-    ``estimate = mean label + beta (mean score of all - mean score of the labelled)``, which with
-    ``beta = lambda (1 + n / N)``, N without a label, is PPI++ (Angelopoulos, Duchi and Zrnic 2023,
-    doi:10.48550/arXiv.2311.01453), and the regression estimator of survey sampling. beta is the
-    slope of labels on scores over labelled outputs. Standard errors leave out each cluster (an
-    item, or ``settings["clusters"]``) in turn, and each annotator where these are random. t has
-    ``G - 1`` degrees of freedom, G the smaller effective number of clusters.
+    ``estimate = mean label + beta (mean score of all - mean score of labeled outputs)``. With
+    ``beta = lambda (1 + n / N)``, N the number without a label, this is PPI++ (Angelopoulos, Duchi
+    and Zrnic 2023, doi:10.48550/arXiv.2311.01453), and the regression estimator of survey sampling.
+    beta is the slope of labels on scores over labeled outputs. Standard errors leave out one
+    cluster (an item, or ``settings["clusters"]``) at a time, and one annotator if these are random.
+    t has ``G - 1`` degrees of freedom, with G the smaller effective number of clusters.
     docs/validation.md has the measured coverage.
 
     Examples
@@ -154,9 +154,9 @@ def corrected_quality(
     corrected["correlation"] = _correlations(labels, k)
     own["reason"] = _BIASED
     if n_labels.sum() < FEWEST_LABELS:
-        corrected["reason"] = f"fewer than {FEWEST_LABELS} labels in all: the slope is unknown"
+        corrected["reason"] = f"fewer than {FEWEST_LABELS} labels in total: the slope is undefined"
     for table in (alone, corrected):
-        table.loc[n_labels == 0, "reason"] = "no label of this system"
+        table.loc[n_labels == 0, "reason"] = "this system has no labels"
     whole = pd.concat(tables)
     level = corrected["estimate"].fillna(alone["estimate"])
     place = level.rank(ascending=False, method="first", na_option="bottom").to_numpy()
@@ -179,23 +179,23 @@ def corrected_quality(
 def draw_labels(
     study: Study, n: int, *, dimension: str | None = None, seed: int | np.random.Generator = 0
 ) -> Study:
-    """Keep the judgments of a random part of the judged outputs, as if there were no others.
+    """Keep only the judgments of a random sample of the judged outputs.
 
     Parameters
     ----------
     study : Study
-        With judgments.
+        A study with judgments.
     n : int
-        How many outputs, at least 1; all that were judged, where these are fewer.
+        Number of outputs, at least 1; all judged outputs if these are fewer.
     dimension : str, optional
-        The judgments that an output must have to be drawn. Default: the quality dimension.
+        The dimension in which drawn outputs must have judgments. Default: quality.
     seed : int or Generator
-        Of the draw.
+        Seed of the sample.
 
     Returns
     -------
     Study
-        With these judgments, and the scores of all outputs that could have been drawn.
+        The study with these judgments, and the scores of all judged outputs.
 
     Examples
     --------
@@ -232,7 +232,7 @@ _PAIRS = (
 def _read(
     study: Study, evaluator: str, dimension: str, include_human: bool
 ) -> tuple[np.ndarray, pd.DataFrame, pd.DataFrame, np.ndarray]:
-    """Give systems' names, outputs with scores, their judgments, and what is left out."""
+    """Return systems' names, outputs with scores, their judgments, and what is left out."""
     scores = study.scored([evaluator]).set_index("output_id")["score"]
     outputs = study.outputs if include_human else study.outputs[~study.outputs["is_human"]]
     cluster = outputs[study.clusters if study.clusters in outputs else "item_id"]
@@ -247,12 +247,12 @@ def _read(
     if labels.empty:
         raise ValueError(
             f"{study.name} has no output with a score of {evaluator!r} and a judgment of "
-            f"{dimension!r}: score the outputs that people judged, or have some judged."
+            f"{dimension!r}: score the judged outputs, or collect judgments of scored ones."
         )
     labels["annotator"] = pd.factorize(labels["annotator_id"])[0]
     labels["weight"] = 1 / labels.groupby("output_id")["value"].transform("size")
     gone = ", ".join(unscored.index.difference(names))
-    none = f"left out, as no output has a score: {gone}" if gone else ""
+    none = f"left out because no output has a score: {gone}" if gone else ""
     counts = [unscored.get(name, 0) for name in names]
     some = [f"{n} outputs without a score are left out" if n else "" for n in counts]
     left_out = ["; ".join(filter(None, [one, none])) for one in some]
@@ -262,10 +262,10 @@ def _read(
 def _covered(
     study: Study, labels: pd.DataFrame, annotators: Literal["fixed", "random"] | None
 ) -> tuple[str, str, bool]:
-    """Say what intervals cover, why there are none, and whether annotators are a factor."""
+    """Return what intervals cover, why they are missing, and whether annotators are a factor."""
     met = labels.drop_duplicates(["cluster", "annotator"])
     if annotators != "fixed" and not met["annotator"].duplicated().any():
-        return crossed.OTHER_ANNOTATORS, "", False  # each annotator is part of one cluster
+        return crossed.OTHER_ANNOTATORS, "", False  # each annotator belongs to one cluster
     who = labels["annotator"].to_numpy()
     n = crossed.effective_sizes(who, 0 * who, 1, labels["weight"].to_numpy())[0]
     covers, unknown = crossed.choose_annotators(annotators, float(n), persons=study.persons)
@@ -274,7 +274,7 @@ def _covered(
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """Systems' means by one method, and how they change without each cluster."""
+    """Systems' means by one method, and their changes when a cluster is left out."""
 
     estimate: Floats
     slope: Floats
@@ -284,7 +284,7 @@ class Fit:
     n: Floats
 
     def contrast(self, weights: Floats) -> tuple[float, float, float]:
-        """Give a contrast of systems, its standard error, and its number of clusters."""
+        """Return a contrast of systems, its standard error, and its number of clusters."""
         used = weights != 0
         each = [((change[:, used] @ weights[used]) ** 2).sum() for change in self.changes]
         se = float(np.sqrt(crossed.largest_variance(*each)))
@@ -294,10 +294,10 @@ class Fit:
 def fitted(
     outputs: pd.DataFrame, labels: pd.DataFrame, method: str, over_annotators: bool, k: int
 ) -> Fit:
-    """Estimate the means of k systems, and again without each cluster in turn."""
+    """Estimate the means of k systems, with and without each cluster."""
     system = np.append(labels["system"], outputs["system"])
     cluster = np.append(labels["cluster"], outputs["cluster"])
-    # Values are taken off each system's means, so that sums of products keep their digits.
+    # Center values by system, so that sums of products keep their precision.
     label_mean = labels.groupby("system")["value"].mean().reindex(range(k)).to_numpy()
     score_mean = outputs.groupby("system")["score"].mean().reindex(range(k)).to_numpy()
     y = labels["value"].to_numpy() - label_mean[labels["system"]]
@@ -365,13 +365,13 @@ def _correlations(labels: pd.DataFrame, k: int) -> list[float]:
 def _pairs(
     refitted: Callable[..., Fit], outputs: pd.DataFrame, labels: pd.DataFrame, asked: dict[str, Any]
 ) -> pd.DataFrame:
-    """Compare each two systems, from either side."""
+    """Compare each pair of systems, in both directions."""
     items = outputs.groupby("system")["item_id"].agg(set)
     k, rows, fit = len(items), [], refitted(outputs, labels)
     for one, other in combinations(range(k), 2):
         both, used = items[one] & items[other], fit
         if both and items[one] != items[other]:
-            # Over the items that both answered.
+            # Compare over the items with outputs of both.
             some = outputs[outputs["item_id"].isin(both) & outputs["system"].isin([one, other])]
             judged = labels[labels["output_id"].isin(some["output_id"])]
             used = refitted(some, judged)

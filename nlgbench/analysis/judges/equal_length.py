@@ -1,4 +1,4 @@
-"""Bradley and Terry's model with texts' lengths as a covariate: systems as if all wrote alike."""
+"""Bradley-Terry ratings of systems with text length as a covariate: ratings at equal length."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def rate_at_equal_length(
     clusters: Clusters,
     confidence: float,
 ) -> tuple[dict[str, Any], pd.DataFrame]:
-    """Fit log odds of systems' abilities plus a slope times the difference in doublings.
+    """Fit log odds as the difference of abilities plus a slope times the doublings of length.
 
-    `share` (n,): what went to the first of `systems` (n, 2), a tie as half. Rows that are not to be
-    looked at weigh 0. Gives the slope, and a row per system with its rating without and with it.
+    `share` (n,) is the share of the first of `systems` (n, 2), with ties as one half. Rows with
+    weight 0 are ignored. Returns the slope, and each system's rating without and with it.
     """
     codes, names = pd.factorize(systems.ravel(), sort=True)
     index = codes.reshape(-1, 2)
@@ -55,7 +55,7 @@ def rate_at_equal_length(
         found = _fit(design, share, weight)
         value, se = np.full(len(names), np.nan), np.full(len(names), np.nan)
         if found is None:
-            why = "some systems, or lengths, never lose: there is no finite fit"
+            why = "some systems, or lengths, never lose: the fit is infinite"
         else:
             theta, bread = found
             residual = weight * (share - expit(design @ theta))
@@ -63,7 +63,7 @@ def rate_at_equal_length(
             value = START + POINTS * (center @ theta[: len(names)])
             se = POINTS * _errors(added[:, : len(names)] @ center, clusters)
             if se.max(initial=0) < 1e-9:
-                se, why = np.full(len(names), np.nan), "all clusters give the same: no spread"
+                se, why = np.full(len(names), np.nan), "clusters do not vary: the spread is unknown"
             if name == "equal_length":
                 slope = {"estimate": theta[-1], "se": _errors(added[:, -1:], clusters)[0]}
         half = student.ppf(0.5 + confidence / 2, clusters.n - 1) * se
@@ -74,19 +74,19 @@ def rate_at_equal_length(
 
 
 def _errors(rows: Floats, clusters: Clusters) -> Floats:
-    """Give the standard error of each sum of rows (n, m)."""
+    """Compute the standard error of each sum of rows (n, m)."""
     return np.sqrt(contrast_variance(np.eye(rows.shape[1]), clusters.covariances(rows)))
 
 
 def _fit(design: Floats, share: Floats, weight: Floats) -> tuple[Floats, Floats] | None:
-    """Maximize the likelihood by Newton's steps: coefficients, and the inverse of information."""
+    """Maximize the likelihood by Newton's method; return coefficients and inverse information."""
     if not weight.sum():
         return None
     theta = np.zeros(design.shape[1])
     for _ in range(40):
         chance = expit(design @ theta)
         information = (design * (weight * chance * (1 - chance))[:, None]).T @ design
-        # Equal abilities are no difference: the inverse leaves that direction out.
+        # Adding a constant to all abilities changes nothing, so use the pseudoinverse.
         bread = np.linalg.pinv(information, hermitian=True)
         step = bread @ (design.T @ (weight * (share - chance)))
         theta = theta + step

@@ -1,4 +1,4 @@
-"""May an evaluator replace an annotator: the alternative annotator test."""
+"""The alternative annotator test: whether an evaluator may replace an annotator."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from nlgbench.study.checks import checked
 
 Agreement = Literal["accuracy", "rmse"]
 
-#: An annotator with fewer items is not tested (Calderon, Reichart and Dror 2025, section 3).
+#: Annotators with fewer items are not tested (Calderon, Reichart and Dror 2025, section 3).
 FEWEST_ITEMS = 30
-#: Epsilons at which the test is made, of which the curve has those up to .5.
+#: Epsilons of the tests; the curve has those up to .5.
 _GRID = np.arange(1000) / 1000
 _CURVE = _GRID <= 0.5
 
 
 @dataclass(frozen=True, eq=False)
 class Replacement(Reported):
-    """Whether evaluators may replace annotators: what `replaces_annotators` found, as tables.
+    """Whether evaluators may replace annotators: the tables of `replaces_annotators`.
 
     >>> import nlgbench as nb
     >>> study = nb.simulate("own", means=[0.5, 0.0], n_items=40, n_annotators=3, seed=1)
@@ -52,50 +52,50 @@ def replaces_annotators(
     agreement: Agreement | None = None,
     confidence: float = 0.95,
 ) -> Replacement:
-    """Test whether evaluators may replace annotators: the alternative annotator test.
+    """Test whether evaluators may replace annotators, by the alternative annotator test.
 
-    Each annotator in turn is compared with an evaluator: which of the two agrees better with the
-    other annotators?
+    For each annotator, it compares the annotator and an evaluator: which of the two agrees better
+    with the other annotators?
 
     Parameters
     ----------
     study : Study
-        With judgments, several annotators of an output, and scores that are labels or numbers of
-        the same kind as the judgments. All evaluators are tested.
+        A study with several annotators per output, and scores that are labels or numbers of the
+        same kind as the judgments. All evaluators are tested.
     epsilon : float
-        How much less often than the annotator the evaluator may be the better one, as it is
-        cheaper: 0 or more, below 1. Choose it before you look. The paper's: .2 for experts, .15
-        for skilled annotators, .1 for a crowd.
+        The cost advantage of the evaluator: how much less often than the annotator it may be the
+        better one, at least 0 and below 1. Choose it before you see the data. The paper uses .2 for
+        experts, .15 for skilled annotators and .1 for a crowd.
     dimension : str, optional
-        Which judgments. Default: the study's quality dimension.
+        A dimension of the judgments. Default: the study's quality dimension.
     agreement : {"accuracy", "rmse"}, optional
-        How an annotation agrees with the others' of an output: the share that are equal
-        (labels), or minus the root of the mean squared difference (numbers). Default: "accuracy"
-        of at most two different values, as both then agree; "rmse" where ``settings["scales"]`` has
-        the dimension. Else it must be given, as labels are coded as numbers.
+        How to measure agreement with the other annotators of an output: the share of equal labels,
+        or minus the root mean squared difference of numbers. Default: "accuracy" for at most two
+        distinct values, where both measures agree, and "rmse" if ``settings["scales"]`` has the
+        dimension. Otherwise it is required, because labels may be coded as numbers.
     confidence : float
-        Coverage of intervals, between 0 and 1; 1 - confidence is the level of tests.
+        Confidence of intervals, between 0 and 1; 1 - confidence is the level of tests.
 
     Returns
     -------
     Replacement
-        ``evaluators``, the greatest rho first: evaluator, omega (share of annotators for whom the
-        test rejects), verdict ("replaces" where that is one half or more, else "not shown"),
-        least_epsilon (from which on omega is one half or more, in thousandths; NaN: nowhere below
-        1), rho (the chance that the evaluator agrees at least as well as an annotator, mean over
-        annotators), ci_low, ci_high, covers (what the interval of rho generalizes to), n_annotators
-        (tested), reason.
+        ``evaluators``, sorted by rho in descending order: evaluator, omega (share of annotators for
+        whom the test rejects), verdict ("replaces" if omega is at least one half, else "not
+        shown"), least_epsilon (the smallest epsilon from which omega is at least one half, in
+        thousandths; NaN if there is none below 1), rho (the probability that the evaluator agrees
+        at least as well as an annotator, averaged over annotators), ci_low, ci_high, covers (what
+        the interval of rho generalizes to), n_annotators (tested), reason.
 
         ``details``, by evaluator: label, epsilon, agreement, omega_paper (by the paper's own t
-        test, which takes outputs for independent), se, power (mean of the annotators'), n_left_out
+        test, which treats outputs as independent), se, power (mean over annotators), n_left_out
         (annotators with fewer than 30 outputs), n_outputs, n_clusters, n_missing (outputs without a
         score).
 
         ``annotators``, a row for each evaluator and annotator: evaluator, annotator_id, difference
-        (share of outputs where the annotator agrees better, less that where the evaluator does),
+        (share of outputs where the annotator agrees better, minus that where the evaluator does),
         advantage (share where the evaluator agrees at least as well; rho is its mean), p (of
         difference >= epsilon), p_adjusted (Benjamini and Yekutieli, over annotators), rejected,
-        p_paper, rejected_paper, power (to be one of the half that reject, were the difference 0),
+        p_paper, rejected_paper, power (to be among the half that reject if the difference is 0),
         n_outputs, n_ties, n_clusters (effective), design_effect, reason.
 
         ``curve``: evaluator, epsilon (thousandths, 0 to .5), omega.
@@ -103,19 +103,19 @@ def replaces_annotators(
     Raises
     ------
     ValueError
-        Without scores or judgments, or where no output has two annotators; for an epsilon out of
-        its range, an unknown dimension, or where `agreement` must be given.
+        When there are no scores or judgments, no output has two annotators, `epsilon` is out of
+        range, the dimension is unknown, or `agreement` is required.
 
     Notes
     -----
-    Calderon, Reichart and Dror (2025, doi:10.48550/arXiv.2501.10970). Of an output, d is 1 where
-    the annotator agrees better with the others, -1 where the evaluator does, 0 where both agree
-    equally. The paper's test is Student's t of mean d < epsilon over outputs, which rejects too
-    often where d is mostly 0, or outputs share a cluster (an item, or ``settings["clusters"]``).
-    Here it is the score test of a difference of paired shares (Tango 1998, *Statistics in Medicine*
-    17, 891-908), its variance times the design effect of clusters. The interval of rho is a
-    jackknife over clusters, and from ten annotators on over them, too. Numbers within 1e-9 of the
-    range of values are equal. docs/validation.md has the measured level.
+    The test is by Calderon, Reichart and Dror (2025, doi:10.48550/arXiv.2501.10970). For an output,
+    d is 1 if the annotator agrees better with the others, -1 if the evaluator does, and 0 if both
+    agree equally. The paper tests mean d < epsilon by Student's t over outputs, which rejects too
+    often if d is mostly 0 or outputs share a cluster (an item, or ``settings["clusters"]``). This
+    function uses the score test of a difference of paired shares (Tango 1998, *Statistics in
+    Medicine* 17, 891-908), with its variance multiplied by the design effect of clusters. The
+    interval of rho is a jackknife over clusters, and with at least ten annotators also over them.
+    Numbers count as equal within 1e-9 of the range. docs/validation.md has the level.
 
     Examples
     --------
@@ -130,14 +130,14 @@ def replaces_annotators(
     """
     if not 0 <= epsilon < 1:
         raise ValueError(
-            f"epsilon must be 0 or more, and below 1: how much less often the evaluator may be the "
-            f"better one. Got {epsilon}: the paper's are 0.2, 0.15 and 0.1."
+            f"epsilon must be at least 0 and below 1: how much less often the evaluator may be the "
+            f"better one. Got {epsilon}; the paper uses 0.2, 0.15 and 0.1."
         )
     scores = study.scores
     if scores is None or scores.empty:
         raise ValueError(
-            f"{study.name} has no scores: give Study(scores=...) with an evaluator's labels or "
-            "numbers, of the kind that people gave, for outputs that they judged."
+            f"{study.name} has no scores: add Study(scores=...) with an evaluator's labels or "
+            "numbers for judged outputs, on the scale of the judgments."
         )
     dimension = study.dimension(dimension)
     judged = _judged(study, dimension)
@@ -177,14 +177,14 @@ _ANNOTATORS = (
 
 
 def _judged(study: Study, dimension: str) -> pd.DataFrame:
-    """Give a row per output and annotator, of outputs with two annotators."""
-    # An annotator who judged an output in two groups would be one of the others of themselves.
+    """Return a row per output and annotator, for outputs with at least two annotators."""
+    # An annotator who judged an output in two groups must not count as another annotator.
     frame = study.judged(dimension).drop_duplicates(["output_id", "annotator_id"])
     frame = frame[frame.duplicated("output_id", keep=False)].reset_index(drop=True)
     if frame.empty:
         raise ValueError(
-            f"no output of {study.name} has judgments of {dimension!r} by two annotators: each "
-            "annotator is held against the others of the same output."
+            f"no output of {study.name} has judgments of {dimension!r} by two annotators: the test "
+            "compares each annotator with others of the same output."
         )
     cluster = frame["cluster"] if study.clusters in study.outputs else frame["item_id"]
     return frame.assign(
@@ -193,7 +193,7 @@ def _judged(study: Study, dimension: str) -> pd.DataFrame:
 
 
 def _agreement(study: Study, judged: pd.DataFrame, dimension: str) -> Agreement:
-    """Choose how agreement is measured, where it follows from the values."""
+    """Choose the measure of agreement from the values, or raise an error if it is ambiguous."""
     n_values = judged["value"].nunique()
     if n_values <= 2:
         return "accuracy"
@@ -201,12 +201,12 @@ def _agreement(study: Study, judged: pd.DataFrame, dimension: str) -> Agreement:
         return "rmse"
     raise ValueError(
         f"judgments of {dimension!r} have {n_values} different values, which may be labels or "
-        "numbers: say agreement='accuracy' for labels, or 'rmse' for numbers."
+        "numbers: set agreement='accuracy' for labels, or 'rmse' for numbers."
     )
 
 
 def differences(output: Ints, value: Floats, score: Floats, kind: Agreement) -> NDArray[np.int8]:
-    """Say of each judgment whether it (1) or the score (-1) is nearer to the output's others."""
+    """Return for each judgment 1 if it is nearer than the score to the output's others, else -1."""
     if kind == "accuracy":
         names, label = np.unique(value, return_inverse=True)
         said = np.minimum(np.searchsorted(names, score), len(names) - 1)
@@ -215,7 +215,7 @@ def differences(output: Ints, value: Floats, score: Floats, kind: Agreement) -> 
         equal = names[said] == score
         for_score = np.where(equal, of_score - (said == label), 0)
         return np.sign(own - 1 - for_score).astype(np.int8)
-    # (score - o)^2 - (value - o)^2, summed over the others o, factored so that ties stay ties.
+    # (score - o)^2 - (value - o)^2, summed over the others o, is factored to keep ties exact.
     near = 1e-9 * float(np.ptp(value)) + 1e-14 * float(np.abs(value).max())
     center = value.mean()
     value, score = value - center, score - center
@@ -234,12 +234,12 @@ def _differences_in(there: pd.DataFrame, kind: Agreement) -> NDArray[np.int8]:
 
 @dataclass(frozen=True)
 class Counts:
-    """Of each annotator: outputs, where they agree better, and worse; and what clusters do."""
+    """By annotator: the outputs, those where they agree better or worse, and cluster effects."""
 
     n: Floats
     better: Floats
     worse: Floats
-    #: Variance of the mean difference, over that of as many independent outputs; at least 1.
+    #: Variance of the mean difference over that for n independent outputs; at least 1.
     design_effect: Floats
     #: Effective number of clusters.
     n_clusters: Floats
@@ -266,15 +266,15 @@ def count(difference: NDArray[np.int8], annotator: Ints, cluster: Ints) -> Count
         plain = ((better + worse) / n - mean**2) / (n - 1)
         squares = np.bincount(who, size**2, minlength=m)
         effect = np.where(plain > 1e-15, np.maximum(jackknife / plain, 1), squares / n)
-        # Few decided outputs say little of how clusters hang together: as if one more had said that
-        # a cluster speaks as one.
+        # With few decided outputs, the correlation within clusters is uncertain: shrink it toward
+        # full correlation, as if by one more output.
         decided = better + worse
         effect = (decided * effect + squares / n) / (decided + 1)
         return Counts(n, better, worse, effect, n**2 / squares)
 
 
 def score_p(counts: Counts, epsilon: Floats) -> Floats:
-    """Give p of mean difference >= epsilon, by the score test; shape (annotators, epsilons)."""
+    """Compute p of mean difference >= epsilon, by the score test: (annotators, epsilons)."""
     n, better, worse = (each[:, None] for each in (counts.n, counts.better, counts.worse))
     effect, df = counts.design_effect[:, None], counts.n_clusters[:, None] - 1
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -283,9 +283,9 @@ def score_p(counts: Counts, epsilon: Floats) -> Floats:
 
 
 def null_error(better: Floats, worse: Floats, epsilon: Floats) -> Floats:
-    """Give the standard deviation of a difference whose mean is epsilon, nearest to these shares.
+    """Compute the standard deviation of a difference under the null hypothesis.
 
-    The shares are those of greatest likelihood under ``better - worse = epsilon`` (Tango 1998).
+    It uses the maximum likelihood shares under ``better - worse = epsilon`` (Tango 1998).
     """
     b = -better - worse + (2 - better + worse) * epsilon
     c = -worse * epsilon * (1 - epsilon)
@@ -294,7 +294,7 @@ def null_error(better: Floats, worse: Floats, epsilon: Floats) -> Floats:
 
 
 def t_p(counts: Counts, epsilon: float) -> Floats:
-    """Give p of mean difference >= epsilon by the paper's t test over outputs."""
+    """Compute p of mean difference >= epsilon by the paper's t test over outputs."""
     mean = (counts.better - counts.worse) / counts.n
     with np.errstate(invalid="ignore", divide="ignore"):
         variance = ((counts.better + counts.worse) / counts.n - mean**2) / (counts.n - 1)
@@ -307,8 +307,8 @@ def adjusted(p: Floats) -> Floats:
 
 
 def power(counts: Counts, epsilon: float, level: float) -> Floats:
-    """Give the power of each annotator's test where their mean difference is 0."""
-    decided = (counts.better + counts.worse) / counts.n  # as often as here
+    """Compute the power of each annotator's test if their mean difference is 0."""
+    decided = (counts.better + counts.worse) / counts.n  # at the observed share of decided outputs
     root = np.sqrt(counts.design_effect / counts.n)
     with np.errstate(invalid="ignore", divide="ignore"):
         critical = student.ppf(1 - level, counts.n_clusters - 1)
@@ -320,9 +320,9 @@ def power(counts: Counts, epsilon: float, level: float) -> Floats:
 def _tested(
     judged: pd.DataFrame, kind: Agreement, epsilon: float, level: float
 ) -> tuple[dict[str, object], pd.DataFrame, Floats]:
-    """Test one evaluator: its row, its annotators, and omega along the curve."""
+    """Test one evaluator; return its row, its annotators, and omega by epsilon."""
     there = judged.dropna(subset="score")
-    if kind == "accuracy":  # labels that differ by rounding are equal
+    if kind == "accuracy":  # labels may differ by rounding
         there = there.round({"value": 9, "score": 9})
     said, given = there.drop_duplicates("output_id")["score"], there["value"]
     n_of = there.groupby("annotator_id")["value"].transform("size")
@@ -337,15 +337,15 @@ def _tested(
     inside = said.isin(given) if kind == "accuracy" else said.between(given.min(), given.max())
     unknown = ""
     if len(said) and not inside.any():
-        unknown = "no score is a value that people gave: " + (
+        unknown = "no score is among the values of judgments: " + (
             "other labels" if kind == "accuracy" else "another scale"
         )
     elif not len(names):
-        unknown = f"no annotator has {FEWEST_ITEMS} outputs that were scored"
+        unknown = f"no annotator has {FEWEST_ITEMS} scored outputs"
     if unknown:
         row |= {"rho": np.nan, "verdict": "", "covers": "", "reason": unknown}
         return row, pd.DataFrame(columns=list(_ANNOTATORS)), np.full(_CURVE.sum(), np.nan)
-    who = pd.Index(names).get_indexer(pd.Index(there["annotator_id"]))  # below 0: not tested
+    who = pd.Index(names).get_indexer(pd.Index(there["annotator_id"]))  # -1 marks the untested
     tested = who >= 0
     difference = _differences_in(there, kind)
     counts = count(difference[tested], who[tested], there["cluster"].to_numpy()[tested])
@@ -366,9 +366,9 @@ def _tested(
 
 def _annotators(names: NDArray, counts: Counts, epsilon: float, level: float) -> pd.DataFrame:
     n, p, p_paper = counts.n, score_p(counts, np.array([epsilon]))[:, 0], t_p(counts, epsilon)
-    # Without a spread between clusters p is unknown, and nothing is rejected.
+    # If clusters do not vary, p is undefined and nothing is rejected.
     p_adjusted, m = adjusted(p), len(names)
-    # What p of half the annotators must meet for omega to be one half.
+    # The level that half of the annotators must reach for omega to be one half.
     level_of_half = level * -(-m // 2) / (m * (1 / np.arange(1, m + 1)).sum())
     untested = np.isnan(p)
     return pd.DataFrame(
@@ -397,7 +397,7 @@ def _annotators(names: NDArray, counts: Counts, epsilon: float, level: float) ->
 def _rho(
     there: pd.DataFrame, who: Ints, wins: NDArray[np.bool_], kind: Agreement, level: float
 ) -> dict[str, object]:
-    """Give rho with an interval over clusters, and over annotators where there are ten."""
+    """Compute rho with an interval over clusters, and over annotators if there are ten."""
     m, cluster = int(who.max()) + 1, pd.factorize(there["cluster"])[0]
     tested = who >= 0
     n, won = np.zeros((2, m, int(cluster.max()) + 1))
@@ -412,10 +412,10 @@ def _rho(
         left_out = np.array([_rho_of(there[who != one], who[who != one], kind) for one in range(m)])
         of_cells = [jackknife_variance(own[seen > 0]) for own, seen in zip(without, n, strict=True)]
         variances += [jackknife_variance(left_out), np.sum(of_cells) / m**2]
-        df = min(effective, m) - 1  # all annotators weigh alike in rho
+        df = min(effective, m) - 1  # annotators have equal weight in rho
     se, reason = float(np.sqrt(crossed.largest_variance(*variances))), few_clusters(effective)
     if not (np.isfinite(se) and se > 1e-12 and df > 0):
-        unknown = "without one of them rho is always the same, or undefined: no interval"
+        unknown = "without one of them, rho does not change or is undefined: no interval"
         se, reason = np.nan, "; ".join(filter(None, [reason, unknown]))
     half = student.ppf(1 - level / 2, df) * se
     covers = crossed.OTHER_ANNOTATORS if m >= FEWEST else crossed.THESE_ANNOTATORS
@@ -424,7 +424,7 @@ def _rho(
 
 
 def _rho_of(there: pd.DataFrame, who: Ints, kind: Agreement) -> float:
-    """Give rho of judgments, of outputs that still have two; who is below 0 is not tested."""
+    """Compute rho from outputs that still have two judgments; who < 0 marks the untested."""
     kept = there.duplicated("output_id", keep=False).to_numpy()
     if not kept.any():
         return float("nan")

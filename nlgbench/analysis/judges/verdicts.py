@@ -1,4 +1,4 @@
-"""Judges' verdicts on pairs in both orders, and annotators' votes on the same pairs, in numbers."""
+"""Judges' verdicts on pairs in both orders and annotators' votes on the same pairs, as arrays."""
 
 from __future__ import annotations
 
@@ -16,45 +16,45 @@ from nlgbench.crossed import OTHER_ANNOTATORS, Clusters, Floats, Ints, t_interva
 from nlgbench.evaluators.comparator.comparators import decided
 from nlgbench.study import Study
 
-#: Evaluators that need no model, on the same pairs.
+#: Evaluators of pairs that need no model.
 SENTINELS = ("longest", "first", "constant", "random")
-#: Values nearer to each other are equal.
+#: Values closer to each other count as equal.
 _ALIKE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Verdicts:
-    """Pairs, annotators' votes on them, and what each judge said in both orders.
+    """Pairs, annotators' votes on them, and each judge's verdicts in both orders.
 
-    A verdict or vote for a pair's one output is .5, for its other -.5, a tie 0; an order is 0 where
-    the one was shown first, 1 where the other was.
+    A verdict or vote for a pair's first output is .5, for its second -.5, and for a tie 0. The
+    order is 0 if the first output was shown first, and 1 otherwise.
     """
 
     item: Ints  # (pairs, 2)
-    doublings: Floats  # by which the one is longer; NaN where a text is missing
+    doublings: Floats  # log2 ratio of lengths; NaN where a text is missing
     system: NDArray[np.object_]  # (pairs, 2)
-    pair: Ints  # of each vote, in order
+    pair: Ints  # of each vote, sorted
     annotator: Ints
     vote: Floats  # an annotator's mean over votes on the pair
     said: dict[str, Floats]  # evaluator -> (pairs, order)
-    chance: dict[str, Floats]  # likewise, expected verdict by its probabilities
+    chance: dict[str, Floats]  # likewise, expected verdict from probabilities
     covers: str  # what intervals of votes generalize to
 
     def clusters(self, pair: Ints, annotator: Ints) -> Clusters:
-        """Make the clusters of rows that are of these pairs and annotators (rows, any number)."""
+        """Build clusters of rows with these pairs and annotators (rows, k)."""
         who = annotator if self.covers == OTHER_ANNOTATORS else None
         return crossed.clusters_of(self.item[pair], who, self.covers)
 
 
 def sign(values: Floats) -> Floats:
-    """Give 1, 0 or -1; what is nearer to 0 than rounding errors are is a tie."""
+    """Return 1, 0 or -1, with values within rounding errors of 0 as ties."""
     return np.sign(np.where(np.abs(values) < _ALIKE, 0.0, values))
 
 
 def interval(
     estimate: float, se: float, clusters: Clusters, confidence: float, why: str = ""
 ) -> dict[str, Any]:
-    """Lay out t intervals: the one asked for, and the one that the margin is compared with."""
+    """Compute two t intervals: at the given confidence, and for comparison with the margin."""
     asked: dict[str, Any] = {"units": clusters.units, "missing": why}
     row: dict[str, Any] = t_interval(estimate, se, clusters.n, confidence=confidence, **asked)
     inner = t_interval(estimate, se, clusters.n, confidence=2 * confidence - 1, **asked)
@@ -66,24 +66,22 @@ def interval(
 
 
 def read_verdicts(study: Study, dimension: str | None, rng: np.random.Generator) -> Verdicts:
-    """Lay out a study's comparisons and votes, and add the sentinels."""
+    """Read a study's comparisons and votes, and add the sentinels."""
     table = study.comparisons
     if table is None or table.empty:
         raise ValueError(
-            f"{study.name} has no comparisons, so there is no judge to audit: give "
+            f"{study.name} has no comparisons, so there is no judge to audit: add "
             "Study(comparisons=...), with rows (a, b) and (b, a) of each pair."
         )
     judges = [str(name) for name in table["comparator"].unique()]
     taken = [name for name in judges if name in (*SENTINELS, PEOPLE)]
     if taken:
-        raise ValueError(
-            f"a comparator is called {taken[0]!r}, as what is set beside judges: rename it."
-        )
+        raise ValueError(f"a comparator has the reserved name {taken[0]!r}: rename it.")
     outputs = study.outputs.reset_index(drop=True)
     place = pd.Index(outputs["output_id"])
     table = table.assign(**{side: place.get_indexer(table[f"output_{side}"]) for side in "ab"})
     votes = _votes(study, dimension, table[["a", "b"]])
-    # A pair stands as annotators first saw it, or else as a judge did.
+    # The first output of a pair is the one shown first to annotators, or else to a judge.
     shown = pd.concat([votes[["a", "b"]], table[["a", "b"]]], ignore_index=True)
     key = shown.min(axis=1) * len(outputs) + shown.max(axis=1)
     judged, row_pair = np.unique(key[len(votes) :], return_inverse=True)
@@ -131,7 +129,7 @@ def read_verdicts(study: Study, dimension: str | None, rng: np.random.Generator)
 
 
 def _votes(study: Study, dimension: str | None, pairs: pd.DataFrame) -> pd.DataFrame:
-    """Give votes (a, b, annotator_id, vote), or what annotators who judged both outputs said."""
+    """Return votes (a, b, annotator_id, vote), or derive them from judgments of both outputs."""
     place = pd.Index(study.outputs["output_id"])
     if study.preferences is not None and len(study.preferences):
         votes = votes_of(study, dimension)

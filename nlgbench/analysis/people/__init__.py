@@ -1,4 +1,4 @@
-"""People: what they are asked, how far they agree, which system they find better, and votes."""
+"""Analyses of human judgments and votes: agreement, comparison of systems, aggregation."""
 
 from nlgbench.analysis.people.annotator_models import AggregatedJudgments as AggregatedJudgments
 from nlgbench.analysis.people.annotator_models import aggregate_judgments as aggregate_judgments

@@ -1,7 +1,7 @@
-"""Additive least squares of judgments: system + item + annotator, and the same without a cluster.
+"""Additive least squares of judgments (system + item + annotator), with and without each cluster.
 
-Normal equations are small: of items and annotators the factor with more levels (`wide`) is
-eliminated, so that what is solved has a row per system and per level of the other (`narrow`).
+The normal equations stay small, because the factor with more levels (`wide`, of items and
+annotators) is eliminated. They have a row per system and per level of the other factor (`narrow`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _TINY = 1e-9
 
 
 class Fit(NamedTuple):
-    """Effects: `level` of systems, as if each had been judged in every judgment's place."""
+    """Effects; `level` is each system's mean if it replaced the system in every judgment."""
 
     level: Floats
     narrow: Floats
@@ -29,31 +29,31 @@ class Fit(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Judgments:
-    """Judgments as numbers; items or annotators without an effect in the model are all 0."""
+    """Judgments as arrays; items or annotators without an effect in the model are all 0."""
 
     value: Floats
     system: Ints
     wide: Ints
-    #: A row of each judgment: 1 for its system, and for its narrow level.
+    #: A row per judgment, with 1 for its system and its narrow level.
     design: csr_array
-    #: By wide level: judgments of each system and narrow level, and the sum of values.
+    #: By wide level: the number of judgments of each system and narrow level, and sum of values.
     cross: Floats
     total: Floats
-    #: The normal equations without the wide factor.
+    #: The normal equations after elimination of the wide factor.
     normal: Floats
     right: Floats
 
     @property
     def k(self) -> int:
-        """How many systems there are."""
+        """The number of systems."""
         return int(self.system.max()) + 1
 
     def fit(self) -> Fit | None:
-        """Fit all judgments; None where systems cannot be compared (`parts`)."""
+        """Fit all judgments; None if systems cannot be compared (`parts`)."""
         return self.without(np.zeros(0, dtype=np.int64))
 
     def without(self, rows: Ints) -> Fit | None:
-        """Fit all judgments but some; None where systems cannot be compared any more."""
+        """Fit without some judgments; None if the rest cannot compare the systems."""
         k, part, value = self.k, self.design[rows], self.value[rows]
         wide, levels = _sums(self.wide[rows])
         cross, total = self.cross.copy(), self.total.copy()
@@ -65,7 +65,7 @@ class Judgments:
             return None
         normal = self.normal - (part.T @ part).toarray()
         right = self.right - part.T @ value
-        # What these rows were among decides what their wide levels took off.
+        # Update the elimination of the wide levels that these rows belong to.
         for sign, of, sums in (
             (1, self.cross[wide], self.total[wide]),
             (-1, cross[wide], total[wide]),
@@ -84,7 +84,7 @@ class Judgments:
 
 
 def tabulate(value: Floats, system: Ints, item: Ints, annotator: Ints) -> tuple[Judgments, bool]:
-    """Count judgments by their factors; and say whether annotators are the wide one."""
+    """Count judgments by their factors, and return whether annotators are the wide one."""
     by_annotator = bool(annotator.max() > item.max())
     wide, narrow = (annotator, item) if by_annotator else (item, annotator)
     n, k = len(value), int(system.max()) + 1
@@ -100,7 +100,7 @@ def tabulate(value: Floats, system: Ints, item: Ints, annotator: Ints) -> tuple[
 
 
 def _sums(label: Ints) -> tuple[Ints, csr_array]:
-    """Give the labels that are there, and what sums rows by them."""
+    """Return the distinct labels, and the matrix that sums rows by label."""
     there, at = np.unique(label, return_inverse=True)
     return there, csr_array(
         (np.ones(len(label)), (at, np.arange(len(label)))), shape=(len(there), len(label))
@@ -108,7 +108,7 @@ def _sums(label: Ints) -> tuple[Ints, csr_array]:
 
 
 def without_clusters(data: Judgments, cluster: Ints) -> Fit:
-    """Fit without each cluster: levels, narrow and wide effects, a row for each; NaN if not."""
+    """Fit without each cluster: levels, narrow and wide effects by cluster; NaN if impossible."""
     k, q, n = data.k, len(data.normal), len(data.cross)
     none = Fit(*(np.full(size, np.nan) for size in (k, q - k, n)))
     fits = [data.without(rows) or none for rows in members(cluster)]
@@ -116,12 +116,12 @@ def without_clusters(data: Judgments, cluster: Ints) -> Fit:
 
 
 def without_few(data: Judgments, whole: Fit, cluster: Ints) -> Floats:
-    """Give the levels without each of many small clusters, by leverage: ten times as fast.
+    """Compute the levels without each of many small clusters, by leverage: ten times as fast.
 
-    Without judgments c the effects change by ``-P X_c' (I - H_c)^+ e_c`` (Bell and McCaffrey 2002;
-    MacKinnon, Nielsen and Webb 2023, doi:10.1002/jae.2969), the wide factor being partialled out.
+    Without judgments c, the effects change by ``-P X_c' (I - H_c)^+ e_c`` (Bell and McCaffrey 2002;
+    MacKinnon, Nielsen and Webb 2023, doi:10.1002/jae.2969), with the wide factor partialled out.
     """
-    k, inverse = data.k, np.linalg.inv(_grounded(data.normal, data.k))
+    k, inverse = data.k, np.linalg.inv(_fix_means(data.normal, data.k))
     own = whole.level - whole.level.mean()
     size = data.cross[:, :k].sum(axis=1)
     share = data.cross / size[:, None]
@@ -150,28 +150,28 @@ def members(cluster: Ints) -> list[Ints]:
 
 
 def spread(without: Floats, estimate: Floats) -> Floats:
-    """Give the jackknife's covariance from estimates without each cluster, around the estimate."""
+    """Compute the jackknife covariance of leave-one-cluster-out estimates around the estimate."""
     off = without - estimate
     return (len(off) - 1) / len(off) * off.T @ off
 
 
 def parts(data: Judgments) -> Ints:
-    """Give each system the number of its part: those of one can be compared with each other."""
+    """Assign each system to a part; only systems within a part can be compared."""
     eigenvalue, vector = np.linalg.eigh(data.normal)
     null = vector[: data.k, eigenvalue <= _TINY * np.diag(data.normal).max()]
-    # A difference is estimable where no direction of the null space changes it.
-    rows = np.round(null @ null.T, 6) + 0.0  # -0.0 is another row to `unique`
+    # A difference is estimable if no direction of the null space changes it.
+    rows = np.round(null @ null.T, 6) + 0.0  # `unique` distinguishes -0.0 from 0.0
     return np.unique(rows, axis=0, return_inverse=True)[1].ravel().astype(np.int64)
 
 
 def n_components(data: Judgments) -> int:
-    """Count the parts of items and annotators that share no judgment."""
+    """Count the connected components of items and annotators."""
     return int(
         connected_components(np.abs(data.normal[data.k :, data.k :]) > _TINY, directed=False)[0]
     )
 
 
-def _grounded(normal: Floats, k: int) -> Floats:
+def _fix_means(normal: Floats, k: int) -> Floats:
     """Fix the mean effects of systems, and of each component of narrow levels, at 0."""
     label = connected_components(np.abs(normal[k:, k:]) > _TINY, directed=False)[1]
     grounded = normal.copy()
@@ -182,7 +182,7 @@ def _grounded(normal: Floats, k: int) -> Floats:
 
 def _solve(normal: Floats, right: Floats, k: int) -> Floats | None:
     """Solve for effects of systems and narrow levels; None if systems cannot be compared."""
-    grounded = _grounded(normal, k)
+    grounded = _fix_means(normal, k)
     try:
         factor = cho_factor(grounded)
     except LinAlgError:

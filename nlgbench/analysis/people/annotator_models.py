@@ -1,8 +1,8 @@
-"""One label from several annotators: the majority's, or a model's of who can be trusted.
+"""Aggregation of judgments to one label per output: majority vote, Dawid-Skene, MACE.
 
-Both models alternate between the outputs' classes and the annotators' chances to give each label
-(EM). All that either needs of the judgments are sums over an annotator's labels, weighted by the
-classes' probabilities: one sparse product.
+Both models are fitted by EM, which alternates between the outputs' classes and the annotators'
+probabilities of each label. Each step needs only sums over an annotator's labels, weighted by class
+probabilities: one sparse product.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ from nlgbench.study.checks import checked
 
 Method = Literal["majority", "dawid_skene", "mace"]
 
-#: More different values than these are no classes.
+#: Judgments with more distinct values cannot be aggregated as classes.
 MOST_CLASSES = 30
-#: An annotator's accuracy from fewer judgments is marked.
+#: An annotator's accuracy from fewer judgments is marked in its reason.
 FEWEST_JUDGMENTS = 20
-#: Of the chances that a model holds for impossible.
+#: The smallest probability in a model, to avoid log(0).
 _TINY = 1e-10
 _CLOSE, _MOST_STEPS = 1e-6, 1000
-#: Starts of MACE: the shares of votes, and random ones.
+#: Number of starts of MACE: the shares of votes, then random ones.
 _STARTS = 10
-#: Hovy and others' priors: Beta(.5, .5) of competence, Dirichlet(10) of what spammers answer.
+#: Priors of Hovy and others: Beta(.5, .5) for competence, Dirichlet(10) for spammers' answers.
 _COMPETENCE, _STRATEGY = 0.5, 10.0
 
 
 @dataclass(frozen=True, eq=False)
 class AggregatedJudgments(Reported):
-    """One label for each output, and how far annotators agree with it, as tables.
+    """One label for each output, and annotators' agreement with it, as tables.
 
     Parameters
     ----------
     systems, outputs, annotators, judgments : DataFrame
-        As `aggregate_judgments` says.
+        The tables described at `aggregate_judgments`.
 
     Examples
     --------
@@ -69,57 +69,57 @@ def aggregate_judgments(
     dimension: str | None = None,
     seed: int | np.random.Generator = 0,
 ) -> AggregatedJudgments:
-    """Make one label of each output's judgments, by counting or by a model of the annotators.
+    """Aggregate each output's judgments to one label, by majority or by a model of annotators.
 
     Parameters
     ----------
     study : Study
-        With judgments.
+        A study with judgments.
     method : {"majority", "dawid_skene", "mace"}
-        ``"majority"``: the commonest value. ``"dawid_skene"``: every annotator has chances to say
-        each value of each true class (Dawid and Skene 1979). ``"mace"``: every annotator either
-        knows, or answers by a habit that looks at no output (Hovy and others 2013).
+        ``"majority"``: the most frequent value. ``"dawid_skene"``: each annotator has a probability
+        of each value for each true class (Dawid and Skene 1979). ``"mace"``: each annotator either
+        knows the class, or answers independently of the output (Hovy and others 2013).
     dimension : str, optional
-        Which judgments. Default: the study's quality dimension.
+        A dimension of the judgments. Default: the study's quality dimension.
     seed : int or Generator
-        Of MACE's random starts.
+        Seed of MACE's random starts.
 
     Returns
     -------
     AggregatedJudgments
         ``outputs``, a row per judged output: output_id, system, label (NaN where two classes are
         equally likely), probability (of the label; for "majority" the share of votes), n_judgments,
-        and for each value ``p_<value>``.
+        and ``p_<value>`` for each value.
 
         ``systems``, a row per system and value: system, value, estimate (the expected share of its
-        outputs in that class, 0 to 1), n_outputs. For intervals analyze ``judgments``.
+        outputs in that class, 0 to 1), n_outputs. For intervals, analyze ``judgments``.
 
         ``annotators``, in order of first appearance: annotator_id, accuracy (expected share of
-        their judgments that are the output's class), competence ("mace": how often they know, mean
-        of its posterior; else NaN), n_judgments, reason (why there is no interval).
+        judgments equal to the output's class), competence (for "mace", the posterior mean of
+        knowing the class; else NaN), n_judgments, reason (why the interval is undefined).
 
-        ``judgments``: the labels as judgments of one annotator, called as the method:
+        ``judgments``: the labels as judgments of one annotator named after the method, for
         ``study.replace(judgments=found.judgments)``.
 
     Raises
     ------
     ValueError
-        When there are no judgments, the dimension is unknown, or there are more than 30
-        different values, or one.
+        When there are no judgments, the dimension is unknown, or the number of distinct values is
+        not between 2 and 30.
 
     Notes
     -----
-    Values are nominal classes: of 1 to 5, a 4 is as wrong for a 5 as a 1 is. Where most annotators
-    err alike, accuracy is agreement with an error.
+    Values are nominal classes: on a scale of 1 to 5, a 4 is as wrong for a 5 as a 1 is. If most
+    annotators make the same error, accuracy measures agreement with that error.
 
-    **Dawid-Skene.** ``P(votes, class k of output i) = pi_k prod_j C_j[k, v_ij]``, maximum
-    likelihood (doi:10.2307/2346806), from the shares of votes. **MACE.** ``C_j[k, v] = theta_j
-    [v = k] + (1 - theta_j) xi_j[v]``, all classes equally likely; theta has the prior Beta(.5, .5),
-    xi Dirichlet(10) (https://aclanthology.org/N13-1132, section 3), by variational Bayes; the best
-    of ten starts.
+    **Dawid-Skene.** ``P(votes, class k of output i) = pi_k prod_j C_j[k, v_ij]``, by maximum
+    likelihood (doi:10.2307/2346806), starting from the shares of votes. **MACE.** ``C_j[k, v] =
+    theta_j [v = k] + (1 - theta_j) xi_j[v]``, with equally likely classes and the priors
+    Beta(.5, .5) for theta and Dirichlet(10) for xi (https://aclanthology.org/N13-1132, section 3),
+    by variational Bayes; the best of ten starts.
 
-    Accuracies have no intervals, as labels are estimated from the same votes: Wilson's covered .51
-    to .89 of majorities, and .77 to .92 where the information that labels lack was taken off.
+    Accuracies have no intervals, because labels come from the same votes. Wilson's covered in .51
+    to .89 for majorities, and in .77 to .92 when corrected for the information that labels lack.
 
     Examples
     --------
@@ -153,16 +153,16 @@ def aggregate_judgments(
 
 
 class _Votes(NamedTuple):
-    """Judgments as numbers: outputs x (annotator, value) counts, and what each output is."""
+    """Counts of judgments, outputs x (annotator, value), and the outputs' ids."""
 
     said: csr_array
     classes: Floats
     annotators: NDArray
-    #: output_id, system, group_id ("" where it is in several).
+    #: output_id, system, group_id ("" if an output is in several groups).
     outputs: pd.DataFrame
 
     def by_annotator(self, posterior: Floats) -> Floats:
-        """Sum classes' probabilities over each annotator's judgments (annotators, values, k)."""
+        """Sum class probabilities over each annotator's judgments (annotators, values, k)."""
         k = len(self.classes)
         return np.asarray(self.said.T @ posterior).reshape(-1, k, k)
 
@@ -179,10 +179,10 @@ def _votes(study: Study, dimension: str) -> _Votes:
     who, annotators = pd.factorize(frame["annotator_id"])
     values, label = np.unique(frame["value"].to_numpy(dtype=float), return_inverse=True)
     if not 1 < len(values) <= MOST_CLASSES:
-        found = f"{len(values)} different values ({brief(values[:3].tolist())}, ...)"
+        found = f"{len(values)} distinct values ({brief(values[:3].tolist())}, ...)"
         raise ValueError(
-            f"labels need 2 to {MOST_CLASSES} different values, and {dimension!r} of {study.name} "
-            f"has {found}: put values into a few bins first, or choose another dimension."
+            f"labels need 2 to {MOST_CLASSES} distinct values, but {dimension!r} of {study.name} "
+            f"has {found}. Group values into bins, or choose another dimension."
         )
     n_groups = frame.groupby("output_id")["group_id"].transform("nunique")
     frame["group_id"] = frame["group_id"].where(n_groups == 1, "")
@@ -195,7 +195,7 @@ def _votes(study: Study, dimension: str) -> _Votes:
 
 
 def _fitted(votes: _Votes, method: str, rng: np.random.Generator) -> tuple[Floats, Floats | float]:
-    """Give classes' probabilities (outputs, k), and of MACE how often each annotator knows."""
+    """Return class probabilities (outputs, k), and for MACE each annotator's competence."""
     counts = votes.by_value()
     if method == "majority":
         most = counts == counts.max(axis=1, keepdims=True)
@@ -218,21 +218,21 @@ def _fitted(votes: _Votes, method: str, rng: np.random.Generator) -> tuple[Float
 
 
 class Run(NamedTuple):
-    """Where EM ended."""
+    """The result of EM."""
 
     posterior: Floats
     state: tuple[Floats, ...]
-    #: The log-likelihood, or with priors its lower bound.
+    #: The log-likelihood, or its lower bound for MACE.
     objective: float
 
 
 def converge(
     said: csr_array, posterior: Floats, state: tuple[Floats, ...] = (), *, close: float = _CLOSE
 ) -> Run:
-    """Alternate between annotators' chances and outputs' classes until these stay.
+    """Alternate between annotators' probabilities and outputs' classes until convergence.
 
-    `said` counts outputs x (annotator, value), `posterior` is (outputs, k). With a `state`, what
-    annotators know and what their habits are, the model is MACE, else Dawid and Skene's.
+    `said` counts outputs x (annotator, value), `posterior` is (outputs, k). With a `state` of
+    competences and answers when guessing, the model is MACE, else Dawid and Skene's.
     """
     k, to_annotators = posterior.shape[1], said.T.tocsr()
     lost, share = 0.0, np.full(k, 1 / k)
@@ -253,7 +253,7 @@ def converge(
 
 
 def _mace(sums: Floats, state: tuple[Floats, ...]) -> tuple[tuple[Floats, ...], Floats, float]:
-    """Update MACE's posteriors of competence and habit, and their distance from the priors."""
+    """Update MACE's posteriors of competence and guesses, and their divergence from the priors."""
     knows, habit = state[:2]
     known = np.einsum("avv->av", sums) * knows[:, None]
     known /= np.maximum(knows[:, None] + habit, np.finfo(float).tiny)
@@ -269,12 +269,12 @@ def _mace(sums: Floats, state: tuple[Floats, ...]) -> tuple[tuple[Floats, ...], 
 
 
 def _expected_logs(parameters: Floats) -> Floats:
-    """Give the expected logarithms of shares that are Dirichlet over axis 1."""
+    """Compute expected logarithms of shares with a Dirichlet distribution over axis 1."""
     return np.asarray(digamma(parameters) - digamma(parameters.sum(axis=1, keepdims=True)))
 
 
 def _from_prior(parameters: Floats, prior: float) -> float:
-    """Sum the divergences of Dirichlet posteriors from a symmetric prior, less what all share."""
+    """Sum divergences of Dirichlet posteriors from a symmetric prior, up to a constant."""
     of_posterior = gammaln(parameters.sum(axis=1)) - gammaln(parameters).sum(axis=1)
     moved = ((parameters - prior) * _expected_logs(parameters)).sum(axis=1)
     return float((of_posterior + moved).sum())
@@ -310,6 +310,6 @@ def _annotators_of(votes: _Votes, posterior: Floats, competence: Floats | float)
             "accuracy": np.einsum("avv->a", sums) / n,
             "competence": competence,
             "n_judgments": np.round(n).astype(int),
-            "reason": [f"{one}no interval: labels are estimated, too" for one in few],
+            "reason": [f"{one}no interval: labels are estimates, too" for one in few],
         }
     )

@@ -1,9 +1,9 @@
 """Coefficients of agreement, and their intervals over units and annotators.
 
-A unit is what is judged more than once: an output, or a pair of outputs. All coefficients average
-over pairs of a unit's judgments. What a unit adds to the sums that they are functions of is a
-quadratic in counts of its judgments, times a weight; so what a cluster of units adds, or the pairs
-that an annotator has a part in, can be taken off.
+A unit is an output, or a pair of outputs, with several judgments. All coefficients average over
+pairs of a unit's judgments. They are functions of sums, to which a unit contributes a weighted
+quadratic function of its counts of judgments. The contribution of a cluster of units, or of the
+pairs that involve an annotator, can therefore be subtracted.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Metric = Literal["nominal", "ordinal", "interval"]
 
 
 class Judged(NamedTuple):
-    """Judgments in numbers, and the clusters that units are in (units, any number)."""
+    """Judgments as arrays, and the clusters of units (units, k)."""
 
     unit: Ints
     annotator: Ints
@@ -28,20 +28,20 @@ class Judged(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """How judgments become sums, and sums an estimate."""
+    """How to compute sums from judgments, and an estimate from sums."""
 
-    #: What a judgment adds to its unit's row (judgments, m).
+    #: What each judgment contributes to its unit's row (judgments, m).
     each: Floats
-    #: What units' rows (n, m) add to the sums (n, ...), before these are weighted.
+    #: Maps units' rows (n, m) to their unweighted contributions to the sums (n, ...).
     parts_of: Callable[[Floats], Floats]
     statistic: Statistic
-    #: Of each unit.
+    #: The weight of each unit.
     weight: Floats
-    #: What an evaluator says of each unit (units, classes), crossed with what judgments add.
+    #: An evaluator's verdicts by unit (units, classes), to be crossed with the judgments'.
     said: Floats | None = None
 
     def of(self, rows: Floats, unit: Ints) -> Floats:
-        """Give what rows of some units add to the sums."""
+        """Compute the contribution of some units' rows to the sums."""
         parts = self.parts_of(rows) * self.weight[unit][:, None]
         if self.said is None:
             return parts
@@ -58,7 +58,7 @@ def interval_over(
     missing: str = "",
     confidence: float = 0.95,
 ) -> dict[str, Any]:
-    """Put `t_interval` around a function of sums, leaving out units' clusters, and annotators."""
+    """Compute a jackknife interval of a function of sums over clusters, and over annotators."""
     table = added(judged.unit, sums.each, len(judged.cluster))
     parts = sums.of(table, np.arange(len(table)))
     lost = [incidence(judged.cluster) @ parts]
@@ -76,7 +76,7 @@ def interval_over(
 
 
 def sums_of(coefficient: str, metric: Metric, values: Floats, scale: Floats, unit: Ints) -> Sums:
-    """Say which sums a coefficient is made of; `scale` lists the different values."""
+    """Return the sums that a coefficient needs; `scale` lists the distinct values."""
     m = np.bincount(unit)
     if coefficient != "krippendorff_alpha":
         statistic = fleiss_kappa if coefficient == "fleiss_kappa" else percent_agreement
@@ -97,18 +97,18 @@ def of_counts(counts: Floats) -> Floats:
 
 
 def percent_agreement(sums: Floats) -> Floats:
-    """Give the mean over units of the share of pairs of judgments that are equal."""
+    """Compute the mean over units of the share of equal pairs of judgments."""
     return np.asarray(ratio(sums[..., 1], sums[..., 0]))
 
 
 def fleiss_kappa(sums: Floats) -> Floats:
-    """Compute ``(P - P_e) / (1 - P_e)`` (Fleiss 1971, doi:10.1037/h0031619); units weigh alike."""
+    """Compute ``(P - P_e) / (1 - P_e)`` (Fleiss 1971, doi:10.1037/h0031619), with equal weights."""
     by_chance = (ratio(sums[..., 2:], sums[..., :1]) ** 2).sum(axis=-1)
     return np.asarray(ratio(percent_agreement(sums) - by_chance, 1 - by_chance))
 
 
 def nominal_alpha(sums: Floats) -> Floats:
-    """Compute Krippendorff's alpha of labels; judgments weigh alike."""
+    """Compute Krippendorff's alpha of labels; judgments have equal weight."""
     n, equal = sums[..., 0], sums[..., 1]
     return np.asarray(1 - (n - 1) * ratio(n - equal, n**2 - (sums[..., 2:] ** 2).sum(axis=-1)))
 
@@ -121,7 +121,7 @@ def of_moments(moments: Floats) -> Floats:
 
 
 def interval_alpha(sums: Floats) -> Floats:
-    """Compute alpha of numbers; the differences of all pairs follow from the squares."""
+    """Compute alpha of numbers; squares give the differences of all pairs."""
     n, total, squares, gaps = np.moveaxis(sums, -1, 0)
     return np.asarray(1 - (n - 1) * ratio(gaps, n * squares - total**2))
 
@@ -134,7 +134,7 @@ def of_pairs(counts: Floats) -> Floats:
 
 
 def ordinal_alpha(sums: Floats) -> Floats:
-    """Compute alpha of ranks: differences are those of middle ranks among all judgments."""
+    """Compute alpha of ranks, with differences of mid-ranks among all judgments."""
     k = round(sums.shape[-1] ** 0.5)
     observed = sums.reshape(*sums.shape[:-1], k, k)
     each = observed.sum(axis=-1)
@@ -146,21 +146,21 @@ def ordinal_alpha(sums: Floats) -> Floats:
 
 
 def one_hot(values: Floats, scale: Floats) -> Floats:
-    """Mark each judgment's value in a row."""
+    """Encode each judgment's value as a one-hot row."""
     return (values[:, None] == scale).astype(np.float64)
 
 
 def _moments(values: Floats) -> Floats:
-    """Give each judgment's 1, value, and square, between -1 and 1, where they keep most digits."""
+    """Return 1, value and square of each judgment, scaled to -1 to 1 for precision."""
     value = values - values.mean() if len(values) else values
     size = np.abs(value).max(initial=0)
-    # The mean of equal values can be off by a rounding error.
+    # The mean of equal values can have a rounding error.
     value = value / size if size > 1e-12 * np.abs(values).max(initial=0) else 0 * value
     return np.column_stack([np.ones(len(value)), value, value**2])
 
 
 def added(place: Ints, rows: Floats, n: int) -> Floats:
-    """Sum rows by their place."""
+    """Sum rows by place."""
     found = np.zeros((n, rows.shape[1]))
     np.add.at(found, place, rows)
     return found

@@ -1,4 +1,4 @@
-"""Which generator is better, by people's judgments: items and annotators are both samples."""
+"""Comparison of systems by human judgments, with items and annotators as samples."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ Scale = Literal["raw", "z", "rank"]
 
 @dataclass(frozen=True, eq=False)
 class SystemComparison(Reported):
-    """Which system is better: what `compare_systems` found, as tables.
+    """The tables of `compare_systems`.
 
     Parameters
     ----------
     systems, pairs, details, annotators : DataFrame
-        As `compare_systems` says.
+        The tables described at `compare_systems`.
 
     Examples
     --------
@@ -64,64 +64,65 @@ def compare_systems(
     Parameters
     ----------
     study : Study
-        With judgments of at least two systems. Where the study names clusters of items, such as
-        documents, these are the sample; those that share items are joined.
+        A study with judgments of at least two systems. If it names clusters of items, such as
+        documents, these are the sampled units; clusters that share items are merged.
     dimension : str, or sequence of str, optional
-        Which judgments. Default: the study's quality dimension. Several are one family of tests:
-        p are adjusted over all pairs of all dimensions, and rank ranges cover in all of them.
+        Dimensions of the judgments. Default: the study's quality dimension. Several form one family
+        of tests: p is adjusted over all pairs of all dimensions, and rank ranges cover all of them.
     annotators : {"fixed", "random"}, optional
         What intervals and tests generalize to. ``"fixed"``: other items, these annotators.
         ``"random"``: other items and other annotators. Default: random with at least ten effective
-        annotators, else fixed; in all dimensions the same.
+        annotators, else fixed, for all dimensions alike.
     scale : {"raw", "z", "rank"}
-        ``"raw"``: judgments as given. ``"z"``: less the annotator's mean, over the annotator's
-        standard deviation. ``"rank"``: their rank among the annotator's judgments, from 0 to 1, as
-        for magnitude estimation, where a few large values decide the means.
+        ``"raw"``: unchanged judgments. ``"z"``: minus the annotator's mean, divided by the
+        annotator's standard deviation. ``"rank"``: the rank among the annotator's judgments, from
+        0 to 1, as for magnitude estimation, where a few large values dominate the means.
     include_human : bool
-        Whether human outputs are systems here. Default: they are left out, and counted.
+        Whether human texts count as a system. Default: they are left out.
     margin : float, optional
-        The smallest difference that matters, on this scale, above 0 and declared before the data
-        are looked at. It adds tests of equivalence and non-inferiority.
+        The smallest difference that matters, on this scale, above 0. Choose it before you see the
+        data. It adds tests of equivalence and non-inferiority.
     confidence : float
-        Coverage asked for, between 0 and 1; 1 - confidence is the level of tests.
+        Confidence of intervals, between 0 and 1; 1 - confidence is the level of tests.
 
     Returns
     -------
     SystemComparison
-        ``systems``, the best first: system, estimate (the adjusted mean: as if every system had
-        been judged in every judgment's place), ci_low, ci_high, covers (what intervals generalize
-        to), rank, rank_low, rank_high (simultaneous), n_judgments, reason. Of several dimensions
-        the first column is dimension.
+        ``systems``, the best first: system, estimate (the adjusted mean, if every judgment were of
+        this system), ci_low, ci_high, covers (what intervals generalize to), rank, rank_low,
+        rank_high (simultaneous), n_judgments, reason. With several dimensions, the first column is
+        dimension.
 
         ``details``, by dimension and system: label, se, confidence, better (``higher`` or
         ``lower``), scale, raw (mean over outputs of their mean judgment), n_outputs (judged),
-        n_missing (items judged for others, not for it), effective_items, effective_annotators.
+        n_missing (items judged only for other systems), effective_items, effective_annotators.
 
-        ``pairs``, two rows for each, one from either side: dimension, system, opponent, difference
-        (above 0: system is better), ci_low, ci_high (one at a time), se, df, covers, p, p_adjusted
-        (Holm over all pairs), superiority (P(system better than opponent) on an item, ties half),
-        superiority_low, superiority_high, standardized (difference over the annotators' standard
-        deviation), p_equivalent, p_not_inferior (Holm, too; NaN without a margin), verdict
+        ``pairs``, two rows per pair, one in each direction: dimension, system, opponent, difference
+        (above 0: system is better), ci_low, ci_high (not simultaneous), se, df, covers, p,
+        p_adjusted (Holm over all pairs), superiority (P(system better than opponent) on an item,
+        ties half), superiority_low, superiority_high, standardized (difference over the annotators'
+        standard deviation), p_equivalent, p_not_inferior (also Holm; NaN without a margin), verdict
         (``better``, ``worse``, ``equivalent``, ``not inferior``, ``undecided``), reason.
 
-        ``annotators``: dimension, annotator_id, severity (how much worse than the average annotator
-        they judge the same), ci_low, ci_high, se, n_judgments, n_items, n_systems, reason.
+        ``annotators``: dimension, annotator_id, severity (how much lower the annotator judges than
+        the average annotator), ci_low, ci_high, se, n_judgments, n_items, n_systems, reason.
 
     Raises
     ------
     ValueError
-        When fewer than two systems are judged, or no chain of items and annotators connects some
-        (it says who is in which part); for an unknown dimension, or a margin that is not above 0.
+        When fewer than two systems are judged, when shared items and annotators do not connect all
+        systems, when a dimension is unknown, or when `margin` is not above 0.
 
     Notes
     -----
-    Least squares of system + item + annotator, so that severe annotators and hard items do not
-    penalize the systems they happened to judge (of system + item where each annotator judged once).
-    The variance of a difference is `nlgbench.crossed.largest_variance` of delete-one-cluster
-    jackknives over items, annotators, and pairs of both; for these annotators, over items. t has
-    ``min(G) - 1`` degrees of freedom, G the effective number of clusters of a factor. Clusters of
-    the study replace items in both; items keep their effects. Rank ranges count the pairs that
-    Holm's tests reject: all cover at once. docs/validation.md has the measured coverage.
+    The model is least squares of system + item + annotator (system + item if each annotator judged
+    once), so that severe annotators and hard items do not penalize the systems they happened to
+    judge. With fixed annotators, the variance of a difference is a delete-one-cluster jackknife
+    over items; otherwise it is `nlgbench.crossed.largest_variance` of jackknives over items,
+    annotators, and pairs of both. t has ``min(G) - 1`` degrees of freedom, with G the effective
+    number of clusters of a factor. The study's clusters replace items as sampled units; items keep
+    their effects. Rank ranges count pairs that Holm rejects, so they cover simultaneously.
+    docs/validation.md has the measured coverage.
 
     Examples
     --------
@@ -136,12 +137,12 @@ def compare_systems(
     """
     if margin is not None and margin <= 0:
         raise ValueError(
-            f"margin must be above 0, the smallest difference that matters. Got {margin}."
+            f"margin must be above 0: the smallest difference that matters. Got {margin}."
         )
     chosen = [dimension] if dimension is None or isinstance(dimension, str) else dimension
     names = list(dict.fromkeys(map(study.dimension, chosen)))
     fitted = [_fitted(study, name, include_human, scale) for name in names]
-    # One family of tests generalizes to one thing.
+    # All tests of a family generalize to the same population.
     fewest = min(crossed.effective_size(one.annotator) for one in fitted)
     covers, missing = crossed.choose_annotators(annotators, fewest, persons=study.persons)
     spreads = [_spread(one, covers, missing) for one in fitted]
@@ -193,7 +194,7 @@ _ALIKE = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class _Judged:
-    """The judgments of one dimension, in numbers, and what was fitted to them."""
+    """The judgments of one dimension as arrays, and the model fitted to them."""
 
     frame: pd.DataFrame
     names: list[str]
@@ -201,14 +202,14 @@ class _Judged:
     system: Ints
     item: Ints
     annotator: Ints
-    #: Items that were drawn together, such as those of a document; and the column that says so.
+    #: Items that were sampled together, such as those of a document, and the column with them.
     group: Ints
     grouped_by: str
-    #: Which group and annotator, as one number.
+    #: The combination of group and annotator, as one number.
     cell: Ints
-    #: Whether each item is of one system alone, so that items have no effects in the model.
+    #: Whether each item has outputs of only one system, so that the model has no item effects.
     nested: bool
-    #: How many parts of annotators share no item with each other.
+    #: The number of sets of annotators that share no item with each other.
     n_parts: int
     #: Whether each annotator gave one judgment, so that severities are part of the noise.
     once: bool
@@ -221,9 +222,9 @@ class _Judged:
 class _Spread:
     """Covariances of the systems' levels over what intervals generalize to."""
 
-    #: Over items; where both are covered over items, annotators, and pairs of both.
+    #: Over items; or over items, annotators, and pairs of both if annotators are random.
     each: list[Floats]
-    #: The clusters of each of these.
+    #: The clusters of each covariance.
     clusters: list[Ints]
     #: Effects without each item.
     without_item: Fit
@@ -231,23 +232,23 @@ class _Spread:
     n_items: float
     n_annotators: float
     covers: str
-    #: Why there are no intervals, and why those that there are may be doubted.
+    #: Why intervals are missing, and why they may be doubtful.
     missing: str
     doubt: str
 
     def variance(self, contrasts: Floats) -> Floats:
-        """Give the variance of each contrast (n, systems)."""
+        """Compute the variance of each contrast (n, systems)."""
         if not self.each:
             return np.full(len(contrasts), np.nan)
         return crossed.contrast_variance(contrasts, self.each)
 
 
 def judged_systems(study: Study, dimension: str, include_human: bool) -> pd.DataFrame:
-    """Give a row per judgment with its output's item and system; higher is better."""
+    """Return a row per judgment with its output's item and system; higher is better."""
     frame = study.judged(dimension)
     if study.clusters in study.outputs and study.clusters != "item_id":
         named = frame["cluster"].astype(str).where(frame["cluster"].notna(), "")
-        # Who is in no cluster is one of their own.
+        # An output without a cluster is its own cluster.
         frame["cluster"] = named.where(named != "", "item " + frame["item_id"])
     else:
         frame = frame.drop(columns="cluster")
@@ -256,7 +257,7 @@ def judged_systems(study: Study, dimension: str, include_human: bool) -> pd.Data
     if frame["system"].nunique() < 2:
         more = "" if include_human else " (include_human=True adds human outputs)"
         raise ValueError(
-            f"{study.name} has judgments of {dimension!r} of {frame['system'].nunique()} systems: "
+            f"{study.name} has judgments of {dimension!r} for {frame['system'].nunique()} systems: "
             f"a comparison needs two{more}."
         )
     return frame
@@ -275,9 +276,9 @@ def _fitted(study: Study, dimension: str, include_human: bool, scale: Scale = "r
             grouped_by = study.clusters
             cell = np.unique(group * len(people) + annotator, return_inverse=True)[1]
     nested = bool(len(np.unique(item * len(names) + system)) == item.max() + 1)
-    # An item of one system alone does not say how hard it is: it is a sample, and has no effect.
-    # Where annotators have one item each, their effects hold its own.
-    # But somebody who judged once does not say how severe they are, and has none.
+    # If items have outputs of only one system, their difficulty is unknown: they have no effects.
+    # If annotators have one item each, their effects include that of the item.
+    # If annotators judged only once, their severity is unknown: they have no effects.
     once = len(people) > 1 and bool(np.bincount(annotator).max() == 1)
     absorbed = met.max() == annotator.max() and not once
     effect = np.zeros_like(item) if nested or absorbed else item
@@ -300,7 +301,7 @@ def _fitted(study: Study, dimension: str, include_human: bool, scale: Scale = "r
 
 
 def _rescaled(frame: pd.DataFrame, scale: Scale) -> pd.DataFrame:
-    """Standardize or rank judgments within annotator; z leaves out annotators of one value."""
+    """Standardize or rank judgments by annotator; z leaves out annotators with one value."""
     by = frame.groupby("annotator_id")["value"]
     if scale == "rank":
         return frame.assign(value=(by.rank() - 0.5) / by.transform("size"))
@@ -309,12 +310,12 @@ def _rescaled(frame: pd.DataFrame, scale: Scale) -> pd.DataFrame:
         z = (frame["value"] - by.transform("mean")) / sd.where(sd > _ALIKE)
         frame = frame.assign(value=z).dropna(subset="value").reset_index(drop=True)
         if frame["system"].nunique() < 2:
-            raise ValueError("scale='z': no two systems have annotators who gave different values.")
+            raise ValueError("scale='z' needs two systems whose annotators gave distinct values.")
     return frame
 
 
 def _disconnected(frame: pd.DataFrame, names: list[str], part: Ints) -> str:
-    """Say who is in which part."""
+    """Describe the systems and annotators of each connected part."""
     lines = []
     for number in range(part.max() + 1):
         own = [name for name, one in zip(names, part, strict=True) if one == number]
@@ -323,21 +324,21 @@ def _disconnected(frame: pd.DataFrame, names: list[str], part: Ints) -> str:
         who = ", ".join(people[:3]) + (f" and {len(people) - 3} more" if len(people) > 3 else "")
         lines.append(f"{', '.join(own)} (judged by {who}, on {rows['item_id'].nunique()} items)")
     return (
-        "systems cannot be compared: no chain of shared items and annotators leads from part to "
-        f"part, so that one part may only have met milder people. Parts: {'; '.join(lines)}. "
-        "Compare systems of one part, by study.only(systems=[...]), or let some annotators judge "
-        "systems of both."
+        "systems cannot be compared: these parts share no items or annotators, so one part may "
+        f"only have had milder annotators. Parts: {'; '.join(lines)}. "
+        "Compare systems within a part by study.only(systems=[...]), or let some annotators judge "
+        "systems of several parts."
     )
 
 
 def _spread(judged: _Judged, covers: str, missing: str) -> _Spread:
-    """Refit without each item (or group of items) and, if annotators are a sample, annotator."""
+    """Refit without each item (or group of items), and without each annotator if random."""
     kind = judged.grouped_by or "item"
     sizes = crossed.effective_size(judged.group), crossed.effective_size(judged.annotator)
     random = covers == crossed.OTHER_ANNOTATORS and not missing
     several = bool(judged.group.max() > 0)
     without_item = additive.without_clusters(judged.data, judged.group)
-    # Annotators of one item each are part of what the item contributes.
+    # If annotators have one item each, leaving out items covers them, too.
     within = several and judged.cell.max() == judged.annotator.max()
     clusters, without, lost, used = [], [], [], []
     if several:
@@ -354,13 +355,13 @@ def _spread(judged: _Judged, covers: str, missing: str) -> _Spread:
         without.append(additive.without_few(judged.data, judged.whole, judged.cell))
     doubt = ""
     if lost:
-        missing = f"without {lost[0]} some systems cannot be compared, so there is no interval"
+        missing = f"without {lost[0]}, systems cannot be compared, so there is no interval"
         missing += f" (such clusters: {len(lost)})" if len(lost) > 1 else ""
     elif not several and not random:
         missing = missing or f"one {kind}: its spread is unknown"
     elif not several:
         covers = f"other annotators, this {kind}"
-        doubt = f"one {kind}: intervals are for other annotators and this {kind} alone"
+        doubt = f"one {kind}: intervals cover other annotators, but only this {kind}"
     elif not missing:
         what = f"effective clusters ({kind})" if judged.grouped_by else "effective items"
         doubt = crossed.few_clusters(int(sizes[0]), what)
@@ -370,14 +371,14 @@ def _spread(judged: _Judged, covers: str, missing: str) -> _Spread:
 
 
 def _lost(without: Floats, names: pd.Series, cluster: Ints, kind: str) -> list[str]:
-    """Name the clusters without which systems cannot be compared."""
+    """List the clusters without which systems cannot be compared."""
     bad = np.flatnonzero(np.isnan(without).any(axis=1))
     first = np.unique(cluster, return_index=True)[1]
     return [f"{kind} {names.iloc[first[one]]!r}" for one in bad]
 
 
 def _pairs(judged: _Judged, spread: _Spread, confidence: float) -> pd.DataFrame:
-    """Compare each two systems, from either side; systems by number."""
+    """Compare each pair of systems in both directions; systems are numbers."""
     k = len(judged.names)
     one, other = np.triu_indices(k, 1)
     contrasts = np.eye(k)[one] - np.eye(k)[other]
@@ -392,7 +393,7 @@ def _pairs(judged: _Judged, spread: _Spread, confidence: float) -> pd.DataFrame:
     sd = float(np.sqrt((within**2).sum() / df)) if df > 0 else np.nan
     why = "every cluster gives the same difference: its spread is unknown"
     reason = np.where(flat & (not spread.missing), why, spread.missing or spread.doubt)
-    always = "one side is higher on every item: superiority has no interval"
+    always = "one system is higher on every item: superiority has no interval"
     one_sided = np.isnan(superiority["superiority_low"]) & np.isfinite(superiority["superiority"])
     reason = np.where(one_sided & (reason == ""), always, reason)
     p = 2 * student.sf(np.abs(difference) / se, spread.df)
@@ -401,11 +402,11 @@ def _pairs(judged: _Judged, spread: _Spread, confidence: float) -> pd.DataFrame:
     table = table.assign(p=np.nan if spread.missing else p, **superiority)
     table = table.assign(standardized=difference / sd if sd > 0 else np.nan)
     table = table.assign(covers=spread.covers, reason=reason)
-    return pd.concat([table, _turned(table)], ignore_index=True)
+    return pd.concat([table, _reversed(table)], ignore_index=True)
 
 
-def _turned(table: pd.DataFrame) -> pd.DataFrame:
-    """See pairs from the other side."""
+def _reversed(table: pd.DataFrame) -> pd.DataFrame:
+    """Reverse the direction of pairs."""
     names = {"system": "opponent", "ci_low": "ci_high", "superiority_low": "superiority_high"}
     other = table.rename(columns=names | {new: old for old, new in names.items()})
     for name in ("difference", "ci_low", "ci_high", "standardized"):
@@ -418,9 +419,9 @@ def _turned(table: pd.DataFrame) -> pd.DataFrame:
 def _superiority(
     judged: _Judged, spread: _Spread, one: Ints, other: Ints, confidence: float
 ) -> dict[str, Floats]:
-    """Say how often a judgment of one system is higher than one of the other on the same item.
+    """Estimate how often a judgment of one system is higher than one of another on the same item.
 
-    In a nested design all judgments are one item. The variance is as that of a difference.
+    In a nested design, all judgments count as one item. The variance is as for a difference.
     """
     block = np.zeros_like(judged.item) if judged.nested else judged.item
     counted = wins.tabulate(judged.data.value, judged.system, block)
@@ -431,7 +432,7 @@ def _superiority(
     mean, variance = mean[one, other], variance[one, other]
     bounded = (mean > 0) & (mean < 1) & (variance > _ALIKE) & (not spread.missing)
     inner = np.where(bounded, mean, np.nan)
-    # On the logit, so that ends stay between 0 and 1.
+    # The interval is on the logit scale, so that its ends stay between 0 and 1.
     step = np.sqrt(np.where(bounded, variance, np.nan)) / (inner * (1 - inner))
     step *= student.ppf(0.5 + confidence / 2, spread.df)
     middle = np.log(inner / (1 - inner))
@@ -443,7 +444,7 @@ def _superiority(
 
 
 def _verdicts(pairs: pd.DataFrame, margin: float | None, confidence: float) -> pd.DataFrame:
-    """Adjust for the number of all pairs, and say what was shown: never that two are equal."""
+    """Adjust p over all pairs, and derive verdicts, which never claim exact equality."""
     adjusted = _over_pairs(pairs, pairs["p"].to_numpy())
     same = worse = np.full(len(pairs), np.nan)
     if margin is not None:
@@ -466,7 +467,7 @@ def _verdicts(pairs: pd.DataFrame, margin: float | None, confidence: float) -> p
 
 
 def _over_pairs(pairs: pd.DataFrame, p: Floats) -> Floats:
-    """Adjust over pairs, of which each stands here twice, in the same order from either side."""
+    """Adjust over pairs, each of which is listed in both directions, in the same order."""
     first = (pairs["system"] < pairs["opponent"]).to_numpy()
     adjusted = np.empty(len(p))
     adjusted[first] = adjusted[~first] = adjust(p[first])
@@ -481,7 +482,7 @@ def _systems(
     scale: Scale,
     confidence: float,
 ) -> pd.DataFrame:
-    """Give a row per system, by number, in the judgments' own units."""
+    """Return a row per system, by number, in the judgments' original units."""
     frame, level = judged.frame, judged.whole.level
     counted = frame.groupby("system", sort=False).agg(
         n_outputs=("output_id", "nunique"),
@@ -532,7 +533,7 @@ _WORDS = {"z": "z-score within annotator", "rank": "rank within annotator, 0 to 
 
 
 def _ranks(pairs: pd.DataFrame, k: int, confidence: float) -> dict[str, Floats]:
-    """Count who is significantly better and worse than each system; NaN where nothing is tested."""
+    """Compute rank ranges from the pairs that Holm rejects; NaN without tests."""
     if pairs["p_adjusted"].isna().all():
         return dict.fromkeys(("rank_low", "rank_high"), np.full(k, np.nan))
     one, other = (pairs[name].to_numpy() for name in ("system", "opponent"))
@@ -541,7 +542,7 @@ def _ranks(pairs: pd.DataFrame, k: int, confidence: float) -> dict[str, Floats]:
 
 
 def _annotators(judged: _Judged, without_item: Fit, confidence: float) -> pd.DataFrame:
-    """Say how severe annotators are, against their mean; intervals are for other items."""
+    """Estimate annotators' severities relative to their mean, with intervals over items."""
     effect = judged.whole.wide if judged.by_annotator else judged.whole.narrow
     without = without_item.wide if judged.by_annotator else without_item.narrow
     frame = judged.frame
@@ -565,16 +566,16 @@ def _annotators(judged: _Judged, without_item: Fit, confidence: float) -> pd.Dat
     se = np.where(se > _ALIKE, se, np.nan)
     half = student.ppf(0.5 + confidence / 2, np.maximum(n_items - 1, 1)) * se
     few = [crossed.few_clusters(int(n), what) for n in n_items]
-    unknown = "one item, or all items alike: its spread is unknown"
+    unknown = "one item, or items that do not vary: the spread is unknown"
     table = pd.DataFrame({"annotator_id": judged.people, "severity": severity})
     table = table.assign(ci_low=severity - half, ci_high=severity + half, se=se)
     table = pd.concat([table, counts.reset_index(drop=True)], axis=1)
     table["reason"] = np.where(np.isnan(se), unknown, few)
     if judged.once:
-        table["reason"] = "each annotator judged one output: severity is not known from it"
+        table["reason"] = "each annotator judged one output: severity cannot be estimated"
     elif judged.n_parts > 1:
         table[["severity", "ci_low", "ci_high", "se"]] = np.nan
         table["reason"] = (
-            f"annotators are in {judged.n_parts} parts that share no item: none is known severer"
+            f"annotators form {judged.n_parts} parts without common items: not comparable"
         )
     return table.sort_values("severity", ascending=False, kind="stable").reset_index(drop=True)

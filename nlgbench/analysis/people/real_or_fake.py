@@ -1,4 +1,4 @@
-"""How well annotators tell real from fake."""
+"""How well annotators distinguish real from fake."""
 
 from typing import Literal
 
@@ -19,46 +19,46 @@ def accuracy(
     dimension: str | None = None,
     confidence: float = 0.95,
 ) -> pd.DataFrame:
-    """Say how often annotators tell real from fake: in all, by class, and by system.
+    """Estimate how often annotators distinguish real from fake: overall, by class, by system.
 
     Parameters
     ----------
     study : Study
-        With judgments that are votes: 1 (real) or 0 (fake).
+        A study with votes as judgments: 1 (real) or 0 (fake).
     rule : {"votes", "majority"}
-        ``"votes"``: every vote counts (H1). ``"majority"``: the majority of each output with
-        the commonest number of votes counts (H2), which must be odd; others are left out.
+        ``"votes"``: every vote counts (H1). ``"majority"``: the majority vote of each output counts
+        (H2). It uses outputs with the most frequent number of votes, which must be odd.
     dimension : str, optional
-        Which judgments are the votes. Default: the study's quality dimension.
+        The dimension with the votes. Default: the study's quality dimension.
     confidence : float
-        Coverage asked for, between 0 and 1.
+        Confidence of intervals, between 0 and 1.
 
     Returns
     -------
     DataFrame
         Rows ``all``, ``real`` (human outputs: the true positive rate), ``fake`` (the true negative
-        rate) and every system (one that is called ``all`` as ``all (system)``): rule, row, estimate
-        (a proportion; for a system lower means more like human), se, ci_low, ci_high, confidence,
-        n_clusters, reason, n_votes, n_outputs, n_left_out (outputs with another number of
-        votes).
+        rate) and every system (a system named ``all`` becomes ``all (system)``): rule, row,
+        estimate (a proportion; for a system, lower means more human-like), se, ci_low, ci_high,
+        confidence, n_clusters, reason, n_votes, n_outputs, n_left_out (outputs with a different
+        number of votes).
 
     Raises
     ------
     ValueError
-        When there are no judgments, the dimension is unknown, a value is no vote, the
-        commonest number of votes is even, or an output is in two HITs.
+        When there are no judgments, the dimension is unknown, a value is not 0 or 1, the most
+        frequent number of votes is even, or an output is in two HITs.
 
     Notes
     -----
-    Intervals are delete-one-cluster jackknives, with t: over HITs, whose outputs have the same
-    annotators, or outputs where ``group_id`` is empty. They take other outputs and annotators into
-    account; one annotator's votes in several HITs, and a text that stands in several, they do not.
-    The rules are those of Table 3 and Figure 2 of Garbacea et al. (2019), doi:10.18653/v1/D19-1409.
+    Intervals are delete-one-cluster jackknives with t, over HITs (whose outputs have the same
+    annotators), or over outputs where ``group_id`` is empty. They cover other outputs and
+    annotators, but ignore that an annotator or a text can occur in several HITs. The rules are
+    those of Table 3 and Figure 2 of Garbacea et al. (2019), doi:10.18653/v1/D19-1409.
 
-    In 500 simulated crowds of each of three layouts (docs/validation.md) 95% intervals held
-    the true value in .94 to .99; trust none near 0 or 1. Those of ``all`` and ``fake`` are wide
-    (.97 to .99; standard errors up to a third too large): they take the mix of systems for
-    random, and it is not.
+    In 500 simulated crowds for each of three layouts (docs/validation.md), 95% intervals covered
+    the true value in .94 to .99. Do not trust them near 0 or 1. Those of ``all`` and ``fake`` are
+    wide (.97 to .99; standard errors up to a third too large), because they treat the mix of
+    systems as random.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def accuracy(
         n_votes = int(frame.drop_duplicates("output_id")["n_votes"].mode().iloc[0])
         if n_votes % 2 == 0:
             raise ValueError(
-                f"most outputs have {n_votes} votes: a majority exists of an odd number. Use "
+                f"most outputs have {n_votes} votes: rule='majority' needs an odd number. Use "
                 "rule='votes'."
             )
         frame["used"] = frame["n_votes"] == n_votes
@@ -102,9 +102,9 @@ def accuracy(
 
 
 def judged(study: Study, dimension: str | None) -> pd.DataFrame:
-    """Give a row per judgment with its output; ``cluster``: its HIT, or the output without one.
+    """Return a row per judgment with its output; ``cluster`` is its HIT, or else the output.
 
-    HITs that share outputs are one cluster.
+    HITs that share outputs form one cluster.
     """
     frame = study.judged(dimension)
     own = frame["group_id"] == ""
@@ -117,9 +117,9 @@ def judged(study: Study, dimension: str | None) -> pd.DataFrame:
 
 
 def rows_of(frame: pd.DataFrame) -> dict[str, pd.Series]:
-    """Say which rows are real (human), fake (others) and of each system; ``all`` first.
+    """Mark the judgments in each row: ``all``, real (human), fake (others), and each system.
 
-    A system of such a name is told from the row: ``all (system)``.
+    A system with the name of a row is renamed, such as ``all (system)``.
     """
     human = frame["is_human"]
     systems = frame.loc[~human, "system"].unique()
@@ -129,13 +129,13 @@ def rows_of(frame: pd.DataFrame) -> dict[str, pd.Series]:
 
 
 def correct_votes(frame: pd.DataFrame) -> pd.Series:
-    """Say which votes are right, 1 or 0: real for a human output, fake for any other."""
+    """Return 1 for correct votes (real for a human output, fake for others), else 0."""
     bad = ~frame["value"].isin([0, 1])
     if bad.any():
         row = frame[bad].iloc[0]
         raise ValueError(
             f"votes must be 1 (real) or 0 (fake). Annotator {row['annotator_id']!r} gave output "
-            f"{row['output_id']!r} {row['value']} (others like it: {int(bad.sum()) - 1}): name the "
-            "dimension that holds votes."
+            f"{row['output_id']!r} {row['value']} (other such votes: {int(bad.sum()) - 1}). Select "
+            "the dimension that contains votes."
         )
     return (frame["value"] == frame["is_human"]).astype("float64")

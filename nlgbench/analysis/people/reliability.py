@@ -1,4 +1,4 @@
-"""How much annotators agree, and so how far evaluators can agree with them."""
+"""Agreement of annotators, and the ceiling that it sets for evaluators."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -17,7 +17,7 @@ from nlgbench.text import check_n
 
 Coefficient = Literal["percent_agreement", "fleiss_kappa", "krippendorff_alpha"]
 COEFFICIENTS: tuple[Coefficient, ...] = ("percent_agreement", "fleiss_kappa", "krippendorff_alpha")
-#: Equal values of a finer scale are no agreement.
+#: With more distinct values, equal values are rare and do not measure agreement.
 _MOST_VALUES = 30
 
 
@@ -32,40 +32,39 @@ def agreement(
     annotators: Literal["fixed", "random"] | None = None,
     confidence: float = 0.95,
 ) -> pd.DataFrame:
-    """Say how much annotators agree: in all, on real and fake outputs, and by system.
+    """Measure how much annotators agree: overall, on real and fake outputs, and by system.
 
     Parameters
     ----------
     study : Study
-        With judgments.
+        A study with judgments.
     coefficients : sequence of str
-        Which: ``percent_agreement``, ``fleiss_kappa``, ``krippendorff_alpha``.
+        One or more of ``percent_agreement``, ``fleiss_kappa``, ``krippendorff_alpha``.
     coded : {"value", "correct"}
-        What is compared: the judgment (real or fake), or whether the vote was right. Within a class
-        both are the same; over all outputs they differ, as chance agreement does.
+        Compare the judgments (such as real or fake), or whether votes are correct. Within a class
+        both are equivalent. Over all outputs they differ, because chance agreement differs.
     metric : {"nominal", "ordinal", "interval"}, optional
-        Of Krippendorff's alpha. Default: interval, or nominal where there are at most two different
+        Metric of Krippendorff's alpha. Default: interval, or nominal for at most two distinct
         values. Set it for labels that are coded as more than two numbers.
     dimension : str, optional
-        Which judgments. Default: the study's quality dimension.
+        A dimension of the judgments. Default: the study's quality dimension.
     annotators : {"fixed", "random"}, optional
         What intervals generalize to: other items judged by these annotators, or other items and
-        annotators. Default: annotators are a random sample if there are ten or more effective ones,
-        else fixed. Where each annotator judged a single cluster (HIT), intervals over clusters
-        cover annotators, too.
+        annotators. Default: random with at least ten effective annotators, else fixed. If each
+        annotator judged a single cluster (HIT), intervals over clusters also cover annotators.
     confidence : float
-        Coverage asked for, between 0 and 1.
+        Confidence of intervals, between 0 and 1.
 
     Returns
     -------
     DataFrame
-        A line for each row (``all``, ``real``: human outputs, ``fake``: others, then systems; one
-        that is called ``all`` is ``all (system)``) and coefficient: row, coded, coefficient
-        (percent_agreement, 0 to 1; others at most 1, 0 as by chance), metric (of alpha, else
+        One line for each coefficient and row (``all``; ``real``, human outputs; ``fake``, others;
+        then systems, of which one named ``all`` becomes ``all (system)``): row, coded, coefficient
+        (percent_agreement, 0 to 1; others at most 1, with 0 for chance), metric (of alpha, else
         empty), estimate, se, ci_low, ci_high (not clipped), confidence, n_clusters (effective
-        annotators, where these are random and fewer), reason, covers (what the interval
-        generalizes to), n_judgments, n_outputs (both: that can be paired), n_left_out (outputs with
-        one judgment).
+        annotators if these are random and fewer), reason, covers (what the interval generalizes
+        to), n_judgments, n_outputs (with at least two judgments), n_left_out (outputs with one
+        judgment).
 
     Raises
     ------
@@ -74,15 +73,14 @@ def agreement(
 
     Notes
     -----
-    Kappa is Fleiss' (1971, doi:10.1037/h0031619), where outputs weigh alike, whatever the number of
-    their judgments; alpha Krippendorff's (2004, *Content Analysis*, 2nd ed., chapter 11), where
-    judgments do. All but interval alpha count values: of more than 30 different ones they say so
-    and have no estimate.
+    Kappa is that of Fleiss (1971, doi:10.1037/h0031619), with equal weight for outputs, whatever
+    the number of their judgments. Alpha is that of Krippendorff (2004, *Content Analysis*, 2nd ed.,
+    chapter 11), with equal weight for judgments. All except interval alpha count values, and are
+    undefined for more than 30 distinct values, with a reason.
 
-    Intervals are delete-one-cluster jackknives, with t and one degree of freedom less than
-    clusters. Where annotators are random, each annotator and each annotator's judgments of a
-    cluster are left out, too (`nlgbench.crossed.largest_variance`). docs/validation.md has the
-    measured coverage.
+    Intervals are delete-one-cluster jackknives, with t and one degree of freedom fewer than
+    clusters. If annotators are random, each annotator and each annotator's judgments of a cluster
+    are also left out (`nlgbench.crossed.largest_variance`). docs/validation.md has the coverage.
 
     Examples
     --------
@@ -101,7 +99,7 @@ def agreement(
     nested = annotators != "fixed" and frame.groupby("who")["cluster"].nunique().max() == 1
     effective = crossed.effective_size(frame.loc[frame["again"], "who"].to_numpy())
     covers, missing = crossed.choose_annotators(annotators, effective, persons=study.persons)
-    if nested:  # other clusters have other annotators
+    if nested:  # clusters have distinct annotators
         covers, missing = crossed.OTHER_ANNOTATORS, ""
     over_annotators = covers == crossed.OTHER_ANNOTATORS and not nested and not missing
     table = []
@@ -119,9 +117,9 @@ def agreement(
             alpha = coefficient == "krippendorff_alpha"
             if len(scale) > _MOST_VALUES and not (alpha and metric == "interval"):
                 found = crossed.t_interval(np.nan, np.nan, n, confidence=confidence)
-                other = ", or ask for metric='interval'" * alpha
+                other = ", or use metric='interval'" * alpha
                 found["reason"] = (
-                    f"{len(scale)} different values: put them in at most {_MOST_VALUES} bins{other}"
+                    f"{len(scale)} distinct values: use at most {_MOST_VALUES} bins{other}"
                 )
             else:
                 values = part["value"].to_numpy()
@@ -150,34 +148,35 @@ def split_half(
     confidence: float = 0.95,
     seed: int | np.random.Generator = 0,
 ) -> pd.DataFrame:
-    """Correlate halves of the annotators: the ceiling for evaluators that are held against them.
+    """Correlate halves of the annotators, to estimate the ceiling for evaluators.
 
     Parameters
     ----------
     study : Study
-        With judgments; human outputs are left out, as evaluators are compared over systems.
+        A study with judgments. Human texts are left out, because evaluators are compared over
+        systems.
     dimension : str, optional
-        Which judgments. Default: the study's quality dimension.
+        A dimension of the judgments. Default: the study's quality dimension.
     n_splits : int
-        Random halvings of the annotators of each ``group_id`` (HIT), or of all where it is empty;
-        of an odd number one is left out.
+        Random splits of the annotators of each ``group_id`` (HIT) into halves, or of all annotators
+        where it is empty. If their number is odd, one is left out.
     n_resamples : int
         Half-samples of clusters for the intervals.
     confidence : float
-        Coverage asked for, between 0 and 1.
+        Confidence of intervals, between 0 and 1.
     seed : int or Generator
-        Where the random numbers come from.
+        Seed of the random numbers.
 
     Returns
     -------
     DataFrame
         unit (``system``: mean judgments of systems; ``output``: of outputs), quantity, estimate,
         ci_low, ci_high (not clipped), confidence, n_undefined (half-samples), reason, n_units,
-        n_clusters, n_left_out (outputs with one judgment), votes_full, votes_half (mean judgments
-        of an output, in all and in a half). Quantities: ``half``, the mean of Pearson's correlation
-        over splits; ``full``, stepped up to two whole panels (reliability); ``ceiling``, its square
-        root: the expected correlation with the panel of an evaluator that knows what infinitely
-        many annotators would say.
+        n_clusters, n_left_out (outputs with one judgment), votes_full, votes_half (mean number of
+        judgments of an output, in total and in a half). Quantities: ``half``, the mean of Pearson's
+        correlation over splits; ``full``, the correlation of two full panels (reliability);
+        ``ceiling``, its square root: the expected correlation with the panel for an evaluator that
+        knows the mean judgment of infinitely many annotators.
 
     Raises
     ------
@@ -186,11 +185,11 @@ def split_half(
 
     Notes
     -----
-    Spearman-Brown: ``full = f r / (1 + (f - 1) r)``, f = votes_full / votes_half (Spearman 1910,
-    Brown 1910, doi:10.1111/j.2044-8295.1910.tb00206.x and .tb00207.x). Only outputs that both
-    halves judged count. Intervals are from half-samples of clusters (HITs), of Fisher's z with t
-    and one degree of freedom less than systems (over outputs: clusters); the number of systems
-    stays. Splits where a half gives all units the same are left out.
+    By Spearman-Brown, ``full = f r / (1 + (f - 1) r)`` with f = votes_full / votes_half (Spearman
+    1910, Brown 1910, doi:10.1111/j.2044-8295.1910.tb00206.x and .tb00207.x). Only outputs that both
+    halves judged count. Intervals come from half-samples of clusters (HITs) on the scale of
+    Fisher's z, with t and one degree of freedom fewer than systems (over outputs: clusters); the
+    systems are fixed. Splits where a half is constant are left out.
 
     Examples
     --------
@@ -206,7 +205,7 @@ def split_half(
     frame = frame[~frame["is_human"]]
     again = frame.duplicated("output_id", keep=False)
     n_left_out = int((~again).sum())
-    if again.any():  # else nothing can be compared, and every row says so
+    if again.any():  # otherwise nothing is comparable, as `reason` reports
         frame = frame[again]
     whole = frame.drop_duplicates("output_id").reset_index(drop=True)
     system, names = pd.factorize(whole["system"])
@@ -232,22 +231,22 @@ def split_half(
         with np.errstate(invalid="ignore", divide="ignore"):
             half = np.where(defined, values, 0).sum(axis=1) / defined.sum(axis=1)
             z = np.arctanh(np.where(np.abs(half) < 1 - 1e-9, half, np.nan))
-        # 1 - r is a sum of as many squares as systems, less one.
+        # 1 - r is a sum of squares with one degree of freedom fewer than systems.
         found = interval(z[1:], float(z[0]), df=max(1, df), confidence=confidence)
         ends = half[0], np.tanh(found["ci_low"]), np.tanh(found["ci_high"])
         n_undefined = found["n_undefined"]
         for quantity in ("half", "full", "ceiling"):
             estimate, low, high = (_stepped(r, quantity, votes_full / votes_half) for r in ends)
             if quantity == "ceiling" and half[0] >= 0 and np.isnan(low):
-                low = 0.0  # an end where halves correlate below 0
+                low = 0.0  # the halves correlate below 0 at this end
             if np.isnan(half[0]):
-                reason = "no output has two judgments, or a half always gives all units the same"
+                reason = "no output has two judgments, or a half is always constant"
             elif np.isnan(estimate):
-                reason = "the halves correlate below 0: there is no ceiling"
+                reason = "the halves correlate below 0: the ceiling is undefined"
             elif n_undefined:
                 reason = f"undefined or 1 in {n_undefined} of {n_resamples} half-samples"
             elif np.isnan(low):
-                reason = "the lower end lies where the halves correlate below 0"
+                reason = "the lower end is undefined: the halves correlate below 0 there"
             else:
                 reason = crossed.few_clusters(n_clusters)
             row: dict[str, Any] = {"unit": unit, "quantity": quantity, "estimate": estimate}
@@ -258,7 +257,7 @@ def split_half(
 
 
 def _stepped(half: float, quantity: str, factor: float) -> float:
-    """Step a correlation of halves up to whole panels, or on to the ceiling."""
+    """Convert a correlation of halves to that of full panels, or to the ceiling."""
     if quantity == "half" or np.isnan(half):
         return float(half)
     below = 1 + (factor - 1) * half
@@ -271,7 +270,7 @@ def _stepped(half: float, quantity: str, factor: float) -> float:
 def _halves(
     frame: pd.DataFrame, place: Ints, n_splits: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """Split annotators; return sums and numbers of judgments, shape (n_splits, 2, n outputs)."""
+    """Split annotators; return sums and numbers of judgments (n_splits, 2, n_outputs)."""
     annotator, _ = pd.factorize(pd.MultiIndex.from_frame(frame[["group_id", "annotator_id"]]))
     first = np.unique(annotator, return_index=True)[1]
     group, _ = pd.factorize(frame["group_id"].to_numpy()[first])

@@ -1,4 +1,4 @@
-"""How WebNLG 2020 ranked systems."""
+"""The ranking method of the shared task WebNLG 2020."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ _LEVEL = 0.05
 def rank_systems(
     study: Study, *, dimension: str | None = None, include_human: bool = False
 ) -> pd.DataFrame:
-    """Rank systems as the shared task WebNLG 2020 did, to compare a table with its own.
+    """Rank systems by the method of WebNLG 2020, for comparison with its tables.
 
     Parameters
     ----------
     study : Study
-        With judgments of at least two systems.
+        A study with judgments of at least two systems.
     dimension, include_human
         As in `compare_systems`.
 
     Returns
     -------
     DataFrame
-        The best first: system, label, score (mean over outputs of the mean z-score), rank.
+        A row per system, the best first: system, label, score (mean z-score of its outputs), rank.
 
     Raises
     ------
@@ -40,10 +40,10 @@ def rank_systems(
 
     Notes
     -----
-    Down the mean z-scores (within annotator), a system that is worse than an earlier one by the
-    two-sided rank-sum test at p < .05 has the next rank after that one's (Castro Ferreira et al.
-    2020, aclanthology.org/2020.webnlg-1.7). The rule takes annotators as given and does not adjust
-    for the number of pairs: `compare_systems` does both.
+    Systems are sorted by mean z-score (within annotator). A system that is worse than an earlier
+    one by the two-sided rank-sum test at p < .05 gets the rank after that one's (Castro Ferreira et
+    al. 2020, aclanthology.org/2020.webnlg-1.7). The rule treats annotators as fixed and does not
+    adjust for multiple testing, unlike `compare_systems`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Votes on pairs of outputs: how far annotators agree, and evaluators with them."""
+"""Votes on pairs of outputs: agreement among annotators, and of evaluators with them."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from nlgbench.study import Study
 from nlgbench.study.checks import checked
 
 CHOICES = ("a", "tie", "b")
-#: Choices as numbers.
+#: The three choices as numbers.
 _SCALE = np.arange(3.0)
 
 
-#: Puts an interval around a function of sums over the pairs of some votes.
+#: Computes an interval of a function of sums over the pairs of some votes.
 _Interval = Callable[[pd.DataFrame, Sums], dict[str, Any]]
 
 
@@ -38,7 +38,7 @@ def vote_agreement(
     annotators: Literal["fixed", "random"] | None = None,
     confidence: float = 0.95,
 ) -> pd.DataFrame:
-    """Say how much annotators agree in their votes on pairs of outputs.
+    """Measure how much annotators agree in their votes on pairs of outputs.
 
     Parameters
     ----------
@@ -54,24 +54,23 @@ def vote_agreement(
     Returns
     -------
     DataFrame
-        For ``all`` and each system (the pairs that it is in) three coefficients: row, coefficient
-        (percent_agreement, 0 to 1; fleiss_kappa and krippendorff_alpha, nominal, at most 1, 0 as by
-        chance), estimate, se, ci_low, ci_high (not clipped), confidence, n_clusters (effective
-        number of items, or of annotators where these are random and fewer), reason, covers,
-        n_votes, n_pairs (both: with two votes or more), n_left_out (pairs with one vote),
-        n_repeated (votes of an annotator who had voted on the pair before, as in another
-        ``group_id``; they count).
+        Three coefficients for ``all`` and for the pairs of each system: row, coefficient
+        (percent_agreement, 0 to 1; nominal fleiss_kappa and krippendorff_alpha, at most 1, with 0
+        for chance), estimate, se, ci_low, ci_high (not clipped), confidence, n_clusters (effective
+        number of items, or of annotators if these are random and fewer), reason, covers, n_votes,
+        n_pairs (with at least two votes), n_left_out (pairs with one vote), n_repeated (further
+        votes of an annotator on a pair, such as in another ``group_id``; they count).
 
     Raises
     ------
     ValueError
-        When there are no preferences, the dimension is unknown, or a system is called ``all``.
+        When there are no preferences, the dimension is unknown, or a system is named ``all``.
 
     Notes
     -----
-    A pair that was shown in both orders is one pair, whose votes are turned: a is the output of the
-    system whose name comes first. Coefficients and intervals are those of `agreement`, of items (or
-    their clusters) of both outputs. docs/validation.md has the measured coverage.
+    A pair shown in both orders is one pair: votes are reversed so that a is the output of the
+    system whose name comes first. Coefficients and intervals are as in `agreement`, over the items
+    (or their clusters) of both outputs. docs/validation.md has the measured coverage.
 
     Examples
     --------
@@ -80,11 +79,11 @@ def vote_agreement(
     >>> table.loc[table["row"] == "all", ["coefficient", "estimate"]].round(2).values.tolist()
     [['percent_agreement', 0.56], ['fleiss_kappa', 0.28], ['krippendorff_alpha', 0.28]]
     """
-    votes = _turned(votes_of(study, dimension))
+    votes = _reversed(votes_of(study, dimension))
     interval = _intervals(study, votes, annotators, confidence)
     systems = sorted({*votes["system_a"], *votes["system_b"]})
     if "all" in systems:
-        raise ValueError("system 'all' is called as a row of the results is: rename it.")
+        raise ValueError("'all' is the name of a row of the results: rename the system.")
     rows = []
     for name in ["all", *systems]:
         inside = (votes["system_a"] == name) | (votes["system_b"] == name) | (name == "all")
@@ -118,7 +117,7 @@ def vote_accuracy(
     Parameters
     ----------
     study : Study
-        With preferences, and scores of outputs, comparisons, or both.
+        A study with preferences, and scores of outputs, comparisons, or both.
     dimension : str, optional
         Which preferences. Default: the quality dimension, or the only one.
     annotators : {"fixed", "random"}, optional
@@ -129,31 +128,30 @@ def vote_accuracy(
     Returns
     -------
     DataFrame
-        For each evaluator (those of scores, comparators, then ``people``: each annotator against
-        the others), against ``votes`` (each vote) and ``majority`` (of a pair), three measures:
-        evaluator, against, measure (accuracy, ties being a class of their own; accuracy_decided,
-        where neither says tie; cohen_kappa), estimate, se, ci_low, ci_high (not clipped),
-        confidence, n_clusters (as in `vote_agreement`), reason, covers, n (votes or pairs), n_ties
-        (of these that are ties), n_said_tie (of the evaluator's; a judge that was asked in both
-        orders counts half for each), n_left_out (votes or pairs without a verdict, without a
-        majority, or without another vote).
+        Three measures for each evaluator (scores, comparators, then ``people``: each annotator
+        against the others), against ``votes`` (each vote) and ``majority`` (of a pair): evaluator,
+        against, measure (accuracy, with ties as a class; accuracy_decided, without ties of either;
+        cohen_kappa), estimate, se, ci_low, ci_high (not clipped), confidence, n_clusters (as in
+        `vote_agreement`), reason, covers, n (votes or pairs), n_ties (ties among these), n_said_tie
+        (ties among the evaluator's verdicts; each order of a judge counts half), n_left_out (votes
+        or pairs without a verdict, without a majority, or without another vote).
 
     Raises
     ------
     ValueError
-        When there are no preferences, the dimension is unknown, or an evaluator is called
-        ``people`` or as another one.
+        When there are no preferences, the dimension is unknown, or an evaluator is named ``people``
+        or has the name of another one.
 
     Notes
     -----
-    An evaluator says a, tie or b: which output it scores higher (scores within 1e-9 tie, or within
-    1e-9 of the largest where that is below 1), or the likeliest of a comparator's three. A
-    comparator that saw both orders has both verdicts, half each. A majority has more votes than
-    either other answer. Cohen (1960), doi:10.1177/001316446002000104.
+    An evaluator's verdict is a, tie or b: the output with the higher score (scores within 1e-9 tie,
+    or within 1e-9 of the largest if that is below 1), or a comparator's most probable outcome. If a
+    comparator has both orders, each verdict counts half. A majority has more votes than either
+    other choice. Kappa is that of Cohen (1960, doi:10.1177/001316446002000104).
 
-    ``people`` is the ceiling of all evaluators: each vote against those of the other annotators, or
-    against their majority, which is of one annotator fewer, so that this ceiling is a little low;
-    votes whose others have no majority are left out, and an annotator's further votes on a pair.
+    ``people`` is the ceiling of all evaluators. It compares each vote with those of the other
+    annotators, or with their majority, which has one annotator fewer, so this ceiling is slightly
+    low. It leaves out votes whose others have no majority, and repeated votes on a pair.
 
     Examples
     --------
@@ -163,7 +161,7 @@ def vote_accuracy(
     >>> own[["evaluator", "estimate"]].round(2).values.tolist()
     [['quality', 0.83], ['noisy', 0.7], ['people', 0.77]]
     """
-    votes = _turned(votes_of(study, dimension))
+    votes = _reversed(votes_of(study, dimension))
     interval = _intervals(study, votes, annotators, confidence)
     pairs = votes.drop_duplicates("pair").sort_values("pair", ignore_index=True)
     rows = []
@@ -194,12 +192,12 @@ def vote_accuracy(
 
 
 def _unit(votes: pd.DataFrame) -> Ints:
-    """Give numbers to the pairs that are there, in their order."""
+    """Enumerate the pairs that occur, in order."""
     return np.unique(votes["pair"], return_inverse=True)[1]
 
 
 def _intervals(study: Study, votes: pd.DataFrame, annotators: Any, confidence: float) -> _Interval:
-    """Choose what intervals generalize to, and how to make them: items of pairs are clusters."""
+    """Choose what intervals generalize to, and return their function, clustered by item."""
     effective = crossed.effective_size(pd.factorize(votes["annotator_id"])[0])
     covers, missing = crossed.choose_annotators(annotators, effective, persons=study.persons)
     random = covers == crossed.OTHER_ANNOTATORS
@@ -230,7 +228,7 @@ def _measured(
     n_left_out: int,
     interval: _Interval,
 ) -> list[dict[str, Any]]:
-    """Give a row for each measure of verdicts (first) crossed with votes."""
+    """Return a row for each measure of agreement between verdicts (first) and votes."""
     rows = []
     for measure, statistic in _MEASURES.items():
         sums = beside(statistic=statistic)
@@ -244,12 +242,12 @@ def _measured(
 
 
 def _verdicts(study: Study, pairs: pd.DataFrame) -> dict[str, Floats]:
-    """Say what each evaluator says of each pair: shares of a, tie, b; none where it is silent."""
+    """Return each evaluator's verdict by pair: shares of a, tie, b; all 0 if missing."""
     found: dict[str, Floats] = {}
     if study.scores is not None:
         for name, own in study.scored().groupby("evaluator", sort=False):
             by_output = own.set_index("output_id")["score"]
-            # Scores that are all tiny, as probabilities of texts, are no ties.
+            # Tiny scores, such as probabilities of texts, must not all tie.
             by_output = by_output / min(1.0, by_output.abs().max() or 1.0)
             a, b = (by_output.reindex(pairs[f"output_{side}"]).to_numpy() for side in "ab")
             won, lost = exceeds(a, b), exceeds(b, a)
@@ -257,21 +255,21 @@ def _verdicts(study: Study, pairs: pd.DataFrame) -> dict[str, Floats]:
             found[str(name)] = np.where(np.isnan(a + b)[:, None], 0, said)
     place = pd.MultiIndex.from_frame(pairs[["output_a", "output_b"]])
     for name, own in _comparisons(study).groupby("comparator", sort=False):
-        rows = _turned(own)
+        rows = _reversed(own)
         at = place.get_indexer(pd.MultiIndex.from_frame(rows[["output_a", "output_b"]]))
         said = np.zeros((len(pairs), 3))
         np.add.at(said, at[at >= 0], one_hot(rows["said"].to_numpy(), _SCALE)[at >= 0])
         total = said.sum(axis=1, keepdims=True)
         if str(name) in found:
-            raise ValueError(f"{name!r} is in scores and in comparisons: rename one.")
+            raise ValueError(f"{name!r} is in both scores and comparisons: rename one.")
         found[str(name)] = said / np.where(total > 0, total, 1)
     if PEOPLE in found:
-        raise ValueError(f"an evaluator is called {PEOPLE!r}, as annotators are here: rename it.")
+        raise ValueError(f"an evaluator has the reserved name {PEOPLE!r}: rename it.")
     return found
 
 
 def _comparisons(study: Study) -> pd.DataFrame:
-    """Give comparisons as votes are: items, systems, and a choice."""
+    """Return comparisons in the form of votes: items, systems, and a choice."""
     table = study.comparisons
     if table is None:
         return pd.DataFrame({"comparator": []})
@@ -280,8 +278,8 @@ def _comparisons(study: Study) -> pd.DataFrame:
     return found.assign(choice=np.array(CHOICES)[said])
 
 
-def _turned(votes: pd.DataFrame) -> pd.DataFrame:
-    """Turn votes so that the system whose name comes first is a; number pairs and choices."""
+def _reversed(votes: pd.DataFrame) -> pd.DataFrame:
+    """Reverse votes so that a is the system whose name comes first; number pairs and choices."""
     one, other = (
         pd.MultiIndex.from_frame(votes[[f"system_{side}", f"output_{side}"]]) for side in "ab"
     )
@@ -297,7 +295,7 @@ def _turned(votes: pd.DataFrame) -> pd.DataFrame:
 
 
 def _most(counts: Floats) -> Floats:
-    """Mark the answer with more votes than either other; none where two have as many."""
+    """Mark the choice with more votes than either other; none if two are tied."""
     most = counts == counts.max(axis=-1, keepdims=True)
     alone = most.sum(axis=-1, keepdims=True) == 1
     return (most & alone & (counts > 0)).astype(np.float64)

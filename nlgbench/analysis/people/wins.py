@@ -1,7 +1,7 @@
-"""How often a judgment of one system is higher than one of another, and the same without a cluster.
+"""How often judgments of one system are higher than those of another, with a jackknife variance.
 
-Pairs of judgments are compared within a block, such as an item, and averaged; then blocks are. Of
-tables by system and opponent, all pairs of systems are answered at once.
+Pairs of judgments are compared within a block, such as an item. Their shares are averaged by block,
+then over blocks. Arrays by system and opponent contain all pairs of systems.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from nlgbench.crossed import Floats, Ints
 
 @dataclass(frozen=True, eq=False)
 class Wins:
-    """Judgments as numbers, and who beat whom in each block."""
+    """Judgments as arrays, and wins between systems in each block."""
 
     system: Ints
     block: Ints
     rank: Ints
-    #: By judgment and system: how many of the system's in the block are lower, ties half.
+    #: By judgment and system: number of the system's lower judgments in the block, ties half.
     lower: Floats
-    #: By block: judgments of each system, and their pairs that each won from each other.
+    #: By block: number of judgments of each system, and of pairs that each won against each other.
     count: Floats
     won: Floats
 
 
 def tabulate(value: Floats, system: Ints, block: Ints) -> Wins:
-    """Count who beat whom."""
+    """Count wins between systems."""
     rank = np.unique(value, return_inverse=True)[1].astype(np.int64)
     k, n = int(system.max()) + 1, int(block.max()) + 1
     lower = _lower(system, block, rank)
@@ -40,7 +40,7 @@ def tabulate(value: Floats, system: Ints, block: Ints) -> Wins:
 
 
 def share(wins: Wins) -> Floats:
-    """Give the mean share over blocks of both (system, opponent); NaN where there are none."""
+    """Compute the mean share over blocks with both (system, opponent); NaN without such blocks."""
     of_block = _shares(wins.won, wins.count)
     there = np.isfinite(of_block)
     with np.errstate(invalid="ignore"):
@@ -48,13 +48,13 @@ def share(wins: Wins) -> Floats:
 
 
 def spread(wins: Wins, cluster: Ints) -> Floats:
-    """Give the jackknife's variance of `share`, without each cluster; NaN if one holds all."""
+    """Compute the jackknife variance of `share` over clusters; NaN if one contains all blocks."""
     k = wins.count.shape[1]
     whole, of_block = share(wins), _shares(wins.won, wins.count)
     there = np.isfinite(of_block)
     of_block = np.where(there, of_block, 0)
     total, n_blocks = of_block.sum(axis=0), there.sum(axis=0)
-    # A cell is what one cluster has in one block.
+    # A cell contains the judgments of one cluster in one block.
     cell = np.unique(cluster * len(wins.count) + wins.block, return_inverse=True)[1]
     own = _lower(wins.system, cell, wins.rank)
     squares, clusters = np.zeros((k, k)), members(cluster)
@@ -64,7 +64,7 @@ def spread(wins: Wins, cluster: Ints) -> Floats:
         gone = np.bincount(flat, minlength=len(at) * k).reshape(-1, k)
         lost = added(flat, wins.lower[rows], gone.size).reshape(-1, k, k)
         twice = added(flat, own[rows], gone.size).reshape(-1, k, k)
-        # What the cell won of the block, and the block of the cell; its own pairs are in both.
+        # Pairs that the cell won in the block, and lost; pairs within the cell are in both.
         beaten = wins.count[at][:, :, None] * gone[:, None, :] - lost.transpose(0, 2, 1)
         now = _shares(wins.won[at] - lost - beaten + twice, wins.count[at] - gone)
         left = np.isfinite(now)
@@ -75,7 +75,7 @@ def spread(wins: Wins, cluster: Ints) -> Floats:
 
 
 def _lower(system: Ints, group: Ints, rank: Ints) -> Floats:
-    """Count by judgment how many of each system's in its group are lower, ties half."""
+    """Count by judgment each system's lower judgments in its group, ties half."""
     k, n = int(system.max()) + 1, int(group.max()) + 1
     value, place = np.unique(group * (int(rank.max()) + 1) + rank, return_inverse=True)
     lower = np.empty((len(place), k))
@@ -88,6 +88,6 @@ def _lower(system: Ints, group: Ints, rank: Ints) -> Floats:
 
 
 def _shares(won: Floats, count: Floats) -> Floats:
-    """Give the share of pairs that were won; NaN where there are no pairs."""
+    """Compute the share of pairs won; NaN without pairs."""
     pairs = count[:, :, None] * count[:, None, :]
     return np.where(pairs > 0, won / np.where(pairs > 0, pairs, 1), np.nan)

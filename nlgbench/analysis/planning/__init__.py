@@ -1,4 +1,4 @@
-"""Planning: how many judgments a question needs, and when enough have been bought."""
+"""Planning: how many judgments a question needs, and when to stop collecting them."""
 
 from nlgbench.analysis.planning.plans import StudyPlan as StudyPlan
 from nlgbench.analysis.planning.stopping import Sequential as Sequential

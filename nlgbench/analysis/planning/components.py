@@ -1,4 +1,4 @@
-"""Variance components: how far judgments differ by items, annotators, and what is left."""
+"""Variance components: how much judgments vary by items, annotators, and residual."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from nlgbench.inference import ratio
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 
-#: The random effects but the rest, which comes last.
+#: The random effects, without the residual ('rest'), which comes last.
 FACTORS = ("item", "annotator", "system x item", "system x annotator")
-#: Intervals are claimed for factors of so many levels, and of such a share of the variance.
+#: The fewest levels, and the smallest share of the variance, of components with intervals.
 FEWEST_LEVELS, LEAST_SHARE = 20, 0.1
-#: Likelihood takes half a minute for so many levels of all factors; more are left to moments.
+#: For this many levels of all factors, likelihood takes half a minute; more use moments.
 _MOST_LEVELS = 500
 
 
@@ -33,40 +33,40 @@ def variance_components(
     include_human: bool = False,
     confidence: float = 0.95,
 ) -> pd.DataFrame:
-    """Estimate how much judgments vary by items, annotators, both with systems, and the rest.
+    """Estimate how much judgments vary by items, annotators, their interactions, and residual.
 
     Parameters
     ----------
     study : Study
-        With judgments of at least two systems.
+        A study with judgments of at least two systems.
     dimension : str, optional
-        Which judgments. Default: the study's quality dimension.
+        A dimension of the judgments. Default: the study's quality dimension.
     include_human : bool
-        Whether human outputs are systems here. Default: they are left out.
+        Whether human texts count as a system. Default: they are left out.
     confidence : float
-        Coverage asked for, between 0 and 1.
+        Confidence of intervals, between 0 and 1.
 
     Returns
     -------
     DataFrame
         By component (``item``, ``annotator``, ``system x item``, ``system x annotator``, ``rest``):
         component, variance (squared points), ci_low, ci_high, share (of their sum), n_levels (of
-        the rest: judgments), reason (why there is no variance or interval), method.
+        the rest: judgments), reason (why the variance or interval is undefined), method.
 
     Raises
     ------
     ValueError
-        When fewer than two systems are judged, or for an unknown dimension.
+        When fewer than two systems are judged, or the dimension is unknown.
 
     Notes
     -----
     ``y = system + item + annotator + system x item + system x annotator + rest``, systems fixed.
-    Where every annotator judged every output equally often, variances are those of an analysis of
-    variance, 0 or more, with modified large sample intervals (Ting and others 1990,
-    doi:10.1080/00949659008811240) of components with at least 20 levels and a tenth of the
-    variance. Else they are of restricted maximum likelihood (statsmodels' MixedLM), or, where the
-    factors have over 500 levels, of moments: sums of squares set equal to their expectations (Rao
-    1971, doi:10.1016/0047-259X(71)90001-7). docs/validation.md has the coverage.
+    If every annotator judged every output equally often, variances come from an analysis of
+    variance, truncated at 0, with modified large sample intervals (Ting and others 1990,
+    doi:10.1080/00949659008811240) for components with at least 20 levels and a tenth of the
+    variance. Otherwise they come from restricted maximum likelihood (statsmodels' MixedLM), or from
+    moments if the factors have over 500 levels, with sums of squares equal to their expectations
+    (Rao 1971, doi:10.1016/0047-259X(71)90001-7). docs/validation.md has coverage.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def variance_components(
 def components_of(
     y: Floats, system: Ints, item: Ints, annotator: Ints, confidence: float = 0.95
 ) -> pd.DataFrame:
-    """Estimate components of judgments in numbers, as `variance_components` does of a study."""
+    """Estimate variance components from arrays of judgments."""
     size = np.bincount(system)
     y = y - (np.bincount(system, y) / size)[system]
     unit = float(np.sqrt((y @ y) / len(y)))
@@ -118,7 +118,7 @@ def components_of(
         variances, low, high = _balanced(*balanced, confidence)
     elif fitted is not None:
         method, (variances, converged) = "restricted maximum likelihood", fitted
-        doubt = "" if converged else "the search for the greatest likelihood did not converge"
+        doubt = "" if converged else "maximum likelihood did not converge"
     else:
         method, variances = "moments", _moments(y / unit, numbers, gram, chosen)
     share = variances / variances.sum()
@@ -126,14 +126,14 @@ def components_of(
         held = [names[one] for one, words in why.items() if f"with {names[k]}," in words + ","]
         n, none = table["n_levels"][k], ""
         if variances[number] < 1e-7:
-            none = "0: at the border, no interval"
+            none = "0: at the boundary, no interval"
         elif n < FEWEST_LEVELS:
-            none = f"{n} levels: no interval below {FEWEST_LEVELS}"
+            none = f"{n} levels: an interval needs {FEWEST_LEVELS}"
         elif share[number] < LEAST_SHARE:
             none = "less than a tenth of the variance: no interval"
         elif balanced is None:
             none = "not balanced: no interval"
-        also = f"holds {' and '.join(held)}, too" if held else ""
+        also = f"also contains {' and '.join(held)}" if held else ""
         table.loc[k, "reason"] = "; ".join(filter(None, [also, none, doubt]))
         table.loc[k, ["variance", "share"]] = variances[number] * unit**2, share[number]
         if not none:
@@ -144,9 +144,9 @@ def components_of(
 def _mean_squares(
     y: Floats, system: Ints, item: Ints, annotator: Ints
 ) -> tuple[Floats, Floats, Floats] | None:
-    """Give mean squares, degrees of freedom and multipliers; None of a design not balanced.
+    """Compute mean squares, degrees of freedom and multipliers; None for unbalanced designs.
 
-    In the order of `FACTORS` and rest.
+    The order is that of `FACTORS` and rest.
     """
     k, n, m = (int(one.max()) + 1 for one in (system, item, annotator))
     cell = (system * n + item) * m + annotator
@@ -167,14 +167,14 @@ def _mean_squares(
     return np.append(sums, rest) / df, df, np.array([k * m, k * n, m, n, 1.0 / r]) * r
 
 
-#: Below which expected mean square each one lies: item above system x item, and so on.
+#: The mean square to subtract from each: for item that of system x item, and so on.
 _UNDER = (2, 3, 4, 4)
 
 
 def _balanced(
     squares: Floats, df: Floats, times: Floats, confidence: float
 ) -> tuple[Floats, Floats, Floats]:
-    """Estimate from mean squares, 0 or more, with intervals."""
+    """Estimate variances from mean squares, truncated at 0, with intervals."""
     variances = np.append(np.maximum(squares[:4] - squares[list(_UNDER)], 0), squares[4])
     tail = (1 - confidence) / 2
     low, high = np.empty(5), np.empty(5)
@@ -188,7 +188,7 @@ def _balanced(
 def _modified_large_sample(
     one: float, other: float, df: float, other_df: float, tail: float
 ) -> tuple[float, float]:
-    """Put an interval around the difference of two expected mean squares (Ting and others 1990)."""
+    """Compute an interval of the difference of two expected mean squares (Ting and others 1990)."""
     upper, lower = fisher.isf(tail, df, other_df), fisher.ppf(tail, df, other_df)
     g_one, g_other = (1 - n / chi2.isf(tail, n) for n in (df, other_df))
     h_one, h_other = (n / chi2.ppf(tail, n) - 1 for n in (df, other_df))
@@ -200,7 +200,7 @@ def _modified_large_sample(
 
 
 def levels(system: Ints, item: Ints, annotator: Ints) -> list[Ints]:
-    """Count off the levels of each factor, in the order of `FACTORS`, and of the rest."""
+    """Enumerate the levels of each factor, in the order of `FACTORS`, and of the rest."""
     cells = [item, annotator, system * (item.max() + 1) + item]
     cells.append(system * (annotator.max() + 1) + annotator)
     found = [np.unique(one, return_inverse=True)[1].astype(np.int64) for one in cells]
@@ -208,7 +208,7 @@ def levels(system: Ints, item: Ints, annotator: Ints) -> list[Ints]:
 
 
 def _gram(numbers: list[Ints], system: Ints) -> Floats:
-    """Give tr(P V_k P V_l), where P takes off systems' means: what sums of squares expect."""
+    """Compute the expectations of sums of squares, tr(P V_k P V_l); P subtracts systems' means."""
     size = np.bincount(system)
     rows_of = [incidence(one[:, None]) for one in numbers]
     shares = [(one @ incidence(system[:, None]).T).toarray() for one in rows_of]
@@ -224,33 +224,34 @@ def _gram(numbers: list[Ints], system: Ints) -> Floats:
 
 
 def _identified(gram: Floats, n: int) -> tuple[tuple[int, ...], dict[int, str]]:
-    """Say which factors the design tells from the others, and what each of the rest is mixed with.
+    """List the factors that the design identifies, and why the others are not identified.
 
-    A factor is told apart where its covariance, less the systems' means, is no sum of others'.
+    A factor is identified if its covariance, without systems' means, is not a linear combination of
+    the others'.
     """
     names = [*FACTORS, "rest"]
     kept, why = [4], {}
     for k in (2, 3, 0, 1):
         if gram[k, k] <= 1e-9 * n:
-            why[k] = "one level, or one for each system: nothing to compare"
+            why[k] = "one level, or one for each system: not identified"
             continue
         weight = np.linalg.solve(gram[np.ix_(kept, kept)], gram[kept, k])
         if gram[k, k] - weight @ gram[kept, k] > 1e-9 * gram[k, k]:
             kept.append(k)
             continue
         mixed = [names[one] for one, w in zip(kept, weight, strict=True) if abs(w) > 1e-6]
-        why[k] = f"confounded with {' and '.join(mixed)}, where it is counted"
+        why[k] = f"confounded with {' and '.join(mixed)}, and counted there"
     return tuple(sorted(kept[1:])), why
 
 
 def _moments(y: Floats, numbers: list[Ints], gram: Floats, chosen: list[int]) -> Floats:
-    """Set the sums of squares of the levels' sums equal to their expectations; 0 or more."""
+    """Equate sums of squares of the levels' sums with their expectations, truncated at 0."""
     sums = [(np.bincount(numbers[k], y) ** 2).sum() for k in chosen]
     return np.maximum(np.linalg.solve(gram[np.ix_(chosen, chosen)], sums), 0)
 
 
 def _likelihood(y: Floats, system: Ints, numbers: list[Ints]) -> tuple[Floats, bool] | None:
-    """Fit by statsmodels: variances, and whether its search converged; None where it cannot."""
+    """Fit by statsmodels; return variances and convergence, or None if the fit fails."""
     names = [f"f{k}" for k in range(len(numbers))]
     frame = pd.DataFrame(dict(zip(names, numbers, strict=True))).assign(y=y, system=system, all=1)
     parts = {name: f"0 + C({name})" for name in names}
@@ -268,9 +269,8 @@ def _likelihood(y: Floats, system: Ints, numbers: list[Ints]) -> tuple[Floats, b
 def vote_components(study: Study) -> pd.DataFrame:
     """Estimate variances of votes (win 1, tie 0, loss -1) over items and annotators, and ties.
 
-    Within two systems' votes, less their mean: the mean product of two annotators' votes on one
-    item is the variance over items, that of one annotator's votes on two items the variance over
-    annotators.
+    Votes on two systems are centered. The mean product of two annotators' votes on one item is the
+    variance over items; that of one annotator's votes on two items is the variance over annotators.
     """
     votes = votes_of(study, None)
     turned = (votes["system_a"] > votes["system_b"]).to_numpy()

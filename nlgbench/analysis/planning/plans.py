@@ -1,7 +1,6 @@
-"""How many judgments a question needs: power, the least difference that is found, the price.
+"""How many judgments a question needs: power, minimum detectable difference, and price.
 
-A planned study is a layout and the variances of what its judgments say of a difference; its power
-follows from a formula.
+The power of a planned study follows from a formula of its layout and the variances of judgments.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from nlgbench.text import check_n
 
 Question = Literal["means", "preferences"]
 
-#: Of the test that is planned.
+#: The level of the planned test.
 LEVEL = 0.05
 _PARTS = {
     "means": ("system x item", "system x annotator", "rest"),
@@ -40,7 +39,7 @@ _PARTS = {
 }
 _IDLE = {"means": ("item", "annotator"), "preferences": ("rest",)}
 _PRICES = ("judgment", "item", "annotator")
-#: What `designs` are looked for among.
+#: The numbers of items and annotators among which `designs` are searched.
 _ITEMS = np.unique(np.geomspace(FEWEST, 2000, 80).round())
 _PEOPLE = np.array([10, 12, 15, 20, 25, 30, 40, 50, 75, 100])
 _FEW = np.array([1, 2, 3, 4, 5, 7, 10])
@@ -48,7 +47,7 @@ _FEW = np.array([1, 2, 3, 4, 5, 7, 10])
 
 @dataclass(frozen=True, eq=False)
 class StudyPlan(Reported):
-    """How many judgments or systems a question needs: what `plan_study` and its like found.
+    """How many judgments or systems a question needs: the result of `plan_study` and similar.
 
     >>> stated = {"system x item": 0.5, "system x annotator": 0.05, "rest": 1.0}
     >>> plan = plan_study(stated, difference=0.3, n_items=[50], n_annotators=[20])
@@ -79,18 +78,18 @@ def plan_study(
     prices: Mapping[str, float] | None = None,
     power: float = 0.8,
 ) -> StudyPlan:
-    """Plan how many items and annotators a comparison of two systems needs, at what price.
+    """Plan how many items and annotators a comparison of two systems needs, and its price.
 
     Parameters
     ----------
     pilot : Study, DataFrame or mapping of str to float
-        A pilot, whose variances are measured (of its quality dimension); a table of
-        `variance_components`; or stated variances. Of means, in squared points: ``system x item``,
-        ``system x annotator``, ``rest``. Of preferences (win 1, tie 0, loss -1): ``item`` and
-        ``annotator`` (of a pair's score over items, over annotators), and ``ties``, their share.
+        A pilot study, whose variances are estimated (in its quality dimension); a table of
+        `variance_components`; or assumed variances. For means, in squared points: ``system x
+        item``, ``system x annotator``, ``rest``. For preferences (win 1, tie 0, loss -1): ``item``
+        and ``annotator`` (variances of a pair's score over these), and ``ties``, the share of ties.
     difference : float
-        The smallest difference that matters, above 0: of two systems' means in points, or of the
-        shares of wins and of losses.
+        The smallest difference that matters, above 0: between two systems' means in points, or
+        between the shares of wins and losses.
     question : {"means", "preferences"}
         Whether annotators judge outputs or vote on pairs of them.
     annotators : {"random", "fixed"}
@@ -98,36 +97,37 @@ def plan_study(
         annotators.
     design : {"crossed", "blocked", "scattered", "distinct"}
         ``"crossed"``: every annotator judges every output. ``"blocked"``: `n_votes` annotators,
-        drawn for each item, judge all its outputs. ``"scattered"``: they are drawn for each output
-        (of votes: as ``"blocked"``). ``"distinct"``: as blocked, and each has one item alone.
+        drawn for each item, judge all its outputs. ``"scattered"``: annotators are drawn for each
+        output (for votes: as ``"blocked"``). ``"distinct"``: as blocked, but each annotator has
+        only one item.
     n_items, n_annotators : sequence of int
-        Of the curve; ``"distinct"`` has `n_votes` annotators for each item instead.
+        Numbers for the curve; ``"distinct"`` has `n_votes` annotators for each item instead.
     n_votes : int
-        Annotators of one output or pair, in the curve; ``"crossed"`` has all.
+        Annotators per output or pair, for the curve; ``"crossed"`` uses all.
     prices : mapping of str to float, optional
-        Of a ``judgment`` (or vote), an ``item``, an ``annotator``. Default: 1 for a judgment.
+        Prices of a ``judgment`` (or vote), ``item``, ``annotator``. Default: judgments cost 1.
     power : float
-        Wanted of `designs`, and of the minimum detectable difference.
+        Target power of `designs`, and of the minimum detectable difference.
 
     Returns
     -------
     StudyPlan
         ``curve``, by number of items and annotators: n_items, n_annotators, n_votes, se (of the
         difference), df, power, mdd (the minimum detectable difference), reason. ``designs``, the
-        cheapest of that power with each number of annotators (or the most powerful, where none has
+        cheapest with this power for each number of annotators (or the most powerful if none has
         it): design, n_items, n_annotators, n_votes, n_judgments, price, power, mdd, reason.
         ``components``: component, variance, reason, source. ``question``, in words.
 
     Raises
     ------
     ValueError
-        For an unknown, missing or negative component, a difference that is not above 0, more votes
-        than annotators, or prices of other things.
+        When a component is unknown, missing or negative, the difference is not above 0, there are
+        more votes than annotators, or a price has an unknown name.
 
     Notes
     -----
-    docs/planning.md has the variance of the difference by design. Power is that of t at the level
-    .05 with ``min(I, A) - 1`` degrees of freedom (distinct: I - 1), as in `compare_systems`.
+    docs/planning.md has the variance of the difference by design. Power is that of a t test at the
+    level .05 with ``min(I, A) - 1`` degrees of freedom (distinct: I - 1), as in `compare_systems`.
 
     Examples
     --------
@@ -138,7 +138,7 @@ def plan_study(
     """
     if difference <= 0:
         raise ValueError(
-            f"difference must be above 0, the smallest that matters. Got {difference:g}."
+            f"difference must be above 0: the smallest that matters. Got {difference:g}."
         )
     for name, numbers in (("n_items", n_items), ("n_annotators", n_annotators)):
         for number in numbers:
@@ -147,7 +147,7 @@ def plan_study(
     check_n(n_votes, "n_votes")
     if design in ("blocked", "scattered") and n_votes > min(n_annotators):
         raise ValueError(
-            f"n_votes must be at most n_annotators, as no more can judge an output. Got "
+            f"n_votes must be at most n_annotators. Got "
             f"n_votes={n_votes} and n_annotators={list(n_annotators)}."
         )
     paid = _priced(prices)
@@ -184,7 +184,7 @@ def _priced(prices: Mapping[str, float] | None) -> dict[str, float]:
 def _components(
     pilot: Study | pd.DataFrame | Mapping[str, float], question: Question
 ) -> pd.DataFrame:
-    """Read or measure the variances that a plan rests on."""
+    """Read or estimate the variances that a plan needs."""
     source = "stated" if isinstance(pilot, Mapping) else "measured"
     if isinstance(pilot, Study):
         pilot = variance_components(pilot) if question == "means" else vote_components(pilot)
@@ -192,15 +192,15 @@ def _components(
         pilot = pd.DataFrame({"component": pilot.keys(), "variance": pilot.values()})
     table = read_table(pilot, "component variance:float? reason:text?", "pilot has")
     if "variance" not in table:
-        raise ValueError("pilot has no column 'variance': give a table of variance_components.")
+        raise ValueError("pilot has no column 'variance': pass a table of variance_components.")
     wanted, idle = _PARTS[question], _IDLE[question]
     for name in table["component"]:
         known(name, (*wanted, *idle), "pilot")
     missing = [name for name in wanted if name not in set(table["component"])]
     if missing:
         raise ValueError(
-            f"pilot lacks {', '.join(map(repr, missing))}, which a plan for {question} rests on: "
-            f"state {', '.join(wanted)}, 0 where there is none."
+            f"pilot lacks {', '.join(map(repr, missing))}, which a plan for {question} needs: "
+            f"set {', '.join(wanted)}, with 0 where there is no variance."
         )
     bad = table[table["variance"] < 0]
     if len(bad):
@@ -214,8 +214,8 @@ def _components(
 
 
 def _spread(components: pd.DataFrame, question: Question, difference: float) -> Spread:
-    """Sum up what the difference of two systems varies by."""
-    # What the pilot's layout cannot tell apart is part of another component.
+    """Combine components to the variances of the difference of two systems."""
+    # Components that the pilot cannot identify are included in others.
     value = components.set_index("component")["variance"].fillna(0)
     if question == "means":
         of_item, of_annotator, rest = (2 * float(value[name]) for name in _PARTS["means"])
@@ -224,17 +224,17 @@ def _spread(components: pd.DataFrame, question: Question, difference: float) -> 
     rest = 1 - ties - difference**2 - item - annotator
     if rest < 0:
         raise ValueError(
-            f"votes vary by 1 - ties - difference^2 = {1 - ties - difference**2:.3g} in all, and "
-            f"item and annotator are {item + annotator:.3g} of it: state less of them."
+            f"the variance of votes is 1 - ties - difference^2 = {1 - ties - difference**2:.3g}, "
+            f"less than the {item + annotator:.3g} of item and annotator: reduce these."
         )
     return Spread(item, annotator, rest)
 
 
 def _doubts(layouts: pd.DataFrame, fixed: bool) -> NDArray[np.str_]:
-    """Say why to doubt the power of each layout, or nothing."""
+    """Return a warning about the power of each layout, or ""."""
     people = layouts["n_annotators"]
-    seldom = "annotators share too few items with each other: take more votes"
-    few = [f"{n} annotators: fewer than {FEWEST} do not speak for others" for n in people]
+    seldom = "annotators share too few items with each other: increase n_votes"
+    few = [f"{n} annotators: fewer than {FEWEST} cannot represent others" for n in people]
     return np.select(
         [layouts["se"].isna(), (people < FEWEST) & (not fixed)],
         [seldom, few],
@@ -243,7 +243,7 @@ def _doubts(layouts: pd.DataFrame, fixed: bool) -> NDArray[np.str_]:
 
 
 def _layouts(design: Design, n_items: Any, n_annotators: Any, n_votes: Any) -> pd.DataFrame:
-    """List the layouts of these numbers; a crossed design's votes are all annotators'."""
+    """List the layouts with these numbers; crossed designs use all annotators' votes."""
     given = {"n_annotators": n_annotators, "n_items": n_items, "n_votes": n_votes}
     grid = pd.MultiIndex.from_product([*given.values()], names=[*given]).to_frame(index=False)
     if design == "crossed":
@@ -257,17 +257,17 @@ def _layouts(design: Design, n_items: Any, n_annotators: Any, n_votes: Any) -> p
 def _cheapest(
     grid: pd.DataFrame, design: Design, question: Question, prices: dict[str, float], power: float
 ) -> pd.DataFrame:
-    """Find the cheapest layout of that power with each number of annotators."""
-    # Of means both systems' outputs are judged, of preferences their pair is.
+    """Find the cheapest layout with the target power for each number of annotators."""
+    # For means both systems' outputs are judged; for preferences, their pair.
     n_judgments = grid["n_items"] * grid["n_votes"] * (2 if question == "means" else 1)
     counts = {"judgment": n_judgments, "item": grid["n_items"], "annotator": grid["n_annotators"]}
     price = sum(n * prices[name] for name, n in counts.items())
     grid = grid.assign(design=design, n_judgments=n_judgments, price=price)
     enough = grid[grid["power"] >= power]
-    # At equal price the difference that is found is what counts.
+    # Among equal prices, the smallest detectable difference decides.
     if enough.empty:
         order = grid.sort_values(["power", "price"], ascending=[False, True], kind="stable")
-        order["reason"] = f"none of up to {_ITEMS.max():g} items has a power of {power:g}"
+        order["reason"] = f"up to {_ITEMS.max():g} items do not reach a power of {power:g}"
     else:
         order = enough.sort_values(["price", "power"], ascending=[True, False], kind="stable")
     by = "n_votes" if design == "distinct" else "n_annotators"

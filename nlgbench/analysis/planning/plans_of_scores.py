@@ -1,4 +1,4 @@
-"""How many systems tell two evaluators apart."""
+"""How many systems are needed to distinguish two evaluators."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from nlgbench.analysis.planning.plans import StudyPlan
 from nlgbench.analysis.planning.power import power_of
 from nlgbench.study.checks import checked
 
-#: More systems than these are not looked for.
+#: The largest number of systems to search.
 _MOST = 10_000
-#: Up to so many systems all swaps are gone through, of more some are drawn.
+#: Up to the first number of systems, all swaps are used; beyond it, the second number is drawn.
 _ALL_SWAPS, _N_SWAPS = 12, 999
 
 
@@ -30,23 +30,23 @@ def plan_correlations(
     n_simulations: int = 500,
     seed: int | np.random.Generator = 0,
 ) -> StudyPlan:
-    """Plan how many systems distinguish two evaluators by their correlation with people.
+    """Plan how many systems are needed to distinguish two evaluators' correlations.
 
     Parameters
     ----------
     correlations : (float, float, float)
-        Over systems: of the better evaluator with people, of the other, and of the two with each
-        other.
+        Correlations over systems: of the better evaluator with human judgments, of the other with
+        human judgments, and of the two evaluators.
     n_systems : sequence of int
-        Of the curve.
+        Numbers of systems for the curve.
     power : float
-        Wanted of `designs`, and of the minimum detectable difference.
+        Target power of `designs`, and of the minimum detectable difference.
     confidence : float
         1 - confidence is the level of the test.
     n_simulations : int
         Simulated studies for each number of systems.
     seed : int or Generator
-        Of the simulations.
+        Seed of the simulations.
 
     Returns
     -------
@@ -55,13 +55,13 @@ def plan_correlations(
         correlations, with n - 3 degrees of freedom; Steiger 1980, doi:10.1037/0033-2909.87.2.245),
         mdd, simulated, simulated_low, simulated_high (share of simulated studies in which the test
         of `compare_evaluators` is significant, Wilson's 95%), n_simulations, reason. ``designs``:
-        the fewest systems of that power.
+        the fewest systems with this power.
 
     Raises
     ------
     ValueError
-        When no three variables have these correlations, the first is not above the second, or
-        there are fewer than five systems.
+        When the correlations are impossible together, the first is not above the second, or there
+        are fewer than five systems.
 
     Examples
     --------
@@ -75,24 +75,24 @@ def plan_correlations(
             raise ValueError(f"n_systems must each be at least 5. Got {number}.")
     if not a > b:
         raise ValueError(
-            f"correlations: the first must be above the second, which it is told from. Got {a:g} "
-            f"and {b:g}."
+            f"correlations: the first must be above the second, with which it is compared. Got "
+            f"{a:g} and {b:g}."
         )
     if not all(abs(r) < 1 for r in correlations):
         raise ValueError(f"correlations must lie between -1 and 1. Got {a:g}, {b:g} and {both:g}.")
     alpha, rng = 1 - confidence, np.random.default_rng(seed)
 
     def found(better: float, n: float) -> float:
-        # A sign that turns at the edge of what three variables can have is not reached.
+        # A change of sign at the boundary of possible correlations does not count.
         t, _ = comparing.williams(better, b, both, int(n))
         return float(power_of(t, 1.0, n - 3, alpha)) if np.isfinite(t) else 1.0
 
-    # The largest correlation that goes with the other two.
+    # The largest correlation that is possible with the other two.
     most = b * both + np.sqrt((1 - b**2) * (1 - both**2))
     if a >= most:
         raise ValueError(
-            f"no three variables correlate {a:g}, {b:g} and {both:g}: with the other two, the "
-            f"first is below {most:.3f}."
+            f"correlations {a:g}, {b:g} and {both:g} are impossible together: given the other two, "
+            f"the first is below {most:.3f}."
         )
     curve = pd.DataFrame({"n_systems": list(n_systems)})
     curve["df"] = curve["n_systems"] - 3.0
@@ -111,7 +111,7 @@ def plan_correlations(
     least = next((n for n in range(5, _MOST) if found(a, n) >= power), None)
     designs = pd.DataFrame({"n_systems": [np.nan if least is None else least]})
     designs["power"] = np.nan if least is None else found(a, least)
-    why = f"not even {_MOST:,} systems have a power of {power:g}"
+    why = f"even {_MOST:,} systems do not reach a power of {power:g}"
     designs["reason"] = "" if least else why
     components = pd.DataFrame(
         {
@@ -120,16 +120,16 @@ def plan_correlations(
             "source": "stated",
         }
     )
-    question = f"is an evaluator that correlates {a:g} with people told from one of {b:g}"
+    question = f"can systems distinguish evaluators with human correlations of {a:g} and {b:g}"
     return StudyPlan(curve, designs, components, question)
 
 
 def rejections(
     correlations: Sequence[float], n_systems: int, alpha: float, n: int, rng: np.random.Generator
 ) -> int:
-    """Count worlds in which `compare_evaluators` tells two evaluators apart, by swapping systems.
+    """Count simulations in which `compare_evaluators` distinguishes two evaluators, by swaps.
 
-    `correlations`: of both with people, and with each other, over systems.
+    `correlations`, over systems: of each evaluator with human judgments, and of the two.
     """
     a, b, both = correlations
     whole = np.array([[1, both, a], [both, 1, b], [a, b, 1]])

@@ -16,7 +16,7 @@ Design = Literal["crossed", "blocked", "scattered", "distinct"]
 
 @dataclass(frozen=True)
 class Spread:
-    """Variances of what a judgment (or a vote) says of the difference of two systems."""
+    """Variances of a judgment's (or vote's) contribution to the difference of two systems."""
 
     item: float
     annotator: float
@@ -31,10 +31,10 @@ def standard_error(
     n_votes: Any,
     fixed: bool = False,
 ) -> Floats:
-    """Give the standard error of the difference of two systems, of numbers or columns of them.
+    """Compute the standard error of the difference of two systems, from numbers or columns.
 
-    NaN where scattered annotators meet so seldom that their severities are hardly known. Of `fixed`
-    annotators only who judges which item varies.
+    NaN where scattered annotators share too few items to estimate their severities. With `fixed`
+    annotators, only their assignment to items varies.
     """
     i, a, v = (np.asarray(n, dtype=np.float64) for n in (n_items, n_annotators, n_votes))
     rest = spread.rest / (i * v)
@@ -50,16 +50,16 @@ def standard_error(
 def degrees_of_freedom(
     design: Design, n_items: Any, n_annotators: Any, fixed: bool = False
 ) -> Floats:
-    """Count one less than there are of the fewer of both, which `compare_systems` takes."""
+    """Return the degrees of freedom of `compare_systems`: the smaller number minus one."""
     least = n_items if fixed or design == "distinct" else np.minimum(n_items, n_annotators)
     return np.asarray(least, dtype=np.float64) - 1
 
 
 def power_of(difference: Any, se: Any, df: Any, alpha: float) -> Floats:
-    """Give the power of a two-sided t test; its statistic is noncentral t."""
+    """Compute the power of a two-sided t test from the noncentral t distribution."""
     return beyond(student.isf(alpha / 2, df), np.asarray(difference / se), df)
 
 
 def noncentrality(power: float, df: float, alpha: float) -> float:
-    """Give how many standard errors a difference must be off 0 to be found with this power."""
+    """Compute the difference, in standard errors, that a test detects with this power."""
     return float(brentq(lambda away: power_of(away, 1.0, df, alpha) - power, 0.0, 1000.0))

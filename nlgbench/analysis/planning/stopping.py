@@ -1,4 +1,4 @@
-"""Stop early: e-values by blocks, which may be looked at after each."""
+"""Early stopping by e-values, which remain valid if checked after each block."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OTHER: dict[Block, Block] = {"annotator": "item", "item": "annotator"}
 
 @dataclass(frozen=True, eq=False)
 class Sequential(Reported):
-    """Which pairs of systems are distinguished, and when: what `sequential` found.
+    """Which pairs of systems are distinguished, and after which block: see `sequential`.
 
     >>> table = pd.DataFrame({"system_a": "x", "system_b": "y", "outcome": [*"aaaaaaaaab"]})
     >>> found = sequential(table.assign(annotator_id=range(10)), block="annotator")
@@ -43,51 +43,51 @@ def sequential(
     dimension: str | None = None,
     confidence: float = 0.95,
 ) -> Sequential:
-    """Compare systems by e-values, which may be looked at after each block.
+    """Compare systems by e-values, with results that you may check after each block.
 
     Parameters
     ----------
     study : Study or DataFrame
-        With `preferences`, else judgments on a declared scale, else `comparisons` of one
-        comparator. Or a table with a row per vote, as `nlgbench.rate` takes it.
+        A study, of which `preferences` are used, else judgments on a declared scale, else
+        `comparisons` of one comparator. Or a table with a row per vote, as in `nlgbench.rate`.
     block : {"annotator", "item"}
-        What is drawn anew, one after another: all judgments of one annotator, or of one item, are
-        one value. Take the factor whose next one you decide about. Blocks come in the order in
-        which their first rows stand in the table, which must not come from results.
+        The unit that you add one by one: all judgments of one annotator, or of one item, form one
+        value. Blocks follow the order of their first rows in the table, which must not depend on
+        results.
     dimension : str, optional
-        Default: the quality dimension, or the only one.
+        A dimension of the judgments or preferences. Default: quality, or the only one.
     confidence : float
-        Of the whole: 1 - confidence is the level of all tests together.
+        1 - confidence is the level of all tests together.
 
     Returns
     -------
     Sequential
-        ``stops``, a row per two systems: system, opponent, estimate (mean over blocks: P(win) -
-        P(loss), or points; above 0 the system is better), ci_low, ci_high (confidence sequence:
-        covers at all times at once, of one row), covers (what tests and intervals generalize to),
-        p_adjusted (1 over the greatest e-value after e-Holm over all rows: at most 1), verdict
-        (``better``, ``worse``, ``undecided``), stopped_at (the block, from 1, after which the
-        verdict stood; NaN while undecided), reason.
+        ``stops``, a row per pair of systems: system, opponent, estimate (mean over blocks: P(win) -
+        P(loss), or points; above 0, the system is better), ci_low, ci_high (confidence sequence,
+        which covers at all times simultaneously, for one row), covers (what tests and intervals
+        generalize to), p_adjusted (1 over the largest e-value after e-Holm over all rows, at most
+        1), verdict (``better``, ``worse``, ``undecided``), stopped_at (the block, from 1, after
+        which the verdict was reached; NaN while undecided), reason.
 
-        ``details``: system, opponent, n_blocks (with both), e_value (after the last), p (1 over the
-        greatest e-value so far, of one row).
+        ``details``: system, opponent, n_blocks (with both), e_value (after the last block), p (1
+        over the largest e-value so far, for one row).
 
-        ``path``, a row per two systems and block: system, opponent, block, name (of the annotator
-        or item), n_blocks, log_e, log_e_adjusted, estimate (so far), lower, upper.
+        ``path``, a row per pair of systems and block: system, opponent, block, name (of the
+        annotator or item), n_blocks, log_e, log_e_adjusted, estimate (so far), lower, upper.
 
     Raises
     ------
     ValueError
-        When the study lacks what is needed, blocks have no names, an output of one item was
-        compared with one of another and blocks are items, there are several comparators, or the
-        scale of the judgments is not declared in ``settings["scales"]``.
+        When the study lacks the data, blocks have no names, blocks are items but a pair has outputs
+        of two items, there are several comparators, or ``settings["scales"]`` does not declare the
+        scale of the judgments.
 
     Notes
     -----
-    A block gives one value in [-1, 1]: the mean of its votes (win 1, tie 0, loss -1), or the
-    difference of two systems' mean judgments over the range of the scale. Under the null, a mean of
-    0 given all blocks before, an e-value ever reaches 1 / alpha with a chance of at most alpha
-    (Ville's inequality). docs/stopping-early.md has formulas and sources.
+    Each block has one value in [-1, 1]: the mean of its votes (win 1, tie 0, loss -1), or the
+    difference of two systems' mean judgments over the range of the scale. Under the null hypothesis
+    (mean 0, given all earlier blocks), the probability that an e-value ever reaches 1 / alpha is at
+    most alpha (Ville's inequality). docs/stopping-early.md has formulas and sources.
 
     Examples
     --------
@@ -114,13 +114,13 @@ def sequential(
         reached = np.flatnonzero(adjusted[:, k] >= threshold)
         verdict, reason = "undecided", ""
         if len(reached):
-            # The mean so far is among the means that are not refuted, so it lies on their side.
+            # The mean so far has not been rejected, so it has the sign of the verdict.
             verdict = "better" if so_far[reached[0]] > 0 else "worse"
         n = int(counts[-1, k])
         if n < least:
-            reason = f"{n} blocks cannot tell: at least {least} could"
+            reason = f"{n} blocks cannot suffice: at least {least} are needed"
         elif crossed:
-            reason = "no mean fits all blocks: they are no draws of one kind"
+            reason = "no mean fits all blocks: they do not share one"
         ends = (np.nan, np.nan) if crossed else (low[-1], high[-1])
         row = {"estimate": unit * so_far[-1], "ci_low": unit * ends[0], "ci_high": unit * ends[1]}
         row |= {"covers": covers, "p_adjusted": min(1.0, float(1 / adjusted[:, k].max()))}
@@ -140,7 +140,7 @@ def sequential(
 def _read(
     study: Study | pd.DataFrame, block: Block, dimension: str | None
 ) -> tuple[pd.DataFrame, float, str]:
-    """Give blocks x pairs of systems, what a value of 1 is in points, and what results cover."""
+    """Return values (blocks, pairs of systems), their unit in points, and what results cover."""
     of: Literal["preferences", "comparisons"] | None = None
     if isinstance(study, Study):
         if study.preferences is None and study.judgments is not None:
@@ -153,13 +153,13 @@ def _read(
             row = int(apart.argmax())
             raise ValueError(
                 f"block='item' needs both outputs to be of one item. Row {row + 1} has items "
-                f"{played['item_a'].iloc[row]!r} and {played['item_b'].iloc[row]!r}: leave such "
-                "rows out, or take block='annotator'."
+                f"{played['item_a'].iloc[row]!r} and {played['item_b'].iloc[row]!r}: remove such "
+                "rows, or use block='annotator'."
             )
         played = played.assign(item_id=played["item_a"])
     if f"{block}_id" not in played:
         raise ValueError(
-            f"block={block!r} needs to know the {block} of each vote: a column {block}_id."
+            f"block={block!r} needs the {block} of each vote: add a column {block}_id."
         )
     systems, a, b, results = as_arrays(played)
     frame = pd.DataFrame({"block": played[f"{block}_id"]})
@@ -181,8 +181,8 @@ def _of_judgments(
     if ends is None:
         example = f"settings={{'scales': {{{dimension!r}: {{'min': 1, 'max': 5}}}}}}"
         raise ValueError(
-            f"{study.name} does not say the least and the greatest value of {dimension!r}, and "
-            f"bets on judgments need bounds that are known beforehand: {example}."
+            f"{study.name} does not declare the minimum and maximum of {dimension!r}, which "
+            f"e-values of judgments need: set {example}."
         )
     span = ends[1] - ends[0]
     judged = study.judged(dimension)
@@ -192,7 +192,7 @@ def _of_judgments(
     wide = wide.reindex(index=judged[f"{block}_id"].unique(), columns=systems)
     if len(systems) < 2:
         raise ValueError(
-            f"{study.name} has judgments of {dimension!r} of {len(systems)} systems: two are "
+            f"{study.name} has judgments of {dimension!r} for {len(systems)} systems: two are "
             "needed."
         )
     pairs = combinations(systems, 2)
@@ -200,14 +200,14 @@ def _of_judgments(
     table = table.dropna(axis=1, how="all")
     if table.empty:
         raise ValueError(
-            f"no {block} has judgments of two systems: take block={_OTHER[block]!r}, or let each "
-            f"{block} meet several systems."
+            f"no {block} has judgments of two systems: use block={_OTHER[block]!r}, or collect "
+            f"judgments of several systems for each {block}."
         )
     return table, span, _covers(judged, block)
 
 
 def _covers(rows: pd.DataFrame, block: Block) -> str:
-    """Say what results generalize to: the other factor is a sample where blocks do not share it."""
+    """Return what results cover: also the other factor, if blocks do not share its levels."""
     other = f"{_OTHER[block]}_id"
     if other in rows and rows[[f"{block}_id", other]].drop_duplicates()[other].duplicated().any():
         return f"other {block}s, these {_OTHER[block]}s"

@@ -1,7 +1,7 @@
-"""Ratings of systems, from comparisons or preferences taken as games.
+"""Ratings of systems from games: comparisons or preferences.
 
-`games` reads them, `bradley_terry` rates in no order and `glicko` in one, `rating` is what users
-call: `rate`, and how far an order may be trusted.
+`games` reads games, `bradley_terry` rates independently of their order and `glicko` sequentially.
+`rating` has the public functions, such as `rate`.
 """
 
 from nlgbench.analysis.ratings.bradley_terry import win_rates as win_rates

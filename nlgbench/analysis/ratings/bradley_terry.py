@@ -1,7 +1,7 @@
 """Bradley-Terry with ties (Davidson), and win rates, with intervals over other outputs.
 
-One output is a in one game and b in another, so games depend on each other through either: the
-variances here are dyadic. Where people choose, games of one annotator depend on each other, too.
+An output can be a in one game and b in another, so games are dependent through both sides, and
+variances are dyadic. Annotators' choices also depend on each other through the annotator.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Sample:
-    """What would be others in another study."""
+    """The units that would be different in another study."""
 
-    #: What takes the place of items: items, outputs, games, or clusters (with their column).
+    #: The sampled units: items, outputs, games, or clusters (with their column).
     units: str
-    #: Whether annotators chose.
+    #: Whether games are annotators' choices.
     people: bool
-    #: Whether annotators are a sample, too.
+    #: Whether annotators are also random.
     annotators: bool
     covers: str
-    #: Why there is no interval, or "".
+    #: Why the interval is undefined, or "".
     missing: str
 
 
-#: A comparator's verdicts on outputs whose items are not known.
+#: A comparator's verdicts on outputs with unknown items.
 OUTPUTS = Sample("outputs", False, False, "outputs", "")
 
 
@@ -55,7 +55,7 @@ def sample_of(
     annotators: Annotators | None = None,
     outcome: str = "argmax",
 ) -> Sample:
-    """Choose what intervals of games, or votes, generalize to."""
+    """Choose what intervals of games or votes generalize to."""
     units = next((name for name in ("item", "output") if f"{name}_a" in played), "game") + "s"
     if "item_id" in played:
         units = "items"
@@ -64,8 +64,8 @@ def sample_of(
     if "annotator_id" not in played:
         if annotators is not None:
             raise ValueError(
-                f"annotators={annotators!r} is for annotators' choices, and these games have no "
-                "annotator_id: leave annotators out."
+                f"annotators={annotators!r} needs annotators' choices, but these games have no "
+                "annotator_id: leave out annotators=."
             )
         missing = (
             "expected outcomes vary less than games, so an interval needs items: add item_a and "
@@ -82,12 +82,12 @@ def sample_of(
 
 
 def annotators_of(played: pd.DataFrame, sample: Sample) -> Ints | None:
-    """Give numbers (games, 1) to annotators where they are a sample."""
+    """Enumerate annotators (games, 1) if they are random."""
     return pd.factorize(played["annotator_id"])[0][:, None] if sample.annotators else None
 
 
 def sides(played: pd.DataFrame) -> tuple[Ints, Ints]:
-    """Give numbers to the clusters of both sides of each game: the widest that are known."""
+    """Enumerate the clusters of both sides of each game, by the widest units that are known."""
     name = next((name for name in ("cluster", "item") if f"{name}_a" in played), "output")
     if name == "output" and "item_id" in played:
         one = pd.factorize(played["item_id"])[0]
@@ -104,12 +104,12 @@ def bradley_terry(
 ) -> pd.DataFrame:
     """Fit abilities of the systems in one comparator's games by maximum likelihood.
 
-    Davidson (1970), doi:10.1080/01621459.1970.10481082: win, tie and loss of i against j have
-    probabilities in proportion to ``p_i``, ``nu sqrt(p_i p_j)`` and ``p_j``; without ties it is
-    Bradley and Terry (1952), doi:10.2307/2334029. The covariance is ``H^- M H^-``, H the
-    information, M that of the scores by `covariance`. The interval takes Student's t with one
-    degree of freedom less than the system with the fewest clusters has; where annotators chose,
-    than a system's own effective number.
+    In the model of Davidson (1970, doi:10.1080/01621459.1970.10481082), the probabilities of win,
+    tie and loss of i against j are proportional to ``p_i``, ``nu sqrt(p_i p_j)`` and ``p_j``.
+    Without ties it is that of Bradley and Terry (1952, doi:10.2307/2334029). The covariance is
+    ``H^- M H^-``, with H the information and M the `covariance` of the scores. The interval uses
+    Student's t with one degree of freedom fewer than clusters: the smallest number of any system,
+    or for annotators' choices the effective number of each system.
     """
     systems, a, b, results = as_arrays(played)
     if ties == "half":
@@ -130,7 +130,7 @@ def bradley_terry(
         ability, log_tie = _fit(a, b, results, n)
         tie = float(np.exp(log_tie))
         bread = _bread(a, b, ability, log_tie)
-        # Halves of games vary less than games: the model does not say by how much.
+        # Half wins vary less than games, by an amount that the model does not provide.
         if by_model and ties == "davidson":
             variance = np.diag(bread)[:n]
         else:
@@ -147,7 +147,7 @@ def bradley_terry(
             [np.isnan(variance), variance <= 0],
             [
                 f"one {_of_these(sample)} is in all games of some system, so there is no interval",
-                "the variance comes out negative, so there is no interval: play more games",
+                "the estimated variance is negative, so there is no interval: add games",
             ],
             few,
         )
@@ -172,7 +172,7 @@ def win_rates(
     dimension: str | None = None,
     confidence: float = 0.95,
 ) -> pd.DataFrame:
-    """Return how often each system beats each other.
+    """Compute how often each system beats each other system.
 
     Parameters
     ----------
@@ -182,11 +182,11 @@ def win_rates(
     Returns
     -------
     DataFrame
-        Two rows for each pair that played, one from either side: comparator, system, opponent,
+        Two rows for each pair that played, one in each direction: comparator, system, opponent,
         n_games, win, tie, loss (shares of the games), win_rate (win + tie / 2; above .5 is better),
-        ci_low, ci_high (of win_rate), confidence, covers, n_clusters (of the side that has fewer;
-        of annotators' choices the effective number, as in `rate`), reason (why an interval is
-        missing or cannot be trusted, or "").
+        ci_low, ci_high (of win_rate), confidence, covers, n_clusters (of the side with fewer; for
+        annotators' choices the effective number, as in `rate`), reason (why an interval is missing
+        or cannot be trusted, or "").
 
     Raises
     ------
@@ -195,12 +195,12 @@ def win_rates(
 
     Notes
     -----
-    An output plays several games, so games tell less than their number. Intervals are Wilson's
-    (1927, doi:10.1080/01621459.1927.10502953) with the effective number of games ``n* = r (1 - r) /
-    V`` in place of their number (Franco, Little, Louis and Slud 2019, doi:10.1093/jssam/smy019), r
-    the rate and V its variance as in `rate`, and Student's t. Where nobody chose, and only the item
-    of a whole game is known, or nothing, the number of items, or of games, counts. Intervals are
-    one at a time: among many pairs some miss.
+    An output plays several games, so games are not independent. Intervals are Wilson's (1927,
+    doi:10.1080/01621459.1927.10502953) with Student's t and the effective number of games ``n* = r
+    (1 - r) / V`` (Franco, Little, Louis and Slud 2019, doi:10.1093/jssam/smy019), where r is the
+    rate and V its variance as in `rate`. For comparators' games with one item for both sides, or
+    none, the number of items or of games counts instead. Intervals are not simultaneous: among many
+    pairs, some miss.
 
     Examples
     --------
@@ -213,7 +213,7 @@ def win_rates(
     found = []
     for comparator, played in all_played.groupby("comparator"):
         systems, a, b, results = as_arrays(played)
-        # First from the side of the system whose name comes first, then from the other.
+        # List each pair first with the system whose name comes first, then reversed.
         turned = a > b
         results = np.where(turned[:, None], results[:, ::-1], results)
         met = np.column_stack([np.minimum(a, b), np.maximum(a, b)])
@@ -250,17 +250,17 @@ def win_rates(
 def covariance(scores: csr_array, shares: csr_array, label: Ints) -> Floats:
     """Estimate the covariance of the sums of `scores`, over games that share a cluster.
 
-    `label` (games, 1 or 2) are the clusters of a game's sides. Aronow, Samii and Assenova (2015,
-    section 3, doi:10.1093/pan/mpv018): ``sum_c u_c u_c' - sum_{c < d} u_cd u_cd'``, u_c the sum of
-    the scores of all games that cluster c is in, u_cd of those between c and d. As a difference of
-    two sums of squares its diagonal can be negative; it is NaN for a parameter on which one cluster
-    has all the information.
+    `label` (games, 1 or 2) are the clusters of a game's sides. By Aronow, Samii and Assenova (2015,
+    section 3, doi:10.1093/pan/mpv018), the covariance is ``sum_c u_c u_c' - sum_{c < d} u_cd
+    u_cd'``, where u_c sums the scores of all games of cluster c, and u_cd those between c and d. As
+    a difference of two sums of squares, it can have a negative diagonal. It is NaN for a parameter
+    for which one cluster has all the information.
 
-    The fit has moved toward each cluster, the more so the more it holds of the information. So each
-    entry of u is divided by one minus the share that its games hold of that parameter's (`shares`),
-    as with the jackknife (Bell and McCaffrey 2002, *Survey Methodology* 28(2), for clusters of one
-    kind). With 10 and 20 items on both sides a factor n / (n - 1) covers .91 and .92, and shares
-    .95 (six systems, 500 and more simulations).
+    The fit is pulled toward each cluster in proportion to its share of the information. Each entry
+    of u is therefore divided by one minus its games' share for that parameter (`shares`), as in the
+    jackknife (Bell and McCaffrey 2002, *Survey Methodology* 28(2), for one factor). With 10 and 20
+    items on both sides, intervals with a factor n / (n - 1) cover in .91 and .92, and with shares
+    in .95 (six systems, at least 500 simulations).
     """
     own, shared = _sums(scores, shares, label)
     return (own.T @ own - shared.T @ shared).toarray()
@@ -278,7 +278,7 @@ def _sums(scores: csr_array, shares: csr_array, label: Ints) -> tuple[csr_array,
         share.data = share.data / np.where(left > 1e-9, left, np.nan)
         return csr_array(total + total.multiply(share))
 
-    # Games within one cluster are of no pair: they come first.
+    # Games within one cluster come first, because they belong to no pair.
     pairs = crossed.incidence(pair[:, None])[int(not between.all()) :]
     return adjusted(crossed.incidence(label)), adjusted(pairs)
 
@@ -286,9 +286,9 @@ def _sums(scores: csr_array, shares: csr_array, label: Ints) -> tuple[csr_array,
 def _sizes(
     sample: Sample, group: Ints, item: Ints, annotator: Ints | None = None
 ) -> tuple[Floats | Ints, NDArray[np.object_]]:
-    """Count the clusters of each group, effective ones of people's, and say where they are few.
+    """Count each group's clusters (effective ones for annotators' choices); warn if they are few.
 
-    Groups and items are those of games, or of both sides of games, one after the other.
+    Groups and items are those of games, or of the first and then the second sides of games.
     """
     if not sample.people:
         each: dict[str, Any] = {sample.units: pd.Series(item).groupby(group).nunique().to_numpy()}
@@ -321,10 +321,10 @@ def rate_intervals(
     *,
     confidence: float,
 ) -> pd.DataFrame:
-    """Put intervals around each group's mean score, as `win_rates` says: a row per group.
+    """Compute intervals of each group's mean score, as in `win_rates`, a row per group.
 
-    `one` and `other` are the clusters of the first side's output and of the other's. Where all
-    games end alike there is no variance, and as many games as clusters count; `reason` says so.
+    `one` and `other` are the clusters of the first and second side's outputs. If all games have the
+    same result, the variance is 0 and the number of clusters counts as n; `reason` reports it.
     """
     n_games = np.bincount(group)
     k = len(n_games)
@@ -337,7 +337,7 @@ def rate_intervals(
         own, shared = _sums(rest, share, label)
         return np.asarray(own.power(2).sum(axis=0) - shared.power(2).sum(axis=0))
 
-    # Each group twice, with either side's clusters: the fewer count.
+    # Count each group twice, by the clusters of each side; the smaller number is used.
     numbers, words = _sizes(sample, np.append(group, group + k), np.append(one, other), annotator)
     fewer = numbers.reshape(2, k).argmin(axis=0) * k + np.arange(k)
     least, few = numbers[fewer], words[fewer]
@@ -349,7 +349,7 @@ def rate_intervals(
         effective = np.where(flat, least, spread / variance)
         q = t.ppf(0.5 + confidence / 2, least - 1)
     low, high = wilson(rate, effective, q * np.nan if sample.missing else q)
-    alike = "games do not differ enough: the interval is that of {} games"
+    alike = "games vary too little: the interval is that of {} independent games"
     reason = np.select(
         [np.full(k, bool(sample.missing)), np.isnan(low), few != "", flat],
         [
@@ -366,7 +366,7 @@ def rate_intervals(
 
 
 def wilson(rate: Floats, n: Floats, quantile: Floats | float) -> tuple[Floats, Floats]:
-    """Put Wilson's interval around rates of n games, or of so many effective ones."""
+    """Compute Wilson's intervals of rates from n games, or n effective games."""
     weight = quantile**2 / n
     middle = (rate + weight / 2) / (1 + weight)
     half = np.sqrt(weight * (rate * (1 - rate) + weight / 4)) / (1 + weight)
@@ -374,20 +374,20 @@ def wilson(rate: Floats, n: Floats, quantile: Floats | float) -> tuple[Floats, F
 
 
 def _probabilities(design: csr_array, ability: Floats, log_tie: float) -> Floats:
-    """Win, tie and loss of a in each row of the design."""
+    """Compute probabilities of win, tie and loss of a in each row of the design."""
     half_gap = design @ ability / 2
     return softmax(np.column_stack([half_gap, np.full(len(half_gap), log_tie), -half_gap]), axis=1)
 
 
 def _design(a: Ints, b: Ints, n: int) -> csr_array:
-    """Lay out who plays: 1 for a, -1 for b."""
+    """Build the design matrix of games: 1 for a, -1 for b."""
     row = np.arange(len(a))
     value = np.repeat([1.0, -1.0], len(a))
     return csr_array((value, (np.append(row, row), np.append(a, b))), shape=(len(a), n))
 
 
 def _information(design: csr_array, weight: Floats, ability: Floats, log_tie: float) -> Floats:
-    """Minus the log-likelihood's second derivative, and what holds the abilities' mean at 0."""
+    """Compute the information, plus the term that fixes the mean of abilities at 0."""
     win, tie, loss = _probabilities(design, ability, log_tie).T
     lead = (win - loss) / 2
     block = (design.T @ (design * (weight * ((win + loss) / 4 - lead**2))[:, None])).toarray() + 1
@@ -399,14 +399,14 @@ def _information(design: csr_array, weight: Floats, ability: Floats, log_tie: fl
 
 
 def _slopes(design: csr_array, excess: Floats, log_tie: float) -> csr_array:
-    """First derivatives of each row's log-likelihood; `excess`: results minus probabilities."""
+    """Compute scores of each row's log-likelihood; `excess` is results minus probabilities."""
     lead = csr_array(design * ((excess[:, 0] - excess[:, 2]) / 2)[:, None])
     return lead if np.isneginf(log_tie) else hstack([lead, excess[:, [1]]], format="csr")
 
 
 def _fit(a: Ints, b: Ints, results: Floats, n: int) -> tuple[Floats, float]:
     """Maximize the likelihood over abilities of mean 0 and the logarithm of nu (-inf: no ties)."""
-    # Who is called a must not matter, to the last bit.
+    # Make the result exactly invariant to swapping a and b.
     results = np.where((a > b)[:, None], results[:, ::-1], results)
     met = np.column_stack([np.minimum(a, b), np.maximum(a, b)])
     pairs, of = np.unique(met, axis=0, return_inverse=True)
@@ -418,7 +418,7 @@ def _fit(a: Ints, b: Ints, results: Floats, n: int) -> tuple[Floats, float]:
     def split(x: Floats) -> tuple[Floats, float]:
         return x[:n], float(x[n]) if ties else -np.inf
 
-    # The sum's square fixes the abilities' mean, which the likelihood leaves free, at 0.
+    # The squared sum fixes the abilities' mean at 0, which the likelihood does not determine.
     def cost(x: Floats) -> float:
         chance = _probabilities(design, *split(x))
         return float(x[:n].sum() ** 2 / 2 - xlogy(share, chance).sum())
@@ -439,16 +439,16 @@ def _fit(a: Ints, b: Ints, results: Floats, n: int) -> tuple[Floats, float]:
 
 
 def _bread(a: Ints, b: Ints, ability: Floats, log_tie: float) -> Floats:
-    """Invert the information, for abilities against their mean."""
+    """Invert the information for abilities relative to their mean."""
     n = len(ability)
     share = np.full(len(a), 1 / len(a))  # the term that fixes the mean is of the same size
     inverse = np.linalg.inv(_information(_design(a, b, n), share, ability, log_tie))
-    inverse[:n, :n] -= 1 / n**2  # the part along equal abilities, which is no uncertainty
+    inverse[:n, :n] -= 1 / n**2  # remove the direction of equal abilities
     return inverse / len(a)
 
 
 def _shares(design: csr_array, ability: Floats, log_tie: float) -> csr_array:
-    """Say what share of the information on each parameter a game has, other parameters known."""
+    """Compute each game's share of the information on each parameter, given the others."""
     win, tie, loss = _probabilities(design, ability, log_tie).T
     weight = (win + loss) / 4 - ((win - loss) / 2) ** 2
     own = csr_array(abs(design) * weight[:, None])
@@ -458,19 +458,19 @@ def _shares(design: csr_array, ability: Floats, log_tie: float) -> csr_array:
 
 
 def _why_infinite(a: Ints, b: Ints, results: Floats, n: int) -> str:
-    """Say why the likelihood has no maximum, or ""."""
+    """Return why the likelihood has no maximum, or ""."""
     win, tie, loss = (results[:, column] > 0 for column in range(3))
     lower = np.concatenate([b[win], a[loss]])
     upper = np.concatenate([a[win], b[loss]])
-    # A tie is a way up and a way down.
+    # A tie connects two systems in both directions.
     ends = np.concatenate([lower, a[tie], b[tie]]), np.concatenate([upper, b[tie], a[tie]])
     ways = coo_array((np.ones(len(ends[0])), ends), shape=(n, n))
     if csgraph.connected_components(ways, connection="strong")[0] > 1:
-        return "some systems never lose to, or never play, some others: play more games"
+        return "some systems never lose to, or never play, some others: add games"
     if not tie.any():
         return ""
-    # A ladder needs y_loser <= y_winner - 1 and |y_i - y_j| <= 1 at ties. There is none just where
-    # these bounds, as lengths of ways, close a circle of negative length.
+    # A ladder needs y_loser <= y_winner - 1 and |y_i - y_j| <= 1 at ties. It exists unless these
+    # bounds, as lengths of edges, form a negative cycle.
     rung = np.full((n, n), np.inf)
     rung[np.concatenate([a[tie], b[tie]]), np.concatenate([b[tie], a[tie]])] = 1
     rung[upper, lower] = -1
@@ -479,4 +479,4 @@ def _why_infinite(a: Ints, b: Ints, results: Floats, n: int) -> str:
         csgraph.bellman_ford(graph, indices=0)
     except csgraph.NegativeCycleError:
         return ""
-    return "wins and ties fit a ladder without exception: play more games, or sample outcomes"
+    return "wins and ties fit a ladder without exception: add games, or sample outcomes"

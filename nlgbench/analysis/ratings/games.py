@@ -1,4 +1,4 @@
-"""Comparisons and preferences as games between systems: who played, of what, and who won."""
+"""Comparisons and preferences as games between systems, with items and results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Of = Literal["comparisons", "preferences"]
 Outcome = Literal["argmax", "sampled", "expected"]
 
 PROBABILITIES = ["prob_a", "prob_tie", "prob_b"]
-#: What people are called where comparators have a name.
+#: The name of annotators among comparators.
 PEOPLE = "people"
 
 
@@ -29,7 +29,7 @@ def read_games(
     dimension: str | None = None,
     seed: int | np.random.Generator = 0,
 ) -> pd.DataFrame:
-    """Read a study's comparisons or preferences, or a bare table, as `games`."""
+    """Read games from a study's comparisons or preferences, or from a table."""
     if isinstance(study, pd.DataFrame):
         return games(_bare(study), outcome=outcome, seed=seed)
     compared, voted = (
@@ -50,21 +50,21 @@ def read_games(
 def games_of_one(
     study: Study | pd.DataFrame, *, of: Of | None = None, dimension: str | None = None
 ) -> pd.DataFrame:
-    """Read games of one comparator."""
+    """Read the games of a single comparator."""
     played = read_games(study, of=of, dimension=dimension)
     n = played["comparator"].nunique()
     if n > 1:
-        raise ValueError(f"{n} comparators are there: one is needed. Select its comparisons.")
+        raise ValueError(f"found {n} comparators, but need one: select its comparisons.")
     return played
 
 
 def games(
     table: pd.DataFrame, *, outcome: Outcome = "argmax", seed: int | np.random.Generator = 0
 ) -> pd.DataFrame:
-    """Turn probabilities into win, tie and loss of system_a; a system does not play itself.
+    """Convert probabilities to win, tie and loss of system_a, for games between two systems.
 
-    ``"argmax"``: the likeliest, and a tie where two are equally likely, so that swapping a and b
-    mirrors the result. ``"sampled"``: drawn. ``"expected"``: the probabilities, as shares.
+    ``"argmax"``: the most probable result, or a tie if two are equally probable, so that swapping a
+    and b mirrors it. ``"sampled"``: a random result. ``"expected"``: probabilities as shares.
     """
     chances = table[PROBABILITIES].to_numpy(dtype=np.float64)
     if outcome == "argmax":
@@ -78,20 +78,20 @@ def games(
     found = found[found["system_a"] != found["system_b"]].reset_index(drop=True)
     if found.empty:
         raise ValueError(
-            f"no game is left: each of the {len(table)} comparisons is between two outputs of one "
+            f"there is no game: each of the {len(table)} comparisons is between two outputs of one "
             "system. Compare outputs of different systems."
         )
     return found
 
 
 def single_outputs(comparisons: pd.DataFrame) -> pd.DataFrame:
-    """Let each output play for itself: a system that always writes the same."""
+    """Treat each output as a system of its own."""
     names = {"output_a": "system_a", "output_b": "system_b"}
     return games(comparisons.rename(columns=names))
 
 
 def as_arrays(played: pd.DataFrame) -> tuple[list[str], Ints, Ints, Floats]:
-    """Give systems numbers in the order of their names: they, places of a and b, results."""
+    """Enumerate systems in the order of their names; return names, numbers of a and b, results."""
     index = pd.Index(sorted(pd.concat([played["system_a"], played["system_b"]]).unique()))
     places = (index.get_indexer(played[name]) for name in ("system_a", "system_b"))
     return list(index), *places, played[["win", "tie", "loss"]].to_numpy()
@@ -100,12 +100,12 @@ def as_arrays(played: pd.DataFrame) -> tuple[list[str], Ints, Ints, Floats]:
 def of_outputs(study: Study, table: pd.DataFrame | None, name: str) -> pd.DataFrame:
     """Add the item and system of both outputs, and their clusters where the study names them.
 
-    Clusters are numbered in ``cluster_a`` and ``cluster_b``; items that share a cluster are in one;
-    ``grouped_by`` is the column's name.
+    Clusters are numbered in ``cluster_a`` and ``cluster_b``, and merged if they share items;
+    ``grouped_by`` is the name of their column.
     """
     if table is None:
-        hint = " Make them with compare_texts." if name == "comparisons" else ""
-        raise ValueError(f"{study.name} has no {name}: give Study({name}=...).{hint}")
+        hint = " Create them by compare_texts." if name == "comparisons" else ""
+        raise ValueError(f"{study.name} has no {name}: add Study({name}=...).{hint}")
     of = study.outputs.set_index("output_id")[["item_id", "system"]]
     found = table.copy()
     for side in ("a", "b"):
@@ -121,7 +121,7 @@ def of_outputs(study: Study, table: pd.DataFrame | None, name: str) -> pd.DataFr
     else:  # group_id of preferences
         both = [found[column], found[column]]
     cluster = pd.concat(both, ignore_index=True)
-    # Who is in no cluster is one of their own.
+    # An output without a cluster is its own cluster.
     alone = cluster.isna() | (cluster == "")
     number = linked(item, cluster.astype(str).mask(alone, "item " + item))
     if len(np.unique(number)) == item.nunique():
@@ -131,7 +131,7 @@ def of_outputs(study: Study, table: pd.DataFrame | None, name: str) -> pd.DataFr
 
 
 def votes_of(study: Study, dimension: str | None) -> pd.DataFrame:
-    """Give preferences of one dimension, with items and systems of both outputs."""
+    """Return preferences of one dimension, with items and systems of both outputs."""
     chosen = study.dimension(dimension, of="preferences")
     table = of_outputs(study, study.preferences, "preferences")
     return table[table["dimension"] == chosen].reset_index(drop=True)
@@ -143,16 +143,14 @@ def _with_probabilities(table: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 def _bare(table: pd.DataFrame) -> pd.DataFrame:
-    """Check a table of games that is no study's."""
+    """Check a table of games without a study."""
     said = next((name for name in ("outcome", "choice", "prob_a") if name in table), "outcome")
     results = "prob_a:float prob_tie:float prob_b:float" if said == "prob_a" else said
     columns = f"system_a:key system_b:key {results}"
     table = read_table(table, columns, "a table of games has").reset_index(drop=True)
     sides = table[["system_a", "system_b"]]
     if len({pd.api.types.is_numeric_dtype(sides[name]) for name in sides}) > 1:
-        raise ValueError(
-            "system_a and system_b are numbers in one and texts in the other: write systems alike."
-        )
+        raise ValueError("one of system_a and system_b has numbers, the other texts: use one type.")
     if said != "prob_a":
         wrong = ~table[said].isin(["a", "b", "tie"])
         if wrong.any():

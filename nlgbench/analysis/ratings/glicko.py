@@ -1,4 +1,4 @@
-"""Ratings of games played one after the other: Glicko-2, and Elo beside it."""
+"""Sequential ratings of games: Glicko-2 and Elo."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from nlgbench.analysis.ratings.games import Floats, Ints, as_arrays
 #: Points of rating per nat of log-odds: 400 / ln 10.
 POINTS = 400 / math.log(10)
 START = 1500.0
-#: mu (nats from the start) and phi (deviation, nats) of every system; volatility is 0.
+#: mu (change from the start, nats) and phi (deviation, nats) of every system; volatility is 0.
 State = tuple[list[float], list[float]]
-DEVIATION = 350.0  # points, where nothing is known
+DEVIATION = 350.0  # points, at the start
 _STEP = 32.0  # Elo's K, points
 
 
@@ -29,17 +29,17 @@ def glicko2(
 ) -> pd.DataFrame:
     """Rate the systems of one comparator's games: system, rating, deviation, volatility, n_games.
 
-    Glickman (2012), *Example of the Glicko-2 system*, http://www.glicko.net/glicko/glicko2.pdf:
-    with mu and phi in nats, ``g = 1 / sqrt(1 + 3 phi_j^2 / pi^2)``, ``E = 1 / (1 + exp(-g (mu -
-    mu_j)))``, information ``I = sum g^2 E (1 - E)``: ``phi'^2 = 1 / (1 / phi^2 + I)`` and ``mu' =
-    mu + phi'^2 sum g (s - E)``.
+    See Glickman (2012), *Example of the Glicko-2 system*,
+    http://www.glicko.net/glicko/glicko2.pdf. With mu and phi in nats, ``g = 1 / sqrt(1 + 3 phi_j^2
+    / pi^2)``, ``E = 1 / (1 + exp(-g (mu - mu_j)))`` and the information ``I = sum g^2 E (1 - E)``,
+    a game updates ``phi'^2 = 1 / (1 / phi^2 + I)`` and ``mu' = mu + phi'^2 sum g (s - E)``.
 
-    Each game is a period. Frozen systems have volatility 0, so that deviations do not grow while a
-    system does not play. Without a seed games come in the table's order.
+    Each game is a period. Systems do not change, so volatility is 0, and deviations do not grow
+    between games. Without a seed, games follow the table's order.
     """
     if tie_ratio is not None and not 0 <= tie_ratio <= 1:
         raise ValueError(
-            f"tie_ratio must be between 0 and 1. Got {tie_ratio}: 0.1 is the paper's, None counts "
+            f"tie_ratio must be between 0 and 1. Got {tie_ratio}. The paper uses 0.1; None counts "
             "a tie as half a win."
         )
     systems, a, b, results = _in_order(played, seed)
@@ -52,7 +52,7 @@ def glicko2(
 def _in_order(
     played: pd.DataFrame, seed: int | np.random.Generator | None
 ) -> tuple[list[str], Ints, Ints, Floats]:
-    """Give games as arrays, in an order drawn from the seed."""
+    """Return games as arrays, in a random order if there is a seed."""
     systems, a, b, results = as_arrays(played)
     if seed is None:
         return systems, a, b, results
@@ -61,10 +61,10 @@ def _in_order(
 
 
 def elo(played: pd.DataFrame, *, seed: int | np.random.Generator | None = None) -> pd.DataFrame:
-    """Rate by Elo, as `glicko2` does; deviation and volatility are NaN, as it has none.
+    """Rate by Elo, with the columns of `glicko2`; deviation and volatility are NaN.
 
-    Elo (1978), *The Rating of Chessplayers, Past and Present*: ``R' = R + K (s - E)``, ``E = 1 / (1
-    + 10 ** ((R_j - R) / 400))``; K, 32, never shrinks, so late games count most.
+    By Elo (1978), *The Rating of Chessplayers, Past and Present*, ``R' = R + K (s - E)`` with ``E =
+    1 / (1 + 10 ** ((R_j - R) / 400))``. K is constant (32), so late games count most.
     """
     systems, a, b, results = _in_order(played, seed)
     mu = [0.0] * len(systems)
@@ -79,10 +79,10 @@ def elo(played: pd.DataFrame, *, seed: int | np.random.Generator | None = None) 
 
 
 def with_intervals(ratings: pd.DataFrame, confidence: float) -> pd.DataFrame:
-    """Move ratings to a mean of 1500, and put -+ z deviations around them.
+    """Center ratings at 1500, with intervals of -+ z deviations.
 
-    Games tell differences only, so the interval is for the rating against the mean of the systems.
-    It says where that would settle with more games of the same outputs.
+    Games determine only differences, so the interval is for the rating relative to the mean of
+    systems. It covers the value that more games of the same outputs would converge to.
     """
     rating = ratings["rating"] + (START - ratings["rating"].mean())
     half = norm.ppf(0.5 + confidence / 2) * ratings["deviation"]
@@ -96,20 +96,20 @@ def with_intervals(ratings: pd.DataFrame, confidence: float) -> pd.DataFrame:
 
 
 def as_table(systems: list[str], state: State, n_games: Ints) -> pd.DataFrame:
-    """Turn a state into a table of ratings."""
+    """Convert a state to a table of ratings."""
     mu, phi = (np.array(column) for column in state)
     table = pd.DataFrame({"system": systems, "rating": START + POINTS * mu})
     return table.assign(deviation=POINTS * phi, volatility=0.0, n_games=n_games)
 
 
 def weight(phi: Any) -> Any:
-    """Say how much less a game tells when the opponent's skill is uncertain: Glickman's g."""
+    """Compute Glickman's g, which discounts a game by the uncertainty of the opponent's skill."""
     return (1 + 3 / math.pi**2 * phi * phi) ** -0.5
 
 
 def expected_score(gap: float) -> float:
-    """Say how likely a win is."""
-    # Beyond 700 nats an exponential overflows.
+    """Compute the probability of a win."""
+    # Exponentials overflow beyond 700 nats.
     return 1 / (1 + math.exp(min(-gap, 700.0)))
 
 
@@ -120,12 +120,12 @@ def after(mu: float, phi: float, information: float, surprise: float) -> tuple[f
 
 
 def start(n: int) -> State:
-    """Start systems of which nothing is known."""
+    """Return the initial state of n systems."""
     return [0.0] * n, [DEVIATION / POINTS] * n
 
 
 def play(a: int, b: int, result: Sequence[float], state: State, *, tie_ratio: float | None) -> None:
-    """Let two systems play one game (win, tie and loss of a), and update both in place."""
+    """Update two systems in place after one game (win, tie and loss of a)."""
     mu, phi = state
     gap = mu[a] - mu[b]
     updates = []
@@ -144,7 +144,7 @@ def play(a: int, b: int, result: Sequence[float], state: State, *, tie_ratio: fl
 def surprise_of(
     result: Sequence[float], lead: float, expected: float, tie_ratio: float | None
 ) -> float:
-    """Say how much better a game went than expected; the paper's ties ask for the lead's sign."""
+    """Compute result minus expectation; the paper's rule for ties uses the sign of the gap."""
     win, tie, loss = result
     if tie_ratio is None:
         of_a_tie = 0.5 - expected

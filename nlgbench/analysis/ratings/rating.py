@@ -1,4 +1,4 @@
-"""Rate systems by comparisons or preferences, and see how far their order may be trusted."""
+"""Ratings of systems by comparisons or preferences, and their dependence on the order of games."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from nlgbench.study import Study
 from nlgbench.study.checks import checked
 
 Pairing = Literal["random", "adaptive"]
-#: Games of each system without a change in the order, after which a tournament stops.
+#: A tournament stops after this many games of each system without a change in the order.
 UNCHANGED = 50
-#: Orders of the games that `order_stability` tries.
+#: The number of orders of games in `order_stability`.
 N_ORDERS = 100
 _FIRST = ["comparator", "system", "rating", "ci_low", "ci_high", "confidence", "method", "covers"]
 
@@ -39,74 +39,74 @@ def rate(
     confidence: float = 0.95,
     seed: int | np.random.Generator = 0,
 ) -> pd.DataFrame:
-    """Rate systems by their games against each other.
+    """Rate systems by games against each other: comparisons or preferences.
 
     Parameters
     ----------
     study : Study or DataFrame
-        With `comparisons` (see `nlgbench.compare_texts`) or `preferences`. Or a table with a row
-        per game: ``system_a``, ``system_b``, and ``outcome`` (a, b or tie) or ``prob_a, prob_tie,
-        prob_b``; ``output_a, output_b, item_a, item_b`` (or ``item_id``), ``annotator_id`` and
-        ``comparator`` where they are known.
+        A study with `comparisons` (see `nlgbench.compare_texts`) or `preferences`. Or a table with
+        a row per game: ``system_a``, ``system_b``, and ``outcome`` (a, b or tie) or ``prob_a,
+        prob_tie, prob_b``; optionally ``output_a, output_b, item_a, item_b`` (or ``item_id``),
+        ``annotator_id`` and ``comparator``.
     of : {"comparisons", "preferences"}, optional
-        Which of a study's tables are games. Required where the study has both.
+        The table of the study with the games. Required if the study has both.
     method : {"bradley_terry", "glicko2", "elo"}
-        Maximum likelihood, which no order of games changes; or game after game in an order drawn
-        from `seed`, by Glicko-2 as in the paper, or by Elo with K = 32.
+        Maximum likelihood, which does not depend on the order of games; or sequential updates in a
+        random order, by Glicko-2 as in the paper, or by Elo with K = 32.
     ties : {"davidson", "half"}
-        For Bradley-Terry: ties are an outcome of their own, by Davidson's rule; or each is half a
-        win of either side, as the package evalica has it.
+        For Bradley-Terry: ties are a third outcome, by Davidson's rule; or each tie is half a win
+        for both sides, as in the package evalica.
     tie_ratio : float or None
-        For Glicko-2: the share of what a win (loss) would change that a tie with a higher (lower)
-        rated opponent changes, the paper's rule. None: a tie is half a win.
+        For Glicko-2: a tie with a higher (lower) rated opponent counts as this share of a win
+        (loss), by the paper's rule. None: a tie is half a win.
     outcome : {"argmax", "sampled", "expected"}
-        How probabilities become results: the likeliest of win, tie and loss (a tie where two are
-        equally likely), one drawn, or shares of each.
+        How to convert probabilities to results: the most probable of win, tie and loss (a tie if
+        two are equally probable), a random one, or shares of each.
     annotators : {"fixed", "random"}, optional
-        For Bradley-Terry of annotators' choices, what intervals generalize to: other items, these
-        annotators; or other items and annotators. Default: random from ten effective annotators on,
-        ``(sum n)^2 / sum n^2`` with n the choices of each.
+        For Bradley-Terry of annotators' choices, what intervals generalize to: other items and
+        these annotators, or other items and annotators. Default: random with at least ten effective
+        annotators, ``(sum n)^2 / sum n^2`` with n the choices of each.
     dimension : str, optional
-        Of the preferences; default: the quality dimension, or the only one.
+        A dimension of the preferences. Default: quality, or the only one.
     confidence : float
-        Coverage asked for, between 0 and 1.
+        Confidence of intervals, between 0 and 1.
     seed : int or Generator
-        Where the random numbers come from.
+        Seed of the random numbers.
 
     Returns
     -------
     DataFrame
-        A row per comparator (people: ``people``) and system: comparator, system, rating (points,
-        higher is better, of mean 1500; 173.7 per nat of log-odds), ci_low, ci_high (against the
-        mean of all systems), confidence, method, covers (what the interval is over), n_games,
-        reason (why numbers are NaN, or an interval cannot be trusted, or ""); with Bradley-Terry
-        se, n_clusters (of the system's own outputs; of annotators' choices the effective number of
-        items, or of annotators where these are random and fewer), tie (Davidson's nu: 0 without
-        ties; 2 where equals tie half the time); with Glicko-2 and Elo deviation and volatility.
+        A row per comparator (``people`` for annotators) and system: comparator, system, rating
+        (points, higher is better, with mean 1500; 173.7 per nat of log-odds), ci_low, ci_high
+        (relative to the mean of all systems), confidence, method, covers (what the interval
+        generalizes to), n_games, reason (why a number is NaN or doubtful, or ""); for Bradley-Terry
+        se, n_clusters (of the system's own outputs; for annotators' choices the effective number of
+        items, or of annotators if these are random and fewer), tie (Davidson's nu: 0 without ties;
+        2 if equal systems tie half the time); for Glicko-2 and Elo deviation and volatility.
 
     Raises
     ------
     ValueError
-        When the table that is asked for is not there or breaks a rule, no game is left, or an
-        option is unknown or out of range.
+        When the selected table is missing or invalid, there is no game, or an option is unknown or
+        out of range.
 
     Notes
     -----
-    Bradley-Terry: Davidson (1970), doi:10.1080/01621459.1970.10481082. It is infinite, and so all
-    is NaN, where some systems never lose to the rest (Ford 1957, doi:10.2307/2308513), or where
-    wins and ties fit a ladder: abilities whose distance is at least one rung where one system wins,
-    and at most one where they tie. Its interval is for the ratings over all outputs that these
-    systems could give; the model need not hold. Over other items and annotators the variance is the
-    `nlgbench.crossed.largest_variance`; t has one degree of freedom less than `n_clusters`.
+    Bradley-Terry follows Davidson (1970, doi:10.1080/01621459.1970.10481082). Ratings are infinite,
+    and all results NaN, if some systems never lose to the rest (Ford 1957, doi:10.2307/2308513), or
+    if wins and ties fit a ladder: abilities that differ by at least one rung where one system wins,
+    and by at most one where they tie. The interval is for ratings over all outputs that these
+    systems could produce, even if the model is wrong. Over other items and annotators, the variance
+    is `nlgbench.crossed.largest_variance`; t has `n_clusters` - 1 degrees of freedom.
     docs/validation.md has the measured coverage.
 
-    Glicko-2: Glickman (2012) with the ties of Zhou and Xu (2020, section 3.2,
-    doi:10.1609/aaai.v34i05.6521); volatility 0, as systems are frozen. Its intervals say where the
-    rating would settle with more games of the *same* outputs.
+    Glicko-2 follows Glickman (2012) with the ties of Zhou and Xu (2020, section 3.2,
+    doi:10.1609/aaai.v34i05.6521). Volatility is 0, because systems do not change. Its intervals
+    cover the rating that more games of the *same* outputs would converge to.
 
     Examples
     --------
-    Three wins and one loss: log-odds of ln 3, halves of it on either side of the mean.
+    With three wins and one loss, the log-odds are ln 3, half of it on each side of the mean.
 
     >>> table = pd.DataFrame({"system_a": "x", "system_b": "y", "outcome": [*"aaab"]})
     >>> rate(table)[["system", "rating"]].round(2).values.tolist()
@@ -114,8 +114,8 @@ def rate(
     """
     if method != "bradley_terry" and (ties == "half" or annotators is not None):
         raise ValueError(
-            f"ties='half' and annotators= are for method='bradley_terry'. For {method!r} "
-            "tie_ratio=None counts a tie as half a win, and deviations cover games alone."
+            f"ties='half' and annotators= need method='bradley_terry'. For {method!r}, use "
+            "tie_ratio=None to count a tie as half a win."
         )
     rng = np.random.default_rng(seed)
     played = read_games(study, of=of, outcome=outcome, dimension=dimension, seed=rng)
@@ -144,7 +144,7 @@ def order_stability(
     tie_ratio: float | None = 0.1,
     seed: int | np.random.Generator = 0,
 ) -> pd.DataFrame:
-    """Rate the same games in 100 orders by Glicko-2: how much of a rating is the order's.
+    """Measure how much Glicko-2 ratings depend on the order of games, from 100 random orders.
 
     Parameters
     ----------
@@ -154,8 +154,8 @@ def order_stability(
     Returns
     -------
     DataFrame
-        A row per comparator and system: comparator, system, rating_sd (points, over orders; not the
-        sampling error, as the games stay), worst_rank, best_rank (1 is best; equal ratings share
+        A row per comparator and system: comparator, system, rating_sd (points, over orders of the
+        same games, so not a sampling error), worst_rank, best_rank (1 is best; equal ratings share
         the mean rank), deviation (Glicko-2's own, after one order).
 
     Raises
@@ -186,14 +186,14 @@ def order_stability(
 
 @dataclass(frozen=True, eq=False)
 class Tournament:
-    """Games that were played until a rule stopped them."""
+    """The games of a tournament, and the ratings after them."""
 
     #: system, rating, deviation, volatility, n_games after the last game.
     ratings: pd.DataFrame
     #: Two rows per game, one per system: game (from 1), system, rating, deviation after it.
     history: pd.DataFrame
     n_games: int
-    #: Whether the rule stopped them; otherwise `max_games` did.
+    #: Whether the stopping rule ended the tournament, rather than `max_games`.
     converged: bool
 
 
@@ -207,20 +207,20 @@ def tournament(
     max_games: int = 20_000,
     seed: int | np.random.Generator = 0,
 ) -> Tournament:
-    """Play games between systems, one at a time, until their order is settled.
+    """Play games between systems, one at a time, until a stopping rule settles their order.
 
-    Each game is a comparison of two systems, drawn with replacement. With ``"random"`` pairing any
-    two play, and games stop when every system has played 50 since the order of ratings last changed
-    (Zhou and Xu 2020, section 3.2, doi:10.1609/aaai.v34i05.6521).
+    Each game is a comparison of two systems, drawn with replacement. With ``"random"`` pairing, any
+    two systems play, and games stop when every system has played 50 games since the order of
+    ratings last changed (Zhou and Xu 2020, section 3.2, doi:10.1609/aaai.v34i05.6521).
 
-    With ``"adaptive"`` pairing the two play whose order is least certain. Ratings keep their joint
-    covariance C, as deviations alone pass over that ratings err alike. Each game is a Gaussian
-    step, ``mu += u (s - E) / (1 + I v)`` and ``C -= u u' I / (1 + I v)``: u is the difference of
-    the two columns of C, v the variance of the two systems' distance, ``I = E (1 - E)``. Games stop
-    when, for each of the m pairs, the Bayes factor against equal skill, ``s / t exp(d^2 / (2
-    s^2))`` with d the distance, ``s = sqrt(v)`` and t the s of the start, reaches ``m / (1 -
-    confidence)``: between equals it ever does so with at most the inverse probability (Robbins
-    1970, doi:10.1214/aoms/1177696786), as far as ratings are normal.
+    With ``"adaptive"`` pairing, the two systems with the least certain order play. Ratings have a
+    joint covariance C, because deviations alone ignore correlated errors. Each game is a Gaussian
+    update, ``mu += u (s - E) / (1 + I v)`` and ``C -= u u' I / (1 + I v)``, where u is the
+    difference of the two columns of C, v the variance of the two systems' distance, and ``I = E (1
+    - E)``. Games stop when, for each of the m pairs, the Bayes factor against equal skill reaches
+    ``m / (1 - confidence)``. It is ``s / t exp(d^2 / (2 s^2))`` with d the distance, ``s =
+    sqrt(v)`` and t the initial s. If ratings are normal, the probability that it ever does so
+    between equals is at most the inverse (Robbins 1970, doi:10.1214/aoms/1177696786).
     """
     rng = np.random.default_rng(seed)
     systems, a, b, results = as_arrays(games_of_one(study, of=of))
@@ -231,12 +231,12 @@ def tournament(
     for i, j, rows in zip(first, second, rows_of, strict=True):
         if not len(rows):
             raise ValueError(
-                f"systems {systems[i]!r} and {systems[j]!r} were never compared: a tournament "
-                "draws from all pairs. Compare them, or rate what there is with rate."
+                f"systems {systems[i]!r} and {systems[j]!r} were never compared, but a tournament "
+                "needs all pairs. Compare them, or use rate."
             )
     state = glicko.start(n)
     n_games = np.zeros(n, dtype=np.int64)
-    since = np.zeros(n, dtype=np.int64)  # games of each since the order last changed
+    since = np.zeros(n, dtype=np.int64)  # games of each system since the order last changed
     order: list[int] = []
     mu, covariance = np.zeros(n), np.eye(n) * (glicko.DEVIATION / glicko.POINTS) ** 2
     apart, at_start = np.zeros(len(first)), math.sqrt(2) * glicko.DEVIATION / glicko.POINTS
@@ -276,7 +276,7 @@ def tournament(
 def _play_jointly(
     a: int, b: int, result: list[float], state: tuple[Floats, Floats], tie_ratio: float | None
 ) -> None:
-    """Let two systems play one game, and update all that is known of any system in place."""
+    """Update means and covariance of all systems in place after one game of two systems."""
     mu, covariance = state
     gap = mu[a] - mu[b]
     expected = float(expit(gap))
@@ -294,10 +294,10 @@ class Convergence:
     Parameters
     ----------
     table : DataFrame
-        A row per pairing and seed: pairing, seed, games, settled (did the rule stop it?), then
-        Spearman's correlation of its ratings with those of all games, and with `quality`.
+        A row per pairing and seed: pairing, seed, games, settled (whether the stopping rule ended
+        it), then Spearman's correlation of its ratings with those of all games, and with `quality`.
     history : DataFrame
-        That of the first tournament with random pairing: game, system, rating, deviation.
+        The first tournament with random pairing: game, system, rating, deviation.
     """
 
     table: pd.DataFrame
@@ -313,25 +313,25 @@ def convergence(
     quality: pd.Series | None = None,
     seed: int = 0,
 ) -> Convergence:
-    """Play tournaments from five seeds: when is the order settled, and is it the same one.
+    """Play tournaments from five seeds, to test how soon and how consistently the order settles.
 
-    Games are drawn with replacement until the order stands: by the paper's rule (random pairs,
-    unchanged while each system plays 50 more games), and by an adaptive one (the pair whose order
-    is least certain; the whole order is held with .95); at most 20,000 games.
+    Games are drawn with replacement until the order is settled, by the paper's rule (random pairs;
+    no change while each system plays 50 more games) and by an adaptive rule (the pair with the
+    least certain order; confidence .95 for the whole order), or for at most 20,000 games.
 
     Parameters
     ----------
     study, of, tie_ratio
-        As in `nlgbench.rate`, of one comparator.
+        As in `nlgbench.rate`, for one comparator.
     quality : Series, optional
-        By system, to set the ratings beside: people's mean judgment, or the truth.
+        Quality by system to correlate ratings with: mean human judgments, or true values.
     seed : int
-        Of the first tournament; the next ones count up.
+        Seed of the first tournament; the next ones count up.
 
     Returns
     -------
     Convergence
-        Its table, and one history to draw.
+        The table, and one history to plot.
 
     Raises
     ------

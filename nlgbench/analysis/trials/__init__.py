@@ -1,7 +1,7 @@
-"""Trials of evaluators: what they say of held-out outputs and systems, and what they choose.
+"""Trials of trained evaluators on held-out outputs and systems.
 
-`running` trains and scores, `correlating` sets systems beside people, `choosing` lets evaluators
-choose models.
+`running` trains evaluators and scores outputs, `correlating` compares scores with human judgments,
+and `choosing` uses evaluators to choose models.
 """
 
 from nlgbench.analysis.trials.choosing import count_stops as count_stops

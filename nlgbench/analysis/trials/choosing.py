@@ -1,7 +1,7 @@
-"""Choosing models by an evaluator, among settings or checkpoints: Table 3 of Learning to Compare.
+"""Choice of models by evaluators, among settings or checkpoints: Table 3 of Learning to Compare.
 
-Zhou and Xu (2020), doi:10.1609/aaai.v34i05.6521. What is chosen between comes in groups: the
-settings of one search, or the checkpoints of one training.
+See Zhou and Xu (2020, doi:10.1609/aaai.v34i05.6521). Candidates form groups: the settings of one
+search, or the checkpoints of one training.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from nlgbench.study import trusted
 from nlgbench.study.checks import checked, read_table
 from nlgbench.worlds.searches import Searches
 
-#: The baseline that picks any of the group's systems alike.
+#: The baseline that chooses a system of the group at random.
 RANDOM = "random choice"
-#: The baseline that never stops.
+#: The baseline that never stops training.
 LAST = "last_checkpoint"
 
 
@@ -48,19 +48,19 @@ def choose(scores: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     scores : DataFrame
-        A row per evaluator, group and system: evaluator, group, system, score (higher is better:
-        negate perplexity; a skill rating is such a score; NaN is never chosen).
+        A row per evaluator, group and system: evaluator, group, system, score (higher is better, so
+        negate perplexity; NaN is never chosen). Skill ratings can serve as scores.
 
     Returns
     -------
     DataFrame
-        A row per evaluator and group: evaluator, group, system (the first of scores that are equal
-        within 1e-9; missing where no score is defined), n_undefined (systems without a score).
+        A row per evaluator and group: evaluator, group, system (the first if scores are equal
+        within 1e-9; missing if no score is defined), n_undefined (systems without a score).
 
     Raises
     ------
     ValueError
-        When a column is missing, or a system stands twice.
+        When a column is missing, or a system is repeated.
 
     Examples
     --------
@@ -84,28 +84,27 @@ def choose(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def stop(table: pd.DataFrame, patience: int) -> pd.DataFrame:
-    """Let each evaluator stop each training: system and progress that it keeps, and stopped_at.
+    """Apply early stopping by each evaluator: the system and progress to keep, and stopped_at.
 
-    The table has evaluator, group, system, progress, and either win and loss against the
-    checkpoints before or score. Zhou and Xu (2020, section 4.1) stop once the newest checkpoint has
-    lost more often than it won five times running. Which checkpoint is then used they do not say:
-    here it is the last one before the losing streak, or the last of all where training never stops
-    (stopped_at is NaN). Of evaluators that score one checkpoint at a time the best is kept once it
-    is `patience` checkpoints old.
+    The table has evaluator, group, system, progress, and either score, or win and loss against the
+    preceding checkpoints. Zhou and Xu (2020, section 4.1) stop when five consecutive checkpoints
+    have lost more often than they won, but do not specify which checkpoint is then used. Here it is
+    the last one before the losing streak, or the last of all if training never stops (stopped_at is
+    NaN). Evaluators of single checkpoints keep the best once it is `patience` checkpoints old.
     """
     rule = _stop_on_losses if "win" in table else _stop_on_scores
     found = []
     for (evaluator, group), rows in table.groupby(["evaluator", "group"], sort=False):
         rows = rows.sort_values("progress")
         kept, stopped = rule(rows, patience)
-        progress = [*rows["progress"], np.nan]  # that of place -1 is missing
+        progress = [*rows["progress"], np.nan]  # place -1 means none
         row = {"evaluator": evaluator, "group": group, "system": [*rows["system"], None][kept]}
         found.append(row | {"progress": progress[kept], "stopped_at": progress[stopped]})
     return pd.DataFrame(found)
 
 
 def _stop_on_losses(rows: pd.DataFrame, patience: int) -> tuple[int, int]:
-    """Give the places of the checkpoint that is kept and of that at which training stops, or -1."""
+    """Return the places of the checkpoint to keep and of the one where training stops, or -1."""
     streak = 0
     for at, lost in enumerate(exceeds(rows["loss"], rows["win"]).tolist()):
         streak = streak + 1 if lost else 0
@@ -127,10 +126,10 @@ def _stop_on_scores(rows: pd.DataFrame, patience: int) -> tuple[int, int]:
 def checkpoint_pairs(
     outputs: pd.DataFrame, steps: pd.DataFrame, *, n: int, seed: int | np.random.Generator
 ) -> pd.DataFrame:
-    """Draw n pairs in which each checkpoint of a model (output_a) meets the two before it.
+    """Draw n pairs that compare each checkpoint of a model (output_a) with the two before it.
 
-    Zhou and Xu (2020, section 4.1) do not say how the two share the n: here evenly, and the later
-    one has one more where n is odd. Outputs meet where their contexts are equal; no two meet twice.
+    Zhou and Xu (2020, section 4.1) do not specify how the two share n; here they do so evenly, with
+    one more for the later one if n is odd. Contexts of a pair are equal, and no pair is repeated.
     """
     rng = np.random.default_rng(seed)
     ids = outputs["output_id"].to_numpy()
@@ -150,15 +149,15 @@ def checkpoint_pairs(
 def win_and_loss(
     comparisons: pd.DataFrame, outputs: pd.DataFrame, steps: pd.DataFrame
 ) -> pd.DataFrame:
-    """Count how often each checkpoint wins and loses against those just before it.
+    """Compute how often each checkpoint wins and loses against the two before it.
 
     A row per checkpoint, in the order of training: model, group (the model), system, progress, win,
-    tie, loss (shares of the `checkpoint_pairs` in which it was the newer one), difference (win -
-    loss, -1 to 1), ci_low, ci_high, n_clusters, reason, n, confidence; a model's first has n = 0
-    and the rest NaN. The interval is that of the win rate (a tie half) on the difference's scale:
-    for other samples of the same checkpoints, one output of which stands in several pairs. In 2,000
-    simulations of 300 pairs of 30 outputs each it covered the truth in .95; with pairs taken as
-    independent, in .50 of 300.
+    tie, loss (shares of the `checkpoint_pairs` in which it is the newer one), difference (win -
+    loss, -1 to 1), ci_low, ci_high, n_clusters, reason, n, confidence. For a model's first
+    checkpoint n is 0, and the rest NaN. The interval is that of the win rate (ties half), on the
+    scale of the difference. It is for other samples of the same checkpoints, and accounts for
+    outputs in several pairs. In 2,000 simulations of 300 pairs of 30 outputs each, it covered the
+    truth in .95, but intervals for independent pairs in .50 of 300.
     """
     played = single_outputs(comparisons)
     of = played["system_a"].map(outputs.set_index("output_id")["system"]).rename("system")
@@ -166,7 +165,7 @@ def win_and_loss(
     newer, older = (
         pd.factorize(played[side])[0].astype(np.int64) for side in ("system_a", "system_b")
     )
-    # No output is on both sides: a checkpoint's own are new, all others' old.
+    # Number both sides separately, because no output is on both.
     older += newer.max() + 1
     score = (played["win"] + played["tie"] / 2).to_numpy()
     group = np.asarray(by_system.ngroup(), dtype=np.int64)
@@ -184,12 +183,12 @@ def win_and_loss(
 
 @dataclass(frozen=True, eq=False)
 class Choosers:
-    """Evaluators that choose models: comparators by name, an adversarial one, a regressor."""
+    """Evaluators for choosing models: comparators by name, an adversarial one, a regressor."""
 
     comparators: dict[str, Comparator]
     adversary: Comparator
     regressor: Comparator
-    #: Evaluator -> what it learned from, in words.
+    #: Evaluator -> description of its training data.
     learned_from: dict[str, str]
 
 
@@ -203,26 +202,26 @@ def train_choosers(
     seed: int = 0,
     pair_seed: int | np.random.Generator = 0,
 ) -> Choosers:
-    """Train the evaluators of Table 3 on what `searches` has to learn from.
+    """Train the evaluators of Table 3 on the training data of `searches`.
 
     Parameters
     ----------
     searches : Searches
         Models to choose between.
     threshold : float
-        Mean judgments that differ by so much or less tie.
+        Mean judgments that differ by at most this count as tied.
     n_pairs : int
-        Of each kind of supervision.
+        Number of pairs for each kind of supervision.
     backend, seed
         As in `nlgbench.train_comparator`.
     pair_seed : int or Generator
-        Of the pairs.
+        Seed of the pairs.
 
     Returns
     -------
     Choosers
-        ``comparator`` learned from all kinds of pairs, ``comparator_human`` from people's judgments
-        alone, ``comparator_self`` from all but these.
+        ``comparator`` is trained on all kinds of pairs, ``comparator_human`` only on human
+        judgments, and ``comparator_self`` on all others.
     """
     rng, training = np.random.default_rng(pair_seed), searches.training
     assert training.judgments is not None
@@ -254,7 +253,7 @@ def train_choosers(
     if backend == "frozen":
         from nlgbench.evaluators.comparator.encoder import load_encoder
 
-        encoder = load_encoder()  # one for all, as it remembers what it read
+        encoder = load_encoder()  # shared, because it caches embeddings
     made: dict[str, Any] = {"backend": backend, "encoder": encoder}
     return Choosers(
         comparators={
@@ -269,7 +268,7 @@ def train_choosers(
 
 @checked
 def score_models(searches: Searches, choosers: Choosers) -> pd.DataFrame:
-    """Score models by evaluators that see one text, or one model, at a time.
+    """Score models by evaluators of single texts or models.
 
     Parameters
     ----------
@@ -282,7 +281,7 @@ def score_models(searches: Searches, choosers: Choosers) -> pd.DataFrame:
     -------
     DataFrame
         evaluator (bleu: mean of BLEU-2, 3 and 4 against the ten most similar human texts;
-        adversarial, regressor; perplexity, with a minus), system, score (mean over texts), se,
+        adversarial, regressor; negative perplexity), system, score (mean over texts), se,
         kind, group, model, progress.
     """
     table, related = searches.to_judge, searches.training.related
@@ -314,18 +313,18 @@ def rate_searches(
     seed: int = 0,
     pair_seed: int | np.random.Generator = 0,
 ) -> pd.DataFrame:
-    """Let the models of each search meet, as comparators choose by skill rating.
+    """Compare the models of each search by each comparator, for choice by skill rating.
 
     Parameters
     ----------
     searches, choosers
         As in `score_models`.
     n_comparisons : int
-        Of each model, about.
+        Approximate number of comparisons per model.
     seed : int
-        Of the order of games.
+        Seed of the order of games.
     pair_seed : int or Generator
-        Of the pairs.
+        Seed of the pairs.
 
     Returns
     -------
@@ -363,7 +362,7 @@ def stop_training(
     n_comparisons: int = 200,
     seed: int | np.random.Generator = 0,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Let evaluators stop trainings.
+    """Apply early stopping by each evaluator to each training.
 
     Parameters
     ----------
@@ -372,25 +371,26 @@ def stop_training(
     scores : DataFrame
         From `score_models`.
     patience : int
-        Stop after so many checkpoints one after another that lose more often than they win, or
-        without a higher score; 5 in the paper.
+        Stop after this many consecutive checkpoints that lose more often than they win, or that
+        have no higher score; the paper uses 5.
     reverse : bool
-        Take checkpoints in reverse order, so that quality falls from the first one on.
+        Reverse the order of checkpoints, so that quality falls from the first one.
     n_comparisons : int
-        Of each checkpoint.
+        Number of comparisons per checkpoint.
     seed : int or Generator
-        Of the pairs.
+        Seed of the pairs.
 
     Returns
     -------
     tuple of (DataFrame, DataFrame)
-        What each keeps: evaluator (`LAST` never stops), group, system, progress, stopped_at (NaN
-        where training goes to the end). And comparators' rates: evaluator, model, system, progress,
-        win, tie, loss against the two checkpoints before, difference with its 95% interval.
+        The checkpoint that each keeps: evaluator (`LAST` never stops), group, system, progress,
+        stopped_at (NaN if training runs to the end). And comparators' rates: evaluator, model,
+        system, progress, win, tie, loss against the two checkpoints before, difference with its 95%
+        interval.
     """
     steps = searches.models[searches.models["kind"] == "stopping"]
     if reverse:
-        # One checkpoint per epoch: the last one's place is the first one's.
+        # With one checkpoint per epoch, the last takes the place of the first.
         least = steps.groupby("model")["progress"].transform("min")
         steps = steps.assign(progress=(1 + least - steps["progress"]).round(9))
     outputs = searches.to_judge[searches.to_judge["system"].isin(steps["system"])]
@@ -415,7 +415,7 @@ def count_stops(kept: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     kept : DataFrame
-        From `stop_training`, with experiment.
+        The first result of `stop_training`, with an added column experiment.
 
     Returns
     -------
@@ -432,19 +432,19 @@ def count_stops(kept: pd.DataFrame) -> pd.DataFrame:
 def one_training(
     searches: Searches, scores: pd.DataFrame, rates: pd.DataFrame, kept: pd.DataFrame
 ) -> tuple[str, pd.DataFrame, pd.DataFrame]:
-    """Choose a training to draw: that whose true quality moves most, or the first.
+    """Choose a training to plot: the one whose true quality changes most, or the first.
 
     Parameters
     ----------
     searches, scores, rates, kept
-        As in, and from, `stop_training`.
+        The arguments and results of `stop_training`.
 
     Returns
     -------
     tuple of (str, DataFrame, DataFrame)
-        The model, its curves and what is kept, for `nlgbench.plot_training`. Intervals are 95%,
-        over texts; ``quality`` is the truth, where it is known; perplexity is a logarithm (nats per
-        word, lower is better), without an interval.
+        The model, its curves and the kept checkpoints, for `nlgbench.plot_training`. Intervals are
+        95%, over texts. ``quality`` is the truth, if known. Perplexity is on the log scale (nats
+        per word, lower is better), without an interval.
     """
     model, parts, marks = str(kept["group"].iloc[0]), [], []
     if searches.truth is not None:
@@ -471,34 +471,34 @@ def _curve(rows: pd.DataFrame, value: pd.Series, half: pd.Series) -> pd.DataFram
 
 @checked
 def judge_choices(searches: Searches, chosen: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Compare choices with the truth, with and without a tolerance for how it is measured.
+    """Compare choices with the truth, with and without a tolerance for its standard error.
 
     Parameters
     ----------
     searches : Searches
-        With a truth.
+        Searches with known true quality.
     chosen : mapping of str to DataFrame
-        By experiment, from `nlgbench.choose` or `stop_training`: ``hyperparameter_search`` is
-        within settings of a group, others within checkpoints of a model.
+        Results of `nlgbench.choose` or `stop_training` by experiment: ``hyperparameter_search``
+        chooses among settings of a group, the others among checkpoints of a model.
 
     Returns
     -------
     DataFrame
         evaluator (`RANDOM` last), measure, estimate, ci_low, ci_high, confidence, n (groups with a
-        choice), n_undefined (groups without), reason (why there is no interval, or ""), experiment
-        and variant: ``tolerance=2 se``, where models within two standard errors (of a difference of
-        measured truths) of the best are the best, too; and ``tolerance=0``. Measures:
-        ``win_times`` (groups in which the choice is the best of all), ``wins_among_choices`` (the
-        best of what evaluators chose), ``quality`` (mean over groups), ``regret`` (mean distance
-        from the group's best), ``gain`` (mean distance from the group's average system).
+        choice), n_undefined (groups without one), reason (why the interval is undefined, or ""),
+        experiment and variant: with ``tolerance=2 se``, models within two standard errors (of a
+        difference of measured truths) of the best also count as best; and ``tolerance=0``.
+        Measures: ``win_times`` (groups in which the choice is the best of all),
+        ``wins_among_choices`` (the best of all choices), ``quality`` (mean over groups), ``regret``
+        (mean distance from the group's best), ``gain`` (mean distance from the group's average).
 
     Notes
     -----
-    Win times and mean quality are Table 3 of the paper. It is not clear whether of all five models
-    of a group, or of those that were chosen: hence both; equal best all count. Intervals are over
-    groups: Wilson's for counts, Student's t for means. Regret is skewed: with ten groups its
-    interval covers the mean in .90 rather than .95 of samples where regrets are exponential. A
-    random choice's win times are exact given the groups.
+    Win times and mean quality are those of Table 3 of the paper, which does not specify whether
+    wins are among all five models of a group or among the chosen ones. Both are reported, and tied
+    best models all count. Intervals are over groups: Wilson's for counts, Student's t for means.
+    Regret is skewed: with ten groups and exponential regrets, its interval covers the mean in .90
+    rather than .95 of samples. Win times of a random choice are exact given the groups.
     """
     assert searches.truth is not None
     truth = searches.truth
@@ -518,7 +518,7 @@ def judge_choices(searches: Searches, chosen: Mapping[str, pd.DataFrame]) -> pd.
 def measure_choices(
     chosen: pd.DataFrame, quality: pd.DataFrame, tolerance: float = 0.0
 ) -> pd.DataFrame:
-    """Measure choices as `judge_choices` says; `quality` has group, system, quality."""
+    """Compute the measures of `judge_choices`; `quality` has group, system, quality."""
     of = quality.groupby("group")["quality"]
     about = pd.DataFrame({"best": of.max(), "average": of.mean()})
     is_best = ~exceeds(quality["group"].map(about["best"]) - tolerance, quality["quality"])
@@ -553,7 +553,7 @@ def measure_choices(
 
 
 def _over_groups(values: pd.Series) -> dict[str, object]:
-    """Count successes (Wilson's interval), or average numbers (Student's)."""
+    """Count successes (Wilson's interval), or average numbers (Student's t)."""
     n, counts = len(values), values.dtype == bool
     if n < (1 if counts else 2):
         only = float(values.iloc[0]) if n else np.nan

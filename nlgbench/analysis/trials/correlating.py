@@ -1,4 +1,4 @@
-"""Do evaluators rank systems as people do, over many trials, and which one does it better."""
+"""Correlation of evaluators with human judgments over trials, and comparison of evaluators."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from nlgbench.names import known
 from nlgbench.study import Study
 from nlgbench.study.checks import checked, read_table
 
-#: Fewer systems than this give no interval.
+#: With fewer systems, the interval is undefined.
 LEAST = 5
 METHOD = "delete-one-system jackknife of z, and the variance over splits, t"
 
 
 @checked
 def system_quality(study: Study) -> pd.Series:
-    """Average people's judgments of each system's outputs, in the quality dimension.
+    """Average human judgments of each system's outputs, in the quality dimension.
 
     Parameters
     ----------
     study : Study
-        With judgments.
+        A study with judgments.
 
     Returns
     -------
     Series
-        By system, humans left out: the mean over outputs of each output's mean judgment.
+        The mean over outputs of each output's mean judgment, by system, without human texts.
 
     Raises
     ------
     ValueError
-        When it has no judgments, or several dimensions and none is said to be quality.
+        When the study has no judgments, or several dimensions and none declared as quality.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def system_quality(study: Study) -> pd.Series:
 def correlate_outputs(
     trials: Trials, *, n_resamples: int = 1_000, confidence: float = 0.95, seed: int = 0
 ) -> pd.DataFrame:
-    """Correlate evaluators' scores of single held-out outputs with people's judgments.
+    """Correlate evaluators' scores of single held-out outputs with human judgments.
 
     Parameters
     ----------
@@ -68,9 +68,9 @@ def correlate_outputs(
     Returns
     -------
     DataFrame
-        As `nlgbench.correlate`, of the first split, with Spearman's and Pearson's correlations;
-        and data, split, supervision, and mean, min, max over the splits, which share their texts
-        and are no interval.
+        The table of `nlgbench.correlate` for the first split, with Spearman's and Pearson's
+        correlations; and data, split, supervision, and mean, min, max over the splits. These share
+        texts, so their range is not an interval.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def correlate_outputs(
 def compare_outputs(
     trials: Trials, *, n_resamples: int = 1_000, confidence: float = 0.95, seed: int = 0
 ) -> pd.DataFrame:
-    """Compare the rated comparator with each baseline, on the outputs of each first split.
+    """Compare the comparator with skill rating and each baseline, on each first split.
 
     Parameters
     ----------
@@ -112,8 +112,8 @@ def compare_outputs(
     -------
     DataFrame
         data, evaluator_a (the comparator), evaluator_b (a baseline), difference (of Spearman's
-        correlations, positive where the comparator is nearer to people), ci_low, ci_high, over
-        (what the interval resamples), reason.
+        correlations, positive where the comparator agrees better with human judgments), ci_low,
+        ci_high, over (the resampled units), reason.
 
     Raises
     ------
@@ -144,19 +144,19 @@ def compare_outputs(
 def correlate_systems(
     trials: Trials, *, confidence: float = 0.95
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Correlate systems' scores with people's, over the splits of each data set.
+    """Correlate systems' scores with human judgments, over the splits of each data set.
 
     Parameters
     ----------
     trials : Trials
         From `run_trials`.
     confidence : float
-        Coverage asked for, between 0 and 1.
+        Confidence of intervals, between 0 and 1.
 
     Returns
     -------
     tuple of (DataFrame, DataFrame)
-        As `correlate_trials`, with data; the first with supervision, too.
+        The tables of `correlate_trials` with a column data; the first also has supervision.
 
     Raises
     ------
@@ -188,46 +188,45 @@ def correlate_trials(
     Parameters
     ----------
     scores : DataFrame
-        Columns evaluator, trial, system, score (higher is better): a trial is a split of the
-        outputs, with all that was trained on it.
+        Columns evaluator, trial, system, score (higher is better). A trial is a split of the
+        outputs, with the evaluators trained on it.
     human : Series
-        The quality of each system, indexed by system.
+        The human quality of each system, indexed by system.
     statistic : {"spearman", "pearson"}
-        Of the systems of one trial.
+        The correlation over the systems of one trial.
     confidence : float
-        Coverage asked for, between 0 and 1.
+        Confidence of intervals, between 0 and 1.
 
     Returns
     -------
     tuple of (DataFrame, DataFrame)
         A row per evaluator: evaluator, statistic, estimate (the mean over trials), ci_low, ci_high,
         lowest, highest (of a trial), confidence, n (systems), n_trials, n_undefined (trials
-        without a coefficient; they are left out), method, reason (why there is no estimate or
-        interval, or why not to trust it). And a row per two evaluators: evaluator_a, evaluator_b,
-        statistic, difference (a minus b, over the trials of both), ci_low, ci_high, confidence,
-        method, reason.
+        without a coefficient, which are left out), method, reason (why the estimate or interval is
+        missing or doubtful). And a row per pair of evaluators: evaluator_a, evaluator_b, statistic,
+        difference (a minus b, over the trials of both), ci_low, ci_high, confidence, method,
+        reason.
 
     Raises
     ------
     ValueError
-        When a column or a system's quality is missing, a system stands twice in a trial, or a
-        name or number is out of range.
+        When a column or a system's quality is missing, a system is repeated in a trial, a name is
+        unknown, or a number is out of range.
 
     Notes
     -----
-    The interval is for other systems and other splits. Systems: the delete-one-system jackknife of
-    ``z = atanh`` of the mean correlation. Splits: the variance of the trials' correlations over
-    their number, on the scale of z. The two variances are added; t has n - 2 degrees of freedom. A
-    difference combines the two intervals (Zou 2007, doi:10.1037/1082-989X.12.4.399), with the
-    jackknife's correlation of the two. Trials share their texts: texts that suit all systems alike
-    are not accounted for.
+    The interval generalizes to other systems and other splits. It adds two variances on the scale
+    of ``z = atanh`` of the mean correlation: that of a delete-one-system jackknife, and the
+    variance of the trials' correlations over their number. t has n - 2 degrees of freedom. For a
+    difference, two intervals are combined (Zou 2007, doi:10.1037/1082-989X.12.4.399), with their
+    correlation from the jackknife. Trials share texts, and this dependence is ignored.
 
-    With 12 and 20 systems and 5 trials, 95% intervals covered the population's value in 600 worlds
-    each (standard error .009) in .945 to .977 for Pearson, .92 where systems are exponentially
-    distributed; in .947 to .987 for Spearman. Differences: .937 to .992
-    (`docs/validation.md`). There is no interval with fewer than five systems, nor where
-    a correlation is 1 or -1 or is undefined without one system; with fewer than ten, or one trial,
-    it is marked.
+    With 12 and 20 systems and 5 trials, 95% intervals covered the population value in 600
+    simulations each (standard error .009) in .945 to .977 for Pearson, in .92 for exponentially
+    distributed systems, and in .947 to .987 for Spearman; intervals of differences in .937 to .992
+    (`docs/validation.md`). The interval is undefined for fewer than five systems, or if a
+    correlation is 1 or -1 or undefined without one system. With fewer than ten systems, or one
+    trial, it has a warning.
 
     Examples
     --------
@@ -266,7 +265,7 @@ def correlate_trials(
 def _mean(found: Floats, confidence: float) -> dict[str, float | str]:
     """Average one evaluator's correlation, or the difference of two, over trials.
 
-    `found` has the shape (1 + systems, evaluators, trials): with all systems, and without each.
+    `found` has shape (1 + systems, evaluators, trials): with all systems, then without each.
     """
     n, two, n_trials = len(found) - 1, found.shape[1] == 2, found.shape[2]
     unknown = {"estimate": np.nan, "ci_low": np.nan, "ci_high": np.nan}
@@ -277,7 +276,7 @@ def _mean(found: Floats, confidence: float) -> dict[str, float | str]:
     estimate = float(means[0, 0] - means[0, 1] if two else means[0, 0])
     unknown["estimate"] = estimate
     if n < LEAST:
-        reason = f"{n} systems, fewer than {LEAST}: nothing follows for others."
+        reason = f"{n} systems: an interval needs {LEAST}."
         return {**unknown, "reason": reason}
     if np.isnan(means).any():
         return {**unknown, "reason": "a correlation is undefined without one of the systems"}
@@ -306,18 +305,18 @@ def _mean(found: Floats, confidence: float) -> dict[str, float | str]:
 
 
 def _few(n: int, n_trials: int) -> str:
-    """Give why not to trust an interval, or nothing."""
+    """Return a warning about an interval, or ""."""
     if n < FEWEST:
-        return f"{n} systems, fewer than {FEWEST}: the interval is wide, its coverage not known."
-    return "one trial: how splits differ is unknown." if n_trials == 1 else ""
+        return f"{n} systems, fewer than {FEWEST}: the interval is wide, and its coverage unknown."
+    return "one trial: the variance between splits is unknown." if n_trials == 1 else ""
 
 
 def _correlations(
     scores: pd.DataFrame, human: pd.Series, statistic: str
 ) -> tuple[list[str], Floats]:
-    """Name evaluators, and correlate each in each trial: with all systems, and without each.
+    """Return evaluators' names and correlations by trial, with all systems and without each.
 
-    The second is of shape (1 + systems, evaluators, trials); NaN where a score is missing.
+    Correlations have shape (1 + systems, evaluators, trials); NaN where a score is missing.
     """
     needed = "evaluator:key trial:key system:key score:number"
     scores = read_table(scores, needed, "scores have")
@@ -325,8 +324,8 @@ def _correlations(
     if doubled.any():
         row = scores[doubled].iloc[0]
         raise ValueError(
-            f"system {row['system']!r} stands twice in trial {row['trial']} of evaluator "
-            f"{row['evaluator']!r}: give each trial a number of its own."
+            f"system {row['system']!r} is repeated in trial {row['trial']} of evaluator "
+            f"{row['evaluator']!r}: give each trial its own number."
         )
     human = read_table(human.rename("human").to_frame(), "human:number", "human has")["human"]
     unknown = sorted({*scores["system"]} - {*human.index})
@@ -337,7 +336,7 @@ def _correlations(
     wide = wide.reindex(pd.MultiIndex.from_product([evaluators, trials]))
     rows = wide.to_numpy(dtype=np.float64)
     missing = np.isnan(rows) if statistic == "spearman" else ~np.isfinite(rows)
-    # Infinite scores have ranks: the largest numbers stand for them.
+    # Replace infinite scores by the largest numbers, which have the same ranks.
     filled = np.nan_to_num(np.where(missing, 0.0, rows))
     quality = human.loc[wide.columns].to_numpy(dtype=np.float64)
     n = len(quality)

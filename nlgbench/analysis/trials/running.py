@@ -1,4 +1,4 @@
-"""Trials of comparative evaluators: supervise one, and let it score and rate held-out outputs."""
+"""Trials of comparative evaluators: train them, then score and rate held-out outputs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from nlgbench.evaluators.comparator.encoder import Encoder
 
 KINDS = ("strong", "weak", "human")
-#: The rows of Table 5, then each kind of supervision alone: how they differ from the full model.
+#: The rows of Table 5, then each kind of supervision alone: differences from the full model.
 VARIANTS: dict[str, dict[str, Any]] = {
     "full model": {},
     "w/o comparison": {"supervision": ("strong",), "compares": False},
@@ -49,54 +49,54 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "human alone": {"supervision": ("human",)},
 }
 
-#: How outputs and systems get a score from comparisons, as Table 2 names them.
+#: Ways to score outputs and systems from comparisons, as named in Table 2.
 METHODS = (
     "with skill rating",
     "averaged sample-level skill rating",
     "averaged reference-based score",
 )
 
-#: How single outputs get one, as Table 1 does, and what stands beside the comparator there.
+#: Ways to score single outputs, and the baselines, as named in Table 1.
 COMPARED = ("comparator, with skill rating", "comparator, with random sampled reference")
 ADVERSARIAL, REGRESSOR = "adversarial evaluator", "ADEM's role (regressor)"
 BASELINES = (REGRESSOR, ADVERSARIAL, "BLEU", "perplexity")
 
-#: Games between single outputs, and references that each output is compared with; the paper's.
+#: Games between single outputs, and references per output, as in the paper.
 N_PLAYS, N_REFERENCES = 10_000, 50
-#: Processes.
+#: Number of parallel processes.
 N_JOBS = 2
 
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """A study split into what evaluators learn from and what they judge."""
+    """A split of a study into training and test data for evaluators."""
 
     study: Study
     data: str  # the study's name
     number: int
-    #: The system whose outputs are not learned from, or None.
+    #: The system that is left out of training, or None.
     left_out: str | None
     seed: int
     train: Study
-    #: Held-out outputs, humans' among them.
+    #: Held-out outputs, including human ones.
     test: Study
     #: From `nlgbench.supervise`.
     pairs: pd.DataFrame = field(default_factory=pd.DataFrame)
-    #: How likely a small language model finds the held-out outputs, or None.
+    #: Log-probabilities of held-out outputs under a small language model, or None.
     logprobs: pd.DataFrame | None = None
 
     @property
     def machine(self) -> Study:
-        """Held-out machine outputs, which are judged."""
+        """The held-out machine outputs, which evaluators score."""
         return self.test.only(is_human=False)
 
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """What an evaluator, once trained, said of held-out outputs.
+    """A trained evaluator's results on held-out outputs.
 
-    `systems` has evaluator, system, score; `outputs` output_id, evaluator, score; `comparisons`
-    those between systems.
+    `systems` has evaluator, system, score; `outputs` has output_id, evaluator, score; and
+    `comparisons` has comparisons between systems.
     """
 
     systems: pd.DataFrame = field(default_factory=pd.DataFrame)
@@ -107,22 +107,22 @@ class Trial:
 
 @dataclass(frozen=True, eq=False)
 class Trials:
-    """What `run_trials` found."""
+    """The results of `run_trials`."""
 
-    #: By data set.
+    #: Studies by data set.
     studies: dict[str, Study]
-    #: By data set and split: held-out machine outputs, with all evaluators' ``scores`` of them.
+    #: Held-out machine outputs with all evaluators' ``scores``, by data set and split.
     tests: dict[tuple[str, int], Study]
     #: data, trial (the split), evaluator, system, score; higher is better.
     systems: pd.DataFrame
     #: data, split, and the full model's ``comparisons``.
     comparisons: pd.DataFrame
-    #: data, split, comparator, agreement (share of pairs with the same answer in both orders),
+    #: data, split, comparator, agreement (share of pairs with the same verdict in both orders),
     #: ci_low, ci_high, confidence, n.
     agreement: pd.DataFrame
-    #: What each evaluator learned from.
+    #: The supervision of each evaluator.
     supervision: dict[str, str]
-    #: The embeddings of all texts, without the network, for more trials.
+    #: The embeddings of all texts without the network, for further trials.
     encoder: Encoder | None = field(default=None, repr=False)
 
 
@@ -139,42 +139,42 @@ def split_studies(
     units: int = 64,
     seed: int = 0,
 ) -> list[Split]:
-    """Split studies, and draw pairs of texts to learn from.
+    """Split studies, and draw training pairs.
 
     Parameters
     ----------
     studies : mapping of str to Study
-        With judgments of machine outputs, and human texts. Where outputs have contexts, whole
-        contexts are held out, else texts. ``related["human"]`` is what a small language model
-        learns to write from, whose checkpoints are weak supervision and which gives perplexity;
-        studies with the very same share a model. Without it the human texts of each training split
-        are read. Without torch there is neither.
+        Studies with judgments of machine outputs, and human texts. Whole contexts are held out if
+        outputs have contexts, else texts. ``related["human"]`` is the training data of a small
+        language model, whose checkpoints provide weak supervision and which computes perplexity;
+        studies with the same data share a model. By default it is trained on the human texts of
+        each training split. Without torch, there is no weak supervision and no perplexity.
     n_splits : int or mapping of str to int
-        Splits of each study.
+        Number of splits of each study.
     test_size : float
         As in `nlgbench.split`.
     leave_out : bool
-        Repeat each split with one system after the other left out of training; then people's
-        judgments of the others are all there is to learn from.
+        Repeat each split with each system in turn left out of training; these splits use only human
+        judgments of the other systems.
     ties_within : mapping of str to float, optional
-        Mean judgments that differ by so much or less tie. Default: .5.
+        Mean judgments that differ by at most this count as tied. Default: .5.
     n_pairs : int
-        Of each kind of supervision, and twice as many human ones.
+        Number of pairs for each kind of supervision, and twice as many human ones.
     n_written, units : int
-        Texts that each checkpoint of a language model writes, and its size. The model goes through
-        the texts ten times, one that answers contexts five times.
+        Number of texts generated by each checkpoint of the language model, and its size. Training
+        takes ten epochs, or five for a model that answers contexts.
     seed : int
-        Of the first split and all that follows from it; the next ones count up.
+        Seed of the first split and of all that depends on it; the next ones count up.
 
     Returns
     -------
     list of Split
-        For `run_trials`.
+        Splits for `run_trials`.
 
     Raises
     ------
     ValueError
-        When a study has too little to split or to learn from.
+        When a study has too little data to split or to train on.
     """
     splits = []
     for name, study in studies.items():
@@ -205,10 +205,10 @@ def split_studies(
     return found
 
 
-def _at_once(jobs: Iterable[Any]) -> list[Any]:
-    """Run jobs in two processes."""
+def _run_parallel(jobs: Iterable[Any]) -> list[Any]:
+    """Run jobs in parallel processes."""
     with warnings.catch_warnings():
-        # A worker that has come to hold much memory is replaced by a fresh one; nothing is lost.
+        # joblib replaces workers that use much memory; no results are lost.
         warnings.filterwarnings("ignore", message="A worker stopped while some jobs")
         made: list[Any] = Parallel(n_jobs=N_JOBS)(jobs)
     return made
@@ -217,15 +217,15 @@ def _at_once(jobs: Iterable[Any]) -> list[Any]:
 def _language_models(
     splits: Sequence[Split], n: int, units: int
 ) -> dict[tuple[str, int], tuple[pd.DataFrame, pd.DataFrame]]:
-    """Train small language models: what checkpoints wrote and how likely outputs are, by split."""
+    """Train small language models; return checkpoints' texts and log-probabilities by split."""
     groups: dict[Any, list[Split]] = {}
     for one in splits:
         shared = (one.study.related or {}).get("human")
         key = (one.data, one.number) if shared is None else id(shared.outputs)
         groups.setdefault(key, []).append(one)
-    # What most splits share first: it takes longest.
+    # Start with the model that most splits share, because it takes longest.
     ordered = sorted(groups.values(), key=len, reverse=True)
-    made = _at_once(delayed(_train)(group, n, units) for group in ordered)
+    made = _run_parallel(delayed(_train)(group, n, units) for group in ordered)
     return {
         (one.data, one.number): (written, logprobs[logprobs["data"] == one.data])
         for group, (written, logprobs) in zip(ordered, made, strict=True)
@@ -258,22 +258,22 @@ def run_trials(
     n_games: int = 100,
     tie_ratio: float = 0.1,
 ) -> Trials:
-    """Train evaluators on each split, and let them score what is held out.
+    """Train evaluators on each split, and score the held-out outputs.
 
     Parameters
     ----------
     splits : sequence of Split
-        From `nlgbench.analysis.trials.split_studies`. Where a system is left out, the comparator
-        that people's judgments alone taught rates it among the others.
+        Splits from `nlgbench.analysis.trials.split_studies`. If a system is left out, a comparator
+        trained only on human judgments rates it among the others.
     variants : mapping of str to sequence of str, optional
-        Which of `VARIANTS` are tried on each study, the full model and that without comparison at
-        least. Default: all that the backend and what is installed allow.
+        The `VARIANTS` for each study, which must include the full model and that without
+        comparison. Default: all that the backend and installed packages allow.
     backend : {"tfidf", "frozen", "cross_encoder"}
         As in `nlgbench.train_comparator`.
     encoder : Encoder or str, optional
-        Name or folder of a Hugging Face model, or what other trials of these texts remembered.
+        Name or folder of a Hugging Face model, or the `encoder` of earlier trials of these texts.
     n_games : int
-        Of each two systems.
+        Number of games for each pair of systems.
     tie_ratio : float
         As in `nlgbench.rate`.
 
@@ -285,15 +285,15 @@ def run_trials(
     Raises
     ------
     ValueError
-        When a variant is unknown, or there is too little to learn from.
+        When a variant is unknown, or there is too little training data.
 
     Notes
     -----
-    Beside the comparator stand the paper's baselines: a ridge regression of judgments in ADEM's
-    role, the adversarial evaluator, BLEU (mean of BLEU-2, 3 and 4, sentence level, smoothed) and
-    minus the perplexity of known words, NaN for texts over twice as long as any that its model saw.
-    References are the study's own; else the other human outputs of the item, or, where texts answer
-    to nothing, the ten most similar human texts of the training split.
+    The comparator is compared with the paper's baselines: a ridge regression of judgments instead
+    of ADEM, the adversarial evaluator, BLEU (mean of BLEU-2, 3 and 4, sentence level, smoothed) and
+    negative perplexity of known words (NaN for texts over twice as long as any training text).
+    References are the study's own; else the other human outputs of the item or, for texts without
+    context, the ten most similar human texts of the training split.
 
     Examples
     --------
@@ -315,7 +315,7 @@ def run_trials(
         listed = possible_variants(backend) if variants is None else variants[one.data]
         asked += [(one, variant) for variant in (["human alone"] if one.left_out else listed)]
     options = {"backend": backend, "n_games": n_games, "tie_ratio": tie_ratio}
-    tried = _at_once(
+    tried = _run_parallel(
         delayed(trial)(one.pairs, one.machine, variant, encoder=own, seed=one.seed, **options)
         for one, variant in asked
         for own in [encoders[VARIANTS[variant].get("pretrained", True)]]
@@ -335,7 +335,7 @@ def run_trials(
         systems.append(rows.assign(data=one.data, trial=one.number))
         of_split = {"data": one.data, "split": one.number}
         for found in said:
-            if len(found.comparisons):  # the full model's
+            if len(found.comparisons):  # only the full model has these
                 comparisons.append(found.comparisons.assign(**of_split))
                 agreement.append(found.agreement.assign(**of_split))
     whole = pd.concat(systems, ignore_index=True)
@@ -354,7 +354,7 @@ def run_trials(
 
 
 def possible_variants(backend: str) -> list[str]:
-    """List the variants that a backend allows, and torch where there is none."""
+    """List the variants that the backend and installed packages allow."""
     has_torch = importlib.util.find_spec("torch") is not None
     return [
         variant
@@ -367,7 +367,7 @@ def possible_variants(backend: str) -> list[str]:
 def _encoders(
     splits: Sequence[Split], backend: str, encoder: Encoder | str | None
 ) -> dict[bool, Encoder | None]:
-    """Load the encoder, pretrained and not; a frozen one reads all texts once, and stays behind."""
+    """Load pretrained and untrained encoders; a frozen one embeds all texts once, in advance."""
     if backend == "tfidf":
         return {True: None, False: None}
     from nlgbench.evaluators.comparator.encoder import Encoder, known_only, load_encoder
@@ -381,7 +381,7 @@ def _encoders(
     tables = [one.study.outputs[["text", "context"]] for one in splits]
     tables += [one.pairs[["text_a", "text_b", "context_a", "context_b"]] for one in splits]
     texts = sorted({"", *(text for table in tables for text in table.to_numpy().ravel())})
-    read = _at_once(delayed(known_only)(each, texts) for each in loaded.values())
+    read = _run_parallel(delayed(known_only)(each, texts) for each in loaded.values())
     return dict(zip(loaded, read, strict=True))
 
 
@@ -398,11 +398,11 @@ def trial(
 ) -> Trial:
     """Train one of `VARIANTS` on pairs, and score held-out machine outputs and their systems by it.
 
-    Zhou and Xu (2020, sections 3.2 and 4.2, doi:10.1609/aaai.v34i05.6521): Glicko-2 between
-    systems on one input each game; by the full model alone, Glicko-2 between single outputs,
-    whatever their contexts, each a system that always writes the same; 3, 1 or 0 points against
-    common references; and the means of the latter two. An adversarial evaluator gives each output
-    its probability of being human, and each system the mean of these.
+    By Zhou and Xu (2020, sections 3.2 and 4.2, doi:10.1609/aaai.v34i05.6521), systems are rated by
+    Glicko-2, with one input per game. The full model also rates single outputs by Glicko-2,
+    whatever their contexts, gives 3, 1 or 0 points against common references, and averages both by
+    system. An adversarial evaluator scores each output by its probability of being human, and each
+    system by the mean.
     """
     changes = VARIANTS[variant]
     comparator = comparators.train_comparator(
@@ -462,7 +462,7 @@ def _scores_of_outputs(
     found = {"BLEU": _bleu(one), REGRESSOR: regressor.score_outputs(test)}
     if one.logprobs is not None:
         likely = one.logprobs.set_index("output_id").loc[ids]
-        with np.errstate(over="ignore"):  # infinite where the model cannot write so long a text
+        with np.errstate(over="ignore"):  # infinite for texts that are too long for the model
             perplexity = np.exp((-likely["logprob"] / likely["n_tokens"]).to_numpy())
         known_words = np.where(np.isinf(perplexity), np.nan, perplexity)
         found["perplexity"] = pd.Series(-known_words, likely.index)
@@ -470,7 +470,7 @@ def _scores_of_outputs(
         pd.DataFrame({"output_id": ids, "evaluator": name, "score": score.loc[ids].to_numpy()})
         for name, score in found.items()
     ]
-    # The adversarial evaluator stands before the comparator, as in the tables of the paper.
+    # List the adversarial evaluator before the comparator, as in the paper's tables.
     scores = pd.concat([*parts, *(found.outputs for found in reversed(said))], ignore_index=True)
     return scores.assign(signature="")[["output_id", "evaluator", "score", "signature"]]
 
@@ -484,7 +484,7 @@ def _bleu(one: Split) -> pd.Series:
         human = one.test.outputs[one.test.outputs["is_human"]]
         by_item = human.groupby("item_id", sort=False)["text"].agg(list)
     else:
-        # Where several systems write for one item, the first one's text chooses.
+        # If several systems have outputs for an item, the first one selects the references.
         pool = one.train.outputs.loc[one.train.outputs["is_human"], "text"].tolist()
         nearest = similar_references(table["text"].tolist(), pool, n=10)
         by_item = pd.Series(nearest, index=table["item_id"])
@@ -495,7 +495,7 @@ def _bleu(one: Split) -> pd.Series:
 
 
 def _supervision(pairs: pd.DataFrame) -> dict[str, str]:
-    """Name what each evaluator learned from."""
+    """Describe the supervision of each evaluator."""
     there = pairs["supervision"].unique()
     found = {
         variant: ", ".join(kind for kind in there if kind in changes.get("supervision", KINDS))

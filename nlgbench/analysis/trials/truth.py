@@ -1,4 +1,4 @@
-"""Ratings where the truth is known: do they order systems, and checkpoints, as it does."""
+"""Tests of whether ratings of systems and checkpoints follow a known truth."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from nlgbench.study import Study, trusted, with_tables
 from nlgbench.study.checks import checked
 from nlgbench.worlds.quality import true_comparisons, true_quality
 
-#: Systems whose mean qualities are nearer than this can truly disagree with how often they win.
+#: If mean qualities differ by less, the better system may truly win less often.
 CLEAR = 0.15
 
 
 @checked
 def true_order(study: Study, *, tie_ratio: float = 0.1, seed: int = 0) -> pd.DataFrame:
-    """See whether ratings order systems as quality does, where an evaluator's accuracy is known.
+    """Test whether ratings order systems by quality, for simulated evaluators of known accuracy.
 
     Parameters
     ----------
     study : Study
-        Simulated, as `nlgbench.worlds.comparing.compared_reviews` makes it.
+        A simulated study from `nlgbench.worlds.comparing.compared_reviews`.
     tie_ratio : float
         As in `nlgbench.rate`.
     seed : int
-        Of pairs and games.
+        Seed of pairs and games.
 
     Returns
     -------
@@ -41,8 +41,8 @@ def true_order(study: Study, *, tie_ratio: float = 0.1, seed: int = 0) -> pd.Dat
 
     Notes
     -----
-    Nearer systems can truly disagree: one may win more often and yet be worse on average, as games
-    count how often one wins, and not by how much.
+    Pairs of similar systems are left out: one may win more often and yet be worse on average,
+    because games count wins, not margins.
     """
     assert study.truth is not None and study.related is not None
     truth = study.truth["systems"].set_index("system")["quality"]
@@ -78,18 +78,18 @@ def true_checkpoints(
     encoder: str | None = None,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Let weak supervision, learned from one model's checkpoints, order another's.
+    """Test whether weak supervision from one model's checkpoints orders another model's.
 
     Parameters
     ----------
     study : Study
-        Simulated, as `nlgbench.worlds.comparing.compared_reviews` makes it.
+        A simulated study from `nlgbench.worlds.comparing.compared_reviews`.
     pairs : DataFrame
-        From `nlgbench.supervise`, with weak pairs.
+        Training pairs from `nlgbench.supervise`, including weak ones.
     backend, encoder
         As in `nlgbench.train_comparator`.
     seed : int
-        Of the other model and what follows.
+        Seed of the other model and of all that depends on it.
 
     Returns
     -------

@@ -11,8 +11,8 @@ from small_study import SCIPY, alone, made, study, table
 
 from nlgbench.analysis.correlation import compare_evaluators, correlate
 from nlgbench.analysis.correlation.comparing import (
-    _joined,
-    _p_of_reach,
+    _joint_interval,
+    _p_from_half_width,
     max_t,
 )
 from nlgbench.inference import adjust
@@ -97,7 +97,7 @@ def test_named_pairs_are_the_family_and_say_what_it_can_reach():
     assert found["reason"].eq("").all()
     assert found["p_adjusted"].tolist() == pytest.approx(adjust(found["p"]).tolist())
     many = compare_evaluators(asked, evaluators=names[:103], **votes)
-    said = "cannot be answered with 12 systems: the least adjusted p there is 0.0503"
+    said = "cannot be answered with 12 systems: the smallest possible adjusted p is 0.0503"
     assert many["reason"].eq(said).all()
     one = compare_evaluators(asked, evaluators=[("e3", "e1")], **votes).iloc[0]
     assert [one["evaluator_a"], one["evaluator_b"]] == ["e3", "e1"]
@@ -120,7 +120,7 @@ def test_a_stricter_family_draws_more_swaps():
         ({"evaluators": [("e0", "e1"), ("e1", "e0")]}, "each pair once. Got .* twice"),
         ({"evaluators": [("e0", "e9")]}, "evaluators: 'e9' is unknown"),
         ({"evaluators": []}, "evaluators must be None, or a list of at least one"),
-        ({"evaluators": ["e0"]}, r"a comparison needs two evaluators\. Got e0 alone"),
+        ({"evaluators": ["e0"]}, r"a comparison needs two evaluators\. Got only e0"),
         ({"statistic": "tau"}, "statistic: 'tau' is unknown"),
     ],
 )
@@ -222,14 +222,14 @@ def rows_of(estimates, ends):
 def test_the_interval_of_a_difference_is_zous_where_ends_are_symmetric_or_unrelated():
     # Zou (2007, doi:10.1037/1082-989X.12.4.399), equation 10: ends of each, and rho.
     both = np.random.default_rng(0).multivariate_normal([0, 0], [[1, 0.6], [0.6, 1]], size=200).T
-    gap, *reaches = _joined(rows_of([0.5, 0.3], [(0.2, 0.8), (0.1, 0.5)]), both)
+    gap, *reaches = _joint_interval(rows_of([0.5, 0.3], [(0.2, 0.8), (0.1, 0.5)]), both)
     assert gap == pytest.approx(0.2)
     reach = np.sqrt(0.3**2 + 0.2**2 - 2 * np.corrcoef(both)[0, 1] * 0.3 * 0.2)
     assert reaches == pytest.approx([reach, reach], rel=1e-4)
     unrelated = np.array([[1.0, 1, -1, -1], [1.0, -1, 1, -1]])
-    _, *reaches = _joined(rows_of([0.5, 0.3], [(0.1, 0.6), (0.2, 0.7)]), unrelated)
+    _, *reaches = _joint_interval(rows_of([0.5, 0.3], [(0.1, 0.6), (0.2, 0.7)]), unrelated)
     assert reaches == pytest.approx([np.hypot(0.4, 0.4), np.hypot(0.1, 0.1)], rel=1e-4)
-    assert np.isnan(_p_of_reach(0.2, 0.0, 0.95))
+    assert np.isnan(_p_from_half_width(0.2, 0.0, 0.95))
 
 
 def test_named_pairs_are_resampled_as_they_are_named():

@@ -102,7 +102,7 @@ def test_items_of_one_system_are_drawn_within_it():
     assert (totals == 30).all()
     found = correlate(made(outputs, scores, judgments), statistics=["soft_pairwise"], seed=0)
     assert found["estimate"].between(0.5, 1).all()
-    assert found["reason"].eq("no interval of soft accuracy was measured").all()
+    assert found["reason"].eq("soft_pairwise has no validated interval").all()
 
 
 def test_groups_are_clusters():
@@ -113,7 +113,7 @@ def test_groups_are_clusters():
     for granularity, groups, said in (
         ("item", {}, "some items lie in several clusters"),
         ("system", {"group_id": of_annotators}, "'o0' was judged in 3 groups"),
-        ("system", {"group_id": ""}, "group_id' is empty for some"),
+        ("system", {"group_id": ""}, "group_id' of clusters is empty for some"),
     ):
         outputs, scores, judgments = study()
         asked = made(outputs, scores, judgments.assign(**groups))

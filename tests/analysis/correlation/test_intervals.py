@@ -20,7 +20,7 @@ from nlgbench.analysis.correlation.correlations import (
 )
 from nlgbench.analysis.correlation.intervals import (
     Asked,
-    drawn_expectations,
+    draw_expectations,
     expectations,
     interval_of_systems,
     system_intervals,
@@ -116,7 +116,7 @@ def test_draws_of_expectations_are_those_of_the_posterior():
     logs -= (away.swapaxes(-1, -2) @ inverse @ away)[..., 0, 0].sum(axis=1)
     pulled = (center + population @ inverse @ away)[..., 0]
     expected = np.average(pulled, axis=0, weights=np.exp((logs - logs.max()) / 2))
-    drawn = np.stack(drawn_expectations(found, 0, 4000, rng), axis=-1)
+    drawn = np.stack(draw_expectations(found, 0, 4000, rng), axis=-1)
     distance = np.abs(drawn.mean(axis=0) - expected) / means.std(axis=0)
     assert (distance < 0.06).all()
     # Drawn systems differ from these by about the noise of the means.

@@ -15,13 +15,16 @@ from nlgbench.evaluators.sentinels import SENTINELS
     [
         ({"granularity": "systems"}, "granularity: 'systems' is unknown. Did you mean 'system'"),
         ({"statistics": ["kendall"]}, "Did you mean 'kendall_b'"),
-        ({"statistics": ["soft_pairwise"], "granularity": "item"}, "a statistic of granularity="),
-        ({"resample": "systems", "granularity": "output"}, "resample='systems' is of systems'"),
+        (
+            {"statistics": ["soft_pairwise"], "granularity": "item"},
+            "'soft_pairwise' needs",
+        ),
+        ({"resample": "systems", "granularity": "output"}, "resample='systems' needs"),
         ({"n_resamples": 0}, "n_resamples must be a whole number"),
         ({"confidence": 95}, "confidence must be between 0 and 1"),
         ({"dimension": "qualty"}, "dimension: 'qualty' is unknown. Did you mean 'quality'"),
         ({"evaluators": ["e7"]}, "evaluators: 'e7' is unknown"),
-        ({"granularity": "item", "against": table("h", [1.0])}, "against= has systems' scores"),
+        ({"granularity": "item", "against": table("h", [1.0])}, "against= needs granularity="),
         (
             {"against": table("h", [1.0]).drop(columns="score")},
             "against has no column 'score'",

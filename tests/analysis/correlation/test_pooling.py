@@ -145,7 +145,7 @@ def test_what_has_no_z_is_left_out_and_says_why():
         "a correlation of -1 or 1 has no finite z",
         "its interval reaches -1 or 1, which have no finite z",
         "no interval: three systems",
-        "pairwise_accuracy is no correlation from -1 to 1",
+        "pairwise_accuracy is not a correlation from -1 to 1",
         "",
     ]
     assert studies["z"].notna().tolist() == [False] * 5 + [True]
@@ -169,7 +169,7 @@ def test_two_rows_of_one_dimension_are_refused():
     with pytest.raises(ValueError, match="two rows of study 's0', evaluator 'chrf'"):
         nb.pool_correlations(pd.concat([table, table]))
     for by in ("study", "evaluator"):
-        with pytest.raises(ValueError, match=f"'{by}' is no column of groups"):
+        with pytest.raises(ValueError, match=f"by='{by}' cannot group studies"):
             nb.pool_correlations(table, by=by)
 
 
@@ -241,7 +241,7 @@ def test_released_scores_go_by_the_name_they_are_called(worlds):
         {"own": worlds["own"]}, evaluators=["rouge_l"], called={"close": "chrf"}
     )
     assert "close" not in set(found["evaluator"]) and "chrf" in set(found["evaluator"])
-    with pytest.raises(ValueError, match="two evaluators of own the name 'coarse'"):
+    with pytest.raises(ValueError, match="two evaluators of own to 'coarse'"):
         correlate_studies({"own": worlds["own"]}, called={"close": "coarse"})
 
 

@@ -7,7 +7,7 @@ from scipy import stats
 from small_study import alone, made, study, table
 
 from nlgbench.analysis.correlation import compare_evaluators, correlate
-from nlgbench.analysis.correlation.comparing import _of_systems
+from nlgbench.analysis.correlation.comparing import _system_scores
 
 ALL = ("pearson", "spearman", "kendall_b", "pairwise_accuracy")
 
@@ -88,7 +88,7 @@ def test_compared_means_are_over_outputs_with_all_scores():
     second = first.assign(evaluator="g", score=[1.0, np.nan, 3.0, 4.0, 5.0, 6.0])
     judgments = keys.assign(annotator_id="w", dimension="q", value=[1, 9, 2, 3, 4, 5])
     asked = made(outputs, pd.concat([first, second]), judgments)
-    ((by, scores, human, n_missing),) = _of_systems(asked, None, None, None)
+    ((by, scores, human, n_missing),) = _system_scores(asked, None, None, None)
     assert scores.to_numpy().tolist() == [[2, 2], [5, 5]]
     assert (by, human.to_dict(), n_missing) == ("q", {"s": 1.5, "t": 4}, 1)
     with pytest.raises(ValueError, match="no judged output has a score of every evaluator"):
@@ -125,7 +125,7 @@ def test_evaluators_of_systems_stand_beside_those_of_outputs():
     assert found["estimate"].iloc[2] == pytest.approx(found["estimate"].iloc[0])
     last = found[["dimension", "resample", "estimand"]].iloc[2]
     assert last.tolist() == ["quality", "systems", "other systems"]
-    with pytest.raises(ValueError, match="'whole' scored whole systems"):
+    with pytest.raises(ValueError, match="'whole' scored only systems"):
         correlate(both, evaluators=["e0", "whole"], granularity="output")
     soft = correlate(both, evaluators=["whole"], statistics=["soft_pairwise"]).iloc[0]
     assert np.isnan(soft["estimate"])
@@ -136,7 +136,7 @@ def test_a_study_of_human_texts_alone_says_what_to_do():
     outputs, scores, judgments = study(n_items=3)
     human = made(outputs.assign(is_human=True), scores, judgments)
     votes = table("h", np.arange(6.0))
-    with pytest.raises(ValueError, match="include_human=True takes these"):
+    with pytest.raises(ValueError, match="Use include_human=True"):
         correlate(human, against=votes)
     assert correlate(human, against=votes, include_human=True)["n"].eq(6).all()
 

@@ -100,15 +100,15 @@ def test_what_has_no_answer_has_a_reason():
     assert one_prompt.loc[MMD, "estimate"].isna().all()
     assert one_prompt.loc[MMD, "reason"].str.contains("1 item has texts of both sides").all()
     few = compare(study_of(texts[:4], texts[4:]), n_resamples=20)
-    assert few.loc["recall", "reason"].endswith("n_neighbors = 5 takes more")
-    assert few.loc["frontier", "reason"].startswith("4 texts of either side: 100 are needed")
-    assert "p cannot be below 0.125 with 4 texts of" in few.loc["mmd_linear", "reason"]
+    assert few.loc["recall", "reason"].endswith("too few for n_neighbors = 5")
+    assert few.loc["frontier", "reason"].startswith("4 texts per side: an interval needs 100")
+    assert "p cannot be below 0.125 with 4 texts per" in few.loc["mmd_linear", "reason"]
     eight = study_of(texts, texts[::-1])
     nine = compare(eight, n_neighbors=2, n_resamples=20, n_permutations=9)
     assert "p cannot be below 0.1 with 8" in nine.loc["mmd_linear", "reason"]
     assert nine.loc["mmd_linear", ["ci_low", "ci_high"]].notna().all()
     assert nine.loc["vendi", "reason"].startswith("8 items: an interval")
-    assert nine.loc["recall", "reason"] == "8 texts of either side: 50 are needed for an interval"
+    assert nine.loc["recall", "reason"] == "8 texts per side: an interval needs 50"
     subsamples = compare(study_of(texts[:7], texts[:7]), n_resamples=20)
     assert subsamples.loc["density", "reason"].endswith("subsamples are undefined: too few texts")
     copies = compare(study_of(texts[:3] * 20, texts[:3] * 20, shared=False), n_resamples=20)
@@ -119,7 +119,7 @@ def test_what_has_no_answer_has_a_reason():
     once = compare(eight, measures=MMD, n_resamples=1)
     assert once["reason"].eq("one subsample: its spread is unknown").all()
     alone = compare(study_of(texts[:1], texts[1:2], shared=False))
-    assert alone.loc[MMD, "reason"].str.startswith("undefined: 1 text of either side").all()
+    assert alone.loc[MMD, "reason"].str.startswith("undefined: 1 text per side").all()
 
 
 def test_what_cannot_be_is_refused():
@@ -127,7 +127,7 @@ def test_what_cannot_be_is_refused():
     for study, options, message in (
         (given, {"n_neighbors": 0}, "n_neighbors must be"),
         (given, {"measures": ["recal"]}, "'recal' is unknown. Did you mean 'recall'"),
-        (given.only(is_human=False), {}, "needs texts of people and of a system"),
+        (given.only(is_human=False), {}, "needs texts of humans and of a system"),
         (empty, {}, "has no texts"),
     ):
         with pytest.raises(ValueError, match=message):

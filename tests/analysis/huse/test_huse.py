@@ -209,15 +209,15 @@ JUDGED, LOGPROBS = WHOLE.judgments, WHOLE.logprobs
         (WHOLE.only(is_human=True), {}, "Found 20 human and 0 machine outputs: add machine"),
         (
             WHOLE.replace(judgments=pd.concat([JUDGED, JUDGED.assign(dimension="fluency")])),
-            *({}, "judgments in typicality, fluency: say which"),
+            *({}, "judgments in typicality, fluency: choose one"),
         ),
-        (WHOLE.replace(logprobs=None), {}, "d has no logprobs, which HUSE needs"),
+        (WHOLE.replace(logprobs=None), {}, "d has no logprobs: HUSE needs"),
         (WHOLE.replace(judgments=None), {}, "d has no judgments"),
         (WHOLE, {"dimension": "typicalty"}, "Did you mean 'typicality'"),
         (WHOLE, {"systems": "lstn"}, "system: 'lstn' is unknown. Did you mean 'lstm'"),
         (WHOLE, {"systems": "human"}, "system: 'human' is unknown"),
         (WHOLE, {"ties": "exactly"}, "ties: 'exactly' is unknown. Did you mean 'exact'"),
-        (WHOLE, {"label_ties": "model"}, "There are: human, system, half"),
+        (WHOLE, {"label_ties": "model"}, "Available: human, system, half"),
         (WHOLE, {"n_neighbors": 40}, "needs at least 41 outputs, .* Got 40: add"),
         (WHOLE, {"n_neighbors": 0}, "a whole number, at least 1. Got 0"),
         (WHOLE, {"n_neighbors": 2.5}, "n_neighbors must be a whole number. Got 2.5"),
@@ -232,7 +232,7 @@ def test_what_cannot_be_scored_is_refused(study, options, match):
 
 
 def test_figures_of_one_system_refuse_several_and_a_bad_grid():
-    with pytest.raises(ValueError, match=r"3 systems are there \(t1.0, t0.7, t0.5\): say which"):
+    with pytest.raises(ValueError, match=r"3 systems \(t1.0, t0.7, t0.5\): set system="):
         nb.failures(nb.simulate("gaussian", n_outputs=20, seed=0))
     with pytest.raises(ValueError, match="n_grid must be at least 2"):
         nb.boundary(WHOLE, n_grid=1)

@@ -85,8 +85,8 @@ def test_the_difference_by_length_is_that_of_shared_halves(study):
 @pytest.mark.parametrize(
     ("wrong", "match"),
     [
-        ({"sizes": [121]}, "sizes must not pass 120, the outputs. Got 121"),
-        ({"sizes": [9], "over": "annotators"}, "must not pass 8, the annotators of the smallest"),
+        ({"sizes": [121]}, "sizes must be at most 120, the outputs. Got 121"),
+        ({"sizes": [9], "over": "annotators"}, "must be at most 8, the annotators of the smallest"),
         ({"sizes": [0]}, "a size must be a whole number, at least 1. Got 0"),
         ({"sizes": [40], "over": "annotator"}, "Did you mean 'annotators'"),
         ({"sizes": [40], "confidence": 90}, "confidence must be between 0 and 1. Got 90"),

@@ -78,11 +78,11 @@ def test_intervals_from_little_are_marked():
     small = nb.simulate("gaussian", n_outputs=30, seed=1)
     options = {"systems": "t0.7", "n_resamples": 30, "seed": 0}
     table = nb.huse(small, **options)
-    assert table["reason"].eq("halves of 30 outputs, fewer than 3 k: coverage is not known").all()
+    assert table["reason"].eq("halves of 30 outputs, fewer than 3 k: coverage is unknown").all()
     assert table["se"].notna().all()
     skewed = random_study(0, n=40, n_human=3)
     table = nb.huse(skewed, n_neighbors=4, n_resamples=30, seed=0)
-    assert table["reason"].str.startswith("3 of a class, fewer than 10: coverage is not").all()
+    assert table["reason"].str.startswith("3 of a class, fewer than 10: coverage is unknown").all()
     whole = nb.simulate("gaussian", n_outputs=60, n_annotators=3, seed=1)
     whole = whole.replace(judgments=whole.judgments.round({"value": 0}))
     table = nb.huse(whole, **options)
@@ -197,7 +197,7 @@ def test_few_labelings_are_all_gone_through(within, labelings):
 
 def test_permutations_that_cannot_be_are_refused(study):
     apart = study.replace(outputs=study.outputs.assign(item_id=study.outputs["output_id"]))
-    with pytest.raises(ValueError, match="no label can be swapped within one"):
+    with pytest.raises(ValueError, match="labels cannot be permuted within items"):
         nb.permutation_test(apart, systems="t0.7")
     mixed = study.replace(judgments=study.judgments.assign(group_id="hit1"))
     assert nb.permutation_test(mixed, n_permutations=19)["within"].eq("items").all()

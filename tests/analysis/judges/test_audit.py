@@ -161,7 +161,7 @@ def test_length_is_what_people_do_not_explain():
     assert row["estimate"] == pytest.approx(slope(np.arange(n)))
     without = [slope(np.arange(n) != k) for k in range(n)]
     assert row["se"] == pytest.approx(np.sqrt((n - 1) * np.var(without)))
-    assert row["reason"] == "one vote a pair, which is taken for the truth" and row["n"] == n
+    assert row["reason"] == "one vote per pair, which counts as the truth" and row["n"] == n
     # A pair without a text on one side has no length to regress on.
     unwritten = [(0, 7)] * 6 + lengths[6:]
     found = nb.audit(of_pairs(said, np.where(vote > 0, "a", "b"), ["w1"] * n, unwritten))
@@ -217,7 +217,7 @@ def test_pairs_in_one_order_are_held_against_other_pairs_of_the_same_systems():
     said = np.array([1, 1, 1, 0, 1, 1, 1, 1, 0, 0, 1, 0, 1, 0, 0.5, 1, 1])
     row = position(in_one_order(shown, said))
     assert row["n"] == 14 and row["reason"].endswith(
-        "drawn by chance; left out (ties): 1; left out (systems in one order): 2"
+        "assumed to be random; left out (ties): 1; left out (systems in one order): 2"
     )
     halves = [10 * (3 / 4 - 2 / 6) / 2, 4 * (1 / 2 - 1 / 2) / 2]
     share = 16 / 17
@@ -269,9 +269,9 @@ def test_what_cannot_be_said_has_a_reason(study):
     bare = study.replace(preferences=None, judgments=None, settings={}, comparisons=straight)
     found = nb.audit(bare.replace(outputs=bare.outputs.assign(text="")))
     rows = whole(found).set_index(["evaluator", "test"]).loc["fair"]
-    orders, votes = "no pair was judged in both orders", "people did not vote on pairs"
+    orders, votes = "no pair was judged in both orders", "no annotator voted on pairs"
     texts = "there are no texts"
-    said = [orders, "each pair in one order", votes, "no author is known", *[votes] * 5, texts]
+    said = [orders, "each pair has one order", votes, "authors= names", *[votes] * 5, texts]
     assert [one.startswith(two) for one, two in zip(rows["reason"], said, strict=True)] == [
         True
     ] * 10

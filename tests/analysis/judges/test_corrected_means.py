@@ -144,7 +144,7 @@ def test_annotators_are_a_second_factor():
 def test_few_labels_are_refused_and_given_alone():
     found = ask(alone(*drawn_world(n_labels=19)))
     own = row(found)
-    assert np.isnan(own["estimate"]) and "fewer than 20 labels in all" in own["reason"]
+    assert np.isnan(own["estimate"]) and "fewer than 20 labels in total" in own["reason"]
     assert row(found, "labels alone")["ci_low"] < row(found, "labels alone")["estimate"]
     assert np.isfinite(row(ask(alone(*drawn_world(n_labels=20))))["ci_low"])
 
@@ -240,9 +240,9 @@ def test_what_cannot_be_known_says_why():
         made(score, labels + [(u, u, rng.normal()) for u in range(150, 190)], system=system)
     )
     for method, name, said in (
-        ("labels alone", "a", "all clusters give the same: their spread is unknown"),
+        ("labels alone", "a", "all clusters give the same value: their spread is unknown"),
         ("corrected", "b", "one cluster"),
-        ("corrected", "c", "no label of this system"),
+        ("corrected", "c", "this system has no labels"),
     ):
         assert said in row(found, method, name)["reason"]
     # Scores that say nothing change nothing.

@@ -243,11 +243,11 @@ def test_what_is_left_out_is_counted():
     assert found.annotators["n_outputs"].tolist() == [65] * 3
     other = table.loc["other"]
     assert other[["omega", "rho"]].isna().all() and other["verdict"] == ""
-    assert other["reason"] == "no score is a value that people gave: other labels"
+    assert other["reason"] == "no score is among the values of judgments: other labels"
     assert found.curve.query("evaluator == 'other'")["omega"].isna().all()
     few = made({"a": [1, 2] * 10, "b": [2, 1] * 10}, {"judge": [1, 2] * 10})
     (reason,) = nb.replaces_annotators(few, epsilon=0.1).evaluators["reason"]
-    assert reason == "no annotator has 30 outputs that were scored"
+    assert reason == "no annotator has 30 scored outputs"
 
 
 def test_one_cluster_says_nothing_and_nothing_is_rejected():
@@ -275,9 +275,9 @@ def test_agreement_follows_a_stated_rule():
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ({"epsilon": -0.1}, "epsilon must be 0 or more, and below 1.*Got -0.1"),
-        ({"epsilon": 1.0}, "epsilon must be 0 or more"),
-        ({}, "3 different values, which may be labels or numbers: say agreement="),
+        ({"epsilon": -0.1}, "epsilon must be at least 0 and below 1.*Got -0.1"),
+        ({"epsilon": 1.0}, "epsilon must be at least 0"),
+        ({}, "3 different values, which may be labels or numbers: set agreement="),
         ({"agreement": "acuracy"}, "Did you mean 'accuracy'"),
         ({"dimension": "fluency"}, "dimension: 'fluency' is unknown"),
     ],

@@ -92,7 +92,7 @@ def test_no_spread_is_no_certainty():
     same = {f"a{n}": ("a", [0, 0, 0]) for n in range(9)} | {"h": ("human", [1, 1, 1])}
     row = accuracy(made(same)).set_index("row").loc["a"]
     assert (row["estimate"], row["se"]) == (1, 0) and np.isnan(row["ci_low"])
-    assert row["reason"] == "all clusters give the same: their spread is unknown"
+    assert row["reason"] == "all clusters give the same value: their spread is unknown"
     found = agreement(made(same)).set_index(["row", "coefficient"])["estimate"]
     assert np.isnan(found["a", "fleiss_kappa"])
     assert found["a", "percent_agreement"] == 1

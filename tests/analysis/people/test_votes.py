@@ -155,7 +155,7 @@ def test_a_judge_asked_in_both_orders_counts_half_for_each():
 def test_names_that_would_be_two_things_are_refused():
     study = nb.simulate("votes", n_items=10, seed=0)
     people = study.replace(scores=study.scores.replace({"evaluator": {"noisy": "people"}}))
-    with pytest.raises(ValueError, match="'people', as annotators are here: rename it"):
+    with pytest.raises(ValueError, match="the reserved name 'people': rename it"):
         nb.vote_accuracy(people)
     for function in (nb.vote_agreement, nb.vote_accuracy):
         for none in (None, study.preferences.iloc[:0]):

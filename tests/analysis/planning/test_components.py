@@ -1,4 +1,4 @@
-"""Variance components are other people's answers, and a design says what it cannot tell."""
+"""Variance components equal those of statsmodels, and confounded ones are named."""
 
 import numpy as np
 import pandas as pd
@@ -89,14 +89,6 @@ def test_moments_are_those_of_whole_matrices(monkeypatch):
     assert set(table["method"]) == {"moments"}
 
 
-def test_a_search_that_does_not_converge_is_said(monkeypatch):
-    judged = [one[:-1] for one in crossed(5)]
-    fitted = np.ones(5), False
-    monkeypatch.setattr(components, "_likelihood", lambda *_: fitted)
-    reasons = components.components_of(*judged)["reason"]
-    assert reasons.str.endswith("the search for the greatest likelihood did not converge").all()
-
-
 def test_modified_large_sample_limits_are_exact_where_one_mean_square_is_known():
     """With no degrees of freedom to lose below, it is the chi-square interval, shifted."""
     low, high = components._modified_large_sample(5.0, 1.0, 9, 10**8, 0.025)
@@ -104,7 +96,7 @@ def test_modified_large_sample_limits_are_exact_where_one_mean_square_is_known()
     assert high == pytest.approx(5 * 9 / 2.70039 - 1, abs=1e-3)
 
 
-ALIKE, ONE = "confounded with rest, where it is counted", "one level"
+ALIKE, ONE = "confounded with rest, and counted there", "one level"
 SYSTEM, ITEM, ANNOTATOR = (one.ravel() for one in np.indices((3, 8, 4)))
 ONCE = ANNOTATOR == (ITEM + SYSTEM) % 4
 #: Who judged what, and what that design cannot tell apart.
@@ -123,7 +115,7 @@ LAYOUTS = {
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
-def test_what_a_design_cannot_tell_is_named(name):
+def test_components_that_a_design_confounds_are_named(name):
     *judged, unknown = LAYOUTS[name]
     rows = ONCE if name == "one judgment of an output" else slice(None)
     judged = [one[rows] for one in (np.random.default_rng(0).normal(size=96), SYSTEM, *judged)]
@@ -138,7 +130,7 @@ def test_what_a_design_cannot_tell_is_named(name):
 def test_intervals_are_claimed_for_many_levels_and_a_tenth_of_the_variance():
     few = nb.variance_components(nb.simulate("judgments", n_annotators=12, seed=2))
     few = few.set_index("component")
-    assert few.loc["annotator", "reason"] == "12 levels: no interval below 20"
+    assert few.loc["annotator", "reason"] == "12 levels: an interval needs 20"
     small = few.loc["system x annotator"]
     assert small["share"] < 0.1 and np.isnan(small["ci_low"])
     assert small["reason"] == "less than a tenth of the variance: no interval"

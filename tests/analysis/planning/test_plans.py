@@ -161,7 +161,7 @@ def test_what_a_pilot_cannot_tell_apart_is_part_of_the_rest():
         ({"prices": {"item": -1.0}}, "prices must be 0 or more. Got -1 for 'item'"),
         ({"design": "blocked", "n_votes": 11}, "n_votes must be at most n_annotators"),
         ({"n_items": [1]}, "n_items must each be at least 2"),
-        ({"pilot": VOTES | {"item": 0.8}, "question": "preferences"}, "state less of them"),
+        ({"pilot": VOTES | {"item": 0.8}, "question": "preferences"}, "reduce these"),
     ],
 )
 def test_errors_say_what_to_do(changes, message):
@@ -174,7 +174,7 @@ def test_errors_say_what_to_do(changes, message):
     ("correlations", "n_systems", "message"),
     [
         ((0.5, 0.6, 0.6), 12, "the first must be above the second"),
-        ((0.95, 0.1, 0.9), 12, "no three variables correlate"),
+        ((0.95, 0.1, 0.9), 12, "impossible together"),
         ((1.0, 0.1, 0.9), 12, "between -1 and 1"),
         ((0.9, 0.6, 0.6), 4, "at least 5. Got 4"),
     ],
@@ -187,7 +187,7 @@ def test_errors_of_plans_of_scores(correlations, n_systems, message):
 def test_few_annotators_are_marked_and_never_bought():
     plan = nb.plan_study(STATED, difference=0.3, n_items=[5, 50], n_annotators=[3, 20])
     reason = plan.curve.set_index(["n_items", "n_annotators"])["reason"]
-    assert "fewer than 10 do not speak for others" in reason[50, 3]
+    assert "fewer than 10 cannot represent others" in reason[50, 3]
     assert "5 items" in reason[5, 20] and reason[50, 20] == ""
     assert (plan.designs[["n_annotators", "n_items"]] >= 10).all(axis=None)
 

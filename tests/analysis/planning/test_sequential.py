@@ -114,7 +114,7 @@ def test_a_block_is_one_value_however_many_votes_it_has():
 def test_too_few_blocks_say_so():
     row = nb.sequential(votes_by("aaaaaaa"), block="annotator").stops.iloc[0]
     assert row["verdict"] == "undecided" and np.isnan(row["stopped_at"])
-    assert row["reason"].startswith("7 blocks cannot tell") and row["reason"].endswith("8 could")
+    assert row["reason"].startswith("7 blocks cannot") and row["reason"].endswith("8 are needed")
 
 
 def test_pairs_meet_at_one_block_and_are_adjusted_there():
@@ -157,13 +157,13 @@ SCALE = {"scales": {"quality": {"min": 1, "max": 5}}}
 @pytest.mark.parametrize(
     ("study", "options", "message"),
     [
-        (VOTES, {"block": "item"}, "needs to know the item"),
+        (VOTES, {"block": "item"}, "needs the item"),
         (VOTES, {"block": "annotators"}, "Did you mean 'annotator'"),
         (VOTES.drop(columns="annotator_id"), {"block": "annotator"}, "column annotator_id"),
         (VOTES.assign(item_a=1, item_b=2), {"block": "item"}, "both outputs to be of one item"),
         (VOTES.assign(comparator=["p", "q"]), {"block": "annotator"}, "2 comparators"),
         (judged([[1, 2]]), {"block": "annotator"}, "settings={'scales'"),
-        (judged([[1], [2]], **SCALE), {"block": "annotator"}, "of (1|two) systems"),
+        (judged([[1], [2]], **SCALE), {"block": "annotator"}, "(for 1|of two) systems"),
     ],
 )
 def test_what_cannot_be_asked_is_refused(study, options, message):

@@ -60,7 +60,7 @@ def test_votes_of_several_dimensions_are_rated_by_one():
     study = nb.simulate("votes", n_items=20, seed=1)
     one = study.preferences.assign(dimension="fluency")
     two = study.replace(preferences=pd.concat([one, one.assign(dimension="style", choice="a")]))
-    with pytest.raises(ValueError, match="preferences in fluency, style: say which by dimension="):
+    with pytest.raises(ValueError, match="preferences in fluency, style: choose one with"):
         nb.rate(two)
     found = nb.rate(two, dimension="fluency")
     pd.testing.assert_frame_equal(found, nb.rate(study))
@@ -80,7 +80,7 @@ def test_where_both_are_there_the_games_are_chosen_explicitly():
         nb.convergence(both)
     compared = nb.rate(both, of="comparisons", outcome="expected")
     assert compared["comparator"].eq("c").all() and compared["covers"].eq("items").all()
-    with pytest.raises(ValueError, match="annotators='fixed' is for annotators' choices"):
+    with pytest.raises(ValueError, match="annotators='fixed' needs annotators' choices"):
         nb.rate(both, of="comparisons", annotators="fixed")
 
 
@@ -175,5 +175,5 @@ def test_ties_may_be_half_a_win_of_either_side():
     spread = np.sqrt(((score - p) ** 2).sum()) / (p * (1 - p) * 10)
     expected = spread * 400 / np.log(10) / 2  # of either, against their mean
     assert found["se"]["x"] == pytest.approx(expected * 10 / 9, rel=1e-6)
-    with pytest.raises(ValueError, match=r"For 'glicko2' tie_ratio=None"):
+    with pytest.raises(ValueError, match=r"For 'glicko2', use tie_ratio=None"):
         nb.rate(table, method="glicko2", ties="half")

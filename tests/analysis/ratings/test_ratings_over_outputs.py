@@ -134,7 +134,7 @@ def met():
 
 def test_what_an_interval_covers_is_said(met):
     assert rate(met, method="glicko2")["covers"].eq("games").all()
-    with pytest.raises(ValueError, match="annotators= are for method='bradley_terry'"):
+    with pytest.raises(ValueError, match="annotators= need method='bradley_terry'"):
         rate(met, method="glicko2", annotators="fixed")
     for function in (rate, win_rates):
         found = function(met)
