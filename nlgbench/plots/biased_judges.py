@@ -72,9 +72,9 @@ def plot_biased_judges(swept: pd.DataFrame) -> Drawing:
     ]
     look = {"loc": "outside lower center", "ncols": 2, "title": title, "title_fontsize": 7}
     figure.legend(handles=handles, **look)
-    said = ". ".join(_describe(data[data["bias"] == bias], bias) for bias in _BIASES)
+    texts = ". ".join(_describe(data[data["bias"] == bias], bias) for bias in _BIASES)
     alt = f"{title}. The alternative annotator test and the audit of the same verdicts, against "
-    alt += f"the planted bias; detected means in at least half of the studies. {said}."
+    alt += f"the planted bias; detected means in at least half of the studies. {texts}."
     return drawn_on(panels, data, alt)
 
 
@@ -91,7 +91,7 @@ def _means(swept: pd.DataFrame) -> pd.DataFrame:
 
 def _describe(data: pd.DataFrame, bias: str) -> str:
     """Describe the smallest bias from which on each method detects it and all larger ones."""
-    said = []
+    texts = []
     for method in _METHODS:
         rows = data[data["method"].eq(method) & data["planted"].gt(0)]
         missed = rows.loc[rows["noticed"] < 0.5, "planted"].max()
@@ -99,5 +99,5 @@ def _describe(data: pd.DataFrame, bias: str) -> str:
         words = f"detects it from {noticed.min():g} nats on"
         if noticed.empty:
             words = f"does not detect it up to {missed:g} nats"
-        said.append(f"the {method} {words}")
-    return f"{_BIASES[bias][0]}: {', and '.join(said)}"
+        texts.append(f"the {method} {words}")
+    return f"{_BIASES[bias][0]}: {', and '.join(texts)}"

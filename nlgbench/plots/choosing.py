@@ -107,9 +107,9 @@ def plot_training(
             draw_reference(one, 0, upright=True)
     data = curves.assign(panel=curves["evaluator"].map(titles))
     data = data.sort_values("evaluator", key=lambda at: at.map(list(titles).index), kind="stable")
-    said = "; ".join(f"{titles[name]} {picked[name]:g}" for name in titles if name in picked)
+    texts = "; ".join(f"{titles[name]} {picked[name]:g}" for name in titles if name in picked)
     alt = "Values of each evaluator during one training, and the checkpoint it selects: "
-    return drawn_on(axes, data, f"{alt}{said}.")
+    return drawn_on(axes, data, f"{alt}{texts}.")
 
 
 def _draw_curve(ax: Axes, rows: pd.DataFrame, picked: float) -> None:
@@ -174,15 +174,15 @@ def plot_choices(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = None
         baseline = any(kind(name) == "Baselines" for name in names)
         about = "; open: baseline" if baseline else ""
         axes[0].figure.supxlabel(f"Regret (nats per token{about})", fontsize=8)
-    said = []
+    texts = []
     for one, (name, rows) in zip(axes, panels.items(), strict=True):
         title = _EXPERIMENTS.get(str(name), str(name).replace("_", " "))
         if len(panels) > 1:
             one.set_title(title, loc="left")
         words = "; ".join(_draw_choices(one, rows, names))
-        said.append(f"{title}: {words}" if title else words)
+        texts.append(f"{title}: {words}" if title else words)
     data = table.assign(evaluator=table["evaluator"].map(label))
-    alt = f"Regret of choices, and how often they are best: {'. '.join(said)}."
+    alt = f"Regret of choices, and how often they are best: {'. '.join(texts)}."
     return drawn_on(axes, data, alt)
 
 

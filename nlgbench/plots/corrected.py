@@ -98,13 +98,13 @@ def plot_corrected(
         saved_at = zip(saved["system"].map(lane), words, strict=True)
         write_beside(panels[-1], "labels\nsaved", saved_at, x=1.15)
     shown = [method for method in _LOOKS if (table["method"] == method).any()]
-    said = [
+    texts = [
         f"{label} "
         + ", ".join(f"{value:.2f}" for value in table.loc[table["system"] == name, "estimate"])
         for name, label in zip(systems["system"], names, strict=True)
     ]
     listed = f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else shown[0]
-    alt = f"Mean judgments by system, for {listed}, with intervals: {'; '.join(said)}."
+    alt = f"Mean judgments by system, for {listed}, with intervals: {'; '.join(texts)}."
     return drawn_on(panels, table, f"{alt} {note}.".removesuffix(" ."))
 
 

@@ -73,7 +73,7 @@ def plot_distributions(trends: pd.DataFrame, *, ax: Axes | None = None) -> Drawi
     found = trends["measure"].replace(_NAMES) + " " + trends["verdict"].replace("", _UNTESTED)
     found += trends["slope"].map(" (slope {:.2g})".format)
     parts = found.groupby(trends["change"], sort=False).agg(", ".join)
-    said = "; ".join(parts.index + ": " + parts)
+    texts = "; ".join(parts.index + ": " + parts)
     name_rows(ax, [_NAMES.get(one, one) for one in measures])
     ax.set_ylim(len(measures) - 0.5, -0.5)
     ax.set_xlim(-0.5, len(changes) - 0.5)
@@ -86,7 +86,7 @@ def plot_distributions(trends: pd.DataFrame, *, ax: Axes | None = None) -> Drawi
         words += " Hatched: some systems have no standard error."
     ax.set_xlabel(words, loc="right", fontsize=7)
     ax.xaxis.set_label_position("bottom")
-    return drawn_on(ax, trends, f"Whether each measure follows the truth. {said}.")
+    return drawn_on(ax, trends, f"Whether each measure follows the truth. {texts}.")
 
 
 def _write_cell(ax: Axes, x: int, y: int, row: dict[Any, Any]) -> None:

@@ -84,7 +84,7 @@ def plot_forest(
     height = 0.9 + (0.1 * len(kinds) if several else 0.2) * len(evaluators)
     height *= -(-len(panels) // columns)
     axes = axes_for(ax, TWO_COLUMN, height, n=len(panels), columns=columns, sharey=True)
-    said = []
+    texts = []
     for panel, (name, rows) in zip(axes, panels.items(), strict=True):
         if len(panels) > 1:
             panel.set_title(str(name).replace("_", " "), loc="left")
@@ -109,7 +109,7 @@ def plot_forest(
         named = rows["evaluator"] + (" " + rows["kind"] if several else "")
         named = f"{name}, " + named if len(panels) > 1 else named
         values = [f"{x:.2f}" if np.isfinite(x) else "undefined" for x in rows["estimate"]]
-        said += [f"{one} {value}" for one, value in zip(named, values, strict=True)]
+        texts += [f"{one} {value}" for one, value in zip(named, values, strict=True)]
     handles = [mark(kind, *look) for kind, look in looks.items() if len(kinds) > 1]
     if "published" in table:
         handles.append(mark("published", "D", "black", face="none", markersize=6.5))
@@ -117,7 +117,7 @@ def plot_forest(
         axes[0].legend(
             handles=handles, loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0.2, ncols=2
         )
-    alt = f"{xlabel} of each evaluator, with intervals: {'; '.join(said)}."
+    alt = f"{xlabel} of each evaluator, with intervals: {'; '.join(texts)}."
     return drawn_on(axes, table, alt)
 
 

@@ -82,9 +82,9 @@ def plot_granularity(pooled: PooledCorrelations) -> Drawing:
     panels[0].figure.legend(handles=handles, loc="outside lower center", **look)
     means = summary.sort_values("granularity", key=lambda one: one.map(levels.index))
     words = means.apply(_describe, axis=1).groupby(means["evaluator"]).agg(", ".join)
-    parts = [f"{label(name)} {words[name]}" for name in names]
+    texts = [f"{label(name)} {words[name]}" for name in names]
     alt = f"{statistic} correlation with human judgments by level in {studies['study'].nunique()} "
-    alt += f"studies, and the mean over studies: {'; '.join(parts)}. {_REQUIREMENTS}"
+    alt += f"studies, and the mean over studies: {'; '.join(texts)}. {_REQUIREMENTS}"
     columns = ["study", "evaluator", "granularity", "estimate", "ci_low", "ci_high"]
     further = ["prediction_low", "prediction_high", "n_studies"]
     both = [studies[["task", *columns, "point"]], means.assign(study="Mean")[[*columns, *further]]]

@@ -68,7 +68,7 @@ def plot_plan(plan: StudyPlan | pd.DataFrame, *, ax: Axes | None = None) -> Draw
     parts = {"simulated": "estimate", "simulated_low": "ci_low", "simulated_high": "ci_high"}
     shares = curve.reindex(columns=list(parts)).rename(columns=parts).astype(float)
     draw_reference(ax, _TARGET, upright=True)
-    said = []
+    texts = []
     groups = list(curve.groupby(by, sort=True))
     for n, (n_annotators, rows) in enumerate(groups):
         rows = rows.sort_values(x)
@@ -77,7 +77,7 @@ def plot_plan(plan: StudyPlan | pd.DataFrame, *, ax: Axes | None = None) -> Draw
         ax.plot(rows[x], rows["power"], label=f"{n_annotators:g}" if n_annotators else None, **look)
         named = rows[["power", x]].iloc[[0, -1]].itertuples(index=False)
         words = " and ".join(f"{power:.2f} at {at:g}" for power, at in named)
-        said.append(f"with {n_annotators:g} annotators {words}" if n_annotators else words)
+        texts.append(f"with {n_annotators:g} annotators {words}" if n_annotators else words)
         # Offset the marks of different lines, so that they don't overlap.
         at = rows[x] * 1.03 ** (n - (len(groups) - 1) / 2)
         mark = {"marker": marker, "color": look["color"], "markersize": 3.5}
@@ -100,7 +100,7 @@ def plot_plan(plan: StudyPlan | pd.DataFrame, *, ax: Axes | None = None) -> Draw
     if any(number for number, _ in groups):
         legend_above(ax, title="Annotators", title_fontsize=7, ncols=4, alignment="left")
     of = f" ({question})" if question else ""
-    alt = f"Power{of} against the number of {what}: {'; '.join(said)}."
+    alt = f"Power{of} against the number of {what}: {'; '.join(texts)}."
     if shares["estimate"].notna().any():
         alt += " Marks show the share of simulated studies that detect the difference."
     return drawn_on(ax, curve, alt)
@@ -153,9 +153,9 @@ def plot_components(components: pd.DataFrame, *, ax: Axes | None = None) -> Draw
     ax.set_xlim(left=0)
     known_ends = ", 95% interval" if table["ci_low"].notna().any() else ""
     ax.set_xlabel(f"Variance (squared scale points){known_ends}")
-    said = ", ".join(
+    texts = ", ".join(
         f"{name} {share or 'not identifiable'}"
         for name, share in zip(table["component"], shares, strict=True)
     )
-    alt = f"Share of the variance of judgments in each component: {said}."
+    alt = f"Share of the variance of judgments in each component: {texts}."
     return drawn_on(ax, table, alt)

@@ -115,9 +115,9 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
     )
     columns = ["study", "evaluator", "estimate", "ci_low", "ci_high"]
     data = pd.concat([studies[columns], means[columns], further], ignore_index=True)
-    parts = "; ".join(f"{label(name)} {_describe(summary.loc[name])}" for name in names)
+    texts = "; ".join(f"{label(name)} {_describe(summary.loc[name])}" for name in names)
     n = studies["study"].nunique()
-    return drawn_on(panels, data, f"{what} in {n} studies, and mean over studies: {parts}.")
+    return drawn_on(panels, data, f"{what} in {n} studies, and mean over studies: {texts}.")
 
 
 def _select(pooled: PooledCorrelations) -> tuple[pd.DataFrame, pd.DataFrame]:

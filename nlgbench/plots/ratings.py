@@ -60,15 +60,15 @@ def plot_ratings(ratings: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = No
     width = TWO_COLUMN if len(panels) > 1 or n > _MANY else ONE_COLUMN
     height = max(2.6, 0.6 + 0.13 * n)
     axes = axes_for(ax, width, height, n=len(panels), columns=len(panels), sharex=True)
-    said = []
+    texts = []
     for one, (method, rows) in zip(axes, panels.items(), strict=True):
         covers = _draw_ratings(one, rows)
         if len(panels) > 1:
             one.set_title(method, loc="left")
-        said.append(f"{method} {_coverage(covers)}".strip() if covers else method)
+        texts.append(f"{method} {_coverage(covers)}".strip() if covers else method)
     first, rows = next(iter(panels.items()))
     best = rows.dropna(subset="rating").sort_values("rating", ascending=False)["system"]
-    intervals = f" with 95% intervals: {', '.join(said)}" if said != list(panels) else ""
+    intervals = f" with 95% intervals: {', '.join(texts)}" if texts != list(panels) else ""
     by = f"By {first}, best" if len(panels) > 1 else "Best"
     alt = f"Ratings of the systems{intervals}. {by} first: {', '.join(spaced(best).values())}."
     return drawn_on(axes, ratings, alt)

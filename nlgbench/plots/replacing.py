@@ -71,6 +71,6 @@ def plot_replacement(result: Replacement, *, ax: Sequence[Axes] | None = None) -
     name_rows(right, table["label"].tolist(), ruled=True)
     right.set_xlim(0, 1)
     right.set_xlabel("Advantage probability (\u03c1)")
-    said = ", ".join(f"{a} {b:.2f}" for a, b in tested[["label", "omega"]].itertuples(index=False))
-    alt = f"Omega at epsilon {epsilon:g}: {said}. Evaluators pass from 0.5 on."
+    texts = ", ".join(f"{a} {b:.2f}" for a, b in tested[["label", "omega"]].itertuples(index=False))
+    alt = f"Omega at epsilon {epsilon:g}: {texts}. Evaluators pass from 0.5 on."
     return drawn_on((left, right), result.curve, alt)

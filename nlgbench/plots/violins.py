@@ -91,13 +91,13 @@ def plot_violins(
         panel.set_ylabel("Score")
     data = data.assign(evaluator=data["evaluator"].map(written))
     means = data.groupby(["evaluator", "system"], sort=False)["score"].mean()
-    said = "; ".join(
+    texts = "; ".join(
         f"{row.evaluator}, {row.system} {row.score:.2f}" for row in means.reset_index().itertuples()
     )
     return drawn_on(
         panels,
         data[["evaluator", "system", "output_id", "score"]].reset_index(drop=True),
-        f"Violins of each evaluator's scores, with means and ranges. Means: {said}.",
+        f"Violins of each evaluator's scores, with means and ranges. Means: {texts}.",
     )
 
 
