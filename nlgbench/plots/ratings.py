@@ -16,7 +16,7 @@ from nlgbench.plots.style import ONE_COLUMN, SYSTEM, TWO_COLUMN, line_look
 from nlgbench.study.checks import read_table
 
 _MANY = 24  # systems whose list fits one column
-_FEW = 8  # systems whose matrix fits one column
+_FEW, _SHORT = 8, 20  # systems whose matrix fits one column, and letters of their names
 _METHODS = {"bradley_terry": "Bradley-Terry", "glicko2": "Glicko-2", "elo": "Elo"}
 
 
@@ -147,8 +147,10 @@ def plot_win_rates(
         odd = sorted(set(order) ^ set(names))
         raise ValueError(f"order must name each system of rates once; {odd[0]!r} is not in both.")
     labels = spaced(names if order is None else order)
-    wide = (TWO_COLUMN, min(9.0, 1.6 + 0.21 * len(names)))
-    (ax,) = axes_for(ax, *((ONE_COLUMN, 3.0) if len(names) <= _FEW else wide))
+    is_few, longest = len(names) <= _FEW, max(map(len, labels.values()))
+    height = 2.0 + 0.06 * longest if is_few else 1.6 + 0.21 * len(names)
+    is_small = is_few and longest <= _SHORT  # long names leave no room for cells in one column
+    (ax,) = axes_for(ax, *((ONE_COLUMN, 3.0) if is_small else (TWO_COLUMN, min(9.0, height))))
     significant = table.get("verdict", pd.Series("", table.index)).fillna("")
     table = table.assign(bold=significant.str.startswith(("better", "worse")))
     matrix = table.pivot(index="system", columns="opponent", values=value)
