@@ -25,9 +25,7 @@ ELSEWHERE = {
 ON_ANY = ("README.md", "docs/index.md")
 #: Small worlds in the place of the public studies.
 WORLDS = {
-    "huse": ("reviews", {"systems": ["leaky_t1.0", "leaky_t0.7"], "n_outputs": 50, "n_truth": 0}),
     "judge-the-judges": ("crowd", {"n_outputs": 10, "n_truth": 0}),
-    "comm-eval": ("colors", {"n_contexts": 30, "n_rounds": {"train": 20}}),
     "webnlg-2020": ("judgments", {"n_items": 20}),
     "llmbar-natural": ("judges", {"n_items": 30}),
 }
@@ -66,7 +64,7 @@ def load(name):
     """Simulate a small study in a public one's place."""
     world, size = WORLDS[name]
     study = nb.simulate(world, seed=1, **size)
-    return judged_on(study, "fluency") if world == "judgments" else study
+    return judged_on(study, "correctness") if world == "judgments" else study
 
 
 def judged_on(study, dimension):

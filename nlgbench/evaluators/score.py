@@ -202,8 +202,8 @@ def score(
                     "minus_self_bleu_4 and fitted evaluators are. Pass a Study instead."
                 )
         empty = pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in _COLUMNS.items()})
-        given = (list(evaluators), references, options)
-        return cast(Study, study.map_partitions(_score_partition, *given, empty, meta=empty))
+        arguments = (list(evaluators), references, options)
+        return cast(Study, study.map_partitions(_score_partition, *arguments, empty, meta=empty))
     given = {
         "references": study.references if references is None else references,
         "options": _options(names, options or {}),

@@ -1,4 +1,4 @@
-"""What `nlgbench check` reports of a study: what to fix, what is doubtful, what can be run."""
+"""What `nlgbench check` reports on a study: what to fix, what is doubtful, what can be run."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from nlgbench.runner.new_study import unconfirmed
 from nlgbench.study import TABLES, Study, read_folder, summary
 from nlgbench.study.csv_files import TableError
 
-#: Columns that lines are broken at, for any terminal, and rows of a table that are shown.
+#: The width of the text, for any terminal, and the most rows of a table to show.
 _WIDTH, _ROWS = 80, 20
 
 
 def check(place: Path) -> tuple[str, bool]:
-    """Check a study's folder, or a public study; report in words, and whether it can be read."""
+    """Check a study's folder, or a public study; return a report, and whether it is valid."""
     problems: list[str] = []
     doubts: list[str] = []
     notes: list[str] = []
@@ -49,14 +49,14 @@ def check(place: Path) -> tuple[str, bool]:
         *_counts(study),
         *_section("What could change a conclusion", summary.doubts(study, doubts)),
         *noted,
-        *_section("Can be run", [one for one in ready if one]),
-        *_section("Cannot be run, by what it needs", lacking),
+        *_section("Analyses you can run", [one for one in ready if one]),
+        *_section("Analyses that need more data, by what they need", lacking),
     ]
     return "\n\n".join(parts), True
 
 
 def _counts(study: Study) -> list[str]:
-    """Lay out what there is: once what is the same of all dimensions, or evaluators."""
+    """Summarize the tables; what all dimensions or evaluators share is written once."""
     there = {table: getattr(study, table) for table in TABLES}
     sizes = [f"{len(frame):,} {table}" for table, frame in there.items() if frame is not None]
     parts = [_line(f"{study.name}: {', '.join(sizes)}", "")]
@@ -83,7 +83,7 @@ def _counts(study: Study) -> list[str]:
 
 
 def _cells(row: pd.Series) -> list[str]:
-    """Write a row's names and cells as a line."""
+    """Write a row's names and cells as one line."""
     said = []
     for name, cell in zip(map(str, row.index), row, strict=True):
         if isinstance(cell, Integral):
@@ -98,7 +98,7 @@ def _section(title: str, lines: list[str]) -> list[str]:
 
 
 def _line(text: str, before: str = "  ") -> str:
-    """Break a line, but no word, as words may be paths."""
+    """Wrap a line without breaking words, as they may be paths."""
     return textwrap.fill(
         listing.visible(text),
         _WIDTH,

@@ -1,4 +1,4 @@
-"""Findings in sentences: estimates with their intervals, and where the data come from."""
+"""Write findings in sentences: estimates with their intervals, and the source of the data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nlgbench.evaluators.names import label
 from nlgbench.evaluators.sentinels import LENGTH
 from nlgbench.study import Study
 
-#: Most names that a sentence lists.
+#: The most names that a sentence lists.
 _MOST_NAMES = 3
 Results = Mapping[str, pd.DataFrame]
 
@@ -30,11 +30,11 @@ def say(
     where: str = "",
     rest: str = "",
 ) -> str:
-    """Write a sentence about the first rows, or "" where no row has an estimate.
+    """Write a sentence about the first rows, or "" if no row has an estimate.
 
     `each` describes a row by its columns and ``{number}``: the `value` with its interval, which is
-    called inconclusive where it contains `null`. `where` selects rows, as ``DataFrame.query`` does;
-    `rest` describes the ``{n}`` rows that are left.
+    called inconclusive if it contains `null`. `where` selects rows, as ``DataFrame.query`` does;
+    `rest` describes the ``{n}`` remaining rows.
 
     >>> table = pd.DataFrame({"system": ["s_1"], "estimate": 0.1, "ci_low": -0.2, "ci_high": 0.4})
     >>> say("The difference is", table, "{number} for {system}", null=0)
@@ -58,7 +58,7 @@ def say(
 
 
 def _name(column: str, value: object) -> object:
-    """Write a name as a sentence does, and leave a number as it is."""
+    """Write a name for a sentence; numbers stay unchanged."""
     if not isinstance(value, str):
         return value
     return label(value) if column.startswith("evaluator") else value.replace("_", " ")
@@ -90,14 +90,14 @@ def describe_source(studies: Study | Mapping[str, Study] | str, source: str) -> 
 def findings(study: Study, results: Results) -> dict[str, str]:
     """Write what notebook 08 found about systems, evaluators, and the design's limits.
 
-    `results` are tables by name: what a study does not support is missing.
+    `results` are tables by name, without those that the study does not support.
     """
     found = {"systems": _systems, "evaluators": _evaluators, "limits": _limits}
     return {about: find(study, results) for about, find in found.items()}
 
 
 def _systems(study: Study, results: Results) -> str:
-    """Say which systems are distinguishable, by what the study has."""
+    """Report which systems are distinguishable, by judgments, votes or evaluators."""
     if "compare_systems" in results:
         by = f"By annotators' judgments of {results['pairs']['dimension'].iloc[0]}"
         return _ranking(study, results["compare_systems"], by, "adjusted mean")
@@ -110,7 +110,7 @@ def _systems(study: Study, results: Results) -> str:
 
 
 def _without_annotators(study: Study, table: pd.DataFrame) -> str:
-    """Say how the first judge or evaluator ranks systems, and how many others agree."""
+    """Report how the first judge or evaluator ranks systems, and how many others agree."""
     evaluator, compared = table["evaluator"].iloc[0], "n_games" in table
     of = "comparisons of the judge" if compared else "the scores of"
     by = f"By {of} {label(str(evaluator))}, not by annotators"
@@ -124,7 +124,7 @@ def _without_annotators(study: Study, table: pd.DataFrame) -> str:
 
 
 def _ranking(study: Study, table: pd.DataFrame, by: str, value: str) -> str:
-    """Say who ranks first, and how many pairs are distinguishable; the best come first."""
+    """Report which system ranks first, and how many pairs are distinguishable."""
     rows = table.dropna(subset="estimate")
     if rows.empty:
         return f"{by}, the order of systems is undefined: {table['reason'].iloc[0]}."
@@ -142,7 +142,7 @@ def _ranking(study: Study, table: pd.DataFrame, by: str, value: str) -> str:
     if tested:
         low, how = rows["rank_low"], "differ significantly (Holm-adjusted tests)"
     else:
-        # Systems whose intervals overlap may differ, too: this is the careful side.
+        # Systems whose intervals overlap may also differ: this criterion is conservative.
         beaten_by = rows["ci_low"].to_numpy()[None] > rows["ci_high"].to_numpy()[:, None]
         low = pd.Series(1 + beaten_by.sum(axis=1), rows.index)
         how = "have intervals that do not overlap"
@@ -156,7 +156,7 @@ def _ranking(study: Study, table: pd.DataFrame, by: str, value: str) -> str:
 
 
 def _evaluators(study: Study, results: Results) -> str:
-    """Say which evaluators agree with annotators, and which of them beat the length."""
+    """Report which evaluators agree with annotators, and which of them beat text length."""
     if "correlate" in results:
         table = results["correlate"].query("granularity == 'output' and statistic == 'spearman'")
         words, chance = "correlate with annotators' judgments over outputs (Spearman)", 0.0
@@ -183,7 +183,7 @@ def _evaluators(study: Study, results: Results) -> str:
     if length[["ci_low", "ci_high"]].isna().any(axis=None) or length.empty:
         return f"{said} The length of the text has no interval to compare them with."
     row = length.iloc[0]
-    # A length that runs against judgments predicts them as well, with its sign changed.
+    # A length with a negative correlation predicts judgments equally well if negated.
     better = agree[agree["ci_low"] > max(row["ci_high"], 2 * chance - row["ci_low"])]
     than = f"the length of the text ({_number(row)})"
     if better.empty:
@@ -193,7 +193,7 @@ def _evaluators(study: Study, results: Results) -> str:
 
 
 def _limits(study: Study, results: Results) -> str:
-    """Say what the design cannot show."""
+    """Report what the design cannot show."""
     limits = []
     covers = [one["covers"] for one in results.values() if "covers" in one]
     if covers and pd.concat(covers).eq(THESE_ANNOTATORS).any():
@@ -211,7 +211,7 @@ def _limits(study: Study, results: Results) -> str:
 
 
 def _why(rows: pd.DataFrame) -> str:
-    """Give the reason why an interval is missing."""
+    """Return the reason for a missing interval."""
     reasons = rows.loc[rows["ci_low"].isna(), "reason"].fillna("")
     return next((one for one in reasons if one), "intervals are undefined")
 
@@ -232,7 +232,7 @@ def _estimates(rows: pd.DataFrame) -> str:
 
 
 def _listed(names: list[str], most: int = _MOST_NAMES) -> str:
-    """Join names, at most three of them."""
+    """Join names, at most `most` of them."""
     left = len(names) - most
     if left > 1:
         return f"{', '.join(names[:most])} and {left} others"

@@ -1,4 +1,4 @@
-"""What `nlgbench new` writes: a study.yml from flags, from files' columns, or to be filled in."""
+"""What `nlgbench new` writes: a study.yml from flags, from files' columns, or to fill in."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from nlgbench.study.csv_files import TableError
 from nlgbench.study.guessing import Guess, guess, used
 from nlgbench.study.reading import FILE
 
-#: A line of study.yml to be confirmed: what `check` repeats until the comment is removed.
+#: The comment on a guess that you should confirm; `check` repeats it until you delete it.
 CONFIRM = "# confirm: "
-#: Line of a table -> why it is there.
+#: Key of a table -> why it is needed.
 _WHY = {
-    "delimiter": "it separates the columns of the first line",
-    "rows": "the objects in this list are rows",
-    "keys": "objects are named by ids, and nothing says by which",
+    "delimiter": "separates the columns in the first line",
+    "rows": "the objects in this list are the rows",
+    "keys": "objects are named by ids; these are guesses of which ids",
     "lists": "cells are lists, such as [3, 5]",
-    "only": "which rows are read, or which columns of a pattern",
-    "values": "what the file writes, and what it means",
-    "sum": "a row is an error, and an output has several",
+    "only": "which rows are read, or which columns match a pattern",
+    "values": "what the file contains -> what it means",
+    "sum": "a row is one error, and an output may have several",
 }
 
 
@@ -54,11 +54,11 @@ def new(
     if (place / "outputs.csv").is_file():
         if sources and not flags and _reads_well(place):
             raise FileExistsError(
-                f"{place} has outputs.csv and is read as it is, so nothing is written. For its "
-                f"settings, use `nlgbench new {place}` without --from; for a study of other files, "
+                f"{place} has outputs.csv and can be read as it is, so nothing is written. For its "
+                f"settings, use `nlgbench new {place}` without --from; for other files, use "
                 "another folder."
             )
-        text = EMPTY.partition("\ntables:")[0] + "\n"  # its tables are found by their names
+        text = EMPTY.partition("\ntables:")[0] + "\n"  # tables are found by their names
     shape = formats.find(layout, "--as") if layout else None
     if layout and isinstance(shape, formats.Recorded):
         plain = layout.lower().replace("-", "_")
@@ -78,7 +78,7 @@ def new(
     parts = [said, *notes]
     for table, raw in tables.items():
         head = raw.frame.head(3).map(lambda cell: cell if len(cell) <= 30 else f"{cell[:29]}…")
-        parts.append(f"{table}, {len(raw.frame):,} rows; the first are\n{listing.plain(head)}")
+        parts.append(f"{table}, {len(head)} of {len(raw.frame):,} rows:\n{listing.plain(head)}")
     if problems:
         parts.append("\n".join(["To fix:", *problems]))
     if doubts := unconfirmed(place):
@@ -89,12 +89,12 @@ def new(
 def place_of(
     paths: Sequence[str], sources: Sequence[str], out: Path | None
 ) -> tuple[Path, list[Path]]:
-    """Tell the folder of study.yml and the files of a study from what `new` was given."""
+    """Return the folder of study.yml and the files of a study, from the arguments of `new`."""
     first = Path(paths[0])
     if sources:
         if out or len(paths) > 1:
             raise UsageError(
-                "--from names the files, so name one folder beside it: new DIR --from FILE."
+                "--from names the files, so name one folder before it: new DIR --from FILE."
             )
         return first, [Path(one) for one in sources]
     if len(paths) > 1 or first.is_file() or file_types.guess(first) or glob.has_magic(paths[0]):
@@ -105,13 +105,13 @@ def place_of(
 
 
 def unconfirmed(place: Path) -> list[str]:
-    """List the guessed lines of a study.yml whose data fit another reading as well."""
+    """List the guesses in a study.yml that need confirmation, as the data fit other readings."""
     if not (place / FILE).is_file():
         return []
     lines = enumerate(csv_files.read_text(place / FILE).split("\n"), 1)
     return [
         f"{place / FILE}, line {number}, `{line.partition(CONFIRM)[0].strip()}` is guessed: "
-        f"{line.partition(CONFIRM)[2]}. Change the line if it is wrong, else remove its comment."
+        f"{line.partition(CONFIRM)[2]}. Correct the line if it is wrong, then delete its comment."
         for number, line in lines
         if CONFIRM in line
     ]
@@ -126,7 +126,7 @@ def _reads_well(place: Path) -> bool:
 
 
 def _opened(paths: Sequence[Path], place: Path) -> list[Guess]:
-    """Open files, or patterns of them; those of the same columns are one source."""
+    """Open files, or patterns of files; those with the same columns form one source."""
     found: list[Guess] = []
     for path in paths:
         there = [path]
@@ -135,12 +135,12 @@ def _opened(paths: Sequence[Path], place: Path) -> list[Guess]:
         there = [one for one in there if one.is_file()]
         if not there:
             raise FileNotFoundError(
-                f"no file {path}: name a file, or a pattern of files in quotes."
+                f"there is no file {path}: name a file, or a pattern of files in quotes."
             )
         kind = file_types.guess(path)
         if not kind:
             known = ", ".join(one for endings in file_types.ENDINGS.values() for one in endings)
-            raise TableError(f"{path} has no known ending: name it as {known} (or these with .gz).")
+            raise TableError(f"{path} has an unknown extension: use {known} (or these with .gz).")
         options = _options(there[0], kind)
         frames = []
         for one in there:
@@ -167,7 +167,7 @@ def _relative(path: Path, place: Path) -> str:
 
 
 def _options(path: Path, kind: str) -> dict[str, Any]:
-    """Guess how a file is opened: what separates columns, what the levels of JSON are."""
+    """Guess how to open a file: what separates columns, and what the levels of JSON are."""
     if kind in ("csv", "tsv"):
         first = csv_files.read_text(path).split("\n", 1)[0]
         usual = {"csv": ",", "tsv": "\t"}[kind]
@@ -186,7 +186,7 @@ def _options(path: Path, kind: str) -> dict[str, Any]:
         level = next(iter(level.values()))
     if not isinstance(level, list | dict) and len(levels) > 1:
         same = {frozenset(one) for one in levels[-2].values() if isinstance(one, dict)}
-        if len(same) <= 2:  # its names are fields, of which some may lack
+        if len(same) <= 2:  # its keys are fields, some of which may be missing
             levels.pop()
     if not levels:
         return {}
@@ -200,14 +200,14 @@ def _options(path: Path, kind: str) -> dict[str, Any]:
 
 
 def _path_to_rows(document: Any) -> str:
-    """Find the one list of objects within a document, or within the objects of its list."""
+    """Find the only list of objects within a document, or within the objects of its list."""
     record = document[0] if isinstance(document, list) and document else document
     if not isinstance(record, dict):
         return ""
     inner = [
         name
         for name, one in record.items()
-        # An object with one field is a value in a wrapping.
+        # An object with one field only wraps a value.
         if isinstance(one, list) and one and isinstance(one[0], dict) and len(one[0]) > 1
     ]
     if len(inner) != 1:
@@ -217,22 +217,22 @@ def _path_to_rows(document: Any) -> str:
 
 
 def _guess(sources: Sequence[Guess], shape: Any, flags: Mapping[str, Sequence[str]]) -> None:
-    """Guess what each source holds; flags that fit none are refused."""
+    """Guess the content of each source; flags that fit none are refused."""
     for made in sources:
         adapter = shape.specs if shape else None if flags else _adapter(made.names)
         if not adapter or adapter is guessing.specs:
             shared = _shared(made, sources)
             guess(made, {**flags, **{our: [one] for our, one in shared.items()}})
-            made.why |= dict.fromkeys(shared, "in both files, and unique where systems are")
+            made.why |= dict.fromkeys(shared, "in both files, and unique in the file with systems")
             continue
         made.tables = list(adapter(made.frame[made.names]).items())
         if not made.tables:
             raise TableError(
-                f"{', '.join(made.files)} has no column `Answer.*`, which exports of Mechanical "
-                "Turk have: leave --as out, or name another file."
+                f"{', '.join(made.files)} has no column `Answer.*`, as Mechanical Turk exports "
+                "have: remove --as, or name another file."
             )
         for _, spec in made.tables:
-            why = f"as exports of {adapter.__name__} have it"
+            why = f"as in exports of {adapter.__name__}"
             made.why |= dict.fromkeys(spec["columns"], why)
     who = {*flags.get("annotator_id", ())}
     if any(len(who & {*made.names}) > 1 for made in sources):
@@ -244,19 +244,19 @@ def _guess(sources: Sequence[Guess], shape: Any, flags: Mapping[str, Sequence[st
     for our, theirs in flags.items():
         if not any(our in made.why or made.columns.get(our) for made in sources):
             hint = did_you_mean(theirs[0], columns)
-            there = f"There are: {_some(columns)}."
+            there = f"Columns: {_some(columns)}."
             raise UsageError(f"{our}: no file has a column {theirs[0]!r}.{hint} {there}")
 
 
 def _adapter(names: Sequence[str]) -> Any:
-    """Recognize what a tool wrote by columns that only it writes."""
+    """Recognize the tool that wrote a file by columns that only it writes."""
     if {"severity", "system"} <= set(map(plain_name, names)):
         return formats.mqm
     return formats.mturk if any(name.startswith("Answer.") for name in names) else None
 
 
 def _shared(source: Guess, sources: Sequence[Guess]) -> dict[str, str]:
-    """Find the column by which a file without systems refers to the outputs of another, or is."""
+    """Find the column that links a file without systems to the outputs in another file."""
     for other in sources:
         with_system = [one for one in (source, other) if "system" in recognized(one.names)]
         if len(with_system) != 1 or other is source:
@@ -287,7 +287,7 @@ def _written(sources: Sequence[Guess]) -> str:
         rest = [one for one in rest if one not in private]
         for what, names in (("looks personal, is never read", private), ("not read", rest)):
             others += [f"# {made.files[0]}: {what}: {_some(names)}"] if names else []
-    lines = ["# What the columns of this study's files are. Guessed lines say why.", ""]
+    lines = ["# How the columns of this study's files are read. Guesses give their reason.", ""]
     lines += [*_settings(tables), "", "tables:" if tables else "tables: {}"]
     for table, several in tables.items():
         lines.append(f"  {table}:")
@@ -300,7 +300,7 @@ def _written(sources: Sequence[Guess]) -> str:
 
 
 def _lines(table: str, made: Guess, spec: dict[str, Any]) -> Iterator[str]:
-    """Write one source of a table, with the reason of each guess."""
+    """Write one source of a table, with the reason for each guess."""
     file = made.files if len(made.files) > 1 else made.files[0]
     for key, value in {"file": file, **made.options, **spec}.items():
         mark = CONFIRM if key == "keys" else "# guessed: "
@@ -318,21 +318,21 @@ def _lines(table: str, made: Guess, spec: dict[str, Any]) -> Iterator[str]:
 
 
 def _missing(table: str, made: Guess, spec: dict[str, Any]) -> list[str]:
-    """Name the columns of ours that no column was found for, and what they could be."""
+    """List our columns that were not found in the file, and the columns they could be."""
     known = {*spec["columns"], *spec.get("constants", {}), *made.captured}
     if table in ("system_scores", "preferences", "comparisons") or "output_id" in known:
         return []
     free = ", ".join(made.free("text", "id", "words", "number", "choice")[:8]) or "{row} or {file}"
     return [
-        f"      # {our}: ...  # missing; columns that are free: {free}"
+        f"      # {our}: ...  # missing; unused columns: {free}"
         for our in ("item_id", "system")
         if our not in known
     ]
 
 
 def _skeleton(made: Guess) -> list[str]:
-    """Write a table to fill in, with the real columns of a file in which none was recognized."""
-    lines = [f"# {made.files[0]}: no table was recognized. Fill in, or use flags:"]
+    """Write a table to fill in, with the columns of a file in which none was recognized."""
+    lines = [f"# {made.files[0]}: no table was recognized. Fill in this one, or use flags:"]
     lines += ["# judgments:", f"#   file: {made.files[0]}", "#   columns:"]
     for our in ("item_id", "system", "annotator_id", "value"):
         known = made.columns.get(our)
@@ -351,7 +351,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _settings(tables: Mapping[str, list[tuple[Guess, dict[str, Any]]]]) -> list[str]:
-    """Write the dimension meant by quality, where lower is better, and what else may be set."""
+    """Write the main dimension, dimensions in which lower is better, and a scale to fill in."""
     dimensions: list[str] = []
     for made, spec in tables.get("judgments", []):
         value, fixed = spec["columns"].get("value"), spec.get("constants", {}).get("dimension", "")
@@ -360,7 +360,7 @@ def _settings(tables: Mapping[str, list[tuple[Guess, dict[str, Any]]]]) -> list[
     dimensions = [one for one in dict.fromkeys(dimensions) if one]
     lines = []
     if len(dimensions) > 1:
-        others = f"; else {', '.join(dimensions[1:])}" if len(dimensions) < 9 else ""
+        others = f"; others: {', '.join(dimensions[1:])}" if len(dimensions) < 9 else ""
         lines.append(f"  quality: {_yaml(dimensions[0])}  # guessed: the first dimension{others}")
     lower = [
         one for one in dimensions if re.search(r"(?:^|_)(?:rank|errors?|mqm)", plain_name(one))
@@ -368,7 +368,7 @@ def _settings(tables: Mapping[str, list[tuple[Guess, dict[str, Any]]]]) -> list[
     if lower:
         lines.append(f"  lower_is_better: {_yaml(lower)}  # guessed: by its name")
     scaled = _yaml(dimensions[0]) if dimensions else "quality"
-    hint = f"  # scales: {{{scaled}: {{min: 1, max: 5}}}}  # a value outside is refused"
+    hint = f"  # scales: {{{scaled}: {{min: 1, max: 5}}}}  # values outside are errors"
     return ["settings:", *lines, hint] if lines else ["# settings:", hint.replace("  #", "#  ", 1)]
 
 
@@ -384,9 +384,9 @@ def _yaml(value: Any) -> str:
 
 
 EMPTY = """\
-# What the columns of this study's files are. Nothing else in the files is read.
-# docs/own-study.md of nlgbench shows each line, and the settings, by an example.
-name: my-study  # how results and figures call it
+# How the columns of this study's files are read. Other columns are not read.
+# The page docs/own-study.md of nlgbench explains each line, and the settings.
+name: my-study  # the name in results and figures
 
 tables:
   judgments:

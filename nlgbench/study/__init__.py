@@ -1,4 +1,4 @@
-"""A study: its tables, how a folder of any layout is read as one, and what it cannot tell."""
+"""A study: its tables, its settings, and how a folder of any layout is read."""
 
 from nlgbench.study.schema import TABLES as TABLES
 from nlgbench.study.study import Study as Study

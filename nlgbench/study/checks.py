@@ -1,4 +1,4 @@
-"""What public functions check of what they are given, once, before they run."""
+"""Check the arguments of public functions, once, before they run."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from nlgbench.study.csv_files import TableError
 P = ParamSpec("P")
 R = TypeVar("R")
 
-#: Parameter that is a share -> what is usual.
+#: Parameters between 0 and 1 -> a hint about the usual value.
 _SHARES = {"confidence": ": 0.95 is usual", "alpha": ": 0.05 is usual", "test_size": ""}
 _COUNTS = ("seed", "pair_seed", "n_", "max_")
 _WORDS = {str: "a text", bool: "True or False", int: "a whole number", float: "a finite number"}
 _WORDS |= {Mapping: "a dict", types.NoneType: "None"}
 
-#: Of a name, in characters: more leave no room in a figure for what it names.
+#: The longest name, in characters, that leaves room for data in a figure.
 LONGEST_NAME = 80
 
 
@@ -43,7 +43,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
         try:
             scope = inspect.unwrap(function).__globals__
             return eval(written, scope) if isinstance(written, str) else written
-        except NameError:  # imported for type checkers alone
+        except NameError:  # imported only for type checkers
             return Any
 
     @functools.wraps(function)
@@ -73,7 +73,7 @@ def _check(name: str, value: Any, hint: Any) -> None:
 
 
 def _choices(hint: Any) -> list[str]:
-    """List the texts that a parameter, or each in its list, may be."""
+    """List the strings that a parameter, or each element of a list, may be."""
     inner = typing.get_args(hint)
     if typing.get_origin(hint) is Literal:
         return list(inner)
@@ -81,7 +81,7 @@ def _choices(hint: Any) -> list[str]:
 
 
 def fits(value: Any, hint: Any) -> bool:
-    """Check a value against a type, those of its elements too."""
+    """Check a value, and the elements of a collection, against a type hint."""
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
         return any(fits(value, one) for one in inner)
@@ -111,7 +111,7 @@ def words(hint: Any) -> str:
     """Describe a type in words."""
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
-        # The longest last: a list's "each" would seem to go on.
+        # The longest comes last, as its "each" would seem to apply to what follows.
         return ", or ".join(sorted(dict.fromkeys(map(words, inner)), key=len))
     if origin is Literal:
         return f"one of {', '.join(map(repr, inner))}"
@@ -123,12 +123,12 @@ def words(hint: Any) -> str:
 
 
 def read_table(frame: pd.DataFrame, columns: str, subject: str) -> pd.DataFrame:
-    """Give a table that is passed in the columns' types, or name the cell that breaks a rule.
+    """Convert a table's columns to their declared types, or report the first invalid cell.
 
-    Columns are declared as "system estimate:float task?", an optional one with a question mark (its
-    texts may be missing); others stay as they are. A "float" is finite, a "number" need not be; a
-    "name" (the default) is a text, or a number written as one, that a figure has room for; a "key"
-    may be any text or number. The subject has its verb, such as "scores have".
+    Columns are declared as "system estimate:float task?". A question mark makes a column optional,
+    and its texts may be missing. Undeclared columns stay unchanged. A "float" must be finite, a
+    "number" need not be. A "name" (the default) is a text or number short enough for a figure, a
+    "key" any text or number. The subject includes its verb, such as "scores have".
     """
     kinds, wanted = {}, []
     for declared in columns.split():
@@ -141,13 +141,13 @@ def read_table(frame: pd.DataFrame, columns: str, subject: str) -> pd.DataFrame:
 def convert_columns(
     frame: pd.DataFrame, kinds: Mapping[str, str], wanted: list[str], subject: str
 ) -> pd.DataFrame:
-    """Do what `read_table` does, where columns' names are the user's and may be any text."""
+    """Convert columns as `read_table` does, but with names that may be any text."""
     thing, has = subject.rsplit(" ", 1)
     if frame.columns.nlevels > 1:
-        raise TableError(f"{subject} several levels of columns: keep one, by droplevel().")
+        raise TableError(f"{subject} several levels of columns: keep one level with droplevel().")
     doubled = frame.columns[frame.columns.duplicated()]
     if len(doubled):
-        raise TableError(f"{subject} two columns {doubled[0]!r}: keep one.")
+        raise TableError(f"{subject} two columns named {doubled[0]!r}: keep one.")
     missing = [name for name in wanted if name not in frame]
     if missing:
         need = "they need" if has == "have" else "it needs"
@@ -157,7 +157,7 @@ def convert_columns(
             f"{', '.join(there) or 'none'}.{did_you_mean(missing[0], {*there} - {*wanted})}"
         )
     if frame.empty:
-        raise TableError(f"{subject} no row: there is nothing to draw.")
+        raise TableError(f"{subject} no rows, so there is nothing to draw.")
     frame = frame if frame.index.is_unique else frame.reset_index(drop=True)
     made = {}
     for name in frame.columns.intersection(list(kinds)):
@@ -171,7 +171,7 @@ def convert_columns(
         dtype = frame[name].dtype
         is_plain = isinstance(dtype, np.dtype) and dtype.kind in "iufb"
         if kinds[name] in ("name", "text") or not is_plain:
-            made[name] = found  # other numbers stay as they are: 3 is not written 3.0
+            made[name] = found  # other numbers stay unchanged, so that 3 is not written as 3.0
     return frame.assign(**made) if made else frame
 
 
@@ -181,14 +181,14 @@ def _converted(column: pd.Series, kind: str, may_lack: bool) -> tuple[pd.Series,
         found, bad, rule = csv_files.convert(column, "float" if kind == "number" else kind)
         if kind == "float" and not bad.any():
             bad = np.isinf(found.to_numpy())
-            rule = "must be finite: leave it empty where it is undefined"
+            rule = "must be finite: leave the cell empty if the value is undefined"
         return found, bad, rule
     column = column.infer_objects() if kind == "key" else column
     is_number = pd.api.types.is_any_real_numeric_dtype(column)
     lacks = column.isna().to_numpy(dtype=bool)
     if is_number and kind == "key":
         plain = column if lacks.any() else column.astype(column.to_numpy().dtype)
-        return plain, lacks, "must not be missing: leave the row out"
+        return plain, lacks, "must not be missing: drop the row"
     if is_number and not lacks.any():
         column = column.astype(object).map(str)
     if may_lack and lacks.any():

@@ -1,4 +1,4 @@
-"""What names of columns tell: which of our columns they are, whether personal, what fits."""
+"""Guess from columns' names which of our columns they are, and which look personal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 
 Specs = dict[str, dict[str, Any]]
 
-#: Our column -> what files call it: words of a name joined by _, the likeliest first.
+#: Our column -> its names in files, as lower-case words joined by _, the likeliest first.
 CALLED = {
     "system_a": "system_a model_a system_1 model_1 left model_x a",
     "system_b": "system_b model_b system_2 model_2 right model_y b",
@@ -31,20 +31,20 @@ CALLED = {
     "category": "category",
 }
 _PARTS = re.compile(r"[^a-z0-9]+")
-#: What tools write beside what people said.
+#: Columns that annotation tools add to the answers.
 OTHER = {
     *("id", "annotation_id", "created_at", "updated_at", "lead_time", "work_time_in_seconds"),
     *("seg", "row", "index", "unnamed_0", "inner_id", "total_annotations", "cancelled_annotations"),
 }
 
-#: Columns in which tools say which work counts, and the values of such work.
+#: Columns in which tools mark valid submissions, and the values that mark them.
 _COUNTS = {
     "finished": ["True", "1"],
     "status": ["APPROVED", "AWAITING REVIEW"],
     "assignment_status": ["Approved", "Submitted"],
 }
 
-#: Words of a column's name that identify a person: only an annotator's id may come from it.
+#: Words in names of columns that identify a person: only annotator_id may come from these.
 IDENTIFYING = (
     "ip|e_?mail|mail|phone|telephone|mobile|latitude|longitude|lat|lon|lng|ip_?address|user_?agent|"
     "fingerprint|geolocation|(?:first|last|full|user)_?name|"
@@ -57,25 +57,25 @@ _PERSONAL = (
 
 
 def personal(columns: Iterable[str]) -> list[str]:
-    """Name the columns that look personal."""
+    """List the columns that look personal."""
     return [name for name in columns if has_word(name, f"{IDENTIFYING}|{_PERSONAL}")]
 
 
 def has_word(name: str, words: str) -> bool:
-    """Tell whether a column's name has one of the words, in any spelling."""
+    """Check whether a column's name contains one of the words, in any spelling."""
     return bool(re.search(rf"(?:^|_)(?:{words})(?:_|$)", plain_name(name)))
 
 
 def plain_name(name: str) -> str:
-    """Write a column's name as words in small letters, joined by _."""
+    """Write a column's name as lower-case words joined by _."""
     parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name)
     return _PARTS.sub("_", parted.lower()).strip("_")
 
 
 def recognized(columns: Sequence[str]) -> dict[str, str]:
-    """Name, for columns of ours, the file's column that seems to be it."""
+    """Map our columns to the file's columns that seem to match them."""
     plain: dict[str, str] = {}
-    last = [name.rpartition(".")[2] for name in columns]  # of a path in JSON
+    last = [name.rpartition(".")[2] for name in columns]  # the last step of a JSON path
     for name in columns:
         plain.setdefault(plain_name(name), name)
     for name, end in zip(columns, last, strict=True):
@@ -94,18 +94,18 @@ def recognized(columns: Sequence[str]) -> dict[str, str]:
 
 
 def counted(frame: pd.DataFrame) -> dict[str, list[str]]:
-    """Say which rows of an export count, where a column of its tool says so."""
+    """Select the valid rows of an export, if a column of its tool marks them."""
     kept = {name: _COUNTS.get(plain_name(name), []) for name in map(str, frame)}
     return {name: values for name, values in kept.items() if frame[name].isin(values).any()}
 
 
 def in_braces(text: str) -> list[str]:
-    """List what stands in braces."""
+    """List the names in braces."""
     return re.findall(r"\{([^{}]+)\}", text)
 
 
 def matching(pattern: str, columns: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Find the columns that fit a name with braces, each with what stood in these."""
+    """Find the columns that match a pattern with braces, each with what the braces match."""
     regex = ""
     for literal, name in re.findall(r"(.*?)(?:\{([^\W\d]\w*)\}|$)", pattern, re.DOTALL):
         regex += re.escape(literal)

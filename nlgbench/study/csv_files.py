@@ -1,4 +1,4 @@
-"""CSV files: parsed strictly into texts, converted exactly, written aside and renamed."""
+"""CSV files: strict parsing into texts, exact conversion, and writing in one step."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ import pandas as pd
 
 from nlgbench.names import brief, did_you_mean
 
-#: The greatest number in size that a table may hold: squares and sums of such stay finite.
+#: The largest absolute value in a table, so that squares and sums stay finite.
 GREATEST = 1e100
 
-#: Half of a pair of surrogates, which no UTF-8 file can hold.
+#: An unpaired surrogate, which no UTF-8 file can contain.
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
-HALF = "half a surrogate pair, which UTF-8 cannot hold: mend its decoding"
+HALF = "an unpaired surrogate, which UTF-8 cannot encode: fix how the text was decoded"
 
-#: Of the problems that one error lists; the rest are counted.
+#: How many problems one error lists; the rest are counted.
 _LISTED = 20
 
-#: What a file begins with that is no text, and what to do with it.
+#: The first bytes of files that are not text -> what to do with such a file.
 _MAGIC = {
-    b"\x1f\x8b": "is gzipped: unpack it (gunzip), or end its name in .gz and name it in study.yml",
+    b"\x1f\x8b": "is gzipped: unpack it (gunzip), or add .gz to its name and name it in study.yml",
     b"PK\x03\x04": "is a ZIP archive or an Excel workbook: unpack it, or save the sheet as CSV",
-    b"PAR1": "is Parquet: end its name in .parquet and name it in study.yml",
+    b"PAR1": "is a Parquet file: rename it to .parquet and name it in study.yml",
 }
 
 
 class TableError(ValueError):
-    """Tables or their files break rules; the message says where, which, and the way out."""
+    """Report invalid tables or files: where, what is wrong, and how to fix it."""
 
     def __init__(self, *problems: str) -> None:
         self.problems = problems
@@ -48,32 +48,32 @@ class TableError(ValueError):
 
 
 def read_text(path: Path) -> str:
-    """Read a file of UTF-8, gzipped where its name ends in .gz, or say what it is instead."""
+    """Read a UTF-8 file, unpacked if its name ends in .gz; report what other files are."""
     if not path.is_file():
         there = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
-        raise FileNotFoundError(f"no file {path}.{did_you_mean(path.name, there)}")
+        raise FileNotFoundError(f"there is no file {path}.{did_you_mean(path.name, there)}")
     content = path.read_bytes()
     if path.suffix == ".gz":
         try:
             content = gzip.decompress(content)
         except (OSError, EOFError, zlib.error) as error:
             raise TableError(
-                f"{path} is no whole gzip file ({error}): get it anew, or drop .gz from its name."
+                f"{path} is not valid gzip ({error}): get it again, or remove .gz from its name."
             ) from None
     if not content.strip():
-        raise TableError(f"{path} is empty: write at least the header line.")
+        raise TableError(f"{path} is empty: add at least the header line.")
     for magic, is_what in _MAGIC.items():
         if content.startswith(magic):
             raise TableError(f"{path} {is_what}.")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        # A byte order mark is not part of error.object, which counts from behind it.
+        # error.object excludes a byte order mark, so offsets start after it.
         start = len(content) - len(error.object) + error.start
         line = content[:start].count(b"\n") + 1
         raise TableError(
             f"{path} is not UTF-8: byte {content[start]:#04x} at offset {start}, line {line}. "
-            "Save it anew as UTF-8."
+            "Save it as UTF-8."
         ) from None
 
 
@@ -85,10 +85,10 @@ def parse(
     quotes: bool = True,
     problems: list[str] | None = None,
 ) -> tuple[pd.DataFrame, list[int]]:
-    """Read a CSV file as texts, refusing what a lenient reader would guess at.
+    """Read a CSV file as texts, and refuse whatever a lenient reader would guess.
 
-    Where a list of problems is given, what is wrong is left out and named there: rows with too few
-    or too many fields, and columns of one name.
+    If a list of problems is given, rows with too few or too many fields and columns with duplicate
+    names are left out and added to it.
     """
     text = read_text(path)
     quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
@@ -97,9 +97,9 @@ def parse(
     )
     found: list[str] = []
     header: list[str] = []
-    body: list[tuple[str, ...]] = []  # of tuples, which the garbage collector skips
+    body: list[tuple[str, ...]] = []  # tuples, which the garbage collector skips
     lines: list[int] = []
-    start, number = 1, 0  # of the row at hand: its line, and its number below the header
+    start, number = 1, 0  # the current row's line, and its number below the header
     limit = csv.field_size_limit(len(text) + 1)  # the default refuses texts of 128 kB
     try:
         for row in reader:
@@ -108,7 +108,7 @@ def parse(
                 header = row
                 if row[0].startswith(("{", "[")) or (len(row) == 1 and re.search("[\t;]", row[0])):
                     raise TableError(
-                        f"{path} has no columns that {delimiter!r} separates: save it as CSV, or "
+                        f"{path} has no columns separated by {delimiter!r}: save it as CSV, or "
                         "name it in study.yml with its format (tsv, json, jsonl) or delimiter. Its "
                         f"first line is {brief(delimiter.join(row))}."
                     )
@@ -119,8 +119,8 @@ def parse(
                     what = "repeats the header: remove that line."
                 elif len(row) > len(header) or (left_out and not set(left_out) <= set(may_lack)):
                     what = (
-                        f"has {len(row)} fields and the header has {len(header)}: the file "
-                        "is cut off there, or a text with a comma is not in quotes."
+                        f"has {len(row)} fields, but the header has {len(header)}: the file "
+                        "is truncated, or a text with a comma is not quoted."
                     )
                 if what:
                     found.append(f"{path}, row {number} (line {start}) {what}")
@@ -130,8 +130,8 @@ def parse(
             start = reader.line_num + 1
     except csv.Error as error:
         found.append(
-            f"{path}, row {number + 1} (line {start}): {error}. The file is cut off within "
-            "quotes, or a quote inside a text is not doubled: mend that row, or get the file anew."
+            f"{path}, row {number + 1} (line {start}): {error}. The file ends within "
+            "quotes, or a quote inside a text is not doubled: fix that row, or get the file again."
         )
     finally:
         csv.field_size_limit(limit)
@@ -139,7 +139,7 @@ def parse(
     doubled = frame.columns.duplicated()
     if doubled.any():
         names = ", ".join(map(repr, frame.columns[doubled].unique()))
-        found.append(f"{path} has two columns {names}: keep one.")
+        found.append(f"{path} has two columns named {names}: keep one.")
     if problems is not None:
         problems += found
     elif found:
@@ -148,18 +148,18 @@ def parse(
 
 
 def convert(column: pd.Series, kind: str) -> tuple[pd.Series, np.ndarray, str]:
-    """Convert a column exactly: no rounding, no guessing, nothing missing taken for a value."""
+    """Convert a column exactly, without rounding, guessing or filling in missing values."""
     kinds = {"float": _numbers, "int": _counts, "bool": _truths}
     return kinds.get(kind, _texts)(column)
 
 
 def _texts(column: pd.Series) -> tuple[pd.Series, np.ndarray, str]:
     rule = "must be a text, never missing: use astype(str) for ids, '' for an empty text"
-    cells = column.to_numpy(dtype=object)  # much faster to go through than the column
+    cells = column.to_numpy(dtype=object)  # much faster to iterate over than the column
     bad = np.array([not isinstance(value, str) for value in cells], dtype=bool)
     if not bad.any() and _HALF_PAIR.search("".join(cells)):
         bad = np.array([_HALF_PAIR.search(value) is not None for value in cells], dtype=bool)
-        rule = f"must not hold {HALF}"
+        rule = f"must not contain {HALF}"
     return (column if bad.any() else column.astype("str")), bad, rule
 
 
@@ -174,7 +174,7 @@ def _truths(column: pd.Series) -> tuple[pd.Series, np.ndarray, str]:
 
 
 def _numbers(column: pd.Series) -> tuple[pd.Series, np.ndarray, str]:
-    rule = "must be a number: mend it, or leave it empty where it is undefined"
+    rule = "must be a number: fix it, or leave the cell empty if the value is undefined"
     kinds = pd.api.types
     if kinds.is_numeric_dtype(column) and not (
         kinds.is_bool_dtype(column) or kinds.is_complex_dtype(column)
@@ -182,14 +182,14 @@ def _numbers(column: pd.Series) -> tuple[pd.Series, np.ndarray, str]:
         found = column.astype("float64")
         bad = np.zeros(len(column), dtype=bool)
     else:
-        # float() gives the very number that was written; pandas' own parser can miss the last bit.
+        # float() returns exactly the number that was written; pandas' parser can miss the last bit.
         parsed = [_number(value) for value in column.to_numpy(dtype=object)]
         bad = np.array([value is None for value in parsed], dtype=bool)
         found = pd.Series(parsed, index=column.index, dtype="float64")
     size = found.abs().to_numpy()
     huge = (size > GREATEST) & (size < np.inf)
     if huge.any() and not bad.any():
-        bad, rule = huge, f"must be at most {GREATEST:g} in size: check its unit"
+        bad, rule = huge, f"must be at most {GREATEST:g} in absolute value: check its unit"
     return found, bad, rule
 
 
@@ -198,25 +198,25 @@ def _number(value: object) -> float | None:
         return float("nan")
     text = str(value).strip()
     try:
-        # float() takes 1_000 as well, which no table means.
+        # float() also accepts 1_000, which is not a number in any table.
         found = float("nan") if not text else float(text) if "_" not in text else None
     except ValueError:
         return None
     if found is not None and math.isinf(found) and any(one.isdigit() for one in text):
-        return math.copysign(sys.float_info.max, found)  # 1e309 is no infinity, but too large
+        return math.copysign(sys.float_info.max, found)  # 1e309 is too large, not infinite
     return found
 
 
 def _counts(column: pd.Series) -> tuple[pd.Series, np.ndarray, str]:
-    rule = "must be a whole number (below 2**53): count it, or drop the row"
+    rule = "must be a whole number (below 2**53): fix it, or drop the row"
     numbers, bad, _ = _numbers(column)
     bad = bad | ~np.isfinite(numbers) | (numbers % 1 != 0) | (numbers.abs() > 2**53)
     return (numbers if bad.any() else numbers.astype("int64")), np.asarray(bad), rule
 
 
 def save(frame: pd.DataFrame, path: Path) -> None:
-    """Write a table so that it reads back as it is."""
-    # Python before 3.13 leaves a carriage return bare, which then reads as the end of a line.
+    """Write a table so that reading it returns the same table."""
+    # Python before 3.13 does not quote a carriage return, which then reads as the end of a line.
     texts = [name for name in frame if frame[name].dtype == "str"]
     bare = any(frame[name].str.contains("\r", regex=False).any() for name in texts)
     quoting: Literal[0, 2] = csv.QUOTE_NONNUMERIC if bare else csv.QUOTE_MINIMAL

@@ -1,4 +1,4 @@
-"""Files of any format as one thing: a frame of texts, and where in the file each row stands."""
+"""Read files of any type into a frame of texts, with the location of each row."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nlgbench.names import brief
 from nlgbench.study import csv_files
 from nlgbench.study.csv_files import TableError
 
-#: Format -> how the names of its files end; .gz may follow, except for Parquet.
+#: Type -> file extensions; .gz may follow, except for Parquet.
 ENDINGS = {
     "csv": (".csv",),
     "tsv": (".tsv", ".tab"),
@@ -26,13 +26,13 @@ ENDINGS = {
 
 
 def guess(path: Path) -> str:
-    """Tell a file's format by how its name ends; nothing where the name does not say."""
+    """Guess a file's type from its extension; empty if the extension is unknown."""
     ending = Path(path.name.removesuffix(".gz")).suffix.lower()
     return next((kind for kind, endings in ENDINGS.items() if ending in endings), "")
 
 
 def stem(path: Path) -> str:
-    """Give a file's name without what tells its format."""
+    """Return a file's name without the extensions that name its type."""
     return Path(path.name.removesuffix(".gz")).stem
 
 
@@ -45,9 +45,9 @@ def read(
     keys: Sequence[str] = (),
     rows: str = "",
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Read a file as texts, each row with its place in it; what cannot be read is a problem.
+    """Read a file as texts, each row with its location; list what cannot be read.
 
-    Lists within JSON stay JSON. `keys` names the levels of objects that are keyed by ids, `rows`
+    Lists within JSON stay JSON. `keys` names the levels of objects that are keyed by ids; `rows`
     is the path to the objects that are rows.
     """
     if kind == "parquet":
@@ -66,17 +66,17 @@ def read(
         records += [record for _, record in found]
         places += [", ".join(filter(None, [line, at if several else ""])) for at, _ in found]
     if not records:
-        raise TableError(f"{path} holds no record: name the path to the rows with `rows`.")
+        raise TableError(f"{path} has no records: set `rows` to the path to the rows.")
     try:
         return _framed(records), places
     except RecursionError:
-        raise TableError(f"{path} is nested too deep to be read: flatten it.") from None
+        raise TableError(f"{path} is nested too deeply: flatten it.") from None
     except UnicodeEncodeError:
-        raise TableError(f"{path} holds {csv_files.HALF}.") from None
+        raise TableError(f"{path} contains {csv_files.HALF}.") from None
 
 
 def documents(path: Path, kind: str) -> Iterator[tuple[str, Any]]:
-    """Read the documents of JSON or JSON Lines, each with its place in the file."""
+    """Read the documents of JSON or JSON Lines, each with its location in the file."""
     text = csv_files.read_text(path)
     if kind == "json":
         yield "", load_json(text, str(path))
@@ -95,9 +95,9 @@ def documents(path: Path, kind: str) -> Iterator[tuple[str, Any]]:
 
 
 def _framed(records: list[dict[str, Any]]) -> pd.DataFrame:
-    """Lay records out as texts, nested fields by path; what one lacks is an empty cell.
+    """Turn records into a frame of texts, nested fields by path; missing fields are empty cells.
 
-    Texts first: in a frame of numbers, an id beside an empty cell would become 1.0.
+    Texts first: in a frame of numbers, an id next to an empty cell would become 1.0.
     """
     frame = pd.DataFrame([dict(_flat(one)) for one in records], dtype=object)
     return frame.fillna("").astype("str")
@@ -115,11 +115,11 @@ def _separated(path: Path, delimiter: str, problems: list[str]) -> tuple[pd.Data
     if len(delimiter) != 1:
         raise TableError(f"{path}: delimiter must be one character. Got {delimiter!r}.")
     found: list[str] = []
-    # Mechanical Turk names two columns for its requester to fill in, and writes no field for them.
+    # Mechanical Turk adds two columns for the requester to fill in, and writes no field for them.
     lacks = ("Approve", "Reject")
     frame, lines = csv_files.parse(path, may_lack=lacks, delimiter=delimiter, problems=found)
     if found and delimiter == "\t":
-        # Tools differ in whether quotes in TSV enclose a field; where they cannot, they are text.
+        # Tools differ in whether quotes enclose a TSV field; where they cannot, they are text.
         again: list[str] = []
         plain = csv_files.parse(path, delimiter=delimiter, quotes=False, problems=again)
         if not again:
@@ -134,27 +134,27 @@ def _parquet(path: Path) -> tuple[pd.DataFrame, list[str]]:
             f"{path} is Parquet, which needs pyarrow: pip install pyarrow, or save it as CSV."
         )
     if not path.is_file():
-        raise FileNotFoundError(f"no file {path}.")
+        raise FileNotFoundError(f"there is no file {path}.")
     import pyarrow.parquet  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
     try:
-        # Not through a frame, whose integers beside an empty cell are floats: an id 1.0, not 1.
+        # A frame would turn integers next to an empty cell into floats: an id 1 into 1.0.
         table = pyarrow.parquet.ParquetFile(path).read()
         records = table.to_pylist()
     except (OSError, ValueError, NotImplementedError) as error:
-        raise TableError(f"{path} is no Parquet that can be read ({error}): get it anew.") from None
+        raise TableError(f"{path} is not valid Parquet ({error}): get it again.") from None
     for field in table.schema:
         if "binary" in str(field.type):
-            raise TableError(f"{path}, column {field.name!r} holds bytes: save it as text.")
+            raise TableError(f"{path}, column {field.name!r} contains bytes: save it as text.")
         if table.column_names.count(field.name) > 1:
-            raise TableError(f"{path} has two columns {field.name!r}: keep one.")
+            raise TableError(f"{path} has two columns named {field.name!r}: keep one.")
     if not records:
         return pd.DataFrame(columns=table.column_names, dtype="str"), []
     return _framed(records), [f"record {n}" for n in range(1, len(records) + 1)]
 
 
 def load_json(text: str, where: str) -> Any:
-    """Read JSON, refusing what would lose a value."""
+    """Read JSON, and refuse repeated keys, of which one value would be lost."""
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         made = dict(pairs)
@@ -162,8 +162,8 @@ def load_json(text: str, where: str) -> Any:
             names = [name for name, _ in pairs]
             twice = next(name for name in names if names.count(name) > 1)
             raise TableError(
-                f"{where}: an object has the key {twice!r} twice, of which one would be lost: give "
-                "them different names, or put them in a list."
+                f"{where}: an object has the key {twice!r} twice, so one value would be lost: "
+                "rename one of the keys, or put both values in a list."
             )
         return made
 
@@ -172,20 +172,20 @@ def load_json(text: str, where: str) -> Any:
     except TableError:
         raise
     except RecursionError:
-        raise TableError(f"{where} is nested too deep to be read: mend it.") from None
+        raise TableError(f"{where} is nested too deeply: flatten it.") from None
     except json.JSONDecodeError as error:
         raise TableError(
-            f"{where} is no JSON: {error.msg} in line {error.lineno}, column {error.colno}. Mend "
-            "it, get it anew, or name it .jsonl if each line is a document."
+            f"{where} is not valid JSON: {error.msg} in line {error.lineno}, column {error.colno}. "
+            "Fix it, get it again, or rename it to .jsonl if each line is a document."
         ) from None
     except ValueError as error:
-        raise TableError(f"{where} is no JSON ({error}): mend it.") from None
+        raise TableError(f"{where} is not valid JSON ({error}): fix it.") from None
 
 
 def _records(
     document: Any, keys: Sequence[str], rows: str, where: str
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Go through the objects of a document that are rows, each with its place in words."""
+    """Iterate over the objects of a document that are rows, each with its location."""
     found: list[tuple[str, dict[str, Any], Any]] = [("", {}, document)]
     for step in rows.split(".") if rows else []:
         found = [
@@ -195,13 +195,13 @@ def _records(
             if inner.get(step) is not None
         ]
         if not found:
-            raise TableError(f"{where} has no {step!r}, which `rows: {rows}` names: mend one.")
+            raise TableError(f"{where} has no {step!r}: correct the path `rows: {rows}`.")
     for level, key in enumerate(keys, 1):
         lost = next((one for _, _, one in found if not isinstance(one, dict)), None)
         if lost is not None:
             raise TableError(
-                f"{where}: level {level}, which `keys` calls {key!r}, is no object but "
-                f"{brief(lost)}: name as many keys as there are levels of ids."
+                f"{where}: level {level} ({key!r} in `keys`) must be an object, not "
+                f"{brief(lost)}: name one key for each level of ids."
             )
         found = [
             (f"{at}/{name}" if at else f"record {name}", {**outer, key: name}, one)
@@ -217,7 +217,7 @@ def _records(
 
 
 def _each(at: str, whole: Any, where: str, what: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Go through an object, or a list of objects."""
+    """Iterate over a list of objects, or over a single object."""
     if isinstance(whole, dict):
         yield at or "record 1", whole
         return
@@ -233,7 +233,7 @@ def _each(at: str, whole: Any, where: str, what: str) -> Iterator[tuple[str, dic
 
 
 def as_text(cell: Any) -> str:
-    """Write a cell as text: a number as it was, nothing for what is not there, lists as JSON."""
+    """Write a cell as text: a number unchanged, a missing value as empty, a list as JSON."""
     if isinstance(cell, str):
         return cell
     if isinstance(cell, list | Mapping):
@@ -246,7 +246,7 @@ def as_text(cell: Any) -> str:
 
 
 def as_list(cell: str) -> list[str] | None:
-    """Read a cell that holds a JSON list, such as Label Studio's `[{"rating": 4}]`."""
+    """Parse a cell that is a JSON list, such as Label Studio's `[{"rating": 4}]`."""
     try:
         found = json.loads(cell)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""What the columns of a study's files seem to be: from flags, from names, and from the data."""
+"""Guess what the columns of a study's files are, from flags, names and data."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import pandas as pd
 from nlgbench.study import column_names, file_types
 from nlgbench.study.column_names import in_braces, matching, plain_name
 
-#: What is before and after a key in columns' names.
+#: The text before and after a key in columns' names.
 Around = tuple[str, str]
 
-#: What may stand in braces that no column is called.
+#: Names in braces that are not columns.
 _BESIDE = ("row", "file", "folder", "position")
-#: Words in columns' names, by what they tell; of `any`, of any answer.
+#: Words in columns' names, by the kind of column that they suggest; `any` is for any answer.
 _WORDS = {
     kind: set(words.split())
     for kind, words in {
@@ -38,15 +38,15 @@ _METRIC = re.compile(
     r"g_?eval|perplexity|ppl|nist|len|length|f1|precision|recall|similarity|nli|logprob)"
 )
 _MODEL = re.compile(r"gpt|claude|llama|gemini|mistral|qwen|prometheus|deepseek|llm|gemma", re.I)
-#: What forms record beside answers.
+#: Words for what forms record besides answers.
 _RECORDED = (
     "time|times|duration|seconds|secs|timestamp|date|trial|order|progress|count|n|num|year|finished"
     "|status|version|seed|temperature|start|end|page|words|tokens|number|age|std|sd|confidence|check"
 )
-#: What votes for the first and for the second are called.
+#: Names of votes for the first system, and for the second.
 _A = {"left", "model_a", "system_a", "a", "1", "x", "model_x", "first", "output_a", "response_a"}
 _B = {"right", "model_b", "system_b", "b", "2", "y", "model_y", "second", "output_b", "response_b"}
-#: Scales in words, lowest first; words of one place are parted by /.
+#: Verbal scales, lowest first; / separates synonyms.
 _SCALES = (
     "strongly disagree, disagree, neutral/neither agree nor disagree/undecided, agree, "
     "strongly agree",
@@ -60,22 +60,22 @@ _SCALES = (
 
 @dataclass(eq=False)
 class Guess:
-    """What a file, or files of one layout, seem to hold.
+    """The guessed content of a file, or of files with the same layout.
 
-    Beside its columns, the frame has what templates with braces say, such as `{file}`.
+    Besides the file's columns, the frame has those that templates use, such as `{file}`.
     """
 
     frame: pd.DataFrame
-    columns: dict[str, Any] = field(default_factory=dict)  # ours: theirs
+    columns: dict[str, Any] = field(default_factory=dict)  # our column -> theirs
     why: dict[str, str] = field(default_factory=dict)  # our column -> reason
-    doubts: set[str] = field(default_factory=set)  # those of ours that data do not settle
-    captured: dict[str, list[str]] = field(default_factory=dict)  # in braces of names
+    doubts: set[str] = field(default_factory=set)  # our columns that the data leave open
+    captured: dict[str, list[str]] = field(default_factory=dict)  # name in braces -> its values
     answers: dict[str, str] = field(default_factory=dict)  # column or pattern -> dimension
-    only: dict[str, list[str]] = field(default_factory=dict)  # which rows count
+    only: dict[str, list[str]] = field(default_factory=dict)  # which rows are kept
     tables: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
     options: dict[str, Any] = field(default_factory=dict)  # how files are opened
-    kinds: dict[str, str] = field(default_factory=dict)  # of the columns looked at so far
+    kinds: dict[str, str] = field(default_factory=dict)  # of the columns examined so far
 
     @property
     def names(self) -> list[str]:
@@ -83,11 +83,11 @@ class Guess:
         return [one for one in map(str, self.frame) if "{" not in one]
 
     def has(self, *ours: str) -> bool:
-        """Tell whether all of these are known."""
+        """Check whether all of these columns are known."""
         return {*ours} <= {*self.columns, *self.captured}
 
     def set(self, our: str, their: Any, why: str, *, doubt: bool = False) -> None:
-        """Note what a column of ours is in the file, and why."""
+        """Record which column of the file is one of ours, and why."""
         if isinstance(their, str) and (filled := _filled(their, self.frame)) is not None:
             self.frame = self.frame.assign(**{their: filled})
         self.columns[our] = their
@@ -95,18 +95,18 @@ class Guess:
         self.doubts |= {our} if doubt else set()
 
     def doubt(self, our: str, why: str) -> None:
-        """Note why a guess is to be confirmed."""
+        """Record why a guess needs confirmation."""
         self.why[our] = why
         self.doubts.add(our)
 
     def by_row(self, *ours: str) -> pd.DataFrame:
-        """Give the cells of those columns of ours that have one value in a row of the file."""
+        """Return the cells of those of our columns that have one value per row of the file."""
         found = {our: self.columns.get(our) for our in ours}
         there = {our: one for our, one in found.items() if isinstance(one, str)}
         return pd.DataFrame({o: self.frame[one] for o, one in there.items() if one in self.frame})
 
     def free(self, *kinds: str) -> list[str]:
-        """List the columns of some kinds that are nothing yet."""
+        """List the columns of some kinds that are not assigned yet."""
         named = used(self.names, [*self.columns.values(), *self.answers, *self.only])
         free = [one for one in self.names if one not in named]
         free = [one for one in free if not column_names.personal([one])]
@@ -117,14 +117,14 @@ class Guess:
         ]
 
     def kind(self, name: str) -> str:
-        """Tell what a column holds, looked at once."""
+        """Return the kind of a column, determined once."""
         if name not in self.kinds:
             self.kinds[name] = kind_of(self.frame[name])
         return self.kinds[name]
 
 
 def used(there: Sequence[str], named: Iterable[Any]) -> set[str]:
-    """List the columns of a file that lines of study.yml name, alone, in a list or in braces."""
+    """List a file's columns that entries of study.yml name, alone, in a list or in braces."""
     found = set()
     for their in named:
         for name in [their] if isinstance(their, str) else their:
@@ -136,7 +136,7 @@ def used(there: Sequence[str], named: Iterable[Any]) -> set[str]:
 
 
 def _filled(template: str, frame: pd.DataFrame) -> pd.Series | None:
-    """Fill the braces of a template; nothing if it is a column, a pattern of them or a text."""
+    """Fill the braces of a template; None if it is a column, a pattern of columns or plain text."""
     names = in_braces(template)
     known = {one: f"{{{one}}}" for one in _BESIDE}
     if template in frame or not names or not {*names} <= {*known, *frame}:
@@ -148,7 +148,7 @@ def _filled(template: str, frame: pd.DataFrame) -> pd.Series | None:
 
 
 def kind_of(cells: pd.Series) -> str:
-    """Tell what a column holds: lists, numbers (or a scale's words), choices, texts, words, ids."""
+    """Classify a column: lists, numbers (or a scale's words), choices, texts, words or ids."""
     filled = cells[cells.str.strip() != ""]
     if filled.empty:
         return ""
@@ -165,7 +165,7 @@ def kind_of(cells: pd.Series) -> str:
 
 
 def choices(cells: pd.Series) -> dict[str, str]:
-    """Map what votes are called to a, b and tie, as far as it is clear."""
+    """Map the names of votes to a, b and tie, where they are clear."""
     found = {}
     for one in cells.unique():
         plain = plain_name(one)
@@ -177,7 +177,7 @@ def choices(cells: pd.Series) -> dict[str, str]:
 
 
 def scale_of(cells: pd.Series) -> dict[str, str]:
-    """Map cells to numbers if they are a known scale's words, or begin with their number."""
+    """Map cells to numbers if they are words of a known scale, or begin with a number."""
     there = {one: re.sub(r"[\W_]+", " ", one).strip().lower() for one in cells.unique()}
     there = {one: plain for one, plain in there.items() if plain}
     led = {one: re.match(r"(-?\d+)\s*[-=:.)(]\s*[^\W\d]", one) for one in there}
@@ -193,7 +193,7 @@ def scale_of(cells: pd.Series) -> dict[str, str]:
 
 
 def specs(frame: pd.DataFrame) -> column_names.Specs:
-    """Map the tables that a file's columns seem to be, if one names systems or outputs."""
+    """Map a file's columns to tables, if one of them names systems or outputs."""
     rows = [str(n + 1) for n in range(len(frame))]
     made = Guess(frame.assign(**{"{file}": "", "{row}": rows}))
     guess(made, {})
@@ -202,10 +202,10 @@ def specs(frame: pd.DataFrame) -> column_names.Specs:
 
 
 def guess(made: Guess, flags: Mapping[str, Sequence[str]]) -> None:
-    """Find out what the columns of a file are.
+    """Determine what the columns of a file are.
 
-    Flags are ours -> theirs; of several, those count that the file has. The frame's columns
-    `{file}` and `{row}` are the names of files and the numbers of rows.
+    Flags map our columns to theirs; if they name several, those in the file apply. The frame's
+    columns `{file}` and `{row}` are the names of files and the numbers of rows.
     """
     made.only = column_names.counted(made.frame)
     for name, kept in made.only.items():
@@ -214,7 +214,7 @@ def guess(made: Guess, flags: Mapping[str, Sequence[str]]) -> None:
         _take_flag(made, our, theirs, flags)
     asked = {"value", "score", "choice"} & set(flags)
     real = made.names
-    # A choice may be in several columns, which no name tells.
+    # Votes may be in several columns whose names do not reveal it.
     sides = column_names.recognized([*real, "choice"])
     sides = {our: one for our, one in sides.items() if our[:-1] == "system_"}
     for our, their in (sides | column_names.recognized(real)).items():
@@ -235,7 +235,7 @@ def guess(made: Guess, flags: Mapping[str, Sequence[str]]) -> None:
 def _take_flag(
     made: Guess, our: str, theirs: Sequence[str], flags: Mapping[str, Sequence[str]]
 ) -> None:
-    """Take of what a flag names what this file has: columns, templates, or patterns of columns."""
+    """Apply those names in a flag that fit this file: columns, templates or patterns."""
     found = []
     families = sum(any(".." in name for name in names) for names in flags.values())
     for name in theirs:
@@ -258,7 +258,7 @@ def _take_flag(
 
 
 def _splits(name: str) -> Iterator[tuple[Around, str]]:
-    """Split a name in each way into what is before and after a key, and the key."""
+    """Split a name in every way into the text around a key, and the key."""
     parts = re.findall(r"\d+|[^\W\d_]+|[\W_]+", name)
     words = [at for at, part in enumerate(parts) if part[0].isalnum()][:8]
     for start in words:
@@ -273,19 +273,19 @@ def _words(name: str) -> set[str]:
 
 
 def is_metric(name: str) -> bool:
-    """Tell whether a column is named like an automatic metric."""
+    """Check whether a column is named after an automatic metric."""
     return bool(_METRIC.search(plain_name(name))) and not _words(name) & _ASKED
 
 
 def _beside(around: Around) -> set[str]:
-    """Give the words right before and after a key."""
+    """Return the words directly before and after a key."""
     return {plain_name(around[0]).split("_")[-1], plain_name(around[1]).split("_")[0]}
 
 
 def _family(made: Guess, *kinds: str) -> dict[Around, dict[str, str]]:
-    """Find columns whose names differ in a key: by what is around it, key -> column.
+    """Find columns whose names differ only in a key: text around it -> key -> column.
 
-    Columns of one field hold the same kind of thing. What annotators are asked is no key.
+    Columns of one family are of the same kind. Names of dimensions are not keys.
     """
     kind = {one: made.kind(one) for one in made.free(*kinds) if not is_metric(one)}
     fields: dict[tuple[Around, bool], dict[str, str]] = {}
@@ -309,7 +309,7 @@ def _family(made: Guess, *kinds: str) -> dict[Around, dict[str, str]]:
 
 
 def _take_family(made: Guess, fields: dict[Around, dict[str, str]]) -> None:
-    """Decide what a family's key is, a system, an annotator or a slot, and take its columns."""
+    """Decide whether a family's key is a system, an annotator or a slot, and assign its columns."""
     first = {around: next(iter(own.values())) for around, own in fields.items()}
     of: dict[str, list[Around]] = {}
     for around, name in first.items():
@@ -323,26 +323,26 @@ def _take_family(made: Guess, fields: dict[Around, dict[str, str]]) -> None:
     beside = set().union(*map(_beside, rated))
     doubt = False
     if "system" in of and not made.has("system") and (rated or texts):
-        key, why = "slot", f"{first[of['system'][0]]} and its like have the same values"
+        key, why = "slot", f"{first[of['system'][0]]} and similar names have the same values"
         made.set("system", _pattern(of["system"][0], key), why)
     elif rated and beside & _WORDS["annotator"] and not made.has("annotator_id"):
         rated = [one for one in rated if _beside(one) & _WORDS["annotator"]]
         shown = ", ".join(fields[rated[0]].values())
-        key, why = "annotator_id", f"{shown} are named for annotators"
+        key, why = "annotator_id", f"{shown} are named after annotators"
     elif not made.has("system") and (texts or (rated and made.has("annotator_id"))):
         is_named = not any(key.isdigit() for own in fields.values() for key in own)
         named = _WORDS["system"] | (_ANSWER if is_named else set())
         doubt = not texts and not beside & named
-        key, why = "system", f"{shown} differ in a name" + "; they may be dimensions" * doubt
+        key, why = "system", f"{shown} differ in one name" + "; they may be dimensions" * doubt
     elif made.has("annotator_id") or not made.has("system") or beside & _WORDS["question"]:
         return
     elif rated:
-        key, why, doubt = "annotator_id", f"{shown} differ in a name; they may be questions", True
+        key, why, doubt = "annotator_id", f"{shown} differ in one name; they may be questions", True
     else:
         return
     made.captured[key] = list(next(iter(fields.values())))
     if texts and key != "annotator_id":
-        made.set("text", _pattern(texts[0], key), f"{first[texts[0]]} and its like are texts")
+        made.set("text", _pattern(texts[0], key), f"{first[texts[0]]} and similar names are texts")
     of_each = {_pattern(one, key): _dimension(one) for one in rated}
     made.answers = _joint(made, rated, key) or of_each
     made.why["value"] = why
@@ -354,7 +354,7 @@ def _pattern(around: Around, key: str) -> str:
 
 
 def _dimension(around: Around) -> str:
-    """Name the dimension that the names of a family say."""
+    """Name a family's dimension after the words in its columns' names."""
     words = [one for one in plain_name(" ".join(around)).split("_") if len(one) > 1]
     return "_".join(
         one for one in words if one not in _WORDS["annotator"] | _WORDS["system"] | _WORDS["any"]
@@ -362,7 +362,7 @@ def _dimension(around: Around) -> str:
 
 
 def _joint(made: Guess, rated: Sequence[Around], key: str) -> dict[str, str]:
-    """Write several fields of a family as one pattern; nothing where its braces would touch."""
+    """Write several fields of a family as one pattern; empty if its braces would touch."""
     for side in (0, 1) if len(rated) > 1 else ():
         parts = [re.findall(r"\d+|[^\W\d_]+|[\W_]+", one[side]) for one in rated]
         start = os.path.commonprefix(parts)  # noqa: RUF071, of words
@@ -384,9 +384,9 @@ def _joint(made: Guess, rated: Sequence[Around], key: str) -> dict[str, str]:
 
 
 def _unique(made: Guess, names: Sequence[str], *ours: str, more: str = "") -> list[str]:
-    """List the columns by which, and by ours, rows are unique; of equal groupings the first.
+    """List the columns that, with ours, make rows unique; of equal groupings, the first.
 
-    An item is met by several systems.
+    An item must have several systems.
     """
     places = made.by_row(*ours).assign(**{"more": made.frame[more]} if more else {})
     fits: dict[tuple[int, ...], str] = {}
@@ -399,7 +399,7 @@ def _unique(made: Guess, names: Sequence[str], *ours: str, more: str = "") -> li
 
 
 def _is_shared(made: Guess, item: str) -> bool:
-    """Tell whether items have outputs of several systems."""
+    """Check whether items have outputs of several systems."""
     system = made.by_row("system")
     return system.empty or system.groupby(made.frame[item])["system"].nunique().mean() > 1.5
 
@@ -408,12 +408,12 @@ def _take_likeliest(
     made: Guess, our: str, fits: Sequence[str], why: str, *, doubt: bool = False
 ) -> None:
     if fits:
-        also = f"; so they are by {', '.join(fits[1:4])}" if fits[1:] else ""
+        also = f"; also by {', '.join(fits[1:4])}" if fits[1:] else ""
         made.set(our, fits[0], why + also, doubt=doubt or bool(also))
 
 
 def _places(made: Guess, *kinds: str) -> list[str]:
-    """List the columns that may be ids of items or annotators, those of most values first."""
+    """List the columns that may be ids of items or annotators, those with most values first."""
     names = [one for one in made.free(*kinds) if not is_metric(one) and not _words(one) & _ASKED]
     names = [one for one in names if not column_names.has_word(one, _RECORDED)]
     full = [one for one in names if made.frame[one].str.strip().ne("").all()]
@@ -425,7 +425,7 @@ def _places(made: Guess, *kinds: str) -> list[str]:
 
 
 def _find_places(made: Guess) -> None:
-    """Find systems, items and annotators that names do not tell."""
+    """Find systems, items and annotators that columns' names do not reveal."""
     kinds = ("number", "list", "text", "words", "id")
     if fields := {} if made.has("system", "annotator_id") else _family(made, *kinds):
         _take_family(made, fields)
@@ -434,12 +434,12 @@ def _find_places(made: Guess) -> None:
     are_judges = several and all(map(_MODEL.search, stems))
     of_dimensions = several and all(_words(one) & _ASKED for one in stems)
     if of_dimensions and not made.has("dimension") and not any(one in made.frame for one in stems):
-        made.set("dimension", "{file}", "files are named for what is asked")
+        made.set("dimension", "{file}", "files are named after dimensions")
     elif several and not made.has("system") and not made.has("output_id"):
         why = "no column names systems, and there are several files"
         made.set("system", "{file}", why, doubt=not made.has("annotator_id"))
     elif are_judges and not {"annotator_id", "evaluator"} & {*made.columns}:
-        made.set("evaluator", "{file}", "files are named for models, as of judges", doubt=True)
+        made.set("evaluator", "{file}", "files are named after models (judges?)", doubt=True)
     by = ["system", "annotator_id", "dimension", "evaluator"]
     beside = [one for one in ("{file}", "{folder}", "{position}") if one in made.frame]
     if not made.has("output_id") and made.why.get("item_id", "by its name"):
@@ -462,23 +462,23 @@ def _find_places(made: Guess) -> None:
         _take_likeliest(made, "annotator_id", fits, why, doubt=not is_position)
     elif several and "item_id" in made.columns and made.by_row(*by).duplicated().any():
         fits = _unique(made, ["{file}"], *by)
-        _take_likeliest(made, "dimension", fits, "files have the same places", doubt=True)
+        _take_likeliest(made, "dimension", fits, "files have the same outputs", doubt=True)
     _doubt_places(made)
 
 
 def _doubt_places(made: Guess) -> None:
-    """Doubt a name whose cells speak against it."""
+    """Mark guesses from names that the cells contradict."""
     who = made.by_row("annotator_id")
     if made.why.get("annotator_id") and len(who) and who["annotator_id"].str.contains(_MODEL).all():
-        made.doubt("annotator_id", "by its name, but these are models; as judges, they give scores")
+        made.doubt("annotator_id", "by its name, but these are models; if judges, they give scores")
     item = made.by_row("item_id")
     for name in made.free("text") if made.why.get("item_id") and len(item) else ():
         is_input = column_names.has_word(name, "source|prompt|input|question|context|article")
         if is_input and made.frame[name].groupby(item["item_id"]).nunique().max() > 1:
-            made.doubt("item_id", f"one value has several of {name}")
+            made.doubt("item_id", f"one value has several values of {name}")
     systems = made.by_row("system")
     if made.why.get("system") and not systems.empty and len(systems["system"].unique()) == 1:
-        made.doubt("system", "all rows have one system")
+        made.doubt("system", "all rows have the same system")
 
 
 def _map_ratings(made: Guess, asked: set[str]) -> None:
@@ -508,12 +508,12 @@ def _map_ratings(made: Guess, asked: set[str]) -> None:
         rest = [one for one in rest if made.kind(one) == "list"] or rest
         if rest := _judged(made, rest):
             value = [*([value] if value else []), *rest]
-        made.why.setdefault("value", "numbers of annotators")
-        made.why["score"] = "numbers of no annotator"
+        made.why.setdefault("value", "numbers from annotators")
+        made.why["score"] = "numbers, but not from annotators"
         odd = [one for one in scores if not is_metric(one)]
         if odd and not made.has("evaluator"):
             shown = ", ".join(odd[:4])
-            made.doubt("score", f"no column says who gave {shown}; if annotators did, a judgment")
+            made.doubt("score", f"no column says who gave {shown}; annotators would give judgments")
     if isinstance(value, list) and len(value) == 1 and made.has("dimension"):
         value = value[0]
     if value:
@@ -521,7 +521,7 @@ def _map_ratings(made: Guess, asked: set[str]) -> None:
     rated = [one for one in made.names if one in used(made.names, made.answers)]
     lists = any(made.kind(one) == "list" for one in rated)
     if made.answers and not made.has("annotator_id") and not lists:
-        _name_nobody(made)
+        _name_annotators(made)
     _check_text(made)
     patterns = {one: said for one, said in made.answers.items() if said != one}
     for their, said in patterns.items():
@@ -539,7 +539,7 @@ def _map_ratings(made: Guess, asked: set[str]) -> None:
 
 
 def _capture(made: Guess, pattern: str) -> None:
-    """Note what stands in a pattern's braces, of the columns that are nothing else."""
+    """Record what the braces of a pattern match, in columns that are not assigned yet."""
     fits = matching(pattern, made.free("number", "list", "choice")).values()
     for key in in_braces(pattern):
         made.captured[key] = made.captured.get(key) or list(
@@ -548,13 +548,13 @@ def _capture(made: Guess, pattern: str) -> None:
 
 
 def _numbers(cells: pd.Series) -> pd.Series:
-    """Give the numbers of a column, of all its lists in turn."""
+    """Return the numbers of a column, with its lists flattened."""
     flat = [one for cell in cells for one in file_types.as_list(cell) or [cell]]
     return pd.to_numeric(pd.Series(flat), errors="coerce")
 
 
 def _judged(made: Guess, names: Sequence[str]) -> list[str]:
-    """Leave out what annotators of an output have alike, and doubt what is on no scale."""
+    """Drop columns that annotators of an output share, and doubt unusual numbers."""
     places = made.by_row("output_id", "item_id", "system")
     several = places.duplicated(keep=False) if len(places.columns) else pd.Series(dtype=bool)
     if several.any():
@@ -571,22 +571,22 @@ def _judged(made: Guess, names: Sequence[str]) -> list[str]:
     for one in [one for one in names if not _words(one) & _ANSWER]:
         is_odd = bool((numbers[one].dropna() % 0.5 != 0).any()) or max(map(abs, ends[one])) > 100
         if is_odd or (sure and ends[one] not in sure):
-            made.doubt("value", f"{one} may be no judgment: its name and numbers are unusual")
+            made.doubt("value", f"{one} may not be a judgment: its name and numbers are unusual")
     return list(names)
 
 
-def _name_nobody(made: Guess) -> None:
-    """Call annotators by the row, or all, where no column says who rated."""
+def _name_annotators(made: Guess) -> None:
+    """Name annotators by row, or all the same, if no column says who rated."""
     places = made.by_row("output_id", "item_id", "system", "dimension")
     several = len(places.columns) > 0 and places.duplicated().any()
     made.set("annotator_id", "{row}" if several else "all", "no column says who rated")
-    if made.why.get("value"):  # no flag names them
+    if made.why.get("value"):  # not set by a flag
         shown = ", ".join([*made.answers][:4])
-        made.doubt("value", f"{shown}: no column says who rated; if a program did, they are scores")
+        made.doubt("value", f"{shown}: no column says who rated; a program would give scores")
 
 
 def _check_text(made: Guess) -> None:
-    """Take as text a column with one text for each output, which differs between systems."""
+    """Use as text a column with one text per output that differs between systems."""
     named = made.columns.get("text", "")
     places = made.by_row("item_id", "system")
     if made.has("text") and (named not in made.frame or not made.why["text"]):
@@ -604,7 +604,7 @@ def _check_text(made: Guess) -> None:
 
 
 def _map_votes(made: Guess, asked: set[str]) -> None:
-    """Map votes on pairs, of annotators or of judges in separate files."""
+    """Map votes on pairs, by annotators or by judges in separate files."""
     several = len(set(made.frame["{file}"])) > 1
     named = made.columns.pop("choice", "")
     found = [named] if named else made.free("choice")
@@ -613,7 +613,7 @@ def _map_votes(made: Guess, asked: set[str]) -> None:
         around, own = next(iter(_family(made, "choice").items()), (("", ""), {}))
         named = _pattern(around, "annotator_id")
         made.captured["annotator_id"] = list(own) or found
-        made.why["choice"] = f"{', '.join(found[:4])} hold votes, and are read as annotators"
+        made.why["choice"] = f"{', '.join(found[:4])} contain votes, and are read as annotators"
         if not all(_words(one) & _WORDS["annotator"] for one in found):
             made.doubts.add("choice")
         found = [named]
@@ -624,7 +624,7 @@ def _map_votes(made: Guess, asked: set[str]) -> None:
     machines = made.frame["{file}"].map(lambda one: bool(_MODEL.search(one))).all()
     is_judged = not made.has("annotator_id") and (made.has("evaluator") or machines)
     if is_judged and found:
-        why = made.why.get("evaluator", "the file is named for a model, as of a judge")
+        why = made.why.get("evaluator", "the file is named after a model (a judge?)")
         made.set("comparator", made.columns.get("evaluator", "{file}"), why, doubt=bool(why))
         seen = choices(made.frame[found[0]])
         ours = {"prob_a": "a", "prob_tie": "tie", "prob_b": "b"}
@@ -660,7 +660,7 @@ def _add(
     constants: Mapping[str, str],
     values: Mapping[str, dict[str, str]] | None = None,
 ) -> None:
-    """Add a table of the places that are known, and of a measure."""
+    """Add a table with the known columns and a measure."""
     known = {our: made.columns[our] for our in _OURS[table] if our in made.columns}
     if table != "outputs" and {"output_id", "text"} <= set(made.columns):
         known = {our: one for our, one in known.items() if our not in ("item_id", "system")}
@@ -698,7 +698,7 @@ def _add(
 
 
 def _human(made: Guess, our: str) -> str:
-    """Name the one system that seems to be of human texts, and is not called so."""
+    """Return the one system that seems to be human but is not called human."""
     their = made.columns.get(our, "")
     names = [*matching(their, made.names)] if "{" in their else []
     cells = made.by_row(our) if their in made.frame else made.frame[names]

@@ -1,4 +1,4 @@
-"""study.yml: which files of a folder are which tables, and what their columns are called there."""
+"""Read study.yml: which files are which tables, and how their columns map to ours."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from nlgbench.study.schema import TABLES, Raw
 from nlgbench.study.settings import Rules, right_of
 
 FILE = "study.yml"
-#: Code that makes the study instead.
+#: Code that returns the study instead.
 CODE = "study.py"
-#: What `Study.write` writes beside its tables, of which study.yml then says nothing.
+#: The description that `Study.write` saves with its tables, instead of a study.yml.
 WRITTEN = "study.json"
 
-#: The column that the names of several columns go to, in long form.
+#: Table -> the column that takes the names of several columns, in long form.
 _NAMES = {
     "outputs": "system",
     "judgments": "dimension",
@@ -39,17 +39,17 @@ _NAMES = {
     "comparisons": "comparator",
 }
 _SYSTEM_OF = {"output_id": "system", "output_a": "system_a", "output_b": "system_b"}
-#: What may stand for an output's id: its item and its system.
+#: Table -> columns that, together with the item, can replace an output's id.
 _PAIRED = {
     table: {name: _SYSTEM_OF[name] for name in schema.columns(table) if name in _SYSTEM_OF}
     for table in TABLES
 }
-#: Where an empty cell of a wide table is nothing, not something undefined.
+#: Columns of a wide table in which an empty cell means no row, not an undefined value.
 _MEASURES = {"judgments": "value", "preferences": "choice", "references": "text"}
 
 
 _MAY_BE_EMPTY = Mapping | Literal[""]
-#: File -> what it may say.
+#: File -> its keys, and the types of their values.
 _TOP: dict[str, Rules] = {
     FILE: {
         "name": str,
@@ -81,20 +81,20 @@ _KEYS: Rules = {
     "sum": Literal["true", "false"],
 }
 
-#: What stands in braces within the name of a column.
+#: A name in braces within the name of a column.
 _BRACED = re.compile(r"\{([^\W\d]\w*)\}")
 
-#: Words of a column's name whose equal values several items may share.
+#: Words in names of columns that may group items.
 _GROUPS = "doc|document|article|passage|source|prompt|story|talk|topic|dialog|dialogue|conversation"
 
 
 def about(path: Path, problems: list[str]) -> dict[str, Any]:
-    """Read what study.yml or study.json says, and keep of it what is right."""
+    """Read study.yml or study.json, and keep its valid entries."""
     written = load_yaml(path)  # JSON is YAML, too
     if not isinstance(written, dict):
         raise TableError(
-            f"{path} must hold names with values, such as `tables:`; got {brief(written)}. "
-            "`nlgbench new` in an empty folder writes one to fill in."
+            f"{path} must contain keys with values, such as `tables:`; got {brief(written)}. "
+            "Run `nlgbench new` in an empty folder for a template to fill in."
         )
     said, found = right_of(written, _TOP[path.name], str(path))
     problems += found
@@ -115,21 +115,21 @@ def about(path: Path, problems: list[str]) -> dict[str, Any]:
                 problems += found
             said["tables"][table] = sources if isinstance(given, list) else sources[0]
         if not said["tables"]:
-            problems.append(f"{path}: `tables` names none; name at least outputs or judgments.")
+            problems.append(f"{path}: `tables` is empty: add at least outputs or judgments.")
     if "files" in said and "format" not in said:
-        problems.append(f"{path}: `files` are those of a `format`: add it, or move them to tables.")
+        problems.append(f"{path}: `files` needs a `format`: add it, or name the files in tables.")
     return said
 
 
 def load_yaml(path: Path) -> Any:
-    """Read YAML whose values are all texts: an id 007, or a system No, is what was written."""
+    """Read YAML with all values as texts, so that an id 007 or a system No stays unchanged."""
     import yaml  # type: ignore[import-untyped]
 
     class Loader(yaml.BaseLoader):
         def compose_node(self, parent: Any, index: Any) -> Any:
             if self.check_event(yaml.AliasEvent):
                 mark = self.peek_event().start_mark
-                raise yaml.composer.ComposerError(None, None, "aliases are not read", mark)
+                raise yaml.composer.ComposerError(None, None, "aliases are not supported", mark)
             return super().compose_node(parent, index)
 
         def construct_mapping(self, node: Any, deep: bool = False) -> Any:
@@ -137,7 +137,7 @@ def load_yaml(path: Path) -> Any:
             for key, _ in node.value:
                 name = key.value if isinstance(key.value, str) else "a list or mapping"
                 if name in seen or name is not key.value:
-                    what = f"{name!r} stands twice, or is no name"
+                    what = f"{name!r} is repeated, or is not a name"
                     raise yaml.constructor.ConstructorError(None, None, what, key.start_mark)
                 seen.add(name)
             return super().construct_mapping(node, deep=deep)
@@ -145,31 +145,31 @@ def load_yaml(path: Path) -> Any:
     try:
         return yaml.load(csv_files.read_text(path), Loader=Loader)
     except RecursionError:
-        raise TableError(f"{path} is nested too deep to be read: flatten it.") from None
+        raise TableError(f"{path} is nested too deeply: flatten it.") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
         what = getattr(error, "problem", None) or str(error).splitlines()[0]
         raise TableError(
-            f"{path}{line} is no YAML: {what}. Texts with a colon, braces, or `#` go in quotes."
+            f"{path}{line} is not valid YAML: {what}. Quote texts with a colon, braces, or `#`."
         ) from None
 
 
 def read(
     place: Path, said: Mapping[str, Any], problems: list[str], doubts: list[str] | None = None
 ) -> tuple[dict[str, Raw], list[str]]:
-    """Read the tables that study.yml names, and list what is to be noted, or doubted."""
+    """Read the tables that study.yml names; return them with notes, and list doubts."""
     chosen = said["settings"]
     raws, specs, notes = _of_format(place, said, problems)
     for table in [one for one in said.get("tables", {}) if one in raws or one in specs]:
-        problems.append(f"{place / FILE}, tables: {table} comes from `format`, too: remove one.")
+        problems.append(f"{place / FILE}, tables: {table} also comes from `format`: remove one.")
     specs |= said.get("tables", {})
     tables: list[_Table] = []
     lacking: dict[str, list[str]] = {}
     latest: _Latest = {}
     extra = chosen.get("extra", [])
     for table, given in specs.items():
-        # Where no file has outputs, they are made of the tables that name them.
+        # Without a file of outputs, they are derived from the tables that refer to them.
         is_wanted = table == "outputs" or ("outputs" not in specs and _PAIRED[table])
         parts = []
         for about, spec in _sources(f"{place / FILE}, tables: {table}", given):
@@ -191,7 +191,7 @@ def read(
         of_file = [one for one in tables if one.where == where]
         seen = set().union(*(one.personal for one in of_file))
         if unread := sorted(seen.difference(*(one.is_read for one in of_file))):
-            notes.append(f"{where}: looks personal, is not read: {', '.join(unread)}.")
+            notes.append(f"{where}: columns that look personal are not read: {', '.join(unread)}.")
     if not problems:
         problems += _rename(place / FILE, raws, said.get("rename", {}))
         _identify(place / FILE, raws, extra, problems)
@@ -201,7 +201,7 @@ def read(
 def _of_format(
     place: Path, said: Mapping[str, Any], problems: list[str]
 ) -> tuple[dict[str, Raw], dict[str, Any], list[str]]:
-    """Read the files of a study's format: the tables, or how columns are mapped to them."""
+    """Read the files of a format into tables, or into mappings of their columns."""
     if "format" not in said:
         return {}, {}, []
     shape = formats.find(said["format"], str(place / FILE))
@@ -218,8 +218,8 @@ def _of_format(
         specs = shape.specs(pd.concat(parts, ignore_index=True).fillna(""))
         if not specs:
             problems.append(
-                f"{paths[0]} lacks the columns of format {said['format']}: name the right `files`, "
-                f"or its columns under `tables`. Found {some(list(map(str, parts[0])))}."
+                f"{paths[0]} lacks the columns of format {said['format']}: correct `files`, or map "
+                f"its columns under `tables`. Found {some(list(map(str, parts[0])))}."
             )
         file = [os.path.relpath(path, place) for path in paths]
         return {}, {table: {"file": file, **spec} for table, spec in specs.items()}, []
@@ -229,7 +229,7 @@ def _of_format(
         known = {"item_id", "{repeat}", "{line}", *schema.columns(table), *_PAIRED[table].values()}
         further = list(frame.columns.difference([*known, *extra], sort=False))
         if further:
-            notes.append(f"not read: {some(further)}. To keep one, name it in settings: extra.")
+            notes.append(f"columns not read: {some(further)}. Keep one with settings: extra.")
         rows = _without_repetition(table, frame.drop(columns=further))
         raws[table] = Raw(rows, str(place), list(rows.pop("{line}")))
     return raws, {}, notes
@@ -238,7 +238,7 @@ def _of_format(
 def _rename(
     path: Path, raws: dict[str, Raw], changed: Mapping[str, Mapping[str, str]]
 ) -> list[str]:
-    """Rename systems, evaluators and so on; list the names that no table has."""
+    """Rename systems, evaluators and so on; list names that occur in no table."""
     problems = []
     for kind, new in changed.items():
         there: set[str] = set()
@@ -253,14 +253,14 @@ def _rename(
 
 
 def _sources(about: str, given: Any) -> list[tuple[str, Mapping[str, Any]]]:
-    """List a table's sources, of which most have one, each with its place in study.yml."""
+    """List a table's sources (usually one), each with its location in study.yml."""
     if not isinstance(given, list):
         return [(about, given or {})]
     return [(f"{about}, source {number}", one) for number, one in enumerate(given, 1)]
 
 
 def _stacked(table: str, parts: Sequence[Raw]) -> Raw:
-    """Put the sources of one table below each other; what one leaves out is as by default."""
+    """Concatenate the sources of a table; columns that one lacks get their defaults."""
     if len(parts) == 1:
         return parts[0]
     frames = [one.frame.assign(**{"{line}": one.lines}) for one in parts]
@@ -272,14 +272,14 @@ def _stacked(table: str, parts: Sequence[Raw]) -> Raw:
 
 
 def _without_repetition(table: str, rows: pd.DataFrame) -> pd.DataFrame:
-    """Drop equal rows of outputs, say, of which files with a row per judgment have many."""
+    """Drop duplicate rows of outputs, for example, from files with a row per judgment."""
     if table not in ("outputs", "references", "contexts"):
         return rows
     return rows.drop_duplicates(list(rows.columns.drop("{line}")), ignore_index=True)
 
 
 def grouped(items: pd.Series, groups: pd.Series) -> str:
-    """Describe how a column groups items, such as documents; nothing where it does not."""
+    """Describe how a column groups items, such as documents; empty if it does not."""
     pairs = pd.DataFrame({"item": items.to_numpy(), "group": groups.to_numpy()}).drop_duplicates()
     n, n_items = pairs["group"].nunique(), pairs["item"].nunique()
     if not pairs["item"].is_unique or not 1 < n <= n_items / 2:
@@ -288,7 +288,7 @@ def grouped(items: pd.Series, groups: pd.Series) -> str:
 
 
 def _matching(place: Path, name: str, lost: list[str]) -> list[Path]:
-    """List the files of a folder that have a name, or fit a pattern."""
+    """List the files of a folder that match a name or pattern."""
     named = [name] if (place / name).is_file() else []
     matching = named or glob.glob(name, root_dir=place, recursive=True)  # noqa: PTH207, absolute too
     found = sorted(one for one in matching if (place / one).is_file())
@@ -296,25 +296,25 @@ def _matching(place: Path, name: str, lost: list[str]) -> list[Path]:
         home = (place / name).parent
         there = [one.name for one in home.iterdir()] if home.is_dir() else []
         hint = did_you_mean(Path(name).name, there)
-        lost.append(f"{place / FILE}: no file {place / name}.{hint} Name it with")
+        lost.append(f"{place / FILE}: there is no file {place / name}.{hint} Correct")
     return [Path(os.path.normpath(place / one)) for one in found]
 
 
 def some(names: Sequence[str]) -> str:
-    """List names, at most forty."""
+    """List at most forty names."""
     shown = ", ".join(names[:40]) or "none"
     return shown + (f" and {len(names) - 40} more" if len(names) > 40 else "")
 
 
-#: The file that was opened last: how -> its rows, and their places in it.
+#: The last opened file: how it was opened -> its rows and their locations.
 _Latest = dict[str, tuple[pd.DataFrame, list[str]]]
 
 
 class _Table:
-    """A table on its way from the files that study.yml names: opened, renamed, made long.
+    """Read one table of study.yml: open its files, rename columns, make it long.
 
-    Beside our columns, its frame has what braces may name (row, file, folder, position, and what
-    stood in braces), and `{at}`, the number of the row in the file.
+    Besides our columns, its frame has those that templates may use (row, file, folder, position,
+    and what braces in names match) and `{at}`, the row's number in the file.
     """
 
     def __init__(
@@ -328,7 +328,7 @@ class _Table:
         about: str,
     ) -> None:
         self.place, self.table, self.spec, self.problems = place, table, spec, problems
-        #: What files lack -> the tables that need it: one wrong name is one problem.
+        #: What files lack -> the tables that need it, so that a wrong name is reported once.
         self.lacking = lacking
         self.about = about
         named = spec.get("file", f"{table}.csv")
@@ -338,7 +338,7 @@ class _Table:
         self.constants: Mapping[str, str] = spec.get("constants", {})
         instead = ["item_id", *_PAIRED[table].values()] if _PAIRED[table] else []
         self.ours = list(dict.fromkeys([*schema.columns(table), *extra, *instead]))
-        #: What stands in braces in the names of their columns.
+        #: Names in braces in the patterns of columns.
         plain = [their for their in self.columns.values() if isinstance(their, str)]
         self.captured = {name for their in plain for name in _BRACED.findall(their)}
         self.made_of = {
@@ -349,18 +349,18 @@ class _Table:
         self.notes: list[str] = []
         self.grouping: list[str] = []
         self.personal: list[str] = []
-        # Of the file at hand:
+        # The current file:
         self.path = place
         self.theirs = pd.DataFrame()
         self.there: list[str] = []  # its columns
         self.places: list[str] = []
 
     def read(self, latest: _Latest, *, by_file: bool) -> Raw | None:
-        """Read all files, one below the other; places of rows name the file, if `by_file`.
+        """Read and concatenate all files; locations of rows name the file if `by_file`.
 
-        `latest` is the file that was opened last, which may hold several tables.
+        `latest` is the last opened file, which may contain several tables.
         """
-        found = self._wrong_lines()
+        found = self._entry_problems()
         self.problems += found
         paths = [] if found else self._paths()
         parts = []
@@ -388,7 +388,7 @@ class _Table:
         return Raw(whole, where, list(whole.pop("{line}")), self.called, self.there)
 
     def has_positions(self, frame: pd.DataFrame) -> bool:
-        """Tell whether annotators' ids are positions: in a list, a file, or columns' names."""
+        """Check whether annotators' ids are positions in a list, in a file or in columns' names."""
         if "annotator_id" not in frame or frame.empty:
             return False
         ids = frame["annotator_id"].drop_duplicates()
@@ -400,8 +400,8 @@ class _Table:
             return True
         return bool(made_of & self.captured) and bool(ids.str.contains(r"\d$").all())
 
-    def _wrong_lines(self) -> list[str]:
-        """Say what is wrong with a table's lines in study.yml, as far as no file is needed."""
+    def _entry_problems(self) -> list[str]:
+        """List problems of a table's entries in study.yml that can be found without a file."""
         found = [
             f"{self.about}: {key}: {unknown(name, self.ours)}"
             for key, names in (("columns", self.columns), ("constants", self.constants))
@@ -409,7 +409,7 @@ class _Table:
             if name not in self.ours and self.table != "contexts"
         ]
         found += [
-            f"{self.about}: {name!r} stands in columns and in {where}: keep one."
+            f"{self.about}: {name!r} is in columns and in {where}: keep one."
             for where, names in (("constants", self.constants), ("braces", self.captured))
             for name in self.columns
             if name in names
@@ -424,8 +424,8 @@ class _Table:
             ]
             if telling and our != "annotator_id" and telling[0] != our:
                 found.append(
-                    f"{self.about}: {our} comes from {telling[0]!r}, which looks personal: only "
-                    "annotator_id may, which becomes w001, w002, ...; leave it out."
+                    f"{self.about}: {our} uses {telling[0]!r}, which looks personal: remove it. "
+                    "Only annotator_id may use it; annotators are renamed w001, w002, ..."
                 )
         return found
 
@@ -450,22 +450,22 @@ class _Table:
             files.note_read(self.path)
         self.theirs, self.places = latest[key]
         self.there = list(map(str, self.theirs.columns))
-        if self.table == "contexts":  # whose features are whatever a study has
+        if self.table == "contexts":  # features, which differ between studies
             self.ours = list(dict.fromkeys([*self.ours, *(self.columns or self.there)]))
 
     def _look_for_groups(self, frame: pd.DataFrame) -> None:
-        """Note the columns that group items, such as documents, and are not read."""
+        """Note columns that group items, such as documents, but are not read."""
         for name in self.there if "item_id" in frame else ():
             if name in self.is_read or not column_names.has_word(name, _GROUPS):
                 continue
             if said := grouped(frame["item_id"], self.theirs[name].loc[frame["{at}"]]):
                 self.grouping.append(
-                    f"{self.path}: {said}, which is not read: if items of one {name} are alike, "
+                    f"{self.path}: {said}, which is not read. If items of one {name} are alike, "
                     f"read it with outputs and set settings: extra: [{name}] and clusters: {name}."
                 )
 
     def _long(self) -> pd.DataFrame:
-        """Give our columns, and what braces may name."""
+        """Return our columns in long form, and those that templates may use."""
         only = self.spec.get("only", {})
         only = {name: [one] if isinstance(one, str) else one for name, one in only.items()}
         kept = self.theirs
@@ -473,7 +473,7 @@ class _Table:
             kept = kept[kept[name].isin(only.pop(name))]
         if kept.empty and len(self.theirs):
             self.problems.append(
-                f"{self.about}: `only` keeps no row of {self.path}: check what it asks for."
+                f"{self.about}: `only` keeps no row of {self.path}: correct its values."
             )
         single, several = self._resolved(only)
         beside = {"file": file_types.stem(self.path), "folder": self.path.resolve().parent.name}
@@ -492,26 +492,26 @@ class _Table:
         if (several is not None or "lists" in self.spec) and measure in frame:
             empty = frame[measure].str.strip() == ""
             if empty.any():
-                shown = f"{int(empty.sum()):,} empty cells are no {self.table}"
+                shown = f"skipped {int(empty.sum()):,} empty cells of {self.table}"
                 self.notes.append(f"{self.path}: {shown}.")
                 frame = frame[~empty].reset_index(drop=True)
         for our, text in self.constants.items():
             frame[our] = self._filled(text, frame)
         for name, changed in self.spec.get("values", {}).items():
-            self._refuse_lacking("values", [name], frame)
+            self._require_columns("values", [name], frame)
             frame[name] = _replaced(frame[name], changed)
         frame = self._summed(frame) if self.spec.get("sum") == "true" else frame
         optional = {*schema.DEFAULTS.get(self.table, ()), *_PAIRED[self.table], "is_human"}
         needed = [name for name in schema.columns(self.table) if name not in optional]
-        self._refuse_lacking("columns or constants", needed, frame)
+        self._require_columns("columns or constants", needed, frame)
         return frame
 
     def _resolved(
         self, only: Mapping[str, list[str]]
     ) -> tuple[dict[str, str], pd.DataFrame | None]:
-        """Find the columns that the map names: our column -> theirs, and a grid of several.
+        """Map our columns to those of the file, and list patterns that match several.
 
-        `only` says which of what stood in braces is kept.
+        `only` selects which of the names in braces are kept.
         """
         there = self.there
         single: dict[str, str] = {}
@@ -533,9 +533,9 @@ class _Table:
                 named += listed.values()
                 names = _NAMES.get(self.table, "name")
                 grids.append(pd.DataFrame({our: list(listed.values()), names: list(listed)}))
-        self._refuse_lacking("columns", named, there)
+        self._require_columns("columns", named, there)
         made = {str(name) for grid in grids for name in grid} - set(self.columns)
-        self._refuse_lacking("only", list(only), [*made, *there])
+        self._require_columns("only", list(only), [*made, *there])
         self.called |= single
         taken = {*self.columns, *self.constants, *made}
         single |= {name: name for name in self.ours if name in there and name not in taken}
@@ -545,12 +545,12 @@ class _Table:
             return single, functools.reduce(pd.merge, grids)
         except pd.errors.MergeError:
             raise TableError(
-                f"{self.about}: columns that stand for several must share what is in braces, as in "
+                f"{self.about}: patterns of several columns must share the name in braces, as in "
                 "system: Input.system_{slot} and value: Answer.rating_{slot}."
             ) from None
 
-    def _refuse_lacking(self, key: str, names: list[str], there: Iterable[Any]) -> None:
-        """Refuse what a line of study.yml names and the file, or the table made of it, lacks."""
+    def _require_columns(self, key: str, names: list[str], there: Iterable[Any]) -> None:
+        """Report columns that an entry of study.yml names, but the file or its table lacks."""
         lost = [name for name in names if name not in there]
         if lost:
             hint = did_you_mean(lost[0], [*map(str, there), *self.there])
@@ -570,42 +570,42 @@ class _Table:
             raise TableError(*found)
 
     def _exploded(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Make a row of each element of the cells that are lists."""
+        """Make a row of each element of cells that are lists."""
         names = self.spec.get("lists", [])
         if not names:
             return frame
-        self._refuse_lacking("lists", names, frame)
+        self._require_columns("lists", names, frame)
         made = frame.copy()
         for name in names:
             cells = [file_types.as_list(cell) if cell.strip() else [] for cell in frame[name]]
             made[name] = pd.Series(cells, dtype=object)
-            rule = "must be a list, as in [4, 5]: mend it"
+            rule = "must be a list, as in [4, 5]: fix the cell"
             self._refuse_cells(frame, made[name].isna(), name, rule)
         sizes = made[names].map(len)
         uneven = sizes.min(axis=1) < sizes.max(axis=1)
-        rule = f"must be as long as {', '.join(names[1:])}: mend it"
+        rule = f"must be as long as {', '.join(names[1:])}: fix the cells of that row"
         self._refuse_cells(frame, uneven, names[0], rule)
         made = made.explode(names).dropna(subset=names)
         made["position"] = (made.groupby(level=0).cumcount() + 1).astype("str")
         return made.reset_index(drop=True).astype(dict.fromkeys(names, "str"))
 
     def _filled(self, text: str, frame: pd.DataFrame) -> pd.Series:
-        """Fill a text's braces with the cells of each row."""
+        """Fill the braces of a template with the cells of each row."""
         made = pd.Series("", index=frame.index, dtype="str")
         for literal, name in re.findall(r"([^{]*)(?:\{([^{}]*)\})?", text):
             made = made + literal
             if name in frame:
                 made = made + frame[name]
             elif name:
-                self._refuse_lacking("constants", [name], self.there)
+                self._require_columns("constants", [name], self.there)
                 made = made + self.theirs.loc[frame["{at}"], name].set_axis(frame.index)
         return made
 
     def _summed(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Add up the values of rows that are alike otherwise: a row per error becomes one."""
-        self._refuse_lacking("sum", ["value"], frame)
+        """Sum the values of rows that are otherwise equal, such as a row per error."""
+        self._require_columns("sum", ["value"], frame)
         numbers, bad, _ = csv_files.convert(frame["value"], "float")
-        rule = "must be a number: mend it, or say in `values` what it counts"
+        rule = "must be a number: fix it, or map it to one in `values`"
         self._refuse_cells(frame, bad | ~np.isfinite(numbers), "value", rule)
         same = [name for name in frame if name in self.ours and name != "value"]
         rule_of = {"value": "sum", "{at}": "first"}
@@ -614,7 +614,7 @@ class _Table:
 
 
 def _replaced(cells: pd.Series, changed: Mapping[str, str]) -> pd.Series:
-    """Change cells by a map of values, whose stars stand for any text; the first that fits."""
+    """Replace cells by the first entry of a map that matches; stars match any text."""
     starred = {
         re.compile(".*".join(map(re.escape, old.split("*"))), re.DOTALL): new
         for old, new in changed.items()
@@ -628,7 +628,7 @@ def _replaced(cells: pd.Series, changed: Mapping[str, str]) -> pd.Series:
 
 
 def _identify(path: Path, raws: dict[str, Raw], extra: Sequence[str], problems: list[str]) -> None:
-    """Give ids where files know only items and systems, and outputs where no file has them."""
+    """Add ids where files have only items and systems, and outputs where no file has them."""
     by = ["item_id", "system"]
     for table in [one for one in raws if "{repeat}" in raws[one].frame]:
         frame = raws[table].frame
@@ -645,12 +645,12 @@ def _identify(path: Path, raws: dict[str, Raw], extra: Sequence[str], problems: 
         if not pairs:
             problems.append(
                 f"{path}: there are no outputs. Name the file that has output_id, item_id and "
-                "system under `tables: outputs:`, or item_id and system in another table."
+                "system under `tables: outputs:`, or map item_id and system in another table."
             )
             return
         made = records.completed(pd.concat(pairs, ignore_index=True).fillna(""), by)
         made = made.drop_duplicates(ignore_index=True)
-        raws["outputs"] = Raw(made, f"{path}, outputs as other tables name them")
+        raws["outputs"] = Raw(made, f"{path}, outputs derived from other tables")
     outputs = raws["outputs"].frame
     if "output_id" not in outputs:
         outputs = outputs.assign(output_id=outputs["item_id"] + "/" + outputs["system"])
@@ -665,7 +665,7 @@ def _identify(path: Path, raws: dict[str, Raw], extra: Sequence[str], problems: 
                 continue
             if not {"item_id", system} <= set(frame):
                 problems.append(
-                    f"{raw.where}: {table} needs {new}, or item_id and {system} instead: name "
+                    f"{raw.where}: {table} needs {new}, or item_id and {system} instead: map "
                     f"their columns in {FILE}. Found {some(raw.found)}."
                 )
                 continue
@@ -673,10 +673,10 @@ def _identify(path: Path, raws: dict[str, Raw], extra: Sequence[str], problems: 
                 item, name = several.iloc[0][by]
                 problems.append(
                     f"{raw.where}: {table} names outputs by item_id and {system}, but outputs has "
-                    f"several of system {name!r} on item {item!r} ({len(several):,} more than "
-                    f"one; row {raws['outputs'].at(int(several.index[0]))}): give both tables an "
-                    "output_id, or take out of settings: extra what differs between rows of an "
-                    "output."
+                    f"several rows for system {name!r} on item {item!r} ({len(several):,} too "
+                    f"many; the first is row {raws['outputs'].at(int(several.index[0]))}): add "
+                    "output_id to both tables, or remove from settings: extra the columns that "
+                    "differ between the rows of an output."
                 )
             found = ids.reindex(pd.MultiIndex.from_frame(frame[["item_id", system]]))
             named = frame["item_id"] + "/" + frame[system]
@@ -686,7 +686,7 @@ def _identify(path: Path, raws: dict[str, Raw], extra: Sequence[str], problems: 
 
 
 def rename_annotators(raws: dict[str, Raw]) -> None:
-    """Call annotators w001, w002, ... in order of first appearance, if not all are called so."""
+    """Rename annotators to w001, w002, ... in order of first appearance, unless all are already."""
     having = [one for one in ("judgments", "preferences") if one in raws]
     having = [one for one in having if "annotator_id" in raws[one].frame]
     if not having:
@@ -703,7 +703,7 @@ def rename_annotators(raws: dict[str, Raw]) -> None:
 
 
 def declare_directions(raws: dict[str, Raw], settings: dict[str, Any]) -> None:
-    """Move the evaluators of `lower_is_better` into the signatures of their scores."""
+    """Record in the signatures of scores which evaluators `lower_is_better` names."""
     judged = [raws[one].frame for one in ("judgments", "preferences") if one in raws]
     dimensions = {one for frame in judged for one in frame.get("dimension", [])}
     lower = [name for name in settings.get("lower_is_better", ()) if name not in dimensions]

@@ -1,7 +1,7 @@
-"""The tidy tables: their columns, kinds, keys and rules; checked, read and written.
+"""The tidy tables: their columns, types, keys and rules, and how they are checked and stored.
 
-One long DataFrame per kind, one number per cell. Texts are ``str`` columns and never missing (an
-empty optional text is ``""``); numbers are ``float64`` or ``int64``.
+One long DataFrame per kind, one number per cell. Texts are ``str`` columns without missing values
+(an empty optional text is ``""``); numbers are ``float64`` or ``int64``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PAPERS = (
 VERDICTS = ("matches", "differs", "same direction", "undecided", "not recomputable", "new")
 SOURCES = ("published", "released", "simulated", "study")
 
-# A star marks a key; a column is an id, a text that is not empty, unless its kind is named.
+# A star marks a key. A column without a type is an id: a text that is not empty.
 _DECLARED = {
     "outputs": "output_id* item_id system text:text is_human:bool context:text",
     "judgments": "output_id* annotator_id* dimension* value:float group_id*:text",
@@ -46,11 +46,11 @@ _DECLARED = {
     "ledger": "claim_id* variant*:text published:float recomputed:float ci_low:float ci_high:float "
     "tolerance:float verdict reason:text source",
 }
-#: Those of a study.
+#: The tables of a study.
 TABLES = tuple(name for name in _DECLARED if name not in ("claims", "ledger"))
-# Those of several runs, one below the other; the run with default parameters has no name.
+# The ledgers of several runs, concatenated; the run with default parameters has no name.
 _DECLARED["ledgers"] = _DECLARED["ledger"] + " run*:text"
-#: The columns that identify a row.
+#: Table -> the columns that identify a row.
 KEYS: dict[str, list[str]] = {}
 COLUMNS: dict[str, dict[str, str]] = {}
 for _name, _line in _DECLARED.items():
@@ -58,14 +58,14 @@ for _name, _line in _DECLARED.items():
     KEYS[_name] = [part[0].rstrip("*") for part in _parts if part[0].endswith("*")]
     COLUMNS[_name] = {part[0].rstrip("*"): part[2] or "id" for part in _parts}
 
-#: What a file may leave out, and what it is then.
+#: Table -> optional columns and their defaults.
 DEFAULTS: dict[str, dict[str, str]] = {
     "outputs": {"text": "", "context": ""},
     **{name: {"dimension": "quality", "group_id": ""} for name in ("judgments", "preferences")},
     **{name: {"signature": ""} for name in ("scores", "system_scores")},
 }
 
-# Where a number may be NaN because it is undefined, or was not computed.
+# Columns whose numbers may be NaN, if undefined or not computed.
 _OF_LEDGER = {"published", "recomputed", "ci_low", "ci_high", "tolerance"}
 _UNDEFINED = {
     **{name: {"score"} for name in ("scores", "system_scores")},
@@ -73,7 +73,7 @@ _UNDEFINED = {
 }
 
 
-#: Which cells are right, and what the others break, with the way out.
+#: A test for valid cells, and the rule that other cells break, with the fix.
 _Rule = tuple[Callable[[pd.Series], Any], str]
 
 
@@ -82,11 +82,11 @@ def _one_of(choices: Sequence[str]) -> _Rule:
 
 
 _PART = "[a-z0-9._-]+"
-_FINITE: _Rule = (np.isfinite, "must be finite: leave the row out where it is missing")
+_FINITE: _Rule = (np.isfinite, "must be finite: drop the row if the value is missing")
 _NOT_NEGATIVE: _Rule = (lambda numbers: numbers >= 0, "must not be negative: check the sign")
 _DEFINED: _Rule = (
     lambda numbers: ~np.isinf(numbers),
-    "must be finite: leave the cell empty where the score is undefined",
+    "must be finite: leave the cell empty if the score is undefined",
 )
 _PROBABILITY: _Rule = (
     lambda numbers: numbers.between(0, 1),
@@ -99,19 +99,19 @@ _DIRECTION: _Rule = (
 _OWN_CLAIM = re.compile(rf"{_PART}(?:/{_PART})+")
 _CLAIM = re.compile(rf"(?:{'|'.join(PAPERS)})/(?:direction/{_PART}|{_PART}/{_PART}/{_PART})")
 
-#: The setting that says what words stand for.
-_WORDS = {("judgments", "value"): ", or set what words count, as in values: {value: {good: 1}}"}
+#: The setting that maps words to values.
+_WORDS = {("judgments", "value"): ", or map words to numbers, as in values: {value: {good: 1}}"}
 _CHOICE: _Rule = (
     lambda cells: cells.isin(("a", "b", "tie")),
-    "must be one of a, b, tie: set what other words mean, as in values: {choice: {left: a}}",
+    "must be one of a, b, tie: map other words to these, as in values: {choice: {left: a}}",
 )
 
-#: What one cell can break.
+#: Rules for single cells.
 _RULES: dict[tuple[str, str], list[_Rule]] = {
     ("logprobs", "logprob"): [
         (
             lambda numbers: numbers <= 0,
-            "must be a log-probability in nats, so at most 0 (-inf is allowed): check sign and "
+            "must be a log-probability in nats, so at most 0 (-inf is allowed): check its sign and "
             "unit",
         )
     ],
@@ -126,7 +126,7 @@ _RULES: dict[tuple[str, str], list[_Rule]] = {
     ("claims", "claim_id"): [
         (
             lambda ids: ids.str.fullmatch(_CLAIM),
-            "must read paper/where/row/column or paper/direction/slug, in lower case "
+            "must have the form paper/where/row/column or paper/direction/slug, in lower case "
             f"(a-z 0-9 . _ -), paper one of {', '.join(PAPERS)}",
         )
     ],
@@ -136,7 +136,7 @@ _RULES: dict[tuple[str, str], list[_Rule]] = {
     ("ledger", "claim_id"): [
         (
             lambda ids: ids.str.fullmatch(_OWN_CLAIM),
-            "must read paper/where/row/column or simulated/..., in lower case",
+            "must have the form paper/where/row/column or simulated/..., in lower case",
         )
     ],
     ("ledger", "tolerance"): [_NOT_NEGATIVE],
@@ -146,16 +146,16 @@ _RULES: dict[tuple[str, str], list[_Rule]] = {
 
 
 class Raw(NamedTuple):
-    """A table as it was written: texts, and what a message says of where they stand."""
+    """A table as it was written: texts, and where they are, for messages."""
 
     frame: pd.DataFrame
     where: str
-    lines: Sequence[int | str] | None = None  # of each row: a line's number, or words
+    lines: Sequence[int | str] | None = None  # of each row: a line's number, or a description
     called: Mapping[str, str] | None = None  # our column -> theirs
     found: Sequence[str] = ()  # the file's columns
 
     def at(self, row: int) -> str:
-        """Say where a row stands, by its number and in its file."""
+        """Describe where a row is, by its number and its line in the file."""
         if not self.lines:
             return f"{row + 1}"
         line = self.lines[row]
@@ -163,19 +163,19 @@ class Raw(NamedTuple):
 
 
 def _broken_rows(frame: pd.DataFrame, table: str) -> tuple[str, np.ndarray, str]:
-    """Check the rule on several cells of a row: column to show, rows that break it, rule."""
+    """Check the rule that spans several cells of a row; return column, invalid rows and rule."""
     if table in ("preferences", "comparisons"):
         same = (frame["output_a"] == frame["output_b"]).to_numpy()
         if same.any():
-            return "output_b", same, "must be another output than output_a: remove the row"
+            return "output_b", same, "must differ from output_a: remove the row"
     if table == "comparisons":
         total = frame["prob_a"] + frame["prob_tie"] + frame["prob_b"]
-        rule = "must give 1 together with prob_tie and prob_b: normalize the three"
+        rule = "must sum to 1 with prob_tie and prob_b: normalize the three"
         return "prob_a", np.asarray((total - 1).abs() > 1e-6), rule
     if table == "contexts":
         for name in frame.columns.difference(columns(table)):
             if np.isinf(frame[name]).any():
-                rule = "must be finite: leave the cell empty where it is undefined"
+                rule = "must be finite: leave the cell empty if the value is undefined"
                 return str(name), np.isinf(frame[name]).to_numpy(), rule
         n_targets = frame.groupby("item_id")["is_target"].transform("sum")
         rule = "must be true for exactly one state of each item: mark one target"
@@ -188,12 +188,12 @@ def _broken_rows(frame: pd.DataFrame, table: str) -> tuple[str, np.ndarray, str]
 
 
 def columns(table: str) -> list[str]:
-    """List a table's columns in order; contexts, and outputs, may have further ones."""
+    """List a table's columns in order; contexts and outputs may have more."""
     return list(COLUMNS[known(table, list(COLUMNS), "table")])
 
 
 def typed(rows: list[tuple] | pd.DataFrame, table: str) -> pd.DataFrame:
-    """Give what we made, or read from a file of known hash, its columns and types."""
+    """Apply a table's columns and types to valid rows: ours, or from a file of known hash."""
     frame = rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(rows, columns=columns(table))
     frame = _filled(frame, table).reset_index(drop=True)
     kinds = _kinds(frame, table)
@@ -208,10 +208,10 @@ def check(
     source: str | os.PathLike = "the frame passed in",
     lines: Sequence[int | str] | None = None,
 ) -> pd.DataFrame:
-    """Check a frame against columns, types, keys and rules of a table; give a typed copy.
+    """Check a frame against a table's columns, types, keys and rules; return a typed copy.
 
-    Raises `TableError`, which names source, row (from 1 below the header), key, column, value, rule
-    and way out of all that is wrong.
+    Raises `TableError`, which lists all problems with source, row (from 1 below the header), key,
+    column, value, rule and how to fix it.
     """
     checked, problems = examine(Raw(frame, os.fspath(source), lines), table)
     if problems:
@@ -220,9 +220,9 @@ def check(
 
 
 def examine(given: Raw, table: str, extra: Sequence[str] = ()) -> tuple[pd.DataFrame, list[str]]:
-    """Find all that is wrong with a table; give what of it is right, typed, and the problems.
+    """Find all problems of a table; return its valid cells, typed, and the problems.
 
-    What may be left out is filled. Rows keep their numbers as index.
+    Optional columns are filled in. Rows keep their numbers as index.
     """
     if not isinstance(given.frame, pd.DataFrame):
         what = type(given.frame).__name__
@@ -233,11 +233,11 @@ def examine(given: Raw, table: str, extra: Sequence[str] = ()) -> tuple[pd.DataF
     problems = []
     if doubled.any():
         names = _quoted(raw.columns[doubled].unique())
-        problems.append(f"{given.where}: {table} has two columns {names}: keep one.")
+        problems.append(f"{given.where}: {table} has two columns named {names}: keep one.")
     raw = raw.loc[:, ~doubled]
     misnamed = _name_problems(list(map(str, raw)), table, given.where, extra)
     problems += misnamed
-    # A key that goes by another name would seem to repeat.
+    # Without all columns of the key, rows would seem to repeat.
     has_keys = not misnamed or set(KEYS[table]) <= set(raw)
     raw = _filled(raw, table)
     kinds = {name: kind for name, kind in _kinds(raw, table).items() if name in raw}
@@ -249,7 +249,7 @@ def examine(given: Raw, table: str, extra: Sequence[str] = ()) -> tuple[pd.DataF
             rule += _WORDS.get((table, name), "")
         problems += problem(given, table, raw, bad, name, rule)
         good &= ~bad
-        # A cell's rule is tried wherever that cell can be read, whatever else is in its row.
+        # Every readable cell is checked, whatever else is in its row.
         cells[name] = csv_files.convert(raw.loc[~bad, name], kind)[0] if bad.any() else converted
         for rows, rule in _broken_cells(cells[name], table, name):
             wrong = raw.index.isin(rows)
@@ -260,11 +260,11 @@ def examine(given: Raw, table: str, extra: Sequence[str] = ()) -> tuple[pd.DataF
     if set(KEYS[table]) <= set(kinds) and has_keys:
         doubled = checked.duplicated(KEYS[table], keep=False).to_numpy()
         rule = (
-            f"must not repeat: these rows have the same key ({' + '.join(KEYS[table])}). Drop the "
-            "repetition, or give it an id of its own"
+            f"must be unique: these rows have the same key ({' + '.join(KEYS[table])}). Drop the "
+            "duplicates, or give each row an id of its own"
         )
         problems += problem(given, table, checked, doubled, KEYS[table][0], rule)
-    # What is left of an item may lack its target only because of what was left out.
+    # An item may lack its target only because an invalid row was left out.
     whole = table != "contexts" or good.all()
     if set(columns(table)) <= set(kinds) and good.any() and whole:
         name, bad, rule = _broken_rows(checked, table)
@@ -273,13 +273,13 @@ def examine(given: Raw, table: str, extra: Sequence[str] = ()) -> tuple[pd.DataF
 
 
 def _kinds(frame: pd.DataFrame, table: str) -> dict[str, str]:
-    """Say what kinds a table's columns are of; features of contexts are numbers."""
+    """Return the types of a table's columns; features of contexts are numbers."""
     features = [str(name) for name in frame if name] if table == "contexts" else []
     return COLUMNS[table] | {name: "float" for name in features if name not in COLUMNS[table]}
 
 
 def _filled(frame: pd.DataFrame, table: str) -> pd.DataFrame:
-    """Fill the columns that may be left out."""
+    """Fill in the optional columns."""
     for name, value in DEFAULTS.get(table, {}).items():
         if name not in frame:
             frame = frame.assign(**{name: value})
@@ -297,26 +297,26 @@ def _name_problems(found: list[str], table: str, where: str, extra: Sequence[str
     if missing:
         ways = [f"rename {other[0]!r} to {name!r}" for name, other in near.items() if other]
         if unknown and not ways:
-            ways = [f"rename {_quoted(unknown)}, which it does not know, or add it"]
+            ways = [f"rename {_quoted(unknown)}, which is unknown, or add it"]
         way = ", ".join(ways) or "add it (an optional text may be '')"
         problems.append(
             f"{where}: {table} has no column{'s' * (len(missing) > 1)} {_quoted(missing)}: {way}. "
             f"It needs {', '.join(wanted)}; found {', '.join(found) or 'none'}."
         )
     problems += [
-        f"{where}: {table} has no column {name!r}, which 'extra' declares: add it, or leave it out "
-        "of settings."
+        f"{where}: {table} has no column {name!r}, which settings: extra names: add it, or remove "
+        "it from settings."
         for name in extra
         if name not in found
     ]
     if unknown and not missing and (table != "contexts" or "" in unknown):
-        a = "a column" if len(unknown) == 1 else "columns"
-        kept = "in a table of your own"
+        a = "an unknown column" if len(unknown) == 1 else "unknown columns"
+        kept = "in your own table"
         if table == "outputs":
-            kept = f"by settings: extra: [{', '.join(unknown)}]"
+            kept = f"with settings: extra: [{', '.join(unknown)}]"
         problems.append(
-            f"{where}: {table} has {a} {_quoted(unknown)} that it does not know: drop it, or keep "
-            f"it {kept}.{did_you_mean(unknown[0], wanted)} Known are {', '.join(wanted)}."
+            f"{where}: {table} has {a} {_quoted(unknown)}: drop it, or keep "
+            f"it {kept}.{did_you_mean(unknown[0], wanted)} Known columns: {', '.join(wanted)}."
         )
     return problems
 
@@ -328,7 +328,7 @@ def _quoted(names: Iterable[str]) -> str:
 def problem(
     given: Raw, table: str, frame: pd.DataFrame, bad: np.ndarray, name: str, rule: str
 ) -> list[str]:
-    """Put what breaks one rule into words; nothing where nothing does."""
+    """Describe the cells that break a rule; empty if there are none."""
     rows = np.flatnonzero(bad)
     if not len(rows):
         return []
@@ -346,26 +346,26 @@ def problem(
 
 
 def _broken_cells(cells: pd.Series, table: str, name: str) -> Iterator[tuple[pd.Index, str]]:
-    """Find the cells of a column that break a rule: rows, and the rule."""
+    """Find the cells of a column that break a rule: their rows, and the rule."""
     missing = cells.isna().to_numpy()
     if COLUMNS[table].get(name) == "id":
         yield cells.index[cells == ""], "must not be empty: fill it in every row"
         has_nul = cells.str.contains("\0", regex=False).to_numpy(dtype=bool)
-        yield cells.index[has_nul], "must not hold the character NUL: remove it"
+        yield cells.index[has_nul], "must not contain the character NUL: remove it"
     for right, rule in _RULES.get((table.replace("ledgers", "ledger"), name), []):
         yield cells.index[~np.asarray(right(cells), dtype=bool) & ~missing], rule
     if name in COLUMNS[table] and name not in _UNDEFINED.get(table, ()):
-        yield cells.index[missing], "must not be missing: leave the row out, or mend it"
+        yield cells.index[missing], "must not be missing: fill it in, or drop the row"
 
 
 def read(path: str | os.PathLike, table: str) -> pd.DataFrame:
-    """Read a table from CSV and check it: an id ``001`` stays ``001``, a text ``NA`` a text."""
+    """Read a table from CSV and check it: an id ``001`` and a text ``NA`` stay as they are."""
     frame, lines = csv_files.parse(Path(path))
     files.note_read(Path(path))
     return check(frame, table, source=path, lines=lines)
 
 
 def write(frame: pd.DataFrame, table: str, path: str | os.PathLike) -> None:
-    """Check a table and write it as CSV in full precision, aside first, then renamed."""
+    """Check a table and write it as CSV in full precision, replacing the file in one step."""
     checked = check(frame, table)
     files.replace(Path(path), lambda aside: csv_files.save(checked, aside))

@@ -1,4 +1,4 @@
-"""What may be declared of a study, and what is wrong with it."""
+"""The settings of a study, and checks of their values."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SETTINGS: Rules = {
 def right_of(
     written: Mapping[str, Any], known: Rules, where: str
 ) -> tuple[dict[str, Any], list[str]]:
-    """Keep of what is written by name what is known and right, and say what is wrong."""
+    """Keep the known and valid entries, and list the problems of the others."""
     right, problems = {}, []
     for key, value in written.items():
         if key not in known:
@@ -47,7 +47,7 @@ def right_of(
 
 
 def settled(given: Mapping[str, Any], where: str = "settings") -> tuple[dict[str, Any], list[str]]:
-    """Keep what is right of settings, and say what is wrong with the rest."""
+    """Keep the valid settings, and list the problems of the others."""
     right, problems = right_of(given, SETTINGS, where)
     for key in ("scales", "valid"):
         ranges = right.get(key, {})
@@ -60,7 +60,7 @@ def settled(given: Mapping[str, Any], where: str = "settings") -> tuple[dict[str
 
 
 def _wrong_ends(key: str, ends: object) -> str:
-    """Say what is wrong with a scale, which has both ends, or with a range, which may lack one."""
+    """Describe what is wrong with a scale, which needs both ends, or a range, which needs one."""
     both = "and" if key == "scales" else "or"
     said = dict(ends) if isinstance(ends, Mapping) else {}
     named = set(said) - ({"excluded"} if key == "valid" else set())
@@ -71,7 +71,7 @@ def _wrong_ends(key: str, ends: object) -> str:
 
 
 def from_texts(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Read numbers and truth in the settings of a study.yml, whose values are all texts."""
+    """Convert the texts in the settings of a study.yml to numbers and Booleans."""
 
     def read(value: Any) -> Any:
         if isinstance(value, dict):
@@ -93,7 +93,7 @@ def from_texts(settings: Mapping[str, Any]) -> dict[str, Any]:
 def exclude_invalid(
     judgments: pd.DataFrame, settings: dict[str, Any], problems: list[str]
 ) -> pd.DataFrame:
-    """Leave out the judgments outside `valid`, and count them there."""
+    """Exclude judgments outside `valid`, and record their number in the settings."""
     for dimension, ends in settings.get("valid", {}).items():
         own = (judgments["dimension"] == dimension).to_numpy()
         inside = judgments["value"].between(ends.get("min", -np.inf), ends.get("max", np.inf))
@@ -105,16 +105,16 @@ def exclude_invalid(
             )
             continue
         judgments = judgments[~outside]
-        # What is read again, or passed on, was excluded before.
+        # A study that is read again, or copied, has already lost the judgments that it counts.
         counted = {**ends, "excluded": int(max(outside.sum(), ends.get("excluded", 0)))}
         settings["valid"] = {**settings["valid"], dimension: counted}
     return judgments
 
 
-def unfitting(
+def setting_problems(
     tables: Mapping[str, pd.DataFrame], raws: Mapping[str, Raw], settings: Mapping[str, Any]
 ) -> list[str]:
-    """Say which settings name what the tables do not have, and which values leave their scale."""
+    """List settings that name something unknown, and judgments outside their scale."""
     problems = []
     judged = tables.get("judgments", pd.DataFrame())
     scales = settings.get("scales", {})
@@ -126,7 +126,7 @@ def unfitting(
         for table, raw in raws.items()
         if table in ("judgments", "preferences") and isinstance(raw.frame, pd.DataFrame)
     }
-    # As written, as rows with a problem may be all that has a dimension.
+    # As written, because all rows of a dimension may be invalid and left out.
     there = [str(one) for own in written.values() for one in own.get("dimension", ["quality"])]
     misnamed = any(set(own) - set(schema.columns(table)) for table, own in written.items())
     for dimension, key in named.items() if not misnamed else ():
@@ -137,16 +137,16 @@ def unfitting(
         clusters = settings["clusters"]
         what = unknown(clusters, names)
         if any(clusters in raw.found for raw in raws.values()):
-            what = f"{clusters!r} is no column of outputs: add settings: extra: [{clusters}]."
-        # What outputs have and do not know, or `extra` names in vain, is a problem of its own.
+            what = f"{clusters!r} is not a column of outputs: add settings: extra: [{clusters}]."
+        # Unknown columns of outputs, and unknown names in `extra`, are problems of their own.
         unread = getattr(raws["outputs"].frame, "columns", ())
         if clusters not in {*names, *unread, *settings.get("extra", ())}:
             problems.append(f"settings: clusters: {what}")
     for dimension, ends in scales.items() if {"dimension", "value"} <= set(judged) else ():
-        rule = f"must be within its scale, {ends['min']:g} to {ends['max']:g}: mend the value, "
+        rule = f"must be within its scale, {ends['min']:g} to {ends['max']:g}: fix the value, "
         outside = ~judged["value"].between(ends["min"], ends["max"])
         bad = ((judged["dimension"] == dimension) & outside).to_numpy()
         raw = raws.get("judgments", Raw(judged, "Study(judgments=...)"))
-        rule += "or settings: scales"
+        rule += "or correct settings: scales"
         problems += schema.problem(raw, "judgments", judged, bad, "value", rule)
     return problems

@@ -1,4 +1,4 @@
-"""A study: the tidy tables of one data set, checked once, and what must be known to read them."""
+"""A study: the tidy tables of one data set, checked once, with the settings that describe them."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from nlgbench.study.checks import checked
 from nlgbench.study.csv_files import TableError
 from nlgbench.study.reading import CODE, FILE, WRITTEN
 from nlgbench.study.schema import TABLES, Raw
-from nlgbench.study.settings import exclude_invalid, settled, unfitting
+from nlgbench.study.settings import exclude_invalid, setting_problems, settled
 
 Source = Literal["published", "released", "simulated", "study"]
 
 
 _IN_OUTPUTS = dict.fromkeys(["output_id", "output_a", "output_b"], "output_id")
 _IN_OUTPUTS |= {"item_id": "item_id", "system": "system"}
-# Table and column -> the column of `outputs` that must have each of its values.
+# Table and column -> the column of `outputs` that must contain each of its values.
 _REFERS = {
     (table, column): _IN_OUTPUTS[column]
     for table in TABLES[1:]
@@ -41,7 +41,7 @@ _REFERS = {
 }
 
 _LOGPROBS = "logprobs (of every output, under its system)"
-#: Analysis -> what it needs of a study.
+#: Analysis -> what it needs from a study.
 _NEEDS = {
     "huse": ["human outputs", "judgments", _LOGPROBS],
     "accuracy": ["human outputs", "judgments"],
@@ -70,48 +70,48 @@ _NEEDS = {
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """The tables of one study, checked when it is made.
+    """The tables of one study, checked on creation.
 
     Parameters
     ----------
     outputs : DataFrame
-        A row per text: ``output_id, item_id, system``; ``text``, ``is_human`` (else true for the
-        system ``human``) and ``context`` where the study has them.
+        One row per text: ``output_id, item_id, system``; optionally ``text``, ``context`` and
+        ``is_human`` (default: true for the system ``human``).
     judgments : DataFrame, optional
-        A row per output, annotator and dimension: ``output_id, annotator_id, value``;
-        ``dimension`` (else "quality") and ``group_id`` (what was judged on one page).
+        One row per output, annotator and dimension: ``output_id, annotator_id, value``; optionally
+        ``dimension`` (default "quality") and ``group_id`` (outputs judged on one page).
     name : str, default "study"
-        How results and figures call it.
+        The name in results and figures.
     source : {"study", "released", "simulated", "published"}
-        Where its data come from.
+        The origin of the data.
     preferences : DataFrame, optional
         ``output_a`` (shown first), ``output_b, annotator_id, dimension, group_id, choice`` ("a",
         "b" or "tie").
     logprobs : DataFrame, optional
-        ``output_id, model, logprob, n_tokens``: nats, of the whole text, under ``model``.
+        ``output_id, model, logprob, n_tokens``: the whole text's log-probability in nats.
     references, contexts : DataFrame, optional
         ``item_id, reference_id, text``; ``item_id, state, is_target`` and a column per feature.
     scores, system_scores : DataFrame, optional
-        Of outputs (``output_id, evaluator, score, signature``) and of whole systems (``system``).
+        For outputs (``output_id, evaluator, score, signature``) and for systems (``system``).
     comparisons : DataFrame, optional
         ``output_a, output_b, comparator, prob_a, prob_tie, prob_b``.
     settings : mapping, optional
         ``quality`` (a dimension), ``lower_is_better`` (dimensions), ``clusters`` (a column of
-        outputs, or ``group_id``), ``labels`` (name -> as figures write it), ``extra`` (columns of
-        outputs that are kept), ``scales`` (dimension -> ``{"min": 1, "max": 5}``, which no value
-        may leave), ``valid`` (likewise; judgments outside are excluded), ``annotators``
-        (``"positions"`` where ids are not persons'). See docs/own-study.md.
+        outputs, or ``group_id``), ``labels`` (name -> label in figures), ``extra`` (further columns
+        of outputs to keep), ``scales`` (dimension -> ``{"min": 1, "max": 5}``; values outside are
+        errors), ``valid`` (likewise; judgments outside are excluded), ``annotators``
+        (``"positions"`` if ids do not identify persons). See docs/own-study.md.
     truth : mapping of str to DataFrame, optional
-        What is known of a simulated study.
+        The true values of a simulated study.
     related : mapping of str to Study, optional
-        Studies that evaluators may learn from but nobody scores.
+        Studies that evaluators may learn from; their outputs are not scored.
 
     Raises
     ------
     TableError
-        When tables or settings break rules: it names place, value, rule and way out of each.
+        If tables or settings are invalid: where, what is wrong, and how to fix it.
     ValueError
-        For an unknown source, with the nearest.
+        For an unknown source; suggests the nearest name.
 
     Examples
     --------
@@ -136,9 +136,9 @@ class Study:
     settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     truth: Mapping[str, pd.DataFrame] | None = None
     related: Mapping[str, Study] = dataclasses.field(default_factory=dict)
-    #: Where the data first came from, such as "released:huse"; kept when it is written and read.
+    #: The original source of the data, such as "released:huse"; kept when written and read.
     origin: str = dataclasses.field(default="", init=False)
-    #: True straight from a loader: what of its kind a paper's claims can be answered with.
+    #: True only directly from a loader, when the study can answer claims from papers.
     pristine: bool = dataclasses.field(default=False, init=False)
 
     def __post_init__(self) -> None:
@@ -162,69 +162,69 @@ class Study:
 
     @property
     def systems(self) -> list[str]:
-        """Systems that are not human, in order of first appearance."""
+        """Systems other than human, in order of first appearance."""
         machine = self.outputs.loc[~self.outputs["is_human"], "system"]
         return [str(name) for name in machine.unique()]
 
     @property
     def dimensions(self) -> list[str]:
-        """Dimensions of its judgments, in order of first appearance."""
+        """Dimensions of the judgments, in order of first appearance."""
         if self.judgments is None:
             return []
         return [str(name) for name in self.judgments["dimension"].unique()]
 
     @property
     def main_dimension(self) -> str | None:
-        """The dimension that `settings` declare as quality, else the first of the judgments."""
+        """The dimension that `settings` declares as quality, else the first of the judgments."""
         first = next(iter(self.dimensions), None)
         return self.settings.get("quality", first)
 
     def dimension(self, name: str | None = None, *, of: str = "judgments") -> str:
-        """Name a dimension of judgments, or preferences; without a name the one that is quality."""
+        """Return a dimension of judgments or preferences; by default, the one for quality."""
         table: pd.DataFrame | None = getattr(self, of)
         if table is None or table.empty:
-            raise ValueError(f"{self.name} has no {of}: give Study({of}=...).")
+            raise ValueError(f"{self.name} has no {of}: pass Study({of}=...).")
         there = [str(one) for one in table["dimension"].unique()]
         if name is not None:
             return name if name in there else known(name, there, "dimension")
         chosen = self.settings.get("quality")
-        if chosen in there:  # else it is a dimension of the other table
+        if chosen in there:  # otherwise, it is a dimension of the other table
             return str(chosen)
         if len(there) > 1:
             raise ValueError(
-                f"{self.name} has {of} in {', '.join(there)}: say which by dimension=, or "
-                "for all by settings={'quality': ...}."
+                f"{self.name} has {of} in {', '.join(there)}: choose one with dimension=, or "
+                "set settings={'quality': ...} for all analyses."
             )
         return there[0]
 
     @property
     def clusters(self) -> str:
-        """The column of outputs, or judgments, whose equal values go together: else items."""
+        """The column of outputs or judgments that defines clusters; default: ``item_id``."""
         return str(self.settings.get("clusters", "item_id"))
 
     @property
     def labels(self) -> dict[str, str]:
-        """Names of systems and evaluators, and what `settings` declare for figures."""
+        """Labels of systems and evaluators in figures, as `settings` declares them."""
         return {str(name): str(label) for name, label in self.settings.get("labels", {}).items()}
 
     @property
     def persons(self) -> bool:
-        """Whether annotators' ids say who judged; else they are positions in a file."""
+        """Whether annotators' ids identify persons; otherwise, they are positions in a file."""
         return bool(self.settings.get("annotators") != "positions")
 
     def sign(self, dimension: str) -> float:
-        """Give 1, or -1 where a lower value is better."""
+        """Return 1, or -1 if lower values are better."""
         return -1.0 if dimension in self.settings.get("lower_is_better", ()) else 1.0
 
     def scale(self, dimension: str) -> tuple[float, float] | None:
-        """Give the least and the greatest value that can be given, where they are declared."""
+        """Return the least and the greatest possible value, if declared."""
         ends = self.settings.get("scales", {}).get(dimension)
         return None if ends is None else (float(ends["min"]), float(ends["max"]))
 
     def judged(self, dimension: str | None = None) -> pd.DataFrame:
-        """Give the judgments of one dimension, negated where lower is better.
+        """Return the judgments of one dimension, negated if lower is better.
 
-        Beside their columns: ``item_id, system, is_human, cluster`` of their outputs.
+        Adds the columns ``item_id, system, is_human, cluster`` of their outputs.
         """
         name = self.dimension(dimension)
         assert self.judgments is not None
@@ -240,7 +240,7 @@ class Study:
     def scored(
         self, evaluators: Iterable[str] | None = None, *, of: str = "scores"
     ) -> pd.DataFrame:
-        """Give scores of outputs, or of systems (of="system_scores"), so that higher is better."""
+        """Return scores of outputs or systems (of="system_scores"), negated if lower is better."""
         table: pd.DataFrame | None = getattr(self, of)
         if table is None:
             raise ValueError(f"{self.name} has no {of}: compute them with `score`.")
@@ -252,15 +252,15 @@ class Study:
         return oriented(table)
 
     def label(self, name: str) -> str:
-        """Give a system's or evaluator's name as figures write it."""
+        """Return the label of a system or evaluator in figures."""
         plain = name.replace("_", " ")
         alike = [one for one in self.outputs["system"].unique() if one.replace("_", " ") == plain]
         return self.labels.get(name, name if len(alike) > 1 else plain)
 
     def replace(self, **changes: Any) -> Study:
-        """Give a study with some parts changed, as `Study` takes them; what is given is checked.
+        """Return a copy of the study with some arguments of `Study` replaced and checked.
 
-        It answers no claim of a paper, as it is no longer what was released.
+        The copy answers no claim of a paper, as it is no longer the released study.
         """
         parts = _parts(self)
         for name in changes:
@@ -276,19 +276,19 @@ class Study:
         return with_tables(self, **changes | checked, settings=settings)
 
     def only(self, *, systems: Iterable[str] | None = None, is_human: bool | None = None) -> Study:
-        """Keep some systems' outputs, and what is said of them.
+        """Keep the outputs of some systems, and all rows that refer to them.
 
         Parameters
         ----------
         systems : iterable of str, optional
-            Names; human texts are kept, too, unless `is_human` says otherwise.
+            Names; human texts are also kept, unless `is_human` excludes them.
         is_human : bool, optional
-            True keeps human texts alone, False machines'.
+            True keeps only human texts, False only those of systems.
 
         Raises
         ------
         ValueError
-            For an unknown system, with the nearest, or when nothing is left.
+            For an unknown system, or if no output is left.
         """
         kept = np.ones(len(self.outputs), dtype=bool)
         if systems is not None:
@@ -297,11 +297,11 @@ class Study:
         if is_human is not None:
             kept &= (self.outputs["is_human"] == is_human).to_numpy()
         if not kept.any():
-            raise ValueError(f"no output of {self.name} is left: {len(kept)} were there.")
+            raise ValueError(f"{self.name}: none of {len(kept)} outputs is left: select others.")
         return part_of(self, kept)
 
     def check(self) -> pd.DataFrame:
-        """List analyses, whether they are ``possible``, and what is ``missing`` for the others.
+        """List analyses, whether each is ``possible``, and what is ``missing`` if not.
 
         Examples
         --------
@@ -334,13 +334,13 @@ class Study:
     def write(self, folder: str | os.PathLike) -> None:
         """Write the study as a folder of CSV files and a ``study.json``.
 
-        A former study there is replaced in one step (its claims stay), any other folder refused
-        (`FileExistsError`).
+        A study that was written there before is replaced in one step, except its claims. Any other
+        folder is refused (`FileExistsError`).
         """
         place = Path(folder)
         if place.exists() and not (place / WRITTEN).is_file():
             raise FileExistsError(
-                f"{place} is there and is no study (it has no {WRITTEN}): choose another folder."
+                f"{place} exists and is not a study (it has no {WRITTEN}): choose another folder."
             )
         place.parent.mkdir(parents=True, exist_ok=True)
         aside = place.with_name(f".{place.name}.{uuid.uuid4().hex[:8]}")
@@ -366,7 +366,7 @@ class Study:
 
 
 def trusted(outputs: pd.DataFrame, judgments: pd.DataFrame | None = None, **parts: Any) -> Study:
-    """Make a study of tables that are known to be right: by a file's hash, or as we made them."""
+    """Make a study from tables known to be valid, by a file's hash or by construction."""
     made: Study = object.__new__(Study)
     for field in dataclasses.fields(Study):
         _set(made, **{field.name: None if field.default is dataclasses.MISSING else field.default})
@@ -380,19 +380,19 @@ def is_reversed(scores: pd.DataFrame) -> pd.Series[bool]:
 
 
 def oriented(scores: pd.DataFrame) -> pd.DataFrame:
-    """Negate the scores of which lower is better."""
+    """Negate the scores whose signature declares that lower is better."""
     return scores.assign(score=scores["score"].where(~is_reversed(scores), -scores["score"]))
 
 
 def from_rows(**parts: Any) -> Study:
-    """Make a study of frames, or lists of rows, that are right but for their types."""
+    """Make a study from frames, or lists of rows, that are valid except for their types."""
     for table in set(TABLES) & set(parts):
         parts[table] = schema.typed(parts[table], table)
     return trusted(**parts)
 
 
 def part_of(study: Study, kept: np.ndarray) -> Study:
-    """Keep some rows of outputs, and what is said of them and their systems."""
+    """Keep some rows of outputs, and all rows that refer to them or their systems."""
     parts: dict[str, Any] = {"outputs": study.outputs[kept].reset_index(drop=True)}
     for (table, column), target in _REFERS.items():
         frame = parts.get(table, getattr(study, table))
@@ -403,17 +403,17 @@ def part_of(study: Study, kept: np.ndarray) -> Study:
 
 
 def with_tables(study: Study, **parts: Any) -> Study:
-    """Give a study with some tables that we made ourselves, unchecked, and no claim's answer."""
+    """Return a study with some unchecked tables of ours; it answers no claims."""
     return _set(trusted(**_parts(study) | parts), origin=study.origin)
 
 
 def declared(study: Study, **settings: Any) -> Study:
-    """Give a study with some more settings, which are right."""
+    """Return a study with further settings, which must be valid."""
     return with_tables(study, settings={**study.settings, **settings})
 
 
 def straight_from(study: Study, origin: str) -> Study:
-    """Mark a study as it came from a loader or a world."""
+    """Mark a study as unchanged from a loader or a simulation."""
     return _set(study, origin=origin, pristine=True)
 
 
@@ -431,10 +431,10 @@ def _set(study: Study, **parts: Any) -> Study:
 def _examined(
     raws: Mapping[str, Raw], settings: dict[str, Any], former: Study | None = None
 ) -> tuple[dict[str, pd.DataFrame], list[str]]:
-    """Check tables, what refers to what, and settings: what is right of them, and all problems.
+    """Check tables, references between them, and settings; return valid tables and problems.
 
-    Of a former study, the tables that are not given stand and are right. Settings are changed in
-    one place: `valid` gets the number of judgments that it excludes.
+    Tables that are not given come from `former`, which is valid. Settings change in one place:
+    `valid` gets the number of judgments that it excludes.
     """
     tables: dict[str, pd.DataFrame] = {}
     problems: list[str] = []
@@ -446,12 +446,12 @@ def _examined(
         tables["judgments"] = exclude_invalid(tables["judgments"], settings, problems)
     there = {table: getattr(former, table, None) for table in TABLES}
     whole = {**{table: frame for table, frame in there.items() if frame is not None}, **tables}
-    # Against what was written, or a row of outputs with a bad cell would make others bad.
+    # Compare with the tables as written: an invalid row of outputs must not spoil other tables.
     written = raws["outputs"].frame if "outputs" in raws else whole.get("outputs")
     if isinstance(written, pd.DataFrame):
         problems += _reference_problems(whole, raws, written)
     if former is None:
-        problems += unfitting(whole, raws, settings)
+        problems += setting_problems(whole, raws, settings)
     if not problems and settings.get("valid"):
         tables = {table: frame.reset_index(drop=True) for table, frame in tables.items()}
     return tables, problems
@@ -467,12 +467,12 @@ def _reference_problems(
         if frame is None or column not in frame or target not in outputs:
             continue
         there = outputs.loc[:, ~outputs.columns.duplicated()][target].astype(str)
-        # What outputs lack is named once, and not again for each table.
+        # A value that outputs lack is reported once, not for each table.
         lost = ~frame[column].isin({*there, *named[target]})
         if lost.any():
             named[target] |= set(frame.loc[lost, column])
             hint = did_you_mean(frame.loc[lost, column].iloc[0], there.unique()[:5000])
-            rule = f"is no {target} of outputs.{hint} Add it to outputs, or drop those rows"
+            rule = f"must be in column {target} of outputs.{hint} Add it there, or drop those rows"
             raw = raws.get(table, Raw(frame, f"Study({table}=...)"))
             problems += schema.problem(raw, table, frame, lost.to_numpy(), column, rule)
     return problems
@@ -509,24 +509,24 @@ def read_study(folder: str | os.PathLike, *, name: str | None = None) -> Study:
     Parameters
     ----------
     folder : path
-        With a ``study.yml``, which names files of any layout and their columns
-        (docs/own-study.md), a ``study.py``, whose function ``study()`` returns a `Study` and which
-        is run, or ``outputs.csv``, ``judgments.csv`` and so on.
+        A folder with one of these: ``study.yml``, which describes files of any layout
+        (docs/own-study.md); ``study.py``, which is run and whose function ``study()`` returns a
+        `Study`; or CSV files named ``outputs.csv``, ``judgments.csv`` and so on.
     name : str, optional
-        Default: that of ``study.yml``, ``study.py`` or ``study.json``, or the folder's.
+        Default: the name in ``study.yml``, ``study.py`` or ``study.json``, or the folder's.
 
     Returns
     -------
     Study
-        Its source is ``study``; ``origin`` says what it was. Annotators are called ``w001``,
-        ``w002``, ... unless ``settings`` has ``keep_annotator_ids: true``.
+        Its source is ``study``; ``origin`` is the original source. Annotators are renamed
+        ``w001``, ``w002``, ... unless ``settings`` has ``keep_annotator_ids: true``.
 
     Raises
     ------
     FileNotFoundError
-        When there is no folder, or none of ``study.yml``, ``study.py`` and ``outputs.csv`` in it.
+        If the folder does not exist, or has no ``study.yml``, ``study.py`` or ``outputs.csv``.
     TableError
-        As `Study`, with file, row and line of all that is wrong.
+        As for `Study`, with the file, row and line of each problem.
 
     Examples
     --------
@@ -546,7 +546,7 @@ def read_study(folder: str | os.PathLike, *, name: str | None = None) -> Study:
 def read_folder(
     place: Path, problems: list[str], doubts: list[str] | None = None, *, name: str | None = None
 ) -> tuple[Study | None, list[str]]:
-    """Read a study's folder; problems and doubts are listed there, what is to be noted given."""
+    """Read a study's folder: add to the problems and doubts, and return the study and notes."""
     if not place.is_dir():
         raise FileNotFoundError(why_no_study(place))
     files.note_read(place)
@@ -554,10 +554,10 @@ def read_folder(
     for path in sorted(place.iterdir()):
         right = path.name.lower().replace("study.yaml", FILE)
         if right in (FILE, CODE, WRITTEN) and path.name not in described:
-            problems.append(f"{path} is not read: make it a file called {right}.")
+            problems.append(f"{path} is not read: make it a file named {right}.")
     if len(described) > 1:
         raise TableError(
-            f"{place} holds {' and '.join(described)}, which each describe the study: keep "
+            f"{place} has {' and '.join(described)}, which both describe the study: keep "
             f"{described[0]} if you wrote it, else {described[1]}."
         )
     coded = _run(place / CODE) if CODE in described else None
@@ -575,10 +575,10 @@ def read_folder(
         raws, notes = reading.read(place, about, problems, doubts)
         if problems:
             return None, notes
-    elif (place / "outputs.csv").is_file() or not problems:  # else that is said
+    elif (place / "outputs.csv").is_file() or not problems:  # otherwise, already reported
         _find_tables(place, raws, problems)
     settings = dict(about.get("settings", {}))
-    # Of studies that a loader or a world wrote, ids tell nothing, and their truth refers to them.
+    # Ids in released and simulated studies identify no person, and their truth refers to them.
     made_up = str(about.get("origin", "")).partition(":")[0] in ("released", "simulated")
     if not (made_up or settings.get("keep_annotator_ids") is True):
         reading.rename_annotators(raws)
@@ -609,13 +609,13 @@ def read_folder(
 
 
 def why_no_study(place: Path) -> str:
-    """Say why a path names no study, and what one needs; nothing where it may be one."""
+    """Explain why a path is not a study; empty if it may be one."""
     needs = f"A study is a folder with {FILE}, {CODE} or outputs.csv."
     if place.is_dir():
         if any((place / one).is_file() for one in (FILE, CODE, "outputs.csv")):
             return ""
         other = sorted(one.name for one in place.iterdir() if file_types.guess(one))
-        way = f" For {brief(other[0])}, `nlgbench new` writes {FILE}." if other else ""
+        way = f" Run `nlgbench new` to describe {brief(other[0])} in {FILE}." if other else ""
         return f"the folder {place} has none of {FILE}, {CODE} and outputs.csv.{way or ' ' + needs}"
     if place.exists():
         return f"{place} is a file: name its folder. {needs}"
@@ -624,16 +624,16 @@ def why_no_study(place: Path) -> str:
 
 
 def _run(path: Path) -> Study:
-    """Run study.py in its folder, where relative paths begin, and give what study() returns."""
+    """Run study.py in its folder, so that relative paths work, and return what study() returns."""
     names: dict[str, Any] = {"__name__": "study", "__file__": os.fspath(path.absolute())}
     code = csv_files.read_text(path)
     if not re.search(r"^def study\(", code, re.MULTILINE):
         raise TableError(
-            f"{path} has no function study(), and is not run: write one that returns a nb.Study, "
-            "or give the file another name."
+            f"{path} has no function study(), so it is not run: write one that returns an "
+            "nb.Study, or rename the file."
         )
     try:
-        # Not imported: Python would write its cache there, by which the folder would be another.
+        # Not imported: Python would write its cache there, which changes the folder's digest.
         with contextlib.chdir(path.parent):
             exec(compile(code, os.fspath(path), "exec"), names)
             made = names["study"]()
@@ -644,7 +644,7 @@ def _run(path: Path) -> Study:
         whys = getattr(error, "problems", [f"{type(error).__name__}: {error}"])
         raise TableError(*(f"{where}: {why}" for why in whys)) from error
     if not isinstance(made, Study):
-        raise TableError(f"{path}: study() must return a nb.Study. Got {brief(made)}.")
+        raise TableError(f"{path}: study() must return an nb.Study. Got {brief(made)}.")
     return made
 
 
@@ -655,7 +655,7 @@ def _read_related(place: Path) -> Study:
 
 
 def _find_tables(place: Path, raws: dict[str, Raw], problems: list[str]) -> None:
-    """Read the CSV files of a folder that are called as tables are."""
+    """Read the CSV files of a folder that are named after tables."""
     for path in sorted(place.iterdir()):
         name, kind = file_types.stem(path).lower(), file_types.guess(path)
         is_right = path.name in [f"{one}.csv" for one in (*TABLES, "claims")]
@@ -663,11 +663,11 @@ def _find_tables(place: Path, raws: dict[str, Raw], problems: list[str]) -> None
             problems.append(f"{path} is not a file: restore it, or move it elsewhere.")
         elif not is_right and (kind == "csv" or (kind and name in TABLES)):
             problems.append(
-                f"{path} is no table of a study.{did_you_mean(name, TABLES)} Tables are CSV files "
-                f"that are called {', '.join(TABLES)}: rename it, save it as one, or move it "
+                f"{path} is not a table of a study.{did_you_mean(name, TABLES)} Tables are CSV "
+                f"files named {', '.join(TABLES)}: rename it, save it as CSV, or move it "
                 "elsewhere."
             )
-        elif is_right and name in TABLES:  # claims of one's own are read by `check_claims`
+        elif is_right and name in TABLES:  # your own claims are read by `check_claims`
             try:
                 frame, lines = csv_files.parse(path, problems=problems)
             except TableError as error:
@@ -675,7 +675,7 @@ def _find_tables(place: Path, raws: dict[str, Raw], problems: list[str]) -> None
             else:
                 raws[name] = Raw(frame, os.fspath(path), lines)
     if not problems and "outputs" not in raws:
-        needed = "the one table that a study needs (output_id, item_id, system, text)"
+        needed = "the one table that every study needs (output_id, item_id, system, text)"
         raise FileNotFoundError(why_no_study(place) or f"{place} has no outputs.csv, {needed}.")
 
 

@@ -1,4 +1,4 @@
-"""What a study holds, by dimension and evaluator, and what its design cannot tell."""
+"""Summarize a study by dimension and evaluator, and report the limits of its design."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from nlgbench.inference import linked
 from nlgbench.study import Study
 from nlgbench.study.reading import grouped
 
-#: Of a correlation, in standard errors: what is said of its sign is then hardly chance.
+#: Standard errors beyond which the sign of a correlation is hardly due to chance.
 _CLEAR = 3.29
 
-#: A judgment is extreme above so many times the 99th percentile of its dimension.
+#: A judgment is extreme if it exceeds this multiple of its dimension's 99th percentile.
 _EXTREME = 20
 
-#: Fewer comparisons that name the better of two systems cannot order them at 5%: in a sign test,
+#: With fewer decisive comparisons, two systems cannot be ordered at the 5% level: in a sign test,
 #: five that all agree have p = 2 * .5**5 = .0625, six have .031.
 _DECISIVE = 6
-#: Rows of pairs of systems on items that are compared: more would not fit in memory.
+#: The most rows of paired outputs to compare; more would not fit in memory.
 _LARGEST = 5_000_000
 
-#: Systems' shares of outputs that lack judgments may differ by less: what is missing then moves a
-#: mean by at most 5% of its scale. And p of a test that nobody asked for, so that it rarely errs.
+#: Systems' shares of outputs that lack judgments may differ by less: this moves a mean by at most
+#: 5% of its scale. The test's level is strict, because it runs on every study.
 _GAP, _RARE = 0.05, 0.001
 
-#: Kendall's tau between two orders of systems, below which they are called different.
+#: Kendall's tau between two orders of systems, below which they count as different.
 _OTHER_ORDER = 0.5
 
 
 def by_dimension(study: Study) -> pd.DataFrame:
-    """Count judgments: a row for each dimension.
+    """Count judgments, with one row for each dimension.
 
-    `tied` is the share of pairs of outputs on one item whose mean judgments are equal, `repeated`
-    counts judgments of an output by an annotator who judged it before.
+    `tied` is the share of pairs of outputs on one item whose mean judgments are equal; `repeated`
+    counts judgments by an annotator who had judged the same output before.
     """
     rows = []
     n_outputs = len(study.outputs)
@@ -66,7 +66,7 @@ def by_dimension(study: Study) -> pd.DataFrame:
 
 
 def by_votes(study: Study) -> pd.DataFrame:
-    """Count preferences: a row for each dimension."""
+    """Count preferences, with one row for each dimension."""
     if study.preferences is None:
         return pd.DataFrame()
     of = study.outputs.set_index("output_id")
@@ -89,7 +89,7 @@ def by_votes(study: Study) -> pd.DataFrame:
 
 
 def by_evaluator(study: Study) -> pd.DataFrame:
-    """Count scores: a row for each evaluator, of outputs or of whole systems."""
+    """Count scores of outputs or systems, with one row for each evaluator."""
     rows = []
     for key, part in _scores(study):
         defined = part.dropna(subset="score")
@@ -107,7 +107,7 @@ def by_evaluator(study: Study) -> pd.DataFrame:
 
 
 def _scores(study: Study) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Give each evaluator's scores, higher is better, and what they are of: outputs or systems."""
+    """Yield the id column (output or system) and the oriented scores of each evaluator."""
     item = study.outputs.set_index("output_id")["item_id"]
     for table, key in (("scores", "output_id"), ("system_scores", "system")):
         if getattr(study, table) is None:
@@ -126,7 +126,7 @@ def _judged(study: Study) -> pd.DataFrame:
 
 
 def range_of(counts: pd.Series) -> str:
-    """Write the least and the greatest of some counts, and their median where these differ."""
+    """Write the range of some counts, with their median if they differ."""
     low, high = int(counts.min()), int(counts.max())
     return f"{low}" if low == high else f"{low} to {high} (median {counts.median():g})"
 
@@ -136,13 +136,13 @@ def _tied(frame: pd.DataFrame, column: str) -> str:
         return float((counts * (counts - 1)).sum())
 
     within = pairs(frame.groupby("item_id").size())
-    # Means of the same judgments in another order can differ in the last digit.
+    # Means of the same judgments in another order may differ in the last digit.
     same = pairs(frame.groupby(["item_id", frame[column].round(9)]).size())
     return f"{same / within:.0%}" if within else ""
 
 
 def unused_clusters(study: Study) -> list[str]:
-    """Name the columns that group items, such as documents, where the study does not use any."""
+    """List columns that group items, such as documents, if the study uses none of them."""
     if study.clusters != "item_id":
         return []
     known = {"output_id", "item_id", "system", "is_human", "text"}
@@ -155,16 +155,16 @@ def unused_clusters(study: Study) -> list[str]:
             few = few_clusters(table[name].nunique(), f"clusters by {name}")
             remedy = f"Comparing within each {name} avoids this; {few}." if few else ""
             found.append(
-                f"{said}: if items of one {name} are alike, intervals that take them as "
+                f"{said}. If items of one {name} are alike, intervals that treat them as "
                 f"independent are too narrow. {remedy or f'Set settings: clusters: {name}.'}"
             )
     return found
 
 
 def doubts(study: Study, unread: Iterable[str] = ()) -> list[str]:
-    """Say in sentences what of the design could change a conclusion, whatever is computed.
+    """List properties of the design that could change a conclusion.
 
-    `unread` is what was found of columns that were not read, and that group items.
+    `unread` are further findings, about columns that group items and were not read.
     """
     parts = {dimension: study.judged(dimension) for dimension in study.dimensions}
     if study.preferences is not None:
@@ -173,7 +173,7 @@ def doubts(study: Study, unread: Iterable[str] = ()) -> list[str]:
         parts |= {f"votes on {name}": one for name, one in votes.groupby("dimension", sort=False)}
 
     def each(rule: Callable[[Study, pd.DataFrame], list[str]]) -> list[str]:
-        """Apply a rule to each dimension, of votes too, and say once what is so in several."""
+        """Apply a rule to the judgments or votes of each dimension, and merge equal findings."""
         found: dict[str, list[str]] = {}
         for name, part in parts.items():
             for one in rule(study, part):
@@ -187,7 +187,7 @@ def doubts(study: Study, unread: Iterable[str] = ()) -> list[str]:
     found = _outliers(study)
     if not study.persons:
         found.append(
-            "annotators are positions in a file, which need not be persons: intervals are for "
+            "annotators are positions in a file, not necessarily persons: intervals generalize to "
             "these annotators only. If each position is one person, set settings: annotators: "
             "persons."
         )
@@ -195,17 +195,17 @@ def doubts(study: Study, unread: Iterable[str] = ()) -> list[str]:
     found += each(_incomparable)
     if len(study.dimensions) > 1 and "quality" not in study.settings:
         found.append(
-            f"several dimensions ({', '.join(study.dimensions)}), and none is said to be "
-            "quality: name it as settings: quality, or give each analysis dimension=."
+            f"several dimensions ({', '.join(study.dimensions)}), none of them declared as "
+            "quality: set settings: quality, or pass dimension= to each analysis."
         )
     return found + repeated_texts(study) + reversed_evaluators(study)
 
 
 def _outliers(study: Study) -> list[str]:
-    """Name values far above the rest, and both orders of systems where they decide it.
+    """Report extreme values, and both orders of systems if these values decide the order.
 
-    They decide it where Kendall's tau of the order by means and that by mean ranks within annotator
-    is below `_OTHER_ORDER`.
+    They do if Kendall's tau between the order by means and that by mean ranks within annotators is
+    below `_OTHER_ORDER`.
     """
     found = []
     for dimension, part in _judged(study).groupby("dimension", sort=False):
@@ -216,11 +216,11 @@ def _outliers(study: Study) -> list[str]:
         greatest = extreme.iloc[-1]
         found.append(
             f"{dimension}: values above {threshold:,g} ({_EXTREME} times the 99th percentile): "
-            f"{len(extreme):,}; the greatest is {greatest['value']:,g}, of output "
-            f"{greatest['output_id']} by {greatest['annotator_id']}. If they are errors, exclude "
+            f"{len(extreme):,}; the greatest is {greatest['value']:,g}, for output "
+            f"{greatest['output_id']}, by {greatest['annotator_id']}. If they are errors, exclude "
             f"them: settings: valid: {{{dimension}: {{max: ...}}}}."
         )
-        # A rank's share of the annotator's judgments, so that those who judged more weigh no more.
+        # Ranks are divided by the annotator's number of judgments, so that all weigh the same.
         own = part.groupby("annotator_id")["value"]
         ranks = (own.rank() - 0.5) / own.transform("size")
         machines = part.assign(rank=ranks)[~part["is_human"].to_numpy(dtype=bool)]
@@ -233,38 +233,38 @@ def _outliers(study: Study) -> list[str]:
             )
             found.append(
                 f"{dimension}: extreme values change the order of systems (Kendall's tau "
-                f"{tau:.2f}). By means, best first: {by_means}. By mean ranks within annotator: "
+                f"{tau:.2f}). By means, best first: {by_means}. By mean ranks within annotators: "
                 f"{by_ranks}."
             )
     return found
 
 
 def _few(study: Study, part: pd.DataFrame) -> list[str]:
-    """Name what there is too little of for intervals; annotators as analyses count them."""
+    """Report too few annotators, items or clusters for intervals, counted as in analyses."""
     found = []
     who, n = part["annotator_id"], part["annotator_id"].nunique()
     effective = effective_size(pd.factorize(who)[0])
     if study.persons and round(effective) < FEWEST:
-        more = f", or {effective:.1f} of equal loads" if effective < n - 0.5 else ""
+        more = f", or {effective:.1f} with equal loads" if effective < n - 0.5 else ""
         found.append(
-            f"few annotators ({n}{more}): below {FEWEST}, intervals cover other items, but these "
-            "annotators only; others may order systems differently."
+            f"few annotators ({n}{more}): with fewer than {FEWEST}, intervals generalize to other "
+            "items, but not to other annotators, who may order systems differently."
         )
     counted = {"items": part["item_id"]}
     if study.clusters != "item_id" and "cluster" in part:
         counted[f"clusters by {study.clusters}"] = part["cluster"]
     sizes = {words: ids.nunique() for words, ids in counted.items()}
     return found + [
-        f"few {words} ({n}): below {FEWEST}, intervals over them cannot be trusted."
+        f"few {words} ({n}): with fewer than {FEWEST}, intervals are unreliable."
         for words, n in sizes.items()
         if n < FEWEST
     ]
 
 
 def _undecided(study: Study, part: pd.DataFrame) -> list[str]:
-    """Name two systems that could be ordered, had not most comparisons ended in a tie.
+    """Report pairs of systems that cannot be ordered because most comparisons are ties.
 
-    A comparison is a vote, or an item on which both were judged: by their means there.
+    A comparison is a vote, or the systems' mean judgments on one item.
     """
     if "choice" in part:
         found = part.assign(tie=part["choice"] == "tie")
@@ -274,7 +274,7 @@ def _undecided(study: Study, part: pd.DataFrame) -> list[str]:
         if (means.groupby("item_id").size() ** 2).sum() > _LARGEST:
             return []
         found = means.merge(means, on="item_id", suffixes=("", "_b"))
-        # Means of the same judgments in another order can differ in the last digit.
+        # Means of the same judgments in another order may differ in the last digit.
         found["tie"] = (found["value"] - found["value_b"]).abs() < 1e-9
     found = found[found["system"] < found["system_b"]]
     pairs = found.groupby(["system", "system_b"])["tie"].agg(n="size", ties="sum").reset_index()
@@ -290,18 +290,18 @@ def _undecided(study: Study, part: pd.DataFrame) -> list[str]:
     ]
     more = f" and {len(tied) - 3:,} more" if len(tied) > 3 else ""
     return [
-        f"ties leave fewer than {_DECISIVE} {what} that name the better one of two systems, too "
-        f"few to order these, in {len(tied):,} of {len(pairs):,} pairs of systems: "
-        f"{', '.join(shown)}{more}."
+        f"ties leave fewer than {_DECISIVE} decisive {what}, too few to order the two systems, "
+        f"in {len(tied):,} of {len(pairs):,} pairs of systems: {', '.join(shown)}"
+        f"{more}."
     ]
 
 
 def _missing(study: Study, part: pd.DataFrame) -> list[str]:
-    """Say where some systems lack judgments, or votes, more often than others.
+    """Report systems that lack judgments or votes more often than others.
 
-    An output lacks some if it has fewer than the commonest number. Named where systems' shares of
-    such outputs differ by `_GAP`, and by a chi-squared test with p below `_RARE`, whose expected
-    counts are at least 1 (Cochran's rule).
+    An output lacks some if it has fewer than the most common number. Reported if systems' shares of
+    such outputs differ by `_GAP`, and if a chi-squared test with expected counts of at least 1
+    (Cochran's rule) has a p-value below `_RARE`.
     """
     machines = study.outputs[~study.outputs["is_human"]]
     counts = part.filter(regex="^output_").stack().value_counts()
@@ -319,44 +319,44 @@ def _missing(study: Study, part: pd.DataFrame) -> list[str]:
         return []
     return [
         f"missing {'votes' if 'choice' in part else 'judgments'} depend on the system: "
-        f"{share[low]:.0%} of the outputs of {low} have fewer than {usual}, {share[high]:.0%} of "
-        f"{high} (chi-squared test of all systems: p = {test.pvalue:.1g}). If bad outputs were "
-        f"skipped, {high} looks better than it is."
+        f"{share[low]:.0%} of the outputs of {low} have fewer than {usual}, compared with "
+        f"{share[high]:.0%} for {high} (chi-squared test of all systems: p = {test.pvalue:.1g}). "
+        f"If bad outputs were skipped, {high} looks better than it is."
     ]
 
 
 def _incomparable(study: Study, part: pd.DataFrame) -> list[str]:
-    """Say which systems, or how many outputs, were not judged on equal terms."""
+    """Report systems or outputs that were not judged under equal conditions."""
     if "choice" in part:
         across = int((part["item_id"] != part["item_id_b"]).sum())
-        said = f"{across:,} of {len(part):,} compare outputs of two items: easier items and better "
-        return [f"{said}systems look alike."] if across else []
+        said = f"{across:,} of {len(part):,} compare outputs for different items: "
+        return [f"{said}easier items look like better systems."] if across else []
     found = []
     if part.groupby("output_id").size().max() == 1:
         found.append(
-            "one judgment of each output: how far annotators agree, and so how far an evaluator "
-            "can agree with them, cannot be told."
+            "one judgment per output: agreement between annotators, which limits an evaluator's "
+            "agreement with them, cannot be estimated."
         )
     machines = study.outputs.loc[~study.outputs["is_human"], "output_id"]
     lacking = int((~machines.isin(part["output_id"])).sum())
     if lacking:
-        found.append(f"{lacking:,} of {len(machines):,} outputs that are not human are not judged.")
+        found.append(f"{lacking:,} of {len(machines):,} outputs of systems are not judged.")
     for column, words, means in (
-        ("annotator_id", "annotators", "stricter annotators and worse systems look alike"),
-        ("item_id", "items", "harder items and worse systems look alike"),
+        ("annotator_id", "annotators", "stricter annotators look like worse systems"),
+        ("item_id", "items", "harder items look like worse systems"),
     ):
         groups = _connected(part, column)
         if len(groups) > 1:
             shown = "; ".join(", ".join(group[:4]) + ", ..." * (len(group) > 4) for group in groups)
             found.append(
-                f"systems fall into {len(groups)} groups that share no {words} ({shown}): between "
-                f"groups {means}, and they cannot be compared."
+                f"systems fall into {len(groups)} groups that share no {words} ({shown}). Systems "
+                f"of different groups cannot be compared: {means}."
             )
     return found
 
 
 def _connected(part: pd.DataFrame, column: str) -> list[list[str]]:
-    """Group systems that are linked by annotators, or items, which they share."""
+    """Group systems that are linked by shared annotators or items."""
     pairs = part[["system", column]].drop_duplicates()
     label = linked(pairs["system"], pairs[column])
     systems = pairs.assign(label=label).drop_duplicates("system")
@@ -364,7 +364,7 @@ def _connected(part: pd.DataFrame, column: str) -> list[list[str]]:
 
 
 def repeated_texts(study: Study) -> list[str]:
-    """Name the systems of which most outputs, on ten items or more, are one text."""
+    """List systems with the same text for most outputs, on ten items or more."""
     found = []
     machines = study.outputs[~study.outputs["is_human"]]
     for system, part in machines.groupby("system", sort=False):
@@ -372,14 +372,14 @@ def repeated_texts(study: Study) -> list[str]:
         same = part[part["text"] == text]
         if text and 2 * len(same) > len(part) and same["item_id"].nunique() >= FEWEST:
             found.append(
-                f"{system}: {len(same):,} of {len(part):,} outputs are one text. A judge or "
-                "evaluator that prefers them does not judge answers to the items."
+                f"{system}: {len(same):,} of {len(part):,} outputs are the same text. A judge or "
+                "evaluator that prefers this text ignores the items."
             )
     return found
 
 
 def reversed_evaluators(study: Study) -> list[str]:
-    """Name the evaluators that clearly run against the judgments of quality."""
+    """List evaluators that clearly correlate negatively with the judgments of quality."""
     try:
         judged = study.judged()
     except ValueError:
@@ -388,15 +388,15 @@ def reversed_evaluators(study: Study) -> list[str]:
     for key, part in _scores(study):
         means = judged.groupby(key)["value"].mean()
         both = part.assign(mean=part[key].map(means)).dropna(subset=["score", "mean"])
-        # Outputs on one item are no independent samples.
+        # Outputs on one item are not independent samples.
         n = both["item_id"].nunique() if key == "output_id" else len(both)
         if n < FEWEST or both["mean"].nunique() < 2 or both["score"].nunique() < 2:
             continue
         r = float(both["mean"].corr(both["score"], method="spearman"))
         if math.atanh(max(r, -1 + 1e-12)) * math.sqrt(n - 3) < -_CLEAR:
             found.append(
-                f"{part['evaluator'].iloc[0]} runs against {study.dimension()} (Spearman {r:.2f}, "
-                f"{n:,} {'items' if key == 'output_id' else 'systems'}): if lower is better there, "
-                "name it in lower_is_better of study.yml, or turn its sign."
+                f"{part['evaluator'].iloc[0]} correlates negatively with {study.dimension()} "
+                f"(Spearman {r:.2f}, {n:,} {'items' if key == 'output_id' else 'systems'}): if "
+                "lower is better, name it in settings: lower_is_better; else, flip its sign."
             )
     return found

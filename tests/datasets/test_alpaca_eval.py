@@ -37,7 +37,7 @@ def test_the_release_is_three_systems_and_the_reference_with_the_order_shown():
         found = rows[["estimate", "n_clusters"]].round(3).to_numpy().ravel()
         assert found.tolist() == list(shown), system
     *_, doubt = summary.doubts(study)
-    assert doubt.startswith("NullModel: 805 of 805 outputs are one text.")
+    assert doubt.startswith("NullModel: 805 of 805 outputs are the same text.")
 
 
 @RELEASED

@@ -1,6 +1,4 @@
-"""Judge the Judges: the export as tidy tables, its counts, and nothing that identifies a person."""
-
-import csv
+"""Judge the Judges becomes tidy tables with its printed counts and without identifiers."""
 
 import pandas as pd
 import pytest
@@ -13,6 +11,7 @@ from nlgbench.datasets.judge_the_judges import (
     load_reasons,
     read_judge_the_judges,
 )
+from tests.datasets.test_huse_loader import saved
 from tests.released import needs
 
 RELEASED = needs(RAW_FILE)
@@ -42,14 +41,6 @@ def export():
         row[f"Answer.review_{slot}_judgment"] = gotcha
         rows.append(row | {"Approve": "", "Reject": ""})
     return rows
-
-
-def saved(rows, path):
-    with path.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.writer(stream)
-        writer.writerow(rows[0])
-        writer.writerows(list(row.values())[:-2] for row in rows)
-    return path
 
 
 def test_an_export_becomes_tidy_tables(tmp_path):

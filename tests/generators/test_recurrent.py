@@ -1,8 +1,6 @@
-"""The recurrent model: what it learns, and its exact probabilities in every decoding."""
+"""The recurrent model learns a known grammar and has exact probabilities in every decoding."""
 
 import itertools
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -78,7 +76,7 @@ def test_probabilities_sum_to_one_and_samples_are_as_frequent(small, name):
 
 
 @pytest.mark.parametrize("name", DECODINGS)
-def test_a_score_does_not_hang_on_the_batch_and_what_is_drawn_has_one(trained, name):
+def test_a_score_does_not_depend_on_the_batch_and_samples_have_one(trained, name):
     model = DECODINGS[name](trained[0][1.0])
     alone = [model.logprob([text])[0] for text in SENTENCES]
     np.testing.assert_allclose(model.logprob(SENTENCES), alone, atol=1e-10)
@@ -142,11 +140,7 @@ def test_a_text_answers_its_context():
     assert part[0] > part[1] and n_known.tolist() == [3, 3]
 
 
-def test_a_seed_fixes_weights_and_samples(small):
-    again = [fit_recurrent(["a b", "b"], units=4, epochs=2, seed=s)[0][1.0] for s in (3, 3, 4)]
-    scores = [model.logprob(["a", "b", "a b"]) for model in again]
-    np.testing.assert_array_equal(scores[0], scores[1])
-    assert (scores[0] != scores[2]).all()
+def test_a_seed_fixes_samples(small):
     assert small.sample(20, seed=5) == small.sample(20, seed=5) != small.sample(20, seed=6)
 
 
@@ -173,10 +167,3 @@ def test_what_cannot_be_trained_is_refused(small, arguments, options, message):
         fit_recurrent(*arguments, **{"epochs": 1, "units": 2, "seed": 0, **options})
     with pytest.raises(ValueError, match="temperature must be above 0"):
         small.annealed(0).logprob(["a"])
-
-
-def test_without_torch_the_message_names_the_extra():
-    code = "import sys; sys.modules['torch'] = None; import nlgbench.generators.recurrent"
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert ran.returncode == 1
-    assert "pip install 'nlgbench[neural]'" in ran.stderr

@@ -147,3 +147,47 @@ def test_every_figure_has_its_words_and_its_numbers(made):
         assert rows
         manifest = json.loads((path.parent.parent / "manifest.json").read_text())
         assert {row["source"] for row in rows} <= {"published", "simulated", manifest["source"]}
+
+
+def released(made, table):
+    if not (made / table).is_file():
+        pytest.skip(f"the run has no {table}")
+    rows = pd.read_csv(made / table)
+    if "source" in rows and set(rows["source"]) != {"released"}:
+        pytest.skip(f"{table} is not from released data")
+    return rows
+
+
+def readme_has(*texts):
+    readme = " ".join((Path(__file__).parents[2] / "README.md").read_text("utf-8").split())
+    assert [text for text in texts if text not in readme] == []
+
+
+def test_readme_reports_the_correlation_of_bleu(made):
+    rows = released(made, "11-atlas/tables/granularity_summary.csv")
+    row = rows.query("evaluator == 'bleu_4' and granularity == 'output'").iloc[0]
+    columns = ["estimate", "ci_low", "ci_high", "prediction_low", "prediction_high"]
+    printed = [f"{row[name]:.2f}".replace("0.", ".").replace("-", "−") for name in columns]
+    readme_has("is {} [{}, {}]".format(*printed[:3]), "between {} and {}".format(*printed[3:]))
+    assert row["n_studies"] == 9
+
+
+def test_readme_reports_the_best_system(made):
+    rows = released(made, "08-own-study/tables/systems.csv")
+    system, estimate, low, high = rows.loc[0, ["system", "estimate", "ci_low", "ci_high"]]
+    n_best = sum(rows["rank_low"] == 1)
+    readme_has(f"{system} has the highest mean correctness, {estimate:.2f} [{low:.2f}, {high:.2f}]")
+    readme_has(f"any of {n_best} systems may be the best")
+
+
+def test_readme_reports_the_wins_of_a_constant_text(made):
+    rows = released(made, "09-judges-and-people/tables/alpaca_eval.csv")
+    row = rows.query("evaluator == 'NullModel' and kind == 'all prompts'").iloc[0]
+    wins, low, high = row[["estimate", "ci_low", "ci_high"]]
+    readme_has(f"wins {wins:.0%} [{low:.0%}, {high:.0%}] of {row['n_clusters']} comparisons")
+
+
+def test_readme_reports_how_many_numbers_were_recomputed(made):
+    n = released(made, "recomputed.csv")["outcome"].value_counts()
+    readme_has(f"Of {n.sum():,} numbers, {n['recomputed and equal']} are", f"{n['differs']} differ")
+    readme_has(f"{n['follows from print']} follow", f"{n['not recomputable']} cannot be recomputed")

@@ -1,6 +1,4 @@
-"""The atlas' studies and what answers HANNA's and USR's printed correlations."""
-
-import os
+"""The atlas pools its studies, and recomputes the printed correlations of HANNA and USR."""
 
 import pandas as pd
 import pytest
@@ -8,15 +6,11 @@ from scipy.stats import kendalltau
 
 import nlgbench as nb
 from nlgbench.analysis.correlation import PooledCorrelations, correlate_studies
-from nlgbench.datasets import cache
 from nlgbench.datasets.published import load_claims
 from nlgbench.papers import atlas as paper
+from tests.released import needs
 
-RELEASED = pytest.mark.skipif(
-    not os.environ.get("NLGBENCH_DATA")
-    or not cache.available(["hanna/hanna_metric_scores_llm.csv", "usr"]),
-    reason="NLGBENCH_DATA names no folder with HANNA and USR",
-)
+RELEASED = needs("hanna/hanna_metric_scores_llm.csv", "usr")
 
 
 def test_every_public_study_has_a_task_and_is_in_or_out():
@@ -54,7 +48,7 @@ def test_a_folder_of_ones_own_is_one_study(tmp_path):
     assert list(opened) == ["own"]  # the study's own name
     pooled = nb.pool_correlations(correlate_studies(opened))
     assert pooled.summary["estimate"].isna().all()
-    with pytest.raises(ValueError, match="leave one out"):
+    with pytest.raises(ValueError, match="are two studies"):
         paper.open_studies(source="released", folder=tmp_path / "mine")
 
 

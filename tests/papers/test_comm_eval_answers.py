@@ -1,6 +1,4 @@
-"""Captions, votes and listeners answer Newman et al. (2020): as printed, on the release."""
-
-import os
+"""Captions, votes and listeners answer the claims of Newman et al. (2020) on the release."""
 
 import numpy as np
 import pandas as pd
@@ -8,17 +6,14 @@ import pytest
 from statsmodels.stats.weightstats import DescrStatsW
 
 import nlgbench as nb
-from nlgbench.datasets import cache
 from nlgbench.datasets.published import load_claims
 from nlgbench.evaluators.listeners.listeners import Calibration, Listener
 from nlgbench.inference import bootstrap_mean
 from nlgbench.papers import comm_eval as paper
 from nlgbench.study import Study
+from tests.released import needs
 
-RELEASED = pytest.mark.skipif(
-    not os.environ.get("NLGBENCH_DATA") or not cache.available("comm-eval"),
-    reason="NLGBENCH_DATA names no folder with the comm-eval release",
-)
+RELEASED = needs("comm-eval")
 
 
 def few():

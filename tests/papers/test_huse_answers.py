@@ -1,7 +1,4 @@
-"""What answers the claims of HUSE's paper: the release alone, and every result has its place."""
-
-import os
-from pathlib import Path
+"""Only the release answers the claims of the HUSE paper; other studies get ids of their own."""
 
 import numpy as np
 import pandas as pd
@@ -14,15 +11,14 @@ from nlgbench.analysis.huse import (
     length_difference,
     moved_votes,
 )
+from nlgbench.datasets.huse import RAW_FILE
 from nlgbench.datasets.published import load_claims, load_printed
 from nlgbench.papers import huse as paper
 from nlgbench.worlds import theorem_1, typicality_correlation, typicality_table
 from nlgbench.worlds.sweep import greedy_systems
+from tests.released import needs
 
-RELEASED = pytest.mark.skipif(
-    not Path(os.environ.get("NLGBENCH_DATA", ""), "huse/summarization_raw_outputs.csv").is_file(),
-    reason="NLGBENCH_DATA names no folder with the HUSE release",
-)
+RELEASED = needs(RAW_FILE)
 
 
 @pytest.fixture(scope="module")

@@ -64,6 +64,16 @@ def correlations(n):
     return table
 
 
+def effects(evaluators=("chrf", "length@sentinel"), studies="abcdefgh", level="output", n=12):
+    """Correlations of evaluators in several studies, with intervals."""
+    keys = pd.MultiIndex.from_product([evaluators, [*studies]], names=["evaluator", "study"])
+    table = keys.to_frame(index=False).assign(granularity=level, n=n, dimension="quality")
+    table["estimate"] = np.random.default_rng(0).uniform(0.1, 0.6, len(table))
+    table["ci_low"], table["ci_high"] = table["estimate"] - 0.1, table["estimate"] + 0.1
+    task = np.where(table["study"] < "d", "first", "x")
+    return table.assign(task=task, statistic="spearman", confidence=0.95)
+
+
 def doubted(n):
     """Correlations with a second interval; every fifth cell is doubtful, and has none."""
     table = correlations(n)

@@ -1,4 +1,4 @@
-"""Biases are planted as asked, and the figure says from which on each method notices them."""
+"""The figure says from which planted bias on the test and the audit notice it."""
 
 from itertools import product
 

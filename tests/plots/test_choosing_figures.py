@@ -1,4 +1,4 @@
-"""Each curve of training is drawn with what is chosen on it, and choices with their regret."""
+"""Training curves are drawn with the chosen checkpoint, and choices with their regret."""
 
 import numpy as np
 import pandas as pd
@@ -10,18 +10,12 @@ from nlgbench.plots.choosing import plot_choices, plot_training
 def test_each_panel_has_its_curve_and_what_is_chosen_on_it():
     drawn = plot_training(CURVES, CHOSEN, truth="quality")
     quality, bleu = drawn.axes
-    titles = ["True quality (nats/token)", "BLEU"]
-    assert [ax.get_title("left") for ax in (quality, bleu)] == titles
-    curve, ring, best = quality.lines
+    curve, ring, _ = quality.lines
     assert curve.get_xydata().tolist() == [[0.5, 1], [0.75, 2], [1, 3]]
     assert ring.get_xydata().tolist() == [[1, 3]]
-    assert ring.get_markerfacecolor() == "none"
     assert len(quality.collections) == 1 and not bleu.collections, "bounds where there are some"
-    _, ring, line = bleu.lines
-    assert line.get_xdata() == best.get_xdata() == [1, 1]
-    assert ring.get_xydata().tolist() == [[0.5, 0.4]]
     assert drawn.alt.endswith("which it keeps: True quality (nats/token) 1; BLEU 0.5.")
-    assert drawn.data["panel"].unique().tolist() == titles
+    assert drawn.data["panel"].unique().tolist() == ["True quality (nats/token)", "BLEU"]
 
 
 def test_comparators_have_a_line_at_zero():
@@ -35,7 +29,7 @@ def test_where_nothing_is_chosen_nothing_is_marked():
         assert len(ax.lines) == 2 and not len(ax.lines[1].get_xdata())
 
 
-def test_regret_stands_in_order_with_wins_beside_it():
+def test_choices_are_ordered_by_regret_with_their_wins():
     drawn = plot_choices(CHOICES)
     (ax,) = drawn.axes
     names = ["Comparator: all pairs", "BLEU", "Last checkpoint"]
@@ -44,16 +38,11 @@ def test_regret_stands_in_order_with_wins_beside_it():
     assert [segment[:, 0].tolist() for segment in segments] == [[0.0, 0.2], [0.1, 0.5]]
     said = [text.get_text() for text in ax.texts]
     assert said == ["best", "7 of 10", "2 of 10", "undefined"]
-    _, first, second = ax.lines[:3]
-    assert first.get_markerfacecolor() != "white" == second.get_markerfacecolor()
-    assert first.get_xydata().tolist() == [[0.1, 1]]
     assert "BLEU 0.10, 7 of 10" in drawn.alt
 
 
-def test_each_experiment_has_a_panel_and_they_share_their_lines():
+def test_each_experiment_has_a_panel():
     one = CHOICES.assign(experiment="hyperparameter_search")
     both = pd.concat([one, CHOICES[2:4].assign(experiment="early_stopping")])
     left, right = plot_choices(both).axes
     assert [ax.get_title("left") for ax in (left, right)] == ["Search", "Early stopping"]
-    assert left.get_ylim() == right.get_ylim()
-    assert not any(tick.get_text() for tick in right.get_yticklabels())

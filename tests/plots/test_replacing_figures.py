@@ -1,4 +1,4 @@
-"""Curves and advantages of evaluators in annotators' place stand where their tables say."""
+"""The figure shows the curves and advantages of evaluators that may replace annotators."""
 
 import dataclasses
 
@@ -30,20 +30,15 @@ FOUND = Replacement(
 )
 
 
-def test_curves_least_epsilons_and_rho_stand_where_they_should():
+def test_curves_least_epsilons_and_rho_are_those_of_the_tables():
     drawn = nb.plot_replacement(FOUND)
     left, right = drawn.axes
-    half, declared, first, mark, second = left.lines
-    assert half.get_ydata()[0] == 0.5 and declared.get_xdata()[0] == 0.2
+    _, _, first, mark, second = left.lines
     assert first.get_xydata().tolist() == [[0, 0.25], [0.1, 1]]
     assert second.get_xydata().tolist() == [[0, 0], [0.1, 0.25]]
     assert mark.get_xydata().tolist() == [[0.1, 0.5]]  # b's lies beyond the axis
     assert [line.get_xydata().tolist() for line in right.lines] == [[[0.8, 0]], [[0.6, 1]]]
-    (segments,) = right.collections
-    assert [one[:, 0].tolist() for one in segments.get_segments()] == [[0.7, 0.9]]
     assert [text.get_text() for text in right.texts] == ["another scale"]
-    assert [tick.get_text() for tick in right.get_yticklabels()] == ["a 1", "b", "c"]
-    assert first.get_color() == right.lines[0].get_color() != second.get_color()
     assert drawn.alt == "At epsilon 0.2 omega is a 1 1.00, b 0.25; one half counts as replacing."
     pd.testing.assert_frame_equal(drawn.data, FOUND.curve)
 

@@ -22,8 +22,8 @@ def test_check_ends_with_1_where_something_must_be_repaired(tmp_path, crowd):
     (tmp_path / "s" / "study.yml").write_text('name: "\\e[31mred"\n')
     right = call("check", tmp_path / "s")
     assert right.exit_code == 0
-    ready, lacking = right.stdout.split("Can be run\n")[1].split(
-        "Cannot be run, by what it needs\n"
+    ready, lacking = right.stdout.split("Analyses you can run\n")[1].split(
+        "Analyses that need more data, by what they need\n"
     )
     assert ready.startswith("  agreement, compare_systems,") and "human outputs: huse" in lacking
     assert lacking.count("logprobs (of") == 1, "one line for what is lacking"
@@ -48,8 +48,8 @@ def test_a_traceback_is_shown_to_those_who_ask(tmp_path, monkeypatch):
 #: What `check` says of the study below, in this order.
 ORDER = [
     *("60 items, 120 outputs", "values above 60", "are positions in a file", "values of talk"),
-    *("few items (1)", "ties leave fewer than 6 items", "missing judgments depend on the system"),
-    *("15 empty cells", "Can be run", "-p study=", "Cannot be run"),
+    *("few items (1)", "ties leave fewer than 6", "missing judgments depend on the system"),
+    *("15 empty cells", "Analyses you can", "-p study=", "that need more"),
 ]
 
 

@@ -195,7 +195,7 @@ def test_a_folder_that_reads_well_stays_so(tmp_path):
     (tmp_path / "s").mkdir()
     (tmp_path / "s" / "outputs.csv").write_text("output_id,item_id,system\n1,1,a\n2,1,b\n")
     refused = call("new", tmp_path / "s", "--from", tmp_path / "s" / "outputs.csv")
-    assert refused.exit_code == 1 and "is read as it is, so nothing is written" in refused.stderr
+    assert refused.exit_code == 1 and "can be read as it is, so nothing is" in refused.stderr
     assert not (tmp_path / "s" / "study.yml").exists()
     assert call("new", tmp_path / "s").exit_code == 0
     assert "tables" not in (tmp_path / "s" / "study.yml").read_text()
@@ -233,8 +233,8 @@ def test_columns_may_be_called_as_annotators(tmp_path):
         (["--from", "no.csv"], "no file no.csv"),
         (["--as", "mturk"], "name the files, too"),
         (["--as", "excel", "--from", "x.csv"], "'excel' is unknown"),
-        (["--from", "notes.doc"], "no known ending"),
-        (["--from", "broken.json"], "is no JSON"),
+        (["--from", "notes.doc"], "unknown extension"),
+        (["--from", "broken.json"], "is not valid JSON"),
         (["--from", "empty.csv"], "is empty"),
         (["--from", "who.csv", "--annotator", "ann,bob"], "use --value '{annotator}'"),
     ],

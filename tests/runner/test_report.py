@@ -32,7 +32,7 @@ def test_the_same_runs_give_the_same_bytes_and_nothing_is_left_aside(reported):
 def test_what_is_no_folder_of_runs_and_a_report_of_ones_own_are_refused(reported, tmp_path):
     said = CliRunner().invoke(main, ["report", str(tmp_path)])
     assert said.exit_code == 2
-    assert "holds no finished run" in said.output and "--out" in said.output
+    assert "has no finished run" in said.output and "--out" in said.output
     out = Path(shutil.copytree(reported, tmp_path / "out"))
     (out / "report" / "report.html").unlink()
     said = CliRunner().invoke(main, ["report", str(out)])

@@ -87,11 +87,11 @@ def test_columns_of_a_table_are_converted_as_declared():
     assert found["n"].tolist() == [3, 4] and found["note"].isna().tolist() == [False, True]
     assert found["p"].tolist()[1] == np.inf and np.isnan(found["p"][0])
     for wrong, message in [
-        ({"p": "inf"}, "column 'p' must be finite: leave it empty.*row 1: 'inf'"),
+        ({"p": "inf"}, "column 'p' must be finite: leave the cell empty.*row 1: 'inf'"),
         ({"n": [3, 2.5]}, "column 'n' must be a whole number.*row 2: 2.5"),
         ({"system": ["a", None]}, "it, column 'system' must be a text, never missing.*row 2"),
         ({"system": ["a" * 80, "b" * 81]}, "at most 80 characters.*row 2"),
-        ({"who": [1, None]}, "column 'who' must not be missing: leave the row out.*row 2"),
+        ({"who": [1, None]}, "column 'who' must not be missing: drop.*row 2"),
     ]:
         with pytest.raises(ValueError, match=message):
             read_table(pd.DataFrame(held | wrong), "system who:key n:int p:float", "it has")

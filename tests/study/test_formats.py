@@ -121,7 +121,7 @@ def test_logs_of_inspect_are_a_study_of_their_models(tmp_path):
     assert notes == [
         "3 of 5 records: rubric/why is neither a number nor C, I, P or N, left out.",
         "1 of 5 records: samples without an output, left out.",
-        "not read: Email. To keep one, name it in settings: extra.",
+        "columns not read: Email. Keep one with settings: extra.",
     ]
 
 
@@ -179,7 +179,7 @@ def test_records_become_rows(what, tmp_path):
     study, notes, problems = read(tmp_path, f"format: {name}\n", FILES[name])
     assert not problems and shown(getattr(study, table), *columns) == what.partition(": ")[2]
     left_out = {
-        "lm_eval": "f1 is made",
+        "lm_eval": "f1 is computed",
         "mt_bench": "judgments without",
         "promptfoo": "tests without",
     }
@@ -199,23 +199,23 @@ TWO = RIGHT | {"b.json": [annotation(1, 1.9, output_1="other")]}
 #: study.yml, files, and what is said, in parts.
 REFUSED = [
     ("format: alpaca\n", {}, ["mean 'alpaca_eval'?", "goes under `tables`"]),
-    (ALPACA, {}, ["no file", "*.json. Name it with `files`"]),
+    (ALPACA, {}, ["no file", "*.json. Correct `files`"]),
     (f"{ALPACA}files: a.jsn\n", RIGHT, ["mean 'a.json'?"]),
-    ("files: a.json\n", {}, ["`files` are those of a `format`"]),
+    ("files: a.json\n", {}, ["`files` needs a `format`"]),
     (
         f"{ALPACA}rename: {{system: {{exmple: x}}}}\n",
         RIGHT,
         ["rename: system: 'exmple' is unknown"],
     ),
-    (f"{ALPACA}tables: {{outputs: {{file: o}}}}\n", RIGHT, ["outputs comes from `format`, too"]),
+    (f"{ALPACA}tables: {{outputs: {{file: o}}}}\n", RIGHT, ["outputs also comes from `format`"]),
     (ALPACA, {"a.json": [{"k": 1}] * 2}, ["record 1: there is no 'instruction'. Found k. 1 more"]),
     (ALPACA, {"a.json": {"id": 1}}, ["a.json has no list of records"]),
-    (ALPACA, {"a.json": [annotation(1, 1, output_2="\ud800")]}, ["record 1: a text holds half"]),
+    (ALPACA, {"a.json": [annotation(1, 1, output_2="\ud800")]}, ["record 1: a text contains an"]),
     (ALPACA, {"a.json": [annotation(2, 2.9)]}, ["'prob_a' must be", "(a.json, record 1)"]),
-    (ALPACA, TWO, ["several of system 'gold' on item '1'", "row 3 (b.json, record 1)"]),
-    ("format: mt_bench\n", {"j.jsonl": '{"question_id": 1'}, ["j.jsonl, line 1 is no JSON"]),
+    (ALPACA, TWO, ["several rows for system 'gold' on item '1'", "row 3 (b.json, record 1)"]),
+    ("format: mt_bench\n", {"j.jsonl": '{"question_id": 1'}, ["j.jsonl, line 1 is not valid"]),
     ("format: prolific\n", {"p.csv": "x,y\n1,2\n"}, ["lacks the columns", "Found x, y"]),
-    ("format: inspect\n", {"a.eval": b"PK\x03\x04"}, ["a.eval is no whole archive"]),
+    ("format: inspect\n", {"a.eval": b"PK\x03\x04"}, ["a.eval is not a complete archive"]),
 ]
 
 
@@ -230,7 +230,7 @@ def test_what_a_format_cannot_be_is_refused(text, files, wanted, tmp_path):
 
 @pytest.mark.parametrize(
     ("method", "said"),
-    [(zipfile.ZIP_DEFLATED, "a member to 3,"), (zipfile.ZIP_BZIP2, "another method than deflate")],
+    [(zipfile.ZIP_DEFLATED, "one member to 3,"), (zipfile.ZIP_BZIP2, "is not compressed with")],
 )
 def test_archives_are_unpacked_up_to_a_limit(method, said, tmp_path, monkeypatch):
     monkeypatch.setattr(records, "MEMBER", 2000)

@@ -167,9 +167,10 @@ def test_only_annotators_come_from_columns_that_look_personal(tmp_path):
     study, notes = read_folder(folder(tmp_path / "s", files, described("r.csv", right)), [])
     told = "".join(getattr(study, one).to_csv() for one in ("outputs", "judgments"))
     assert "A2X" not in told and "x@y" not in told and "w001" in told
-    assert notes == [f"{tmp_path / 's' / 'r.csv'}: looks personal, is not read: Email, phone."]
+    said = "columns that look personal are not read: Email, phone."
+    assert notes == [f"{tmp_path / 's' / 'r.csv'}: {said}"]
     wrong = right.replace("item_id: item", "item_id: WorkerId")
-    with pytest.raises(TableError, match="looks personal: only annotator_id may"):
+    with pytest.raises(TableError, match="looks personal: remove it"):
         nb.read_study(folder(tmp_path / "s", files, described("r.csv", wrong)))
 
 
@@ -233,7 +234,7 @@ def test_an_unread_column_that_groups_items_and_empty_cells_are_noted(tmp_path):
     rows = "".join(f"{i},{i // 3},{s},me,{'' if i == 5 else 3}\n" for i in range(6) for s in "ab")
     files = {"r.csv": f"item,talk_id,model,who,flow\n{rows}"}
     _, notes = read_folder(folder(tmp_path / "s", files, described("r.csv", WIDE)), [])
-    assert notes[0].endswith("r.csv: 2 empty cells are no judgments.") and len(notes) == 2
+    assert notes[0].endswith("r.csv: skipped 2 empty cells of judgments.") and len(notes) == 2
     assert "5 items have 2 values of talk_id, which is not read" in notes[1]
     assert "clusters: talk_id" in notes[1]
     used = described("r.csv", WIDE, top="settings: {clusters: group_id}\n")
@@ -315,8 +316,8 @@ def test_parquet_that_cannot_be_read_says_so(tmp_path, monkeypatch):
     write = pytest.importorskip("pyarrow.parquet").write_table
     doubled = pa.table([["x"], ["y"]], names=["c", "c"])
     for made, message in [
-        (lambda: write(pa.table({"c": [b"x"]}), path), "'c' holds bytes"),
-        (lambda: write(doubled, path), "two columns 'c'"),
+        (lambda: write(pa.table({"c": [b"x"]}), path), "'c' contains bytes"),
+        (lambda: write(doubled, path), "two columns named 'c'"),
     ]:
         made()
         with pytest.raises(TableError, match=message):
@@ -336,8 +337,8 @@ def study():
 """
 #: What study.py is -> what is said of it.
 WRONG_CODE = {
-    "1 / 0": "study.py has no function study(), and is not run",
-    "def study():\n    return 3": "study.py: study() must return a nb.Study. Got 3",
+    "1 / 0": "study.py has no function study(), so it is not run",
+    "def study():\n    return 3": "study.py: study() must return an nb.Study. Got 3",
     "\ndef study(:": "study.py, line 2: SyntaxError: invalid syntax",
     CODED: "study.py, line 5: NameError: name 'KEPT' is not defined",
     CODED.replace(
@@ -366,7 +367,7 @@ def test_no_code_is_run_in_a_folder_that_nobody_named(tmp_path):
     home = nb.simulate("gaussian", n_outputs=20, seed=0)
     home.replace(related={"more": home}).write(tmp_path / "s")
     (tmp_path / "s" / "related" / "more" / "study.py").write_text("1 / 0")
-    with pytest.raises(TableError, match=r"study\.py is not run, as you did not name its folder"):
+    with pytest.raises(TableError, match=r"study\.py is not run, as you did not name"):
         nb.read_study(tmp_path / "s")
 
 

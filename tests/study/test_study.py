@@ -42,13 +42,13 @@ def test_what_is_left_out_is_filled():
     [
         (
             {"judgments": judgments().replace("b1", "b2")},
-            r"is no output_id of outputs.*row 2, .*b2",
+            r"must be in column output_id of outputs.*row 2, .*b2",
         ),
         ({"judgments": [1, 2]}, r"Study\(judgments=...\) must be a DataFrame; got list"),
-        ({"outputs": pd.concat([outputs()] * 2, axis=1)}, r"two columns 'output_id', 'item_id'"),
-        ({"outputs": outputs(topic="x")}, r"'topic' that .* keep it by settings: extra: \[topic\]"),
+        ({"outputs": pd.concat([outputs()] * 2, axis=1)}, r"two columns named 'output_id'"),
+        ({"outputs": outputs(topic="x")}, r"'topic': drop it, or keep it with settings: extra"),
         ({"scores": score(output_id="x")}, "'x'"),
-        ({"system_scores": score("system_scores", system="c")}, "is no system of outputs"),
+        ({"system_scores": score("system_scores", system="c")}, "must be in column system"),
         ({"references": pd.DataFrame({"item_id": ["9"], "reference_id": "r", "text": "t"})}, "'9'"),
         ({"settings": {"qualty": "x"}}, r"'qualty' is unknown\. Did you mean 'quality'\?"),
         ({"settings": {"valid": {"quality": {}}}}, "valid: quality must have min or max"),
@@ -69,14 +69,14 @@ def test_what_breaks_a_rule_is_named_with_the_way_out(parts, message):
 def test_ids_hold_no_nul(table):
     given = {"outputs": outputs(), "judgments": judgments()}
     given[table] = given[table].replace("a1", "a\x001")
-    with pytest.raises(TableError, match="'output_id' must not hold the character NUL: remove it"):
+    with pytest.raises(TableError, match="'output_id' must not contain the character NUL"):
         nb.Study(**given)
 
 
 def test_several_dimensions_need_a_choice():
     both = pd.concat([judgments(dimension="flow"), judgments(dimension="truth")])
     study = nb.Study(outputs(), both)
-    with pytest.raises(ValueError, match="judgments in flow, truth: say which by dimension="):
+    with pytest.raises(ValueError, match="judgments in flow, truth: choose one with dimension="):
         study.dimension()
     with pytest.raises(ValueError, match=r"dimension: 'flaw' is unknown\. Did you mean 'flow'"):
         study.dimension("flaw")
@@ -144,11 +144,11 @@ def test_only_and_replace_clear_the_mark_of_a_loader():
     assert not again.pristine and again.origin == world.origin and again.truth is world.truth
     with pytest.raises(ValueError, match=r"systems: 't0.6' is unknown"):
         world.only(systems=["t0.6"])
-    with pytest.raises(ValueError, match="no output of gaussian is left: 5 were there"):
+    with pytest.raises(ValueError, match="none of 5 outputs is left"):
         world.only(is_human=True).only(is_human=False)
     with pytest.raises(ValueError, match="replace: 'output' is unknown"):
         world.replace(output=world.outputs)
-    with pytest.raises(TableError, match="is no output_id of outputs"):
+    with pytest.raises(TableError, match="must be in column output_id of outputs"):
         world.replace(judgments=world.judgments.assign(output_id="x"))
 
 
@@ -216,7 +216,7 @@ def same(made, again):
 def test_only_a_former_study_is_replaced_in_one_step(tmp_path, monkeypatch):
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "todo.txt").write_text("keep me")
-    with pytest.raises(FileExistsError, match="is no study"):
+    with pytest.raises(FileExistsError, match="is not a study"):
         nb.Study(outputs()).write(tmp_path / "notes")
     assert (tmp_path / "notes" / "todo.txt").read_text() == "keep me"
     nb.Study(outputs(), judgments()).write(tmp_path / "s")

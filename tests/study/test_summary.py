@@ -21,10 +21,10 @@ def test_one_text_for_most_items_is_named(crowd):
     is_a = crowd.outputs["system"] == "a"
     outputs = crowd.outputs.assign(text=crowd.outputs["text"].mask(is_a, "Yes."))
     (said,) = summary.doubts(nb.Study(outputs, crowd.judgments))
-    assert said.startswith("a: 12 of 12 outputs are one text.")
+    assert said.startswith("a: 12 of 12 outputs are the same text.")
     few = outputs["item_id"].isin([str(one) for one in range(9)])
     kept = crowd.judgments["output_id"].isin(outputs.loc[few, "output_id"])
-    assert "one text" not in " ".join(summary.doubts(nb.Study(outputs[few], crowd.judgments[kept])))
+    assert "same" not in " ".join(summary.doubts(nb.Study(outputs[few], crowd.judgments[kept])))
 
 
 def test_counts_are_those_of_a_table_counted_by_hand(crowd):
@@ -73,17 +73,17 @@ def test_the_design_says_what_it_cannot_tell(crowd):
     # One judgment of each output; each annotator saw one system.
     once = judgments.drop_duplicates("output_id")
     said = said_of(nb.Study(outputs, once.assign(annotator_id="w" + once["output_id"].str[-1])))
-    assert "quality: one judgment of each output" in said
-    assert "few annotators (2): below 10, " in said and "few items (4): below 10" in said
+    assert "quality: one judgment per output" in said
+    assert "few annotators (2): with fewer" in said and "few items (4): with fewer" in said
     assert "systems fall into 2 groups that share no annotators (a; b)" in said
     said = said_of(nb.Study(outputs.assign(item_id=outputs["output_id"]), judgments))
     assert "2 groups that share no items (a; b)" in said and "no annotators" not in said
     lacking = nb.Study(outputs, judgments[judgments["output_id"] != "0/a"])
-    assert "quality: 1 of 8 outputs that are not human are not judged." in summary.doubts(lacking)
+    assert "quality: 1 of 8 outputs of systems are not judged." in summary.doubts(lacking)
     two = crowd.judgments["output_id"].str.split("/").str[0].astype(int) % 2
     paged = crowd.replace(judgments=crowd.judgments.assign(group_id=two.astype(str)))
     (said,) = summary.doubts(paged.replace(settings={"clusters": "group_id"}))
-    assert said.startswith("quality: few clusters by group_id (2): below 10, intervals")
+    assert said.startswith("quality: few clusters by group_id (2): with fewer than 10")
 
 
 def test_several_dimensions_are_doubted_in_one_line_and_want_a_quality(crowd):
@@ -91,7 +91,7 @@ def test_several_dimensions_are_doubted_in_one_line_and_want_a_quality(crowd):
     both = pd.concat([rows.assign(dimension=one) for one in ("flow", "truth")])
     found = summary.doubts(crowd.replace(judgments=both))
     assert found[0].startswith("every dimension: few annotators (4)")
-    assert "(flow, truth), and none is said to be quality" in found[1] and len(found) == 2
+    assert "(flow, truth), none of them declared as quality" in found[1] and len(found) == 2
     both = pd.concat([rows.assign(dimension="flow"), crowd.judgments.assign(dimension="truth")])
     found = summary.doubts(crowd.replace(judgments=both, settings={"quality": "truth"}))
     assert len(found) == 1 and found[0].startswith("flow: few annotators (4)")
@@ -139,10 +139,10 @@ def test_extreme_values_are_named_with_both_orders_where_they_decide():
     assert extreme(60.0) == []  # 20 times the 99th percentile, no more
     greatest, order = extreme(10_000.0)
     assert "values above 60 (20 times the 99th percentile): 1; the greatest is 10,000" in greatest
-    assert "of output 0/a by w7" in greatest and "tau -0.33" in order
-    assert "By means, best first: a, c, b. By mean ranks within annotator: c, b, a." in order
+    assert "for output 0/a, by w7" in greatest and "tau -0.33" in order
+    assert "By means, best first: a, c, b. By mean ranks within annotators: c, b, a." in order
     _, order = extreme(10_000.0, lower_is_better=["quality"])
-    assert "By means, best first: b, c, a. By mean ranks within annotator: a, b, c." in order
+    assert "By means, best first: b, c, a. By mean ranks within annotators: a, b, c." in order
     assert len(extreme(100.0)) == 1
 
 
@@ -175,14 +175,14 @@ def test_votes_across_items_and_few_annotators_are_counted(crowd):
     votes["output_b"] = [f"{i}/b" for i in (1, 0, *range(2, 10))]
     votes["annotator_id"] = [f"w{i}" for i in range(10)]
     across = (
-        "votes on quality: 2 of 10 compare outputs of two items: easier items and better systems "
-        "look alike."
+        "votes on quality: 2 of 10 compare outputs for different items: easier items look like "
+        "better systems."
     )
     assert summary.doubts(nb.Study(crowd.outputs, preferences=votes)) == [across]
     tied = summary.doubts(nb.Study(crowd.outputs, preferences=votes.assign(choice="tie")))
     assert tied[0].endswith("in 1 of 1 pairs of systems: a and b (equal in 10 of 10 votes).")
     few = summary.doubts(nb.Study(crowd.outputs, preferences=votes.assign(annotator_id="w")))
-    assert few[1] == across and few[0].startswith("votes on quality: few annotators (1): below")
+    assert few[1] == across and few[0].startswith("votes on quality: few annotators (1): with")
 
 
 @pytest.mark.parametrize(("n_equal", "named"), [(9, True), (6, False), (3, False)])
@@ -206,6 +206,6 @@ def test_missing_judgments_are_named_where_they_depend_on_the_system(of_a, of_b,
     given = given[~(given["output_id"].isin(lost) & (given["annotator_id"] == "w3"))]
     (*_, said) = ["", *summary.doubts(nb.Study(outputs, given))]
     assert named == said.endswith(
-        "0% of the outputs of a have fewer than 10, 25% of b (chi-squared test of all systems: "
-        "p = 0.0001). If bad outputs were skipped, b looks better than it is."
+        "0% of the outputs of a have fewer than 10, compared with 25% for b (chi-squared test of "
+        "all systems: p = 0.0001). If bad outputs were skipped, b looks better than it is."
     )

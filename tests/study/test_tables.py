@@ -65,26 +65,26 @@ BAD_CELLS = [
     ("outputs", {"is_human": "yes"}, r"'is_human' must be true or false: write True.*: 'yes'"),
     ("outputs", {"output_id": "o2"}, r"have the same key \(output_id\).*Found row 1.*; row 2"),
     ("logprobs", {"logprob": 0.5}, r"row 1, output_id='o1', model='m': 0\.5\."),
-    ("logprobs", {"logprob": "-1,5"}, r"'logprob' must be a number: mend it.*: '-1,5'"),
+    ("logprobs", {"logprob": "-1,5"}, r"'logprob' must be a number: fix it.*: '-1,5'"),
     ("logprobs", {"n_tokens": 0}, r"'n_tokens' must be at least 1: drop empty texts"),
     ("logprobs", {"n_tokens": 1e300}, r"'n_tokens' must be a whole number \(below 2\*\*53\)"),
-    ("judgments", {"value": "good"}, r"must be a number.* set .* values: \{value: \{good: 1\}\}"),
-    ("judgments", {"value": math.nan}, r"'value' must not be missing: leave the row out"),
+    ("judgments", {"value": "good"}, r"must be a number.* map .* values: \{value: \{good: 1\}\}"),
+    ("judgments", {"value": math.nan}, r"'value' must not be missing: fill it in"),
     ("judgments", {"value": math.inf}, r"'value' must be finite.*dimension='q': inf"),
     ("contexts", {"is_target": False}, r"exactly one state of each item: mark one target"),
     ("comparisons", {"prob_a": 20.0}, r"'prob_a' must be a probability.*divide percentages by 100"),
-    ("comparisons", {"prob_a": 0.3}, r"'prob_a' must give 1 together with prob_tie and prob_b"),
-    ("comparisons", {"output_b": "a"}, r"'output_b' must be another output than output_a: remove"),
+    ("comparisons", {"prob_a": 0.3}, r"'prob_a' must sum to 1 with prob_tie and prob_b"),
+    ("comparisons", {"output_b": "a"}, r"'output_b' must differ from output_a: remove"),
     ("scores", {"score": math.inf}, r"'score' must be finite: leave the cell empty"),
     ("scores", {"signature": "direction: down"}, r"'signature' must have the direction lower or"),
-    ("judgments", {"value": 2e100}, r"'value' must be at most 1e\+100 in size: check its unit"),
-    ("ledger", {"claim_id": "Huse"}, r"'claim_id' must read paper/where/row/column or simulated"),
+    ("judgments", {"value": 2e100}, r"'value' must be at most 1e\+100 in absolute value"),
+    ("ledger", {"claim_id": "Huse"}, r"'claim_id' must have the form paper/where/row/column or"),
     (
         "preferences",
         {"choice": "left"},
-        r"one of a, b, tie: set .* \{choice: \{left: a\}\}.*'left'",
+        r"one of a, b, tie: map .* \{choice: \{left: a\}\}.*'left'",
     ),
-    ("claims", {"claim_id": "huse/table1/a/b\n"}, r"'claim_id' must read paper/where/row/column"),
+    ("claims", {"claim_id": "huse/table1/a/b\n"}, r"'claim_id' must have the form paper/where/row"),
     ("claims", {"paper": "husee"}, r"'paper' must be one of huse, comm-eval, judge.*: 'husee'"),
     ("claims", {"paper": "comm-eval"}, r"'paper' must be the paper that claim_id begins with"),
     ("claims", {"published": math.nan}, r"'published' must not be missing"),
@@ -114,9 +114,9 @@ def test_wrong_columns_are_named_with_the_nearest():
     for bad, message in [
         (frame.rename(columns={"n_tokens": "n_token"}), "no column 'n_tokens': rename 'n_token'"),
         (frame.drop(columns="model"), "no column 'model': add it .*; found output_id"),
-        (frame.assign(logprobs=1.0), r"a column 'logprobs' .* Did you mean 'logprob'"),
-        (frame.assign(color="red"), "a column 'color' that it does not know: drop it"),
-        (pd.concat([frame, frame["model"]], axis=1), "two columns 'model': keep one"),
+        (frame.assign(logprobs=1.0), r"an unknown column 'logprobs'.* Did you mean 'logprob'"),
+        (frame.assign(color="red"), "an unknown column 'color': drop it"),
+        (pd.concat([frame, frame["model"]], axis=1), "two columns named 'model': keep one"),
     ]:
         with pytest.raises(schema.TableError, match=f"{where} {message}"):
             schema.check(bad, "logprobs")
@@ -129,7 +129,7 @@ def test_contexts_take_numeric_features_and_no_others():
     assert math.isnan(checked["hue"][1])
     with pytest.raises(schema.TableError, match=r"'color' must be a number.*: 'red'"):
         schema.check(made("contexts").assign(color=["red", "blue"]), "contexts")
-    with pytest.raises(schema.TableError, match="a column '' that it does not know"):
+    with pytest.raises(schema.TableError, match="an unknown column ''"):
         schema.check(made("contexts").assign(**{"": [0, 1]}), "contexts")
 
 
@@ -200,13 +200,13 @@ def logprobs(**cells):
 
 HEADER = "output_id,model,logprob,n_tokens\n"
 BAD_FILES = [
-    (b"", r"is empty: write at least the header line"),
+    (b"", r"is empty: add at least the header line"),
     (HEADER.encode() + b"d,caf\xe9,m,-1,2\n", "not UTF-8: byte 0xe9 at offset 38, line 2"),
     (b"\xef\xbb\xbfa,b\n\xff", r"not UTF-8: byte 0xff at offset 7, line 2"),
-    (HEADER.encode() + b"o1,m,-1,2\no2,m", r"row 2 \(line 3\) has 2 fields and the header has 4"),
+    (HEADER.encode() + b"o1,m,-1,2\no2,m", r"row 2 \(line 3\) has 2 fields, but the header has 4"),
     (HEADER.encode() + b"o1,m,-1,2,9\n", r"row 1 \(line 2\) has 5 fields"),
     (HEADER.encode() + b'"o"1,m,-1,2\n', r"row 1 \(line 2\): .*a quote inside a text"),
-    (HEADER.encode() + b'o1,"m\n', r"row 1 \(line 2\): unexpected end of data\. The file is cut"),
+    (HEADER.encode() + b'o1,"m\n', r"row 1 \(line 2\): unexpected end of data\. The file ends"),
     (HEADER.encode() + b'"o\n1",m,-1,2\n\no2,m,3,2\n', r"row 2 \(line 5\), .*'o2'.*: '3'"),
 ]
 
@@ -257,7 +257,7 @@ def test_a_failed_write_leaves_the_former_file(tmp_path, monkeypatch):
         with pytest.raises(OSError, match="No space left"):
             schema.write(logprobs(n_tokens=9), "logprobs", place)
     assert place.read_bytes() == former
-    with pytest.raises(schema.TableError, match=r"column .model. must not hold half a surrogate"):
+    with pytest.raises(schema.TableError, match=r"column .model. must not contain an unpaired"):
         broken = pd.Series(["\ud800"], dtype=object)  # beside pyarrow, texts cannot hold it
         schema.write(logprobs().assign(model=broken), "logprobs", place)
     assert place.read_bytes() == former

@@ -1,11 +1,10 @@
-"""The crowd: laid out as Judge the Judges, and its votes are as likely as its truth says."""
+"""The crowd has the layout of Judge the Judges, and votes as likely as its truth says."""
 
 import numpy as np
 import pytest
 
 from nlgbench.analysis.people import accuracy
 from nlgbench.study import Study
-from nlgbench.worlds import annotators
 from nlgbench.worlds.crowd import CROWD_SYSTEMS, probability_real, review_crowd
 
 SMALL = ["grammar_t0.5", "memorizer_50", "corrupted_0.5", "bigram_t1.0"]
@@ -28,17 +27,7 @@ def test_the_crowd_is_laid_out_as_the_release():
     assert place.min() > 0.3 and place.max() < 0.7
 
 
-def test_the_probability_of_real_is_that_of_simulated_annotators():
-    typical = np.array([-1.0, 1.0, 2.0, 3.1, 5.0])
-    votes = annotators.judge(
-        annotators.hire(100_000, seed=0), typical, dimension="real_or_fake", seed=1
-    )
-    error = np.sqrt(0.25 / 100_000)
-    assert np.abs(votes.mean(axis=1) - probability_real(typical)).max() < 4 * error
-    assert probability_real(np.array([-np.inf, np.inf])).round(12).tolist() == [0.05, 0.95]
-
-
-def test_a_large_crowd_says_what_is_true():
+def test_a_large_crowd_estimates_the_truth():
     # 800 outputs of each system: every estimate within 4 of its standard errors.
     world = review_crowd(systems=SMALL, n_outputs=800, n_votes=3, n_truth=10_000, seed=5)
     truth = world.truth["systems"].set_index("system")
@@ -49,10 +38,11 @@ def test_a_large_crowd_says_what_is_true():
         assert abs(found.loc[row, "estimate"] - value) < 4 * error
 
 
-def test_truth_knows_what_is_certain():
+def test_the_truth_has_no_error_where_it_is_exact():
     crowd = review_crowd(systems=SMALL, n_outputs=10, n_truth=2_000, seed=3)
     truth = crowd.truth["systems"].set_index("system")
     assert truth.loc["memorizer_50", "quality_se"] == 0 < truth.loc["human", "quality_se"]
+    assert probability_real(np.array([-np.inf, np.inf])).round(12).tolist() == [0.05, 0.95]
     # A corrupted text is the reference's or outside it, where only noise says "real".
     outside = probability_real(np.array([-1.0]))[0]
     mixed = (truth.loc["human", "quality"] + outside) / 2

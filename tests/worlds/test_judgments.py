@@ -1,4 +1,4 @@
-"""The world of judgments: its truth, its designs, and what annotators add."""
+"""The world of judgments has its stated truth, designs and annotator severity."""
 
 import numpy as np
 import pytest
@@ -21,16 +21,7 @@ def test_the_truth_is_what_many_judgments_average_to(scale):
     assert abs(found.diff().iloc[-1] - true.diff().iloc[-1]) < 3 * 0.075
 
 
-def test_ordinal_truth_is_the_normal_integral():
-    """By drawing: no two of what a judgment sums up are dependent."""
-    rng = np.random.default_rng(0)
-    spread = np.sqrt(1 + 0.5**2 + 0.5**2 + 0.25**2 + 1)
-    felt = 0.7 + spread * rng.normal(size=2_000_000)
-    drawn = 1 + (felt[:, None] > np.array(judgments.THRESHOLDS)).sum(axis=1).mean()
-    assert judgments.expectation(np.array([0.7]), "ordinal")[0] == pytest.approx(drawn, abs=0.004)
-
-
-def test_severity_is_planted_and_told():
+def test_severity_is_planted_and_part_of_the_truth():
     study = nb.simulate("judgments", n_items=300, n_annotators=60, seed=1)
     mean = study.judgments.groupby("annotator_id")["value"].mean()
     severity = study.truth["annotators"].set_index("annotator_id")["severity"]

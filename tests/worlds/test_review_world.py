@@ -1,4 +1,4 @@
-"""The world of reviews: its exact probabilities, and its truth by other ways."""
+"""The world of reviews shares its items, and its true scores are those known by other ways."""
 
 import numpy as np
 import pandas as pd
@@ -34,36 +34,12 @@ def test_all_systems_share_items_and_humans_are_scored_by_every_model():
     assert (judgments.groupby("output_id").size() == 3).all()
 
 
-@pytest.mark.parametrize("name", ["grammar_t0.7", "leaky_t0.9", "corrupted_0.3", "trigram_t1.0"])
-def test_both_sides_of_the_overlap_agree(name):
-    # 1 - TV = E_ref[min(1, p_sys / p_ref)] = E_sys[min(1, p_ref / p_sys)].
-    system = worlds.review_systems([name], seed=2)[name]
-    grammar, sides = review_grammar(), []
-    for texts, sign in ((grammar.sample(10_000, seed=3), 1), (system.sample(10_000, seed=4), -1)):
-        with np.errstate(over="ignore"):
-            ratio = np.exp(sign * (system.logprob(texts) - grammar.logprob(texts)))
-        sides.append(np.minimum(1, ratio))
-    error = np.sqrt(sum(side.var() / len(side) for side in sides))
-    assert sides[0].mean() == pytest.approx(sides[1].mean(), abs=4 * error)
-
-
-def test_l_star_where_it_is_known_otherwise():
-    # A stutter leaves the grammar, so L* = 1 - q. At t = 1, p_leaky = p_ref (1 - p)^m with m
-    # phrases, so L* = E_ref[(1 - p)^m]. Of 50 reviews, p_ref is far below 1/50.
-    names = ["corrupted_0.3", "leaky_t1.0", "memorizer_50", "grammar_t1.0"]
+def test_l_star_where_it_has_a_closed_form():
+    # A stutter leaves the grammar, so L* = 1 - q. Of 50 reviews, p_ref is far below 1/50.
+    names = ["corrupted_0.3", "memorizer_50", "grammar_t1.0"]
     world = worlds.review_world(systems=names, n_outputs=20, n_truth=10_000, seed=6)
     row = world.truth["systems"].set_index("system")
-    grammar = review_grammar()
-    decisions = grammar.decide(20_000, seed=7)
-    filled = np.array(
-        [
-            [bool(phrase) for phrase in grammar.slots[at].phrases][d]
-            for line in decisions
-            for at, d in enumerate(line)
-        ]
-    ).reshape(decisions.shape)
-    expected = [0.7, (0.92 ** filled.sum(axis=1)).mean(), 0, 1]
-    for name, value in zip(names, expected, strict=True):
+    for name, value in zip(names, [0.7, 0, 1], strict=True):
         assert row.loc[name, "l_star"] == pytest.approx(
             value, abs=4 * row.loc[name, "l_star_se"] + 0.004
         )

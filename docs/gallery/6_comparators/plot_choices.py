@@ -2,7 +2,7 @@
 The cost of choosing by an evaluator
 ====================================
 
-Regret: how much quality is lost by keeping the checkpoint that an evaluator prefers.
+Regret: the quality lost by keeping the checkpoint that an evaluator prefers.
 """
 
 import numpy as np

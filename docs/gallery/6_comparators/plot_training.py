@@ -2,7 +2,7 @@
 When to stop training
 =====================
 
-Evaluators' scores over the checkpoints of one training run, and the checkpoint that each keeps.
+Scores of checkpoints during training; marks show the checkpoint that each evaluator keeps.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""What tools and platforms write: their columns mapped to ours, or their records read as rows."""
+"""Formats of tools and platforms: columns mapped to ours, or records read as rows."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from nlgbench.study.guessing import specs
 
 
 class Mapped(NamedTuple):
-    """A format whose files are tables: their columns are mapped as in study.yml, or guessed."""
+    """A format of tables, whose columns are mapped as in study.yml, or guessed."""
 
     specs: Callable[[pd.DataFrame], Specs] = specs
     files: tuple[str, ...] = ("*.csv",)
     settings: Mapping[str, Any] = MappingProxyType({})
 
 
-#: `files` are those of a study's folder that are read where study.yml names none.
+#: `files` are the files of a study's folder that are read if study.yml names none.
 FORMATS: dict[str, Mapped | Recorded] = {
     "mturk": Mapped(mturk),
     "prolific": Mapped(),
@@ -47,17 +47,17 @@ FORMATS: dict[str, Mapped | Recorded] = {
 
 
 def find(name: str, where: str) -> Mapped | Recorded:
-    """Find a format by its name, with hyphens or underscores."""
+    """Find a format by its name, written with hyphens or underscores."""
     if (plain := name.lower().replace("-", "_")) in FORMATS:
         return FORMATS[plain]
-    way = "Whether the file of a table is csv, json, ... goes under `tables`."
+    way = "The file type of a table (csv, json, ...) goes under `tables`."
     raise TableError(f"{where}: format: {unknown(name, FORMATS)} {way}")
 
 
 def draft(name: str, names: Sequence[str]) -> str:
-    """Write the study.yml of files that a format of records reads."""
+    """Write the study.yml for files that a format of records reads."""
     return (
-        f"format: {name}  # how it writes its files is known, so columns need not be named\n"
+        f"format: {name}  # this format is known, so columns need no names here\n"
         f"files: {json.dumps(list(names), ensure_ascii=False)}\n"
         "# rename: {system: {old: new}}  # also of evaluators and comparators\n"
     )

@@ -1,4 +1,4 @@
-"""Tables whose columns a platform or tool names: Mechanical Turk, Potato, MQM."""
+"""Formats of tables: Mechanical Turk, Potato, MQM."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nlgbench.study.guessing import Guess
 
 _ODD = {"answer_comment", "answer_comments", "answer_feedback", "answer_hit_id"}
 
-#: Of an error, by its severity.
+#: Severity -> weight of an error.
 _WEIGHTS = {"critical": "25", "major": "5", "minor": "1", "neutral": "0", "no-error": "0"}
 
 
@@ -49,14 +49,14 @@ def mturk(frame: pd.DataFrame) -> column_names.Specs:
 
 
 def _by_slot(names: Sequence[str]) -> dict[str, list[str]]:
-    """Gather columns whose names differ in one number alone, as a name with {slot}."""
+    """Group columns whose names differ only in a number, under a name with {slot}."""
     found: dict[str, list[str]] = {}
     for name in names:
         found.setdefault(re.sub(r"\d+", "{slot}", name, count=1), []).append(name)
     return {
         (one if len(theirs) > 1 else theirs[0]): theirs
         for one, theirs in found.items()
-        if "{" not in theirs[0]  # a field that a form left unfilled
+        if "{" not in theirs[0]  # a field that the form did not fill in
     }
 
 
@@ -81,7 +81,7 @@ def _is_short(frame: pd.DataFrame, theirs: Sequence[str]) -> bool:
 
 
 def _is_rating(frame: pd.DataFrame, theirs: Sequence[str]) -> bool:
-    """Say whether an answer is a rating: what its form writes besides need be none."""
+    """Check whether a column contains ratings, unlike what forms also record."""
     cells = pd.Series(frame[list(theirs)].to_numpy().ravel(), dtype="str")
     numbers = pd.to_numeric(cells[cells.str.strip() != ""], errors="coerce")
     return bool(len(numbers)) and bool((numbers.between(-100, 100) & (numbers % 0.5 == 0)).all())
@@ -106,16 +106,16 @@ def potato(frame: pd.DataFrame) -> column_names.Specs:
 
 
 def _are_choices(frame: pd.DataFrame) -> bool:
-    """Say whether columns such as flow.3 and flow.4 are one question's answers."""
+    """Check whether columns such as flow.3 and flow.4 are the choices of one question."""
     questions = (frame != "").T.groupby([name.split(".")[0] for name in frame.columns]).sum()
     several = len(questions) < len(frame.columns) and all("." in name for name in frame.columns)
     return several and bool((questions <= 1).to_numpy().all())
 
 
 def mqm(frame: pd.DataFrame) -> column_names.Specs:
-    """Map errors as WMT publishes them: a row per error, weighed as Freitag et al. (2021) do.
+    """Map errors as WMT publishes them: one row per error, weighted as in Freitag et al. (2021).
 
-    doi:10.1162/tacl_a_00437: by severity and category.
+    The weights depend on severity and category: doi:10.1162/tacl_a_00437.
     """
     known = column_names.recognized(list(frame.columns))
     ours = ["output_id", "system", "annotator_id"]

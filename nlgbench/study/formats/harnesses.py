@@ -1,4 +1,4 @@
-"""Logs of harnesses, which run systems on items and score the outputs."""
+"""Logs of evaluation harnesses, which run systems on items and score the outputs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 
 
 def inspect(record: dict[str, Any], log: Log) -> Iterator[Row]:
-    """Read a sample: a log is one model on one task, its scorers are evaluators."""
+    """Read a sample: a log is one model on one task, and its scorers are evaluators."""
     choices = record["output"].get("choices")
     if record.get("error") or not choices:
         log.notes["samples without an output, left out"] += 1
@@ -47,12 +47,12 @@ def inspect(record: dict[str, Any], log: Log) -> Iterator[Row]:
 
 
 def lm_eval(record: dict[str, Any], log: Log) -> Iterator[Row]:
-    """Read samples_TASK_DATE.jsonl, one file per task, in a folder that is called as the model."""
+    """Read samples_TASK_DATE.jsonl, one file per task, in a folder named after the model."""
     stem = file_types.stem(log.path)
     task = re.sub(r"_\d{4}-\d\d-\d\dT[\d.-]+$", "", stem.removeprefix("samples_"))
     item = f"{task}/{record['doc_id']}"
     output = {"item_id": item, "system": log.path.resolve().parent.name}
-    # Of each request: the prompt, and what may follow it.
+    # Each request has the prompt and one possible continuation.
     requests = [list(one.values()) for one in record["arguments"].values()]
     prompt = requests[0][0]
     yield "outputs", {**output, "text": _answer(record["resps"], requests), "context": prompt}
@@ -61,14 +61,14 @@ def lm_eval(record: dict[str, Any], log: Log) -> Iterator[Row]:
     for metric in record["metrics"]:
         score = number(record[metric])
         if score is None and record[metric] is not None:
-            log.notes[f"{metric} is made from all samples by the harness, left out"] += 1
+            log.notes[f"{metric} is computed from all samples by the harness, left out"] += 1
             continue
         evaluator = metric if rule == "none" else f"{metric}@{rule}"
         yield "scores", {**output, "evaluator": evaluator, "score": score}
 
 
 def _answer(responses: list[list[Any]], requests: list[list[Any]]) -> str:
-    """Give the text that was generated, or of several choices the most likely one."""
+    """Return the generated text, or the most likely of several choices."""
     first = responses[0][0]
     if not isinstance(first, list):
         return str(first)
@@ -77,7 +77,7 @@ def _answer(responses: list[list[Any]], requests: list[list[Any]]) -> str:
 
 
 def promptfoo(record: dict[str, Any], log: Log) -> Iterator[Row]:
-    """Read results.json or .jsonl: a system is a provider with a prompt, an item a test's vars."""
+    """Read results.json or .jsonl: a provider with a prompt is a system, a test's vars an item."""
     response = record.get("response") or {}
     if response.get("output") is None:
         log.notes["tests without an output, left out"] += 1
@@ -98,7 +98,7 @@ def promptfoo(record: dict[str, Any], log: Log) -> Iterator[Row]:
     scores["score"].append(record["score"])
     for name, value in (record.get("namedScores") or {}).items():
         scores[name].append(value)
-    # Assertions that have no name of their own go by their type.
+    # Unnamed assertions are named after their type.
     for one in (record.get("gradingResult") or {}).get("componentResults") or []:
         asserted = (one or {}).get("assertion") or {}
         if "type" in asserted and not asserted.get("metric"):

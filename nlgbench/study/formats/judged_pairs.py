@@ -1,4 +1,4 @@
-"""Systems against each other: AlpacaEval's annotations, MT-Bench's judgments, arenas' battles."""
+"""Pairwise comparisons: AlpacaEval's annotations, MT-Bench's judgments, arenas' battles."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def alpaca_eval(record: dict[str, Any], log: Log) -> Iterator[Row]:
     if preference is None or math.isnan(preference):
         log.notes["without a preference, left out"] += 1
         return
-    wins = (preference or 1.5) - 1  # 0 is a tie, too
+    wins = (preference or 1.5) - 1  # 0 is also a tie
     is_first = _shown_first(record, wins)
     is_tie = is_first is None and wins == 0.5
     if is_first is None:
         what = "ties" if is_tie else "verdicts"
         log.notes[
-            f"{what} whose order of presentation is unknown, stored with the reference first: no "
-            "test of position can use them"
+            f"{what} whose order of presentation is unknown, stored with the reference first: "
+            "tests of position bias cannot use them"
         ] += 1
     a, b = (system, reference) if is_first else (reference, system)
     pair = {**item, "system_a": a, "system_b": b, "comparator": record["annotator"]}
@@ -40,10 +40,10 @@ def alpaca_eval(record: dict[str, Any], log: Log) -> Iterator[Row]:
 
 
 def _shown_first(record: dict[str, Any], wins: float) -> bool | None:
-    """Tell whether the system was shown first; nothing where the record does not show it.
+    """Return whether the system was shown first; None if the record does not say.
 
-    The first token is m for the text shown first and M for the second, so the chance of M among the
-    two is the chance that the second wins.
+    The first token is m for the text shown first and M for the second. The probability of M, of
+    these two, is therefore the probability that the second wins.
     """
     try:
         tokens = record["raw_completion"]["logprobs"]["content"][0]["top_logprobs"]
@@ -60,7 +60,7 @@ def _certain(choice: str) -> dict[str, float]:
 
 
 def mt_bench(record: dict[str, Any], log: Log) -> Iterator[Row]:
-    """Read MODEL_single.jsonl and MODEL_pair.jsonl of judgments, and answers beside them."""
+    """Read judgments in MODEL_single.jsonl and MODEL_pair.jsonl, and answers in other files."""
     question = record["question_id"]
     beside = {"extra": {"question": question}}
     if "choices" in record:
@@ -83,14 +83,14 @@ def mt_bench(record: dict[str, Any], log: Log) -> Iterator[Row]:
     for a, b, winner in (("model_1", "model_2", "g1_winner"), ("model_2", "model_1", "g2_winner")):
         choice = {a: "a", b: "b", "tie": "tie"}.get(record[winner])
         if choice is None:
-            log.notes["pairs with a verdict that could not be read, which is left out"] += 1
+            log.notes["pairs with a verdict that could not be read, left out"] += 1
             continue
         pair = {**item, "system_a": record[a], "system_b": record[b], "comparator": judge}
         yield "comparisons", {**pair, **_certain(choice)}
 
 
 def arena(record: dict[str, Any], log: Log) -> Iterator[Row]:
-    """Read battles: model_a, model_b, winner, and perhaps who judged and what was said."""
+    """Read battles: model_a, model_b, winner, and optionally the judge and the conversation."""
     winner = record.get("winner") or record["win"]
     if winner not in _CHOICES:
         raise ValueError(f"winner must be one of {', '.join(_CHOICES)}, not {winner!r}")

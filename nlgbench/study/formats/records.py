@@ -1,4 +1,4 @@
-"""Logs of tools as records, opened with a limit on their size, and read as rows of our tables."""
+"""Read logs of tools, record by record and within limits of size, as rows of our tables."""
 
 from __future__ import annotations
 
@@ -19,44 +19,44 @@ from nlgbench.names import brief
 from nlgbench.study import csv_files, file_types, schema
 from nlgbench.study.csv_files import TableError
 
-#: A table's name, and its columns; `extra` are further columns of outputs, `{repeat}` is the
-#: number of an output where a system has several on an item.
+#: A table's name and its columns; `extra` are further columns of outputs, `{repeat}` numbers the
+#: outputs of a system on one item.
 Row = tuple[str, dict[str, Any]]
-#: What a function that reads a record of another shape ends with.
+#: Errors that a reader raises for records of another shape.
 _OTHER_SHAPE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
-#: How many bytes are unpacked at most, of one member of an archive and of all.
+#: The most bytes to unpack, from one member of an archive and from all.
 MEMBER, ARCHIVE = 2**27, 2**31
 
 
 @dataclass
 class Log:
-    """The file at hand, and what a format remembers across all files of a study."""
+    """The current file, and what a format remembers across all files of a study."""
 
     path: Path = Path()
-    head: Mapping[str, Any] = field(default_factory=dict)  # what stands around the records
+    head: Mapping[str, Any] = field(default_factory=dict)  # the document around the records
     notes: Counter[str] = field(default_factory=Counter)
     numbers: dict[str, dict[Any, str]] = field(default_factory=lambda: defaultdict(dict))
 
     def number(self, kind: str, of: Any) -> str:
-        """Give a number to what has no id, the same in all files."""
+        """Assign a number to what has no id, the same in all files."""
         return self.numbers[kind].setdefault(of, str(len(self.numbers[kind]) + 1))
 
 
 class Recorded(NamedTuple):
-    """A format whose files hold records, which a function reads one by one."""
+    """A format of records, which a function reads one by one."""
 
     read: Callable[[dict[str, Any], Log], Iterator[Row]]
     files: tuple[str, ...]
-    steps: tuple[str, ...] = ()  # to the list of records in a JSON document
+    steps: tuple[str, ...] = ()  # the path to the list of records in a JSON document
     settings: Mapping[str, Any] = MappingProxyType({})
 
 
 def read(
     shape: Recorded, paths: Sequence[Path], problems: list[str]
 ) -> tuple[dict[str, pd.DataFrame], list[str]]:
-    """Read all records of files; give the tables, and what is to be noted.
+    """Read all records of files; return the tables, and notes.
 
-    Beside our columns and further ones of outputs, `{line}` is where a row comes from.
+    Besides our columns and further ones of outputs, `{line}` is where a row comes from.
     """
     log, n = Log(), 0
     rows: dict[str, list[dict[str, str]]] = {}
@@ -75,17 +75,17 @@ def read(
         except (TableError, OSError) as error:
             problems += getattr(error, "problems", [str(error)])
         if wrong:
-            more = f" {len(wrong) - 1:,} more records are so." if len(wrong) > 1 else ""
-            problems.append(f"{wrong[0]}{more} Name the right `files`, or another `format`.")
+            more = f" {len(wrong) - 1:,} more records are invalid." if len(wrong) > 1 else ""
+            problems.append(f"{wrong[0]}{more} Correct `files`, or choose another `format`.")
     frames = {table: pd.DataFrame(own, dtype=object).fillna("") for table, own in rows.items()}
-    if "outputs" in frames:  # of which judgments and answers may say different things
+    if "outputs" in frames:  # judgments and answers may each describe part of an output
         frames["outputs"] = completed(frames["outputs"], ["item_id", "system", "{repeat}"])
     notes = [f"{count:,} of {n:,} records: {what}." for what, count in log.notes.items()]
     return {table: frame.fillna("").astype("str") for table, frame in frames.items()}, notes
 
 
 def completed(outputs: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
-    """Fill empty cells of an output with what the first of its other rows says."""
+    """Fill empty cells of an output with the first value in its other rows."""
     there = [outputs[one] for one in keys if one in outputs]
     first = outputs.mask(outputs == "").groupby(there).transform("first")
     rest = first.columns.difference([*keys, "{line}"])
@@ -97,14 +97,14 @@ def _as_texts(row: dict[str, Any]) -> dict[str, str]:
     further = row.pop("extra", None) or {}
     row |= {name: one for name, one in further.items() if name not in known and one is not None}
     texts = {name: file_types.as_text(one) for name, one in row.items()}
-    "".join(texts.values()).encode()  # half a surrogate pair would be an error later
+    "".join(texts.values()).encode()  # an unpaired surrogate would fail later
     return texts
 
 
 def _described(error: Exception, record: Any) -> str:
-    """Say what is wrong with a record that a format's function cannot read."""
+    """Describe why a format cannot read a record."""
     if isinstance(error, UnicodeEncodeError):
-        return f"a text holds {csv_files.HALF}."
+        return f"a text contains {csv_files.HALF}."
     found = ", ".join(list(record)[:12]) if isinstance(record, dict) else brief(record)
     what = f"there is no {error.args[0]!r}" if isinstance(error, KeyError) else str(error)
     return f"{what}. Found {found}."
@@ -113,7 +113,7 @@ def _described(error: Exception, record: Any) -> str:
 def _records(
     path: Path, steps: Sequence[str], problems: list[str]
 ) -> Iterator[tuple[dict[str, Any], str, Any]]:
-    """Go through a file's records: what stands around them, their place, and the record."""
+    """Iterate over a file's records: the document around them, the location, and the record."""
     kind = file_types.guess(path)
     if path.suffix == ".eval":
         yield from _of_archive(path)
@@ -134,40 +134,40 @@ def _records(
 
 
 def _of_archive(path: Path) -> Iterator[tuple[dict[str, Any], str, Any]]:
-    """Go through the samples of an Inspect log that is an archive, each unpacked in memory."""
-    convert = "`inspect log convert LOG --to json --output-dir DIR` writes one that is read."
+    """Iterate over the samples of an Inspect log that is an archive, unpacked in memory."""
+    convert = "run `inspect log convert LOG --to json --output-dir DIR`."
     try:
         with zipfile.ZipFile(path) as archive:
             there = {one.filename: one for one in archive.infolist()}
             heads = [one for one in ("header.json", "_journal/start.json") if one in there]
             names = [one for one in there if re.fullmatch(r"samples/.+\.json", one)]
             if not heads:
-                raise TableError(f"{path} is no log of Inspect: it has no header.json.")
-            # 10 goes behind 9.
+                raise TableError(f"{path} is not an Inspect log: it has no header.json.")
+            # Sort 10 after 9.
             names.sort(key=lambda name: re.sub(r"\d+", lambda digits: digits[0].zfill(20), name))
             wanted = [there[name] for name in (heads[0], *names)]
             if {one.compress_type for one in wanted} - {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
-                raise TableError(f"{path} is packed by another method than deflate: {convert}")
+                raise TableError(f"{path} is not compressed with deflate: {convert}")
             sizes = [one.file_size for one in wanted]
             if max(sizes) > MEMBER or sum(sizes) > ARCHIVE:
                 raise TableError(
-                    f"{path} unpacks to {sum(sizes):,} bytes, a member to {max(sizes):,}: more "
-                    f"than {ARCHIVE:,} or {MEMBER:,}. If the log is right, {convert}"
+                    f"{path} unpacks to {sum(sizes):,} bytes, and one member to {max(sizes):,}: "
+                    f"more than {ARCHIVE:,} or {MEMBER:,}. If the log is valid, {convert}"
                 )
 
             def load(name: str) -> Any:
                 with archive.open(there[name]) as member:
-                    text = member.read(MEMBER).decode()  # its size may not be what was declared
+                    text = member.read(MEMBER).decode()  # its declared size may be wrong
                 return file_types.load_json(text, f"{path}, {name}")
 
             head = load(heads[0])
             yield from ((head, name, load(name)) for name in names)
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, UnicodeDecodeError) as error:
-        raise TableError(f"{path} is no whole archive ({error}): get it anew.") from None
+        raise TableError(f"{path} is not a complete archive ({error}): get it again.") from None
 
 
 def plain_text(content: Any) -> str:
-    """Give the text of a message, which may be a list of parts of which some are texts."""
+    """Return the text of a message, which may be a list with texts among its parts."""
     if isinstance(content, list):
         parts = [one.get("text") for one in content if isinstance(one, dict)]
         return "\n".join(part for part in parts if isinstance(part, str))
@@ -175,5 +175,5 @@ def plain_text(content: Any) -> str:
 
 
 def number(value: Any) -> float | None:
-    """Give a number or truth as a number; nothing for what is none."""
+    """Return a number or Boolean as a number; None for anything else."""
     return float(value) if isinstance(value, bool | int | float) else None

@@ -1,4 +1,4 @@
-"""Variance components are other people's answers, and a design says what it cannot tell."""
+"""Variance components equal those of statsmodels, and confounded ones are named."""
 
 import numpy as np
 import pandas as pd
@@ -89,14 +89,6 @@ def test_moments_are_those_of_whole_matrices(monkeypatch):
     assert set(table["method"]) == {"moments"}
 
 
-def test_a_search_that_does_not_converge_is_said(monkeypatch):
-    judged = [one[:-1] for one in crossed(5)]
-    fitted = np.ones(5), False
-    monkeypatch.setattr(components, "_likelihood", lambda *_: fitted)
-    reasons = components.components_of(*judged)["reason"]
-    assert reasons.str.endswith("maximum likelihood did not converge").all()
-
-
 def test_modified_large_sample_limits_are_exact_where_one_mean_square_is_known():
     """With no degrees of freedom to lose below, it is the chi-square interval, shifted."""
     low, high = components._modified_large_sample(5.0, 1.0, 9, 10**8, 0.025)
@@ -123,7 +115,7 @@ LAYOUTS = {
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
-def test_what_a_design_cannot_tell_is_named(name):
+def test_components_that_a_design_confounds_are_named(name):
     *judged, unknown = LAYOUTS[name]
     rows = ONCE if name == "one judgment of an output" else slice(None)
     judged = [one[rows] for one in (np.random.default_rng(0).normal(size=96), SYSTEM, *judged)]

@@ -124,20 +124,6 @@ def test_embeddings_do_not_depend_on_what_is_beside_them(folder):
 
 
 @TRANSFORMERS
-def test_the_cross_encoder_reads_both_sides(folder):
-    loaded = neural.load_encoder(folder)
-    rows = pd.DataFrame({"context_a": ["a"], "text_a": ["b c"], "context_b": ["a"], "text_b": "d"})
-    ids, mask, segment = neural._tokens(loaded.tokenizer, rows)
-    read = loaded.tokenizer.convert_ids_to_tokens(ids[0, :9].tolist())
-    assert read == ["[CLS]", *"abc", "[SEP]", *"ad", "[SEP]", "[PAD]"]
-    assert segment[0, :8].tolist() == [0, 0, 0, 0, 0, 1, 1, 1]
-    assert mask.sum() == 8
-    long = rows.assign(context_a=" ".join(["a"] * 500))
-    cut = loaded.tokenizer.convert_ids_to_tokens(neural._tokens(loaded.tokenizer, long)[0][0, :130])
-    assert cut == ["[CLS]", *["a"] * 126, *"bc", "[SEP]"]
-
-
-@TRANSFORMERS
 def test_a_cross_encoder_learns_the_order(folder, monkeypatch):
     monkeypatch.setattr(neural, "_FINE_RATE", 2e-3)  # the small model is not pretrained
     many = supervise(LEARN, kinds=["human"], threshold=1, n=1_000, seed=0)

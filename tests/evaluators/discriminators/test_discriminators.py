@@ -1,4 +1,4 @@
-"""Discriminators score texts that they were not trained on, as scikit-learn would."""
+"""Discriminators score unseen texts as scikit-learn does."""
 
 import sys
 
@@ -18,9 +18,7 @@ from nlgbench.evaluators.discriminators import (
     DEEP,
     SHALLOW,
     assign_folds,
-    ngram_presence,
     score_fold,
-    score_shallow,
 )
 from nlgbench.generators.grammar import Corrupted
 from nlgbench.generators.reviews import review_grammar
@@ -148,24 +146,7 @@ def test_labels_of_the_test_fold_do_not_reach_its_scores(outputs):
         np.testing.assert_array_equal(right, other)
 
 
-@pytest.mark.parametrize("model", SHALLOW)
-def test_classes_weigh_the_same(model, monkeypatch):
-    """Nine in ten training texts are human, and none tells: without weights, new ones seem so."""
-    rng = np.random.default_rng(0)
-    noise = ngram_presence([list(rng.choice(list("abc"), 4)) for _ in range(400)])
-    label = np.arange(200) < 180
-
-    def mean():
-        given = {"groups": np.arange(200), "seed": 0}
-        return score_shallow(model, noise[:200], label, noise[200:], **given).mean()
-
-    weighed = mean()
-    equal = "nlgbench.evaluators.discriminators.compute_sample_weight"
-    monkeypatch.setattr(equal, lambda _, label: np.ones(len(label)))
-    assert weighed < mean() - 0.05
-
-
-def test_labels_that_are_trained_on_turn_the_scores(outputs, scores):
+def test_opposite_labels_reverse_the_scores(outputs, scores):
     odd = outputs.set_index("output_id")["is_human"] ^ True
     turned = score_discriminators(outputs, odd.astype(int), models=QUICK, n_folds=4, seed=0)
     natural = scores[scores["evaluator"].isin([f"{model}_meta@natural" for model in QUICK])]
@@ -185,9 +166,6 @@ def test_outputs_without_a_label_are_scored_but_teach_nothing(outputs):
 
 def test_an_individual_discriminator_knows_one_system(outputs):
     """What other systems write changes nothing."""
-    options = {"models": ["svm"], "scope": "individual", "n_folds": 4, "seed": 0}
-    found = score_discriminators(outputs, **options)
-    assert found["score"].notna().all()
     label = outputs["is_human"].to_numpy(dtype=float)
     ours = assign_folds(outputs, 4, 0)
     own = ours.stratum == "backwards"
@@ -321,7 +299,7 @@ def test_deep_discriminators_learn_and_repeat():
 
 
 @pytest.mark.parametrize("architecture", DEEP)
-def test_a_deep_score_does_not_hang_on_the_texts_beside(architecture):
+def test_a_deep_score_does_not_depend_on_its_batch(architecture):
     network = neural._Network(architecture, 9).eval()
     texts = [["2", "3"], ["4"], [], ["5", "6", "7", "8"] * 20]
     together = network(neural._indexes(texts, INDEX))

@@ -1,4 +1,4 @@
-"""Overlap metrics are sacreBLEU's, pycocoevalcap's and Lin's, of a study and of its systems."""
+"""Overlap metrics equal sacreBLEU, pycocoevalcap and Lin (2004), for outputs and systems."""
 
 from collections import Counter
 
@@ -35,13 +35,6 @@ def split(corpus):
     return [text for text, _ in corpus], [texts for _, texts in corpus]
 
 
-def coco(scorer, hypotheses, references):
-    """Score by pycocoevalcap: the number for all texts, and those of each."""
-    return scorer.compute_score(
-        dict(enumerate(references)), {at: [text] for at, text in enumerate(hypotheses)}
-    )
-
-
 @QUICK
 @given(CORPORA)
 def test_coco_bleu_is_pycocoevalcaps(corpus):
@@ -60,9 +53,9 @@ def test_coco_bleu_is_pycocoevalcaps(corpus):
 def test_rouge_l_is_pycocoevalcaps(corpus):
     scorer = pytest.importorskip("pycocoevalcap.rouge.rouge").Rouge()
     hypotheses, references = split([*corpus, ("the lid", corpus[0][1])])  # some share references
-    assert rouge_l(hypotheses, references).tolist() == pytest.approx(
-        coco(scorer, hypotheses, references)[1].tolist(), rel=1e-14
-    )
+    texts = {n: [text] for n, text in enumerate(hypotheses)}
+    _, each = scorer.compute_score(dict(enumerate(references)), texts)
+    np.testing.assert_allclose(rouge_l(hypotheses, references), each, rtol=1e-14)
 
 
 @QUICK
@@ -167,11 +160,10 @@ def test_similar_references_leave_out_a_texts_repetitions_or_nothing():
         similar_references(["a"], [" "], n=1)
 
 
-def test_similar_references_are_those_of_a_plain_computation(monkeypatch):
+def test_similar_references_are_those_of_scikit_learn_s_cosines():
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.metrics.pairwise import cosine_similarity
 
-    from nlgbench.evaluators import references
     from nlgbench.generators.reviews import review_grammar
 
     pool = review_grammar().sample(60, seed=0)
@@ -183,8 +175,6 @@ def test_similar_references_are_those_of_a_plain_computation(monkeypatch):
     for row, listed in zip(cosine, found, strict=True):
         of_text = dict(zip(pool, row, strict=True))
         assert sorted(row, reverse=True) == pytest.approx([of_text[text] for text in listed])
-    monkeypatch.setattr(references, "_CELLS", 200)
-    assert similar_references(texts, pool, n=60, copies=True) == found
 
 
 @pytest.fixture
@@ -243,7 +233,7 @@ def test_systems_are_scored_by_summed_counts(study):
     assert of["signature"].str.endswith("outputs:2/3").all()
 
 
-def test_what_is_compared_in_lower_case_says_so(study):
+def test_lower_case_is_in_the_signature(study):
     shouted = study.replace(outputs=study.outputs.assign(text=study.outputs["text"].str.upper()))
     lower = {"overlap": {"lower": True}}
     names = ["rouge_l", "cider_d", "chrf", "corpus_bleu_4"]

@@ -2,7 +2,7 @@
 What can be recomputed
 ======================
 
-Printed numbers of one paper, from print alone: released data are not used in this example.
+Printed numbers of one paper by outcome; this example uses no released data.
 """
 
 import nlgbench as nb
