@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -187,7 +186,7 @@ def rankings(table: Table) -> Iterator[tuple[str, pd.DataFrame]]:
         )
         if {"rank_low", "rank_high"} <= set(rows):
             ranks = zip(rows["rank_low"], rows["rank_high"], strict=True)
-            ranges = [f"{low:g} to {high:g}" * (low > 0) for low, high in ranks]
+            ranges = [f"{low:g} to {high:g}" if low > 0 else "" for low, high in ranks]
             shown["ranks"] = [re.sub(r"^(\d+) to \1$", r"\1", one) for one in ranges]
         if "reason" in rows and (rows["reason"] != "").any():
             shown["reason"] = rows["reason"]
@@ -198,9 +197,5 @@ def rankings(table: Table) -> Iterator[tuple[str, pd.DataFrame]]:
 
 def interval(low: float, high: float) -> str:
     """Write an interval; empty if an end is missing."""
-    if pd.isna(low) or pd.isna(high):
-        return ""
-    largest = max(abs(low), abs(high))
-    size = math.floor(math.log10(largest)) if 0 < largest < math.inf else 0
-    decimals = min(max(3 - size, 0), 12)  # four digits of the larger end
-    return f"[{low:.{decimals}f}, {high:.{decimals}f}]"
+    shown = f"[{low:#.4g}, {high:#.4g}]".replace(".,", ",").replace(".]", "]")
+    return "" if pd.isna(low) or pd.isna(high) else shown
