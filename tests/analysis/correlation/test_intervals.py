@@ -176,7 +176,11 @@ def marks(*tables_of, **options):
         ((6, 30), {"granularity": "item"}, "$"),
         ((12, 30), {}, "(?!.*too narrow)"),
         ((12, 5), {}, ".*(5 clusters|reliability|noise)"),
-        ((4, 30), {"resample": "systems"}, "4 systems: an interval over systems needs five"),
+        (
+            (4, 30),
+            {"resample": "systems"},
+            "4 systems: an interval over systems needs at least five",
+        ),
     ],
 )
 def test_intervals_from_almost_nothing_say_so(sizes, asked, said):

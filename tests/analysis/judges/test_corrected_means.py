@@ -240,7 +240,7 @@ def test_what_cannot_be_known_says_why():
         made(score, labels + [(u, u, rng.normal()) for u in range(150, 190)], system=system)
     )
     for method, name, said in (
-        ("labels alone", "a", "all clusters give the same value: their spread is unknown"),
+        ("labels alone", "a", "no interval: all clusters give the same value"),
         ("corrected", "b", "one cluster"),
         ("corrected", "c", "this system has no labels"),
     ):

@@ -88,7 +88,7 @@ def test_where_no_mean_fits_the_ends_cross():
     assert low[-1] > high[-1]
     found = nb.sequential(votes_by("a" * 60 + "b" * 60), block="annotator").stops.iloc[0]
     assert found["verdict"] == "better" and found["stopped_at"] == 8  # it stood, and stands
-    assert np.isnan(found["ci_low"]) and "no mean fits" in found["reason"]
+    assert np.isnan(found["ci_low"]) and "no single mean fits" in found["reason"]
 
 
 def test_a_stop_is_where_the_e_value_reaches_the_level():
