@@ -113,7 +113,8 @@ def nearest_texts(
             if not 1 <= n <= n_left:
                 raise ValueError(
                     f"n must be at most {n_left}, the references available for text {at} (of "
-                    f"{len(pool)}, without copies of the text), and at least 1. Got {n}. Reduce n, or add texts."
+                    f"{len(pool)}, without copies of the text), and at least 1. Got {n}. "
+                    "Reduce n, or add texts."
                 )
             row[left_out] = -1.0
             found[at] = np.argsort(-row, kind="stable")[:n]
