@@ -1,4 +1,4 @@
-"""Findings in sentences: estimates with their intervals, and where the data come from."""
+"""Write findings in sentences: estimates with their intervals, and the source of the data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nlgbench.evaluators.names import label
 from nlgbench.evaluators.sentinels import LENGTH
 from nlgbench.study import Study
 
-#: Most names that a sentence lists.
+#: The most names that a sentence lists.
 _MOST_NAMES = 3
 Results = Mapping[str, pd.DataFrame]
 
@@ -124,7 +124,7 @@ def _without_annotators(study: Study, table: pd.DataFrame) -> str:
 
 
 def _ranking(study: Study, table: pd.DataFrame, by: str, value: str) -> str:
-    """Say who ranks first, and how many pairs are distinguishable; the best come first."""
+    """Report which system ranks first, and how many pairs are distinguishable."""
     rows = table.dropna(subset="estimate")
     if rows.empty:
         return f"{by}, the order of systems is undefined: {table['reason'].iloc[0]}."
@@ -193,7 +193,7 @@ def _evaluators(study: Study, results: Results) -> str:
 
 
 def _limits(study: Study, results: Results) -> str:
-    """Say what the design cannot show."""
+    """Report what the design cannot show."""
     limits = []
     covers = [one["covers"] for one in results.values() if "covers" in one]
     if covers and pd.concat(covers).eq(THESE_ANNOTATORS).any():
@@ -232,7 +232,7 @@ def _estimates(rows: pd.DataFrame) -> str:
 
 
 def _listed(names: list[str], most: int = _MOST_NAMES) -> str:
-    """Join names, at most three of them."""
+    """Join names, at most `most` of them."""
     left = len(names) - most
     if left > 1:
         return f"{', '.join(names[:most])} and {left} others"

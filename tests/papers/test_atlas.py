@@ -48,7 +48,7 @@ def test_a_folder_of_ones_own_is_one_study(tmp_path):
     assert list(opened) == ["own"]  # the study's own name
     pooled = nb.pool_correlations(correlate_studies(opened))
     assert pooled.summary["estimate"].isna().all()
-    with pytest.raises(ValueError, match="are two studies. Remove one"):
+    with pytest.raises(ValueError, match="are two studies"):
         paper.open_studies(source="released", folder=tmp_path / "mine")
 
 
