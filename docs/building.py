@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import io
+import json
 import re
 from functools import cache
 from pathlib import Path
@@ -17,6 +18,8 @@ DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 #: Pages whose text is kept next to the data that it describes.
 ELSEWHERE = {"published": "data/published/README.md"}
+#: A figure's inch on a page, which shows text of about the same size in all figures.
+PIXELS = 112
 
 
 def public_names() -> dict[str, list[str]]:
@@ -56,8 +59,13 @@ def example(found: re.Match[str]) -> str:
     """Show a gallery script's code, and the picture that it made in this build."""
     code = (DOCS / "gallery" / f"{found[1]}.py").read_text(encoding="utf-8")
     made = (DOCS / "auto_gallery" / f"{found[1]}.rst").read_text(encoding="utf-8")
-    pictures = re.findall(r"^ *\.\. image:: (/\S+)\n +:alt: (.+)$", made, flags=re.MULTILINE)
-    shown = "\n\n".join(f"![{alt}]({path})" for path, alt in pictures)
+    pictures = re.findall(
+        r"^ *\.\. image:: (/\S+)\n +:alt: (.+)\n +:width: (\S+)$", made, re.MULTILINE
+    )
+    shown = "\n\n".join(
+        f"```{{image}} {path}\n:alt: {json.dumps(alt, ensure_ascii=False)}\n:width: {width}\n```"
+        for path, alt, width in pictures
+    )
     code = code.split('"""', 2)[2].strip()
     return f"```python\n{code}\n```\n\n{shown}\n\n[Gallery](/auto_gallery/{found[1]}.rst)"
 
@@ -72,7 +80,8 @@ def drawings(block: tuple, block_vars: dict, gallery_conf: dict) -> str:
             path = Path(next(block_vars["image_path_iterator"]))
             path.write_bytes(value.image("png"))
             source = path.relative_to(gallery_conf["src_dir"]).as_posix()
-            lines += [f".. image:: /{source}", f"   :alt: {value.alt}", ""]
+            width = f"   :width: {round(PIXELS * value.figure.get_figwidth())}px"
+            lines += [f".. image:: /{source}", f"   :alt: {value.alt}", width, ""]
     return "\n".join(lines)
 
 
@@ -86,7 +95,7 @@ def formula(tex: str, size: float = 13) -> str:
     font = FontProperties(size=size, math_fontfamily="stix")
     depth = mathtext.math_to_image(f"${tex}$", drawn, prop=font, dpi=72, format="svg")
     about = f'role="img" aria-label="{html.escape(tex)}" style="vertical-align:{-depth}pt"'
-    return "<svg " + about + drawn.getvalue().decode().partition("<svg")[2]
+    return "<svg " + about + drawn.getvalue().decode().partition("<svg")[2].strip()
 
 
 def inline_formula(self: Any, node: Any) -> None:

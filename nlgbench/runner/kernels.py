@@ -1,7 +1,7 @@
 """Run kernels that end, with all processes that they started, when their run or command ends.
 
 Each kernel leads a process group, which is killed after its run. A separate process, the watch, is
-told of each group. It reads from a pipe that the system closes when the command ends, even by
+informed of each group. It reads from a pipe that the system closes when the command ends, even by
 kill -9, and then kills what is left. Kernels communicate through sockets in a private folder, as
 another process could take a port between its choice and its use.
 """

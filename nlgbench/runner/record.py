@@ -39,6 +39,13 @@ T = TypeVar("T")
 _TEXTS = dict.fromkeys(["claim_id", "variant", "reason", "source"], "")
 _NUMBERS = dict.fromkeys(["recomputed", "ci_low", "ci_high"], float("nan"))
 _RECORDED: dict[str, Any] = {**_TEXTS, **_NUMBERS, "comparable": True}
+#: A verdict in a sentence about one comparison, and about several.
+_PHRASES = {
+    "matches": ("matches", "match"),
+    "differs": ("differs", "differ"),
+    "same direction": ("agrees in direction only", "agree in direction only"),
+    "undecided": ("is undecided", "are undecided"),
+}
 
 
 def open(notebook: str, *, source: Source, output_dir: str | None = None) -> Record:
@@ -234,8 +241,8 @@ class Record:
         verdicts = self._ledger()["verdict"]
         counts = verdicts[~verdicts.isin(["new", "not recomputable"])].value_counts()
         if n := counts.sum():
-            shown = listed(f"{verdict} ({count})" for verdict, count in counts.items())
-            found.append(f"Comparisons with published numbers ({n}) have the verdicts {shown}.")
+            shown = listed(f"{count} {_PHRASES[one][count > 1]}" for one, count in counts.items())
+            found.append(f"Of {n} comparisons with published numbers, {shown}.")
         found.append(f"Source: {about.pop('source')}.")
         self.table(pd.DataFrame({"finding": found, **about}), "findings")
         display(Markdown("\n".join(f"- {escape(one, quote=False)}" for one in found)))

@@ -39,7 +39,7 @@ def test_simulated_studies_are_pooled_and_recorded():
     mean = by_task.summary.set_index("evaluator_a").loc["close"]
     words = "{estimate:.2f} [{ci_low:.2f}, {ci_high:.2f}]".format(**mean)
     assert shown.loc["close", ("judgments", "mean")] == words and mean["ci_low"] > 0.4
-    assert shown.loc["chrf", ("reviews", "mean")] == "2 studies: a mean needs 5"
+    assert shown.loc["chrf", ("reviews", "mean")] == "only 2 studies: a mean needs at least 5"
 
 
 def test_a_folder_of_ones_own_is_one_study(tmp_path):
