@@ -1,30 +1,30 @@
-# Every target sets up what it needs; running it again does only what is missing.
+# Every target sets up what it needs, and skips what already exists.
 
 PYTHON ?= python3
 # The environment; conda users: make VENV=$CONDA_PREFIX SETUP= figures
 VENV ?= .venv
 BIN = $(VENV)/bin
 OUT ?= figures/latest
-# Notebooks at once at full effort: what one does on a single core leaves the other to the next.
+# Notebooks at once at full effort: while one uses a single core, the other core is free.
 JOBS ?= 2
-# Options for pip alone, such as the address of torch's CPU builds.
+# Options for installing torch with pip, such as the address of its CPU builds.
 TORCH_OPTIONS ?=
 LOCK ?= lock/requirements.txt
-# NEURAL=0 leaves torch out.
+# NEURAL=0 omits torch.
 NEURAL ?= 1
 SETUP = $(VENV)/.ready-$(NEURAL)
 
 # Plain, predictable runs: no version notices, no color codes in log files.
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
-# One thread for each matrix product, as `nlgbench run` has it.
+# One thread for each matrix product, as in `nlgbench run`.
 export OMP_NUM_THREADS ?= 1
 
 .PHONY: help setup figures paper docs test release test-lowest lab lint lock clean
 
-help: ## this list
+help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-setup: $(SETUP) ## make the environment in .venv
+setup: $(SETUP) ## create the environment in .venv
 
 $(VENV)/.ready-%: $(LOCK) pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -41,20 +41,20 @@ $(VENV)/.ready-%: $(LOCK) pyproject.toml
 figures: $(SETUP) ## run every notebook headlessly: figures, tables and ledger in figures/latest
 	@$(BIN)/nlgbench run --out $(OUT)
 
-paper: $(SETUP) ## the same at full effort, in figures/paper
+paper: $(SETUP) ## run every notebook at full effort, in figures/paper
 	@$(BIN)/nlgbench run --effort full --jobs $(JOBS) --out figures/paper
 
-docs: $(SETUP) ## the site, in docs/_build/html; its gallery runs, a warning is an error
+docs: $(SETUP) ## build the site in docs/_build/html, with its gallery; warnings are errors
 	@MPLBACKEND=agg $(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
 
-# What runs notebooks, in kernels and in a browser; all else is a unit test.
+# Tests that run notebooks in kernels, or a browser; all others are unit tests.
 RUNNING = tests/notebooks tests/explorer/test_browser.py $(patsubst %,tests/runner/test_%.py,cluster execute grid)
 # Notebooks that take under 20 s on simulated studies.
 QUICK = $(foreach number,02 03 04 05-judges 08 09 10 11,$(wildcard notebooks/$(number)*.ipynb))
 PYTEST = $(BIN)/python -m pytest -q -n 2 --dist worksteal
 export MPLBACKEND = agg
 
-test: $(SETUP) ## lint, types, tests, the documentation's examples, and quick notebooks through nbval
+test: $(SETUP) ## run lint, types, tests, the documentation's examples, and quick notebooks with nbval
 	@.ci/part "lint and types" $(MAKE) --no-print-directory lint
 	@.ci/part "unit tests" $(PYTEST) tests $(RUNNING:%=--ignore %)
 	@.ci/part "examples of the documentation" $(PYTEST) nlgbench docs
@@ -63,25 +63,25 @@ test: $(SETUP) ## lint, types, tests, the documentation's examples, and quick no
 	  --dist loadfile -p no:cacheprovider --override-ini addopts= --override-ini testpaths= \
 	  --nbval-lax $(QUICK)
 
-release: $(SETUP) ## what a release needs beside .ci/run: slow tests, simulated runs, lowest versions, packages, coverage
+release: $(SETUP) ## run the checks of a release, besides .ci/run: slow tests, simulated runs, lowest versions, packages, coverage
 	@.ci/release
 
-# Left out is slow statistics (simulated worlds, whole trials, resampling), and the docs' examples,
-# whose last digits are those of the locked versions.
-test-lowest: ## unit tests on the lowest versions that pyproject.toml allows, in .venv-lowest
+# Omitted: slow statistics (simulated worlds, whole trials, resampling), and the docs' examples,
+# whose last digits depend on the locked versions.
+test-lowest: ## run unit tests on the lowest versions that pyproject.toml allows, in .venv-lowest
 	@$(MAKE) --no-print-directory setup VENV=.venv-lowest LOCK=lock/lowest.txt
 	@.venv-lowest/bin/python -m pytest -q -n 2 --dist worksteal tests \
 	  --ignore tests/notebooks --ignore tests/worlds --ignore tests/analysis/trials \
 	  --ignore tests/analysis/huse/test_stability.py --ignore tests/analysis/huse/test_uncertainty.py
 
-lint: $(SETUP) ## ruff and mypy
+lint: $(SETUP) ## run ruff and mypy
 	@$(BIN)/ruff check --quiet . && $(BIN)/ruff format --check --quiet . && $(BIN)/mypy --no-error-summary
 
-lab: $(SETUP) ## open JupyterLab on this machine alone
+lab: $(SETUP) ## open JupyterLab, on this machine only
 	@if [ "$$(id -u)" = 0 ]; then \
-	  echo "Running as root, as in a container: whoever has the address below is root there. To open" >&2; \
-	  echo "it outside, give the container the host's network (docker run --network host), or log in" >&2; \
-	  echo "by ssh -L 8888:127.0.0.1:8888. No container? Then run this as yourself." >&2; \
+	  echo "Running as root, as in a container: anyone with the address below has root access. To open" >&2; \
+	  echo "it from outside, use the host's network (docker run --network host), or log in" >&2; \
+	  echo "with ssh -L 8888:127.0.0.1:8888. Outside a container, run this as a normal user." >&2; \
 	  set -- --allow-root --no-browser; fi; \
 	$(BIN)/jupyter lab --ip=127.0.0.1 --notebook-dir=notebooks "$$@"
 
@@ -91,7 +91,7 @@ COMPILE = uv pip compile --universal --generate-hashes --python-version 3.11 --e
 	  --no-emit-index-url --no-emit-find-links --upgrade --quiet \
 	  pyproject.toml lock/torch-dependencies.in
 
-lock: ## resolve the locks anew (needs uv)
+lock: ## update the lock files (needs uv)
 	$(COMPILE) --extra browser --extra docs --extra encoder --extra oracles -o lock/requirements.txt
 	$(COMPILE) --resolution lowest-direct -o lock/lowest.txt
 

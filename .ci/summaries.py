@@ -1,4 +1,4 @@
-"""Run notebooks as they are, and store the output of their summary cell alone.
+"""Run notebooks unchanged, and store only the output of their summary cells.
 
     .venv/bin/python .ci/summaries.py [NOTEBOOK...]
 
@@ -29,7 +29,7 @@ def refresh(path: Path) -> None:
         cell.metadata = {"tags": cell.metadata["tags"]} if "tags" in cell.metadata else {}
         if cell.cell_type == "code":
             kept = cell.source.startswith("# NBVAL_CHECK_OUTPUT")
-            cell.execution_count = 1 if kept else None  # nbval wants one where there is output
+            cell.execution_count = 1 if kept else None  # nbval requires one for output
             if not kept:
                 cell.outputs = []
     nbformat.write(node, path)

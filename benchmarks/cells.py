@@ -1,4 +1,4 @@
-"""What the coverage programs share: cells of simulated studies, how many of each, and a verdict."""
+"""Shared by the coverage programs: cells of simulated studies, their numbers, and a verdict."""
 
 import argparse
 import time
@@ -11,17 +11,17 @@ from joblib import Parallel, delayed
 
 
 def lowest(share: float, worlds: int) -> float:
-    """Give what a share of so many worlds may fall to by chance: three standard errors."""
+    """Return the lowest share that chance explains in a number of worlds: three standard errors."""
     return share - 3 * float(np.sqrt(share * (1 - share) / worlds))
 
 
 def highest(share: float, worlds: int) -> float:
-    """Give what a share of so many worlds may rise to by chance."""
+    """Return the highest share that chance explains in a number of worlds."""
     return share + 3 * float(np.sqrt(share * (1 - share) / worlds))
 
 
 def timed(measure: Callable, cell: Any, worlds: int, seed: int) -> tuple[pd.DataFrame, float]:
-    """Measure a cell; give its table and the seconds of its processor."""
+    """Measure a cell; return its table and the seconds of processor time."""
     start = time.process_time()
     return measure(cell, worlds, seed), time.process_time() - start
 
@@ -35,16 +35,16 @@ def count(
     worlds: int,
     full: int,
 ) -> int:
-    """Measure cells by name, print each, and return 1 where a row is beyond its limit.
+    """Measure cells by name, print each, and return 1 if a row exceeds its limit.
 
-    `worlds` is how many of each cell take five minutes, `full` what a changed method needs.
-    `measure` takes a cell, the number of its worlds and a seed; `beyond` says which rows of its
-    table, of so many worlds, are worse than chance explains.
+    `worlds` is the number per cell that takes five minutes, `full` the number to use after a method
+    changed. `measure` takes a cell, the number of worlds and a seed; `beyond` marks rows of a table
+    that are worse than chance explains.
     """
     parser = argparse.ArgumentParser(description=(about or "").partition("\n")[0])
-    parser.add_argument("--worlds", type=int, help=f"of each cell: {worlds}")
-    parser.add_argument("--full", action="store_true", help=f"{full} of each cell")
-    parser.add_argument("--only", nargs="*", default=[""], help="how names of cells begin")
+    parser.add_argument("--worlds", type=int, help=f"worlds per cell; default: {worlds}")
+    parser.add_argument("--full", action="store_true", help=f"use {full} worlds per cell")
+    parser.add_argument("--only", nargs="*", default=[""], help="first letters of cells to run")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
     asked = parser.parse_args()
@@ -60,5 +60,5 @@ def count(
         print(
             table.round(3).assign(beyond=wrong.map({True: "x", False: ""})).to_string(index=False)
         )
-    print(f"{bad} rows are beyond their limits by more than three standard errors")
+    print(f"{bad} rows exceed their limits by more than three standard errors")
     return int(bad > 0)

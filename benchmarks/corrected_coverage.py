@@ -1,12 +1,13 @@
-"""How often corrected means hold: ``python benchmarks/corrected_coverage.py``.
+"""Coverage of intervals of corrected means: ``python benchmarks/corrected_coverage.py``.
 
-Worlds have known expectations. An output's latent value is part its item's, or document's, and part
-its own; a judgment is that value, cut or bent, less the annotator's severity; the evaluator sees
-the latent value with an error, and favours a system. Of all outputs few are labelled. Counted are
-intervals of means and of differences (also those of labels alone), whether all ranges of ranks hold
-at once, tests of differences that are 0 (p <= .01, p <= .001, and whether Holm's reject any), and
-intervals of labels saved against the ratio of the estimates' variances over worlds. Where
-annotators are fixed they are the same in all worlds, and the truth is what these would say.
+Worlds have known expectations. An output's latent value is the sum of a part of its item (or
+document) and its own part. A judgment is that value, rounded or transformed, minus the annotator's
+severity. The evaluator's score is the latent value with an error, plus a bonus for one system. Few
+outputs are labeled. Counted are the coverage of intervals of means and differences (also from
+labels alone) and of all ranges of ranks at once; errors of tests of differences that are 0 (p <=
+.01, p <= .001, and whether Holm's tests reject any); and the coverage of labels saved, with the
+ratio of the estimates' variances as truth. Fixed annotators are the same in all worlds, as is their
+truth.
 """
 
 import sys
@@ -31,7 +32,7 @@ ALIKE = (0.0,) * 5
 
 @dataclass(frozen=True)
 class Cell:
-    """A layout."""
+    """The design of a study."""
 
     name: str
     r: float = 0.7
@@ -39,17 +40,17 @@ class Cell:
     means: tuple[float, ...] = MEANS
     n_items: int = 1000
     n_labels: int = 100
-    #: Items in a document, which is what is then drawn; share of the latent value that is its own.
+    #: Items per document, which is then the sampled unit; its share of the latent variance.
     document: int = 1
     of_item: float = 0.3
-    #: Annotators of the labelled, and how: "own" has each their own outputs, "dealt" each two.
+    #: Annotators of labeled outputs: "own": each has other outputs; "dealt": outputs have two.
     n_annotators: int = 0
     how: str = "own"
     severity: float = 0.4
-    #: Standard deviations of a judgment's own noise, and of what an annotator adds to a system.
+    #: Standard deviations of a judgment's noise, and of an annotator's effect on a system.
     noise: float = 0.0
     taste: float = 0.0
-    #: Whether annotators are the same in all worlds, and intervals for these.
+    #: Whether annotators are the same in all worlds, and intervals are for these.
     fixed: bool = False
     binary_judge: bool = False
 
@@ -85,7 +86,7 @@ CELLS = (
 
 
 def bent(latent: np.ndarray, kind: str) -> np.ndarray:
-    """Make judgments of latent values of standard deviation 1."""
+    """Make judgments from latent values with standard deviation 1."""
     if kind == "normal":
         return latent
     if kind.endswith("skewed"):
@@ -94,7 +95,7 @@ def bent(latent: np.ndarray, kind: str) -> np.ndarray:
 
 
 def expected(mean: float, cell: Cell) -> float:
-    """Give the expectation of a judgment."""
+    """Return the expectation of a judgment."""
     extra = cell.severity if cell.n_annotators else 0.0
     sd = np.sqrt(1 + extra**2 + cell.taste**2)
     if cell.kind == "normal":
@@ -106,7 +107,7 @@ def expected(mean: float, cell: Cell) -> float:
 
 
 def world(cell: Cell, rng: np.random.Generator) -> tuple[pd.DataFrame, pd.DataFrame, np.ndarray]:
-    """Draw outputs with scores, judgments of some, and what intervals should cover."""
+    """Draw outputs with scores, judgments of some outputs, and the true values."""
     k, n = len(cell.means), cell.n_items
     group = np.arange(n) // cell.document
     item, own = rng.normal(size=group[-1] + 1)[group], rng.normal(size=(k, n))
@@ -115,7 +116,7 @@ def world(cell: Cell, rng: np.random.Generator) -> tuple[pd.DataFrame, pd.DataFr
     part = np.sqrt(cell.of_item) * item + np.sqrt(1 - cell.of_item) * own
     latent = part + np.array(cell.means)[:, None]
     score = cell.r * part + np.sqrt(1 - cell.r**2) * error
-    score[-1] += 0.8  # the evaluator favours the last
+    score[-1] += 0.8  # the evaluator favors the last system
     score = (score > 0.2).astype(float) if cell.binary_judge else score
     if cell.document > 1:
         drawn = np.isin(group, rng.permutation(group[-1] + 1)[: cell.n_labels // cell.document])
@@ -131,7 +132,7 @@ def world(cell: Cell, rng: np.random.Generator) -> tuple[pd.DataFrame, pd.DataFr
         severity = severity + (
             crew.normal(0, cell.taste, (k, cell.n_annotators)) if cell.taste else 0
         )
-        if cell.how == "own":  # as many of each system
+        if cell.how == "own":  # the same number for each system
             who = [rng.permutation(size) % cell.n_annotators for size in labelled.sum(axis=1)]
             who = np.concatenate(who)
         else:
@@ -153,7 +154,7 @@ def world(cell: Cell, rng: np.random.Generator) -> tuple[pd.DataFrame, pd.DataFr
 
 
 def as_study(outputs: pd.DataFrame, labels: pd.DataFrame) -> nb.Study:
-    """Write a world as a study."""
+    """Turn a world into a study."""
     text = outputs.assign(
         output_id=outputs["output_id"].astype(str),
         item_id=outputs["item_id"].astype(str),
@@ -172,7 +173,7 @@ def as_study(outputs: pd.DataFrame, labels: pd.DataFrame) -> nb.Study:
 
 
 def measure(cell: Cell, n_worlds: int, seed: int) -> dict[str, Any]:
-    """Count a cell; the first world is asked of the public function, too, which must agree."""
+    """Count a cell; the public function must agree on the first world."""
     k = len(cell.means)
     one, other = np.triu_indices(k, 1)
     contrasts = np.vstack([np.eye(k), np.eye(k)[one] - np.eye(k)[other]])
@@ -193,7 +194,7 @@ def measure(cell: Cell, n_worlds: int, seed: int) -> dict[str, Any]:
             better = np.append(holm & (level[k:] > 0), holm & (level[k:] < 0))
             both = np.append(one, other), np.append(other, one)
             ranks = rank_ranges(*both, better, k)
-            # A range holds where it has all ranks that a system and its equals may take.
+            # A range covers if it contains all ranks that a system and its equals may have.
             more = (truth[:, None] < truth - 1e-12).sum(axis=1) + 1
             most = k - (truth[:, None] > truth + 1e-12).sum(axis=1)
             tag = "" if method == CORRECTED else "labels: "
@@ -242,7 +243,7 @@ def counted(cell: Cell, n_worlds: int, seed: int) -> pd.DataFrame:
 
 
 def beyond(table: pd.DataFrame, n_worlds: int) -> pd.Series:
-    """Say where means, differences or ranks hold too seldom, or Holm's tests err too often."""
+    """Mark low coverage of means, differences or ranks, and high error rates of Holm's tests."""
     low = (table[["mean", "difference"]] < cells.lowest(0.91, n_worlds)).any(axis=1)
     low |= table["ranks"] < cells.lowest(0.93, n_worlds)
     return low | (table.get("family", pd.Series(0.0, table.index)) > cells.highest(0.05, n_worlds))

@@ -1,13 +1,13 @@
 """Time correlations over resamples against a SciPy loop: ``python benchmarks/correlation.py``.
 
-Results are asserted to be equal before anything is timed; the two are timed in turn, and the best
-of several repeats counts. The loop runs over some of the resamples, and is extrapolated.
+Results are asserted to be equal before timing. Both are timed alternately, and the best of several
+repeats counts. The loop runs over some of the resamples, and its time is extrapolated.
 
 ``python benchmarks/correlation.py scores`` times `correlate` and `compare_evaluators` on 600,000
-scores (15 systems, 2,000 items, 20 evaluators), each granularity in a process of its own, beside
-nlpstats where that is installed: it asserts equal estimates, and a bootstrap of 1,000 is
-extrapolated from a few resamples of one evaluator. Then it says how the cost grows with the items,
-which ``growth`` in place of ``scores`` does alone.
+scores (15 systems, 2,000 items, 20 evaluators), each granularity in its own process. If nlpstats is
+installed, it asserts equal estimates, and extrapolates its bootstrap of 1,000 from a few resamples
+of one evaluator. Finally it prints how the cost grows with the number of items; with ``growth``
+instead of ``scores``, it prints only that.
 """
 
 import importlib.util
@@ -36,7 +36,7 @@ Floats = NDArray[np.float64]
 
 
 def best(*calls: Callable[[], object]) -> list[float]:
-    """Time calls in turn, and return the least seconds of each."""
+    """Time calls alternately, and return the shortest time of each."""
     times = np.full((REPEATS, len(calls)), np.inf)
     for repeat in times:
         for at, call in enumerate(calls):
@@ -187,7 +187,7 @@ def study_of(n_systems: int, n_items: int, n_evaluators: int) -> Study:
 
 
 def cell(granularity: str, how: str, n_items: int) -> None:
-    """Print seconds of processor time and the peak of memory, in MiB, of one call."""
+    """Print processor time in seconds, and peak memory in MiB, of one call."""
     study = study_of(15, n_items, 20)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start = time.process_time()
@@ -238,9 +238,9 @@ def peers() -> dict[str, float]:
 
 
 def scores() -> None:
-    """Print a row for each granularity."""
+    """Print one row for each granularity."""
     theirs = peers()
-    print("15 systems x 2,000 items x 20 evaluators, three statistics; compare: Kendall's alone")
+    print("15 systems x 2,000 items x 20 evaluators, three statistics; compare: only Kendall's tau")
     print(f"{'':8} {'correlate':>19} {'compare':>19} {'nlpstats':>10} ratio")
     for granularity in LEVELS:
         row = []

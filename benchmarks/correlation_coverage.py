@@ -1,18 +1,17 @@
-"""How often intervals of correlations hold: ``python benchmarks/correlation_coverage.py``.
+"""Coverage of intervals of correlations: ``python benchmarks/correlation_coverage.py``.
 
-Worlds of which everything is known. Systems have a quality, an evaluator sees it with an error of
-its own for each system (that is what makes it imperfect at any number of items), items are harder
-or easier for both, and outputs differ by noise: normal, exponential, or judged on five steps. The
-parameter of an interval is
+Worlds have known parameters. Systems have a quality; an evaluator's scores have an error for each
+system, so that it is imperfect at any number of items; items are harder or easier for both; and
+outputs vary by noise: normal, exponential, or judged on five steps. The parameter of an interval is
 
 - ``items``: over infinitely many items, for the world's own systems;
 - ``systems`` (means of systems): over infinitely many systems, on the world's own items;
 - ``both`` (means of systems): over infinitely many systems and items.
 
-For means of systems ``items`` and ``both`` are about expectations, without noise. Printed for each
-cell: how often unmarked intervals (no `reason`) held the parameter, the share marked, and the
-median width over that of an oracle, which puts 1.96 true standard deviations of the estimate's
-error on each side. About half an hour on two cores.
+For means of systems, ``items`` and ``both`` concern expectations, without noise. Printed for each
+cell: the coverage of unmarked intervals (no `reason`), the share of marked ones, and the median
+width relative to an oracle's, which is 1.96 true standard deviations of the estimate on each side.
+Takes about half an hour on two cores.
 """
 
 import sys
@@ -48,7 +47,7 @@ CUTS = np.array([-1.5, -0.5, 0.5, 1.5])
 
 @dataclass(frozen=True)
 class World:
-    """Qualities of systems, what the evaluator sees of them, and difficulties of items."""
+    """Qualities of systems, the evaluator's version of them, and difficulties of items."""
 
     quality: np.ndarray
     seen: np.ndarray
@@ -70,7 +69,7 @@ class World:
         return score, judgment
 
     def expected(self) -> tuple[np.ndarray, np.ndarray]:
-        """Give systems' expectations over items and noise."""
+        """Return systems' expectations over items and noise."""
         if self.noise != "ordinal":
             return self.seen, self.quality
         above = (CUTS - self.quality[:, None]) / np.sqrt(1 + 1.5**2)
@@ -91,14 +90,14 @@ def statistics_of_world(x: np.ndarray, y: np.ndarray, level: str) -> np.ndarray:
     if level == "item":
         found = coefficients(x.T, y.T, statistics=STATISTICS)
         return np.array([np.nanmean(found[name]) for name in STATISTICS])
-    # SciPy sorts where `coefficients` goes through all pairs, of which there are many here.
+    # SciPy sorts, while `coefficients` compares all pairs, which are many here.
     a, b = (one.mean(axis=1) if level == "system" else one.ravel() for one in (x, y))
     tests = (stats.pearsonr, stats.spearmanr, stats.kendalltau)
     return np.array([float(test(a, b).statistic) for test in tests])
 
 
 def population(r: float, noise: str, rng: np.random.Generator) -> np.ndarray:
-    """Give the parameter of systems' means over systems and items, the same in every world."""
+    """Return the parameter of systems' means over systems and items, the same in every world."""
     large = (world_of(2_000, 1, r, noise, rng).expected() for _ in range(20))
     return np.mean(
         [statistics_of_world(x[:, None], y[:, None], "system") for x, y in large], axis=0
@@ -113,7 +112,7 @@ def truth_of(
     everywhere: np.ndarray,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """Give the parameter of an interval in this world."""
+    """Return the parameter of an interval in this world."""
     if resample == "both":
         return everywhere
     if resample == "items":
@@ -128,14 +127,14 @@ def truth_of(
 
 
 def sample_of(world: World, rng: np.random.Generator) -> Sample:
-    """Lay a world's outputs out as `correlate` does."""
+    """Lay out a world's outputs as `correlate` does."""
     score, judgment = world.outputs(rng)
     system, item = np.divmod(np.arange(score.size), len(world.hard))
     return Sample(score.reshape(1, -1), judgment.ravel(), item, system, item, *score.shape)
 
 
 def intervals_of(sample: Sample, level: str, rng: np.random.Generator) -> dict:
-    """Put every interval around the three statistics, as `correlate` does."""
+    """Compute all intervals of the three statistics, as `correlate` does."""
     full = statistics_of(sample, level, STATISTICS)
     asked = Asked(level, list(STATISTICS), "items", 1000, 0.95)
     if level != "system":
@@ -167,7 +166,7 @@ def measure(
     n_worlds: int,
     seed: int,
 ) -> pd.DataFrame:
-    """Count how often the intervals of a cell hold."""
+    """Count the coverage of the intervals in a cell."""
     rng = np.random.default_rng([seed, n_systems, n_items, round(100 * r), NOISE.index(noise)])
     everywhere = population(r, noise, rng) if level == "system" else np.full(3, np.nan)
     rows = []
@@ -206,7 +205,7 @@ def measure(
 
 
 def cells_of(level: str) -> list[tuple[int, int, float, str]]:
-    """List what is measured: all for means of systems, a part for outputs and items."""
+    """List the cells: all for means of systems, some for outputs and items."""
     every = product(SIZES, CORRELATIONS, NOISE)
     if level != "system":
         every = [
@@ -230,7 +229,7 @@ def counted(cell: tuple[str, int, int, float, str], n_worlds: int, seed: int) ->
 
 
 def beyond(table: pd.DataFrame, n_worlds: int) -> pd.Series:
-    """Say which intervals hold too seldom: .88 is the least that was found in 500 worlds."""
+    """Mark intervals with low coverage: .88 is the lowest that was found in 500 worlds."""
     return table["covered"] < cells.lowest(0.88, n_worlds)
 
 

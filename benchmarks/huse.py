@@ -1,6 +1,6 @@
 """Time HUSE against the plain loop over outputs, in one run: ``python benchmarks/huse.py``.
 
-Results are asserted to be equal before anything is timed.
+Results are asserted to be equal before timing.
 """
 
 import json
@@ -26,7 +26,7 @@ LARGE = (100_000, 1_000_000)
 
 
 def simulate(n: int) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
-    """Draw log-probabilities, judgments tied as means of 20 integers (1 to 6) are, and labels."""
+    """Draw log-probabilities, means of 20 integers (1 to 6) as judgments, and labels."""
     rng = np.random.default_rng(n)
     is_machine = np.arange(n) % 2 == 1
     quality = np.clip(rng.normal(0.65 - 0.1 * is_machine, 0.15), 0.05, 0.95)
@@ -103,7 +103,7 @@ def table_seconds(n: int) -> float:
 
 
 def main() -> int:
-    # First, while this process is small: a child's peak can count that of the process it came from.
+    # First, while this process is small: a child's peak memory can include that of its parent.
     children = {}
     for n in LARGE:
         command = [sys.executable, __file__, "--large", str(n)]
@@ -122,7 +122,7 @@ def main() -> int:
     slow = []
     for n, required in REQUIRED.items():
         data = simulate(n)
-        # The best of few short calls is that of a cold cache.
+        # With few short calls, the best one still has a cold cache.
         ours = best_seconds(lambda data=data: fast(*data), max(20, 60_000 // n))
         theirs = best_seconds(lambda data=data: plain(*data), max(3, 20_000 // n))
         bare = best_seconds(lambda data=data: plain(*data, sort_outputs=False), 3)

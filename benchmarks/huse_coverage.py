@@ -1,24 +1,22 @@
-"""How often intervals of HUSE hold what they should: ``python benchmarks/huse_coverage.py``.
+"""Coverage of intervals of HUSE: ``python benchmarks/huse_coverage.py``.
 
-What each 95% interval should hold, in worlds whose expectations are known by simulation:
+What each 95% interval should cover, in worlds with expectations known from simulation:
 
-- over outputs and items: the expectation of the score at
-  this number of outputs and annotators, over other outputs. It is the mean over the worlds of the
-  cell (of those with the same crew, in the world of reviews, where crews differ). HUSE of finitely
-  many outputs with a fixed k is biased against its limit, and no resampling of one study takes
-  that out: so for the limit, twice the error of the best classifier, the table only says how often
-  the *upper* end lies above it, where that is known in closed form.
-- over annotators: the expectation over crews of this size with this study's outputs, the mean over
-  other crews, for each study its own.
+- over outputs and items: the expected score at this number of outputs and annotators, over other
+  outputs. It is the mean over the worlds of the cell (in the world of reviews, over those with the
+  same annotators). HUSE with a fixed k is biased against its limit, and resampling one study cannot
+  remove the bias. For the limit, twice the error of the best classifier, the table therefore shows
+  only how often the *upper* end is above it, where it is known in closed form.
+- over annotators: the expected score with this study's outputs and other groups of annotators of
+  this size, computed as a mean over other groups, separately for each study.
 
-Worlds: two Gaussian classes (`nlgbench.worlds.gaussian`: two systems, and one that writes as humans
-do), also with half of the variance of quality shared by item, and with three times as many machine
-outputs as human ones; and reviews (`nlgbench.worlds.reviews`), rated with whole numbers, 0 to 5, so
-that judgments tie, most with three annotators. Features are drawn as arrays, without tables, as
-worlds of tables cost ten times as much; what is measured is `huse` from the
-features on.
+Worlds: two Gaussian classes (`nlgbench.worlds.gaussian`: two systems, and one that writes like
+humans), also with half of the variance of quality shared by item, and with three times as many
+machine as human outputs; and reviews (`nlgbench.worlds.reviews`), rated with whole numbers, 0 to
+5, so that judgments tie, mostly by three annotators. Features are drawn as arrays, because worlds
+of tables are ten times as slow; `huse` is measured from the features on.
 
-The width is set beside an oracle's: 1.96 standard deviations of the score over worlds (crews).
+Widths are compared with an oracle's: 1.96 standard deviations of the score over worlds (groups).
 """
 
 import sys
@@ -39,17 +37,17 @@ from nlgbench.worlds import reviews as worlds
 
 LOW = 0.93
 N_RESAMPLES = 50
-N_OTHERS = 25  # other crews, for the expectation over them
+N_OTHERS = 25  # other groups of annotators, for the expectation over them
 K = 16
 SYSTEMS = {name: gaussian.ANNEALED[name] for name in ("t1.0", "t0.5")} | {"twin": (0.0, 0.0)}
 REVIEWS = ["leaky_t1.0", "leaky_t0.7", "trigram_t0.7"]
 N_CREWS = 10
-TRAINING_SEED = 7  # the systems that are trained are the same in all studies
+TRAINING_SEED = 7  # the trained systems are the same in all studies
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A layout, and what is asked there."""
+    """The design of a study, and what is measured there."""
 
     name: str
     world: Callable[..., Iterator["Drawn"]]
@@ -77,7 +75,7 @@ def compared(
     system: str,
     judgments: np.ndarray | None = None,
 ) -> Compared:
-    """Put features together as `huse` does those of tables; `judgments` has a column for each."""
+    """Combine features as `huse` does with tables; `judgments` has a column for each annotator."""
     n = len(judgment)
     is_human = np.arange(n) < n_human
     item = np.where(is_human, np.arange(n), np.arange(n) - n_human)
@@ -107,7 +105,7 @@ def compared(
 
 
 def scores_of(logprob: np.ndarray, judgments: np.ndarray, n_human: int) -> list[dict[str, float]]:
-    """Score one column of log-probabilities with several of mean judgments."""
+    """Score one column of log-probabilities with each of several mean judgments."""
     is_machine = np.arange(len(logprob)) >= n_human
     found = []
     for judgment in judgments:
@@ -132,7 +130,7 @@ def gaussian_studies(cell: Cell, rng: np.random.Generator) -> Iterator[Drawn]:
         return gaussian._LOGPROB_SD * (r * quality + np.sqrt(1 - r**2) * own)
 
     def judge(quality: np.ndarray) -> np.ndarray:
-        # Every annotator judges every output, so leniency shifts all means alike.
+        # Every annotator judges every output, so leniency shifts all means equally.
         return quality[:, None] + rng.normal(0, noise, size=(len(quality), cell.n_annotators))
 
     while True:
@@ -147,7 +145,7 @@ def gaussian_studies(cell: Cell, rng: np.random.Generator) -> Iterator[Drawn]:
 
 
 def review_studies(cell: Cell, rng: np.random.Generator) -> Iterator[Drawn]:
-    """Draw from pools of texts, judged by one of ten crews, in turn."""
+    """Draw from pools of texts, judged by one of ten groups of annotators in turn."""
     chosen = worlds.review_systems(REVIEWS, seed=TRAINING_SEED)
     texts = {"human": review_grammar().sample(20_000, seed=rng)}
     texts |= {name: one.sample(20_000, seed=rng) for name, one in chosen.items()}
@@ -181,7 +179,7 @@ def review_studies(cell: Cell, rng: np.random.Generator) -> Iterator[Drawn]:
 
 
 def measure(cell: Cell, n_worlds: int, *, seed: int) -> pd.DataFrame:
-    """Make the intervals of a cell: a row per world, interval, system and score."""
+    """Compute the intervals of a cell: one row per world, interval, system and score."""
     rng = np.random.default_rng([seed, *cell.n, cell.n_annotators, int(100 * cell.shared)])
     options = {"n_resamples": N_RESAMPLES, "seed": rng}
     found = []
@@ -234,17 +232,17 @@ def judgments_of(ids: list[str], values: np.ndarray) -> pd.DataFrame:
 
 
 def report(found: pd.DataFrame) -> pd.DataFrame:
-    """Count, for each cell, interval, system and score."""
+    """Summarize each cell, interval, system and score."""
     keys = ["cell", "interval", "system", "score"]
     found = found.copy()
     for column in ("target", "sd", "limit"):
         if column not in found:
             found[column] = np.nan
     own = found.groupby([*keys, "crew"], sort=False)["estimate"]
-    # The mean of n worlds is nearer to each of them than the expectation; of one it says nothing.
+    # The mean of n worlds is closer to each of them than the expectation is; useless for one world.
     nearer = np.sqrt(1 - 1 / own.transform("size")).where(found["target"].isna(), 1.0)
     found["target"] = found["target"].fillna(own.transform("mean"))
-    # The target over crews is a mean of few: its own error is not the interval's.
+    # The target over groups is a mean of few: its own error is not the interval's.
     blur = np.where(found["sd"].notna(), np.sqrt(1 + 1 / N_OTHERS), 1.0)
     centered = (found["estimate"] - found["target"]) / nearer.where(nearer > 0)
     over_worlds = centered.groupby([found[key] for key in keys], sort=False).transform("std")
@@ -294,7 +292,7 @@ def counted(cell: Cell, n_worlds: int, seed: int) -> pd.DataFrame:
 
 
 def beyond(table: pd.DataFrame, n_worlds: int) -> pd.Series:
-    """Say which intervals hold too seldom; those that are marked are not counted."""
+    """Mark intervals with low coverage, without those that have a reason."""
     return table["coverage"] < cells.lowest(LOW, n_worlds)
 
 

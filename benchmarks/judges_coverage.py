@@ -1,18 +1,17 @@
-"""How often audits and the annotator test err: ``python benchmarks/judges_coverage.py``.
+"""Error rates of audits and of the annotator test: ``python benchmarks/judges_coverage.py``.
 
-Judges and people are those of `nlgbench.worlds.judges`. Cells without bias count p in the tails and
-false verdicts (p adjusted below .05, whatever the margin), of
-judges that see quality sharply, as well as an LLM does, or hardly; of one that copies an
-annotator's vote; where people like long texts, too. Cells with planted biases count how often each
-is significant, at a size that gives a power of .95. Two cells show each pair in one order, drawn by
-chance. What intervals should cover is 0 where no bias is, and else what four worlds of 6,000 items
-and 300 annotators give.
+Judges and annotators come from `nlgbench.worlds.judges`. Cells without bias count small p and
+false verdicts (adjusted p below .05, with any margin) for judges with sharp, LLM-like or weak
+perception of quality, for one that copies an annotator's vote, and with annotators who also prefer
+long texts. Cells with planted biases count how often each is significant, at a size with a power of
+.95. Two cells show each pair in one random order. Intervals should cover 0 if there is no bias, and
+otherwise the result of four worlds with 6,000 items and 300 annotators.
 
-Panels are studies of annotators who know a label, or a number, with an evaluator at the border of
-the alternative annotator test: how often each annotator is rejected, before and after Benjamini
-and Yekutieli, how often omega is one half or more, and how often intervals of rho hold its
-expectation. Where annotators differ in skill, the border is that of their mean, and only the
-intervals are looked at.
+Panels are studies of annotators with labels or numbers, and an evaluator at the border of the
+alternative annotator test: how often each annotator is rejected, before and after the correction of
+Benjamini and Yekutieli, how often omega is at least one half, and how often intervals of rho cover
+its expectation. If annotators differ in skill, the border is that of their mean, and only the
+intervals are checked.
 """
 
 import sys
@@ -42,12 +41,12 @@ VALUES = ("overconfidence", "agreement_less_people", "length_in_ratings")
 
 @dataclass(frozen=True)
 class Cell:
-    """A world, and what is asked of it."""
+    """A world, and what is measured there."""
 
     name: str
     world: dict[str, Any] = field(default_factory=dict)
-    copied: bool = False  # one judge, who says what an annotator said
-    one_order: bool = False  # of each pair, drawn by chance
+    copied: bool = False  # one judge, who repeats an annotator's vote
+    one_order: bool = False  # show each pair in one random order
 
 
 CELLS = (
@@ -95,14 +94,14 @@ def audited(cell: Cell, seed: Any, **size: Any) -> Audit:
 
 
 def tested(found: Audit) -> pd.DataFrame:
-    """Give a row per judge and test."""
+    """Return one row per judge and test."""
     table = found.findings.merge(found.details, on=["evaluator", "test"])
     kept = ~table["is_sentinel"] & table["test"].isin([*BIASES, *VALUES])
     return table[kept].set_index(["evaluator", "test"])
 
 
 def measure(cell: Cell, n_worlds: int, seed: int) -> pd.DataFrame:
-    """Count a cell: a row per judge and test, and one per judge of any false verdict."""
+    """Count a cell: one row per judge and test, and one per judge for any false verdict."""
     large = [tested(audited(cell, n, n_items=6_000, n_annotators=300)) for n in range(90, 94)]
     true = pd.concat([each["estimate"] for each in large], axis=1).mean(axis=1)
     tables = [tested(audited(cell, np.random.default_rng([seed, n]))) for n in range(n_worlds)]
@@ -139,7 +138,7 @@ def measure(cell: Cell, n_worlds: int, seed: int) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-#: Panel -> agreement, annotators, outputs, outputs of a text, annotators of an output (0: all), and
+#: Panel -> agreement, annotators, outputs, outputs per text, annotators per output (0: all), and
 #: how much annotators differ in skill.
 PANELS = {
     "labels, 4 annotators, 60 outputs": ("accuracy", 4, 60, 1, 0, 0.0),
@@ -153,9 +152,9 @@ PANELS = {
 
 
 def panel(kind, n_people, n_outputs, size, per_output, differ, error, rng):
-    """Simulate a study: annotators who err more or less, and an evaluator who errs by `error`.
+    """Simulate a study: annotators with different error rates, and an evaluator with error `error`.
 
-    What an annotator or the evaluator gives is wrong more often on texts that are hard.
+    Annotators and evaluator make more errors on difficult texts.
     """
     text = np.arange(n_outputs) // size
     hard = rng.normal(0, 0.6, text.max() + 1)[text]
@@ -185,7 +184,7 @@ def panel(kind, n_people, n_outputs, size, per_output, differ, error, rng):
 
 
 def border(layout, epsilon):
-    """Find by how much an evaluator errs so that annotators are better by epsilon on average."""
+    """Find the evaluator's error at which annotators are better by epsilon on average."""
     kind, n_people, _, *rest = layout
     low, high = -2.0, 3.0
     for _ in range(12):
@@ -225,15 +224,15 @@ def replaced(layout: tuple, n_worlds: int, seed: int) -> pd.DataFrame:
 
 
 def counted(cell: Cell | tuple, n_worlds: int, seed: int) -> pd.DataFrame:
-    """Count an audit's cell, or a panel."""
+    """Count a cell of an audit, or a panel."""
     return (
         replaced(cell, n_worlds, seed) if isinstance(cell, tuple) else measure(cell, n_worlds, seed)
     )
 
 
 def beyond(table: pd.DataFrame, n_worlds: int) -> pd.Series:
-    """Say which judges have too many false verdicts, and which panels reject too often."""
-    if "rho held" in table:  # where annotators differ, some lie beyond the border
+    """Mark judges with too many false verdicts, and panels that reject too often."""
+    if "rho held" in table:  # if annotators differ, some are beyond the border
         over = (table["p<.05"] > 0.05 + 3 * table["se"]) & (table["differ"] == 0)
         return over | (table["rho held"] < cells.lowest(0.9, n_worlds))
     false = table["test"] == "any false verdict"

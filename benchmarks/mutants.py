@@ -2,11 +2,11 @@
 
     .venv/bin/python benchmarks/mutants.py --seed 0 --faults 60
 
-draws lines of `FOLDERS` by a seed and a fault of each, and runs the tests of its folder until one
-fails, in a copy of the checkout. Draws depend on the text of lines: edits elsewhere change none.
-`--tests-from COMMIT` meets the same faults with tests/ of that commit; tests that fail without a
-fault are left out. `--only nlgbench/...py:12:4:bound` plants what the table names again. Returns 1
-when a fault survived that `NO_FAULT` does not excuse.
+draws lines of `FOLDERS` by a seed and a fault for each, and runs the tests of its folder in a copy
+of the checkout until one fails. Draws depend on the text of lines, so edits elsewhere change none.
+`--tests-from COMMIT` runs that commit's tests/ on the same faults; tests that fail without a fault
+are left out. `--only nlgbench/...py:12:4:bound` plants a fault of the table again. Returns 1 if a
+fault survived that `NO_FAULT` does not excuse.
 """
 
 import argparse
@@ -32,9 +32,9 @@ import psutil
 
 FOLDERS = [f"analysis/{x}" for x in ("huse", "correlation", "people", "judges", "ratings")]
 FOLDERS += ["study", "runner"]
-# Besides a folder's own: drafts of study.yml and exports of tools are tested as the command.
+# Besides a folder's own tests: drafts of study.yml and exports of tools are tested as commands.
 TESTS = {"study": ["tests/runner/test_layouts.py", "tests/runner/test_new_study.py"]}
-# Where a change of code changes nothing that a user could see: (file, before, after) -> why.
+# Changes of code that a user cannot notice: (file, before, after) -> why.
 NO_FAULT: dict[tuple[str, str, str], str] = {
     ("nlgbench/runner/cli.py", "if TYPE_CHECKING", "if False"): (
         "The condition is False wherever the program runs; only type checkers read what it guards."
@@ -65,7 +65,7 @@ _PAIRS += " nanmin nanmax cummin cummax mean sum startswith endswith sf cdf"
 NAMES = dict(zip(_PAIRS.split()[::2], _PAIRS.split()[1::2], strict=True))
 NAMES |= {other: name for name, other in NAMES.items()}
 DROPPED = {"dropna", "drop_duplicates", "sort_values", "sort_index", "abs", "fillna", "strip"}
-UNSEEN = {"strict", "copy", "validate", "exist_ok"}  # arguments that change no right result
+UNSEEN = {"strict", "copy", "validate", "exist_ok"}  # arguments that change no valid result
 
 
 @dataclass(frozen=True, order=True)
@@ -85,7 +85,7 @@ class Fault:
 
 
 def changes(node: ast.AST) -> Iterator[tuple[str, ast.AST | None]]:
-    """Yield the faults of one node: an operator's name, and what stands there instead."""
+    """Yield the faults of one node: an operator's name, and the replacement."""
 
     def other(**fields: object) -> ast.AST:
         new = copy.copy(node)
@@ -148,7 +148,7 @@ def changes(node: ast.AST) -> Iterator[tuple[str, ast.AST | None]]:
 
 
 def spoken(node: ast.AST) -> bool:
-    """Whether a node is a message, a decorator's, a type or something that says nothing."""
+    """Whether a node is a message, a decorator, a type or has no effect."""
     if isinstance(node, ast.Call):
         name = getattr(node.func, "attr", getattr(node.func, "id", ""))
         return name in ("warn", "echo", "TypeVar", "cast")
@@ -162,11 +162,11 @@ def spoken(node: ast.AST) -> bool:
 
 
 class _Planted(Exception):
-    """The text of a file with a fault in it."""
+    """The text of a file that contains a fault."""
 
 
 def faults_of(path: str, text: str, planted: Fault | None = None) -> list[Fault]:
-    """List all faults of a file, or raise its text with one of them."""
+    """List all faults of a file, or raise its text with one of them planted."""
     tree, found = ast.parse(text), []
 
     def visit(node: ast.AST, within: str) -> None:
@@ -202,7 +202,7 @@ def faults_of(path: str, text: str, planted: Fault | None = None) -> list[Fault]
 
 
 def draw(root: Path, seed: int, n: int, every: bool = False) -> list[Fault]:
-    """Draw faults of n lines by a hash of the seed and each line's text; or all of each line."""
+    """Draw one fault, or all, of n lines by a hash of the seed and each line's text."""
 
     def rank(*key: object) -> str:
         return hashlib.sha256(repr((seed, *key)).encode()).hexdigest()
@@ -224,7 +224,7 @@ def draw(root: Path, seed: int, n: int, every: bool = False) -> list[Fault]:
 
 
 def files_of(folder: str, root: Path) -> list[Path]:
-    """List the files of tests of a folder of the package."""
+    """List the test files of a folder of the package."""
     found = sorted((root / "tests" / folder).glob("test_*.py"))
     if folder == "study" and not found:
         names = ("study", "reading", "schema", "checks", "csv_files", "malformed_studies")
@@ -234,7 +234,7 @@ def files_of(folder: str, root: Path) -> list[Path]:
 
 
 def copy_of(root: Path, tests_from: str | None, into: Path) -> Path:
-    """Copy what git tracks, with the tests of another commit if one is named."""
+    """Copy the files that git tracks, with the tests of another commit if one is named."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=root, capture_output=True, check=True)
     for name in filter(None, listed.stdout.decode().split("\0")):
         if (root / name).is_file() and not (tests_from and name.startswith("tests/")):
@@ -250,7 +250,7 @@ def copy_of(root: Path, tests_from: str | None, into: Path) -> Path:
 
 
 def pytest(root: Path, arguments: list[str], limit: float) -> tuple[str, float]:
-    """Run tests: what was printed, or "hang" when they took too long, and the seconds."""
+    """Run tests; return the output, or "hang" after a timeout, and the seconds."""
     environment = os.environ | {"PYTHONPATH": str(root), "CI": "1", "MPLBACKEND": "agg"}
     environment |= {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "300"}
     command = [
@@ -279,7 +279,7 @@ def pytest(root: Path, arguments: list[str], limit: float) -> tuple[str, float]:
 
 
 def without_faults(folder: str, root: Path) -> tuple[dict[str, float], list[str], float]:
-    """Run a folder's tests as they are: the seconds of each file, what fails, and all seconds."""
+    """Run a folder's tests without faults; return seconds by file, failures, and all seconds."""
     report = root / "report.xml"
     files = [str(path.relative_to(root)) for path in files_of(folder, root)]
     printed, seconds = pytest(root, [f"--junitxml={report}", *files], 3600)
@@ -289,7 +289,7 @@ def without_faults(folder: str, root: Path) -> tuple[dict[str, float], list[str]
             parts = case.get("classname", "").split(".")
             name = "/".join(parts[: 1 + [x.startswith("test_") for x in parts].index(True)]) + ".py"
             took[name] = took.get(name, 0) + float(case.get("time", 0))
-    # A file that cannot be imported is left out, as is a test that fails.
+    # Files that cannot be imported, and tests that fail, are left out.
     failed = [x.split(" - ")[0].split(" ", 1)[1] for x in printed.split("\n") if x[:6] == "FAILED"]
     failed += [x.split(" - ")[0].split(" ", 1)[1] for x in printed.split("\n") if x[:6] == "ERROR "]
     if failed:
@@ -298,7 +298,7 @@ def without_faults(folder: str, root: Path) -> tuple[dict[str, float], list[str]
 
 
 def caught(fault: Fault, root: Path, tests: tuple[dict[str, float], list[str], float]) -> str:
-    """Run the tests of a fault's folder until one fails, and name it."""
+    """Run the tests of a fault's folder until one fails, and return its name."""
     took, failed, seconds = tests
     text = (root / fault.path).read_text()
     stem = Path(fault.path).stem
@@ -332,8 +332,8 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--root", type=Path, default=Path(__file__).parents[1])
     parser.add_argument("--tests-from", metavar="COMMIT")
-    parser.add_argument("--only", nargs="+", metavar="FAULT", help="as the table names it")
-    parser.add_argument("--list", action="store_true", help="draw, and plant none")
+    parser.add_argument("--only", nargs="+", metavar="FAULT", help="faults as named in the table")
+    parser.add_argument("--list", action="store_true", help="only draw faults, and list them")
     given = parser.parse_args()
     faults = draw(given.root, given.seed, 10**9 if given.only else given.faults, bool(given.only))
     if given.only:

@@ -1,8 +1,8 @@
 """Time ROUGE-L and CIDEr-D against pycocoevalcap, in one run: ``python benchmarks/overlap.py``.
 
-Scores are asserted to be equal before anything is timed. Ten systems answer the same items, so they
-share references; one system alone shares none, which is the worst case for ROUGE-L. The required
-ratios are for ten systems.
+Scores are asserted to be equal before timing. Ten systems answer the same items, so they share
+references; a single system shares none, which is the worst case for ROUGE-L. The required ratios
+are for ten systems.
 """
 
 import itertools
@@ -28,7 +28,7 @@ REPEATS = 3
 
 
 def simulate(n: int, n_systems: int) -> tuple[list[str], list[list[str]]]:
-    """Draw n reviews, one of each system for each item, and ten references for each item."""
+    """Draw n reviews, one per system and item, and ten references for each item."""
     n_items = n // n_systems
     texts = review_grammar().sample(n + n_items * N_REFERENCES, seed=n)
     of_item = [texts[n + at :: n_items] for at in range(n_items)]

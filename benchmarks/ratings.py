@@ -1,10 +1,10 @@
-"""Time ratings, and see how often they are right: ``python benchmarks/ratings.py``, half an hour.
+"""Time ratings, and count how often they are correct (half an hour): ``benchmarks/ratings.py``.
 
-Glicko-2 is timed against the plain way, one `glicko2_update` per system and game, after asserting
-equal results; Bradley-Terry against statsmodels' logistic regression. Then systems of known skill
-play: how often intervals hold the truth, and how often the two stopping rules end in its order.
-Last, systems whose outputs differ, in the layouts of notebook 06: how often intervals hold what
-infinitely many other outputs of the same systems would give.
+Glicko-2 is timed against a plain loop, one `glicko2_update` per system and game, after asserting
+equal results; Bradley-Terry against statsmodels' logistic regression. Then systems with known skill
+play: this measures the coverage of intervals, and how often both stopping rules end with the true
+order. Finally, systems whose outputs vary play in the layouts of notebook 06: this measures how
+often intervals cover the result of infinitely many other outputs of the same systems.
 """
 
 import argparse
@@ -33,7 +33,7 @@ REQUIRED_SECONDS = 1.5
 REQUIRED_COVERAGE = 0.90
 
 
-#: Notebook 06's reviews (each output its own item), quick and full; a dialogue, compared on its
+#: Notebook 06's reviews (each output is its own item), quick and full; a dialogue, compared on its
 #: context; and outputs of shared items that are compared across items.
 LAYOUTS = {
     "reviews, 100 games": {"layout": "pool", "n_outputs": 60, "n_games": 100},
@@ -43,12 +43,12 @@ LAYOUTS = {
     "across 60 items": {"layout": "across", "n_outputs": 60, "n_games": 100},
 }
 LIMITS = (0.93, 0.97)
-CONTRASTS = 5  # other ways are counted in every fifth world
-NOISE, NEAR = 0.5, 0.3  # of the comparator, and what it calls a tie
+CONTRASTS = 5  # other methods are measured in every fifth world
+NOISE, NEAR = 0.5, 0.3  # the comparator's noise, and the greatest distance that counts as a tie
 
 
 def simulate(n_games: int, tie: float, rng: np.random.Generator) -> pd.DataFrame:
-    """Let systems play by Davidson's rule with a known nu: one-hot comparisons of outputs."""
+    """Simulate games by Davidson's rule with a known nu: one-hot comparisons of outputs."""
     a, b = np.array(np.triu_indices(len(SKILLS), 1))[:, rng.integers(15, size=n_games)]
     gap = (SKILLS[a] - SKILLS[b]) / POINTS / 2
     weight = np.column_stack([np.exp(gap), np.full(n_games, tie), np.exp(-gap)])
@@ -82,7 +82,7 @@ def plain_glicko(played: pd.DataFrame) -> dict[str, tuple[float, float, float]]:
 
 
 def logistic(played: pd.DataFrame) -> np.ndarray:
-    """Fit Bradley-Terry as a logistic regression without intercept, the first ability 0."""
+    """Fit Bradley-Terry as a logistic regression without intercept, with the first ability at 0."""
     design = np.zeros((len(played), len(NAMES)))
     place = pd.Index(NAMES)
     design[np.arange(len(played)), place.get_indexer(played["system_a"])] += 1
@@ -129,9 +129,9 @@ def timings(rng: np.random.Generator) -> float:
 
 
 def coverage(n_worlds: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Count how often 95% intervals hold the skill, against the mean of all skills.
+    """Count how often 95% intervals cover the skill, relative to the mean of all skills.
 
-    With ties Glicko-2's ratings have another scale than Davidson's abilities, so it sits out there.
+    With ties, Glicko-2's ratings and Davidson's abilities differ in scale, so they are left out.
     """
     rows = []
     for n_games, tie in ((300, 0.0), (3000, 0.0), (3000, 1.0)):
@@ -152,7 +152,7 @@ def coverage(n_worlds: int, rng: np.random.Generator) -> pd.DataFrame:
                 off = found["rating"].to_numpy() - START - SKILLS
                 half = ((found["ci_high"] - found["ci_low"]) / 2).to_numpy()
                 one = pd.DataFrame({"held": np.abs(off) <= half, "se": half / 1.959964})
-                # Too far from the mean counts as positive, on either side of it.
+                # Errors in direction away from the mean count as positive, on either side of it.
                 one = one.assign(off=off * np.sign(SKILLS), skill=np.abs(SKILLS))
                 rows.append(one.assign(games=n_games, nu=tie, way=way))
     return pd.concat(rows)
@@ -161,10 +161,10 @@ def coverage(n_worlds: int, rng: np.random.Generator) -> pd.DataFrame:
 def outputs_that_differ(
     layout: str, n_outputs: int, n_games: int, rng: np.random.Generator, n_systems: int = 12
 ) -> Study:
-    """Let outputs of normal quality meet.
+    """Compare outputs with normally distributed quality.
 
-    The comparator prefers the better output if their distance, which it sees with some noise, is
-    large enough, and calls the rest a tie. Items make all outputs easier ("across"), or suit some
+    The comparator prefers the better output if their distance, measured with noise, is large
+    enough; otherwise it reports a tie. Items make all outputs easier ("across"), or suit some
     systems better than others ("within").
     """
     system = np.repeat(np.arange(n_systems), n_outputs)
@@ -195,21 +195,21 @@ def outputs_that_differ(
 
 
 def _skills(n_systems: int) -> tuple[np.ndarray, np.ndarray]:
-    """Means of the systems' outputs, in their standard deviations, and what an item adds."""
+    """Return the mean of each system's outputs, in their standard deviations, and item effects."""
     return np.linspace(-1, 1, n_systems), np.cos(2.4 * np.arange(n_systems))
 
 
 def over_all_outputs(
     layout: str, n_outputs: int, n_games: int, n_systems: int = 12
 ) -> tuple[np.ndarray, pd.Series]:
-    """Ratings and win rates that all outputs of these systems would get."""
+    """Return the ratings and win rates that all outputs of these systems would get."""
     a, b = np.triu_indices(n_systems, 1)
     skill, slope = _skills(n_systems)
     gap, variance = skill[a] - skill[b], np.full(len(a), 2 + NOISE**2)
     if layout == "within":
         variance += (slope[a] - slope[b]) ** 2
     win, loss = (ndtr((sign * gap - NEAR) / np.sqrt(variance)) for sign in (1, -1))
-    if layout == "across":  # one pair in n_outputs is of one item
+    if layout == "across":  # one pair in n_outputs is from the same item
         for share, sign in ((win, 1), (loss, -1)):
             apart = ndtr((sign * gap - NEAR) / np.sqrt(variance + 2))
             share += (1 - 1 / n_outputs) * (apart - share)
@@ -225,7 +225,7 @@ def over_all_outputs(
 def over_outputs(
     layout: str, n_outputs: int, n_games: int, n_worlds: int, seed: int, n_systems: int = 12
 ) -> pd.DataFrame:
-    """Count how often 95% intervals hold what all outputs would give: a row per way."""
+    """Count how often 95% intervals cover the result of all outputs: one row per method."""
     where = (layout, n_outputs, n_games)
     ratings, rates = over_all_outputs(*where, n_systems)
     worlds: dict[str, list[np.ndarray]] = {}
@@ -262,7 +262,7 @@ def over_outputs(
                 "way": way,
                 "worlds": len(found),
                 "coverage": np.nanmean(unmarked),
-                # Systems of one world depend on each other: worlds do not.
+                # Systems within a world are dependent; worlds are independent.
                 "mc_se": np.nanstd(np.nanmean(unmarked, axis=1)) / np.sqrt(len(found)),
                 "marked": marked.mean(),
                 "width_of_oracle": np.nanmedian(half.mean(axis=0) / (1.96 * off.std(axis=0))),
@@ -272,7 +272,7 @@ def over_outputs(
 
 
 def knowing(study: Study, kind: str) -> pd.DataFrame:
-    """Lay comparisons out as games that know of no more than outputs, or of games."""
+    """Lay out comparisons as games with the ids of outputs only, or of games only."""
     table = of_outputs(study, study.comparisons, "comparisons")
     gone = "item_" if kind == "outputs" else "item_|output_"
     return table.loc[:, ~table.columns.str.contains(gone)]
@@ -286,7 +286,7 @@ def _outcome(found: pd.DataFrame) -> np.ndarray:
 
 
 def stopping(n_worlds: int, pool: int, seed: int) -> None:
-    """Count how often each stopping rule ends in the true order."""
+    """Count how often each stopping rule ends with the true order."""
     for pairing in ("random", "adaptive"):
         spent, right, converged, concordant = [], [], [], []
         for world in range(n_worlds):
@@ -310,7 +310,7 @@ def stopping(n_worlds: int, pool: int, seed: int) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--worlds", type=int, default=300, help="0: times alone")
+    parser.add_argument("--worlds", type=int, default=300, help="0: only measure time")
     parser.add_argument("--tournaments", type=int, default=50)
     parser.add_argument("--layouts", type=int, default=500, help="worlds of each layout")
     parser.add_argument("--seed", type=int, default=2020)

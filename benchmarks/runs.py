@@ -1,14 +1,14 @@
-"""What the runner costs beside bare papermill, and what two workers gain.
+"""The overhead of the runner over plain papermill, and the gain from two workers.
 
     python benchmarks/runs.py
 
-A notebook outside the project computes HUSE of a simulated study; 24 runs of it differ in one
-parameter. `papermill`: a plain loop of papermill's own; `one`: `nlgbench run`, one after another;
-`two`: with `--jobs 2`; `dask`: with `--cluster` and two workers that are there. The four alternate,
+A notebook outside the project computes HUSE of a simulated study; its 24 runs differ in one
+parameter. `papermill`: a plain loop over papermill's function; `one`: `nlgbench run`, one run at a
+time; `two`: with `--jobs 2`; `dask`: with `--cluster` and two running workers. The four alternate,
 and their gathered tables are equal. Then `--tiny` runs of a notebook that does nothing, two at a
-time: files, processes and temporary folders that are left, and the peak memory of the command.
-Cores should be idle. Returns 1 when two workers take more than .6 of one, the runner 5% more than
-papermill, or something is left.
+time, are counted with the files, processes and temporary folders that they leave, and the peak
+memory of the command. Cores should be idle. Returns 1 if two workers take more than .6 of the time
+of one, the runner takes 5% more than papermill, or anything is left.
 """
 
 import argparse
@@ -55,7 +55,7 @@ def notebook(folder: Path, name: str, cells: tuple[str, ...]) -> Path:
 
 
 def with_papermill(path: Path, out: Path) -> None:
-    """Run every set of parameters as a loop of one's own would."""
+    """Run every set of parameters in a plain loop, as a user would."""
     for k in NEIGHBORS:
         own = out / str(k)
         own.mkdir(parents=True)
@@ -68,7 +68,7 @@ def with_papermill(path: Path, out: Path) -> None:
 
 
 def with_runner(path: Path, out: Path, *options: str) -> None:
-    """Run them by one command."""
+    """Run them with one command."""
     values = ",".join(map(str, NEIGHBORS))
     arguments = ["run", str(path), "-p", f"n_neighbors={values}", "--out", str(out), *options]
     done = CliRunner().invoke(main, arguments)
@@ -116,14 +116,14 @@ def compare(folder: Path, repeats: int, cluster: LocalCluster) -> bool:
 
 
 def many(folder: Path, n: int) -> bool:
-    """Run a notebook that does nothing so often, and see what is left."""
+    """Run a notebook that does nothing n times, and check what is left."""
     path = notebook(folder, "tiny", TINY)
     temporary = folder / "temporary"
     temporary.mkdir()
     os.environ["JUPYTER_RUNTIME_DIR"] = tempfile.tempdir = os.environ["TMPDIR"] = str(temporary)
     me = psutil.Process()
     values = ",".join(map(str, range(n)))
-    # A cluster that was there before leaves Python's own tracker of resources.
+    # A cluster that ran before leaves Python's own resource tracker.
     files, processes = me.num_fds(), len(me.children(recursive=True))
     began = time.perf_counter()
     done = CliRunner().invoke(

@@ -1,9 +1,9 @@
 """Time Self-BLEU against fast-bleu and NLTK, in one run: ``python benchmarks/self_bleu.py``.
 
-Results are asserted to be equal before anything is timed. fast-bleu (C++, on PyPI) and NLTK smooth
-by method 1, as we do; fast-bleu holds weights in single precision, which is exact for the 1/4 of
-4-grams (for 3-grams it is off by 8e-8). Everybody starts from texts and cuts them at white space.
-fast-bleu may use all cores, we use one: the seconds of all cores together are compared, too.
+Results are asserted to be equal before timing. fast-bleu (C++, on PyPI) and NLTK smooth by method
+1, like nlgbench; fast-bleu stores weights in single precision, which is exact for 4-grams' 1/4
+(for 3-grams it is off by 8e-8). All start from texts and split them at white space. fast-bleu may
+use all cores, nlgbench uses one, so the total processor time of all cores is also compared.
 """
 
 import json
@@ -27,7 +27,7 @@ MIB, SECONDS = 1_536, 5
 
 
 def simulate(n: int) -> list[str]:
-    """Draw texts of about 35 words from a Zipf distribution (exponent 1.3) over 20,000."""
+    """Draw texts of about 35 words from a Zipf distribution (exponent 1.3) over 20,000 words."""
     rng = np.random.default_rng(n)
     lengths = rng.poisson(35, size=n)
     words = [f"w{word}" for word in rng.zipf(1.3, size=lengths.sum()) % 20_000]
@@ -42,7 +42,7 @@ def fast_bleu(texts: list[str]) -> list[float]:
 
 
 def nltk_bleu(texts: list[str], places: range) -> list[float]:
-    """Score the texts at some places, each against all the others."""
+    """Score the texts at some positions, each against all others."""
     from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 
     tokens = [text.split() for text in texts]
@@ -54,14 +54,14 @@ def nltk_bleu(texts: list[str], places: range) -> list[float]:
 
 
 def seconds(call: Callable[[], object]) -> tuple[float, float]:
-    """Time a call: by the clock, and on all cores together."""
+    """Time a call: elapsed time, and processor time of all cores."""
     clock, cores = time.perf_counter(), time.process_time()
     call()
     return time.perf_counter() - clock, time.process_time() - cores
 
 
 def large(n: int) -> None:
-    """Time one run in this process, and print its seconds and the peak memory as JSON."""
+    """Time one run in this process, and print its seconds and peak memory as JSON."""
     texts = simulate(n)
     best = min(seconds(lambda: self_bleu(texts))[0] for _ in range(3))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -70,7 +70,7 @@ def large(n: int) -> None:
 
 
 def main() -> int:
-    # First, while this process is small: a child's peak can count that of the process it came from.
+    # First, while this process is small: a child's peak memory can include that of its parent.
     children = {}
     for n in SIZES:
         command = [sys.executable, __file__, "--large", str(n)]
@@ -106,7 +106,7 @@ def main() -> int:
             slow += [peer] * (other / mine < REQUIRED[peer])
     for n, child in children.items():
         print(
-            f"{n:>9,} texts in a process of its own: {child['seconds']:.2f} s, "
+            f"{n:>9,} texts in a separate process: {child['seconds']:.2f} s, "
             f"{child['mib']:.0f} MiB at its peak, texts included"
         )
     growth = math.log(children[SIZES[-1]]["seconds"] / children[SIZES[0]]["seconds"])

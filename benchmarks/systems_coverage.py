@@ -2,21 +2,21 @@
 
 Simulated studies: a judgment is the system's mean, plus effects of item and annotator, of system
 and item (an output's own quality), of system and annotator (taste), and noise. Layouts differ in
-systems, items, annotators, votes of an output, interactions (none, some, strong), missing
-judgments, unequal noise, and how many systems are equal. Random annotators are drawn for each
-study, and the truth is their population's; fixed ones are judged by the truth for those drawn.
+systems, items, annotators, votes per output, interactions (none, some, strong), missing judgments,
+unequal noise, and the number of equal systems. Random annotators are drawn for each study, and the
+truth is that of their population; for fixed annotators, it is the truth for those drawn.
 
 - ``family``: share of studies in which Holm's tests reject any two equal systems (.05 at most);
 - ``ranks``: share whose rank ranges cover all true ranks (.95 at least);
 - ``p05``, ``p01``, ``p001``: share of equal pairs with p below;
 - ``difference``, ``mean``, ``superiority``: share of 95% intervals that cover;
-- ``width``, ``power5``, ``power8``: median width over that of an oracle that knows the variance of
-  each difference and has the same degrees of freedom, and the power of a single pair over the
-  oracle's where that is .5 and .8;
+- ``width``, ``power5``, ``power8``: median width relative to an oracle that knows the variance of
+  each difference and has the same degrees of freedom, and the power of a single pair relative to
+  the oracle's, where that is .5 and .8;
 - ``check``: the root mean square of errors in units of the oracle's, 1 if it is right;
 - ``tail``: the .001 quantile of the standard error over the true one.
 
-Of votes, how often 95% intervals of `rate` and `win_rates` cover what everybody would say.
+For votes, coverage of 95% intervals of `rate` and `win_rates` for all annotators' votes.
 """
 
 import sys
@@ -33,27 +33,27 @@ from nlgbench.study import Study, trusted
 
 #: Standard deviations of system by item and of system by annotator; noise is 1.
 INTERACTIONS = {"none": (0.0, 0.0), "some": (0.5, 0.25), "strong": (1.0, 0.5)}
-EFFECT = 0.8  # between systems that are not equal, one to the next
+EFFECT = 0.8  # between successive systems that are not equal
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How a study is laid out."""
+    """The design of a study."""
 
     systems: int
     items: int
     annotators: int
     votes: int = 3
     interactions: str = "none"
-    #: Systems that are equal, the first ones; of the others each is better than the one before.
+    #: How many of the first systems are equal; each other one is better than the one before.
     equal: int = 0
     missing: float = 0.0
     noise: str = "equal"
-    odd: bool = False  # the last system alone has interactions (strong)
+    odd: bool = False  # only the last system has interactions (strong)
 
     @property
     def name(self) -> str:
-        """Write it down."""
+        """Describe the layout."""
         more = [f"{self.missing:.0%} missing"] * bool(self.missing)
         more += [f"{self.noise} noise"] * (self.noise != "equal") + ["one odd system"] * self.odd
         equal = "all" if self.equal == self.systems else self.equal
@@ -95,7 +95,7 @@ FIXED = (
 
 
 def simulate(layout: Layout, fixed: bool, seed: int) -> tuple[Study, np.ndarray, np.ndarray]:
-    """Simulate a study; give its systems' means, and the true error of each difference."""
+    """Simulate a study; return its systems' means, and the true error of each difference."""
     rng = np.random.default_rng(seed)
     k, n, a = layout.systems, layout.items, layout.annotators
     means = EFFECT * np.maximum(np.arange(k) - max(layout.equal, 1) + 1, 0)
@@ -135,7 +135,7 @@ def known_error(
     effects: tuple[np.ndarray, ...],
     fixed: bool,
 ) -> np.ndarray:
-    """Give the standard deviation of least squares' differences, from the known variances."""
+    """Return the standard deviation of least-squares differences, from the known variances."""
     noise, output_sd, taste_sd = effects
     k, a = system.max() + 1, annotator.max() + 1
     dummies = [np.eye(one.max() + 1)[one] for one in (system, item, annotator)]
@@ -147,7 +147,7 @@ def known_error(
     by_output = np.stack([np.bincount(of_output, row * output_sd[system]) for row in weight])
     flat = system * a + annotator
     by_taste = np.stack([np.bincount(flat, row, minlength=k * a) for row in weight])
-    if fixed:  # the truth weighs these annotators equally
+    if fixed:  # the truth weights these annotators equally
         by_taste -= np.repeat(contrasts / a, a, axis=1)
     by_taste *= np.repeat(taste_sd, a)
     own = weight * noise[system]
@@ -165,7 +165,7 @@ def one_study(layout: Layout, fixed: bool, seed: int) -> dict:
     systems = found.systems.sort_values("system")
     best = (true[:, None] < true - 1e-12).sum(axis=1) + 1
     worst = (true[:, None] <= true + 1e-12).sum(axis=1)
-    # Equal systems may stand in any order: a range covers where it meets their ranks.
+    # Equal systems may have any order: a range covers if it overlaps their ranks.
     ranks = (systems["rank_low"] <= worst) & (systems["rank_high"] >= best)
     return {
         "error": pairs["difference"].to_numpy() - gap,
@@ -182,12 +182,12 @@ def one_study(layout: Layout, fixed: bool, seed: int) -> dict:
 
 
 def measure(layout: Layout, fixed: bool, n_studies: int, seed: int) -> dict[str, object]:
-    """Give a layout's shares."""
+    """Return a layout's shares."""
     studies = [one_study(layout, fixed, seed + number) for number in range(n_studies)]
     all_of = {name: np.stack([one[name] for one in studies]) for name in studies[0]}
     error, se, df = all_of["error"], all_of["se"], all_of["df"][:, None]
     critical = student.ppf(0.975, df)
-    # For fixed annotators equal systems differ by these annotators' taste: tests are shifted.
+    # For fixed annotators, equal systems differ by these annotators' taste: tests are shifted.
     p = 2 * student.sf(np.abs(error) / se, df) if fixed else all_of["p"]
     means = EFFECT * np.maximum(np.arange(layout.systems) - max(layout.equal, 1) + 1, 0)
     one, other = np.triu_indices(layout.systems, 1)
@@ -223,7 +223,7 @@ def measure(layout: Layout, fixed: bool, n_studies: int, seed: int) -> dict[str,
     return shares
 
 
-#: Votes on pairs, of which `rate` makes ratings, with what differs from `nb.simulate("votes")`.
+#: Votes on pairs, which `rate` turns into ratings; parameters other than `nb.simulate("votes")`'s.
 VOTES: dict[str, dict] = {
     "20 annotators, 100 items": {},
     "20, 100, strong taste": {"of_taste": 0.8},
@@ -235,9 +235,9 @@ VOTES: dict[str, dict] = {
 
 
 def votes(world: dict, n_studies: int, seed: int) -> pd.DataFrame:
-    """Count how often intervals of `rate` and `win_rates` hold what everybody would say of all.
+    """Count how often intervals of `rate` and `win_rates` cover the votes of all annotators.
 
-    Random annotators are asked for, and the truth is that of the world's chances.
+    Annotators are random, and the truth comes from the world's probabilities.
     """
     pairs = nb.simulate("votes", **world).truth["pairs"]
     turned = pairs.set_axis([*pairs.columns[[1, 0, 4, 3, 2]]], axis=1)
@@ -269,7 +269,7 @@ def counted(cell: tuple[Layout, bool] | dict, n_studies: int, seed: int) -> pd.D
 
 
 def beyond(table: pd.DataFrame, n_studies: int) -> pd.Series:
-    """Say where equal systems are told apart too often, or intervals and ranks hold too seldom."""
+    """Mark high error rates of tests, and low coverage of intervals and ranks."""
     if "coverage" in table:
         return table["coverage"] < cells.lowest(0.93, n_studies)
     wrong = table["family"] > cells.highest(0.05, n_studies)

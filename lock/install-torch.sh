@@ -1,7 +1,7 @@
 #!/bin/sh
-# Install torch without its dependencies (they are in the lock): its builds for CPU, CUDA and
-# ROCm differ in hash, so it cannot be in the lock itself. Where no build can be had or the one
-# that came does not load, the workbench works without it, and says so here once.
+# Install torch without its dependencies, which are in the lock. Its builds for CPU, CUDA and ROCm
+# have different hashes, so torch itself cannot be in the lock. If no build can be installed or
+# loaded, the workbench works without torch, and this script says so once.
 #
 #   lock/install-torch.sh PYTHON [PIP OPTION]...
 set -u
@@ -16,7 +16,7 @@ if "$python" -m pip install --quiet --no-deps "$@" torch==2.13.0; then
     fi
     "$python" -m pip uninstall --quiet --yes torch
 fi
-echo "torch 2.13.0 is not usable here, so the extra 'neural' is left out; all else works."
-echo "On Linux without a GPU, name the CPU builds (see https://pytorch.org/get-started/locally):"
+echo "torch 2.13.0 cannot be used here, so the extra 'neural' is missing; everything else works."
+echo "On Linux without a GPU, use the CPU builds (see https://pytorch.org/get-started/locally):"
 echo "    make setup TORCH_OPTIONS='--index-url ADDRESS'"
 exit 0

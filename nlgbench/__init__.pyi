@@ -1,5 +1,5 @@
-# What users reach as nlgbench.NAME. `__init__.py` reads this file: a name is loaded when it is
-# used, and type checkers and completion see its real signature.
+# The public names, nlgbench.NAME. `__init__.py` reads this file and loads a name on first use;
+# type checkers and completion see its real signature.
 
 __version__: str
 
@@ -11,7 +11,7 @@ from nlgbench.study import read_study as read_study
 from nlgbench.worlds.simulated import open_study as open_study
 from nlgbench.worlds.simulated import simulate as simulate
 
-# Generators judged
+# Evaluate systems
 from nlgbench.analysis.people import compare_systems as compare_systems
 from nlgbench.analysis.distributions import compare_distributions as compare_distributions
 from nlgbench.analysis.distributions.trends import measure_trends as measure_trends
@@ -22,7 +22,7 @@ from nlgbench.analysis.huse.score import huse as huse
 from nlgbench.analysis.huse.uncertainty import permutation_test as permutation_test
 from nlgbench.analysis.huse.uncertainty import stability as stability
 
-# Evaluators judged
+# Evaluate evaluators
 from nlgbench.analysis.correlation import compare_evaluators as compare_evaluators
 from nlgbench.analysis.correlation import correlate as correlate
 from nlgbench.analysis.correlation.pooling import pool_correlations as pool_correlations
@@ -53,23 +53,23 @@ from nlgbench.analysis.ratings.rating import convergence as convergence
 from nlgbench.analysis.ratings.rating import order_stability as order_stability
 from nlgbench.analysis.ratings.rating import rate as rate
 
-# Evaluators in people's place
+# Evaluators in place of annotators
 from nlgbench.analysis.judges.auditing import audit as audit
 from nlgbench.analysis.judges.corrected import corrected_quality as corrected_quality
 from nlgbench.analysis.judges.replacing import replaces_annotators as replaces_annotators
 
-# How many judgments
+# Plan studies
 from nlgbench.runner.heds import datasheet as datasheet
 from nlgbench.analysis.planning.plans_of_scores import plan_correlations as plan_correlations
 from nlgbench.analysis.planning.plans import plan_study as plan_study
 from nlgbench.analysis.planning.components import variance_components as variance_components
 from nlgbench.analysis.planning.stopping import sequential as sequential
 
-# Claims: one's own, and how near recomputed numbers come
+# Claims and reproduction
 from nlgbench.runner.own_claims import check_claims as check_claims
 from nlgbench.analysis.reproduction import reproduction as reproduction
 
-# By hand
+# Interactive views
 from nlgbench.explorer.opening import explore as explore
 
 # Plots

@@ -47,13 +47,13 @@ def choose_annotators(
         return THESE_ANNOTATORS, ""
     if not persons:
         return OTHER_ANNOTATORS, (
-            "annotator ids are positions in a file, not persons: set annotators: persons under "
-            "settings if each position is one person, or use annotators='fixed'"
+            "annotator ids are positions in a file, not persons. If each position is one person, "
+            "set annotators: persons under settings; otherwise use annotators='fixed'"
         )
     if few:
         return OTHER_ANNOTATORS, (
-            f"{n_effective:.1f} effective annotators: an interval over other annotators needs "
-            f"{FEWEST}. Use annotators='fixed' for these annotators"
+            f"only {n_effective:.1f} effective annotators: an interval over other annotators needs "
+            f"at least {FEWEST}. Use annotators='fixed' for an interval over these annotators"
         )
     return OTHER_ANNOTATORS, ""
 
@@ -61,7 +61,7 @@ def choose_annotators(
 def few_clusters(n: float, units: str = "clusters") -> str:
     """Return a warning if an interval has too few clusters to be trusted, else ""."""
     n = round(n)
-    few = f"{n} {units}: an interval from fewer than {FEWEST} cannot be trusted"
+    few = f"only {n} {units}: an interval from fewer than {FEWEST} is unreliable"
     return few if n < FEWEST else ""
 
 
@@ -201,13 +201,13 @@ def t_interval(
     `missing` explains why there is no interval. ``reason`` repeats it, or warns of few clusters.
     """
     if np.isnan(estimate):
-        missing = "undefined: nothing to compare, or no variation"
+        missing = "undefined: there is nothing to compare, or no variation"
     elif not missing and n < 2:
-        missing = "one cluster: its spread is unknown"
+        missing = "only one cluster, so the variance cannot be estimated"
     elif not missing and np.isnan(se):
-        missing = "undefined without one of the clusters"
+        missing = "undefined if one of the clusters is left out"
     elif not missing and se < _SMALLEST_SE:
-        missing = "all clusters give the same value: their spread is unknown"
+        missing = "no interval: all clusters give the same value"
     half = np.nan if missing else float(student.ppf(0.5 + confidence / 2, n - 1) * se)
     reason = missing or few_clusters(n, units)
     return ci_columns(estimate, se, half, confidence) | {"n_clusters": n, "reason": reason}

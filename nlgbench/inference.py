@@ -91,7 +91,7 @@ def interval(
     if len(defined) > 1:
         se, reason = math.sqrt(fraction / (1 - fraction)) * float(defined.std(ddof=1)), ""
     elif len(values) == 1:
-        reason = "one subsample: its spread is unknown"
+        reason = "only one subsample, so the variance cannot be estimated"
     counts = {"center": center, "n_resamples": len(values), "n_undefined": n_undefined}
     return _interval(estimate, se, df, confidence, counts, reason)
 
@@ -138,7 +138,7 @@ def _interval(
     """Return an interval as columns; it is undefined where the replicates do not vary."""
     half_width = float(student.ppf(0.5 + confidence / 2, df)) * se
     if se < 1e-12:
-        half_width, reason = np.nan, "all subsamples give the same value: their spread is unknown"
+        half_width, reason = np.nan, "no interval: all subsamples give the same value"
     return ci_columns(estimate, se, half_width, confidence) | counts | {"reason": reason}
 
 
@@ -155,8 +155,8 @@ def ci_columns(estimate: float, se: float, half_width: float, confidence: float)
 
 def _undefined(n: int, of: int, what: str) -> str:
     return (
-        f"{n} of {of} {what} are undefined: too few outputs for n_neighbors, a class is missing, "
-        "or an output has no judgment left"
+        f"{n} of {of} {what} are undefined: they have too few outputs for n_neighbors, lack a "
+        "class, or lack the judgments of an output"
     )
 
 
@@ -205,7 +205,7 @@ def adjust(p: ArrayLike) -> Floats:
     values = np.asarray(p, dtype=np.float64)
     there = ~np.isnan(values)
     if ((values < 0) | (values > 1)).any():
-        raise ValueError("p must be between 0 and 1, or NaN: check what was passed.")
+        raise ValueError("p must be between 0 and 1, or NaN. Check the values that you passed.")
     found = np.full(values.shape, np.nan)
     # statsmodels' multipletests runs the garbage collector at each call, which takes seconds in a
     # notebook with many objects.

@@ -31,7 +31,7 @@ def diversity(
     n_resamples : int
         Number of subsamples, each of two thirds of a system's outputs.
     confidence : float
-        Confidence of intervals, between 0 and 1.
+        Confidence level of intervals, between 0 and 1.
     seed : int or Generator
         Seed of the random numbers.
 

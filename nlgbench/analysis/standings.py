@@ -11,7 +11,7 @@ from nlgbench.crossed import t_interval
 from nlgbench.evaluators.names import label
 from nlgbench.evaluators.score import score
 from nlgbench.study import Study
-from nlgbench.study.study import is_reversed, with_tables
+from nlgbench.study.study import is_reversed, oriented, with_tables
 
 _COLUMNS = (
     *("evaluator", "system", "estimate", "ci_low", "ci_high", "confidence", "covers"),
@@ -69,6 +69,8 @@ def mean_scores(study: Study, *, include_human: bool = False) -> pd.DataFrame:
     """
     if not include_human:
         study = study.only(is_human=False)
+    if study.scores is None and study.system_scores is not None:
+        return _system_scores(study.system_scores)
     if study.scores is None:
         raise ValueError(f"{study.name} has no scores of outputs: add Study(scores=...).")
     outputs = study.outputs.set_index("output_id")[["item_id", "system"]]
@@ -86,6 +88,22 @@ def mean_scores(study: Study, *, include_human: bool = False) -> pd.DataFrame:
         better = "lower" if lower else "higher"
         found.append(table.assign(**named, better=better, covers="other items", confidence=0.95))
     table = pd.concat(found, ignore_index=True)
+    return table.reindex(columns=[*_COLUMNS, "rank_low", "rank_high"])
+
+
+def _system_scores(scores: pd.DataFrame) -> pd.DataFrame:
+    """List scores of whole systems, best first, in the columns of `mean_scores`."""
+    scores = scores.dropna(subset="score").reset_index(drop=True)
+    by = ["evaluator", "score"]
+    best_first = oriented(scores).sort_values(by, ascending=[True, False], kind="stable").index
+    table = scores.loc[best_first].rename(columns={"score": "estimate"}).reset_index(drop=True)
+    table = table.assign(
+        dimension=table["evaluator"].map(label),
+        better=is_reversed(table).map({True: "lower", False: "higher"}),
+        covers="other items",
+        confidence=0.95,
+        reason="one score of each whole system: an interval needs scores of outputs",
+    )
     return table.reindex(columns=[*_COLUMNS, "rank_low", "rank_high"])
 
 

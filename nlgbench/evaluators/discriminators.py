@@ -148,7 +148,7 @@ def _parse_name(name: str, search: int, n_folds: int) -> _Wanted:
     elif model in DEEP:
         import nlgbench.training  # noqa: F401
     if n_folds < 2 or search < 0:
-        raise ValueError(f"n_folds must be 2 or more, search 0 or more. Got {n_folds}, {search}.")
+        raise ValueError(f"n_folds must be at least 2, search at least 0. Got {n_folds}, {search}.")
     return _Wanted(model, scope, trained or "natural", scored, search, n_folds)
 
 
@@ -159,7 +159,7 @@ def _labels(study: Study, which: str) -> pd.Series:
     found = natural if which == "natural" else majority_labels(study)
     if found.nunique() < 2:
         raise ValueError(
-            f"{which} labels of {study.name} have one value only. Add human or machine outputs, "
+            f"{which} labels of {study.name} have only one value. Add human or machine outputs, "
             "so that both 0 and 1 occur."
         )
     return found
@@ -297,8 +297,8 @@ def assign_folds(outputs: pd.DataFrame, n_folds: int, seed: int) -> Texts:
     n_distinct = outputs.groupby("is_human")["text"].nunique().min()
     if n_distinct < n_folds:
         raise ValueError(
-            f"n_folds = {n_folds}, but there are only {n_distinct} distinct human, or machine, "
-            "texts. Reduce n_folds, or add outputs."
+            f"n_folds = {n_folds}, but the smaller class (human or machine) has only {n_distinct} "
+            "distinct texts. Reduce n_folds, or add outputs."
         )
     words = [_WORD.findall(text.lower()) for text in outputs["text"]]
     stratum = np.where(outputs["is_human"], _HUMAN, outputs["system"])

@@ -32,8 +32,8 @@ def score_perplexity(study: Study, names: Sequence[str]) -> pd.DataFrame:
         model = name.partition("@")[2] or (models[0] if len(models) == 1 else "")
         if not model:
             raise ValueError(
-                f"{study.name} has log-probabilities under {', '.join(models)}. Name one, such as "
-                f"perplexity@{models[0]}."
+                f"{study.name} has log-probabilities of several models: {', '.join(models)}. Name "
+                f"one, such as perplexity@{models[0]}."
             )
         known(model, models, "log-probabilities under the model")
         joined = study.outputs[["output_id"]].merge(

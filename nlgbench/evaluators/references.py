@@ -92,7 +92,9 @@ def nearest_texts(
 
     words = [tuple(text.split()) for text in pool]
     if not any(words):
-        raise ValueError("There are no human texts with words to use as references. Add some.")
+        raise ValueError(
+            "There are no human texts with words to use as references. Add human outputs."
+        )
     same: dict[tuple[str, ...], list[int]] = {}
     for position, key in enumerate(words):
         same.setdefault(key, []).append(position)
@@ -110,8 +112,8 @@ def nearest_texts(
             n_left = len(pool) - len(left_out)
             if not 1 <= n <= n_left:
                 raise ValueError(
-                    "n must be between 1 and the number of pool texts left for each text. Got n="
-                    f"{n}; text {at} has {n_left} of {len(pool)} left. Reduce n, or add texts."
+                    f"n must be from 1 to {n_left}, the references available for text {at} (of "
+                    f"{len(pool)}, without copies of the text). Got {n}. Reduce n, or add texts."
                 )
             row[left_out] = -1.0
             found[at] = np.argsort(-row, kind="stable")[:n]

@@ -286,16 +286,20 @@ def _require(study: Study, family: _Family, name: str, given: Mapping[str, Any])
         )
     textless = ("perplexity", "sentinels")
     if not family.function.startswith(textless) and not (outputs["text"] != "").any():
-        raise ValueError(f"{name} needs texts, but the outputs of {study.name} have none.")
+        raise ValueError(
+            f"{name} needs texts, but the outputs of {study.name} have none: add them."
+        )
     if family.function.startswith("discriminators") and outputs["is_human"].nunique() < 2:
-        raise ValueError(f"{name} needs human and machine outputs; {study.name} has one kind.")
+        raise ValueError(
+            f"{name} needs human and machine outputs. Add the kind that {study.name} lacks."
+        )
 
 
 def _fitted_scores(study: Study, evaluator: Fitted) -> pd.DataFrame:
     for part in ("name", "signature", "score_outputs"):
         if not hasattr(evaluator, part):
             raise ValueError(
-                f"{evaluator!r} is neither a name nor a fitted evaluator: it has no {part!r}."
+                f"{evaluator!r} is neither a name nor a fitted evaluator: it lacks {part!r}."
             )
     found = evaluator.score_outputs(study)
     ids = study.outputs[["output_id"]]

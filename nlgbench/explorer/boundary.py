@@ -1,4 +1,4 @@
-"""The decision boundary behind a HUSE: why an output is taken for a person's or a model's."""
+"""The decision boundary behind a HUSE: why an output is classified as human or model."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from nlgbench.explorer.items import cut
 from nlgbench.explorer.view import Values, View, choice
 from nlgbench.plots.style import HUMAN, SCORE_NAMES, SYSTEM
 
-#: Human, undecided, model: pale, so that points read on them (as in `plot_boundary`).
+#: Human, undecided, model: pale, so that points stay visible on them (as in `plot_boundary`).
 SHADES = ("#86B6DA", "#FFFFFF", "#FAD3B4")
-#: Characters of a neighbor's text.
+#: The most characters of a neighbor's text.
 N_PREVIEW = 60
-#: Points of the grid along an axis: on the screen as smooth as the figure's 200, in a quarter of
-#: the time.
+#: Grid points per axis: on screen as smooth as the figure's 200, but computed in a quarter of the
+#: time.
 N_GRID = 80
 _LOOKS: tuple[dict[str, Any], ...] = (
     {"label": "human reference", "shape": "s", "color": HUMAN, "filled": True},
@@ -32,28 +32,28 @@ class BoundaryView(View):
 
     name, analysis = "boundary", "huse"
     title = "Decision boundary"
-    hint = "Pick a point, by a click or by arrow keys and Enter, to read its text, its judgments "
-    hint += "and why it was classified so."
+    hint = "Select a point, by a click or with the arrow keys and Enter, to read its text, its "
+    hint += "judgments and the reason for its classification."
 
     picked = ""
 
     def controls(self, values: Values) -> list[dict[str, Any]]:
-        """Offer system, k and the rules for ties: the keywords of `nlgbench.boundary`."""
+        """Offer the system, k and the rules for ties: the arguments of `nlgbench.boundary`."""
         systems = {one: self.study.label(one) for one in self.study.systems}
         outputs = self.study.outputs
         n = int(outputs["is_human"].sum() + outputs["system"].value_counts().min())
         high = max(1, min(100, n - 1))
         equal = {"exact": "equal distances count as equal", "released": "raw floats, as released"}
-        tied = {"human": "say human", "system": "say model", "half": "are half an error"}
+        tied = {"human": "human", "system": "model", "half": "half an error"}
         return [
             choice("system", "System", systems),
             view.control("slider", "n_neighbors", "Neighbors k", min(16, high), low=1, high=high),
             choice("ties", "Tied distances", equal),
-            choice("label_ties", "Tied votes", tied),
+            choice("label_ties", "Tied votes count as", tied),
         ]
 
     def picture(self, values: Values) -> dict[str, Any]:
-        """Lay out points over the classifier's share."""
+        """Lay out points over the classifier's share of votes."""
         from contourpy import contour_generator  # here, so that the explorer opens without it
 
         found = self.once(nb.boundary, n_grid=N_GRID, **values)
@@ -89,26 +89,26 @@ class BoundaryView(View):
         }
 
     def says(self, values: Values) -> str:
-        """Say the three scores."""
+        """Report the three scores."""
         found = self.once(nb.boundary, n_grid=N_GRID, **values)
         scores = ", ".join(f"{SCORE_NAMES[name]} {one:.2f}" for name, one in found.scores.items())
         return f"{found.label}, k = {found.n_neighbors}: {scores} ({found.source})."
 
     def parts(self, values: Values) -> dict[str, list[dict[str, Any]]]:
-        """Lay out the picture, and what is told of the point that was picked."""
+        """Lay out the picture, and details of the selected point."""
         detail, picture = self.detail(values, self.picked), self.picture(values)
         if detail is None:
             return {"main": [picture]}
         return {"main": [picture | {"near": detail.pop("near")}], "side": [detail]}
 
     def do(self, values: Values, content: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Pick a point."""
+        """Select a point."""
         if content["type"] == "pick" and isinstance(content["id"], str):
             self.picked = content["id"]
         return None
 
     def detail(self, values: Values, picked: str) -> dict[str, Any] | None:
-        """Show a text, its judgments, its neighbors and how they voted."""
+        """Show a text, its judgments, its neighbors and their votes."""
         from nlgbench.analysis.huse import neighbors
         from nlgbench.analysis.huse.score import TOLERANCE, compare
 
@@ -118,7 +118,7 @@ class BoundaryView(View):
             return None
         row = int(rows[0])
         one = outputs.iloc[row]
-        # `compare` lists outputs as `boundary` does.
+        # `compare` lists outputs in the same order as `boundary`.
         compared = self.once(compare, **values)
         options = {"tolerance": TOLERANCE[compared.ties]}
         near, distance = neighbors.nearest_to(compared.points, row, compared.n_neighbors, **options)
@@ -144,17 +144,17 @@ class BoundaryView(View):
             "type": "told",
             "title": f"{view.clean(picked)}: {view.clean(wrote)}",
             "says": says,
-            "text": cut(text["text"]) or "(the study has no text of it)",
-            "table": view.table("Neighbors, the nearest first", columns, listed),
+            "text": cut(text["text"]) or "(the study has no text for it)",
+            "table": view.table("Nearest neighbors, closest first", columns, listed),
             "near": nearest["output_id"].tolist(),
         }
 
     def drawings(self, values: Values) -> list[nb.Drawing]:
-        """Draw it as notebook 02 does."""
+        """Draw the figure of notebook 02."""
         return [nb.plot_boundary(nb.boundary(self.study, **values))]
 
     def code(self, values: Values) -> str:
-        """Write its call."""
+        """Return the call that draws it."""
         return f"nb.plot_boundary(nb.boundary(study, {view.keywords(values)}))"
 
 
@@ -196,17 +196,17 @@ def _name(row: pd.Series) -> str:
 
 
 def _why(one: pd.Series, outputs: pd.DataFrame, near: np.ndarray) -> str:
-    """Say how the neighbors of an output voted, and what that makes of it."""
+    """Explain how the neighbors of an output voted, and its classification."""
     n_human = int(outputs["is_human"].iloc[near].sum())
     n_model = len(near) - n_human
     predicted, share = one["predicted_human_huse"], one["machine_share_huse"]
     if predicted is pd.NA:
-        said = "left undecided, as its votes are tied"
+        said = "undecided, because its votes are tied"
     else:
         said = f"classified as {'human' if predicted else 'model'}"
         said += " by the rule for tied votes" if share == 0.5 else ""
-        said += ", which it is" if bool(predicted) == bool(one["is_human"]) else ", wrongly"
-    votes = f"{n_human} of its {len(near)} neighbors are human and {n_model} a model's"
-    if 2 * outputs["is_human"].sum() != len(outputs):  # classes of other sizes: votes weigh unlike
-        votes += f" (by the inverse of their classes' sizes the model's share is {share:.2f})"
+        said += ", correctly" if bool(predicted) == bool(one["is_human"]) else ", incorrectly"
+    votes = f"{n_human} of its {len(near)} neighbors are human and {n_model} from a model"
+    if 2 * outputs["is_human"].sum() != len(outputs):  # votes are weighted if class sizes differ
+        votes += f" (weighted by inverse class size, the model's share is {share:.2f})"
     return f"It is {said}: {votes}."

@@ -17,9 +17,9 @@ from nlgbench.plots.style import HUMAN, TWO_COLUMN
 from nlgbench.study import Study
 
 _LEVELS = {"output": "outputs", "system": "systems", "item": "systems of each item"}
-#: Evaluators of the atlas that are shown at first: as many as a screen holds.
+#: How many evaluators of the atlas are shown at first, to fit the screen.
 N_SHOWN = 12
-#: Pixels of the figure between a click and the point that it opens.
+#: The greatest distance, in pixels of the figure, between a click and the point that it opens.
 _NEAR = 8
 
 
@@ -31,7 +31,7 @@ class EvaluatorsView(View):
     hint = "Click a point to read its text, or the row of an evaluator to see its scatter plot."
 
     def supported(self) -> bool:
-        """Ask for scores, and judgments that they are compared with."""
+        """Require scores, and judgments to compare them with."""
         scored = self.study.scores is not None
         return self.possible("correlate") or (scored and self.study.judgments is not None)
 
@@ -53,7 +53,7 @@ class EvaluatorsView(View):
         return [*made, view.several("evaluators", "Evaluators", there, N_SHOWN)]
 
     def points(self, values: Values) -> pd.DataFrame:
-        """Give a row for each output that is not human: score and mean judgment."""
+        """Return one row for each system output: score and mean judgment."""
         columns = [f"score: {values['evaluator']}", f"mean: {values['dimension']}"]
         outputs = self.once(output_table)
         return outputs.loc[~outputs["is_human"], columns].dropna()
@@ -77,7 +77,7 @@ class EvaluatorsView(View):
         return {"main": [view.image(self.drawings(values)[0])], "side": side}
 
     def rows(self, values: Values) -> pd.DataFrame:
-        """Correlate the evaluators that are selected with judgments."""
+        """Correlate the selected evaluators with judgments."""
         chosen = values.get("evaluators", [values.get("evaluator")])
         if not chosen:
             raise ValueError("No evaluator is selected: select at least one.")
@@ -85,11 +85,11 @@ class EvaluatorsView(View):
         return self.once(nb.correlate, evaluators=tuple(chosen), **options)
 
     def do(self, values: Values, content: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Open the point nearest to a click, in the preset of disagreements."""
+        """Open the output nearest to a click, in the preset of disagreements."""
         if content["type"] != "at" or values["figure"] == "atlas":
             return None
         points, drawn = self.points(values), self.drawings(values)[0]
-        drawn.figure.draw_without_rendering()  # which lays it out as it is on the screen
+        drawn.figure.draw_without_rendering()  # sets the layout as on the screen
         clicked = np.multiply(drawn.figure.bbox.size, [content["x"], 1 - content["y"]])
         far = np.hypot(*(drawn.axes[0].transData.transform(points.to_numpy()) - clicked).T)
         if len(far) == 0 or far.min() >= _NEAR:
@@ -99,7 +99,7 @@ class EvaluatorsView(View):
         return opened | {"output": int(points.index[far.argmin()])}
 
     def drawings(self, values: Values) -> list[nb.Drawing]:
-        """Draw the scatter plot, or what notebook 05b does."""
+        """Draw the scatter plot, or the figure of notebook 05b."""
         if values["figure"] == "atlas":
             return [nb.plot_atlas(self.rows(values))]
         from nlgbench.plots.figures import in_paper_style
@@ -108,7 +108,7 @@ class EvaluatorsView(View):
         return [in_paper_style(_scatter)(self.points(values), f"{x} score", y)]
 
     def code(self, values: Values) -> str:
-        """Write the call of the correlations."""
+        """Return the call that computes the correlations."""
         if values["figure"] != "atlas":
             return ""
         given = f"granularity={values['level']!r}, dimension={values['dimension']!r}"
@@ -117,14 +117,14 @@ class EvaluatorsView(View):
 
 
 def _labels(study: Study, level: str) -> dict[str, str]:
-    """Name the evaluators that scored outputs, or also systems."""
+    """List the labels of evaluators that scored outputs, or also systems."""
     tables = [study.scores, study.system_scores if level == "system" else None]
     there = [one["evaluator"] for one in tables if one is not None]
     return {str(name): label(str(name)) for name in pd.concat(there).unique()}
 
 
 def _scatter(points: pd.DataFrame, x: str, y: str) -> nb.Drawing:
-    """Draw a point for each output, fainter where there are many."""
+    """Draw one point per output, fainter if there are many."""
     from nlgbench.plots import figures
 
     (ax,) = figures.axes_for(None, TWO_COLUMN, 4.2)

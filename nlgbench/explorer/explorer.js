@@ -1,10 +1,10 @@
-// Draws what Python says and tells Python what was chosen; it computes nothing but places on the
-// screen. Data come in by textContent and setAttribute alone, so that no text of a study is markup.
+// Draws what Python sends, and sends Python what the reader selects; it computes only positions on
+// the screen. Data enter only through textContent and setAttribute, so no text acts as markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 const WIDTH = 640, INK = "#222222", QUIET = "#595959";
-// JupyterLab's own keys (arrows, Enter) are not for what has the focus here; it asks the very
-// element that has it, before any around it.
+// Disables JupyterLab's own keys (arrows, Enter) for the focused element. JupyterLab checks that
+// element before those around it.
 const OWN_KEYS = { "data-lm-suppress-shortcuts": "true" };
 const FOCUSABLE = ["input", "select", "button", "pre"];
 const DASHES = { "-": "", "--": "6 3", ":": "2 3", "-.": "6 3 2 3" };
@@ -100,7 +100,7 @@ const DRAW = {
     const ends = mark.colors.map(channels);
     for (let row = 0; row < rows; row++) {
       for (let column = 0; column < columns; column++) {
-        // Shares run from 0 to 1 as 0 to 254, the colors from human through white to model.
+        // Shares from 0 to 1 are encoded as 0 to 254; colors run from human through white to model.
         const share = mark.shares.getUint8((rows - 1 - row) * columns + column) / 127;
         const [low, high] = share < 1 ? [ends[0], ends[1]] : [ends[1], ends[2]];
         const part = share < 1 ? share : share - 1;
@@ -163,10 +163,10 @@ function draw_picture(picture, ask) {
   const tell = { pick, places: [], picked: picture.picked, near: new Set(picture.near || []) };
   picture.marks.forEach((mark) => DRAW[mark.type](mark, at, root, tell));
   const chosen = tell.places.find((one) => one.id === tell.picked);
-  if (chosen) root.append(chosen.made);  // above its neighbors
+  if (chosen) root.append(chosen.made);  // drawn above its neighbors
   draw_margins(picture, at, root);
   draw_axes(picture, at, root);
-  // One stop for the Tab key; arrows go from point to point, from left to right.
+  // One stop for the Tab key; arrow keys move between points, from left to right.
   const walk = tell.places.sort((a, b) => a.across - b.across || b.down - a.down);
   const start = Math.max(0, walk.findIndex((one) => one.id === tell.picked));
   if (walk.length) walk[start].made.setAttribute("tabindex", 0);
@@ -203,7 +203,7 @@ function draw_legend(entries) {
 
 // Parts ------------------------------------------------------------------------------------------
 
-// A figure. A click on one of its areas sends what the area says, any other its place in shares.
+// A figure. A click on an area sends the area's message, any other click its relative position.
 function draw_image(part, ask) {
   const url = URL.createObjectURL(new Blob([part.png], { type: "image/png" }));
   const made = element("img", { src: url, alt: part.alt, class: "nlg-image",
@@ -234,7 +234,7 @@ function draw_head(part, ask) {
   });
 }
 
-// Rows that can be opened are stops of the arrow keys; Tab goes to the first of them.
+// Arrow keys move between rows that can be opened; Tab goes to the first of them.
 function draw_table(part, ask) {
   const rows = part.rows.map((cells, n) => {
     const sends = part.opens && part.opens[n];
@@ -276,8 +276,8 @@ function draw_told(part, ask) {
   return [...made, ...lines, ...draw_table(part.table, ask)];
 }
 
-// An item: a column for each output, of which the first were opened. Arrows step through the rows
-// of the table that it was opened from.
+// An item: a column for each output, the opened ones first. Arrow keys step through the rows of the
+// table from which it was opened.
 function draw_item(part, ask) {
   const button = (label, content) =>
     element("button", { type: "button", onclick: () => ask(content) }, label);
@@ -401,7 +401,7 @@ function render({ model, el }) {
   const root = element("div", { class: "nlg-explorer", lang: "en" }, about, tabs, panel);
   el.append(root);
 
-  // One question at a time; of those that follow while it is answered, a control's last is kept.
+  // One request at a time; of the requests that arrive meanwhile, each control's last one is kept.
   let stamp = 0, waiting = false, slow = null, drawn = {};
   const queue = [];
   function ask(content) {
@@ -429,7 +429,7 @@ function render({ model, el }) {
   }
   const set = (name, value) => ask({ type: "set", name, value });
 
-  // Arrows move the focus alone, Enter opens: what a view computes may take a while.
+  // Arrow keys move only the focus, Enter opens: computing a view may take a while.
   function draw_tabs(shown) {
     const names = shown.views.map((view) => view.name).join();
     if (tabs.dataset.names !== names) {
@@ -454,7 +454,7 @@ function render({ model, el }) {
   function draw_controls(shown) {
     const specs = shown.controls.map(({ value, ...spec }) => spec);
     const key = JSON.stringify([shown.view, specs]);
-    if (drawn.key !== key) {  // the same controls stay, and keep their focus
+    if (drawn.key !== key) {  // unchanged controls stay, and keep their focus
       const focused = controls.contains(document.activeElement) && document.activeElement.id;
       drawn = { key, parts: shown.controls.map((one) =>
         draw_control(one, `${uid}-${one.name}`, set)) };

@@ -1,4 +1,4 @@
-"""A color game: read a caption, choose the color that is meant, and compare with listeners."""
+"""A color game: read a caption, choose the color that it means, and compare with listeners."""
 
 from __future__ import annotations
 
@@ -19,21 +19,19 @@ _FEATURES = ("hue", "saturation", "lightness")
 
 
 class GameView(View):
-    """One caption at a time, over the colors of its context."""
+    """One caption at a time, with the colors of its context."""
 
     name = "game"
     title = "Color game"
-    hint = (
-        "Read the caption and choose the color that it means; then see what listeners made of it."
-    )
+    hint = "Read the caption and choose the color that it means; then see what listeners chose."
 
     def __init__(self, study: Study, once: Callable[..., Any]) -> None:
         super().__init__(study, once)
-        #: Caption -> the color that the reader chose.
+        #: Caption -> the reader's choice.
         self.answers: dict[str, str] = {}
 
     def supported(self) -> bool:
-        """Ask for colors with a target, and for rounds that listeners learn from."""
+        """Require colors with a target, and rounds that listeners can learn from."""
         contexts = self.study.contexts
         if contexts is None or not self.possible("score: listeners"):
             return False
@@ -42,7 +40,7 @@ class GameView(View):
 
     @cached_property
     def rounds(self) -> list[str]:
-        """Name the captions in the order in which they are played, the same each time."""
+        """List the captions in the order of play, which is always the same."""
         outputs = self.study.outputs
         assert self.study.contexts is not None  # see `supported`
         there = outputs["item_id"].isin(self.study.contexts["item_id"]) & (outputs["text"] != "")
@@ -50,7 +48,7 @@ class GameView(View):
         return [str(name) for name in np.random.default_rng(0).permutation(ids)]
 
     def believed(self, values: Values) -> pd.DataFrame:
-        """Give what a listener believes of each caption."""
+        """Return a listener's beliefs about each caption."""
         return self.once(_believed, listener=values["listener"])
 
     def controls(self, values: Values) -> list[dict[str, Any]]:
@@ -61,18 +59,18 @@ class GameView(View):
         ]
 
     def caption(self, values: Values) -> pd.Series:
-        """Look a caption up."""
+        """Return the current caption."""
         outputs = self.study.outputs.set_index("output_id")
         return outputs.loc[self.rounds[values["round"] - 1]]
 
     def context(self, values: Values) -> pd.DataFrame:
-        """Look its colors up."""
+        """Return the colors of its context."""
         contexts = self.study.contexts
         assert contexts is not None  # see `supported`
         return contexts[contexts["item_id"] == self.caption(values)["item_id"]]
 
     def parts(self, values: Values) -> dict[str, list[dict[str, Any]]]:
-        """Lay out the caption and its colors; which is meant, and P, show after the answer."""
+        """Lay out the caption and its colors; the target and P appear after the answer."""
         from matplotlib.colors import to_hex
 
         from nlgbench.plots.swatches import colors_of
@@ -100,7 +98,7 @@ class GameView(View):
         return {"main": [game | {"colors": colors}]}
 
     def do(self, values: Values, content: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Take an answer, the first to a caption, or go to the next caption."""
+        """Record the first answer to a caption, or go to the next caption."""
         if content["type"] == "pick" and content["id"] in set(self.context(values)["state"]):
             self.answers.setdefault(self.rounds[values["round"] - 1], content["id"])
         if content["type"] == "next":
@@ -108,7 +106,7 @@ class GameView(View):
         return None
 
     def says(self, values: Values) -> str:
-        """Keep the score against the listener, and report what annotators chose."""
+        """Compare the score with the listener's, and report what annotators chose."""
         if not self.answers:
             return ""
         found = self.believed(values)
@@ -116,25 +114,25 @@ class GameView(View):
         meant = found[found["is_target"]].set_index("output_id")["state"]
         hits = sum(meant[name] == state for name, state in self.answers.items())
         best = found.groupby("output_id")["probability"].transform("max")
-        # Where several are equally probable, the listener is right as often as chance is.
+        # If several colors are equally probable, the listener guesses one of them.
         top = found[found["probability"] == best].groupby("output_id")["is_target"].mean()
-        said = f"Right so far: you {hits} of {len(self.answers)}, the {values['listener']} "
+        said = f"Correct so far: you {hits} of {len(self.answers)}, the {values['listener']} "
         said += f"listener (P) {top.sum():g} of {len(top)}."
         caption, judged = self.caption(values), self.study.judgments
         if caption.name not in self.answers or judged is None:
             return said
         own = judged[judged["output_id"] == caption.name].query("dimension == 'listener_success'")
         author = clean(self.study.label(caption["system"]))
-        right = f"; {own['value'].sum():g} of {len(own)} annotators were right"
+        right = f"; {own['value'].sum():g} of {len(own)} annotators were correct"
         return f"{said} Written by {author}{right if len(own) else ''}."
 
     def drawings(self, values: Values) -> list[nb.Drawing]:
-        """Draw it as notebook 04 does."""
+        """Draw the figure of notebook 04."""
         name = self.rounds[values["round"] - 1]
         return [nb.plot_contexts(self.study, self.believed(values), outputs=[name])]
 
     def code(self, values: Values) -> str:
-        """Write its calls."""
+        """Return the calls that draw it."""
         name = self.rounds[values["round"] - 1]
         listeners = f"nb.train_listeners(study, [{values['listener']!r}], seed=0)"
         return f"nb.plot_contexts(study, nb.beliefs(study, {listeners}), outputs=[{name!r}])"

@@ -1,4 +1,4 @@
-"""An item with all that was written for it: a table with a column for each output."""
+"""An item with all its outputs, one in each column of a table."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from nlgbench.explorer.tables import number, numeric, searchable
 from nlgbench.explorer.view import clean, table, written
 from nlgbench.study import Study
 
-#: Outputs of an item that are shown side by side.
+#: The most outputs of an item that are shown side by side.
 N_SHOWN = 40
-#: Characters of a text that are shown; the CSV has all.
+#: The most characters of a text that are shown; the CSV file has all.
 N_CHARACTERS = 20_000
-#: Judgments of one output, and votes on it, that are listed.
+#: The most judgments and votes that are listed for one output.
 N_LISTED, N_VOTES = 12, 60
 
 
 def item_of(study: Study, measured: pd.DataFrame, chosen: Iterable[int]) -> dict[str, Any]:
-    """Lay out the item of one or two outputs, which come first, beside those of other systems."""
+    """Lay out the item of one or two outputs, which come first, before those of other systems."""
     chosen = list(chosen)
     outputs = study.outputs
     item = outputs["item_id"].iloc[chosen[0]]
@@ -61,7 +61,7 @@ def item_of(study: Study, measured: pd.DataFrame, chosen: Iterable[int]) -> dict
 
 
 def cut(text: object, n: int = N_CHARACTERS) -> str:
-    """Keep the beginning of a long text; where it is read, say how long it is."""
+    """Keep the beginning of a long text; in an item, add its length."""
     text = str(text)
     length = f" ({len(text):,} characters)" if n == N_CHARACTERS else ""
     return text if len(text) <= n else f"{text[:n]}…{length}"
@@ -84,7 +84,7 @@ def _judgments(study: Study, ids: pd.Series) -> list[dict[str, Any]]:
 
 
 def _listed(rows: pd.DataFrame) -> str:
-    """Write the mean of an output's judgments, and each of them."""
+    """Write the mean of an output's judgments, and each judgment."""
     mean = written(rows["value"].mean())
     each = [f"{row.annotator_id} {row.value:.4g}" for row in rows.itertuples()]
     more = ["..."] if len(each) > N_LISTED else []
@@ -92,7 +92,7 @@ def _listed(rows: pd.DataFrame) -> str:
 
 
 def _votes(study: Study, chosen: pd.Series) -> dict[str, Any] | None:
-    """List the votes on the outputs that are open."""
+    """List the votes on the open outputs."""
     votes = study.preferences
     if votes is None:
         return None

@@ -15,31 +15,31 @@ if TYPE_CHECKING:
 
 @checked
 def explore(study: Study | str | os.PathLike | None = None) -> Explorer:
-    """Open a study in a widget: read its texts, and explore its figures.
+    """Open a study in a widget, to read its texts and explore its figures.
 
     Parameters
     ----------
     study : Study or path, optional
-        A study, or a folder of your own tables (as `read_study` takes it). Default: a simulated
-        study, to look around.
+        A study, or the folder of one (as for `read_study`). Default: a simulated study, to try
+        the explorer.
 
     Returns
     -------
     Explorer
-        A widget that opens on the table of outputs. Its other tabs are those for which the study
-        has tables: systems, evaluators, votes, HUSE's decision boundary, quality and diversity, a
-        color game.
+        A widget that opens at the table of outputs. The other tabs depend on the study's tables:
+        systems, evaluators, votes, HUSE's decision boundary, quality and diversity, a color
+        game.
 
     Raises
     ------
     ValueError, TableError
-        As `read_study`.
+        As for `read_study`.
 
     Notes
     -----
-    Nothing is estimated here: numbers, intervals and figures are those of the public functions, and
-    the line of code below a figure makes the same. ``nlgbench explore`` serves the widget as an
-    app.
+    The explorer computes nothing itself: numbers, intervals and figures come from the public
+    functions, and the line of code below a figure reproduces it. ``nlgbench explore`` serves the
+    widget as an app.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def explore(study: Study | str | os.PathLike | None = None) -> Explorer:
     >>> [view["title"] for view in widget.shown["views"]]
     ['Outputs', 'Systems', 'Decision boundary', 'Quality and diversity']
     """
-    from nlgbench.explorer.widget import Explorer  # with all of anywidget, which takes a while
+    from nlgbench.explorer.widget import Explorer  # imports anywidget, which takes a while
 
     if study is None:
         study = nb.simulate("judges")

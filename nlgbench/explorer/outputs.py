@@ -1,4 +1,4 @@
-"""The table of outputs: sort, filter, page, and open an item."""
+"""The table of outputs: sort it, filter it, turn pages, and open items."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from nlgbench.explorer.view import Values, View, choice, control, several, table
 from nlgbench.names import spaced
 from nlgbench.study import Study
 
-#: Rows of a page: as many as fit below the controls.
+#: Rows per page, which fit below the controls.
 N_ROWS = 15
-#: Scores that are shown at first.
+#: How many scores are shown at first.
 N_SCORES = 2
-#: Characters of a text in a row.
+#: The most characters of a text in a row.
 N_PREVIEW = 140
-#: A preset -> its title.
+#: Preset -> its title.
 PRESETS = {
     "all": "All outputs",
     "disputed": "Most disputed",
@@ -54,7 +54,7 @@ class OutputsView(View):
 
     @cached_property
     def needs(self) -> dict[str, dict[str, list[str]]]:
-        """Give what each possible preset needs, with the options of each."""
+        """Return what each possible preset needs, with the options for each."""
         systems, by, dimensions = list(self.labels), list(self.measures), self.study.dimensions
         judges, scores = ([one for one in by if one.startswith(kind)] for kind in _KINDS)
         disputed = [one for one in dimensions if self.table[f"spread: {one}"].notna().any()]
@@ -71,7 +71,7 @@ class OutputsView(View):
         return {preset: needed for preset, needed in found.items() if all(needed.values())}
 
     def controls(self, values: Values) -> list[dict[str, Any]]:
-        """Offer a preset with what it needs, the filters, and the scores that are shown."""
+        """Offer presets with what they need, filters, and the scores to show."""
         titles = {name: PRESETS[name] for name in self.needs}
         preset = choice("preset", "Show", titles, values.get("preset"))
         main = self.study.main_dimension
@@ -93,7 +93,7 @@ class OutputsView(View):
         return [*made, several("scores", "Scores", scores, N_SCORES)] if scores else made
 
     def selection(self, values: Values) -> pd.DataFrame:
-        """Find the rows: of the preset, filtered, sorted."""
+        """Select the rows of the preset, filtered and sorted."""
         key = json.dumps([values, self.sort], sort_keys=True)
         if self._selected[0] != key:
             self._selected = (key, self._found(values))
@@ -131,7 +131,7 @@ class OutputsView(View):
         return tables.ordered(found, *self.sort)
 
     def shown(self, values: Values) -> list[str]:
-        """Name the columns of numbers: judgments, votes, scores."""
+        """List the columns of numbers: judgments, votes, scores."""
         dimension = values.get("dimension") or values.get("by", "")
         names = [f"{kind}: {dimension}" for kind in ("mean", "spread", "judgments")]
         judge = next((name for name in self.measures if name.startswith("won: ")), "won: ")
@@ -141,7 +141,7 @@ class OutputsView(View):
         return [name for name in there if self.table[name].notna().any()]
 
     def parts(self, values: Values) -> dict[str, list[dict[str, Any]]]:
-        """Lay out a page of the table, or the item that is open."""
+        """Lay out a page of the table, or the open item."""
         found = self.selection(values)
         if self.opened is None:
             return {"main": [self._page(found)]}
@@ -179,7 +179,7 @@ class OutputsView(View):
         )
 
     def do(self, values: Values, content: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Sort, page, open, step, close."""
+        """Sort, turn pages, open an item, step through items, close one."""
         found, n, column = self.selection(values), content.get("n"), content.get("column")
         last = len(found) - 1
         match content["type"]:
@@ -212,7 +212,7 @@ class OutputsView(View):
         self.opened, self.page = n, n // N_ROWS
 
     def files(self, values: Values, form: str) -> list[bytes]:
-        """Write all rows that are selected, with whole texts."""
+        """Write all selected rows, with full texts."""
         return [tables.as_csv(self.selection(values), self.study.outputs)]
 
 

@@ -1,4 +1,4 @@
-"""Serve the explorer as an app by Voila: on this machine alone, to whoever has the token."""
+"""Serve the explorer as an app by Voila: only on this machine, and only with the token."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from nlgbench.explorer.widget import Explorer
 
 HOST = "127.0.0.1"
-#: The first port that is tried where none is asked for.
+#: The first port to try if none is given.
 _PORT = 8866
-#: Seconds after which a kernel ends that no page is connected to: its page was killed, say.
+#: Seconds until a kernel without a connected page ends, for example after a browser was killed.
 _IDLE = 60
 
-# What of JupyterLab the app needs: the widgets alone.
+# The parts of JupyterLab that the app needs: only widgets.
 _EXTENSIONS = [
     "@jupyter-widgets/jupyterlab-manager",
     "@voila-dashboards/widgets-manager8",
     "anywidget",
 ]
-# Voila's page, without the style sheets that it would fetch from elsewhere.
+# Voila's page, without the style sheets that it would load from other servers.
 _TEMPLATE = """{%- extends 'voila/templates/lab/index.html.j2' -%}
 {% import "spinner.macro.html.j2" as spinner %}
 {%- block notebook_css -%}
@@ -43,16 +43,16 @@ _TEMPLATE = """{%- extends 'voila/templates/lab/index.html.j2' -%}
 
 
 def serve(folder: Path | None, port: int | None, say: Callable[[str], None]) -> None:
-    """Serve until Ctrl-C or SIGTERM; kernels end with it. A page reads the study, as it opens."""
+    """Serve until Ctrl-C or SIGTERM, which also end kernels. Each new page reads the study."""
     if folder is not None and (why := why_no_study(folder)):
         raise FileNotFoundError(why)
     with tempfile.TemporaryDirectory(prefix="nlgbench-explore-") as place:
         app = _app(Path(place), folder, port)
-        from tornado.ioloop import IOLoop  # which comes with Voila
+        from tornado.ioloop import IOLoop  # installed with Voila
 
-        # The loop begins when the port is open, so whoever reads the address can open it.
+        # The loop starts when the port is open, so the printed address works at once.
         IOLoop.current().add_callback(
-            lambda: say(f"http://{HOST}:{app.port}/?token={app.token}  (Ctrl-C ends it)")
+            lambda: say(f"http://{HOST}:{app.port}/?token={app.token}  (press Ctrl-C to stop)")
         )
         try:
             app.start()
@@ -61,7 +61,7 @@ def serve(folder: Path | None, port: int | None, say: Callable[[str], None]) -> 
 
 
 def explore_or_explain(folder: str | None) -> Explorer | None:
-    """Open the explorer in a page, or list there what is wrong with the study."""
+    """Open the explorer in a page, or list what is wrong with the study."""
     try:
         return explore(folder)
     except (OSError, ValueError) as error:
@@ -70,7 +70,7 @@ def explore_or_explain(folder: str | None) -> Explorer | None:
 
 
 def _set_xsrf_cookie(page: RequestHandler, **_: object) -> None:
-    """Give a page the cookie with which its request to end its kernel, as it closes, is allowed."""
+    """Give a page the cookie that lets it end its kernel when it closes."""
     page.xsrf_token  # noqa: B018, reading it sets the cookie
 
 
@@ -80,9 +80,7 @@ def _app(place: Path, folder: Path | None, port: int | None) -> Voila:
         from traitlets.config import Config
         from voila.app import Voila
     except ImportError as error:
-        raise ValueError(
-            f"the app needs {error.name}: pip install 'nlgbench[app]' brings it."
-        ) from None
+        raise ValueError(f"the app needs {error.name}: run pip install 'nlgbench[app]'.") from None
     given = None if folder is None else os.fspath(folder.resolve())
     code = "from nlgbench.explorer.serve import explore_or_explain\n\n"
     cell = form.new_code_cell(f"{code}explore_or_explain({given!r})")
@@ -98,15 +96,15 @@ def _app(place: Path, folder: Path | None, port: int | None) -> Voila:
         notebook_path=str(notebook),
         log_level=logging.ERROR,
         tornado_settings={
-            # Jupyter's own default is longer than what it lets itself be, and it says so.
+            # Jupyter's default exceeds its own limit, which causes a warning.
             "ws_ping_timeout": 30_000,
-            # Only requests for this machine: another name that resolves to it is refused.
+            # Only requests for this machine: other names that resolve to it are refused.
             "allow_remote_access": False,
         },
-        # No configuration of whoever calls: it could open the app to others.
+        # The user's own configuration is ignored, as it could open the app to others.
         config_file_paths=[],
     )
-    # Sockets in a folder of the user's own, where no two choose the same port.
+    # Sockets in a private folder, where two kernels cannot choose the same port.
     sockets = {"ConnectionFileMixin": {"transport": "ipc"}}
     culled = {"cull_idle_timeout": _IDLE, "cull_interval": max(1, _IDLE // 2)}
     app.update_config(Config({**sockets, "MappingKernelManager": culled}))

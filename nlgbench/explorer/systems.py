@@ -14,26 +14,26 @@ class SystemsView(View):
 
     name = "systems"
     title = "Systems"
-    hint = "Click a system to see its outputs, or a pair to see where the first is better."
+    hint = "Click a system to see its outputs, or a pair to see where its first system is better."
 
     def supported(self) -> bool:
-        """Count human texts as a system: with them one system can be compared."""
+        """Count human texts as a system, so that one system can be compared with them."""
         judged = self.study.judgments is not None
         return judged and self.study.outputs["system"].nunique() > 1
 
     def controls(self, values: Values) -> list[dict[str, Any]]:
-        """Offer the dimensions, and whether human texts are a system."""
+        """Offer the dimensions, and whether human texts count as a system."""
         study = self.study
         made = [choice("dimension", "Judgments", study.dimensions, study.main_dimension)]
         if study.outputs["is_human"].any():
-            options = {"no": "are left out", "yes": "are a system"}
+            options = {"no": "leave out", "yes": "count as a system"}
             if len(study.systems) < 2:
                 del options["no"]
             made.append(choice("human", "Human texts", options))
         return made
 
     def options(self, values: Values) -> dict[str, Any]:
-        """Give the keywords of `nlgbench.compare_systems`."""
+        """Return the arguments of `nlgbench.compare_systems`."""
         human = values.get("human") == "yes"
         return {"dimension": values["dimension"], "include_human": human}
 
@@ -59,9 +59,9 @@ class SystemsView(View):
         return {"main": [view.image(drawn, areas)], "side": side}
 
     def drawings(self, values: Values) -> list[nb.Drawing]:
-        """Draw what notebook 08 does."""
+        """Draw the figure of notebook 08."""
         return [nb.plot_systems(self.once(nb.compare_systems, **self.options(values)))]
 
     def code(self, values: Values) -> str:
-        """Write its call."""
+        """Return the call that draws it."""
         return f"nb.plot_systems(nb.compare_systems(study, {view.keywords(self.options(values))}))"

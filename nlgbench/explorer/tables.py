@@ -1,8 +1,8 @@
-"""What the table of outputs shows: numbers of each output, filters, and presets.
+"""The contents of the table of outputs: numbers for each output, filters, and presets.
 
-Functions of frames, which know nothing of a browser. A row of `output_table` is a row of
-``study.outputs``, and that place names an output everywhere in the explorer. A selection is a
-frame with `first` and `second` (such places; -1 where a row is one output) and what is shown.
+Functions of frames, independent of a browser. Rows of `output_table` correspond to rows of
+``study.outputs``, and their position identifies an output throughout the explorer. A selection is a
+frame with the positions `first` and `second` (-1 if a row is one output) and the columns shown.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from nlgbench.study import Study
+from nlgbench.study.csv_files import harmless
 from nlgbench.study.study import is_reversed
 
 
@@ -74,7 +75,7 @@ def pair_table(study: Study) -> pd.DataFrame:
 
 
 def measures(study: Study, table: pd.DataFrame) -> dict[str, pd.Series]:
-    """Give what outputs can be ranked by, higher is better: dimensions, judges and evaluators."""
+    """Return measures that rank outputs, higher is better: dimensions, judges and evaluators."""
     found = {one: study.sign(one) * table[f"mean: {one}"] for one in study.dimensions}
     found |= {f"won: {one}": table[f"won: {one}"] for one in verdicts(study)["judge"].unique()}
     if study.scores is not None:
@@ -85,18 +86,18 @@ def measures(study: Study, table: pd.DataFrame) -> dict[str, pd.Series]:
 
 
 def numeric(table: pd.DataFrame) -> list[str]:
-    """Name the columns that can have a range."""
+    """List the columns that can be filtered by range."""
     kept = [str(name) for name in table if pd.api.types.is_numeric_dtype(table[name])]
     return [name for name in kept if name != "is_human"]
 
 
 def searchable(table: pd.DataFrame) -> list[str]:
-    """Name the columns whose words can be searched: ids, context and extra columns."""
+    """List the columns that can be searched: ids, context and extra columns."""
     return [str(name) for name in table if name != "system" and ": " not in str(name)]
 
 
 def matching(table: pd.DataFrame, texts: pd.Series, values: Mapping[str, Any]) -> np.ndarray:
-    """Mark the outputs that pass all filters; words are in any order, and case does not count.
+    """Mark the outputs that pass all filters; words may be in any order and in either case.
 
     The filters are `systems`, `words` in the text, `column` (from `low` to `high`), and `extra`
     (which contains `part`).
@@ -116,14 +117,14 @@ def matching(table: pd.DataFrame, texts: pd.Series, values: Mapping[str, Any]) -
 
 
 def as_selection(table: pd.DataFrame, rows: np.ndarray, columns: Sequence[str]) -> pd.DataFrame:
-    """Show outputs as they stand: item, system and some columns."""
+    """Show outputs in their original order: item, system and some columns."""
     shown = table.iloc[rows][["item_id", "system", *columns]].reset_index(drop=True)
     shown.insert(0, "first", rows)
     return shown.assign(second=-1)
 
 
 def ordered(selection: pd.DataFrame, column: str, descending: bool) -> pd.DataFrame:
-    """Sort by a column, equal rows as they stood and undefined numbers last."""
+    """Sort by a column; ties keep their order, and undefined numbers come last."""
     key = selection[column]
     if not pd.api.types.is_numeric_dtype(key):
         key = key.astype("str").str.casefold()
@@ -132,33 +133,33 @@ def ordered(selection: pd.DataFrame, column: str, descending: bool) -> pd.DataFr
 
 
 def descending(values: pd.Series) -> np.ndarray:
-    """Give the places of known values, the greatest first."""
+    """Return the positions of defined values, the greatest first."""
     known = values.dropna()
     return known.sort_values(ascending=False, kind="stable").index.to_numpy()
 
 
 def disagreements(one: pd.Series, other: pd.Series) -> np.ndarray:
-    """Find the outputs whose ranks by two measures, of the outputs that have both, differ most."""
+    """Sort outputs by the difference of their ranks by two measures, the largest first."""
     ranks = pd.DataFrame({"one": one, "other": other}).dropna().rank(pct=True)
     return descending((ranks["one"] - ranks["other"]).abs())
 
 
 def lost(pairs: pd.DataFrame, judge: str, system: str) -> pd.DataFrame:
-    """Find the pairs that a system lost, the clearest first; the system's output is the first."""
+    """Find the pairs that a system lost, clearest first; its output is the first of each pair."""
     own = (pairs["judge"] == judge) & (pairs["a"] == system) & (pairs["b"] != system)
     found = pairs[own & (pairs["won"] < 0.5)]
     return found.sort_values(["won", "n"], ascending=[True, False], kind="stable")
 
 
 def won(pairs: pd.DataFrame, judge: str, system_a: str, system_b: str) -> pd.DataFrame:
-    """Find the pairs that one system won against another, the clearest first."""
+    """Find the pairs that one system won against another, clearest first."""
     own = (pairs["judge"] == judge) & (pairs["a"] == system_a) & (pairs["b"] == system_b)
     found = pairs[own & (pairs["won"] > 0.5)]
     return found.sort_values(["won", "n"], ascending=False, kind="stable")
 
 
 def same_item(table: pd.DataFrame, system_a: str, system_b: str, values: pd.Series) -> pd.DataFrame:
-    """Pair the outputs of two systems, the first of an item with the first, with their values."""
+    """Pair the outputs of two systems on each item, in order, with their values."""
     sides = []
     for system, name in ((system_a, "first"), (system_b, "second")):
         rows = table.loc[table["system"] == system, ["item_id"]].assign(value=values)
@@ -168,7 +169,7 @@ def same_item(table: pd.DataFrame, system_a: str, system_b: str, values: pd.Seri
 
 
 def better(table: pd.DataFrame, system_a: str, system_b: str, values: pd.Series) -> pd.DataFrame:
-    """Find the items on which one system is better than another, the clearest first."""
+    """Find the items on which one system is better than another, clearest first."""
     found = same_item(table, system_a, system_b, values)
     found["lead"] = found["value_x"] - found["value_y"]
     return found[found["lead"] > 0].sort_values("lead", ascending=False, kind="stable")
@@ -182,7 +183,7 @@ def both_poor(table: pd.DataFrame, system_a: str, system_b: str, values: pd.Seri
 
 
 def as_pairs(table: pd.DataFrame, pairs: pd.DataFrame, by: str) -> pd.DataFrame:
-    """Show pairs: item, both systems, and what they were chosen by."""
+    """Show pairs: item, both systems, and the values that selected them."""
     first, second = (table.iloc[pairs[side]].reset_index() for side in ("first", "second"))
     found = first[["index", "item_id"]].set_axis(["first", "item_id"], axis=1)
     found.insert(1, "second", second["index"])
@@ -193,29 +194,25 @@ def as_pairs(table: pd.DataFrame, pairs: pd.DataFrame, by: str) -> pd.DataFrame:
 
 
 def as_csv(selection: pd.DataFrame, outputs: pd.DataFrame) -> bytes:
-    """Write a selection with ids and whole texts; no cell begins as a spreadsheet's formula."""
+    """Write a selection with ids and full texts; no cell can act as a spreadsheet formula."""
     written = selection.drop(columns=["first", "second"])
     for side, name in sides(selection).items():
         rows = outputs.iloc[selection[side]]
         written[f"output_id{name}"] = rows["output_id"].to_numpy()
         written[f"text{name}"] = rows["text"].to_numpy()
     for name in written.columns[~written.dtypes.map(pd.api.types.is_numeric_dtype)]:
-        written[name] = _harmless(written[name])
-    written.columns = _harmless(pd.Series(written.columns))
+        written[name] = harmless(written[name])
+    written.columns = harmless(pd.Series(written.columns))
     return written.to_csv(index=False, lineterminator="\n").encode("utf-8", "replace")
 
 
-def _harmless(texts: pd.Series) -> pd.Series:
-    return texts.astype("str").str.replace(r"^([=+\-@\t\r])", r"'\1", regex=True)
-
-
 def number(value: float) -> str:
-    """Write a number of a column; one that is undefined is empty."""
+    """Write a number of a column; an undefined one is empty."""
     return "" if np.isnan(value) else f"{value:.4g}".replace("-", "−")
 
 
 def sides(selection: pd.DataFrame) -> dict[str, str]:
-    """Name the columns of places that a selection uses, and what is added to their headings."""
+    """Return the position columns that a selection uses, and the suffixes of their headings."""
     if (selection["second"] < 0).all():
         return {"first": ""}
     return {"first": " A", "second": " B"}

@@ -1,4 +1,4 @@
-"""The quality-diversity plane: which systems are good, and which of them are various."""
+"""The quality-diversity plane: which systems write well, and which write diverse texts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class TradeoffView(View):
         return [several("systems", "Systems", {s: self.study.label(s) for s in self.study.systems})]
 
     def rows(self, values: Values) -> pd.DataFrame:
-        """Pick the scores of some systems."""
+        """Select the scores of the chosen systems."""
         if not values["systems"]:
             raise ValueError("No system is selected: select at least one.")
         scores = self.once(nb.huse)
@@ -42,10 +42,10 @@ class TradeoffView(View):
         return {"main": [image(self.drawings(values)[0])], "side": side}
 
     def drawings(self, values: Values) -> list[nb.Drawing]:
-        """Draw what notebook 01 does."""
+        """Draw the figure of notebook 01."""
         return [nb.plot_tradeoff(self.rows(values))]
 
     def code(self, values: Values) -> str:
-        """Write its call."""
+        """Return the call that draws it."""
         chosen = f"system in {values['systems']}"
         return f"nb.plot_tradeoff(nb.huse(study).query({chosen!r}))"

@@ -1,8 +1,8 @@
-"""What a view of the explorer is: controls, and parts that the browser draws.
+"""The base of the explorer's views: controls, and parts that the browser draws.
 
-A part is a dictionary that JSON can hold: an image (a figure of the public functions, with areas
-that can be clicked), a table whose rows can be opened, an item, or a picture in numbers. What an
-area or a row sends when it is chosen is in the part; the controls check all that it can set.
+A part is a dictionary for JSON: an image (a figure of the public functions, with clickable areas),
+a table whose rows can be opened, an item, or a picture in numbers. It contains what an area or row
+sends when it is selected; the controls check all values that this can set.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Values = dict[str, Any]
-#: Pixels of a figure's inch on the screen, and how many of the display's one of them may be.
+#: Pixels per inch of a figure on the screen, and the highest device pixel ratio.
 PIXELS = 110
 _SHARPNESS = 1.8
-#: Marks that turn the direction of the text around them.
+#: Characters that change the direction of the text around them.
 _TURNS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 class View(ABC):
-    """One tab: a question about a study, with what the reader may choose."""
+    """One tab: a question about a study, with the reader's choices."""
 
     name: ClassVar[str]
     title: ClassVar[str]
-    #: How to use it, in a sentence.
+    #: One sentence on how to use the view.
     hint: ClassVar[str]
-    #: The analysis that the study must allow.
+    #: The analysis that the study must support.
     analysis: ClassVar[str] = ""
-    #: Formats of the files that can be downloaded.
+    #: Formats of files to download.
     formats: ClassVar[tuple[str, ...]] = ("pdf", "png")
 
     def __init__(self, study: Study, once: Callable[..., Any]) -> None:
         self.study = study
-        #: Analyze the study, once for the same keywords in all views.
+        #: Runs an analysis once for the same arguments in all views.
         self.once = once
 
     def supported(self) -> bool:
@@ -53,18 +53,18 @@ class View(ABC):
 
     @abstractmethod
     def controls(self, values: Values) -> list[dict[str, Any]]:
-        """List the controls; their options may depend on what the others are set to."""
+        """List the controls; their options may depend on the values of others."""
 
     @abstractmethod
     def parts(self, values: Values) -> dict[str, list[dict[str, Any]]]:
-        """Lay out what the browser draws: `main`, and `side` beside it."""
+        """Lay out what the browser draws: `main`, and `side` next to it."""
 
     def drawings(self, values: Values) -> list[nb.Drawing]:
-        """Make the figures for print."""
+        """Draw the figures for print."""
         return []
 
     def code(self, values: Values) -> str:
-        """Write the call that makes the first figure of a `study`."""
+        """Return the call that draws the first figure from a `study`."""
         return ""
 
     def says(self, values: Values) -> str:
@@ -72,7 +72,7 @@ class View(ABC):
         return ""
 
     def files(self, values: Values, form: str) -> list[bytes]:
-        """Write what can be downloaded."""
+        """Return the files to download."""
         return [drawing.image(form) for drawing in self.drawings(values)]
 
     def do(self, values: Values, content: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -84,9 +84,9 @@ class View(ABC):
         return bool(self.once(Study.check).set_index("analysis").loc[analysis, "possible"])
 
     def settle(self, values: Mapping[str, Any]) -> Values:
-        """Keep the values that the controls allow; all else becomes the default."""
+        """Keep the values that the controls allow, and reset others to the defaults."""
         settled: Values = {}
-        for _ in range(2):  # the options of one control may depend on another that was just settled
+        for _ in range(2):  # the options of one control may depend on one that was just reset
             for control in self.controls({**values, **settled}):
                 asked = settled.get(control["name"], values.get(control["name"]))
                 settled[control["name"]] = asked if _offered(control, asked) else control["value"]
@@ -94,7 +94,7 @@ class View(ABC):
 
 
 def _offered(control: Mapping[str, Any], asked: Any) -> bool:
-    """Return whether a control can be set so: the browser is not trusted with what becomes code."""
+    """Return whether a control allows a value: the browser is not trusted with future code."""
     match control["kind"]:
         case "slider":
             whole = isinstance(asked, int) and not isinstance(asked, bool)
@@ -117,7 +117,7 @@ def control(kind: str, name: str, label: str, value: Any, **more: Any) -> dict[s
 def choice(
     name: str, label: str, options: Iterable[str] | Mapping[str, str], value: str | None = None
 ) -> dict[str, Any]:
-    """Describe a choice of one; without a value that is an option the first."""
+    """Describe a choice of one option; an invalid value becomes the first option."""
     pairs = _pairs(options)
     known = any(value == one for one, _ in pairs)
     return control("choice", name, label, value if known else pairs[0][0], options=pairs)
@@ -126,7 +126,7 @@ def choice(
 def several(
     name: str, label: str, options: Iterable[str] | Mapping[str, str], n: int | None = None
 ) -> dict[str, Any]:
-    """Describe a choice of any; at first the first n, or all."""
+    """Describe a choice of several options, at first the first n, or all."""
     pairs = _pairs(options)
     return control("several", name, label, [value for value, _ in pairs[:n]], options=pairs)
 
@@ -137,14 +137,14 @@ def _pairs(options: Iterable[str] | Mapping[str, str]) -> list[list[str]]:
 
 
 def jump(view: str, **values: Any) -> dict[str, Any]:
-    """Open a view with some values: what a row or an area sends when it is chosen."""
+    """Open a view with some values: what a selected row or area sends."""
     return {"type": "jump", "view": view, "values": values}
 
 
 def image(drawing: nb.Drawing, areas: Iterable[tuple[list[float], Any]] = ()) -> dict[str, Any]:
     """Lay out a figure as an image with its alternative text.
 
-    Areas may come from a generator: a figure is laid out when it is saved, and they follow.
+    Areas may come from a generator, because a figure's layout is only final when it is saved.
     """
     held = io.BytesIO()
     drawing.figure.savefig(held, format="png", dpi=PIXELS * _SHARPNESS)
@@ -155,7 +155,7 @@ def image(drawing: nb.Drawing, areas: Iterable[tuple[list[float], Any]] = ()) ->
 
 
 def area(ax: Axes, y: float, x: float | None = None) -> list[float]:
-    """Find a row of a figure, or a cell, which is 1 wide: left, top, right, bottom as shares."""
+    """Locate a row of a figure, or a cell of width 1: left, top, right, bottom as shares."""
     figure = ax.get_figure(root=True)
     assert figure is not None
     corners = [[0.0 if x is None else x + side, y + side] for side in (-0.5, 0.5)]
@@ -165,7 +165,7 @@ def area(ax: Axes, y: float, x: float | None = None) -> list[float]:
 
 
 def keywords(options: Mapping[str, Any]) -> str:
-    """Write keywords as code."""
+    """Write arguments as code."""
     return ", ".join(f"{name}={value!r}" for name, value in options.items())
 
 
@@ -183,7 +183,7 @@ def estimated(row: Any, name: str = "estimate") -> str:
 
 
 def clean(name: object) -> str:
-    """Replace what would disturb the sentence around a name."""
+    """Replace characters that would disturb the sentence around a name."""
     return _TURNS.sub("\ufffd", str(name))
 
 
@@ -194,6 +194,6 @@ def table(
     opens: Sequence[Any] | None = None,
     **more: Any,
 ) -> dict[str, Any]:
-    """Lay out a table; `opens` is what each row sends when it is chosen."""
+    """Lay out a table; `opens` is what each row sends when it is selected."""
     made = {"type": "table", "caption": caption, "columns": list(columns)}
     return {**made, "rows": list(map(list, rows)), "opens": opens, **more}

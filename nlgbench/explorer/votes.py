@@ -1,4 +1,4 @@
-"""Who beats whom: win rates and ratings, from all votes or from a comparator."""
+"""Win rates and ratings of systems, from all votes or from one comparator."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nlgbench.explorer.tables import verdicts
 from nlgbench.explorer.view import Values, View, choice
 from nlgbench.study import Study
 
-#: Systems of the matrix: with more, its numbers cannot be read.
+#: The most systems in the matrix; with more, its numbers are not readable.
 N_SYSTEMS = 20
 
 
@@ -21,10 +21,10 @@ class VotesView(View):
 
     name, analysis = "votes", "rate"
     title = "Votes"
-    hint = "Click a cell or a pair to see the pairs of outputs that the first system won."
+    hint = "Click a cell or a pair to see the outputs with which the first system won."
 
     def controls(self, values: Values) -> list[dict[str, Any]]:
-        """Offer who judged the pairs."""
+        """Offer the judges of pairs."""
         return [choice("judge", "Decided by", self.once(verdicts)["judge"].unique())]
 
     def parts(self, values: Values) -> dict[str, list[dict[str, Any]]]:
@@ -39,14 +39,14 @@ class VotesView(View):
         columns = ["pair", "win rate (95% interval)", "n"]
         pairs = view.table("Pairs of outputs", columns, rows, list(opens.values()))
         matrix, *ratings = self.drawings(values)
-        # As `plot_win_rates` orders them.
+        # In the order of `plot_win_rates`.
         means = rates.groupby("system")["win_rate"].mean().sort_values(ascending=False)
         at = {name: n for n, name in enumerate(means.index)}
         areas = ((view.area(matrix.axes[0], at[a], at[b]), opens[a, b]) for a, b in opens)
         return {"main": [view.image(matrix, areas), *map(view.image, ratings)], "side": [pairs]}
 
     def says(self, values: Values) -> str:
-        """Say why ratings are missing, and which win rates are shown."""
+        """Explain why ratings are missing, and which win rates are shown."""
         rates, ratings = self.counted(values)
         said = "; ".join(one for one in ratings["reason"].unique() if one)
         if (n := rates["system"].nunique()) == len(ratings):
@@ -54,17 +54,17 @@ class VotesView(View):
         return f"Win rates: the {n} systems with the most votes, of {len(ratings)}. {said}"
 
     def counted(self, values: Values) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Give win rates and ratings."""
+        """Return win rates and ratings."""
         return self.once(_counted, judge=values["judge"])
 
     def drawings(self, values: Values) -> list[nb.Drawing]:
-        """Draw what notebook 08 does."""
+        """Draw the figures of notebook 08."""
         rates, ratings = self.counted(values)
         drawn = [nb.plot_win_rates(rates)]
         return [*drawn, nb.plot_ratings(ratings)] if ratings["rating"].notna().any() else drawn
 
     def code(self, values: Values) -> str:
-        """Write the call of the first figure."""
+        """Return the call that draws the first figure."""
         rates, ratings = self.counted(values)
         call = f"nb.win_rates(study, {view.keywords(games(self.study, values['judge'])[1])})"
         if len(shown := rates["system"].unique().tolist()) < len(ratings):
@@ -76,7 +76,7 @@ class VotesView(View):
 
 
 def _counted(study: Study, judge: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Give the win rates of the systems with the most votes, and all ratings."""
+    """Return the win rates of the systems with the most votes, and all ratings."""
     own, options = games(study, judge)
     rates, ratings = nb.win_rates(own, **options), nb.rate(own, **options)
     most = rates.groupby("system")["n_games"].sum().nlargest(N_SYSTEMS).index
@@ -84,11 +84,11 @@ def _counted(study: Study, judge: str) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def games(study: Study, judge: str) -> tuple[Study, dict[str, Any]]:
-    """Choose a judge's games, and the keywords of `nlgbench.rate` for them."""
+    """Select a judge's games, and the arguments of `nlgbench.rate` for them."""
     comparator = judge.removeprefix("judge ")
     if study.comparisons is not None and comparator != judge:
         own = study.comparisons[study.comparisons["comparator"] == comparator]
         return study.replace(comparisons=own), {"of": "comparisons"}
-    assert study.preferences is not None  # or there would be no such judge
+    assert study.preferences is not None  # otherwise, there is no such judge
     dimension = judge.partition(", ")[2] or str(study.preferences["dimension"].iloc[0])
     return study, {"of": "preferences", "dimension": dimension}

@@ -1,4 +1,4 @@
-"""The widget: what the browser shows, and what it is told when the reader chooses."""
+"""The widget: it sends the browser what to show, and receives what the reader selects."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Explorer(anywidget.AnyWidget):
         self.on_msg(self._receive)
 
     def _receive(self, _: object, content: dict[str, Any], buffers: object) -> None:
-        """Do what the reader asked for; an error becomes words in the app."""
+        """Do what the reader asked for; errors are shown in the app."""
         self._stamp, self._problem = content.get("stamp", 0), ""
         try:
             self._do(content)
@@ -80,7 +80,7 @@ class Explorer(anywidget.AnyWidget):
         return None
 
     def _jump(self, asked: dict[str, Any]) -> None:
-        """Open a view, with values that another asked for."""
+        """Open a view, with values that another view set."""
         if asked["view"] not in self._views:
             return
         self._view, view = asked["view"], self._views[asked["view"]]
@@ -96,7 +96,7 @@ class Explorer(anywidget.AnyWidget):
             self.send({"type": "file", "name": name, "mime": _MIME[form]}, [content])
 
     def _show(self) -> None:
-        """Tell the browser all that it shows now."""
+        """Send the browser everything that it shows."""
         view = self._views[self._view]
         shown: dict[str, Any] = {
             "stamp": self._stamp,
@@ -124,7 +124,7 @@ class Explorer(anywidget.AnyWidget):
 
 
 def about(study: Study) -> str:
-    """Name a study, and count what it has."""
+    """Describe a study by its name and the sizes of its tables."""
     outputs, judgments = study.outputs, study.judgments
     counts = {"output": len(outputs), "system": outputs["system"].nunique()}
     counts["item"] = outputs["item_id"].nunique()
@@ -139,7 +139,7 @@ def about(study: Study) -> str:
 
 
 def _sendable(value: Any) -> Any:
-    """Replace halves of surrogate pairs, which no message can hold."""
+    """Replace unpaired surrogates, which messages cannot contain."""
     if isinstance(value, dict):
         return {name: _sendable(one) for name, one in value.items()}
     if isinstance(value, list | tuple):
@@ -148,12 +148,12 @@ def _sendable(value: Any) -> Any:
 
 
 def _words(error: Exception) -> str:
-    """Describe what went wrong: a message from the browser has no caller who would see an error.
+    """Describe an error, because a message from the browser has no caller to receive it.
 
-    What the study's numbers do not allow, or what is not installed, names the way out itself; all
-    else goes to the kernel's log as well.
+    Errors about the study's numbers, or about missing packages, say how to fix them; all others
+    are also logged by the kernel.
     """
     if isinstance(error, ValueError | ImportError):
         return str(error)
-    logging.getLogger(__name__).exception("the explorer could not do what was asked")
+    logging.getLogger(__name__).exception("the explorer could not carry out a request")
     return repr(error)

@@ -1,1 +1,1 @@
-"""What answers the papers' claims, one module per paper."""
+"""Rows of the ledger that answer papers' claims, one module per paper."""

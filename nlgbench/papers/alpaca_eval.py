@@ -1,7 +1,7 @@
-"""AlpacaEval 2's leaderboard (arXiv:2404.04475): its numbers for three systems, and their order.
+"""AlpacaEval 2's leaderboard (arXiv:2404.04475): its numbers for three systems, and order effects.
 
-Printed in the authors' repository (tatsu-lab/alpaca_eval), in data_AlpacaEval_2 of its leaderboards
-as weighted_alpaca_eval_gpt4_turbo_leaderboard.csv.
+The numbers are in the authors' repository (tatsu-lab/alpaca_eval), in the leaderboard file
+data_AlpacaEval_2/weighted_alpaca_eval_gpt4_turbo_leaderboard.csv.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _ENDS = ["estimate", "se", "ci_low", "ci_high"]
 
 
 def by_order(study: Study) -> pd.DataFrame:
-    """Estimate how often each system beats AlpacaEval's reference: in all, shown first, second.
+    """Estimate each system's win rate against AlpacaEval's reference, overall and by order.
 
-    A row per ``evaluator`` (the system) and ``kind``: ``estimate`` (the mean probability that the
-    judge gives to the system), ``se``, its t interval over prompts, ``n_clusters`` (prompts). Ties
-    whose order is unknown count in all prompts alone.
+    A row per ``evaluator`` (the system) and ``kind``: ``estimate`` (the judge's mean probability
+    that the system wins), ``se``, its t interval over prompts, ``n_clusters`` (prompts). Ties
+    count only in the overall rate, as their order is unknown.
     """
     if REFERENCE not in set(study.outputs["system"]):
         raise ValueError(f"{study.name} has no outputs of {REFERENCE}, AlpacaEval's reference.")
@@ -48,7 +48,7 @@ def by_order(study: Study) -> pd.DataFrame:
 
 
 def answers(study: Study) -> pd.DataFrame:
-    """Make rows of the ledger: the leaderboard's numbers, and what a place in the prompt gives."""
+    """Make rows of the ledger: the leaderboard's numbers, and the effect of being shown first."""
     rates = by_order(study)
     whole, first, second = (
         rates[rates["kind"] == kind].set_index("evaluator") for kind in (ALL, FIRST, SECOND)
@@ -60,7 +60,7 @@ def answers(study: Study) -> pd.DataFrame:
     counts = decided[["win", "loss", "tie"]].mul(decided["n_games"], axis=0).round()
     counts["length"] = study.outputs["text"].str.len().groupby(study.outputs["system"]).mean()
     se = (first["se"] ** 2 + second["se"] ** 2) ** 0.5
-    # A prompt is in one of the two parts, so that their means are independent.
+    # Each prompt is in one part only, so the two means are independent.
     n = first["n_clusters"].clip(upper=second["n_clusters"])
     gained = [
         {"evaluator": name, **t_interval(*row)}
@@ -78,7 +78,7 @@ def answers(study: Study) -> pd.DataFrame:
         ("n_wins_base", counts, "loss", plain),
         ("n_draws", counts, "tie", plain),
         ("discrete_win_rate", discrete, "estimate", ""),
-        ("avg_length", counts, "length", "The leaderboard cuts it to a whole number."),
+        ("avg_length", counts, "length", "The leaderboard truncates it to an integer."),
     ]
     shared: dict[str, Any] = {"source": "released"}
     rows = [
@@ -91,7 +91,7 @@ def answers(study: Study) -> pd.DataFrame:
         )
         for name, table, value, reason in cells
     ]
-    why = "Percent points; the order was drawn by chance, each prompt in one."
+    why = "Percentage points; the order was random, and each prompt has one order."
     place = "alpaca-eval/finding/shown_first_less_second/{slug}"
     rows.append(claim_rows(gains.reset_index(), place, reason=why, **shared))
     return pd.concat(rows, ignore_index=True)

@@ -1,9 +1,9 @@
-"""The atlas: which public studies evaluators can be held against, and what their authors printed.
+"""The atlas of public studies to compare evaluators with, and their published correlations.
 
-HANNA (Chhun et al. 2022, 2024): Kendall's correlations of their repository's tables
-(dig-team/hanna-benchmark-asg, rankings/system_kendall.csv and story_kendall.csv), for 72 metrics.
-USR (Mehri and Eskenazi 2020, doi:10.18653/v1/2020.acl-main.64): the agreement of Table 1, and the
-correlations of its abstract, which need its models.
+HANNA (Chhun et al. 2022, 2024): Kendall's correlations of 72 metrics, from their repository
+(dig-team/hanna-benchmark-asg, rankings/system_kendall.csv and story_kendall.csv).
+USR (Mehri and Eskenazi 2020, doi:10.18653/v1/2020.acl-main.64): the agreement in Table 1, and the
+correlations in the abstract, which need its models.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from nlgbench.worlds.simulated import open_study, simulate
 
 Statistic = Literal["pearson", "spearman", "kendall_b"]
 Granularity = Literal["output", "item", "system"]
-#: A study's own name of an evaluator -> that of `nlgbench.score`, where both mean the same metric.
-#: Tokens, smoothing and references are the authors', and differ from study to study.
+#: An evaluator's name in a study -> the name of the same metric in `nlgbench.score`.
+#: Tokenization, smoothing and references are the authors' and differ between studies.
 CALLED = {
     **{f"Bleu_{n}": f"bleu_{n}" for n in range(1, 5)},
     **{"ROUGE_L": "rouge_l", "CIDEr": "cider", "METEOR": "meteor"},
@@ -40,13 +40,13 @@ CALLED = {
     **{f"rouge_{n}_f_score": f"rouge_{n}" for n in ("1", "2", "l")},
 }
 
-_VOTES = "preferences between outputs, and no judgment of a single one"
-_NAMES = "labels are names and not amounts, so that nothing rises with them"
-#: Public studies that are not in the atlas, and why.
+_VOTES = "it has preferences between outputs, but no judgments of single outputs"
+_NAMES = "its labels are categories without an order, so they cannot be correlated"
+#: Public studies that are not in the atlas -> reason.
 LEFT_OUT = {
-    "comm-eval": "every caption is by people, so that there is no system to judge",
+    "comm-eval": "all captions are human-written, so there is no system to judge",
     "llmfao": _VOTES,
-    "alpaca-eval": "a judge compares outputs, and annotators did not",
+    "alpaca-eval": "a judge compares its outputs, but no annotators do",
     **{f"llmbar-{one}": _VOTES for one in ("natural", "neighbor", "gptinst", "gptout", "manual")},
     **{
         f"alttest-{one}": _NAMES
@@ -60,16 +60,16 @@ _TABLES: dict[str, Literal["system", "output"]] = {
     "story_kendall": "output",
 }
 _TIES = (
-    "Two pairs of systems have the same sum of ratings; in the authors' means rounding unties one."
+    "Two pairs of systems have equal rating sums; in the authors' means, rounding breaks one tie."
 )
 _EQUAL = (
-    "`correlate` takes scores for equal that differ by less than 1e-9 standard deviations, as many "
-    "of this metric's do; with them told apart the printed value follows."
+    "`correlate` treats scores that differ by less than 1e-9 standard deviations as tied, as many "
+    "of this metric's do; without this rule, the printed value is reproduced."
 )
-#: HANNA's metrics and tables of which that is true.
+#: HANNA's metrics and tables with such scores.
 _TINY = [("cider", "story_kendall")]
 _TINY += [("baryscore_sd_0.001", where) for where in _TABLES]
-#: Simulated studies of scores alone, and of texts: sizes on a log scale, as public ones have.
+#: Number of simulated studies with scores only, and with texts.
 _N_OWN, _N_REVIEWS = 8, 2
 
 
@@ -80,11 +80,11 @@ def open_studies(
     n_items: int = 60,
     seed: int = 0,
 ) -> dict[str, Study]:
-    """Open the atlas' studies: worlds, public ones, or the one of one's own folder.
+    """Open the studies of the atlas: simulated, public, or the one in `folder`.
 
-    Worlds of scores have `n_items` items in the middle, a third of them in the smallest, three
-    times as many in the largest; evaluators' errors differ from world to world. What knows next to
-    nothing stands for the length of texts, which these worlds do not have.
+    Simulated studies with scores only have n_items / 3 to 3 n_items items, on a log scale, and
+    evaluators with different errors. They have no texts, so an evaluator that hardly correlates
+    with quality stands in for text length.
     """
     if folder is not None:
         own = open_study("hanna", source=source, folder=folder)
@@ -110,21 +110,21 @@ def open_studies(
 def correlations(
     opened: Mapping[str, Study], *, statistic: Statistic, granularity: Granularity, seed: int
 ) -> pd.DataFrame:
-    """Correlate as `correlate_studies`, with the studies' tasks; what is missing comes last."""
-    asked: dict[str, Any] = {"granularity": granularity, "statistic": statistic, "seed": seed}
-    return _with_task(correlate_studies(opened, called=CALLED, **asked), "estimate")
+    """Run `correlate_studies` and add the studies' tasks; undefined rows come last."""
+    options: dict[str, Any] = {"granularity": granularity, "statistic": statistic, "seed": seed}
+    return _with_task(correlate_studies(opened, called=CALLED, **options), "estimate")
 
 
 def differences_from_length(
     opened: Mapping[str, Study], *, statistic: Statistic, seed: int
 ) -> pd.DataFrame:
-    """Compare as `compare_with_length`, with the studies' tasks; what is missing comes last."""
+    """Run `compare_with_length` and add the studies' tasks; undefined rows come last."""
     found = compare_with_length(opened, called=CALLED, statistic=statistic, seed=seed)
     return _with_task(found, "difference")
 
 
 def _with_task(found: pd.DataFrame, value: str) -> pd.DataFrame:
-    """Name each study's task: a public one's, else the study's name without its number."""
+    """Add each study's task; by default, the study's name without its number."""
     public = studies().set_index("name")["task"].to_dict()
     plain = found["study"].str.replace(r" \d+$", "", regex=True)
     found = found.assign(task=found["study"].map(public).fillna(plain))
@@ -132,31 +132,31 @@ def _with_task(found: pd.DataFrame, value: str) -> pd.DataFrame:
 
 
 def effects_and_means(pooled: PooledCorrelations) -> pd.DataFrame:
-    """Put a group's effects and its mean, or why there is none, into one table to read.
+    """Make a readable table of effects and their mean, or the reason why there is no mean.
 
-    A row for each evaluator, a column for each study and the ``mean`` of each task; cells are the
-    effect and its interval.
+    It has a row per evaluator, and a column per study and for the ``mean`` of each task. Cells
+    contain the effect and its interval.
     """
     effects = pooled.studies[pooled.studies["z"].notna()].assign(reason="")
     means = pooled.summary[pooled.summary["n_studies"] > 0].assign(study="mean")
     both = pd.concat([effects, means])
-    both["said"] = [
+    both["cell"] = [
         str(row.reason) or f"{row.estimate:z.2f} [{row.ci_low:z.2f}, {row.ci_high:z.2f}]"
         for row in both.itertuples()
     ]
-    wide = both.pivot(index="evaluator_a", columns=["task", "study"], values="said")
+    wide = both.pivot(index="evaluator_a", columns=["task", "study"], values="cell")
     tasks = dict.fromkeys(both["task"])
     return wide.reindex(columns=list(tasks), level=0).fillna("")
 
 
 def members() -> pd.DataFrame:
-    """List the public studies with their task, and those left out of the atlas with the reason."""
+    """List all public studies with their task, and why some are not in the atlas."""
     table = studies()[["name", "task", "available"]]
     return table.assign(left_out=table["name"].map(LEFT_OUT).fillna(""))
 
 
 def answers(opened: Mapping[str, Study], pooled: PooledCorrelations) -> pd.DataFrame:
-    """Turn results into rows for the ledger: means over studies, and what studies printed."""
+    """Make rows of the ledger: means over studies, and published correlations."""
     found = pooled.summary[pooled.summary["estimate"].notna()]
     first = next(iter(opened.values()))
     place = "atlas" if first.source == "released" else own_place(first, "11-atlas")
@@ -174,7 +174,7 @@ def answers(opened: Mapping[str, Study], pooled: PooledCorrelations) -> pd.DataF
 
 
 def _of_hanna(study: Study) -> list[pd.DataFrame]:
-    """Answer HANNA's tables: Kendall's tau-b without human stories, in absolute value."""
+    """Recompute HANNA's tables: absolute values of Kendall's tau-b, without human stories."""
     ids = load_claims("hanna")["claim_id"].str.split("/", expand=True)
     parts = []
     for where, granularity in _TABLES.items():
@@ -184,12 +184,12 @@ def _of_hanna(study: Study) -> list[pd.DataFrame]:
             granularity=granularity,
             statistics=["kendall_b"],
         )
-        turned = table["estimate"] < 0
+        negative = table["estimate"] < 0
         tiny = table["evaluator"].isin([name for name, table_ in _TINY if table_ == where])
         columns = {
             "estimate": table["estimate"].abs(),
-            "ci_low": table["ci_low"].mask(turned, -table["ci_high"]),
-            "ci_high": table["ci_high"].mask(turned, -table["ci_low"]),
+            "ci_low": table["ci_low"].mask(negative, -table["ci_high"]),
+            "ci_high": table["ci_high"].mask(negative, -table["ci_low"]),
             "reason": table["reason"]
             .mask(tiny, _EQUAL)
             .mask(table["dimension"].eq("complexity") & (granularity == "system"), _TIES),
@@ -201,17 +201,17 @@ def _of_hanna(study: Study) -> list[pd.DataFrame]:
 
 
 def _of_usr(study: Study, name: str) -> list[pd.DataFrame]:
-    """Answer USR's Table 1: correlation between places of ratings, whoever gave them."""
+    """Recompute USR's Table 1: correlations between rating columns, whoever gave the ratings."""
     judgments = study.judgments
     assert judgments is not None
     judgments = judgments[judgments["dimension"] == study.dimension()]
     place = judgments.groupby("output_id").cumcount().astype(str)
     found = []
-    for given, variant, comparable in (
+    for ratings, variant, comparable in (
         (judgments.assign(annotator_id="place " + place), "between places of ratings", True),
         (judgments, "between people", False),
     ):
-        wide = given.pivot(index="output_id", columns="annotator_id", values="value")
+        wide = ratings.pivot(index="output_id", columns="annotator_id", values="value")
         rows = [_between_annotators(wide, how) for how in ("spearman", "pearson")]
         claim = f"usr/table1/{name}/{{coefficient}}"
         found.append(
@@ -223,7 +223,7 @@ def _of_usr(study: Study, name: str) -> list[pd.DataFrame]:
 
 
 def _between_annotators(wide: pd.DataFrame, how: Literal["spearman", "pearson"]) -> dict[str, Any]:
-    """Average the correlation of two annotators (columns) over pairs with ten outputs in common."""
+    """Average the correlation of two annotators (columns) over pairs with ten shared outputs."""
     pairs = [both for two in combinations(wide, 2) if len(both := wide[[*two]].dropna()) >= FEWEST]
 
     def mean(left_out: str = "") -> float:

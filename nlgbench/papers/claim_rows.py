@@ -1,4 +1,4 @@
-"""Rows of the ledger from results: what the modules of all papers answer claims with."""
+"""Convert results to rows of the ledger, for the modules of all papers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COLUMNS = ["claim_id", "variant", "value", "ci_low", "ci_high", "reason", "sourc
 _TYPES: dict[str, Any] = dict.fromkeys(COLUMNS, str) | {"comparable": bool}
 _TYPES |= dict.fromkeys(["value", "ci_low", "ci_high"], "float64")
 
-#: Paper, as ids name it -> as figures cite it.
+#: Paper's name in ids -> its citation in figures.
 CITED = {
     "huse": "Hashimoto et al. 2019",
     "comm-eval": "Newman et al. 2020",
@@ -28,28 +28,28 @@ CITED = {
 
 
 def is_release(study: Study) -> bool:
-    """Tell whether a study is as it was released: what a paper's claims ask of."""
+    """Return whether a study is an unmodified release, as papers' claims require."""
     return study.pristine and study.source == "released"
 
 
 def own_place(study: Study, world: str) -> str:
-    """Say how ids of a study's own results begin: a simulated world's, or one's own study's."""
+    """Return the prefix of ids for results of a simulated study or of your own study."""
     if study.source == "simulated":
         return f"simulated/{world}"
-    # A folder may be called as it likes, "My pilot" too.
+    # Folder names such as "My pilot" contain characters that ids do not allow.
     name = re.sub(r"[^a-z0-9._-]+", "_", study.name.lower()).strip("_")
     return f"study/{name or 'study'}"
 
 
 def slugs_of(names: pd.Series) -> pd.Series:
-    """Write names with what may stand in an id."""
+    """Convert names to characters that ids allow."""
     return names.str.lower().str.replace(r"[^a-z0-9.]+", "_", regex=True).str.strip("_")
 
 
 def smaller_than(threshold: float, value: float, ci_low: float, ci_high: float) -> dict[str, float]:
-    """Put a sentence that something is small, without a number, as a direction.
+    """Express the claim that a quantity is small as a signed difference.
 
-    The interval covers half and twice the threshold, so that our choice of it does not decide.
+    The interval allows for half to twice the threshold, so the choice of it is not decisive.
     """
     return {
         "value": threshold - value,
@@ -68,9 +68,9 @@ def claim_rows(
     source: str = "",
     comparable: bool | pd.Series = True,
 ) -> pd.DataFrame:
-    """Make a row of the ledger of each result; of None there are none.
+    """Convert each result to a row of the ledger; None gives no rows.
 
-    Texts may hold the results' columns in braces, and ``{slug}``, the evaluator's name in an id.
+    Texts may name columns of `results` in braces, and ``{slug}``, the evaluator in ids.
     """
     if results is None:
         return pd.DataFrame(columns=COLUMNS).astype(_TYPES)
@@ -80,8 +80,8 @@ def claim_rows(
     fields = {value, *re.findall(r"{(\w+)", " ".join(texts.values()))}
     if missing := sorted(fields - set(results.columns)):
         raise ValueError(
-            f"the table has no column {missing[0]!r}, which the id, variant, reason or value asks "
-            f"for; it has {', '.join(map(str, results.columns))}."
+            f"the table has no column {missing[0]!r}, which id, variant, reason or value needs; "
+            f"it has {', '.join(map(str, results.columns))}."
         )
     records = results.to_dict("records")
     made: dict[str, Any] = {

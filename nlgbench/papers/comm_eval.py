@@ -1,7 +1,7 @@
-"""Newman, Cohn-Gordon and Potts (2020), SCiL 3, arXiv:1909.07290: what answers its claims.
+"""Newman, Cohn-Gordon and Potts (2020), SCiL 3, arXiv:1909.07290: answers to its claims.
 
-The authors' trained listeners are released as pickles alone, which are not read: listeners are
-trained anew, and their numbers are not held against the printed ones.
+The authors released their trained listeners only as pickles, which we do not load. We train new
+listeners, and do not compare their numbers with the printed ones.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from nlgbench.study.study import part_of
 
 #: The kinds of listeners, in the order of figures.
 KINDS = ("literal", "pragmatic", "context")
-#: Overlap as Table 1 has it; METEOR, which it has too, needs Java.
+#: Overlap metrics of Table 1, except METEOR, which needs Java.
 OVERLAP = (*(f"bleu_{n}@coco" for n in range(1, 5)), "rouge_l", "cider_d")
-#: What is compared with the ensemble.
+#: Evaluators to compare with the ensemble.
 SHOWN = (*(f"{kind}_0" for kind in KINDS), "bleu_1@coco", "rouge_l", "cider_d", "meteor")
 
 _LABELS = {
@@ -38,18 +38,18 @@ _LABELS = {
     **{f"bleu_{n}@coco": f"BLEU-{n}" for n in range(1, 5)},
     "cider_d": "CIDEr",
 }
-#: Who judges a caption by what it was made to be, and of what.
+#: Annotator and dimension of judgments that are a caption's intended quality.
 _DESIGN = {"annotator_id": "design", "dimension": "quality"}
 # Evaluator -> row of Table 1.
 _ROWS = {"bleu_1@coco": "bleu_1", "rouge_l": "rouge_l", "cider_d": "cider", "meteor": "meteor"}
 
 
 def designed(study: Study) -> Study:
-    """Take the quality that captions were made to have for a judgment of them.
+    """Use captions' intended quality as judgments of them.
 
-    Of a study whose systems are descriptive, ambiguous and misleading; any other is given back as
-    it is. Judgments ``quality`` (3, 2, 1; higher is better) of the annotator ``design``, grouped by
-    pair of contexts, are now its quality; evaluators are labeled as the paper does.
+    The systems must be descriptive, ambiguous and misleading; other studies are returned unchanged.
+    The new judgments have the dimension ``quality`` (3, 2, 1; higher is better) and the annotator
+    ``design``, and are grouped by pair of contexts. Evaluators get the paper's labels.
     """
     outputs = study.outputs
     quality = outputs["system"].map(QUALITY)
@@ -63,15 +63,15 @@ def designed(study: Study) -> Study:
 
 
 def as_systems(study: Study) -> Study:
-    """Take people's captions for those of systems, as tests between evaluators have no others."""
+    """Treat human captions as systems' outputs, as tests between evaluators need some."""
     return study.replace(outputs=study.outputs.assign(is_human=False))
 
 
 def wording(study: Study) -> Study:
-    """Prepare captions for overlap as the paper did: lower case, without quotation marks.
+    """Prepare captions for overlap metrics as in the paper: lower case, no quotation marks.
 
-    Outputs have a column ``half``, quality and member of the pair of contexts, within which CIDEr's
-    document frequencies are counted.
+    Outputs get a column ``half``: the quality and the context's position in its pair. CIDEr counts
+    document frequencies within each value of it.
     """
     outputs = study.outputs
     member = outputs["context"].str.rpartition(".")[2]
@@ -86,8 +86,8 @@ def wording(study: Study) -> Study:
 def score_wording(study: Study, *, meteor: bool = False) -> Study:
     """Score captions by overlap with the other descriptive captions of their context.
 
-    By `OVERLAP`, of captions as `wording` prepares them; by METEOR, too, where it is asked for,
-    Java and pycocoevalcap are there. A study without references is given back as it is.
+    Uses the metrics of `OVERLAP` on captions prepared by `wording`, and METEOR if requested and if
+    Java and pycocoevalcap are installed. A study without references is returned unchanged.
     """
     if study.references is None:
         return study
@@ -108,21 +108,21 @@ def human_votes(
     misleading: Literal["negated", "twin_picked"] = "negated",
     per: Literal["vote", "caption"] = "vote",
 ) -> Study:
-    """Score captions by what crowd listeners picked, as Table 1's Human row does.
+    """Score captions by crowd listeners' picks, as in the row Human of Table 1.
 
-    Outputs are votes, as in the paper, or captions, by the mean over their listeners; their
-    ``scores`` by ``human`` the picks (0 to 1, higher is better), their ``quality`` that of the
-    design. Misleading captions have the listeners of their descriptive twin, also those 3 captions
-    that the released study leaves out: ``negated``, a listener says 1 for every color but the
-    target, as the printed row has it; ``twin_picked``, 1 for the twin's target alone, which is the
-    paper's definition of a score (section 5.2).
+    Outputs are votes, as in the paper, or captions, whose scores are means over listeners. The
+    evaluator ``human`` scores the picks (0 to 1, higher is better); ``quality`` is as intended.
+    Misleading captions get the votes on their descriptive twins, including 3 captions that the
+    released study omits. With ``negated``, a vote is 1 for every color but the target, as in the
+    printed row; with ``twin_picked``, only for the twin's target, as in the paper's definition of a
+    score (section 5.2).
 
-    Read the correlation of these scores with quality with care; it is circular twice. Descriptive
-    captions were kept because these very listeners understood them, and the misleading scores are
-    the same clicks again, turned round. Nobody was asked about a misleading caption. On the release
+    Interpret the correlation of these scores with quality with care: it is circular in two ways.
+    Descriptive captions were selected because these listeners understood them, and misleading
+    scores are the same clicks negated; no listener read a misleading caption. On the release,
     Pearson's correlation with quality is .701 negated, as printed, and .722 twin_picked. With all
-    descriptive captions, understood or not, it is .478 and .547; of the unfiltered study, which has
-    more ambiguous ones, too, .470 and .537.
+    descriptive captions, understood or not, it is .478 and .547; in the unfiltered study, which
+    also has more ambiguous captions, .470 and .537.
     """
     if "listener_success" not in study.dimensions:
         raise ValueError(f"{study.name} has no judgments of listener_success: load comm-eval.")
@@ -131,12 +131,12 @@ def human_votes(
         study.outputs[["output_id", "system"]], on="output_id", validate="many_to_one"
     )
     success = judged[judged["dimension"] == "listener_success"]
-    turned = judged[judged["dimension"] == "twin_picked"]
+    twins = judged[judged["dimension"] == "twin_picked"]
     if misleading == "negated":
-        turned = success.assign(value=1 - success["value"])
-    turned = turned[turned["system"] == "descriptive"]
-    turned = turned.assign(system="misleading", output_id=turned["output_id"] + "-twin")
-    votes = pd.concat([success[success["system"] != "misleading"], turned], ignore_index=True)
+        twins = success.assign(value=1 - success["value"])
+    twins = twins[twins["system"] == "descriptive"]
+    twins = twins.assign(system="misleading", output_id=twins["output_id"] + "-twin")
+    votes = pd.concat([success[success["system"] != "misleading"], twins], ignore_index=True)
     if per == "caption":
         keys = ["output_id", "system", "group_id"]
         votes = votes.groupby(keys)["value"].mean().reset_index()
@@ -151,9 +151,9 @@ def human_votes(
 
 
 def figure2(study: Study) -> tuple[Study, list[str]]:
-    """Give what Figure 2 shows: scores, on the release also people's picks, and whose, in order.
+    """Return the scores of Figure 2, with human picks on the release, and the evaluators in order.
 
-    Overlap comes first, then listeners, then ``human``, each of whose picks is an output.
+    Overlap comes first, then listeners, then ``human``, for which each vote is an output.
     """
     assert study.scores is not None
     scored = set(study.scores["evaluator"])
@@ -170,10 +170,10 @@ def figure2(study: Study) -> tuple[Study, list[str]]:
 
 
 def counts(study: Study) -> pd.DataFrame:
-    """Count what sections 5.1 and 5.3 of the paper count; the release alone has an answer.
+    """Recompute the counts of sections 5.1 and 5.3 of the paper, from the release only.
 
-    ``claim_id``, ``variant`` (where a count can be read in two ways), ``value``, ``reason``. They
-    count a finite set, so they have no interval.
+    Columns: ``claim_id``, ``variant`` (if a count has two readings), ``value``, ``reason``. Counts
+    of a finite set have no interval.
     """
     columns = ["claim_id", "value", "reason", "variant"]
     if not is_release(study):
@@ -195,12 +195,12 @@ def counts(study: Study) -> pd.DataFrame:
     by_system = outputs["system"].value_counts()
     human = human_votes(study).outputs["system"].value_counts()
     n_unheard = (~collected.outputs["output_id"][vague].isin(listeners.index)).sum()
-    crowds = len(crowd) / crowd["context"].nunique(), "collected from the crowd, before the filter"
-    kept = "kept descriptive captions of a context"
-    heard = f"of crowd captions that anybody heard; {n_unheard} ambiguous ones have no listener"
-    mean = "the mean over scored captions, a descriptive one not being its own reference"
-    clicks = "clicks on crowd captions; misleading ones repeat those on the descriptive captions"
-    rounds = "All rounds of the released train split, understood or not."
+    crowds = len(crowd) / crowd["context"].nunique(), "collected from the crowd, before filtering"
+    kept = "descriptive captions per context after filtering"
+    heard = f"of crowd captions with listeners; {n_unheard} ambiguous captions have none"
+    mean = "mean over scored captions; a descriptive caption is not its own reference"
+    clicks = "clicks on crowd captions; misleading captions reuse those on descriptive ones"
+    rounds = "All rounds of the released training split, understood or not."
     rows = [
         ("5.1/contexts/count", outputs["context"].nunique(), ""),
         ("5.1/context_pairs/count", pairs(outputs).nunique(), ""),
@@ -219,9 +219,9 @@ def counts(study: Study) -> pd.DataFrame:
 
 
 def table1(study: Study, *, n_resamples: int = 1000, seed: int = 0) -> pd.DataFrame:
-    """Correlate scores with quality, and on the release people's picks: Table 1.
+    """Correlate scores and, on the release, human picks with quality: Table 1.
 
-    As from `nlgbench.correlate`, of single outputs; intervals are over pairs of contexts.
+    Results are those of `nlgbench.correlate` over outputs, with intervals over pairs of contexts.
     """
     sampling = {"n_resamples": n_resamples, "seed": seed}
     table = _over_outputs(study, dimension=study.dimension(), **sampling)
@@ -234,15 +234,15 @@ def table1(study: Study, *, n_resamples: int = 1000, seed: int = 0) -> pd.DataFr
 def human_row(
     study: Study, *, per: Literal["vote", "caption"] = "vote", n_resamples: int, seed: int
 ) -> pd.DataFrame:
-    """Correlate people's picks with quality, by vote or caption mean."""
+    """Correlate human picks with quality, by vote or by mean of each caption."""
     return _over_outputs(human_votes(study, per=per), n_resamples=n_resamples, seed=seed)
 
 
 def with_success(study: Study, *, n_resamples: int = 1000, seed: int = 0) -> pd.DataFrame:
-    """Correlate scores with how many people understood a caption, within each quality, too.
+    """Correlate scores with the share of listeners who understood a caption, also by system.
 
-    As from `nlgbench.correlate`, with ``group`` (``all``, or a system that has 30 judged outputs).
-    Empty where nobody judged success.
+    The result is that of `nlgbench.correlate`, with ``group``: ``all``, or a system with 30 judged
+    outputs or more. It is empty if the study has no judgments of success.
     """
     dimension, found = "listener_success", []
     if dimension in study.dimensions and study.scores is not None:
@@ -265,16 +265,16 @@ def _over_outputs(study: Study, **options: Any) -> pd.DataFrame:
 
 
 _NOTES = {
-    "pragmatic_entropy_exceeds_literal": "Nats, listeners calibrated on dev.",
-    "ambiguous_scores_are_bimodal": "Scores spread evenly would have 1/3 in the middle third.",
-    "looking_up_descriptions_appears_perfect": "Ensemble's score of kept descriptions; perfect is "
-    "taken to be .95 or more, and the interval holds it for .9 to .975.",
+    "pragmatic_entropy_exceeds_literal": "In nats; listeners are calibrated on the dev split.",
+    "ambiguous_scores_are_bimodal": "Uniform scores would have 1/3 in the middle third.",
+    "looking_up_descriptions_appears_perfect": "Ensemble's score of filtered descriptions. We take "
+    "'perfect' to mean at least .95; the interval allows for .9 to .975.",
 }
 _SHUFFLED = (
-    "Mean absolute change when the words of longer captions are shuffled; .1 is taken to matter, "
-    "and the interval holds it for .05 to .2."
+    "Mean absolute change when the words of longer captions are shuffled. We take .1 to matter; "
+    "the interval allows for .05 to .2."
 )
-# What is said to be small, and what we take for small; then half and twice of it.
+# Claims that a quantity is small -> our threshold for small.
 _SMALL = {"looking_up_descriptions_appears_perfect": 0.05}
 _SMALL |= {f"word_order_{name}": 0.1 for name in ("does_not_matter", "pragmatic", "context")}
 
@@ -287,12 +287,12 @@ def directions(
     n_resamples: int = 1000,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Put what the paper's text says as numbers with a sign, and ask the data: a row per sentence.
+    """Express the paper's qualitative claims as signed numbers, a row per claim.
 
-    ``slug``, ``value`` (above 0: as the paper says), ``ci_low``, ``ci_high``, ``note``, of a
-    `designed` study with scores. Where something is said to be small, ``value`` is what we take for
-    small minus what was found, and the interval holds that for half and for twice of it. Without
-    the design, or without one of the listeners, there is nothing to ask: no row.
+    Columns: ``slug``, ``value`` (positive if the claim is true), ``ci_low``, ``ci_high``, ``note``.
+    `study` is a `designed` study with scores. If the paper calls a quantity small, ``value`` is our
+    threshold minus the estimate, and the interval allows for half to twice the threshold. Without
+    the design or one of the listeners, the result is empty.
     """
     wanted = {*(f"{kind}_0" for kind in KINDS), "ensemble"}
     if set(study.outputs["system"]) != set(QUALITY) or not wanted <= set(listeners):
@@ -350,7 +350,7 @@ def _of_targets(said: pd.DataFrame) -> pd.Series:
 
 
 def both_tests(williams: pd.DataFrame, clustered: pd.DataFrame) -> pd.DataFrame:
-    """Set Williams' tests beside those that resample clusters, adjusted after Holm."""
+    """Combine Williams' tests with those that resample clusters, Holm-adjusted."""
     ends = ["evaluator_a", "evaluator_b"]
     pairs, tested = (table[ends].apply(frozenset, axis=1) for table in (clustered, williams))
     p_williams = pd.Series(adjust(williams["p"]), tested)
@@ -359,7 +359,7 @@ def both_tests(williams: pd.DataFrame, clustered: pd.DataFrame) -> pd.DataFrame:
 
 
 def _numbered(table: pd.DataFrame, seed: int) -> pd.DataFrame:
-    """Add the row of Table 1, the kind and seed of listeners, and the statistic's short name."""
+    """Add the row of Table 1, kind and seed of listeners, and the statistic's short name."""
     name = table["evaluator"].str.extract(rf"({'|'.join(KINDS)})_(\d+)")
     row = table["evaluator"].map({**_ROWS, "human": "human"})
     row = row.fillna((name[0] + "_listener").where(name[0].isin(["literal", "pragmatic"])))
@@ -369,9 +369,9 @@ def _numbered(table: pd.DataFrame, seed: int) -> pd.DataFrame:
 
 
 def forest(study: Study, table: pd.DataFrame, *, seed: int = 0) -> pd.DataFrame:
-    """Lay out Table 1 for `nlgbench.plot_forest`: labels, kinds, and what is printed.
+    """Convert Table 1 to the format of `nlgbench.plot_forest`, with labels and printed values.
 
-    Rows of Pearson's correlation, the greatest first; ``published`` where the study is the release.
+    Rows are Pearson correlations, highest first; ``published`` is added for the release.
     """
     rows = _numbered(table[table["statistic"] == "pearson"], seed)
     if study.origin.startswith("released:comm-eval"):
@@ -396,28 +396,28 @@ def answers(
     n_resamples: int = 1000,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Turn results into rows for the ledger.
+    """Convert results to rows of the ledger.
 
-    The release answers the paper's claims; a simulated study is recorded under ``simulated/...``,
-    any other under ``study/<name>/...``. `counted` is from `counts`, `calibrated` of listeners on
-    rounds that nothing was chosen on (section 5.2), `table` from `table1`, `within` from
-    `with_success`, `said` from `directions`; people's mean picks are computed here, of the release
-    alone.
+    The release answers the paper's claims. Results of simulated studies are recorded under
+    ``simulated/...``, those of other studies under ``study/<name>/...``. `counted` is from
+    `counts`, `table` from `table1`, `within` from `with_success`, `said` from `directions`;
+    `calibrated` is from held-out rounds (section 5.2). Mean human picks are computed here, for the
+    release only.
     """
     release = is_release(study)
     place = "comm-eval/finding" if release else own_place(study, "listener-violins")
     theirs = "comm-eval" if release else place
     tail = "/with_success_{group}/{slug}_{statistic}"
     extra = said["slug"].isin(["word_order_pragmatic", "word_order_context"])
-    asked: dict[str, Any] = {"value": "value", "reason": "{note}"}
+    columns: dict[str, Any] = {"value": "value", "reason": "{note}"}
     parts = [
         claim_rows(counted, "{claim_id}", value="value", variant="{variant}", reason="{reason}"),
         *_accuracies(study, calibrated, place),
         *_of_table1(study, table, place, seed),
         *(_people(study, n_resamples, seed) if release else []),
         claim_rows(within, place + tail, reason="{reason}"),
-        claim_rows(said[~extra], theirs + "/direction/{slug}", **asked),
-        claim_rows(said[extra], place + "/direction/{slug}", **asked),
+        claim_rows(said[~extra], theirs + "/direction/{slug}", **columns),
+        claim_rows(said[extra], place + "/direction/{slug}", **columns),
     ]
     return pd.concat(parts, ignore_index=True)
 
@@ -438,8 +438,8 @@ def _accuracies(study: Study, calibrated: Calibration | None, place: str) -> lis
             rows[~ours],
             "comm-eval/section5.2" + ids,
             variant="trained here, seed {seed}",
-            reason="Another training: Adam, one-cycle rate, batches of 64, dropout; the authors' "
-            "models are released as pickles alone, which are not read.",
+            reason="Trained differently: Adam, one-cycle rate, batches of 64, dropout. The "
+            "authors' models are released only as pickles, which we do not load.",
             comparable=False,
         ),
         claim_rows(rows[ours], place + ids, variant="seed {seed}"),
@@ -448,7 +448,7 @@ def _accuracies(study: Study, calibrated: Calibration | None, place: str) -> lis
 
 
 _CIRCULAR = (
-    "Circular: captions were kept because these listeners understood them, and a misleading "
+    "Circular: captions were selected because these listeners understood them, and a misleading "
     "caption's picks are those of its descriptive twin, negated."
 )
 
@@ -458,7 +458,7 @@ def _of_table1(study: Study, table: pd.DataFrame, place: str, seed: int) -> list
     printed = rows["row"].notna() & is_release(study)
     trained, ids = printed & rows["listener"].notna(), "comm-eval/table1/{row}/{short}"
     why = (rows["ci_method"] + ", pairs of contexts.").mask(rows["evaluator"] == "human", _CIRCULAR)
-    why = why.mask(trained, "Another training than the authors', chosen on dev alone.")
+    why = why.mask(trained, "Trained differently from the authors', and selected on the dev split.")
     variant = ("trained here, seed " + rows["seed"]).where(trained, "")
     rows = rows.assign(why=why, variant=variant)
     return [
@@ -470,7 +470,7 @@ def _of_table1(study: Study, table: pd.DataFrame, place: str, seed: int) -> list
 
 
 def _people(study: Study, n_resamples: int, seed: int) -> list[pd.DataFrame]:
-    """Answer what depends on people's picks alone: without the filter, and by caption."""
+    """Answer findings on human picks alone: without the filter, and by caption."""
     collected = load("comm-eval", filtered=False)
     found = []
     for rule in ("negated", "twin_picked"):
@@ -484,32 +484,32 @@ def _people(study: Study, n_resamples: int, seed: int) -> list[pd.DataFrame]:
             pd.DataFrame(found),
             "comm-eval/finding/human_without_filter/pearson",
             variant="{rule}",
-            reason="All captions that were heard, understood or not.",
+            reason="All captions with listeners, understood or not.",
         ),
         claim_rows(
             human_row(study, per="caption", n_resamples=n_resamples, seed=seed),
             "comm-eval/finding/human_caption_mean/{statistic}",
-            reason="Mean of a caption's listeners against quality; circular as Table 1's Human row "
-            "is.",
+            reason="Mean over a caption's listeners against quality; circular, like the row Human "
+            "of Table 1.",
         ),
     ]
 
 
 def worst_first(study: Study) -> list[str]:
-    """Order systems by the mean of their quality, the lowest first; unjudged ones come last."""
+    """Sort systems by mean quality, lowest first; systems without judgments come last."""
     means = study.judged().groupby("system")["value"].mean()
     systems = pd.Series(study.outputs["system"].unique())
     return systems.sort_values(key=lambda names: names.map(means), kind="stable").tolist()
 
 
 def least_lead(table: pd.DataFrame) -> float:
-    """Give by how much the worst first listener's Pearson is above the best overlap's."""
+    """Return Pearson's r of the worst listener (seed 0) minus that of the best overlap metric."""
     pearson = table[table["statistic"] == "pearson"].set_index("evaluator")["estimate"]
     return float(pearson[[f"{kind}_0" for kind in KINDS]].min() - pearson[list(OVERLAP)].max())
 
 
 def excuses(study: Study, table: pd.DataFrame) -> dict[str, str]:
-    """Say which claims of the release a run without METEOR leaves open, and why."""
+    """Return why some of the release's claims are not answered without METEOR."""
     if not is_release(study) or "meteor" in set(table["evaluator"]):
         return {}
     reason = "METEOR runs at full effort, with Java and pycocoevalcap."

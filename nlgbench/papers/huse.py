@@ -1,8 +1,8 @@
-"""Hashimoto, Zhang and Liang (2019), doi:10.18653/v1/N19-1169: what answers its claims.
+"""Hashimoto, Zhang and Liang (2019), doi:10.18653/v1/N19-1169: answers to its claims.
 
-The release holds summarization at t = 1.0 alone. What it cannot speak to (other temperatures and
-tasks, beam search, the Reddit sentences of Figure 2) stands beside the claims, in
-``data/published/claims.csv``; some of it is asked of simulated worlds instead.
+The release contains only summarization at t = 1.0. Claims about other temperatures and tasks, beam
+search and the Reddit sentences of Figure 2 are marked as unavailable in
+``data/published/claims.csv``; simulated studies test some of them instead.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from nlgbench.papers.claim_rows import claim_rows, is_release, own_place, smalle
 from nlgbench.study import Study
 from nlgbench.text import listed
 
-#: Half-width of the interval that we take for an accurate estimate.
+#: Largest half-width of an interval at which we call an estimate accurate.
 ACCURATE = 0.1
-#: Three printed numbers, each off by half a unit of its last digit.
+#: Rounding error of three printed numbers, half a unit of the last digit each.
 ROUNDING = 0.015
-#: Of `nlgbench.huse`, with the paper's k: what can be set beside print.
+#: The paper's k: only scores with it are comparable with printed ones.
 N_NEIGHBORS = 16
 
 _TASKS = {"lm": "LM", "chit chat dialogue": "chit-chat dialogue"}
 
 
 def printed_scores() -> pd.DataFrame:
-    """Lay out Table 1 as `nlgbench.huse` lays out scores, for `plot_tradeoff`."""
+    """Convert Table 1 to the format of `nlgbench.huse`, for `plot_tradeoff`."""
     printed = load_printed("huse/table1")
     long = printed.rename_axis("system").reset_index().melt("system", list(SCORES), "score")
     long = long.rename(columns={"value": "estimate"})
@@ -41,16 +41,16 @@ def printed_scores() -> pd.DataFrame:
 
 
 def figure3(study: Study, scores: pd.DataFrame) -> pd.DataFrame:
-    """Choose what Figure 3 shows: the printed scores, and beside them those of the release."""
+    """Combine the scores of Figure 3: printed ones and, for the release, recomputed ones."""
     shown = [printed_scores(), scores] if _released(study) else [printed_scores()]
     return pd.concat(shown, ignore_index=True)
 
 
 def table1(study: Study, scores: pd.DataFrame) -> pd.DataFrame:
-    """Set scores (under the first tie rule) beside Table 1, or beside the truth where it is known.
+    """Compare scores (first tie rule) with Table 1, or with the truth if it is known.
 
-    A row per system: the printed scores and ours, "(recomputed)", where the study is the release;
-    else ours and those of ``study.truth``, "(true)".
+    A row per system. For the release, columns are the printed and the "(recomputed)" scores;
+    otherwise, the computed scores and those of ``study.truth``, "(true)".
     """
     first = scores[scores["ties"] == scores["ties"].iloc[0]]
     own = first.pivot(index="system", columns="score", values="estimate")
@@ -65,8 +65,8 @@ def table1(study: Study, scores: pd.DataFrame) -> pd.DataFrame:
 def equation_9() -> pd.DataFrame:
     """Compute HUSE-D from the printed HUSE and HUSE-Q (equation 9): a row per row of Table 1.
 
-    ``implied`` is ``1 + huse - huse_q``, ``off`` that minus the printed one, ``follows`` whether
-    rounding explains it: three numbers are off by at most .015.
+    ``implied`` is ``1 + huse - huse_q``; ``off`` is that minus the printed HUSE-D; ``follows`` is
+    whether rounding of three numbers, at most .015, explains the difference.
     """
     printed = load_printed("huse/table1")
     table = printed.assign(implied=1 + printed["huse"] - printed["huse_q"]).reset_index()
@@ -75,10 +75,10 @@ def equation_9() -> pd.DataFrame:
 
 
 def table2(study: Study, browser: pd.DataFrame) -> pd.DataFrame:
-    """Find the outputs that Table 2 prints among those of `nlgbench.failures`.
+    """Find the outputs of Table 2 in the result of `nlgbench.failures`.
 
-    With ``row`` of the table, and ``paper``, the kind of failure where the paper puts it; empty
-    where the study is not the release.
+    Adds ``row`` of the table, and ``paper``, the paper's kind of failure. Empty if the study is not
+    the release.
     """
     rows = pd.DataFrame({"row": TABLE2_OUTPUTS.keys(), "output_id": TABLE2_OUTPUTS.values()})
     if not _released(study):
@@ -89,8 +89,8 @@ def table2(study: Study, browser: pd.DataFrame) -> pd.DataFrame:
 
 
 def answers_from_print() -> pd.DataFrame:
-    """Make rows of the ledger from the printed table alone: what `equation_9` implies."""
-    caption = " The caption lets HUSE-D pass 1 when HUSE-Q > HUSE; by equation 9 it is the reverse."
+    """Make rows of the ledger from the printed table alone: the results of `equation_9`."""
+    caption = " The caption says HUSE-D exceeds 1 if HUSE-Q > HUSE; equation 9 says the reverse."
     implied = equation_9()
     implied["caption"] = implied["follows"].map({True: "", False: caption})
     return claim_rows(
@@ -98,7 +98,7 @@ def answers_from_print() -> pd.DataFrame:
         "huse/table1/{row}/huse_d",
         value="implied",
         variant="equation 9 from print",
-        reason="Equation 9 on the printed HUSE and HUSE-Q.{caption}",
+        reason="Equation 9, from the printed HUSE and HUSE-Q.{caption}",
         source="published",
     )
 
@@ -116,16 +116,16 @@ def answers(
     greedy: pd.DataFrame | None = None,
     settled: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """Turn results into rows for the ledger.
+    """Convert results to rows of the ledger.
 
-    The release, straight from its loader, answers the paper's claims; a simulated study is recorded
-    under ``simulated/...``, any other under ``study/<name>/...``. `scores` and `intervals` are from
-    `nlgbench.huse` (Table 1, and of a study that is not the release), `browser` from
-    `nlgbench.failures` (Table 2), `directed` from `directions`; of `nlgbench.analysis.huse` are
-    `moved` (`moved_votes`, beside `scores`) and, of an easy task, `settled` (`stability` over ten
-    annotators and all). Of simulated worlds, which the release does not answer, are `frequency`
-    (`nlgbench.worlds.typicality_correlation`: Figure 2), `bounds`
-    (`nlgbench.worlds.theorem_1`) and `greedy` (`nlgbench.huse` of a greedy system).
+    The unmodified release answers the paper's claims. Results of simulated studies are recorded
+    under ``simulated/...``, those of other studies under ``study/<name>/...``. `scores` (Table 1)
+    and `intervals` (of other studies than the release) are from `nlgbench.huse`, `browser` (Table
+    2) from `nlgbench.failures`, `directed` from `directions`. `moved` is from `moved_votes` and
+    needs `scores`; `settled` is from `stability` for an easy task, with ten and all annotators.
+    Simulations answer what the release cannot: `frequency` is from
+    `nlgbench.worlds.typicality_correlation` (Figure 2), `bounds` from `nlgbench.worlds.theorem_1`,
+    and `greedy` from `nlgbench.huse` of a greedy system.
     """
     released, own = _released(study), own_place(study, "huse-stability")
     theirs = "huse" if released else f"{own}/{{system}}"
@@ -144,11 +144,11 @@ def answers(
         for side, more, less in (("lower", "huse", "l_star"), ("upper", "upper", "huse")):
             gaps = bounds.assign(gap=bounds[more] - bounds[less])
             ids = f"{own}/{{system}}/theorem_1_{side}"
-            note = f"{more} - {less} in the population; the theorem says that it is not below 0."
+            note = f"{more} - {less} in the population; by the theorem it is at least 0."
             parts.append(claim_rows(gaps, ids, value="gap", reason=note, source="simulated"))
     if greedy is not None:
         ids = own + "/{system}/direction/beam_search_near_zero"
-        note = "HUSE of the grammar at t = .1, which says likely things alone, as a beam search."
+        note = "HUSE of the grammar at t = .1, which produces only likely texts, like beam search."
         rows = greedy[greedy["score"] == "huse"]
         parts.append(claim_rows(rows, ids, reason=note, source="simulated"))
     if settled is not None:
@@ -162,7 +162,7 @@ def answers(
 
 
 def _released(study: Study) -> bool:
-    """Tell whether a study is the paper's, as it was released."""
+    """Return whether a study is the paper's unmodified release."""
     return is_release(study) and study.name == "huse"
 
 
@@ -176,8 +176,8 @@ def _of_table1(
         hinges = (scores["system"] == system) & (scores["score"] != "huse")
         means = ", ".join(f"{value:g}" for value in outputs["judgment"].unique())
         reason[hinges] += (
-            f" Exact ties and raw floats disagree about {len(outputs)} outputs by judgment, at "
-            f"mean {means}: equal distances that differ in the last bit."
+            f" Exact ties and raw floats disagree about {len(outputs)} outputs, with mean judgment "
+            f"{means}: equal distances differ in the last bit."
         )
     base = "huse/table1" if _released(study) else own_place(study, "huse-tradeoff")
     return claim_rows(
@@ -201,7 +201,7 @@ def _of_browser(study: Study, browser: pd.DataFrame | None) -> list[pd.DataFrame
         return [claim_rows(counts, ids, value="count", reason=what)]
     found = table2(study, browser)
     two = found[found["row"].isin(["quality_failure_model", "indistinguishable_reference"])]
-    note = "A mean of 20 judgments, or a log-probability, of one text: nothing was resampled."
+    note = "Mean of 20 judgments, or log-probability, of one text; it has no interval."
     per_token = f"{note} Divided by the number of tokens."
     ids = "huse/table2/{row}/log_p_model"
     return [
@@ -211,11 +211,11 @@ def _of_browser(study: Study, browser: pd.DataFrame | None) -> list[pd.DataFrame
 
 
 def directions(length: pd.DataFrame, fifty: pd.DataFrame, fewer: pd.DataFrame) -> pd.DataFrame:
-    """Put sentences of the paper as directions: what should lie above 0.
+    """Express the paper's qualitative claims as numbers that should be above 0.
 
-    ``slug`` (of the claim), ``value``, ``ci_low``, ``ci_high``, ``note``, ``system``. Of
-    `nlgbench.analysis.huse` are `length` (`length_difference`), `fifty` (`interval_widths`, 25
-    outputs of each class) and `fewer` (`annotator_difference`).
+    Columns: ``slug`` (of the claim), ``value``, ``ci_low``, ``ci_high``, ``note``, ``system``. The
+    arguments come from functions of `nlgbench.analysis.huse`: `length` from `length_difference`,
+    `fifty` from `interval_widths` (25 outputs per class), `fewer` from `annotator_difference`.
     """
     tighter = length[length["score"] == "huse"].iloc[0]
     half, low, high = (
@@ -232,14 +232,14 @@ def directions(length: pd.DataFrame, fifty: pd.DataFrame, fewer: pd.DataFrame) -
         (
             "fifty_outputs_suffice",
             *smaller_than(ACCURATE, half, low, high).values(),
-            f"With 50 outputs, 90% of estimates lie within {half:.2f}; 'accurate' is taken to be "
+            f"With 50 outputs, 90% of estimates lie within {half:.2f}; we take 'accurate' to mean "
             ".1. The interval is that of the simulated width, for .05 to .2.",
         ),
         (
             "hard_tasks_need_more_than_twenty_annotators",
             *(with_ten[["estimate", "ci_low", "ci_high"]]),
-            "HUSE with ten annotators minus HUSE with all: above 0 it still falls. 95% interval "
-            "over outputs, for these annotators; beyond twenty nothing is known.",
+            "HUSE with ten annotators minus HUSE with all; above 0, it is still falling. 95% "
+            "interval over outputs, for these annotators; the data end at twenty annotators.",
         ),
     ]
     table = pd.DataFrame(rows, columns=["slug", "value", "ci_low", "ci_high", "note"])
@@ -247,24 +247,24 @@ def directions(length: pd.DataFrame, fifty: pd.DataFrame, fewer: pd.DataFrame) -
 
 
 def ties_sentence(scores: pd.DataFrame, moved: pd.DataFrame) -> str:
-    """Say what the rule for ties changes.
+    """Describe the effect of the tie rule.
 
-    How many votes move, and HUSE-Q under both rules where it does.
+    The sentence gives the number of changed votes, and HUSE-Q under both rules if it differs.
 
     >>> row = {"system": "s", "score": "huse_q", "n_neighbors": 16}
     >>> scores = pd.DataFrame([row | {"ties": "exact", "estimate": 0.6}, row])
     >>> scores = scores.fillna({"ties": "released", "estimate": 0.5})
     >>> print(ties_sentence(scores, pd.DataFrame({"output_id": ["o1", "o2"]})))
-    At k = 16 the rule moves the vote of 2 outputs, and HUSE-Q of 1 of 1 systems: s 0.600
-    (released 0.500).
+    At k = 16 the tie rule changes the vote of 2 outputs, and HUSE-Q of 1 of 1 systems: s
+    0.600 (released 0.500).
     """
     quality = scores[scores["score"] == "huse_q"]
     by_rule = quality.pivot(index="system", columns="ties", values="estimate")
     changed = by_rule[(by_rule["exact"] - by_rule["released"]).abs() > 1e-9]
-    said = listed(
+    values = listed(
         f"{row.Index} {row.exact:.3f} (released {row.released:.3f})" for row in changed.itertuples()
     )
     return (
-        f"At k = {scores['n_neighbors'].iloc[0]} the rule moves the vote of {len(moved)} outputs, "
-        f"and HUSE-Q of {len(changed)} of {len(by_rule)} systems: {said}."
+        f"At k = {scores['n_neighbors'].iloc[0]} the tie rule changes the vote of {len(moved)} "
+        f"outputs, and HUSE-Q of {len(changed)} of {len(by_rule)} systems: {values}."
     )

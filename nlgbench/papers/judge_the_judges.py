@@ -1,7 +1,7 @@
-"""Garbacea, Carton, Yan and Mei (2019), doi:10.18653/v1/D19-1409: what data answer its claims.
+"""Garbacea, Carton, Yan and Mei (2019), doi:10.18653/v1/D19-1409: answers from data.
 
-The released batch of annotated reviews, or the counterpart on another study. What follows from the
-printed tables alone is in `judges_in_print`.
+The data are the released batch of annotated reviews, or another study. Answers from the printed
+tables alone are in `judges_in_print`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from nlgbench.text import same_for_all, span
 
 #: Discriminators -> columns of Tables 5, 7 and 8.
 _SHORT = {"svm": "svm", "naive_bayes": "nb", "random_forest": "rf", "xgboost": "xgboost"}
-#: Evaluators whose direction the paper claims, and the ends of these claims' ids, in order.
+#: Evaluators with a claimed sign of correlation -> last part of the claim's id, in order.
 DIRECTIONS = {
     "bleu_4@coco": "bleu_ranks_as_people_do",
     "rouge_l": "rouge_ranks_as_people_do",
@@ -47,16 +47,16 @@ DIRECTIONS = {
         ("majority", "ranks_as_people_do_on_majority_labels"),
     )
 }
-#: Models whose hyper-parameters are searched for at full effort, and those that run there alone.
+#: Models with a hyper-parameter search at full effort, and models that only run at full effort.
 _SEARCHED = ("svm", "naive_bayes", "logistic_regression")
 _DEEP = ("lstm", "cnn", "cnn_lstm")
 _SHORT |= {model: model for model in _DEEP}
 _RATES = {"all": "accuracy", "real": "true_positive_rate", "fake": "true_negative_rate"}
 _ENDS = ["estimate", "ci_low", "ci_high"]
 
-#: What of the atlas the paper has: nlg-eval's BLEU, ROUGE-L and CIDEr (which is CIDEr-D).
+#: The paper's overlap metrics: nlg-eval's BLEU, ROUGE-L and CIDEr (which is CIDEr-D).
 OVERLAP = (*(f"bleu_{n}@coco" for n in range(1, 5)), "rouge_l", "cider_d", "meteor")
-#: One evaluator of each kind, named before any correlation was seen: the paper's SVM, BLEU-4.
+#: One evaluator of each kind, chosen before we saw any correlation: the paper's SVM, BLEU-4.
 _ONE_OF_EACH = (
     *("bleu_4@coco", "minus_self_bleu_4", "training_overlap_4"),
     *("svm_meta@natural/natural", "svm_meta@natural/majority", "svm_individual@natural/natural"),
@@ -69,7 +69,7 @@ NAMED = (
 
 
 def generator_labels(study: Study) -> dict[str, str]:
-    """Give generators' names as the paper writes them, or as the study does."""
+    """Return generators' names as in the paper, or as in the study."""
     if not is_release(study):
         return {name: study.label(name) for name in [*study.systems, "human"]}
     claims = load_claims(PAPER).set_index("claim_id")
@@ -79,26 +79,26 @@ def generator_labels(study: Study) -> dict[str, str]:
 
 
 def people(h1: pd.DataFrame, h2: pd.DataFrame) -> pd.DataFrame:
-    """Put accuracy by votes (H1) and by majority (H2) together, in percent."""
+    """Combine annotators' accuracy by votes (H1) and by majority (H2), in percent."""
     table = pd.concat([h1.assign(criterion="h1"), h2.assign(criterion="h2")])
     table[_ENDS] *= 100
     return table
 
 
 def table3(study: Study, people: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Give people's accuracy on each generator, and the layout of a table for a paper."""
+    """Return annotators' accuracy on each generator, and the layout of a table for a paper."""
     rows = people[~people["row"].isin(_RATES)]
     wide = rows.pivot(index="row", columns="criterion", values=_ENDS).loc[rows["row"].unique()]
     wide = wide.rename(index=generator_labels(study), columns=str.upper)
     return rows, {
         "table": wide["ESTIMATE"],
-        "caption": "Accuracy of people on each generator's reviews, in percent; lower is better.",
+        "caption": "Annotators' accuracy on each generator's reviews, in percent; lower is better.",
         "intervals": (wide["CI_LOW"], wide["CI_HIGH"]),
     }
 
 
 def figure2(study: Study, people: pd.DataFrame) -> pd.DataFrame:
-    """Lay out accuracy and rates of people for `plot_forest`, with what was printed."""
+    """Convert annotators' accuracy and rates for `plot_forest`, with printed values."""
     rates = people[people["row"].isin(_RATES)].assign(
         kind=lambda rows: rows["row"].map(_RATES),
         evaluator=lambda rows: rows["criterion"].str.upper(),
@@ -112,7 +112,7 @@ def figure2(study: Study, people: pd.DataFrame) -> pd.DataFrame:
 
 
 def quality(study: Study, people: pd.DataFrame) -> pd.DataFrame:
-    """Give 1 - accuracy of people by generator, as a table of system_scores (h1, h2)."""
+    """Return annotators' error rate by generator, as a table of system_scores (h1, h2)."""
     rows = people[people["row"].isin(study.systems)].reset_index(drop=True)
     rows = rows.assign(score=1 - rows["estimate"] / 100, signature="1 - accuracy")
     rows = rows.rename(columns={"row": "system", "criterion": "evaluator"})
@@ -132,7 +132,7 @@ def system_means(study: Study, evaluators: Sequence[str]) -> pd.DataFrame:
 
 
 def figure3(study: Study, data: Study, quality: pd.DataFrame) -> pd.DataFrame:
-    """Lay out overlap by generator, the best for people first, for `plot_forest` (Figure 3)."""
+    """Convert overlap by generator for `plot_forest` (Figure 3), highest quality first."""
     drawn = system_means(study, ("bleu_4@coco", "rouge_l", "cider_d", "meteor"))
     h1 = quality[quality["evaluator"] == "h1"].set_index("system")["score"]
     drawn["data"] = drawn["evaluator"].map(label).str.removesuffix(" (coco)")
@@ -142,7 +142,7 @@ def figure3(study: Study, data: Study, quality: pd.DataFrame) -> pd.DataFrame:
 
 
 def diversity_plane(data: Study, diversity: pd.DataFrame) -> pd.DataFrame:
-    """Lay out distinct-2 and Self-BLEU by generator for `plot_scatter_systems`."""
+    """Combine distinct-2 and Self-BLEU by generator for `plot_scatter_systems`."""
     of = diversity.pivot(index="system", columns="evaluator", values=_ENDS)
     plane = pd.DataFrame({"system": of.index.map(generator_labels(data))}, index=of.index)
     for name, evaluator in (("distinct", "distinct_2"), ("self_bleu", "self_bleu_4")):
@@ -152,7 +152,7 @@ def diversity_plane(data: Study, diversity: pd.DataFrame) -> pd.DataFrame:
 
 
 def detected(data: Study, accuracy: pd.DataFrame, diversity: pd.DataFrame) -> pd.DataFrame:
-    """Lay out the SVM's accuracy and distinct-2 by generator for `plot_scatter_systems`."""
+    """Combine the SVM's accuracy and distinct-2 by generator for `plot_scatter_systems`."""
     svm = _by_source(accuracy).query("evaluator == 'svm_meta@natural'")
     svm = svm.rename(columns={"ci_low": "accuracy_low", "ci_high": "accuracy_high"})
     lexical = diversity[diversity["evaluator"] == "distinct_2"].set_index("system")["estimate"]
@@ -163,7 +163,7 @@ def detected(data: Study, accuracy: pd.DataFrame, diversity: pd.DataFrame) -> pd
 
 
 def judges_among_themselves(accuracy: pd.DataFrame) -> pd.DataFrame:
-    """Correlate (Spearman) the judges' accuracies over generators, trained and scored on source."""
+    """Correlate discriminators' accuracies (by source) over generators, by Spearman."""
     among = _by_source(accuracy)
     among = among[among["evaluator"].str.endswith("_meta@natural")]
     ranks = among.pivot(index="system", columns="evaluator", values="accuracy")
@@ -176,22 +176,22 @@ def _by_source(accuracy: pd.DataFrame) -> pd.DataFrame:
 
 
 def overlap_names(*, full: bool) -> list[str]:
-    """Name overlap metrics in both definitions; METEOR at full effort, where it can run."""
+    """List overlap metrics in both definitions; METEOR only at full effort, if installed."""
     has_meteor = bool(find_spec("pycocoevalcap") and shutil.which("java"))
     return [*PLAIN, *OVERLAP[:4], *["meteor"] * (full and has_meteor)]
 
 
 def sizes_sentence(data: Study) -> str:
-    """Say of how many reviews Self-BLEU and the human corpus are."""
+    """State the numbers of reviews behind Self-BLEU and the human corpus."""
     sizes = data.outputs.groupby("system").size()[data.systems]
     return (
-        f"Self-BLEU here is that of {span(sizes, ',.0f')} reviews of each generator, and the human "
+        f"Self-BLEU here is computed on {span(sizes, ',.0f')} reviews per generator, and the human "
         f"corpus has {int(data.outputs['is_human'].sum()):,} reviews."
     )
 
 
 def judge_names(study: Study, *, full: bool) -> list[str]:
-    """Name the discriminators that can be had here: trained on source and majority, and alone."""
+    """List the available discriminators: trained on source and on majority, and individual ones."""
     models = [*_SEARCHED]
     if study.source == "released" or full:
         models += ["random_forest"] + ["xgboost"] * bool(find_spec("xgboost"))
@@ -201,9 +201,9 @@ def judge_names(study: Study, *, full: bool) -> list[str]:
 
 
 def full_options(names: Sequence[str]) -> dict[str, dict[str, int]]:
-    """Ask for ten draws of hyper-parameters where there are any, and for five folds of deep ones.
+    """Set ten draws of hyper-parameters where a model has some, and five folds of deep models.
 
-    Ten folds of the deep ones alone take half an hour on one core.
+    Ten folds of the deep models alone take half an hour on one core.
     """
     options = {}
     for name in names:
@@ -215,28 +215,29 @@ def full_options(names: Sequence[str]) -> dict[str, dict[str, int]]:
 
 
 def errors_of(names: Sequence[str]) -> list[str]:
-    """Name what counts a discriminator's wrong calls, by source and by majority."""
+    """List the evaluators that count discriminators' errors, by source and by majority."""
     return [f"{name}/{by}" for by in ("natural", "majority") for name in names]
 
 
 def majority(study: Study) -> Study:
-    """Give outputs what most annotators said, as their one judgment; ties have none.
+    """Replace judgments by the majority vote of each output, without ties.
 
-    Of outputs that have the commonest number of votes.
+    Only outputs with the most frequent number of votes are used.
     """
     labels = majority_labels(study)
-    said = study.judged().drop_duplicates("output_id")[["output_id", "dimension", "group_id"]]
-    said = said[said["output_id"].isin(labels.index)].assign(annotator_id="majority")
-    said["value"] = said["output_id"].map(labels)
-    return study.replace(judgments=said)
+    votes = study.judged().drop_duplicates("output_id")[["output_id", "dimension", "group_id"]]
+    votes = votes[votes["output_id"].isin(labels.index)].assign(annotator_id="majority")
+    votes["value"] = votes["output_id"].map(labels)
+    return study.replace(judgments=votes)
 
 
 def atlas(study: Study, evaluators: Sequence[str], *, n_resamples: int, seed: int) -> pd.DataFrame:
-    """Correlate evaluators with people by votes (H1) and by majority (H2), in two kinds of ways.
+    """Correlate evaluators with votes (H1) and majorities (H2), over HITs and over generators.
 
-    As `correlate` over HITs (or items, where the study has none), and ``criterion``; ``p``,
-    ``p_adjusted`` (Holm over a column of the atlas) and ``p_method`` of as many permutations of
-    generators as Holm needs; ``second_low``, ``second_high``: the interval over generators.
+    The result is that of `correlate` over HITs (or items, if the study has no HITs), with
+    ``criterion``. ``p``, ``p_adjusted`` (Holm over a column of the atlas) and ``p_method`` are from
+    as many permutations of generators as Holm needs; ``second_low``, ``second_high``: the interval
+    over generators.
     """
     judgments = study.judgments
     hits = judgments is not None and (judgments["group_id"] != "").all()
@@ -246,15 +247,15 @@ def atlas(study: Study, evaluators: Sequence[str], *, n_resamples: int, seed: in
     }
     needed = permutations_needed(len(evaluators), alpha=0.05)
     over_systems: dict[str, Any] = {"resample": "systems", "n_resamples": needed}
-    asked: dict[str, Any] = {"dimension": study.dimension(), "seed": seed}
-    # One call for each number of scores: evaluators that lack some have the same permutations.
+    options: dict[str, Any] = {"dimension": study.dimension(), "seed": seed}
+    # One call per number of scores, so that evaluators with missing scores share permutations.
     n_scored = study.scored(evaluators).groupby("evaluator")["score"].count()
     groups = [list(names) for names in n_scored.groupby(n_scored).groups.values()]
     found = []
     for criterion, judged in (("H1", study), ("H2", majority(study))):
-        table = correlate(judged, evaluators=evaluators, **asked, **over_hits)
+        table = correlate(judged, evaluators=evaluators, **options, **over_hits)
         tested = pd.concat(
-            correlate(judged, evaluators=names, **asked, **over_systems) for names in groups
+            correlate(judged, evaluators=names, **options, **over_systems) for names in groups
         ).rename(columns={"ci_low": "second_low", "ci_high": "second_high"})
         tested["p_adjusted"] = tested.groupby("statistic")["p"].transform(adjust)
         keys = ["evaluator", "statistic"]
@@ -267,9 +268,9 @@ def atlas(study: Study, evaluators: Sequence[str], *, n_resamples: int, seed: in
 def with_truth(
     study: Study, evaluators: Sequence[str], *, people: pd.DataFrame, seed: int
 ) -> pd.DataFrame:
-    """Correlate evaluators, and people's system_scores, with the true quality of a simulated study.
+    """Correlate evaluators and annotators' system_scores with a simulated study's true quality.
 
-    True quality is the expected share of votes that take a system's texts for real.
+    True quality is the expected share of votes that call a system's texts real.
     """
     assert study.truth is not None
     true = study.truth["systems"].query("not is_human").rename(columns={"quality": "score"})
@@ -284,21 +285,21 @@ def with_truth(
 def explained_by_diversity(
     study: Study, evaluators: Sequence[str], *, people: pd.DataFrame
 ) -> pd.DataFrame:
-    """Correlate evaluators with people over generators, with Self-BLEU held constant."""
+    """Correlate evaluators with annotators over generators, controlling for Self-BLEU."""
     return partial_correlations(
         study, given="minus_self_bleu_4", evaluators=evaluators, against=people
     )
 
 
 def atlas_layout(correlations: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Write an atlas as figures do, with the layout of a table for a paper."""
+    """Return an atlas with the labels of figures, and the layout of a table for a paper."""
     table = labelled(correlations)
     columns, names = ["criterion", "statistic"], table["evaluator"].unique()
     estimate, low, high = (
         table.pivot(index="evaluator", columns=columns, values=end).loc[names]
         for end in ("estimate", "ci_low", "ci_high")
     )
-    caption = "Correlation of each evaluator with people over generators."
+    caption = "Correlation of each evaluator with human judgments over generators."
     return table, {"table": estimate, "caption": caption, "intervals": (low, high)}
 
 
@@ -314,21 +315,21 @@ def answers(
     partial: pd.DataFrame,
     truth: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """Answer the paper's claims from the released batch, or ask the same of another study.
+    """Answer the paper's claims from the released batch, or record results of another study.
 
-    Only the released study, as it came, answers claims of the paper; others record under
-    ``simulated/evaluator-correlations`` or ``study/<name>``. `people` is from `people` (Table 3,
-    Figure 2, and the batch's size), `agreement` from `nlgbench.agreement` of values and of right
-    votes, `corpus` correlations of overlap with `quality` (Table 11), `diversity` from
-    `nlgbench.diversity` (Table 12, and the order of Self-BLEU), `scored` a study with scores
-    (Tables 14, 5, 7 and 8), `directions` correlations with H1, `partial` from
-    `partial_correlations`, `truth` correlations with the true quality of a simulated study.
-    Averages of Tables 7 and 8 follow from print, whatever the study.
+    Only the unmodified release answers claims of the paper; results of other studies are recorded
+    under ``simulated/evaluator-correlations`` or ``study/<name>``. `people` is from `people` (Table
+    3, Figure 2 and the batch's size), `agreement` from `nlgbench.agreement` of values and of
+    correct votes, `diversity` from `nlgbench.diversity` (Table 12 and the order of Self-BLEU),
+    `partial` from `partial_correlations`. `corpus` has correlations of overlap with `quality`
+    (Table 11), `directions` those with H1, `truth` those with a simulated study's true quality.
+    `scored` is a study with scores (Tables 14, 5, 7 and 8). Averages of Tables 7 and 8 follow from
+    print for any study.
     """
     real = is_release(data)
     start = PAPER if real else own_place(data, "evaluator-correlations")
     finding = f"{PAPER}/finding" if real else start
-    why = "Pearson with H1 over {n} generators, Self-BLEU held constant; Fisher's z. {reason}"
+    why = "Pearson with H1 over {n} generators, controlling for Self-BLEU; Fisher's z. {reason}"
     rate = people["row"].map(_RATES)
     parts = [
         averages_of_reviews(),
@@ -348,17 +349,17 @@ def answers(
             claim_rows(
                 claimed[claimed["slug"].notna()],
                 PAPER + "/direction/{slug}",
-                reason="{evaluator}, 95% interval over generators, {n} as a sample.",
+                reason="{evaluator}, 95% interval over {n} generators.",
             ),
         ]
     return pd.concat(parts, ignore_index=True)
 
 
 def excuses(data: Study, evaluators: Sequence[str] = ()) -> dict[str, str]:
-    """Say which claims of the paper cannot be answered, and why: reasons by claim (a pattern)."""
+    """Return why claims of the paper cannot be answered: pattern of claim ids -> reason."""
     found = not_recomputable() | {
-        f"{PAPER}/section3.3.1/power_analysis/*": "The paper states alpha = .05 and the result "
-        "alone. Of 180 usual sets of assumptions two give 111: accuracy .7, margin .2, one-sided "
+        f"{PAPER}/section3.3.1/power_analysis/*": "The paper states only alpha = .05 and the "
+        "result. Of 180 common sets of assumptions two give 111: accuracy .7, margin .2, one-sided "
         ".025, with power .9 for non-inferiority or .8 for equivalence."
     }
     if data.source == "study":
@@ -375,7 +376,7 @@ def excuses(data: Study, evaluators: Sequence[str] = ()) -> dict[str, str]:
 
 
 def _of_batch(data: Study, people: pd.DataFrame) -> list[pd.DataFrame]:
-    """Count what the released batch holds, and how often its reviews are taken for real."""
+    """Count the contents of the released batch, and how often its reviews are called real."""
     outputs, votes = data.outputs, data.judgments
     assert votes is not None
     sizes = outputs.groupby("system").size()
@@ -402,8 +403,7 @@ def _of_batch(data: Study, people: pd.DataFrame) -> list[pd.DataFrame]:
         (
             "workers/distinct",
             votes["annotator_id"].nunique(),
-            "Workers of accepted assignments, each of whom did one page; five on every page "
-            "would be 900.",
+            "Workers of accepted assignments, one page each; five on every page would be 900.",
         ),
     ]
     table = pd.DataFrame(counts, columns=["slug", "value", "note"])
@@ -419,7 +419,7 @@ def _of_batch(data: Study, people: pd.DataFrame) -> list[pd.DataFrame]:
 
 
 def _of_corpus(corpus: pd.DataFrame) -> pd.DataFrame:
-    """Answer Table 11 with the counterpart of its correlations."""
+    """Answer Table 11 with correlations on the annotated reviews."""
     names = {f"bleu_{n}@coco": "bleu_evaluator" for n in range(1, 5)}
     names |= {name: f"{name.partition('_')[0]}_evaluator" for name in OVERLAP[4:]}
     table = corpus.assign(evaluator=corpus["evaluator"].str.removeprefix("corpus_"))
@@ -430,13 +430,13 @@ def _of_corpus(corpus: pd.DataFrame) -> pd.DataFrame:
         PAPER + "/table11/{row}/{dimension}_{short}",
         variant="{evaluator}, TF-IDF references",
         reason="Other references: the authors' sent2vec neighbors were not released. The "
-        "BLEU order is not printed. Interval: generators as a sample.",
+        "BLEU order is not printed. Interval over generators.",
         comparable=False,
     )
 
 
 def _of_diversity(diversity: pd.DataFrame) -> list[pd.DataFrame]:
-    """Answer Table 12, and whether Self-BLEU orders generators as printed (Spearman)."""
+    """Answer Table 12, and correlate the order of Self-BLEU with the printed one (Spearman)."""
     columns = {"self_bleu_4": "self_bleu"}
     columns |= {f"distinct_{n}": "lexical_diversity" for n in (1, 2, 3)}
     rows = diversity.assign(column=diversity["evaluator"].map(columns)).dropna(subset="column")
@@ -455,13 +455,13 @@ def _of_diversity(diversity: pd.DataFrame) -> list[pd.DataFrame]:
             pd.DataFrame([correlation("spearman", own, printed)]),
             f"{PAPER}/direction/self_bleu_order",
             value="value",
-            reason="Levels differ: 150 reviews of each generator here, thousands there.",
+            reason="Levels differ: 150 reviews per generator here, thousands in the paper.",
         ),
     ]
 
 
 def _of_scores(scored: Study) -> list[pd.DataFrame]:
-    """Answer Tables 14, 5, 7 and 8 with counterparts trained on the annotated reviews."""
+    """Answer Tables 14, 5, 7 and 8 with evaluators trained on the annotated reviews."""
     parts = [
         claim_rows(
             system_means(scored, ["training_overlap_4"]),
@@ -496,8 +496,8 @@ def _of_scores(scored: Study) -> list[pd.DataFrame]:
                 f"{PAPER}/table{number}/{{system}}/{{column}}",
                 value="accuracy",
                 variant="annotated set, out of fold",
-                reason="Trained out of fold on the annotated reviews themselves: D-train was not "
-                "released. Wilson interval; training on other texts is left out.",
+                reason="Trained out of fold on the annotated reviews, as D-train was not released. "
+                "The Wilson interval ignores variation of the training texts.",
                 comparable=False,
             )
         )

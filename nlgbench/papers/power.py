@@ -1,11 +1,11 @@
-"""Card et al. (2020), doi:10.18653/v1/2020.emnlp-main.745: what answers its claims.
+"""Card et al. (2020), doi:10.18653/v1/2020.emnlp-main.745: answers to its claims.
 
-Figure 6 shows the power of comparing two systems by Likert judgments, for settings of high and of
-low variance; the numbers are in the authors' repository (dallascard/NLP-power-analysis). All
-follows from the variances that they print: data are simulated there, and here.
+Figure 6 shows the power of comparing two systems by Likert judgments, in settings with high and
+low variance; the numbers are in the authors' repository (dallascard/NLP-power-analysis). They
+follow from the printed variances by simulation, in the paper and here.
 
-Their systems are coded -1 and 1, so what they call the difference is half of it; deviations of
-items' and workers' slopes are on that scale, too.
+The paper codes systems as -1 and 1, so its coefficient is half the difference between systems;
+standard deviations of items' and workers' slopes are on the same scale.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from nlgbench.datasets.published import load_claims
 from nlgbench.inference import Floats
 from nlgbench.papers.claim_rows import claim_rows
 
-#: Setting -> standard deviations over items and over workers of the slope, and of the rest.
+#: Setting -> standard deviations of slopes over items and over workers, and of the residual.
 SETTINGS = {"high_variance": (0.14, 0.11, 0.26), "low_variance": (0.13, 0.04, 0.16)}
-#: What they count t against, whatever the number of workers.
+#: The paper's critical value of t, for any number of workers.
 LIMIT = 1.96
 
 COUNTED = "t > 1.96 of maximum likelihood"
@@ -32,11 +32,11 @@ PLANNED = "planned, t with min(items, workers) - 1"
 
 
 def figure6(*, n_worlds: int = 10_000, seed: int = 0) -> pd.DataFrame:
-    """Compute the power of each printed cell, and how often the same test errs at no difference.
+    """Compute the power of each printed cell, and the type I error of the same test.
 
     ``claim_id``, ``setting``, ``n_items``, ``n_workers``, ``difference`` (as printed),
-    ``published``, ``known`` (z of known variances), ``counted`` (as they count), ``planned`` (as
-    `plan_study`), ``level`` (|t| > 1.96 where there is no difference, as they count).
+    ``published``, ``known`` (z test with known variances), ``counted`` (the paper's test),
+    ``planned`` (`plan_study`), ``level`` (type I error of the paper's test, |t| > 1.96).
     """
     claims = load_claims("power")
     parts = claims["claim_id"].str.extract(
@@ -64,19 +64,19 @@ def figure6(*, n_worlds: int = 10_000, seed: int = 0) -> pd.DataFrame:
 
 
 def answers(table: pd.DataFrame) -> pd.DataFrame:
-    """Turn `figure6` into rows for the ledger: three ways to count, and the level of theirs."""
+    """Convert `figure6` to rows of the ledger: power of three tests, and the paper's level."""
     few = (
-        "With " + table["n_workers"].astype(str) + " workers likelihood finds their variance too "
-        "small, and t passes 1.96 too often, whether systems differ or not: this is the power were "
-        "the variances known."
+        "With " + table["n_workers"].astype(str) + " workers, maximum likelihood underestimates "
+        "their variance, so |t| exceeds 1.96 too often even if systems do not differ. This is the "
+        "power with known variances."
     )
-    table = table.assign(few=few.where(table["n_workers"] < 10, "As if the variances were known."))
+    table = table.assign(few=few.where(table["n_workers"] < 10, "Power with known variances."))
     counted = (
-        "Mixed model by maximum likelihood; at no difference |t| passes 1.96 in {level:.3f} of "
-        "studies, where .05 is meant. The coefficient is half the systems' difference."
+        "Mixed model by maximum likelihood; without a difference, |t| exceeds 1.96 in {level:.3f} "
+        "of studies instead of .05. The coefficient is half the systems' difference."
     )
-    planned = "A test of level .05, as compare_systems would be with so few workers."
-    note = "How often |t| passes 1.96 where the systems do not differ."
+    planned = "A test of level .05, as in compare_systems with so few workers."
+    note = "How often |t| exceeds 1.96 if systems do not differ."
     first = table.drop_duplicates(["setting", "n_items", "n_workers"])
     first = first.assign(cell=first["claim_id"].str.split("/").str[2])
     level = claim_rows(
@@ -97,10 +97,10 @@ def answers(table: pd.DataFrame) -> pd.DataFrame:
 def _studies(
     setting: str, i: int, a: int, n: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """Draw n studies of i items and a workers: errors of the coefficient, and its standard errors.
+    """Simulate n studies of i items and a workers: errors and standard errors of the coefficient.
 
-    In a crossed design the slopes' sums of squares over workers, items and the rest are independent
-    chi-squares, whose scales are the expected mean squares; the rest's come from intercepts, too.
+    In a crossed design, sums of squares of slopes over workers, items and residuals are independent
+    chi-squares scaled by expected mean squares; residuals also include those of intercepts.
     """
     item, worker, rest = (sd**2 for sd in SETTINGS[setting])
     e = rest / 2
@@ -108,15 +108,15 @@ def _studies(
     degrees = np.array([a - 1, i - 1, 2 * (a - 1) * (i - 1)])
     sums = expected[:, None] * rng.chisquare(degrees[:, None], (3, n))
     off = rng.normal(0, np.sqrt((expected[0] + expected[1] - e) / (i * a)), n)
-    of_mean = _likeliest(sums, degrees)
+    of_mean = _maximize_likelihood(sums, degrees)
     return off, np.sqrt(of_mean / (i * a))
 
 
-def _likeliest(sums: Floats, degrees: Floats) -> Floats:
-    """Find the expected square of the mean by maximum likelihood, workers' variance 0 or more.
+def _maximize_likelihood(sums: Floats, degrees: Floats) -> Floats:
+    """Estimate the mean's expected square by maximum likelihood, with workers' variance >= 0.
 
-    In turn, as each mean square's equation is quadratic given the other: ``(d + 1) l^2 + (d c - S)
-    l - S c = 0``, c being what the other adds to the mean's.
+    Alternates between mean squares, as each one's equation is quadratic given the other: ``(d + 1)
+    l^2 + (d c - S) l - S c = 0``, where c is the other's contribution to the mean's.
     """
     (of_workers, of_items, of_rest), (d_workers, d_items, d_rest) = sums, degrees
     rest = of_rest / d_rest

@@ -1,1 +1,1 @@
-"""Figures: one function each, (data, *, ax=None, ...) -> Drawing. They draw what they are given."""
+"""Figures: one function each, (data, *, ax=None, ...) -> Drawing. Analyses compute the data."""

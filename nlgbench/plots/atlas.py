@@ -1,4 +1,4 @@
-"""Every evaluator by every correlation: which of them rank systems as humans do."""
+"""Heat map of evaluators by statistics: which of them agree with human judgments."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from nlgbench.plots.figures import (
 from nlgbench.plots.style import TWO_COLUMN
 from nlgbench.study.checks import read_table
 
-#: A star marks adjusted p-values below it.
+#: Adjusted p-values below this get a star.
 _ALPHA = 0.05
 _COLUMNS = "evaluator estimate:float ci_low:float ci_high:float"
-# Pale, so that black reads on all of it; blue is the darker in gray, and the sign is written.
+# Pale, so that black text is readable; blue is darker in gray, and cells show the sign.
 _SHADES = LinearSegmentedColormap.from_list("agreement", ["#F4B183", "#FFFFFF", "#4A90C4"])
 
 
@@ -47,27 +47,27 @@ def plot_atlas(
     ----------
     correlations : DataFrame
         From `nlgbench.correlate`: ``evaluator``, ``statistic``, ``estimate`` (-1 to 1), ``ci_low``,
-        ``ci_high``. Optional ``p_adjusted`` (starred below .05 where no interval includes 0),
-        ``kind``, ``reason`` (marks doubt), ``second_low`` and ``second_high`` (another interval,
-        written below the first). Statistics stand in groups where granularity, study, criterion or
-        dimension has several values.
+        ``ci_high``. Optional: ``p_adjusted`` (a star if below .05 and no interval includes 0),
+        ``kind``, ``reason`` (marks doubtful values), ``second_low`` and ``second_high`` (another
+        interval, below the first). Statistics are grouped by granularity, study, criterion or
+        dimension: by the first of them that has several values.
     kinds : sequence of str, optional
-        Draw these kinds alone: a page holds about thirty evaluators.
+        Draw only these kinds: about thirty evaluators fit a page.
     ax : Axes, optional
-        Where to draw; a figure of its own by default.
+        Where to draw; a new figure by default.
     interval_label, second_label : str
-        What the square and the round brackets hold, for the line below the map.
+        Meaning of the square and the round brackets, for the line below the map.
 
     Returns
     -------
     Drawing
-        Evaluators of a kind from the greatest mean estimate to the least. Its data are the rows
-        drawn, with evaluators and statistics as the figure writes them.
+        Within a kind, evaluators are sorted by mean estimate, highest first. Its data are the rows
+        drawn, with the labels of evaluators and statistics.
 
     Raises
     ------
     ValueError
-        If a column is missing, or a cell is given twice.
+        If a column is missing, or a cell has two rows.
 
     Examples
     --------
@@ -87,8 +87,8 @@ def plot_atlas(
     if kinds is not None:
         data = data[data["kind"].isin(kinds)]
     if data.empty:
-        raise ValueError("correlations have no row of these kinds=: there is nothing to draw.")
-    one_row_each(data, ["evaluator", *columns], "one cell holds one")
+        raise ValueError("correlations have no row of these kinds: there is nothing to draw.")
+    one_row_each(data, ["evaluator", *columns], "select one row per cell")
     stars = "p_adjusted" in data
     correlations = data if stars else data.assign(p_adjusted=np.nan)
     lines = correlations.groupby("kind")["evaluator"].nunique()
@@ -117,7 +117,7 @@ def plot_atlas(
     )
     for (evaluator, _), tick in zip(rows, ax.get_yticklabels(), strict=True):
         tick.set_fontweight("bold" if evaluator is None else "normal")
-    _write_tops(ax, tops)
+    _write_columns(ax, tops)
     ax.tick_params(length=0)
     drawn = sum(evaluator is not None for evaluator, _ in rows) * len(tops)
     missing = drawn - int(np.isfinite(grid).sum())
@@ -126,25 +126,25 @@ def plot_atlas(
     words += f" * Holm-adjusted p < {_ALPHA:g}, and no interval includes 0." if stars else ""
     doubted = correlations.get("reason", pd.Series(dtype="str")).fillna("").ne("")
     if (doubted & correlations["estimate"].notna()).any():
-        words += " † No interval, or a doubtful one: see the table's reason."
+        words += " † No interval, or a doubtful one: see the column reason."
     if missing:
         words += f" Hatched, –: undefined ({missing} of {drawn})."
     means = correlations.groupby("evaluator", sort=False)["estimate"].mean().dropna()
-    alt = "Heat map: for every evaluator and statistic the correlation with people, with its "
-    alt += "interval; evaluators of a kind ordered by agreement."
+    alt = "Heat map: each evaluator's correlation with human judgments, with its interval, for "
+    alt += "each statistic. Within a kind, evaluators are sorted by mean correlation."
     if len(means):
-        alt += f" On average the greatest is that of {means.idxmax()} ({means.max():.2f}), the "
-        alt += f"least that of {means.idxmin()} ({means.min():.2f})."
-    drawn_one = drawn_on(ax, data, alt)
-    words = textwrap.fill(words, int(drawn_one.figure.get_figwidth() * 16))
-    # From the right edge leftwards, where it may reach below the evaluators' names.
+        alt += f" On average {means.idxmax()} correlates most ({means.max():.2f}) and "
+        alt += f"{means.idxmin()} least ({means.min():.2f})."
+    drawing = drawn_on(ax, data, alt)
+    words = textwrap.fill(words, int(drawing.figure.get_figwidth() * 16))
+    # Right-aligned: the text may extend to the left, below the evaluators' names.
     ax.set_xlabel(words, fontsize=7, loc="right", multialignment="left")
     ax.xaxis.set_label_position("bottom")
-    return drawn_one
+    return drawing
 
 
 def _order(correlations: pd.DataFrame) -> list[tuple[str | None, str]]:
-    """Give the map's rows, evaluator and kind; a kind's heading has no evaluator."""
+    """List the rows as evaluator and kind; the heading of a kind has no evaluator."""
     rows = correlations.groupby("evaluator", sort=False)
     about = pd.DataFrame({"mean": rows["estimate"].mean(), "kind": rows["kind"].first()})
     if (about["kind"] == "Others").all():
@@ -179,14 +179,14 @@ def _write_cell(ax: Axes, x: int, y: int, cell: dict[Any, Any]) -> None:
     marks = ("*" if starred else "") + ("†" if cell.get("reason") else "")
     lines = [words.format(*map(correlation, ends)) for words, ends in intervals]
     beside["va"] = "baseline"
-    # Lines are 6.3 points apart; together they stand in the middle of the cell.
+    # Lines are 6.3 points apart and centered in the cell.
     top = 3.15 * len(lines) - 2.4
     ax.annotate(correlation(estimate) + marks, center, xytext=(0, top), fontsize=7.2, **beside)
     for number, words in enumerate(lines, 1):
         ax.annotate(words, center, xytext=(0, top - 6.3 * number), fontsize=6.5, **beside)
 
 
-def _write_tops(ax: Axes, tops: list[tuple[Any, ...]]) -> None:
+def _write_columns(ax: Axes, tops: list[tuple[Any, ...]]) -> None:
     ax.xaxis.tick_top()
     ax.set_xticks(np.arange(len(tops)) + 0.5, [str(top[-1]) for top in tops], rotation=0)
     if len(tops[0]) == 1:
@@ -197,7 +197,7 @@ def _write_tops(ax: Axes, tops: list[tuple[Any, ...]]) -> None:
     for end in ends.iloc[:-1]:
         ax.axvline(end, color="black", linewidth=0.8)
     upper = ax.secondary_xaxis("top")
-    # The empty line clears the inner names.
+    # The empty line leaves room for the inner names.
     upper.set_xticks(ends - sizes / 2, [f"{name}\n" for name in sizes.index], fontweight="bold")
     upper.tick_params(length=0)
     upper.spines["top"].set_visible(False)

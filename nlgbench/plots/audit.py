@@ -1,4 +1,4 @@
-"""Judges audited: order, length, own systems, agreement, ties and calibration on one page."""
+"""An audit of judges on one page: order, length, own systems, agreement, ties and calibration."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from nlgbench.plots.figures import Drawing, canvas, drawn_on, in_legend, in_pape
 from nlgbench.plots.rows import draw_estimates, draw_intervals, draw_reference, mark
 from nlgbench.plots.style import HUMAN, SYSTEM, TWO_COLUMN, line_look
 
-#: Test -> what stands over its panel, and below its axis.
+#: Test -> title of its panel, and label of its axis.
 _PANELS = {
-    "consistency": ("Same verdict in both orders", "share of pairs"),
-    "position": ("Shown first gains", "share of verdicts"),
-    "length": ("Twice as long gains", "share of verdicts"),
-    "own": ("Its own system gains", "share of verdicts"),
-    "agreement": ("Agrees with the others", "share of votes"),
-    "ties": ("Ties, less people's", "share of verdicts"),
+    "consistency": ("Order consistency", "share of pairs"),
+    "position": ("Gain when shown first", "share of verdicts"),
+    "length": ("Gain when twice as long", "share of verdicts"),
+    "own": ("Gain of its own system", "share of verdicts"),
+    "agreement": ("Agreement with majority", "share of votes"),
+    "ties": ("Ties minus annotators'", "share of verdicts"),
 }
 _GRAY = "#777777"
-#: Verdict -> color, marker, whether the marker is filled (all three differ in gray), and words.
+#: Verdict -> color, marker, whether it is filled (all distinct in gray), and legend.
 _LOOKS = {
     "found": (SYSTEM, "s", True, "bias beyond margin"),
-    "significant": (SYSTEM, "s", False, "significant, not beyond"),
-    "acquitted": (HUMAN, "o", True, "acquitted"),
-    "not shown": (_GRAY, "o", False, "not shown"),
+    "significant": (SYSTEM, "s", False, "significant, not beyond margin"),
+    "acquitted": (HUMAN, "o", True, "acquitted: within margin"),
+    "not shown": (_GRAY, "o", False, "not shown: inconclusive"),
     "": ("#333333", "D", True, "not tested"),
 }
 _BIASES = ("position", "length", "own")
-#: Longer names take the panels' room.
+#: Longer names are shortened to leave room for the panels.
 _LONGEST = 18
 
 
 @in_paper_style
 def plot_audit(audited: Audit) -> Drawing:
-    """Draw what an audit found of judges, on one page.
+    """Draw the results of an audit of judges on one page.
 
     Parameters
     ----------
@@ -51,9 +51,9 @@ def plot_audit(audited: Audit) -> Drawing:
     Returns
     -------
     Drawing
-        A row per judge, sentinels below, each estimate with its interval and a mark by its verdict.
-        Tests that are known of no judge have no panel. Of judges with probabilities: how often
-        people prefer what the judge prefers, against what it says.
+        A row per judge, with sentinels below; each estimate has its interval and a marker for its
+        verdict. Tests without an estimate for any judge are omitted. For judges with probabilities,
+        a panel compares these with how often annotators prefer the same text.
 
     Examples
     --------
@@ -73,15 +73,15 @@ def plot_audit(audited: Audit) -> Drawing:
         text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
         for text in spaced(names).values()
     ]
-    # A test that is known of no judge has no panel.
-    seen = table[table["evaluator"].isin(judged) & table["estimate"].notna()]["test"].unique()
-    tests = [test for test in _PANELS if test in seen]
+    # A test without an estimate for any judge has no panel.
+    estimated = table[table["evaluator"].isin(judged) & table["estimate"].notna()]["test"].unique()
+    tests = [test for test in _PANELS if test in estimated]
     bins = audited.calibration[audited.calibration["evaluator"].isin(judged)]
     slots = len(tests) + 2 * bool(len(bins))  # calibration is two panels wide
     if not slots:
-        raise ValueError("no test of the judge has an estimate, so there is nothing to draw.")
+        raise ValueError("no test has an estimate for any judge: there is nothing to draw.")
     n_rows = -(-slots // 4)
-    # Calibration stands at the end, and never on two rows.
+    # Calibration comes last and needs two adjacent places in one row.
     n_columns = -(-slots // n_rows)
     figure, (first,) = canvas(TWO_COLUMN, n_rows * (0.75 + 0.15 * len(names)) + 0.6)
     first.remove()
@@ -110,9 +110,9 @@ def plot_audit(audited: Audit) -> Drawing:
         f"{one} {test}" for one, test in zip(found["evaluator"], found["test"], strict=True)
     )
     alt = (
-        f"Audit of {len(judged)} judges beside {len(sentinels)} sentinels: order, length, own "
+        f"Audit of {len(judged)} judges and {len(sentinels)} sentinels: order, length, own "
         f"systems, agreement, ties and calibration. Found: {listed or 'nothing'}. "
-        f"Gray is the margin, {audited.margin:g} of verdicts."
+        f"The gray band is the margin, {audited.margin:g} of verdicts."
     )
     return drawn_on(axes, table, alt)
 
@@ -120,7 +120,7 @@ def plot_audit(audited: Audit) -> Drawing:
 def _draw_test(
     ax: Axes, rows: pd.DataFrame, lane: dict[str, float], margin: float, test: str
 ) -> None:
-    """Draw an estimate with its interval for each evaluator, marked by its verdict."""
+    """Draw each evaluator's estimate and interval, with a marker for its verdict."""
     if test in _BIASES:
         ax.axvspan(-margin, margin, color="#e6e6e6", linewidth=0, zorder=0)
     draw_reference(ax, 0 if test in (*_BIASES, "ties") else 0.5)
@@ -138,11 +138,11 @@ def _draw_test(
 
 
 def _draw_bins(ax: Axes, bins: pd.DataFrame, short: dict[str, str]) -> None:
-    """Draw how often people prefer what a judge prefers, against what it says."""
+    """Draw how often annotators prefer a judge's choice, against the judge's probability."""
     ax.plot([0.5, 1], [0.5, 1], color="#999999", linewidth=0.6, zorder=1)
-    ax.set_title("Calibration: people prefer what the judge prefers", fontsize=7)
-    ax.set_xlabel("probability that the judge gives it", fontsize=7)
-    ax.set_ylabel("share of votes, ties half", fontsize=7)
+    ax.set_title("Calibration: annotators agree with the judge", fontsize=7)
+    ax.set_xlabel("judge's probability of its choice", fontsize=7)
+    ax.set_ylabel("share of votes (ties: half)", fontsize=7)
     judges = bins["evaluator"].unique()
     for number, name in enumerate(judges):
         part = bins[bins["evaluator"] == name]
@@ -157,7 +157,7 @@ def _draw_bins(ax: Axes, bins: pd.DataFrame, short: dict[str, str]) -> None:
 
 
 def _legend(figure: Figure, table: pd.DataFrame, annotators: bool) -> None:
-    """Explain below the panels the marks that are drawn."""
+    """Add a legend of the marks below the panels."""
     there = table[table["estimate"].notna()]
     handles: list[Any] = [
         mark(words, marker, color, face=color if filled else "white", markersize=4)
@@ -165,10 +165,10 @@ def _legend(figure: Figure, table: pd.DataFrame, annotators: bool) -> None:
         if there["verdict"].eq(verdict).any()
     ]
     if len(there) < len(table):
-        handles.append(mark("not known", "x", _GRAY, markersize=4))
+        handles.append(mark("undefined", "x", _GRAY, markersize=4))
     if table["test"].isin(_BIASES).any():
         handles.append(Patch(color="#e6e6e6", label="margin"))
     if annotators:
-        handles.append(mark("an annotator's own", "", HUMAN, linestyle="-", linewidth=1.6))
+        handles.append(mark("annotators", "", HUMAN, linestyle="-", linewidth=1.6))
     look: dict[str, Any] = {"ncols": -(-len(handles) // 2), "fontsize": 6.5}
     figure.legend(handles=handles, loc="outside lower center", **look)

@@ -1,4 +1,4 @@
-"""Planted biases of judges: whether the alternative annotator test and the audit notice."""
+"""Planted biases of judges: whether the alternative annotator test and the audit detect them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nlgbench.plots.rows import draw_estimates, draw_reference, mark
 from nlgbench.plots.style import HUMAN, SYSTEM, TWO_COLUMN
 from nlgbench.study.checks import read_table
 
-#: Bias -> how panels name it, and what its axis shows.
+#: Bias -> its name in titles, and the label of its axis.
 _BIASES = {
     "length": ("Length bias", "Planted bias (nats for a text twice as long)"),
     "own": ("Own-system bias", "Planted bias (nats for its own system)"),
@@ -24,14 +24,14 @@ _METHODS = {
     "audit": ("audit", "Estimated bias\n(share of verdicts)"),
 }
 _LOOKS = {
-    True: (SYSTEM, "s", True, "noticed in at least half of the studies"),
-    False: (HUMAN, "o", False, "noticed in fewer"),
+    True: (SYSTEM, "s", True, "detected in at least half of the studies"),
+    False: (HUMAN, "o", False, "detected in fewer"),
 }
 
 
 @in_paper_style
 def plot_biased_judges(swept: pd.DataFrame) -> Drawing:
-    """Draw what the alternative annotator test and the audit notice of planted biases.
+    """Draw which planted biases the alternative annotator test and the audit detect.
 
     Parameters
     ----------
@@ -41,9 +41,9 @@ def plot_biased_judges(swept: pd.DataFrame) -> Drawing:
     Returns
     -------
     Drawing
-        Above, the share of annotators that a judge replaces; below, the bias that the audit
-        estimates from the same verdicts; as means over studies with 95% intervals. Filled marks:
-        noticed in at least half of the studies. Its data are the means.
+        The upper panels show the share of annotators that a judge can replace; the lower panels
+        show the audit's estimate from the same verdicts. Marks are means over studies with 95%
+        intervals; filled ones are detected in at least half of the studies. Data: the means.
     """
     needed = "study bias planted:float method estimate:float noticed:bool"
     swept = read_table(swept, needed, "a sweep of biases has")
@@ -72,14 +72,14 @@ def plot_biased_judges(swept: pd.DataFrame) -> Drawing:
     ]
     look = {"loc": "outside lower center", "ncols": 2, "title": title, "title_fontsize": 7}
     figure.legend(handles=handles, **look)
-    said = ". ".join(_said(data[data["bias"] == bias], bias) for bias in _BIASES)
+    texts = ". ".join(_describe(data[data["bias"] == bias], bias) for bias in _BIASES)
     alt = f"{title}. The alternative annotator test and the audit of the same verdicts, against "
-    alt += f"the planted bias; noticed means in at least half of the studies. {said}."
+    alt += f"the planted bias; detected means in at least half of the studies. {texts}."
     return drawn_on(panels, data, alt)
 
 
 def _means(swept: pd.DataFrame) -> pd.DataFrame:
-    """Average over studies, with intervals; a share of annotators lies between 0 and 1."""
+    """Average over studies, with intervals; shares of annotators are clipped to 0 to 1."""
     groups = swept.groupby(["method", "bias", "planted"])
     table = groups[["estimate", "noticed"]].mean().assign(n_studies=groups.size()).reset_index()
     n, sd = table["n_studies"], groups["estimate"].std().to_numpy()
@@ -89,15 +89,15 @@ def _means(swept: pd.DataFrame) -> pd.DataFrame:
     return table.assign(ci_low=low, ci_high=high.clip(upper=1))
 
 
-def _said(data: pd.DataFrame, bias: str) -> str:
-    """Say from which planted bias on each method notices it, and every greater one, too."""
-    said = []
+def _describe(data: pd.DataFrame, bias: str) -> str:
+    """Describe the smallest bias from which on each method detects it and all larger ones."""
+    texts = []
     for method in _METHODS:
         rows = data[data["method"].eq(method) & data["planted"].gt(0)]
         missed = rows.loc[rows["noticed"] < 0.5, "planted"].max()
         noticed = rows.loc[~(rows["planted"] <= missed), "planted"]
-        words = f"notices it from {noticed.min():g} nats on"
+        words = f"detects it from {noticed.min():g} nats on"
         if noticed.empty:
-            words = f"does not notice it, up to {missed:g} nats"
-        said.append(f"the {method} {words}")
-    return f"{_BIASES[bias][0]}: {', and '.join(said)}"
+            words = f"does not detect it up to {missed:g} nats"
+        texts.append(f"the {method} {words}")
+    return f"{_BIASES[bias][0]}: {', and '.join(texts)}"

@@ -1,4 +1,4 @@
-"""The two-dimensional classification problem of HUSE (Figures 1 and 4)."""
+"""HUSE's two-dimensional classification problem (Figures 1 and 4)."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style
 from nlgbench.plots.rows import legend_below, mark
 from nlgbench.plots.style import HUMAN, ONE_COLUMN, SCORE_NAMES, SYSTEM, TWO_COLUMN
 
-# Pale, so that points read on it; white where the classifier is undecided; blue is the darker
-# in gray.
+# Pale, so that points stay visible; white where the classifier is undecided; blue is darker in
+# gray.
 _SHADES = LinearSegmentedColormap.from_list("shades", ["#86B6DA", "#FFFFFF", "#FAD3B4"])
 
 
@@ -25,25 +25,25 @@ _SHADES = LinearSegmentedColormap.from_list("shades", ["#86B6DA", "#FFFFFF", "#F
 def plot_boundary(
     boundaries: Boundary | Sequence[Boundary], *, ax: Axes | Sequence[Axes] | None = None
 ) -> Drawing:
-    """Draw outputs by judgment and log-probability over the classifier that gave their HUSE.
+    """Draw outputs by judgment and log-probability, with the classifier behind their HUSE.
 
     Parameters
     ----------
     boundaries : Boundary or sequence of Boundary
-        From `boundary`: one panel for each.
+        From `boundary`; each gets its own panel.
     ax : Axes or sequence of Axes, optional
-        Where to draw, one for each panel; a figure of its own by default.
+        Where to draw, one per panel; a new figure by default.
 
     Returns
     -------
     Drawing
-        Panels are shaded by the classifier's confidence, with a line where it is one half, and have
-        histograms of both features. Data: the outputs of all panels.
+        Shading shows the classifier's probability, the line where it is one half. Histograms show
+        both features. Data: the outputs of all panels.
 
     Raises
     ------
     ValueError
-        If there is no boundary, or not as many axes.
+        If `boundaries` is empty, or the number of axes differs from it.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def plot_boundary(
     """
     shown = [boundaries] if isinstance(boundaries, Boundary) else list(boundaries)
     if not shown:
-        raise ValueError("plot_boundary draws one panel per boundary: give at least one.")
+        raise ValueError("boundaries is empty: pass at least one boundary.")
     size = (ONE_COLUMN, ONE_COLUMN) if len(shown) == 1 else (TWO_COLUMN, 3.0)
     axes = axes_for(ax, *size, n=len(shown), columns=len(shown))
     for place, one in zip(axes, shown, strict=True):
@@ -70,10 +70,10 @@ def plot_boundary(
     ]
     legend_below(axes[0 if len(shown) == 1 else 1], handles)
     data = pd.concat([one.outputs.drop(columns="item_id") for one in shown], ignore_index=True)
-    return drawn_on(axes, data, _words(shown))
+    return drawn_on(axes, data, _describe(shown))
 
 
-def _words(shown: Sequence[Boundary]) -> str:
+def _describe(shown: Sequence[Boundary]) -> str:
     described = "; ".join(
         f"{one.label}: "
         + ", ".join(f"{SCORE_NAMES[name]} {value:.2f}" for name, value in one.scores.items())
@@ -91,7 +91,7 @@ def _draw_panel(ax: Axes, one: Boundary, title: str) -> None:
     share = one.grid.to_numpy()
     shown: dict[str, Any] = {"cmap": _SHADES, "vmin": 0, "vmax": 1, "shading": "nearest"}
     ax.pcolormesh(x, y, share, zorder=0, rasterized=True, **shown)
-    # A line where there is something to separate; contour warns where there is not.
+    # Without both classes there is no boundary, and contour would warn.
     if share.min() < 0.5 < share.max():
         line: dict[str, Any] = {"levels": [0.5], "colors": "#444444", "linewidths": 0.6}
         ax.contour(x, y, share, zorder=1, **line)
@@ -107,7 +107,7 @@ def _draw_panel(ax: Axes, one: Boundary, title: str) -> None:
     ax.set_xlabel("Log-probability per token (nats)")
     ax.set_ylabel("Mean human judgment")
     _draw_marginals(ax, one.outputs, is_human)
-    ax.set_title(title, loc="left", pad=3)  # which stands above the upper histogram
+    ax.set_title(title, loc="left", pad=3)  # above the upper histogram
 
 
 def _draw_marginals(ax: Axes, features: pd.DataFrame, is_human: np.ndarray) -> None:
@@ -117,7 +117,7 @@ def _draw_marginals(ax: Axes, features: pd.DataFrame, is_human: np.ndarray) -> N
     ]
     for place, name, orientation, limits in sides:
         share: dict[str, Any] = {"sharex" if orientation == "vertical" else "sharey": ax}
-        margin = ax.inset_axes(place, **share)  # a child, which layouts make room for
+        margin = ax.inset_axes(place, **share)  # layouts make room for a child
         bins = np.linspace(limits[0], limits[1], 25).tolist()
         values = features[name]
         margin.hist(values[is_human], bins=bins, orientation=orientation, color=HUMAN, alpha=0.55)

@@ -1,4 +1,4 @@
-"""What evaluators choose: their curves over training, and the regret of their choices."""
+"""Evaluators as model selectors: scores during training, and the regret of their choices."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from nlgbench.plots.rows import (
 from nlgbench.plots.style import HUMAN, SYSTEM, TWO_COLUMN
 from nlgbench.study.checks import read_table
 
-#: Titles of panels, which have less room than a line's label, in their order.
+#: Panel titles, in order; they must be shorter than labels in a list.
 _PANELS = {
     "quality": "True quality (nats/token)",
     "perplexity": "Log perplexity (nats/word)",
@@ -48,7 +48,7 @@ def plot_training(
     truth: str | None = None,
     ax: Sequence[Axes] | None = None,
 ) -> Drawing:
-    """Draw what each evaluator says over the course of one training, a panel each.
+    """Draw each evaluator's values during one training, a panel each.
 
     Parameters
     ----------
@@ -56,35 +56,35 @@ def plot_training(
         A row per evaluator and checkpoint: ``evaluator``, ``progress`` (0 to 1), ``value``,
         ``ci_low``, ``ci_high`` (NaN bounds draw none).
     chosen : DataFrame
-        ``evaluator``, ``progress`` of the checkpoint that it keeps; NaN, or no row, for none.
+        ``evaluator``, and ``progress`` of the checkpoint it selects; NaN, or no row, if none.
     truth : str, optional
-        The "evaluator" that is the truth: its chosen checkpoint is a broken line in every panel.
+        The "evaluator" that is the truth: a dashed line in all panels marks its best checkpoint.
     ax : sequence of Axes, optional
-        One per panel; a figure of its own by default.
+        One per panel; a new figure by default.
 
     Returns
     -------
     Drawing
-        What is chosen is an open circle on the curve. Its data are `curves` with ``panel``.
+        A circle marks the selected checkpoint. Its data are `curves` with ``panel``.
 
     Raises
     ------
     ValueError
-        If a column is missing, an evaluator stands twice, or `truth` is none of the curves.
+        If a column is missing, rows are duplicated, or `truth` has no curve.
 
     Examples
     --------
     >>> table = pd.DataFrame({"evaluator": "bleu", "progress": [0.5, 1], "value": [0.1, 0.2]})
     >>> picked = pd.DataFrame({"evaluator": ["bleu"], "progress": [1.0]})
     >>> plot_training(table.assign(ci_low=None, ci_high=None), picked).alt
-    'What each evaluator says over the checkpoints of one training, and which it keeps: BLEU 1.'
+    'Values of each evaluator during one training, and the checkpoint it selects: BLEU 1.'
     """
     needed = "evaluator progress:float value:float ci_low:float ci_high:float"
     curves = read_table(curves, needed, "curves have")
     if len(chosen) or "evaluator" not in chosen:
         chosen = read_table(chosen, "evaluator progress:float", "chosen has")
-    one_row_each(curves, ["evaluator", "progress"], "keep one")
-    one_row_each(chosen, ["evaluator"], "keep one")
+    one_row_each(curves, ["evaluator", "progress"], "keep one row")
+    one_row_each(chosen, ["evaluator"], "keep one row")
     there = list(dict.fromkeys(curves["evaluator"]))
     if truth is not None:
         known(truth, there, "truth")
@@ -93,9 +93,9 @@ def plot_training(
     height = 1.55 * -(-len(titles) // 4)
     axes = axes_for(ax, TWO_COLUMN, height, n=len(titles), columns=4)
     if ax is None:
-        words = "circle: checkpoint kept"
-        words += "" if truth is None else "; broken line: the best in truth"
-        axes[0].figure.supxlabel(f"Share of training done ({words})", fontsize=8)
+        words = "circle: selected checkpoint"
+        words += "" if truth is None else "; dashed line: truly best checkpoint"
+        axes[0].figure.supxlabel(f"Share of training ({words})", fontsize=8)
     picked = chosen.set_index("evaluator")["progress"]
     for one, (name, title) in zip(axes, titles.items(), strict=True):
         _draw_curve(one, curves[curves["evaluator"] == name], picked.get(name, np.nan))
@@ -107,9 +107,9 @@ def plot_training(
             draw_reference(one, 0, upright=True)
     data = curves.assign(panel=curves["evaluator"].map(titles))
     data = data.sort_values("evaluator", key=lambda at: at.map(list(titles).index), kind="stable")
-    said = "; ".join(f"{titles[name]} {picked[name]:g}" for name in titles if name in picked)
-    alt = "What each evaluator says over the checkpoints of one training, and which it keeps: "
-    return drawn_on(axes, data, f"{alt}{said}.")
+    texts = "; ".join(f"{titles[name]} {picked[name]:g}" for name in titles if name in picked)
+    alt = "Values of each evaluator during one training, and the checkpoint it selects: "
+    return drawn_on(axes, data, f"{alt}{texts}.")
 
 
 def _draw_curve(ax: Axes, rows: pd.DataFrame, picked: float) -> None:
@@ -121,7 +121,7 @@ def _draw_curve(ax: Axes, rows: pd.DataFrame, picked: float) -> None:
     ax.plot(rows["progress"], rows["value"], **look)
     at = rows[np.isclose(rows["progress"], picked)]
     ring: dict[str, Any] = {"marker": "o", "markersize": 7, "markerfacecolor": "none", "zorder": 4}
-    ring |= {"color": SYSTEM, "clip_on": False}  # the last checkpoint stands near the frame
+    ring |= {"color": SYSTEM, "clip_on": False}  # the last checkpoint is near the frame
     ax.plot(at["progress"], at["value"], linestyle="none", **ring)
     ax.set_xlim(0, 1.04)
     ax.margins(y=0.12)
@@ -131,32 +131,32 @@ def _draw_curve(ax: Axes, rows: pd.DataFrame, picked: float) -> None:
 
 @in_paper_style
 def plot_choices(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = None) -> Drawing:
-    """Draw the regret of each evaluator's choices, with how often it chose the best at the right.
+    """Draw the regret of each evaluator's choices, and how often it chose the best.
 
     Parameters
     ----------
     table : DataFrame
         From `nlgbench.analysis.trials.judge_choices`: ``evaluator``, ``measure``, ``estimate``,
-        ``ci_low``, ``ci_high``, ``n``; measures ``regret`` and ``win_times`` are drawn. Each
-        ``experiment``, where there are several, has a panel; they share their lines.
+        ``ci_low``, ``ci_high``, ``n``. The measures ``regret`` and ``win_times`` are drawn. Each
+        value of an optional ``experiment`` has a panel; panels share their rows.
     ax : Axes or sequence of Axes, optional
-        Where to draw, one for each experiment; a figure of its own by default.
+        Where to draw, one per experiment; a new figure by default.
 
     Returns
     -------
     Drawing
-        A line per evaluator, with an open mark for baselines; an undefined regret is said in words.
+        A row per evaluator, with open marks for baselines; the right column counts best choices.
 
     Raises
     ------
     ValueError
-        If a column is missing, or an evaluator stands twice for a measure in a panel.
+        If a column is missing, or an evaluator has two rows for one measure in a panel.
 
     Examples
     --------
     >>> rows = pd.DataFrame({"evaluator": "bleu", "measure": ["regret", "win_times"], "n": 10})
     >>> plot_choices(rows.assign(estimate=[0.1, 4], ci_low=None, ci_high=None)).alt
-    'Regret of choices, and how often the best was chosen: BLEU 0.10, 4 of 10.'
+    'Regret of choices, and how often they are best: BLEU 0.10, 4 of 10.'
     """
     needed = "evaluator measure estimate:float ci_low:float ci_high:float n:float experiment?"
     table = read_table(table, needed, "table has")
@@ -172,21 +172,21 @@ def plot_choices(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = None
     axes = axes_for(ax, TWO_COLUMN, 2.5, n=len(panels), columns=len(panels), sharey=True)
     if ax is None:
         baseline = any(kind(name) == "Baselines" for name in names)
-        about = "; open: a baseline, no evaluator" if baseline else ""
+        about = "; open: baseline" if baseline else ""
         axes[0].figure.supxlabel(f"Regret (nats per token{about})", fontsize=8)
-    said = []
+    texts = []
     for one, (name, rows) in zip(axes, panels.items(), strict=True):
         title = _EXPERIMENTS.get(str(name), str(name).replace("_", " "))
         if len(panels) > 1:
             one.set_title(title, loc="left")
         words = "; ".join(_draw_choices(one, rows, names))
-        said.append(f"{title}: {words}" if title else words)
+        texts.append(f"{title}: {words}" if title else words)
     data = table.assign(evaluator=table["evaluator"].map(label))
-    alt = f"Regret of choices, and how often the best was chosen: {'. '.join(said)}."
+    alt = f"Regret of choices, and how often they are best: {'. '.join(texts)}."
     return drawn_on(axes, data, alt)
 
 
-#: From the top: what learned from most, then what stands beside it.
+#: Rows from the top: learned evaluators by training data, then the others.
 _ORDER = (
     *("comparator", "comparator_human", "comparator_self", "regressor", "adversarial", "bleu"),
     *("perplexity", "last_checkpoint", "random choice"),
@@ -194,7 +194,7 @@ _ORDER = (
 
 
 def _draw_choices(ax: Axes, table: pd.DataFrame, names: list[str]) -> list[str]:
-    """Draw one experiment, and give each evaluator's regret and wins in words."""
+    """Draw one experiment, and describe each evaluator's regret and wins."""
     rows = table.pivot(index="evaluator", columns="measure").reindex(names)
     regret = rows.xs("regret", axis=1, level="measure").reset_index()
     won = rows["estimate"].get("win_times", pd.Series(np.nan, rows.index))
@@ -215,7 +215,7 @@ def _draw_choices(ax: Axes, table: pd.DataFrame, names: list[str]) -> list[str]:
             ax.text(0.5, names.index(name), "undefined", va="center", fontsize=6.5, **place)
     name_rows(ax, [label(name) for name in names], ruled=True)
     return [
-        f"{label(name)} {value:.2f}, {wins.get(name, 'never compared')}"
+        f"{label(name)} {value:.2f}, {wins.get(name, 'not compared')}"
         for name, value in regret[["evaluator", "estimate"]].itertuples(index=False)
         if name in there
     ]

@@ -1,4 +1,4 @@
-"""Corrected means of systems beside what they are made of: labels, and an evaluator's scores."""
+"""Systems' corrected means, with means of the labels and of the evaluator's scores."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nlgbench.plots.rows import draw_estimates, legend_above, name_rows, row_nam
 from nlgbench.plots.style import HUMAN, SYSTEM, TWO_COLUMN
 from nlgbench.study.checks import read_table
 
-#: Method -> how far from its system's row it stands, marker, and color.
+#: Method -> offset from the row of its system, marker, and color.
 _LOOKS = {
     "labels alone": (-0.24, "s", HUMAN),
     "evaluator alone": (0.0, "D", "#777777"),
@@ -26,7 +26,7 @@ _LOOKS = {
 def plot_corrected(
     corrected: pd.DataFrame | CorrectedQuality, *, ax: Axes | None = None
 ) -> Drawing:
-    """Draw systems' means by labels alone, by the evaluator alone, and corrected.
+    """Draw systems' means from labels alone, from the evaluator alone, and corrected.
 
     Parameters
     ----------
@@ -34,26 +34,26 @@ def plot_corrected(
         From `nlgbench.corrected_quality`, or its ``systems``: ``system``, ``method``,
         ``estimate``, ``ci_low``, ``ci_high``; optional ``label``, ``labels_saved``.
     ax : Axes, optional
-        Where to draw labels alone and corrected means; a figure of its own by default, with the
-        evaluator's own means in a second panel.
+        Where to draw means from labels alone and corrected means. Default: a new figure, with the
+        evaluator's means in a second panel.
 
     Returns
     -------
     Drawing
-        Systems in the order of the table; at the right the labels saved, below 0 where correction
-        costs some.
+        Systems keep the order of the table. At the right: the number of labels saved, negative if
+        the correction costs precision.
 
     Raises
     ------
     ValueError
-        If a column is missing, a method is unknown, or a system has one twice.
+        If a column is missing, a method is unknown, or a system has two rows for a method.
 
     Examples
     --------
     >>> table = pd.DataFrame({"system": "a", "method": ["labels alone", "corrected"]})
     >>> table = table.assign(estimate=[3.5, 3.6], ci_low=[3.0, 3.3], ci_high=[4.0, 3.9])
     >>> plot_corrected(table).alt
-    'Mean judgments of 1 systems, by labels alone and corrected with intervals: a 3.50, 3.60.'
+    'Mean judgments by system, for labels alone and corrected, with intervals: a 3.50, 3.60.'
     """
     if isinstance(corrected, CorrectedQuality):
         table = corrected.systems.merge(corrected.details, on=["system", "method"])
@@ -87,9 +87,9 @@ def plot_corrected(
     panels[0].set_xlabel("Mean judgment")
     if beside:
         panels[-1].set_yticks([])
-        panels[-1].set_xlabel("Evaluator's own mean score")
-    said_of = _said(table)
-    title: dict[str, Any] = {"title": said_of or None, "title_fontsize": 6.5, "alignment": "left"}
+        panels[-1].set_xlabel("Evaluator's mean score")
+    note = _describe_labels(table)
+    title: dict[str, Any] = {"title": note or None, "title_fontsize": 6.5, "alignment": "left"}
     legend_above(panels[0], **title)
     saved = table[table["method"] == "corrected"]
     if "labels_saved" in saved and saved["labels_saved"].notna().any():
@@ -98,23 +98,23 @@ def plot_corrected(
         saved_at = zip(saved["system"].map(lane), words, strict=True)
         write_beside(panels[-1], "labels\nsaved", saved_at, x=1.15)
     shown = [method for method in _LOOKS if (table["method"] == method).any()]
-    said = [
+    texts = [
         f"{label} "
         + ", ".join(f"{value:.2f}" for value in table.loc[table["system"] == name, "estimate"])
         for name, label in zip(systems["system"], names, strict=True)
     ]
     listed = f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else shown[0]
-    alt = f"Mean judgments of {len(lane)} systems, by {listed} with intervals: {'; '.join(said)}."
-    return drawn_on(panels, table, f"{alt} {said_of}.".removesuffix(" ."))
+    alt = f"Mean judgments by system, for {listed}, with intervals: {'; '.join(texts)}."
+    return drawn_on(panels, table, f"{alt} {note}.".removesuffix(" ."))
 
 
-def _said(table: pd.DataFrame) -> str:
-    """Say how many outputs were labelled, and what intervals of the labels cover."""
+def _describe_labels(table: pd.DataFrame) -> str:
+    """State how many outputs have labels, and what intervals of the labels cover."""
     words = []
     rows = table[table["method"] == "labels alone"]
     if len(rows) and {"n_labels", "n_outputs"} <= set(rows):
         words.append(
-            f"Labels of {rows['n_labels'].sum():,.0f} of {rows['n_outputs'].sum():,.0f} outputs"
+            f"Labels for {rows['n_labels'].sum():,.0f} of {rows['n_outputs'].sum():,.0f} outputs"
         )
     if len(rows) and "covers" in rows and rows["ci_low"].notna().any():
         words.append(f"{'i' if words else 'I'}ntervals cover {rows['covers'].iloc[0]}")

@@ -1,4 +1,4 @@
-"""Which measures of distributions follow the truth."""
+"""Which measures of distributions detect changes of a known truth."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NAMES = SCORE_NAMES | {
     "vendi": "Vendi score",
 }
 _NAMES |= {one: one.capitalize() for one in (*MANIFOLDS, "frontier")}
-#: Verdict of `measure_trends` -> color of its cell, pale, so that black reads on it.
+#: Verdict of `measure_trends` -> color of its cell: pale, so that black text is readable.
 _VERDICTS = {
     "sees": "#A6CDE8",
     "sees the wrong way": "#F4B183",
@@ -33,25 +33,25 @@ _UNTESTED = "not tested"
 
 @in_paper_style
 def plot_distributions(trends: pd.DataFrame, *, ax: Axes | None = None) -> Drawing:
-    """Draw which measures follow the truth over which changes: a matrix of slopes and verdicts.
+    """Draw which measures follow the truth under which changes: a matrix of slopes and verdicts.
 
     Parameters
     ----------
     trends : DataFrame
-        As `measure_trends` gives it for one true value, a table for each change below the other,
-        with a column ``change`` that names it.
+        From `measure_trends` for one true value; concatenate the tables of several changes, with a
+        column ``change`` that names each.
     ax : Axes, optional
-        Where to draw; a figure of its own by default.
+        Where to draw; a new figure by default.
 
     Returns
     -------
     Drawing
-        A cell has the verdict and the slope with its interval, hatched where there is no verdict.
+        Each cell shows the verdict and the slope with its interval; hatched: no verdict.
 
     Raises
     ------
     ValueError
-        If a column is missing, there is no row, or a cell is given twice.
+        If a column is missing, the table is empty, or a cell has two rows.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def plot_distributions(trends: pd.DataFrame, *, ax: Axes | None = None) -> Drawi
     trends = read_table(
         trends, f"measure change {numbers} verdict:text reason:text?", "trends have"
     )
-    one_row_each(trends, ["measure", "change"], "keep those of one true value")
+    one_row_each(trends, ["measure", "change"], "select one true value")
     trends = trends.fillna({"verdict": ""})
     measures, changes = (list(dict.fromkeys(trends[name])) for name in ("measure", "change"))
     (ax,) = axes_for(ax, TWO_COLUMN, 0.75 + 0.3 * len(measures))
@@ -73,7 +73,7 @@ def plot_distributions(trends: pd.DataFrame, *, ax: Axes | None = None) -> Drawi
     found = trends["measure"].replace(_NAMES) + " " + trends["verdict"].replace("", _UNTESTED)
     found += trends["slope"].map(" (slope {:.2g})".format)
     parts = found.groupby(trends["change"], sort=False).agg(", ".join)
-    said = "; ".join(parts.index + ": " + parts)
+    texts = "; ".join(parts.index + ": " + parts)
     name_rows(ax, [_NAMES.get(one, one) for one in measures])
     ax.set_ylim(len(measures) - 0.5, -0.5)
     ax.set_xlim(-0.5, len(changes) - 0.5)
@@ -81,12 +81,12 @@ def plot_distributions(trends: pd.DataFrame, *, ax: Axes | None = None) -> Drawi
     ax.set_xticks(range(len(changes)), changes, fontweight="bold")
     ax.tick_params(length=0)
     ax.spines[["left", "bottom"]].set_visible(False)
-    words = "Slope on the true value, higher being better, with its 95% interval."
+    words = "Slope on the true value (higher is better) and 95% interval."
     if trends["verdict"].eq("").any():
         words += " Hatched: some systems have no standard error."
     ax.set_xlabel(words, loc="right", fontsize=7)
     ax.xaxis.set_label_position("bottom")
-    return drawn_on(ax, trends, f"Whether each measure follows the truth. {said}.")
+    return drawn_on(ax, trends, f"Whether each measure follows the truth. {texts}.")
 
 
 def _write_cell(ax: Axes, x: int, y: int, row: dict[Any, Any]) -> None:

@@ -1,4 +1,4 @@
-"""What every plot returns: a figure with its numbers and a sentence for those who cannot see it."""
+"""What every plot returns: a figure with its numbers and an alternative text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from nlgbench.study.checks import checked
 
 P = ParamSpec("P")
 
-# A fixed resolution, no dates and no version strings: the same figure gives the same bytes.
+# With a fixed resolution and no dates or versions, equal figures have equal bytes.
 _SAVE: dict[str, dict[str, Any]] = {
     "png": {"format": "png", "dpi": 300, "metadata": {"Software": None}},
     "pdf": {
@@ -37,18 +37,18 @@ _SAVE: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True, eq=False)
 class Drawing:
-    """A figure at print size, the numbers in it, and what it shows in words.
+    """A figure at print size, with its numbers and an alternative text.
 
     Parameters
     ----------
     figure : Figure
-        Made without pyplot: nothing is left open, and Jupyter shows it once.
+        Made without pyplot, so no figure stays open and Jupyter shows it once.
     axes : tuple of Axes
-        Where it was drawn.
+        The axes that contain the plot.
     data : DataFrame
-        The numbers that are drawn.
+        The plotted numbers.
     alt : str
-        A sentence for readers who cannot see it.
+        Alternative text, for readers who cannot see the figure.
     """
 
     figure: Figure
@@ -57,18 +57,18 @@ class Drawing:
     alt: str
 
     def save(self, path: str | os.PathLike) -> list[Path]:
-        """Write the figure as PDF and PNG, its numbers as CSV and its words as text.
+        """Save the figure as PDF and PNG, its numbers as CSV and its alternative text as TXT.
 
         Parameters
         ----------
         path : path
-            Without ending, or with one that is then replaced: ``boundary`` gives
+            File name; its suffix, if any, is replaced. ``boundary`` creates
             ``boundary.pdf``, ``.png`` (300 dpi), ``.csv`` and ``.txt``.
 
         Returns
         -------
         list of Path
-            The four files; each is written aside and renamed.
+            The four files. Each replaces an earlier one only when it is complete.
         """
         start = Path(path)
         if start.suffix in (".pdf", ".png", ".csv", ".txt"):
@@ -89,12 +89,12 @@ class Drawing:
         return written
 
     def image(self, kind: str) -> bytes:
-        """Give the bytes of the figure as "png" or "pdf", the same from the same numbers."""
-        held = io.BytesIO()
-        # Fonts are chosen when a file is written, whatever the style was when it was drawn.
+        """Return the figure as bytes of a "png" or "pdf" file; equal figures have equal bytes."""
+        buffer = io.BytesIO()
+        # Matplotlib embeds fonts when it saves, so the style of the drawing has no effect here.
         with mpl.rc_context({"pdf.fonttype": 42}):
-            self.figure.savefig(held, **_SAVE[kind])
-        return held.getvalue()
+            self.figure.savefig(buffer, **_SAVE[kind])
+        return buffer.getvalue()
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict, dict]:
         width = round(self.figure.get_size_inches()[0] * 110)
@@ -105,7 +105,7 @@ class Drawing:
 def canvas(
     width: float, height: float, *, rows: int = 1, columns: int = 1, **subplots: Any
 ) -> tuple[Figure, tuple[Axes, ...]]:
-    """Make a figure of a print size in inches, without pyplot, and its axes row by row."""
+    """Make a figure of this size in inches, without pyplot, and return its axes row by row."""
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots(rows, columns, squeeze=False, **subplots)
@@ -121,14 +121,14 @@ def axes_for(
     columns: int = 1,
     **grid: Any,
 ) -> tuple[Axes, ...]:
-    """Take the axes that were handed over, or make a figure of `n` panels, row by row.
+    """Return the axes in `ax`, or make a figure of `n` panels and return its axes row by row.
 
-    Places of the grid that no panel needs stay empty; shared axes are named at its edges.
+    Unused cells of the grid stay empty; shared axes have labels only at the edges of the grid.
     """
     if ax is not None:
         given = (ax,) if isinstance(ax, Axes) else tuple(ax)
         if len(given) != n:
-            panels = "one Axes" if n == 1 else f"{n} Axes, one for each panel"
+            panels = "one Axes" if n == 1 else f"{n} Axes, one per panel"
             raise ValueError(f"ax must be {panels}. Got {len(given)}.")
         return given
     columns = min(columns, n)
@@ -140,14 +140,14 @@ def axes_for(
     return axes[:n]
 
 
-#: Figures of one study draw the highest so many evaluators; sentinels and length are always drawn.
+#: Figures of one study show at most this many evaluators, plus all sentinels and length.
 MOST_EVALUATORS = 20
 
 
 def draw_highest(plot: Callable[[pd.DataFrame], Drawing], table: pd.DataFrame) -> Drawing:
-    """Draw the 20 evaluators with the highest mean estimate, and sentinels, length and people.
+    """Draw the 20 evaluators with the highest mean estimate, and sentinels, length and humans.
 
-    Where rows are left out, a line below the figure and its alternative text say so.
+    If evaluators are omitted, a line below the figure and the alternative text say so.
     """
     names = table["evaluator"].astype(str)
     always = names.map(kind).isin(["Sentinels", "People"]) | names.isin(["length", "text_length"])
@@ -160,13 +160,13 @@ def draw_highest(plot: Callable[[pd.DataFrame], Drawing], table: pd.DataFrame) -
     if len(kept) == len(others):
         return drawn
     words = f"The {len(kept)} highest of {len(others)} evaluators"
-    words += ", and sentinels, length and people." if always.any() else "."
+    words += ", plus sentinels, length and humans." if always.any() else "."
     drawn.figure.supxlabel(words, fontsize=7, parse_math=False)
     return replace(drawn, alt=f"{drawn.alt} {words}")
 
 
 def drawn_on(ax: Axes | Sequence[Axes], data: pd.DataFrame, alt: str) -> Drawing:
-    """Make the drawing of what stands on one Axes, or on several of one figure."""
+    """Make a Drawing of one or several Axes of a figure."""
     axes = (ax,) if isinstance(ax, Axes) else tuple(ax)
     figure = axes[0].get_figure(root=True)
     assert figure is not None
@@ -174,7 +174,7 @@ def drawn_on(ax: Axes | Sequence[Axes], data: pd.DataFrame, alt: str) -> Drawing
 
 
 def one_row_each(table: pd.DataFrame, keys: list[str], instead: str) -> None:
-    """Refuse a table with two rows for what a figure has one place."""
+    """Raise an error if two rows of a table belong in the same place of a figure."""
     twice = table[table.duplicated(keys)]
     if len(twice):
         found = ", ".join(f"{name} {brief(twice[name].iloc[0])}" for name in keys)
@@ -182,27 +182,27 @@ def one_row_each(table: pd.DataFrame, keys: list[str], instead: str) -> None:
 
 
 def correlation(value: float) -> str:
-    """Write a correlation as papers do, with a minus sign and no zero before the point."""
+    """Format a correlation as papers do: with a minus sign, without a leading zero."""
     return f"{value:z.2f}".replace("-", "−").replace("0.", ".", 1)
 
 
 def in_legend(name: object) -> str:
-    """Write a name so that a legend shows it: Matplotlib leaves out what is empty or begins "_"."""
+    """Prepare a name for a legend: Matplotlib hides names that are empty or start with "_"."""
     text = str(name)
     return f" {text}" if text[:1] in ("", "_") else text
 
 
 def in_paper_style(plot: Callable[P, Drawing]) -> Callable[P, Drawing]:
-    """Check what a plot is given; draw in paper style, or on given Axes in theirs.
+    """Check a plot's arguments, and draw in paper style, or in the style of existing Axes.
 
-    Names are data: a dollar sign in one starts no formula, whichever the style.
+    Names are data: a dollar sign in a name never starts a formula.
     """
 
     @functools.wraps(plot)
     def styled(*args: P.args, **kwargs: P.kwargs) -> Drawing:
         ax: Any = kwargs.get("ax")
         for one in [] if ax is None else [ax] if isinstance(ax, Axes) else ax:
-            for text in one.findobj(Text):  # those that are empty are written by the plot
+            for text in one.findobj(Text):  # the plot writes the empty ones
                 text.set_parse_math(text.get_parse_math() and bool(text.get_text()))
             for tick in (*one.xaxis.get_major_ticks(), *one.yaxis.get_major_ticks()):
                 tick.label1.set_parse_math(False)

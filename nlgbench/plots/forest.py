@@ -1,4 +1,4 @@
-"""Correlations, rates or scores with intervals, an evaluator or system a row."""
+"""Correlations, rates or scores with intervals, one row per evaluator or system."""
 
 from __future__ import annotations
 
@@ -30,43 +30,43 @@ def plot_forest(
     table: pd.DataFrame,
     *,
     ax: Axes | Sequence[Axes] | None = None,
-    xlabel: str = "Correlation with humans",
+    xlabel: str = "Correlation with human judgments",
     xlim: tuple[float, float] = (-1.1, 1.1),
     line: float = 0.0,
 ) -> Drawing:
-    """Draw correlations, or rates, of evaluators with their intervals.
+    """Draw evaluators' correlations or rates with their intervals.
 
     Parameters
     ----------
     table : DataFrame
-        One row per evaluator (or system), of one statistic: ``evaluator``, ``estimate``,
-        ``ci_low``, ``ci_high``. Optional ``published``, a printed value; ``kind``, with a marker
-        and a color of its own; ``data``, a panel each.
+        One row per evaluator (or system) for one statistic: ``evaluator``, ``estimate``,
+        ``ci_low``, ``ci_high``. Optional: ``published``, a value in print; ``kind``, which gets its
+        own marker and color; ``data``, which gets its own panel.
     ax : Axes or sequence of Axes, optional
-        Where to draw, one for each panel; a figure of its own by default.
+        Where to draw, one per panel; a new figure by default.
     xlabel : str
-        Names the statistic.
+        Name of the statistic.
     xlim : tuple of float
-        Ends of the axis.
+        Limits of the x axis.
     line : float
-        Where a thin line stands: the value by chance, such as .5 for shares of votes.
+        Position of a thin line: the chance level, such as .5 for shares of votes.
 
     Returns
     -------
     Drawing
-        The greatest estimate on top; where there are several kinds or panels, evaluators stand in
-        the order of `table`. Its data are `table`, with evaluators as the figure writes them.
+        Evaluators are sorted by estimate, highest first; with several kinds or panels they keep the
+        order of `table`. Its data are `table`, with evaluators' labels.
 
     Raises
     ------
     ValueError
-        If a column is missing, there is no row, or two are of one kind of an evaluator.
+        If a column is missing, or `table` is empty or has two rows for one mark.
 
     Examples
     --------
     >>> table = pd.DataFrame({"evaluator": ["chrf"], "estimate": 0.5, "ci_low": 0, "ci_high": 0.8})
     >>> plot_forest(table).alt
-    'Correlation with humans of each evaluator, with intervals: chrF 0.50.'
+    'Correlation with human judgments of each evaluator, with intervals: chrF 0.50.'
     """
     table = read_table(table, _COLUMNS, "the table has")
     keys = [name for name in ("data", "evaluator", "kind") if name in table]
@@ -84,7 +84,7 @@ def plot_forest(
     height = 0.9 + (0.1 * len(kinds) if several else 0.2) * len(evaluators)
     height *= -(-len(panels) // columns)
     axes = axes_for(ax, TWO_COLUMN, height, n=len(panels), columns=columns, sharey=True)
-    said = []
+    texts = []
     for panel, (name, rows) in zip(axes, panels.items(), strict=True):
         if len(panels) > 1:
             panel.set_title(str(name).replace("_", " "), loc="left")
@@ -104,20 +104,20 @@ def plot_forest(
                 panel.plot(part["published"], at, "D", **look)
         name_rows(panel, evaluators)
         panel.set_xlim(*xlim)
-        # Leftwards it may reach below the evaluators' names.
+        # Right-aligned: a long label may extend to the left, below the evaluators' names.
         panel.set_xlabel(xlabel, loc="right", parse_math=True)
         named = rows["evaluator"] + (" " + rows["kind"] if several else "")
         named = f"{name}, " + named if len(panels) > 1 else named
         values = [f"{x:.2f}" if np.isfinite(x) else "undefined" for x in rows["estimate"]]
-        said += [f"{one} {value}" for one, value in zip(named, values, strict=True)]
+        texts += [f"{one} {value}" for one, value in zip(named, values, strict=True)]
     handles = [mark(kind, *look) for kind, look in looks.items() if len(kinds) > 1]
     if "published" in table:
-        handles.append(mark("printed", "D", "black", face="none", markersize=6.5))
+        handles.append(mark("published", "D", "black", face="none", markersize=6.5))
     if handles:
         axes[0].legend(
             handles=handles, loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0.2, ncols=2
         )
-    alt = f"{xlabel} of each evaluator, with intervals: {'; '.join(said)}."
+    alt = f"{xlabel} of each evaluator, with intervals: {'; '.join(texts)}."
     return drawn_on(axes, table, alt)
 
 
@@ -125,5 +125,5 @@ def plot_votes(table: pd.DataFrame) -> Drawing:
     """Draw how often evaluators agree with votes, from `nlgbench.vote_accuracy`."""
     rows = table.query("measure == 'accuracy_decided' and against == 'votes'")
     rows = rows[["evaluator", "estimate", "ci_low", "ci_high"]]
-    words, ends = "Share of votes, ties left out", (-0.05, 1.05)
+    words, ends = "Agreement with votes (ties excluded)", (-0.05, 1.05)
     return draw_highest(lambda one: plot_forest(one, xlabel=words, xlim=ends, line=0.5), rows)

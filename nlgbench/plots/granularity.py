@@ -23,14 +23,14 @@ from nlgbench.plots.rows import draw_estimates, draw_intervals, draw_reference, 
 from nlgbench.plots.style import GROUPS, TWO_COLUMN
 
 _LEVELS = ("output", "item", "system")
-_ACROSS = 5
+_MOST_COLUMNS = 5
 _SENTINELS, _GRAY, _PALE = "Sentinels", "#EEEEEE", "#BBBBBB"
-_NEEDS = (
+_REQUIREMENTS = (
     f"A mean needs {pooling.FEWEST_STUDIES} studies with a finite standard error, a prediction "
     f"interval {pooling.FEWEST_PREDICTED}; the system level needs {pooling.FEWEST_SYSTEMS} systems."
 )
-#: Where a level's mean is, to the right of its studies.
-_ASIDE = 0.32
+#: Offset of a level's mean, to the right of its studies.
+_OFFSET = 0.32
 
 
 @in_paper_style
@@ -40,19 +40,19 @@ def plot_granularity(pooled: PooledCorrelations) -> Drawing:
     Parameters
     ----------
     pooled : PooledCorrelations
-        From `nlgbench.pool_correlations`, of one statistic at several granularities. Drawn are
-        evaluators with a mean at any of them, or else those of several studies.
+        From `nlgbench.pool_correlations`, of one statistic at several granularities. It draws
+        evaluators with a mean at any granularity; if none has one, those with several studies.
 
     Returns
     -------
     Drawing
-        A panel for each evaluator. Each study is a point per level, joined by a line; hollow points
-        have no standard error and are in no mean. Beside them are the mean over studies with its
-        interval and the prediction interval of a further study; n is the number of studies in the
-        mean. Its data are the points and, as study ``Mean``, the means.
+        A panel per evaluator. A line connects each study's points; hollow points have no standard
+        error and do not enter the mean. To the right of the points are the mean over studies with
+        its interval, and the prediction interval for a new study; n counts studies in the mean.
+        Its data are the points and, as study ``Mean``, the means.
     """
     summary, studies = pooled.summary, pooled.studies.dropna(subset="point")
-    one_row_each(summary, ["evaluator", "granularity"], "draw one statistic (without by=)")
+    one_row_each(summary, ["evaluator", "granularity"], "select one statistic, pooled without by=")
     known = summary.loc[summary["estimate"].notna(), "evaluator"].tolist()
     known = known or summary.loc[summary["n_studies"] > 1, "evaluator"].tolist()
     if not known:
@@ -63,11 +63,11 @@ def plot_granularity(pooled: PooledCorrelations) -> Drawing:
     studies = studies.assign(task=studies.get("task", ""))
     levels = [one for one in _LEVELS if summary["granularity"].eq(one).any()]
     looks = dict(zip(dict.fromkeys(studies["task"]), GROUPS * len(studies), strict=False))
-    what = str(summary["statistic"].iloc[0]).capitalize().replace("_", " ")
-    wide = min(_ACROSS, len(names))
-    deep = -(-len(names) // wide)
-    height = 1.75 * deep + 0.7
-    panels = axes_for(None, TWO_COLUMN, height, n=len(names), columns=wide, sharey=True)
+    statistic = str(summary["statistic"].iloc[0]).capitalize().replace("_", " ")
+    n_columns = min(_MOST_COLUMNS, len(names))
+    n_rows = -(-len(names) // n_columns)
+    height = 1.75 * n_rows + 0.7
+    panels = axes_for(None, TWO_COLUMN, height, n=len(names), columns=n_columns, sharey=True)
     for number, (panel, name) in enumerate(zip(panels, names, strict=True)):
         own = summary[summary["evaluator"] == name].set_index("granularity").reindex(levels)
         _draw(panel, studies[studies["evaluator"] == name], own, looks)
@@ -75,16 +75,16 @@ def plot_granularity(pooled: PooledCorrelations) -> Drawing:
         if kind(name) == _SENTINELS:
             panel.set_facecolor(_GRAY)
         panel.tick_params(axis="both", labelsize=6.5, length=2)
-        if number % wide == 0:
-            panel.set_ylabel(what)
+        if number % n_columns == 0:
+            panel.set_ylabel(statistic)
     handles = _legend(looks, pooled.confidence, set(map(kind, names)))
-    look = {"title": _NEEDS, "title_fontsize": 6.5, "ncols": 4}
+    look = {"title": _REQUIREMENTS, "title_fontsize": 6.5, "ncols": 4}
     panels[0].figure.legend(handles=handles, loc="outside lower center", **look)
     means = summary.sort_values("granularity", key=lambda one: one.map(levels.index))
-    words = means.apply(_said, axis=1).groupby(means["evaluator"]).agg(", ".join)
-    said = [f"{label(name)} {words[name]}" for name in names]
-    alt = f"{what} correlation with human judgments by level in {studies['study'].nunique()} "
-    alt += f"studies, and the mean over studies: {'; '.join(said)}. {_NEEDS}"
+    words = means.apply(_describe, axis=1).groupby(means["evaluator"]).agg(", ".join)
+    texts = [f"{label(name)} {words[name]}" for name in names]
+    alt = f"{statistic} correlation with human judgments by level in {studies['study'].nunique()} "
+    alt += f"studies, and the mean over studies: {'; '.join(texts)}. {_REQUIREMENTS}"
     columns = ["study", "evaluator", "granularity", "estimate", "ci_low", "ci_high"]
     further = ["prediction_low", "prediction_high", "n_studies"]
     both = [studies[["task", *columns, "point"]], means.assign(study="Mean")[[*columns, *further]]]
@@ -94,7 +94,7 @@ def plot_granularity(pooled: PooledCorrelations) -> Drawing:
 def _draw(
     ax: Axes, studies: pd.DataFrame, means: pd.DataFrame, looks: dict[str, tuple[str, str]]
 ) -> None:
-    """Draw an evaluator's studies at the levels that they have, and the means beside them."""
+    """Draw an evaluator's studies at their levels, with the means at the right."""
     levels = list(means.index)
     draw_reference(ax, 0, upright=True)
     for _, rows in studies.groupby("study", sort=False):
@@ -106,7 +106,7 @@ def _draw(
             look: dict[str, Any] = {"markersize": 2.8, "markeredgewidth": 0.6, "color": color}
             look["markerfacecolor"] = color if known else "white"
             ax.plot(part.index, part["point"], marker, **look)
-    aside = np.arange(len(levels)) + _ASIDE
+    aside = np.arange(len(levels)) + _OFFSET
     ends = means["prediction_low"], means["prediction_high"]
     draw_intervals(ax, aside, *ends, upright=True, color=_PALE, linewidth=3.2, zorder=1)
     there = means["estimate"].notna().to_numpy()
@@ -121,8 +121,8 @@ def _draw(
     ax.set_yticks([-1, -0.5, 0, 0.5, 1], ["−1", "−.5", "0", ".5", "1"])
 
 
-def _said(row: pd.Series) -> str:
-    """Write a level's mean with its interval, or how many studies are too few for one."""
+def _describe(row: pd.Series) -> str:
+    """Describe a level's mean and interval, or the number of studies if there is no mean."""
     if not np.isfinite(row["estimate"]):
         return f"{row['granularity']} no mean (n = {row['n_studies']})"
     ends = map(correlation, (row["estimate"], row["ci_low"], row["ci_high"]))
@@ -130,7 +130,7 @@ def _said(row: pd.Series) -> str:
 
 
 def _legend(looks: dict[str, tuple[str, str]], confidence: float, kinds: set[str]) -> list[Any]:
-    """Explain marks: tasks of studies, means, predictions, and the gray of sentinels."""
+    """List the legend's marks: tasks, means, prediction intervals and sentinels."""
     handles: list[Any] = [
         mark(task, marker, color, markersize=3.5) for task, (marker, color) in looks.items() if task
     ]

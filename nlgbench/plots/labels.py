@@ -1,4 +1,4 @@
-"""Names beside points, at the free places that are nearest."""
+"""Labels of points, placed at the nearest free positions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
-# Directions in which a label is tried, and how far from its point, in points of type.
+# Candidate directions of a label from its point, and distances in typographic points.
 _DIRECTIONS = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1))
 _DISTANCES = (5.0, 12.0, 20.0, 30.0, 45.0)
 
@@ -23,16 +23,16 @@ def place_labels(
     avoid: np.ndarray | None = None,
     looks: Sequence[dict[str, Any]] | None = None,
 ) -> None:
-    """Write each label beside its point, at the free place that is nearest and covers no interval.
+    """Place each label near its point, so that it overlaps no other label, point or interval.
 
-    Labels choose in turn, those of crowded points first, and again once all have chosen. Intervals
-    are those that are drawn; `avoid` are points without a label.
+    Labels are placed in turn, those of crowded points first, and then revised twice. Intervals
+    are the lines already drawn; `avoid` are further points, which have no label.
     """
     if not len(labels):
         return
     figure = ax.get_figure(root=True)
     assert figure is not None
-    figure.draw_without_rendering()  # the layout decides where everything stands
+    figure.draw_without_rendering()  # the layout sets all positions
     scale = 72 / figure.dpi
     centers = ax.transData.transform(points) * scale
     frame = np.asarray(ax.bbox.extents) * scale
@@ -74,9 +74,9 @@ def place_labels(
             box = np.concatenate([offset - halves[n], offset + halves[n]]) + np.tile(centers[n], 2)
             boxes = np.vstack([box, *(_line(centers[n], box) if distance > _DISTANCES[0] else [])])
             cost = _overlap(boxes[:1], np.vstack([others, *spans]))
-            # A name or a point that a line crosses is worse than the small area says.
+            # Crossing a label or a point is worse than the small overlap suggests.
             cost += 30 * _overlap(boxes[1:], others)
-            # Nor may a label seem to be another point's.
+            # A label must not seem to belong to another point.
             gaps = np.hypot(*(centers - np.clip(centers, box[:2], box[2:])).T)
             mistaken = int((gaps < gaps[n] + 2).sum()) - 1
             outside = float(np.maximum([*(frame[:2] - box[:2]), *(box[2:] - frame[2:])], 0).sum())
@@ -90,7 +90,7 @@ def place_labels(
 
 
 def _line(point: np.ndarray, box: np.ndarray) -> list[np.ndarray]:
-    """Give small boxes along the way from a point's mark towards the middle of a box, up to it."""
+    """Return small boxes along the line from a point's mark to the edge of a label's box."""
     way = (box[:2] + box[2:]) / 2 - point
     length = float(np.hypot(*way))
     dots = point + np.outer(np.arange(6, length, 2), way / length)
@@ -99,6 +99,6 @@ def _line(point: np.ndarray, box: np.ndarray) -> list[np.ndarray]:
 
 
 def _overlap(a: np.ndarray, b: np.ndarray) -> float:
-    """Give the area that boxes of one list share with those of another."""
+    """Return the total area of overlap between two lists of boxes."""
     sides = np.minimum(a[:, None, 2:], b[None, :, 2:]) - np.maximum(a[:, None, :2], b[None, :, :2])
     return float(np.maximum(sides, 0).prod(axis=2).sum())

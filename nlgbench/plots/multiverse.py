@@ -1,4 +1,4 @@
-"""Every defensible choice at once: a strip of estimates with the paper's marked."""
+"""Estimates under all defensible choices, with the paper's choice marked."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ _MARK: dict[str, Any] = {"s": 34, "marker": "D", "facecolor": "white", "edgecolo
 
 @in_paper_style
 def plot_multiverse(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = None) -> Drawing:
-    """Draw the estimates of all combinations of conventions, one strip per number of neighbors.
+    """Draw the estimates of all combinations of choices, one strip per number of neighbors.
 
     Parameters
     ----------
     table : DataFrame
-        As `multiverse` gives it: a panel per system.
+        From `multiverse`; each system gets its own panel.
     ax : Axes or sequence of Axes, optional
-        Where to draw, one for each system; a figure of its own by default.
+        Where to draw, one per system; a new figure by default.
 
     Returns
     -------
     Drawing
-        A dot for each combination, and a mark for the paper's.
+        A dot per combination, and a diamond for the paper's.
 
     Raises
     ------
     ValueError
-        If a column is missing, or there are not as many axes as systems.
+        If a column is missing, or the number of axes differs from that of systems.
 
     Examples
     --------
@@ -57,15 +57,15 @@ def plot_multiverse(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = N
     diamond = mark("the paper's choice", "D", SYSTEM, face="white", markersize=5.8)
     legend_below(axes[-1], [dot, diamond])
     spread = table.groupby(["system", "score"], sort=False)["estimate"].agg(["min", "max"])
-    said = [
+    ranges = [
         f"{row['system']}, {SCORE_NAMES.get(row['score'], row['score'])}: "
         f"{row['min']:.2f} to {row['max']:.2f}"
         for row in spread.reset_index().to_dict("records")
     ]
     words = (
-        "Estimates under every combination of number of neighbors, rules for ties, scaling and "
-        "length normalization, by neighbors (k), with the paper's choice marked. "
-        f"{'; '.join(said)}."
+        "Estimates for all combinations of number of neighbors (k), tie rule, scaling and length "
+        "normalization, by k, with the paper's choice marked. "
+        f"{'; '.join(ranges)}."
     )
     return drawn_on(axes, table, words)
 
@@ -78,7 +78,7 @@ def _draw_panel(ax: Axes, table: pd.DataFrame) -> None:
         start = block * (len(values) + 1.5)
         for place, value in enumerate(values):
             strip = rows[rows["n_neighbors"] == value].sort_values("estimate")
-            # A golden-ratio sequence spreads neighbors apart without a random number.
+            # A golden-ratio sequence spreads adjacent dots without random numbers.
             side = (np.arange(len(strip)) * 0.618 % 1 - 0.5) * 0.7
             dots: dict[str, Any] = {"s": 6, "color": HUMAN, "alpha": 0.45, "linewidth": 0}
             ax.scatter(start + place + side, strip["estimate"], **dots)

@@ -1,4 +1,4 @@
-"""Planning: power of planned studies, and components of variance."""
+"""Study planning: power of planned studies, and variance components."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ from nlgbench.plots.rows import (
 from nlgbench.plots.style import ONE_COLUMN, SYSTEM, line_look
 from nlgbench.study.checks import read_table
 
-#: The power that planned studies aim at.
-_AIM = 0.8
+#: The target power of planned studies.
+_TARGET = 0.8
 
 
 @in_paper_style
 def plot_plan(plan: StudyPlan | pd.DataFrame, *, ax: Axes | None = None) -> Drawing:
-    """Draw the power of planned studies, with simulated ones beside the formula.
+    """Draw the power of planned studies, by formula and by simulation.
 
     Parameters
     ----------
     plan : StudyPlan or DataFrame
-        From `nlgbench.plan_study` or `plan_correlations`, or its ``curve``: ``power``,
-        and ``n_items`` (with ``n_annotators``, a line for each number) or ``n_systems``; optional
+        From `nlgbench.plan_study` or `plan_correlations`, or its ``curve``: ``power``, and
+        ``n_items`` (with ``n_annotators``: one line per number) or ``n_systems``. Optional:
         ``simulated``, ``simulated_low``, ``simulated_high``.
     ax : Axes, optional
-        Where to draw; a figure of its own by default.
+        Where to draw; a new figure by default.
 
     Returns
     -------
     Drawing
-        Lines are the formula, marks the share of simulated studies that find the difference.
+        Lines show the formula, marks the share of simulated studies that detect the difference.
 
     Raises
     ------
     ValueError
-        If a column is missing, or no number of items or of systems is there.
+        If a column is missing, or neither ``n_items`` nor ``n_systems`` has values.
 
     Examples
     --------
@@ -60,25 +60,25 @@ def plot_plan(plan: StudyPlan | pd.DataFrame, *, ax: Axes | None = None) -> Draw
     curve = read_table(curve, needed + "simulated_low:float? simulated_high:float?", "curve has")
     x = next((n for n in ("n_items", "n_systems") if n in curve and curve[n].notna().any()), "")
     if not x:
-        raise ValueError("curve has neither n_items nor n_systems: there is no axis for power.")
+        raise ValueError("curve has neither n_items nor n_systems: add one of them.")
     (ax,) = axes_for(ax, ONE_COLUMN, 2.5)
     by = curve.get("n_annotators", pd.Series(np.nan, curve.index)).fillna(0)
     if x == "n_items" and not by.duplicated().any():
-        by = by * 0  # each number of items has its own annotators
+        by = by * 0  # the number of annotators varies with that of items
     parts = {"simulated": "estimate", "simulated_low": "ci_low", "simulated_high": "ci_high"}
     shares = curve.reindex(columns=list(parts)).rename(columns=parts).astype(float)
-    draw_reference(ax, _AIM, upright=True)
-    said = []
+    draw_reference(ax, _TARGET, upright=True)
+    texts = []
     groups = list(curve.groupby(by, sort=True))
-    for n, (people, rows) in enumerate(groups):
+    for n, (n_annotators, rows) in enumerate(groups):
         rows = rows.sort_values(x)
         look = line_look(n)
         marker = look.pop("marker")
-        ax.plot(rows[x], rows["power"], label=f"{people:g}" if people else None, **look)
+        ax.plot(rows[x], rows["power"], label=f"{n_annotators:g}" if n_annotators else None, **look)
         named = rows[["power", x]].iloc[[0, -1]].itertuples(index=False)
         words = " and ".join(f"{power:.2f} at {at:g}" for power, at in named)
-        said.append(f"with {people:g} annotators {words}" if people else words)
-        # Marks of several lines at one number stand a little apart.
+        texts.append(f"with {n_annotators:g} annotators {words}" if n_annotators else words)
+        # Offset the marks of different lines, so that they don't overlap.
         at = rows[x] * 1.03 ** (n - (len(groups) - 1) / 2)
         mark = {"marker": marker, "color": look["color"], "markersize": 3.5}
         draw_estimates(ax, at, shares.loc[rows.index], upright=True, filled=False, **mark)
@@ -93,22 +93,22 @@ def plot_plan(plan: StudyPlan | pd.DataFrame, *, ax: Axes | None = None) -> Draw
     question = ""
     if isinstance(plan, StudyPlan):
         question = plan.question
-        # Above the legend, where there is one.
-        pad = 30 if any(people for people, _ in groups) else 4
+        # Leave room for a legend.
+        pad = 30 if any(number for number, _ in groups) else 4
         title = question[:1].upper() + question[1:]
         ax.set_title(textwrap.fill(title, 48), loc="left", fontsize=7, pad=pad)
-    if any(people for people, _ in groups):
+    if any(number for number, _ in groups):
         legend_above(ax, title="Annotators", title_fontsize=7, ncols=4, alignment="left")
     of = f" ({question})" if question else ""
-    alt = f"Power{of} against the number of {what}: {'; '.join(said)}."
+    alt = f"Power{of} against the number of {what}: {'; '.join(texts)}."
     if shares["estimate"].notna().any():
-        alt += " Marks are shares of simulated studies."
+        alt += " Marks show the share of simulated studies that detect the difference."
     return drawn_on(ax, curve, alt)
 
 
 @in_paper_style
 def plot_components(components: pd.DataFrame, *, ax: Axes | None = None) -> Drawing:
-    """Draw variance components with intervals, and their shares.
+    """Draw variance components with their intervals and shares.
 
     Parameters
     ----------
@@ -116,17 +116,17 @@ def plot_components(components: pd.DataFrame, *, ax: Axes | None = None) -> Draw
         From `nlgbench.variance_components`: ``component``, ``variance``, ``ci_low``, ``ci_high``,
         ``share``.
     ax : Axes, optional
-        Where to draw; a figure of its own by default.
+        Where to draw; a new figure by default.
 
     Returns
     -------
     Drawing
-        A bar for each component, with its share in percent at the right.
+        A bar per component, with its share in percent at the right.
 
     Raises
     ------
     ValueError
-        If a column is missing, a component stands twice, or no variance is known.
+        If a column is missing, a component has two rows, or all variances are undefined.
 
     Examples
     --------
@@ -138,7 +138,7 @@ def plot_components(components: pd.DataFrame, *, ax: Axes | None = None) -> Draw
     table = read_table(components, needed, "table has")
     one_row_each(table, ["component"], "select one dimension")
     if table["variance"].isna().all():
-        raise ValueError("no variance is known, so there is nothing to draw: see the reasons.")
+        raise ValueError("no variance is defined, so there is nothing to draw: see column reason.")
     (ax,) = axes_for(ax, ONE_COLUMN, 0.6 + 0.22 * len(table))
     lanes = np.arange(len(table))
     known = table["variance"].notna().to_numpy()
@@ -148,14 +148,14 @@ def plot_components(components: pd.DataFrame, *, ax: Axes | None = None) -> Draw
     shares = [f"{share:.0%}" if np.isfinite(share) else "" for share in table["share"]]
     write_beside(ax, "share", enumerate(shares), x=1.08)
     for lane in lanes[table["share"].isna()]:
-        ax.text(0, lane, " not told apart", va="center", fontsize=6.5, color="#555555")
+        ax.text(0, lane, " not identifiable", va="center", fontsize=6.5, color="#555555")
     name_rows(ax, table["component"].tolist())
     ax.set_xlim(left=0)
     known_ends = ", 95% interval" if table["ci_low"].notna().any() else ""
-    ax.set_xlabel(f"Variance (squared points){known_ends}")
-    said = ", ".join(
-        f"{name} {share or 'not told apart'}"
+    ax.set_xlabel(f"Variance (squared scale points){known_ends}")
+    texts = ", ".join(
+        f"{name} {share or 'not identifiable'}"
         for name, share in zip(table["component"], shares, strict=True)
     )
-    alt = f"Share of the variance of judgments in each component: {said}."
+    alt = f"Share of the variance of judgments in each component: {texts}."
     return drawn_on(ax, table, alt)

@@ -1,4 +1,4 @@
-"""Many studies, an evaluator a panel: each study's effect, their mean, and where a further lies."""
+"""Correlations in many studies, a panel per evaluator: effects, mean and prediction interval."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from nlgbench.plots.figures import (
 from nlgbench.plots.rows import draw_estimates, draw_reference
 from nlgbench.plots.style import GROUPS, ONE_COLUMN, TWO_COLUMN
 
-#: Panels side by side: narrower ones have no room for a name and its interval.
-_ACROSS = 5
+#: Most panels in a row: narrower ones have no room for a name and its interval.
+_MOST_COLUMNS = 5
 _SENTINELS = "Sentinels"
 _GRAY = "#EEEEEE"
 _MEAN, _FURTHER = "Mean", "prediction interval"
@@ -31,28 +31,28 @@ _MEAN, _FURTHER = "Mean", "prediction interval"
 
 @in_paper_style
 def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None) -> Drawing:
-    """Draw evaluators' correlations in many studies, and what these say together.
+    """Draw evaluators' correlations in many studies, with the mean over studies.
 
     Parameters
     ----------
     pooled : PooledCorrelations
         From `nlgbench.pool_correlations`, of one statistic at one granularity: correlations, or
-        differences from one and the same evaluator. Drawn are evaluators with a mean over studies,
-        or else those of several studies.
+        differences from one evaluator. It draws evaluators with a mean over studies; if none has
+        one, those with several studies.
     ax : sequence of Axes, optional
-        Where to draw, one for each evaluator; a figure of its own by default.
+        Where to draw, one per evaluator; a new figure by default.
 
     Returns
     -------
     Drawing
-        A panel for each evaluator, sentinels last; a row for each study, and below them the mean (a
-        diamond as wide as its interval) and the prediction interval of a further study (a bar).
-        Its data are the effects and, as studies ``Mean`` and ``prediction interval``, the means.
+        A panel per evaluator, sentinels last. Each study has a row; below are the mean (a diamond
+        as wide as its interval) and the prediction interval for a new study (a bar). Its data are
+        the effects and, as studies ``Mean`` and ``prediction interval``, the means.
 
     Raises
     ------
     ValueError
-        When an evaluator has several rows, or none has effects in several studies.
+        If an evaluator has several rows, or none has effects in several studies.
 
     Examples
     --------
@@ -61,19 +61,19 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
     >>> table = table.assign(granularity="output", confidence=0.95, ci_low=0.2, ci_high=0.6)
     >>> from nlgbench.analysis.correlation.pooling import pool_correlations
     >>> plot_pooled(pool_correlations(table)).alt
-    'Spearman with people in 5 studies, and the mean over studies: chrF .38 [.24, .51].'
+    'Spearman with human judgments in 5 studies, and mean over studies: chrF .38 [.24, .51].'
     """
-    summary, studies = _chosen(pooled)
-    what = f"{str(summary['statistic'].iloc[0]).replace('_', ' ').capitalize()} with people"
+    summary, studies = _select(pooled)
+    what = f"{summary['statistic'].iloc[0]} with human judgments".replace("_", " ").capitalize()
     if "evaluator_b" in summary:
-        what += f", less that of: {label(summary['evaluator_b'].iloc[0]).lower()}"
+        what += f", minus that of {label(summary['evaluator_b'].iloc[0]).lower()}"
     names = list(summary.index)
     lines = _lines(studies)
-    wide = min(_ACROSS, len(names))
-    deep = -(-len(names) // wide)
-    height = deep * (0.72 + 0.135 * (len(lines) + 2.9)) + 0.35
-    width = TWO_COLUMN if wide > 1 else ONE_COLUMN
-    grid = {"columns": wide, "sharex": True, "sharey": True}
+    n_columns = min(_MOST_COLUMNS, len(names))
+    n_rows = -(-len(names) // n_columns)
+    height = n_rows * (0.72 + 0.135 * (len(lines) + 2.9)) + 0.35
+    width = TWO_COLUMN if n_columns > 1 else ONE_COLUMN
+    grid = {"columns": n_columns, "sharex": True, "sharey": True}
     panels = axes_for(ax, width, height, n=len(names), **grid)
     at = {line: float(lane) for lane, (line, _) in enumerate(lines)}
     tasks = enumerate(dict.fromkeys(studies["task"]))
@@ -83,7 +83,7 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
     words = [line for line, _ in lines] + [_MEAN, f"{level} prediction\ninterval"]
     heads = {number for number, (_, head) in enumerate(lines) if head}
     heads |= {len(lines), len(lines) + 1}
-    # Differences of correlations go to 2.
+    # Differences of correlations can reach 2.
     reach = max(1.0, *studies[["ci_low", "ci_high"]].abs().max())
     for number, (panel, name) in enumerate(zip(panels, names, strict=True)):
         mean, own = summary.loc[name], studies[studies["evaluator"] == name]
@@ -95,19 +95,19 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
             places = part["study"].map(at)
             draw_estimates(panel, places, part, marker=marker, color=color, markersize=2.6)
         _draw_mean(panel, mean, low)
-        panel.set_title(f"{label(name)}\n{_said(mean)}", fontsize=7, pad=3)
+        panel.set_title(f"{label(name)}\n{_describe(mean)}", fontsize=7, pad=3)
         if kind(name) == _SENTINELS:
             panel.set_facecolor(_GRAY)
         panel.set_yticks([*at.values(), low, low + 1.2], words, fontsize=6.5)
-        panel.tick_params(axis="y", length=0, labelleft=number % wide == 0)
+        panel.tick_params(axis="y", length=0, labelleft=number % n_columns == 0)
         for place, tick in enumerate(panel.get_yticklabels()):
             tick.set_fontweight("bold" if place in heads else "normal")
         panel.set(xlim=(-reach, reach), ylim=(low + 1.9, -0.7))
         panel.set_xticks([-0.5, 0, 0.5], ["−.5", "0", ".5"])
         panel.tick_params(axis="x", labelsize=6.5)
-    panels[(deep - 1) * wide].set_xlabel(what, loc="left")
+    panels[(n_rows - 1) * n_columns].set_xlabel(what, loc="left")
     if ax is None and _SENTINELS in map(kind, names):
-        gray = [Patch(color=_GRAY, label="sentinels, which know next to nothing of a text")]
+        gray = [Patch(color=_GRAY, label="sentinels")]
         panels[0].figure.legend(handles=gray, loc="outside lower right")
     means = summary.reset_index().assign(study=_MEAN)
     further = means[["evaluator"]].assign(
@@ -115,22 +115,22 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
     )
     columns = ["study", "evaluator", "estimate", "ci_low", "ci_high"]
     data = pd.concat([studies[columns], means[columns], further], ignore_index=True)
-    said = "; ".join(f"{label(name)} {_said(summary.loc[name])}" for name in names)
+    texts = "; ".join(f"{label(name)} {_describe(summary.loc[name])}" for name in names)
     n = studies["study"].nunique()
-    return drawn_on(panels, data, f"{what} in {n} studies, and the mean over studies: {said}.")
+    return drawn_on(panels, data, f"{what} in {n} studies, and mean over studies: {texts}.")
 
 
-def _chosen(pooled: PooledCorrelations) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Take the evaluators to draw, in the order of figures; sentinels last."""
+def _select(pooled: PooledCorrelations) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Select the evaluators to draw, in the order of figures, with sentinels last."""
     first = {"evaluator_a": "evaluator"}
     summary, studies = pooled.summary.rename(columns=first), pooled.studies.rename(columns=first)
     studies = studies.assign(task=studies.get("task", ""))
     if "evaluator_b" in summary and len(summary["evaluator_b"].unique()) > 1:
-        raise ValueError("pooled has differences from several evaluators_b: draw those from one.")
+        raise ValueError("pooled has differences from several evaluators_b: select one of them.")
     one_row_each(
         summary,
         ["evaluator"],
-        "draw one statistic at one granularity, pooled over all studies (without by=)",
+        "select one statistic and granularity, pooled over all studies (without by=)",
     )
     with_mean = summary["estimate"].notna()
     summary = summary[with_mean if with_mean.any() else summary["n_studies"] > 1]
@@ -144,7 +144,7 @@ def _chosen(pooled: PooledCorrelations) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def _lines(studies: pd.DataFrame) -> list[tuple[str, bool]]:
-    """List the lines of a panel, from the top: studies, below their task where it is known."""
+    """List the rows of a panel from the top: studies, below their task if it is known."""
     lines: list[tuple[str, bool]] = []
     for task, part in studies.groupby("task", sort=False):
         lines += [(str(task), True)] if task else []
@@ -165,8 +165,8 @@ def _draw_mean(ax: Axes, mean: pd.Series, low: float) -> None:
         ax.hlines(low + 1.2, *ends, color="black", linewidth=2.2)
 
 
-def _said(mean: pd.Series) -> str:
-    """Write a panel's mean and interval, or why there is none."""
+def _describe(mean: pd.Series) -> str:
+    """Describe a panel's mean and interval, or why there is none."""
     if not np.isfinite(mean["estimate"]):
         return f"no mean: {mean['n_studies']} studies"
     return "{} [{}, {}]".format(*map(correlation, mean[["estimate", "ci_low", "ci_high"]]))

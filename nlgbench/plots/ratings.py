@@ -1,4 +1,4 @@
-"""Ratings with intervals, who beats whom, and how ratings settle over games."""
+"""Ratings with intervals, win rates, and convergence of ratings over games."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from nlgbench.plots.style import ONE_COLUMN, SYSTEM, TWO_COLUMN, line_look
 from nlgbench.study.checks import read_table
 
 _MANY = 24  # systems whose list fits one column
-_FEW = 8  # systems whose matrix fits one column
+_FEW, _SHORT = 8, 20  # systems whose matrix fits one column, and letters of their names
 _METHODS = {"bradley_terry": "Bradley-Terry", "glicko2": "Glicko-2", "elo": "Elo"}
 
 
 @in_paper_style
 def plot_ratings(ratings: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = None) -> Drawing:
-    """Draw each system's rating with its interval, the best at the top.
+    """Draw each system's rating with its interval, highest first.
 
     Parameters
     ----------
     ratings : DataFrame
-        From `nlgbench.rate`, or several after one another: ``system``, ``rating``, ``ci_low``,
-        ``ci_high``. Each ``method`` has a panel; ``covers`` is written below it; systems with a
-        ``reason`` have an open mark.
+        From `nlgbench.rate`, or several such tables concatenated: ``system``, ``rating``,
+        ``ci_low``, ``ci_high``. Each ``method`` has a panel, with ``covers`` below it; systems with
+        a ``reason`` have an open mark.
     ax : Axes or sequence of Axes, optional
-        Where to draw, one for each method; a figure of its own by default.
+        Where to draw, one per method; a new figure by default.
 
     Returns
     -------
     Drawing
-        A line of intervals and a mark per system to a panel, the best at the top.
+        Each panel has a mark and an interval per system, the best at the top.
 
     Raises
     ------
     ValueError
-        If a column is missing, or a system stands twice in a panel.
+        If a column is missing, or a system has two rows in a panel.
 
     Examples
     --------
@@ -60,22 +60,22 @@ def plot_ratings(ratings: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = No
     width = TWO_COLUMN if len(panels) > 1 or n > _MANY else ONE_COLUMN
     height = max(2.6, 0.6 + 0.13 * n)
     axes = axes_for(ax, width, height, n=len(panels), columns=len(panels), sharex=True)
-    said = []
+    texts = []
     for one, (method, rows) in zip(axes, panels.items(), strict=True):
         covers = _draw_ratings(one, rows)
         if len(panels) > 1:
             one.set_title(method, loc="left")
-        said.append(f"{method} {_over(covers)}".strip() if covers else method)
+        texts.append(f"{method} {_coverage(covers)}".strip() if covers else method)
     first, rows = next(iter(panels.items()))
     best = rows.dropna(subset="rating").sort_values("rating", ascending=False)["system"]
-    intervals = f" with 95% intervals: {', '.join(said)}" if said != list(panels) else ""
+    intervals = f" with 95% intervals: {', '.join(texts)}" if texts != list(panels) else ""
     by = f"By {first}, best" if len(panels) > 1 else "Best"
     alt = f"Ratings of the systems{intervals}. {by} first: {', '.join(spaced(best).values())}."
     return drawn_on(axes, ratings, alt)
 
 
 def _draw_ratings(ax: Axes, ratings: pd.DataFrame) -> str:
-    """Draw one panel, and say what its intervals cover."""
+    """Draw one panel, and return what its intervals cover."""
     rows = ratings.rename(columns={"rating": "estimate"}).dropna(subset="estimate")
     rows = rows.sort_values("estimate", ascending=False).reset_index(drop=True)
     draw_estimates(ax, rows.index, rows, color=SYSTEM, linewidth=1.0)
@@ -85,17 +85,17 @@ def _draw_ratings(ax: Axes, ratings: pd.DataFrame) -> str:
         draw_estimates(
             ax, doubtful.index, doubtful, color=SYSTEM, filled=False, linewidth=0, zorder=4
         )
-        words = "no interval, or one that cannot be trusted (reason)"
+        words = "no or unreliable interval (see reason)"
         handle = mark(words, "o", SYSTEM, face="white")
         ax.legend(handles=[handle], loc="lower left", bbox_to_anchor=(-0.3, 1.0), handlelength=1)
     covers = ""
     if "covers" in rows and rows["ci_low"].notna().any():
         covers = str(rows["covers"].iloc[0])
-    ax.set_xlabel(f"Rating\n(intervals {_over(covers)})" if covers else "Rating")
+    ax.set_xlabel(f"Rating\n(intervals {_coverage(covers)})" if covers else "Rating")
     return covers
 
 
-def _over(covers: str) -> str:
+def _coverage(covers: str) -> str:
     return f"for {covers}" if covers.startswith("other ") else f"over {covers}"
 
 
@@ -106,7 +106,7 @@ def plot_win_rates(
     ax: Axes | None = None,
     order: Sequence[str] | None = None,
 ) -> Drawing:
-    """Draw how often each system beats each other as a matrix, with the rate in each cell.
+    """Draw a matrix of win rates between systems.
 
     Parameters
     ----------
@@ -114,45 +114,47 @@ def plot_win_rates(
         From `nlgbench.win_rates`: ``system``, ``opponent``, ``win_rate`` (0 to 1). Or from
         `nlgbench.compare_systems`: ``superiority``, and ``verdict``.
     ax : Axes, optional
-        Where to draw; a figure of its own by default.
+        Where to draw; a new figure by default.
     order : sequence of str, optional
-        Systems from top to bottom. Default: the best first, by their mean rate or judgment.
+        Systems from top to bottom. Default: best first, by mean win rate or judgment.
 
     Returns
     -------
     Drawing
-        A cell per pair: how often the row's system beats the column's, or is judged higher on the
-        same item, in hundredths, ties as half; bold where significant. Pairs that never met are
-        gray.
+        Each cell is the percentage of comparisons that the row's system wins against the column's,
+        or of items on which it is judged higher; ties count half. Significant cells are bold;
+        pairs without comparisons are gray.
 
     Raises
     ------
     ValueError
-        If a column is missing, a pair stands twice, or `order` lacks a system.
+        If a column is missing, a pair has two rows, or `order` lacks a system.
 
     Examples
     --------
     >>> table = pd.DataFrame({"system": ["a", "b"], "opponent": ["b", "a"], "win_rate": [0.3, 0.7]})
     >>> plot_win_rates(table).alt
-    'How often each system beats each other in hundredths, ties as half. Best first: b, a.'
+    'Win rates between systems in percent, ties as half. Best first: b, a.'
     """
     table = rates.pairs if isinstance(rates, SystemComparison) else rates
     value = "superiority" if "superiority" in table else "win_rate"
     table = read_table(table, f"system opponent {value}:float verdict:text?", "rates have")
     one_row_each(table, ["system", "opponent"], "select one comparator, or dimension")
-    names = list(dict.fromkeys(table["system"]))  # `compare_systems` sorts them by their means
+    names = list(dict.fromkeys(table["system"]))  # `compare_systems` sorts them by mean
     if value == "win_rate":
         names = table.groupby("system")[value].mean().sort_values(ascending=False).index.tolist()
     if order is not None and set(order) != set(names):
         odd = sorted(set(order) ^ set(names))
         raise ValueError(f"order must name each system of rates once; {odd[0]!r} is not in both.")
     labels = spaced(names if order is None else order)
-    wide = (TWO_COLUMN, min(9.0, 1.6 + 0.21 * len(names)))
-    (ax,) = axes_for(ax, *((ONE_COLUMN, 3.0) if len(names) <= _FEW else wide))
+    is_few, longest = len(names) <= _FEW, max(map(len, labels.values()))
+    height = 2.0 + 0.06 * longest if is_few else 1.6 + 0.21 * len(names)
+    is_small = is_few and longest <= _SHORT  # long names leave no room for cells in one column
+    (ax,) = axes_for(ax, *((ONE_COLUMN, 3.0) if is_small else (TWO_COLUMN, min(9.0, height))))
     significant = table.get("verdict", pd.Series("", table.index)).fillna("")
     table = table.assign(bold=significant.str.startswith(("better", "worse")))
     matrix = table.pivot(index="system", columns="opponent", values=value)
-    # Colors end where black numbers can still be read.
+    # Darker colors would make black numbers unreadable.
     look: dict[str, Any] = {"cmap": "PuOr", "vmin": -0.3, "vmax": 1.3, "edgecolor": "white"}
     places = range(len(names))
     ax.set_facecolor("#cccccc")
@@ -171,8 +173,8 @@ def plot_win_rates(
     ax.invert_yaxis()
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    beats = "beats" if value == "win_rate" else "is judged higher than"
-    alt = f"How often each system {beats} each other in hundredths, ties as half. Best first: "
+    rates_of = "Win rates between" if value == "win_rate" else "Rates of higher judgments between"
+    alt = f"{rates_of} systems in percent, ties as half. Best first: "
     alt += f"{', '.join(labels.values())}."
     if "verdict" in table:
         alt += f" Significant: {table['bold'].sum() // 2} of {len(table) // 2} pairs."
@@ -183,22 +185,22 @@ def plot_win_rates(
 def plot_convergence(
     history: pd.DataFrame, *, ratings: pd.DataFrame | None = None, ax: Axes | None = None
 ) -> Drawing:
-    """Draw how ratings settle over games, with a band of one deviation.
+    """Draw the convergence of ratings over games, with bands of one deviation.
 
     Parameters
     ----------
     history : DataFrame
-        ``game``, ``system``, ``rating``, ``deviation``, as `nlgbench.tournament` keeps them.
-        Deviations cover games, not other texts.
+        From `nlgbench.convergence`: ``game``, ``system``, ``rating``, ``deviation``. Deviations
+        cover other games, not other texts.
     ratings : DataFrame, optional
-        ``system``, ``rating`` after all games, drawn at the right.
+        ``system`` and ``rating`` after all games, drawn at the right.
     ax : Axes, optional
-        Where to draw; a figure of its own by default.
+        Where to draw; a new figure by default.
 
     Returns
     -------
     Drawing
-        A line and a band for each system, the best at the end first.
+        A line and a band per system, sorted by final rating.
 
     Raises
     ------
@@ -209,7 +211,7 @@ def plot_convergence(
     --------
     >>> table = pd.DataFrame({"game": [1, 1], "system": ["a", "b"], "rating": [1600.0, 1400.0]})
     >>> plot_convergence(table.assign(deviation=200.0)).alt
-    'Ratings of the systems game by game, with bands of one deviation, up to game 1.'
+    'Ratings of the systems after each game up to game 1, with bands of one deviation.'
     """
     needed = "game:int system rating:float deviation:float"
     history = read_table(history, needed, "history has")
@@ -232,13 +234,13 @@ def plot_convergence(
             alone: dict[str, Any] = {**look, "linestyle": "none", "mfc": "white", "markersize": 4.5}
             ax.plot(at, final[system], **alone, clip_on=False)
     if len(final):
-        ax.add_line(mark("all games, each once", "o", "black", face="white"))
+        ax.add_line(mark("all games, each used once", "o", "black", face="white"))
     ax.set_xlabel("Games of one tournament, drawn with replacement")
     ax.set_ylabel("Rating (bands: one deviation)")
     ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), borderaxespad=0.3, handlelength=3)
-    alt = "Ratings of the systems game by game, with bands of one deviation, up to game "
-    alt += f"{history['game'].max():,}."
+    alt = f"Ratings of the systems after each game up to game {history['game'].max():,}, "
+    alt += "with bands of one deviation."
     if len(final):
         words = [f"{text} {final[name]:.0f}" for name, text in spaced(final.index).items()]
-        alt += f" Open marks, ratings after all games, each once: {', '.join(words)}."
+        alt += f" Open marks: ratings after all games, each used once: {', '.join(words)}."
     return drawn_on(ax, history, alt)

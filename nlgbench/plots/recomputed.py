@@ -1,4 +1,4 @@
-"""How many of the numbers that papers print can be recomputed: one bar for each paper."""
+"""How many published numbers can be recomputed, with one bar per paper."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ from nlgbench.plots.figures import Drawing, canvas, drawn_on, in_paper_style
 from nlgbench.plots.rows import name_rows, write_beside
 from nlgbench.plots.style import HUMAN, SYSTEM, TWO_COLUMN
 
-#: Outcome -> color, and the title of its counts.
+#: Outcome -> color, and heading of its counts.
 _OUTCOMES = {
     "recomputed and equal": (HUMAN, "equal"),
     "follows from print": ("#56B4E9", "follow"),
     "differs": (SYSTEM, "differ"),
     "not recomputable": ("#E3E3E3", "not"),
 }
-_NEW = "Only values from other data, training or parameters are known."
+_NEW = "Only values from other data, training or parameters are available."
 
 
 @in_paper_style
 def plot_recomputed(ledger: pd.DataFrame) -> Drawing:
-    """Draw how many of the numbers that papers print can be recomputed.
+    """Draw how many published numbers can be recomputed.
 
     Parameters
     ----------
     ledger : DataFrame
-        Rows of a ledger, as `nlgbench run` writes it (``ledger.csv``).
+        A ledger written by `nlgbench run` (``ledger.csv``).
 
     Returns
     -------
     Drawing
-        A bar for each paper, and below the most frequent reasons why numbers cannot be recomputed.
-        Its data are the printed numbers: claim_id, paper, outcome, reason.
+        A bar per paper, and below the most frequent reasons why numbers cannot be recomputed. Its
+        data have a row per published number: claim_id, paper, outcome, reason.
 
     Notes
     -----
-    A number with several rows counts once: as recomputed and equal where any row from released data
-    matches, else as following from print where any row from printed numbers does, else as differing
-    where any row does. Sentences without a number are left out, and so are numbers whose data were
-    not used: those of a simulated run.
+    A number with several rows counts once. It counts as recomputed and equal if a row from released
+    data matches; otherwise as following from print if a row from printed numbers matches; otherwise
+    as differing if a row differs. Findings without a number are omitted, and so are numbers that a
+    simulated run could not recompute because it did not use their data.
     """
     data = _numbers(ledger)
     counts = data.groupby("paper", sort=False)["outcome"].value_counts().unstack(fill_value=0)
@@ -63,25 +63,25 @@ def plot_recomputed(ledger: pd.DataFrame) -> Drawing:
         words = ((float(at), f"{one:,}") for at, one in enumerate(counts[outcome]))
         write_beside(place, title, words, x=1.06 + 0.085 * number)
     name_rows(place, [f"{CITED.get(paper, paper)} ({n[paper]:,})" for paper in counts.index])
-    place.set(xlim=(0, 100), xlabel="Printed numbers (%)")
+    place.set(xlim=(0, 100), xlabel="Published numbers (%)")
     handles = [Patch(color=color, label=one) for one, (color, _) in _OUTCOMES.items()]
     figure.legend(handles=handles, loc="outside upper center", ncols=4)
     if lines:
-        said = "\n".join(["Most frequent reasons why numbers are not recomputable:", *lines])
+        text = "\n".join(["Most frequent reasons why numbers are not recomputable:", *lines])
         look = {"x": 0.01, "ha": "left", "linespacing": 1.25}
-        figure.supxlabel(said, fontsize=6.5, parse_math=False, **look)
+        figure.supxlabel(text, fontsize=6.5, parse_math=False, **look)
     figure.draw_without_rendering()  # makes room for the counts
     found = [f"{outcome} {count:,}" for outcome, count in counts.sum().items()]
-    alt = f"Printed numbers ({len(data):,}) by outcome: {', '.join(found)}."
+    alt = f"Published numbers ({len(data):,}) by outcome: {', '.join(found)}."
     if why:
         alt += f" Most frequent reasons: {' '.join(why)}"
     if left_out := data.attrs["left_out"]:
-        alt += f" Left out, because this run did not use their data: {left_out:,}."
+        alt += f" Omitted, because this run did not use their data: {left_out:,}."
     return drawn_on(place, data, alt)
 
 
 def _numbers(ledger: pd.DataFrame) -> pd.DataFrame:
-    """Give each printed number its outcome, and the reason why it cannot be recomputed."""
+    """Return each published number's outcome, and why it could not be recomputed."""
     rows = reproduction(ledger)
     rows = rows[rows["kind"] != "finding"]
     own = rows["paper"].str.startswith("study/")
@@ -89,11 +89,11 @@ def _numbers(ledger: pd.DataFrame) -> pd.DataFrame:
     left_out = rows["claim_id"].nunique() - rows.loc[~unused, "claim_id"].nunique()
     rows = rows[~unused]
     if rows.empty:
-        raise ValueError("the ledger has no printed number that this run answers.")
+        raise ValueError("the ledger has no published number that this run recomputes.")
     equal, printed = rows["verdict"].eq("matches"), rows["source"].eq("published")
     rank = pd.Series(3, rows.index).mask(rows["verdict"].eq("differs"), 2)
     rank = rank.mask(equal & printed, 1).mask(equal & ~printed, 0)
-    # A value from other data does not say what the printed number would take.
+    # A value from other data does not explain why the published number is missing.
     missing = rows["claim_id"].map(load_claims().set_index("claim_id")["unavailable"])
     missing = missing.fillna("").replace("", _NEW)
     reason = rows["reason"].where(rows["verdict"] == "not recomputable", missing)

@@ -1,4 +1,4 @@
-"""Whether an evaluator's probabilities are as often right as they say."""
+"""Reliability diagrams: whether an evaluator's probabilities are calibrated."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ def plot_reliability(
     seed: int | None = None,
     ax: Axes | Sequence[Axes] | None = None,
 ) -> Drawing:
-    """Draw how often listeners were right against the probability they gave.
+    """Draw a reliability diagram: how often listeners are right, by predicted probability.
 
     Parameters
     ----------
     calibrated : Calibration or DataFrame
         From `nlgbench.calibration`; or a row per bin: ``probability`` (mean in the bin), ``share``
-        (how often it happened), optional ``listener`` (a panel each), ``stage`` (a line each),
+        (observed frequency). Optional: ``listener`` (a panel each), ``stage`` (a line each),
         ``ci_low`` and ``ci_high`` of the share, and ``ece``, the expected calibration error.
     seed : int, optional
-        Which of several listeners of one kind is drawn. Default: the first.
+        Seed of the listener to draw, if there are several of one kind. Default: the first.
     ax : Axes or sequence of Axes, optional
-        One for each listener; a figure of its own by default.
+        One per listener; a new figure by default.
 
     Returns
     -------
     Drawing
-        On the diagonal, probabilities are as often right as they say. Its data are the bins.
+        Points on the diagonal are perfectly calibrated. Its data are the bins.
 
     Raises
     ------
@@ -62,8 +62,8 @@ def plot_reliability(
     panels = axes_for(ax, width, 2.7, n=len(groups), columns=len(groups), sharey=True)
     for panel, (name, rows) in zip(panels, groups.items(), strict=True):
         _draw(panel, rows)
-        panel.set_xlabel(f"Probability ({name})" if name else "Probability given")
-    panels[0].set_ylabel("Share that happened")
+        panel.set_xlabel(f"Probability ({name})" if name else "Predicted probability")
+    panels[0].set_ylabel("Observed share")
     errors = ""
     if "ece" in table and "stage" in table:
         found = table.assign(listener=of).drop_duplicates(["listener", "stage"])
@@ -71,7 +71,7 @@ def plot_reliability(
             f"{row.listener} {row.stage} {row.ece:.3f}".strip() for row in found.itertuples()
         )
         errors += "."
-    alt = "How often each listener is right, against the probability it gave." + errors
+    alt = "Reliability diagram: how often listeners are right, by predicted probability." + errors
     return drawn_on(panels, table, alt)
 
 

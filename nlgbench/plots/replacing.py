@@ -1,4 +1,4 @@
-"""Evaluators in annotators' place: from which advantage on, and how often they agree as well."""
+"""Alternative annotator test: share of annotators replaced, and probability of equal agreement."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from nlgbench.plots.style import TWO_COLUMN, line_look
 
 @in_paper_style
 def plot_replacement(result: Replacement, *, ax: Sequence[Axes] | None = None) -> Drawing:
-    """Draw for how many annotators evaluators pass, over epsilon, and how often they do as well.
+    """Draw the share of annotators that evaluators can replace, over epsilon.
 
     Parameters
     ----------
     result : Replacement
         From `nlgbench.replaces_annotators`.
     ax : sequence of two Axes, optional
-        Where to draw; a figure of its own by default.
+        Where to draw; a new figure by default.
 
     Returns
     -------
     Drawing
-        At the left omega over epsilon: an evaluator replaces annotators from the mark on. At the
-        right the chance that it agrees at least as well as an annotator. Its data are the curves.
+        Left: omega over epsilon; the mark is the smallest epsilon at which an evaluator passes.
+        Right: rho, the chance of agreeing at least as well as an annotator. Data: the curves.
 
     Raises
     ------
     ValueError
-        When there are no two Axes, or no evaluator could be tested.
+        If `ax` is not two Axes, or no evaluator could be tested.
 
     Examples
     --------
     >>> import nlgbench as nb
     >>> study = nb.simulate("own", n_annotators=4, seed=1)
     >>> plot_replacement(nb.replaces_annotators(study, epsilon=0.1, agreement="rmse")).alt
-    'At epsilon 0.1 omega is close 1.00, coarse 0.00, blind 0.00; one half counts as replacing.'
+    'Omega at epsilon 0.1: close 1.00, coarse 0.00, blind 0.00. Evaluators pass from 0.5 on.'
     """
     table = result.evaluators.merge(result.details, on="evaluator")
     tested = table[table["omega"].notna()]
@@ -66,11 +66,11 @@ def plot_replacement(result: Replacement, *, ax: Sequence[Axes] | None = None) -
             left.plot(row["least_epsilon"], 0.5, markersize=4, clip_on=False, zorder=3, **look)
         draw_estimates(right, [lane], row.to_frame().T, linewidth=1.2, **look)
     left.set(xlim=(0, 0.5), ylim=(-0.03, 1.03))
-    left.set_xlabel(f"\u03b5 (declared: {epsilon:g})")
+    left.set_xlabel(f"\u03b5 (dashed: {epsilon:g})")
     left.set_ylabel("Annotators replaced (\u03c9)")
     name_rows(right, table["label"].tolist(), ruled=True)
     right.set_xlim(0, 1)
-    right.set_xlabel("As good as an annotator (\u03c1)")
-    said = ", ".join(f"{a} {b:.2f}" for a, b in tested[["label", "omega"]].itertuples(index=False))
-    alt = f"At epsilon {epsilon:g} omega is {said}; one half counts as replacing."
+    right.set_xlabel("Advantage probability (\u03c1)")
+    texts = ", ".join(f"{a} {b:.2f}" for a, b in tested[["label", "omega"]].itertuples(index=False))
+    alt = f"Omega at epsilon {epsilon:g}: {texts}. Evaluators pass from 0.5 on."
     return drawn_on((left, right), result.curve, alt)

@@ -1,4 +1,4 @@
-"""Printed numbers against recomputed ones, a panel for each scale and source of evidence."""
+"""Published against recomputed numbers, with a panel per scale and source of evidence."""
 
 from __future__ import annotations
 
@@ -13,45 +13,45 @@ from nlgbench.names import known
 from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_legend, in_paper_style
 from nlgbench.plots.style import GROUPS, ONE_COLUMN, TWO_COLUMN
 
-#: What the scales of units that begin so are called together.
+#: Prefixes of units -> name of their common scale.
 _SCALES = {
     ("proportion", "score", "ratio", "share"): "share or score",
     ("count", "mean count"): "count",
     ("correlation, magnitude",): "correlation (magnitude)",
 }
 _SOURCES = {"published": "from print", "released": "from data", "study": "from data"}
-#: A ratio of greatest to least above which a panel's axes are logarithmic.
-_WIDE = 50
+#: A panel's axes are logarithmic if the ratio of its extremes exceeds this.
+_LOG_FROM = 50
 
 
 @in_paper_style
 def plot_reproduction(
     found: pd.DataFrame, *, paper: str | None = None, ax: Sequence[Axes] | None = None
 ) -> Drawing:
-    """Draw the recomputed numbers of a paper against the printed ones.
+    """Draw a paper's recomputed numbers against its published ones.
 
     Parameters
     ----------
     found : DataFrame
         From `nlgbench.reproduction`.
     paper : str, optional
-        Which paper, as the table names it. Default: the first that has numbers.
+        Name of the paper, as in the table. Default: the first with numbers.
     ax : sequence of Axes, optional
-        Where to draw, as many as there are scales and sources; a figure of its own by default.
+        Where to draw, one per combination of scale and source; a new figure by default.
 
     Returns
     -------
     Drawing
-        A panel for each scale (percent, correlations, counts, ...) and source (numbers recomputed
-        from data are not mixed with those that follow from print). On the line both are equal.
-        Marks are tables; open ones were recomputed under other conditions than the paper's; lines
-        are intervals of the recomputed value. Its data are the rows that are drawn. Stars, bounds
-        and sentences without a number are not.
+        A panel per scale (percent, correlations, counts, ...) and source: recomputed from data, or
+        derived from other published numbers. Points on the diagonal are equal. Markers distinguish
+        tables; open ones were recomputed under conditions that differ from the paper's. Lines are
+        intervals of recomputed values. Its data are the rows drawn, which exclude stars, bounds and
+        findings without a number.
 
     Raises
     ------
     ValueError
-        When there is no such paper, or it has no number that was recomputed.
+        If the paper is unknown, or no number of it was recomputed.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def plot_reproduction(
     >>> ledger = ledger.assign(recomputed=[0.4, 0.52, 0.6], source="study")
     >>> ledger["verdict"] = ["matches", "differs", "matches"]
     >>> print(plot_reproduction(nb.reproduction(ledger)).alt)
-    study/pilot, printed against recomputed: 3 values, of which 2 match, 1 differ.
+    study/pilot, published against recomputed: 3 values, of which 2 match, 1 differ.
     """
     drawn = found[found["kind"].eq("number") & found["recomputed"].notna()]
     if drawn.empty:
@@ -84,7 +84,7 @@ def plot_reproduction(
         _draw(one, data[data["panel"] == title])
         one.set_title(title[0].upper() + title[1:], fontsize=7.5)
     count = data["verdict"].value_counts().reindex(["matches", "differs", "new"], fill_value=0)
-    alt = f"{name}, printed against recomputed: {len(data)} values, of which "
+    alt = f"{name}, published against recomputed: {len(data)} values, of which "
     alt += f"{count['matches']} match, {count['differs']} differ"
     if count["new"]:
         alt += f", {count['new']} (open marks) were recomputed under other conditions"
@@ -92,8 +92,8 @@ def plot_reproduction(
 
 
 def _scale(unit: str) -> str:
-    """Name a scale that numbers of several units share."""
-    found = (called for starts, called in _SCALES.items() if unit.startswith(starts))
+    """Return the scale of a unit; several units can share one."""
+    found = (name for prefixes, name in _SCALES.items() if unit.startswith(prefixes))
     return next(found, unit.split(",")[0] or "number")
 
 
@@ -101,7 +101,7 @@ def _draw(ax: Axes, panel: pd.DataFrame) -> None:
     """Draw one panel: the line of equality, intervals, and a mark for each value."""
     both = panel[["published", "recomputed"]]
     low, high = float(both.min().min()), float(both.max().max())
-    if low > 0 and high / low > _WIDE:
+    if low > 0 and high / low > _LOG_FROM:
         ax.set(xscale="log", yscale="log")
         ends = (low / 1.5, high * 1.5)
     else:
@@ -114,7 +114,7 @@ def _draw(ax: Axes, panel: pd.DataFrame) -> None:
     if len(set(group)) == 1 < len(set(panel["variant"])):
         group = panel["variant"].where(panel["variant"].ne(""), group)
     names = group.value_counts().index.tolist()
-    if len(names) > len(GROUPS):  # the smallest are drawn alike
+    if len(names) > len(GROUPS):  # the smallest share one marker
         names = [*names[: len(GROUPS) - 1], "others"]
         group = group.where(group.isin(names), "others")
     for name, (marker, color) in zip(names, GROUPS, strict=False):
@@ -127,6 +127,6 @@ def _draw(ax: Axes, panel: pd.DataFrame) -> None:
             "published", "recomputed", s=13, c=face, marker=marker, data=chosen, zorder=3
         )
         points.set(edgecolor=color, linewidth=0.7, label=label)
-    ax.set(xlim=ends, ylim=ends, xlabel="Printed", ylabel="Recomputed")
+    ax.set(xlim=ends, ylim=ends, xlabel="Published", ylabel="Recomputed")
     ax.tick_params(labelsize=6.5)
     ax.legend(loc="best", fontsize=6, framealpha=0.7, edgecolor="none", handlelength=1.0)

@@ -1,4 +1,4 @@
-"""What figures of estimates share: a mark with its interval in a row of its own, and legends."""
+"""Shared parts of figures: estimates with intervals in rows, and legends."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from nlgbench.plots.style import HUMAN
 def draw_intervals(
     ax: Axes, at: ArrayLike, low: ArrayLike, high: ArrayLike, *, upright: bool, **line: Any
 ) -> None:
-    """Draw a line from each lower bound to its upper bound, where both are known.
+    """Draw a line from each lower to its upper bound, if both are finite.
 
-    The estimate need not lie between the ends: a bootstrap's interval may miss it.
+    The estimate may lie outside: a bootstrap interval does not always contain it.
     """
     ends = np.column_stack([at, low, high]).astype(float)
     ends = ends[np.isfinite(ends).all(axis=1)]
@@ -40,7 +40,7 @@ def draw_estimates(
     linewidth: float = 0.8,
     **mark: Any,
 ) -> None:
-    """Draw estimates with their intervals: in rows, or side by side where `upright`."""
+    """Draw estimates with their intervals: in rows, or side by side if `upright`."""
     mark = {"color": HUMAN, "markersize": 4, "marker": "o", "zorder": 3, **mark}
     line = {"color": mark["color"], "linewidth": linewidth}
     draw_intervals(ax, at, rows["ci_low"], rows["ci_high"], upright=upright, **line)
@@ -50,14 +50,14 @@ def draw_estimates(
 
 
 def mark(label: object, marker: str, color: str, *, face: str | None = None, **more: Any) -> Line2D:
-    """Make a legend's mark of what was drawn."""
+    """Make an entry of a legend."""
     look: dict[str, Any] = {"linestyle": "none", "markersize": 4.5, "color": color, **more}
     look["markerfacecolor"] = face or color
     return Line2D([], [], label=in_legend(label), marker=marker, **look)
 
 
 def name_rows(ax: Axes, names: Sequence[str], *, ruled: bool = False) -> None:
-    """Write names down the left, the first at the top; `ruled`: with a pale line through each."""
+    """Label rows at the left, the first at the top; `ruled` draws a pale line through each."""
     ax.set_yticks(range(len(names)), names)
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
@@ -67,18 +67,18 @@ def name_rows(ax: Axes, names: Sequence[str], *, ruled: bool = False) -> None:
 
 
 def row_names(table: pd.DataFrame) -> list[str]:
-    """Give systems' labels where a table has them, else their names with spaces."""
+    """Return systems' labels if the table has them, else their names with spaces."""
     return list(table["label"] if "label" in table else spaced(table["system"]).values())
 
 
 def draw_reference(ax: Axes, value: float, *, upright: bool = False) -> None:
-    """Draw a thin line at a value: across rows, or across what stands side by side."""
+    """Draw a thin line at a value: vertical for rows, horizontal if `upright`."""
     draw = ax.axhline if upright else ax.axvline
     draw(value, color="#555555", linewidth=0.6, zorder=1)
 
 
 def write_beside(ax: Axes, title: str, words: Iterable[tuple[float, str]], *, x: float) -> None:
-    """Write words at the right of rows, below a title; x is in widths of the axes."""
+    """Write a column of words to the right of the rows, with a title; x is in axes widths."""
     look: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "fontsize": 6.5, "ha": "center"}
     ax.text(x, -0.75, title, va="bottom", **look)
     for at, text in words:
@@ -86,12 +86,12 @@ def write_beside(ax: Axes, title: str, words: Iterable[tuple[float, str]], *, x:
 
 
 def legend_above(ax: Axes, handles: Sequence[Any] | None = None, **look: Any) -> None:
-    """Write a legend above the axes, from their left edge."""
+    """Add a legend above the axes, aligned with their left edge."""
     look = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0.2, "ncols": 2} | look
     ax.legend(**look if handles is None else {"handles": handles, **look})
 
 
 def legend_below(ax: Axes, handles: Sequence[Any], **look: Any) -> None:
-    """Write a legend below the axes' label, as far in font sizes at any size of figure."""
+    """Add a legend below the axis label, at the same distance in every figure."""
     look = {"bbox_to_anchor": (0.5, 0), "borderaxespad": 4.2, "ncols": 2} | look
     ax.legend(handles=handles, loc="upper center", **look)

@@ -1,4 +1,4 @@
-"""Systems by two of their scores, each named."""
+"""Systems by two of their scores, each with its name."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ def plot_scatter_systems(
     Parameters
     ----------
     table : DataFrame
-        One row per system: ``system`` (as it is to be written) and the columns `x` and `y`.
-        Optional intervals: each name with ``_low`` and ``_high``; NaN draws none.
+        One row per system: ``system`` (its label in the figure) and the columns `x` and `y`.
+        Optional intervals: columns with the suffixes ``_low`` and ``_high``; NaN draws none.
     x, y : str
-        Columns of the two scores.
+        Columns with the two scores.
     ax : Axes, optional
-        Where to draw; a figure of its own by default. Names are placed at its present size.
+        Where to draw; a new figure by default. Names are placed for its current size.
     xlabel, ylabel : str, optional
-        Names of the axes; the columns' own by default.
+        Labels of the axes; the names of the columns by default.
 
     Returns
     -------
     Drawing
-        Systems without both scores are not drawn; the line above the plot counts them.
+        Systems that lack a score are not drawn; the line above the plot counts them.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def plot_scatter_systems(
         low, high = ends[f"{name}_low"], ends[f"{name}_high"]
         draw_intervals(ax, known[at], low, high, upright=upright, color=HUMAN, linewidth=0.6)
     ax.margins(0.12)
-    # A column's name is data; what is written for the figure may hold a formula.
+    # The name of a column is data; a label written for the figure may contain a formula.
     ax.set_xlabel(x if xlabel is None else xlabel, parse_math=xlabel is not None)
     ax.set_ylabel(y if ylabel is None else ylabel, parse_math=ylabel is not None)
     missing = len(table) - len(known)

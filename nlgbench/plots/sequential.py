@@ -1,4 +1,4 @@
-"""Stopping early: e-values block by block, and the confidence sequence that narrows."""
+"""Sequential testing: e-values after each block, and a confidence sequence."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ from nlgbench.plots.style import HUMAN, ONE_COLUMN, SYSTEM
 
 @in_paper_style
 def plot_sequential(result: Sequential, *, ax: Sequence[Axes] | None = None) -> Drawing:
-    """Draw e-values after each block, and below them one pair's confidence sequence.
+    """Draw e-values after each block, and the confidence sequence of one pair.
 
     Parameters
     ----------
     result : Sequential
         From `nlgbench.sequential`.
     ax : sequence of two Axes, optional
-        Where to draw; a figure of its own by default.
+        Where to draw; a new figure by default.
 
     Returns
     -------
     Drawing
-        Above, for each two systems the e-value after e-Holm, and the line at which they are told
-        apart, 1 / (1 - confidence). Below, the mean so far of the pair told apart first, within its
-        confidence sequence.
+        Above: each pair's e-value, adjusted by e-Holm, and the threshold for a significant
+        difference, 1 / (1 - confidence). Below: the running mean of the first significant pair,
+        with its confidence sequence.
 
     Examples
     --------
     >>> import nlgbench as nb
     >>> study = nb.simulate("votes", systems={"x": 1.5, "y": 0.0}, n_pairs=1, seed=0)
     >>> print(plot_sequential(nb.sequential(study, block="item")).alt)
-    E-values of 1 pair after each of 100 blocks; 1 told apart. x against y: better, after block 12.
+    E-values of 1 pair after each of 100 blocks; 1 significant. x against y: better, after block 12.
     """
     stops, path = result.stops, result.path
     row = stops.sort_values(["stopped_at", "p_adjusted"], kind="stable").iloc[0]
     axes = axes_for(ax, ONE_COLUMN, 3.6, n=2, sharex=True, height_ratios=[3, 2])
     above, below = axes
     name = f"{row['system']} against {row['opponent']}".replace("_", " ")
-    labels = {"told": "told apart", "not": "undecided"}
+    labels = {"found": "significant", "not": "undecided"}
     paths = path.groupby(["system", "opponent"], sort=False)
     for system, opponent, stopped_at in zip(
         stops["system"], stops["opponent"], stops["stopped_at"], strict=True
@@ -52,17 +52,17 @@ def plot_sequential(result: Sequential, *, ax: Sequence[Axes] | None = None) -> 
         one = paths.get_group((system, opponent))
         e = np.concatenate([[1.0], e_values(one["log_e_adjusted"].to_numpy())])
         at = np.arange(len(e))
-        told = np.isfinite(stopped_at)
+        significant = np.isfinite(stopped_at)
         if (system, opponent) == (row["system"], row["opponent"]):
             look: dict[str, Any] = {"color": HUMAN, "linewidth": 1.6, "zorder": 4}
             look["label"] = in_legend(name)
-        elif told:
-            look = {"color": SYSTEM, "linewidth": 0.8, "label": labels.pop("told", None)}
+        elif significant:
+            look = {"color": SYSTEM, "linewidth": 0.8, "label": labels.pop("found", None)}
         else:
             look = {"color": "#777777", "linewidth": 0.7, "linestyle": ":", "zorder": 1}
             look["label"] = labels.pop("not", None)
         above.plot(at, e, **look)
-        if told:
+        if significant:
             n = int(stopped_at)
             above.plot(n, e[n], "o", color=look["color"], markersize=3.5, zorder=5)
     line = 1 / (1 - result.confidence)
@@ -80,15 +80,15 @@ def plot_sequential(result: Sequential, *, ax: Sequence[Axes] | None = None) -> 
     below.axhline(0, color="black", linewidth=0.7, zorder=1)
     if np.isfinite(row["stopped_at"]):
         below.axvline(row["stopped_at"], color="black", linewidth=0.6, linestyle=":", zorder=1)
-    below.set_ylabel("Mean so far,\nconfidence sequence")
+    below.set_ylabel("Running mean,\nconfidence sequence")
     below.set_xlabel("Blocks")
     below.set_xlim(0, own["block"].max())
-    n_told = int(stops["stopped_at"].notna().sum())
+    n_significant = int(stops["stopped_at"].notna().sum())
     verdict = str(row["verdict"])
     if np.isfinite(row["stopped_at"]):
         verdict += f", after block {row['stopped_at']:.0f}"
     alt = (
         f"E-values of {len(stops)} pair{'s' if len(stops) > 1 else ''} after each of "
-        f"{own['block'].max()} blocks; {n_told} told apart. {name}: {verdict}."
+        f"{own['block'].max()} blocks; {n_significant} significant. {name}: {verdict}."
     )
     return drawn_on(axes, path, alt)

@@ -1,4 +1,4 @@
-"""How an estimate settles as outputs and annotators are added (Figure 5)."""
+"""Stability of an estimate as outputs and annotators are added (Figure 5)."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ def plot_stability(
     truth: pd.DataFrame | None = None,
     ax: Axes | Sequence[Axes] | None = None,
 ) -> Drawing:
-    """Draw each score against the size of the subsample, with its band.
+    """Draw each score, with a band, against the size of subsamples.
 
     Parameters
     ----------
     curves : DataFrame
-        As `stability` gives it: a row of panels per system, a panel per ``over`` in it.
+        From `stability`; a row of panels per system, a panel per value of ``over``.
     truth : DataFrame, optional
-        ``system, huse, huse_q, huse_d``, such as ``study.truth["systems"]``: thin lines.
+        True scores (lines): ``system, huse, huse_q, huse_d``, such as ``study.truth["systems"]``.
     ax : Axes or sequence of Axes, optional
-        Where to draw, one for each panel; a figure of its own by default.
+        Where to draw, one per panel; a new figure by default.
 
     Returns
     -------
     Drawing
-        In each panel one line and one band for each score, in the order of `curves`.
+        Each panel has a line and a band per score, in the order of `curves`.
 
     Raises
     ------
@@ -54,7 +54,7 @@ def plot_stability(
     if truth is not None:
         truth = read_table(truth, "system huse:float? huse_q:float? huse_d:float?", "truth has")
         if lost := sorted(set(curves["system"]) - set(truth["system"])):
-            raise ValueError(f"truth has no row for system {lost[0]!r}: add it.")
+            raise ValueError(f"truth has no row for system {lost[0]!r}: add one.")
     panels = list(curves.groupby(["system", "over"], sort=False))
     n_systems = curves["system"].nunique()
     columns = len(panels) // n_systems
@@ -71,14 +71,14 @@ def plot_stability(
     legend_above(axes[0], ncols=3)
     share = f"{curves['confidence'].iloc[0]:.0%}" if "confidence" in curves else "most"
     foot = f"Bands: {share} of the subsamples of this study. Large subsamples overlap, so bands "
-    foot += "close at the full study: they are no intervals."
+    foot += "close at the full study: they are not confidence intervals."
     if ax is None:
         axes[0].figure.supxlabel(textwrap.fill(foot, 110 if columns > 1 else 55), fontsize=7)
     over = list(curves["over"].unique())
     kinds = " (left) and of ".join(over) + (" (right)" if len(over) > 1 else "")
     names = ", ".join(SCORE_NAMES.get(str(one), str(one)) for one in curves["score"].unique())
-    words = f"{names} of subsamples against the number of {kinds}, with bands that hold {share} of "
-    words += "the subsamples" + ("; thin lines are the true values" if truth is not None else "")
+    words = f"{names} of subsamples by number of {kinds}, with bands that contain {share} "
+    words += "of the subsamples" + ("; thin lines are the true values" if truth is not None else "")
     words += ". Large subsamples overlap, so bands close at the full study."
     return drawn_on(axes, curves, words)
 

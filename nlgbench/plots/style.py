@@ -1,6 +1,6 @@
-"""One look for all figures: sizes, fonts, colors that survive gray and color blindness.
+"""The style of all figures: sizes, fonts, and colors that are distinct in gray and color blindness.
 
-Colors are those of Okabe and Ito, Color Universal Design (2008), https://jfly.uni-koeln.de/color/.
+The colors are from Okabe and Ito, Color Universal Design (2008), https://jfly.uni-koeln.de/color/.
 """
 
 from __future__ import annotations
@@ -9,19 +9,19 @@ from collections.abc import Iterable
 from itertools import cycle
 from typing import Any
 
-#: Widths in inches of all figures: ACL's column and text block, a hair less so that TeX has room.
+#: Widths of figures in inches: ACL's column and text block, slightly less so that TeX has room.
 ONE_COLUMN = 3.02
 TWO_COLUMN = 6.28
 
-#: Score, as tables name it -> as figures write it.
+#: A score's name in tables -> its name in figures.
 SCORE_NAMES = {"huse": "HUSE", "huse_q": "HUSE-Q", "huse_d": "HUSE-D"}
 
 #: Human references are blue squares, a system's outputs vermillion circles. The blue is darker than
-#: Okabe and Ito's (#0072B2), whose lightness is too near the vermillion's to part them in gray.
+#: Okabe and Ito's (#0072B2), which is too close to the vermillion in gray.
 HUMAN = "#004B7C"
 SYSTEM = "#D55E00"
 
-#: Marker and color of groups, in order; the first four are those of TASKS.
+#: Marker and color of each group, in order; the first four belong to TASKS.
 GROUPS: tuple[tuple[str, str], ...] = (
     ("o", "#0072B2"),
     ("s", "#D55E00"),
@@ -32,30 +32,30 @@ GROUPS: tuple[tuple[str, str], ...] = (
     ("X", "#56B4E9"),
 )
 
-#: Those of `GROUPS`, and every marker in the others' colors.
+#: All combinations of marker and color, those of `GROUPS` first.
 LOOKS: tuple[tuple[str, str], ...] = tuple(
-    (marker, GROUPS[(n + turn) % len(GROUPS)][1])
-    for turn in range(len(GROUPS))
+    (marker, GROUPS[(n + shift) % len(GROUPS)][1])
+    for shift in range(len(GROUPS))
     for n, (marker, _) in enumerate(GROUPS)
 )
 
-#: Dashes of lines, which differ in gray as colors may not.
+#: Line styles: they stay distinct in gray, where colors may not.
 LINES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (7, 3)))
 
 
 def line_look(n: int) -> dict[str, Any]:
-    """Give the n-th line a color, marker and dashes; past seven, colors come with other dashes."""
+    """Return the color, marker and dashes of the n-th line; after seven, the dashes change."""
     marker, color = GROUPS[n % len(GROUPS)]
     dashes = LINES[(n + n // len(GROUPS)) % len(LINES)]
     return {"color": color, "marker": marker, "linestyle": dashes}
 
 
-#: Tasks of Hashimoto, Zhang, Liang (2019), Table 1, which look the same in every figure.
+#: Tasks of Hashimoto, Zhang, Liang (2019), Table 1: each has the same style in every figure.
 TASKS = ("summarization", "story generation", "chit-chat dialogue", "lm")
 
 
 def task_looks(tasks: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Give each task a marker and a color: those of `TASKS` their own, others what is left."""
+    """Choose each task's marker and color: fixed for `TASKS`, the unused ones for other tasks."""
     names = list(dict.fromkeys(tasks))
     fixed = {name: GROUPS[TASKS.index(name.lower())] for name in names if name.lower() in TASKS}
     others = [name for name in names if name not in fixed]
@@ -66,7 +66,7 @@ def task_looks(tasks: Iterable[str]) -> dict[str, tuple[str, str]]:
 
 
 def paper_style() -> dict[Any, Any]:
-    """Give Matplotlib's settings for a paper: small text at print size, thin lines."""
+    """Return Matplotlib settings for a paper: small text at print size, thin lines."""
     return {
         "figure.dpi": 110,
         "font.family": "DejaVu Sans",

@@ -1,4 +1,4 @@
-"""Contexts of colors with what listeners make of a caption."""
+"""Captions of colors with the probabilities that listeners assign."""
 
 from __future__ import annotations
 
@@ -30,31 +30,31 @@ def plot_contexts(
     evaluators: Sequence[str] = (),
     ax: Axes | Sequence[Axes] | None = None,
 ) -> Drawing:
-    """Draw captions with the colors of their contexts, the target, and listeners' probabilities.
+    """Draw captions with the colors they refer to, the target, and listeners' probabilities.
 
     Parameters
     ----------
     study : Study
-        Whose contexts have hue (0 to 360), saturation and lightness (0 to 100).
+        Its contexts need hue (0 to 360), saturation and lightness (0 to 100).
     beliefs : DataFrame
-        From `nlgbench.beliefs`; listeners are drawn in order of appearance.
+        From `nlgbench.beliefs`; listeners appear in the order of this table.
     outputs : sequence of str, optional
-        Panels, by output_id, in this order. Default: all of `beliefs`.
+        Output IDs to draw, in this order. Default: all in `beliefs`.
     evaluators : sequence of str, default ()
-        Whose scores stand beside each caption, such as those that it was chosen by.
+        Evaluators whose scores follow each caption, such as those used to select it.
     ax : Axes or sequence of Axes, optional
-        At least one for each output; a figure of its own by default.
+        At least one per output; a new figure by default.
 
     Returns
     -------
     Drawing
-        The target has a thick frame and a triangle above it; each listener is a row of bars, as
-        wide as the state is probable. Its data are a row for each bar.
+        The target has a thick frame and a triangle above it. Each listener has a row of bars whose
+        widths are probabilities. Its data have a row per bar.
 
     Raises
     ------
     ValueError
-        If the contexts are no colors, or an output or evaluator is unknown.
+        If the contexts are not colors, or an output or evaluator is unknown.
 
     Examples
     --------
@@ -71,15 +71,15 @@ def plot_contexts(
     beliefs = read_table(beliefs, needed, "beliefs have")
     contexts = study.contexts
     if contexts is None or not set(COLOR) <= set(contexts):
-        raise ValueError(f"contexts of {study.name} are no colors: hue, saturation, lightness.")
+        raise ValueError(f"contexts of {study.name} need hue, saturation and lightness.")
     chosen = list(dict.fromkeys(beliefs["output_id"])) if outputs is None else list(outputs)
     for name in chosen:
         known(name, beliefs["output_id"].unique().tolist(), "outputs")
     data = beliefs[beliefs["output_id"].isin(chosen)]
-    # A number parts listeners of one kind; where there is one of each, the kind says enough.
+    # Numbers distinguish listeners of one kind; omit them if each kind has one listener.
     kinds = data["evaluator"].str.replace(r"_\d+$", "", regex=True)
-    alone = kinds.nunique() == data["evaluator"].nunique()
-    data = data.assign(listener=kinds if alone else data["evaluator"])
+    unique = kinds.nunique() == data["evaluator"].nunique()
+    data = data.assign(listener=kinds if unique else data["evaluator"])
     height = 1.75 * -(-len(chosen) // 2)
     panels = axes_for(ax, TWO_COLUMN, height, n=len(chosen), columns=2)
     captions = study.outputs.set_index("output_id").loc[chosen]
@@ -95,20 +95,20 @@ def plot_contexts(
         own = data[data["output_id"] == name]
         found = own.pivot(index="listener", columns="state", values="probability")
         found = found.reindex(index=listeners, columns=context["state"].tolist())
-        said = [str(row["system"])]
-        said += [f"{written[one]} {scores[one].get(name, np.nan):.2f}" for one in evaluators]
+        facts = [str(row["system"])]
+        facts += [f"{written[one]} {scores[one].get(name, np.nan):.2f}" for one in evaluators]
         words = textwrap.shorten(f"“{row['text']}”", 50, placeholder=" …”")
-        _draw(panel, context, found, f"{words}\n{', '.join(said)}")
+        _draw(panel, context, found, f"{words}\n{', '.join(facts)}")
     return drawn_on(
         panels,
         data[["output_id", "state", "is_target", "listener", "probability"]],
-        f"{len(chosen)} captions with their colors, the target framed, and the probabilities of "
+        f"{len(chosen)} captions with their colors, the target framed, and probabilities from "
         f"{len(listeners)} listeners.",
     )
 
 
 def _draw(ax: Axes, context: pd.DataFrame, found: pd.DataFrame, title: str) -> None:
-    """Draw one context, its swatches above the listeners' bars."""
+    """Draw the colors of one context above the listeners' bars."""
     for place, (color, target) in enumerate(
         zip(colors_of(context), context["is_target"].tolist(), strict=True)
     ):
@@ -131,17 +131,17 @@ def _draw(ax: Axes, context: pd.DataFrame, found: pd.DataFrame, title: str) -> N
     ax.set_xlim(0, len(context))
     ax.set_ylim(-0.5 * len(found) - 0.1, 1.05)
     ax.axis("off")
-    # A caption is data: a dollar sign in it starts no formula.
+    # A caption is data: a dollar sign in it must not start a formula.
     ax.set_title(title, loc="left", fontsize=7, parse_math=False)
 
 
 def colors_of(context: pd.DataFrame) -> list[tuple[float, float, float]]:
-    """Give the colors of a context as red, green and blue, 0 to 1."""
+    """Convert the colors of a context to red, green and blue, 0 to 1."""
     colors = context[list(COLOR)].to_numpy(dtype=float)
     bad = ~((colors >= 0) & (colors <= LIMITS)).all(axis=1)
     if bad.any():
         raise ValueError(
-            "a color must be hue (0 to 360), saturation and lightness (0 to 100); got "
+            "a color needs hue (0 to 360), saturation and lightness (0 to 100); got "
             f"{colors[bad][0].tolist()}."
         )
-    return [hls_to_rgb(hue / 360, light / 100, dull / 100) for hue, dull, light in colors]
+    return [hls_to_rgb(hue / 360, light / 100, pure / 100) for hue, pure, light in colors]

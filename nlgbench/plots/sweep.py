@@ -1,4 +1,4 @@
-"""A recorded quantity against a parameter, over the runs of a grid."""
+"""A recorded quantity against a parameter over the runs of a grid."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _MOST_TICKS = 7
 def plot_sweep(
     sweep: pd.DataFrame, x: str, y: str, *, hue: str | None = None, ax: Axes | None = None
 ) -> Drawing:
-    """Draw what runs found against one of their parameters, as ``nlgbench plot-sweep`` does.
+    """Draw results of runs against one of their parameters, as ``nlgbench plot-sweep`` does.
 
-    `sweep` is the ``sweep.csv`` of a folder of runs, `y` a quantity or the last part of its name,
-    and `hue` what lines are drawn for: ``row`` (such as the system), another parameter, or a
-    column. Where a value of x has several rows, the line goes through their median.
+    `sweep` is the ``sweep.csv`` of a folder of runs, and `y` a quantity or the last part of its
+    name. `hue` distinguishes lines: ``row`` (such as the system), another parameter, or a column.
+    If a value of `x` has several rows, the line connects their medians.
     """
     needed = "quantity:text row:text column:text estimate:float ci_low:float ci_high:float"
     sweep = read_table(sweep, f"{needed} run:text?", "a sweep has")
@@ -44,7 +44,7 @@ def plot_sweep(
     words = values.isna().any()
     drawn = rows.assign(x=rows[over].map(names.index) if words else values, hue=groups)
     places = np.unique(drawn["x"])
-    step = 0.02 * (np.ptp(places) or 1.0)  # side by side, so that no bar hides another
+    step = 0.02 * (np.ptp(places) or 1.0)  # offset, so that bars don't overlap
     n_lines = groups.nunique()
     for n, (group, lines) in enumerate(drawn.groupby("hue", sort=True)):
         look = line_look(n)
@@ -64,7 +64,7 @@ def plot_sweep(
     place.set_ylabel(y)
     if hue is not None:
         place.legend(title=hue, loc="center left", bbox_to_anchor=(1, 0.5))
-    several = ", for each " + hue if hue else ""
+    several = ", by " + hue if hue else ""
     alt = f"{y} against {x} over {rows['run'].nunique() if 'run' in rows else len(names)} runs"
     shown = drawn.drop(columns="hue") if hue is None else drawn
     return drawn_on([place], shown, f"{alt}{several}.")

@@ -1,4 +1,4 @@
-"""Systems as people judged them: who is better, and who judged severely."""
+"""Systems by human judgments, and severity of annotators."""
 
 from __future__ import annotations
 
@@ -24,35 +24,35 @@ from nlgbench.plots.rows import (
 from nlgbench.plots.style import HUMAN, ONE_COLUMN, SYSTEM, TWO_COLUMN
 from nlgbench.study.checks import read_table
 
-#: More names than these do not fit below an axis.
+#: The largest number of names that fits below an axis.
 _MOST_NAMES = 40
 
 
 @in_paper_style
 def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None = None) -> Drawing:
-    """Draw systems' adjusted means with intervals and ranges of ranks.
+    """Draw systems' adjusted mean judgments with intervals and ranges of ranks.
 
     Parameters
     ----------
     compared : SystemComparison or DataFrame
         From `nlgbench.compare_systems`, or its ``systems``: ``system``, ``estimate``, ``ci_low``,
-        ``ci_high``; optional ``label``, ``rank_low``, ``rank_high``, ``reason``, and what the axis
-        and the legend name: ``dimension``, ``scale``, ``better``, ``covers``, ``confidence``.
-        Or one judge's or evaluator's rows of `nlgbench.analysis.standings`, whose ``evaluator`` the
-        title names.
+        ``ci_high``; optional ``label``, ``rank_low``, ``rank_high``, ``reason``, and, for axis and
+        legend, ``dimension``, ``scale``, ``better``, ``covers``, ``confidence``. Or the rows of one
+        judge or evaluator from `nlgbench.analysis.standings`; the title then names this
+        ``evaluator``.
     ax : Axes, optional
-        Where to draw; a figure of its own by default.
+        Where to draw; a new figure by default.
 
     Returns
     -------
     Drawing
-        The best at the top; at the right the ranks that a system may have. Systems with a reason
-        have an open mark.
+        The best system is at the top; the right column is each system's range of ranks. Systems
+        with a reason have an open mark.
 
     Raises
     ------
     ValueError
-        If a column is missing, or a system stands twice, as of several dimensions.
+        If a column is missing, or a system has two rows, for example for two dimensions.
 
     Examples
     --------
@@ -92,11 +92,11 @@ def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None =
         words = [(lane, f"{a}" if a == b else f"{a}\u2013{b}") for lane, a, b in ranges]
         write_beside(ax, "ranks", words, x=1.07)
     if handles:
-        # Its distance is in font sizes: few rows make low axes, and cut off what hangs from them.
+        # A distance in font sizes does not depend on the height of the axes.
         ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(0, 0), borderaxespad=4.2)
-    said = ", ".join(f"{a} {b:.2f}" for a, b in zip(names, rows["estimate"], strict=True))
+    means = ", ".join(f"{a} {b:.2f}" for a, b in zip(names, rows["estimate"], strict=True))
     systems = f"{len(rows)} system{'s' * (len(rows) != 1)}"
-    alt = f"{what} of {systems} with intervals{covers}. Best first: {said}."
+    alt = f"{what} of {systems} with intervals{covers}. Best first: {means}."
     if "evaluator" in rows:
         words = f"By {label(str(rows['evaluator'].iloc[0]))}, not by annotators"
         ax.set_title(words, loc="left")
@@ -105,13 +105,13 @@ def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None =
 
 
 def with_details(compared: SystemComparison) -> pd.DataFrame:
-    """Set the details of systems beside their estimates."""
+    """Merge systems' details into their estimates."""
     keys = [name for name in ("dimension", "system") if name in compared.systems]
     return compared.systems.merge(compared.details, on=keys, validate="one_to_one")
 
 
 def measured(rows: pd.DataFrame) -> str:
-    """Name dimension, scale and direction."""
+    """Describe dimension, scale and direction."""
     if "dimension" not in rows:
         return "Mean judgment"
     scale = str(rows["scale"].iloc[0]) if "scale" in rows else ""
@@ -122,7 +122,7 @@ def measured(rows: pd.DataFrame) -> str:
 
 @in_paper_style
 def plot_severity(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None = None) -> Drawing:
-    """Draw how severe annotators are, against their mean.
+    """Draw each annotator's severity, relative to the mean annotator.
 
     Parameters
     ----------
@@ -130,18 +130,18 @@ def plot_severity(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None 
         From `nlgbench.compare_systems`, or its ``annotators``: ``annotator_id``, ``severity``,
         ``ci_low``, ``ci_high``; optional ``n_judgments``.
     ax : Axes, optional
-        Where to draw; a figure of its own by default.
+        Where to draw; a new figure by default.
 
     Returns
     -------
     Drawing
-        The most severe first; open marks where the interval includes 0, crosses where there is
-        none. Arrows mark intervals that reach beyond the axis.
+        The most severe annotator comes first. Marks are open if the interval includes 0, crosses if
+        there is none. Arrows mark intervals that extend beyond the axis.
 
     Raises
     ------
     ValueError
-        If a column is missing, an annotator stands twice, or no annotator's severity is known.
+        If a column is missing, an annotator has two rows, or no severity is defined.
 
     Examples
     --------
@@ -156,8 +156,7 @@ def plot_severity(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None 
     rows = table.dropna(subset="severity").sort_values("severity", ascending=False, kind="stable")
     if rows.empty:
         raise ValueError(
-            "no annotator's severity is known, so there is nothing to draw: the table's reason "
-            "says why."
+            "no annotator's severity is defined, so there is nothing to draw: see column reason."
         )
     (ax,) = axes_for(ax, TWO_COLUMN if len(rows) > 20 else ONE_COLUMN, 2.4)
     rows = rows.rename(columns={"severity": "estimate"}).reset_index(drop=True)
@@ -172,7 +171,7 @@ def plot_severity(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None 
         part = rows[chosen]
         if len(part):
             draw_estimates(ax, part.index, part, upright=True, color=SYSTEM, markersize=3.2, **look)
-    # Two items leave an interval of hundreds of points, beside which all others were dots.
+    # With two items an interval can be so wide that all others would look like dots.
     ends = rows[["ci_low", "ci_high"]].to_numpy(dtype=float)
     known = ends[np.isfinite(ends).all(axis=1)]
     if len(known):

@@ -23,8 +23,8 @@ from nlgbench.study.checks import read_table
 LEVELS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 _AXES = ("huse_q", "huse_d")
 _SETTING = re.compile(r"^(?P<task>.+?)[ _](?P<what>[tp])(?P<value>\d[\d.]*)$")
-_MANY = 8  # points that fit a column
-_NEAR = 0.08  # points of one system that are nearer share a label
+_MANY = 8  # the largest number of points for one column
+_NEAR = 0.08  # points of one system that are closer share a label
 
 
 @in_paper_style
@@ -40,19 +40,19 @@ def plot_tradeoff(
     ----------
     scores : DataFrame
         From `huse`, or several such tables: points of source ``published`` are filled, others open.
-        Of two tie rules the first is drawn. A label that ends in a setting ("lstm p0.95") is parted
+        Only the first tie rule is drawn. A label that ends in a setting ("lstm p0.95") is split
         into task and setting, unless the table has ``task`` and ``label``.
     truth : DataFrame, optional
-        True values, ``system, huse_q, huse_d``, such as ``study.truth["systems"]``: crosses.
+        True values (crosses): ``system, huse, huse_q, huse_d``, such as ``study.truth["systems"]``.
     ax : Axes, optional
-        Where to draw; a figure of its own by default.
+        Where to draw; a new figure by default.
 
     Returns
     -------
     Drawing
-        Diagonals have equal HUSE. A task's shaded region is what its printed points dominate: lower
-        HUSE at the same proportion of HUSE-D to HUSE-Q. Data: a row per point, with ends of
-        intervals (``huse_q_low``, ...) and true values (``huse_q_true``, ...).
+        HUSE is constant along each diagonal. A task's shaded region is dominated by its published
+        points: lower HUSE at the same ratio of HUSE-D to HUSE-Q. Data: a row per point, with bounds
+        of intervals (``huse_q_low``, ...) and true values (``huse_q_true``, ...).
 
     Raises
     ------
@@ -71,14 +71,14 @@ def plot_tradeoff(
     if truth is not None:
         names = {score: f"{score}_true" for score in SCORE_NAMES}
         truth = read_table(truth, "system huse:float huse_q:float huse_d:float", "truth has")
-        one_row_each(truth, ["system"], "keep one row of each")
+        one_row_each(truth, ["system"], "keep one row per system")
         true = truth[["system", *names]].rename(columns=names)
         points = points.merge(true, on="system", how="left", validate="many_to_one")
     bad = points[points[list(_AXES)].isna().any(axis=1)]
     if len(bad):
         raise ValueError(
-            f"a score of {bad['system'].iloc[0]!r} is undefined, and has no place in the plane: "
-            "leave such systems out, and say how many there were."
+            f"a score of {bad['system'].iloc[0]!r} is undefined, so it cannot be drawn: "
+            "remove such systems, and report how many you removed."
         )
     small = truth is None and len(points) <= _MANY
     size = (ONE_COLUMN, ONE_COLUMN * 1.1) if small else (TWO_COLUMN, TWO_COLUMN * 0.85)
@@ -86,7 +86,7 @@ def plot_tradeoff(
     looks = task_looks(list(dict.fromkeys(points["task"])))
     values = points.filter(regex=r"^huse_[qd](_low|_high)?$").to_numpy(dtype=float)
     top = max(1.05, float(np.nanmax(values)) + 0.05)
-    low = min(0.0, float(np.nanmin(values)) - 0.05)  # HUSE-D falls below 0 where HUSE-Q passes 1
+    low = min(0.0, float(np.nanmin(values)) - 0.05)  # HUSE-D can be below 0 if HUSE-Q is above 1
     ticks = np.arange(0, top, 0.2)
     ax.set(xlim=(low, top), ylim=(low, top), xticks=ticks, yticks=ticks, aspect="equal")
     ax.set_xlabel("HUSE-Q (quality)")
@@ -115,11 +115,11 @@ def plot_tradeoff(
     drawn = "huse_q_low" in points and points["huse_q_low"].notna().any()
     _draw_legend(ax, points, looks, f"{share}interval" if drawn else "")
     _write_labels(ax, points, looks)
-    return drawn_on(ax, points, _words(points, truth is not None))
+    return drawn_on(ax, points, _describe(points, truth is not None))
 
 
 def _points(scores: pd.DataFrame) -> pd.DataFrame:
-    """Lay out a point per system, and name its task and setting."""
+    """Make a row per point, with its task and setting."""
     needed = "system score estimate:float source:text"
     optional = "task? label? ties? ci_low:float? ci_high:float?"
     scores = read_table(scores, f"{needed} {optional}", "scores have")
@@ -127,7 +127,7 @@ def _points(scores: pd.DataFrame) -> pd.DataFrame:
         first = scores["ties"].dropna().unique()[:1]
         scores = scores[scores["ties"].isna() | scores["ties"].isin(first)]
     keys = ["source", "system"]
-    one_row_each(scores, [*keys, "score"], "give one each")
+    one_row_each(scores, [*keys, "score"], "keep one row per system and score")
     about = scores.drop_duplicates(keys).reset_index(drop=True)
     order = pd.MultiIndex.from_frame(about[keys])
     wide: Any = scores.pivot(index=keys, columns="score").reindex(order)
@@ -144,11 +144,11 @@ def _points(scores: pd.DataFrame) -> pd.DataFrame:
     task = about["task"].fillna(setting["task"]).fillna("system")
     points = points.assign(task=task, label=label, source=points.pop("source"))
     printed = points["source"] == "published"
-    # By name, so that tasks look the same whatever the order of the systems.
+    # Sorted by name, so that styles of tasks don't depend on the order of systems.
     return pd.concat([points[printed], points[~printed].sort_values("system")], ignore_index=True)
 
 
-def _words(points: pd.DataFrame, has_truth: bool) -> str:
+def _describe(points: pd.DataFrame, has_truth: bool) -> str:
     parts = []
     for row in points.to_dict("records"):
         scores = [
@@ -173,10 +173,10 @@ def _draw_diagonals(ax: Axes, top: float, points: np.ndarray) -> None:
         ax.plot(ends, [1 + level - end for end in ends], color="#B8B8B8", linewidth=0.6, zorder=1)
         end = (ends[1], 1 + level - ends[1])
         name = f"HUSE = {level:g}" if level in (LEVELS[0], *beside[-1:]) else f"{level:g}"
-        if level in beside:  # outside of the axes, where no system and no label can be
+        if level in beside:  # outside the axes, where there are no points or labels
             place: dict[str, Any] = {"xytext": (3, 0), "ha": "left", "va": "center"}
         else:
-            # Names reach from their end up along the line; systems may stand there.
+            # Labels run along the diagonal; move them away from points.
             ways = [(x, 1 + level - x) for x in np.linspace(ends[1], 0.3, 15)]
             room = [np.hypot(*(points - (x - 0.06, y + 0.06)).T).min() for x, y in ways]
             end = ways[np.argmax(np.array(room) > 0.15)]
@@ -185,9 +185,9 @@ def _draw_diagonals(ax: Axes, top: float, points: np.ndarray) -> None:
         ax.annotate(name, end, textcoords="offset points", annotation_clip=False, **place, **look)
 
 
-def _draw_dominated(ax: Axes, printed: pd.DataFrame, color: str) -> None:
-    """Shade what printed points dominate: all that is between them and the origin."""
-    points = printed[list(_AXES)].to_numpy()
+def _draw_dominated(ax: Axes, published: pd.DataFrame, color: str) -> None:
+    """Shade the region that published points dominate: between them and the origin."""
+    points = published[list(_AXES)].to_numpy()
     if len(points) > 1 and np.linalg.matrix_rank(points) == 2:
         corners = np.vstack([[0, 0], points])
         corners = corners[ConvexHull(corners).vertices]
@@ -199,13 +199,13 @@ def _draw_dominated(ax: Axes, printed: pd.DataFrame, color: str) -> None:
 
 
 def _write_labels(ax: Axes, points: pd.DataFrame, looks: dict[str, tuple[str, str]]) -> None:
-    """Write each label beside its point; a system that stands twice in one place has one."""
+    """Label each point; nearby points of one system share a label."""
     rows: list[dict[Hashable, Any]] = []
     for row in points[points["label"] != ""].to_dict("records"):
         same = [one for one in rows if one["task"] == row["task"] and one["label"] == row["label"]]
         if not any(np.hypot(*(one[a] - row[a] for a in _AXES)) < _NEAR for one in same):
             rows.append(row)
-    # Not a path effect: that would turn the text into outlines in a PDF.
+    # A path effect would turn the text into outlines in a PDF.
     white = {"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0.3}
     colors = [np.array(to_rgb(looks[row["task"]][1])) * 0.7 for row in rows]
     true = [f"{name}_true" for name in _AXES]
@@ -221,21 +221,21 @@ def _write_labels(ax: Axes, points: pd.DataFrame, looks: dict[str, tuple[str, st
 def _draw_legend(
     ax: Axes, scores: pd.DataFrame, looks: dict[str, tuple[str, str]], interval: str
 ) -> None:
-    printed = scores["source"] == "published"
-    filled = set(scores.loc[printed, "task"])
+    published = scores["source"] == "published"
+    filled = set(scores.loc[published, "task"])
     handles: list[Any] = [
         mark(task, marker, color, face=color if task in filled else "white")
         for task, (marker, color) in looks.items()
     ]
-    if printed.any():
-        handles.append(Patch(facecolor="#555555", alpha=0.13, label="dominated by printed"))
+    if published.any():
+        handles.append(Patch(facecolor="#555555", alpha=0.13, label="dominated by published"))
     if interval:
         handles.append(mark(interval, "", "#555555", linestyle="-", linewidth=0.8))
     if "huse_q_true" in scores.columns:
         handles.append(mark("true value", "x", "black"))
     others = [
         source if source == "simulated" else f"recomputed, {source}"
-        for source in scores.loc[~printed, "source"].unique()
+        for source in scores.loc[~published, "source"].unique()
     ]
-    title = f"Filled: printed. Open: {', '.join(others)}." if filled and others else None
+    title = f"Filled: published. Open: {', '.join(others)}." if filled and others else None
     legend_below(ax, handles, title=title, title_fontsize=7, alignment="left")

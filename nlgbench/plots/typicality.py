@@ -1,4 +1,4 @@
-"""Mean judgment against how often a text occurs (Figure 2)."""
+"""Mean judgment against the frequency of a text (Figure 2)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nlgbench.study.checks import read_table
 def plot_typicality(
     table: pd.DataFrame, *, r: pd.DataFrame | None = None, ax: Axes | None = None
 ) -> Drawing:
-    """Draw judgments with their intervals over the log-frequency of the text.
+    """Draw mean judgments with intervals against the log-frequency of texts.
 
     Parameters
     ----------
@@ -23,14 +23,14 @@ def plot_typicality(
         From `nlgbench.worlds.typicality_table`: ``logprob_per_token`` (nats), ``judgment`` (mean),
         ``ci_low``, ``ci_high``, ``confidence``, ``source``.
     r : DataFrame, optional
-        From `nlgbench.worlds.typicality_correlation`; written above the plot.
+        From `nlgbench.worlds.typicality_correlation`; appears above the plot.
     ax : Axes, optional
-        Where to draw; a figure of its own by default.
+        Where to draw; a new figure by default.
 
     Returns
     -------
     Drawing
-        Data: the table without texts; ``log_frequency`` is what is drawn.
+        Its data are `table` without texts; ``log_frequency`` is on the x axis.
 
     Raises
     ------
@@ -48,7 +48,7 @@ def plot_typicality(
     if r is not None:
         r = read_table(r, "x pearson:float ci_low:float ci_high:float", "r has")
         if "logprob_per_token" not in set(r["x"]):
-            raise ValueError("r has no row where x is 'logprob_per_token': add it, or give no r.")
+            raise ValueError("r has no row where x is 'logprob_per_token': add it, or omit r.")
     (ax,) = axes_for(ax, ONE_COLUMN, 2.5)
     rows = table.rename(columns={"judgment": "estimate"})
     draw_estimates(ax, rows["logprob_per_token"], rows, upright=True, linewidth=0.6, markersize=3)

@@ -1,4 +1,4 @@
-"""How the scores of each evaluator are spread over systems."""
+"""Distribution of each evaluator's scores by system."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style
 from nlgbench.plots.style import HUMAN, TWO_COLUMN
 from nlgbench.study import Study
 
-# A spread that rounding alone makes, as part of the axis, has no density to estimate.
+# A smaller spread, as a share of the axis, is rounding error, so no density is estimated.
 _CONSTANT = 1e-9
-#: More panels than these stand in two rows.
+#: The largest number of panels in one row.
 _ONE_ROW = 6
 _SCALE = re.compile(r"scale:(-?[\d.]+)-([\d.]+)")
 
@@ -31,34 +31,34 @@ def plot_violins(
     systems: Sequence[str] | None = None,
     ax: Axes | Sequence[Axes] | None = None,
 ) -> Drawing:
-    """Draw a panel for each evaluator, with a violin of its scores for each system.
+    """Draw violins of each evaluator's scores, one per system.
 
     Parameters
     ----------
     study : Study
-        With scores (`nlgbench.score`).
+        A study with scores (see `nlgbench.score`).
     evaluators : sequence of str, optional
-        Panels in this order. Default: all, in the order of their first scores.
+        Evaluators to draw, in this order. Default: all, in order of appearance.
     systems : sequence of str, optional
-        Violins in this order. Default: all, in order of appearance.
+        Systems to draw, in this order. Default: all, in order of appearance.
     ax : Axes or sequence of Axes, optional
-        One for each evaluator; a figure of its own by default.
+        One per evaluator; a new figure by default.
 
     Returns
     -------
     Drawing
-        Bars show the mean and the range. Axes have the ``scale`` of an evaluator's signature, else
+        Bars show mean and range. Axes span the ``scale`` in an evaluator's signature, by default
         0 to 1. Its data are evaluator, system, output_id, score.
 
     Raises
     ------
     ValueError
-        If there are no scores, a name is unknown, or a score is out of bounds.
+        If there are no scores, a name is unknown, or a score is off its scale.
 
     Notes
     -----
-    The density is a Gaussian kernel's of .2 standard deviations, as in Figure 2 of Newman,
-    Cohn-Gordon and Potts (2020, arXiv:1909.07290), cut at the least and the greatest score.
+    Densities use a Gaussian kernel of .2 standard deviations, as in Figure 2 of Newman,
+    Cohn-Gordon and Potts (2020, arXiv:1909.07290), and end at the extreme scores.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def plot_violins(
     "Violins of each evaluator's scores, with means and ranges. Means: chrF, s 0.20; chrF, t 0.50."
     """
     if study.scores is None or study.scores["score"].notna().sum() == 0:
-        raise ValueError(f"{study.name} has no scores to draw: make them by nlgbench.score.")
+        raise ValueError(f"{study.name} has no scores to draw: compute them with nlgbench.score.")
     scored = study.scores.merge(
         study.outputs[["output_id", "system"]], on="output_id", validate="many_to_one"
     )
@@ -91,13 +91,13 @@ def plot_violins(
         panel.set_ylabel("Score")
     data = data.assign(evaluator=data["evaluator"].map(written))
     means = data.groupby(["evaluator", "system"], sort=False)["score"].mean()
-    said = "; ".join(
+    texts = "; ".join(
         f"{row.evaluator}, {row.system} {row.score:.2f}" for row in means.reset_index().itertuples()
     )
     return drawn_on(
         panels,
         data[["evaluator", "system", "output_id", "score"]].reset_index(drop=True),
-        f"Violins of each evaluator's scores, with means and ranges. Means: {said}.",
+        f"Violins of each evaluator's scores, with means and ranges. Means: {texts}.",
     )
 
 
@@ -110,7 +110,7 @@ def _panel(panel: Axes, own: pd.DataFrame, systems: list[str], title: str) -> No
         name = own["evaluator"].iloc[0]
         raise ValueError(
             f"{name} has a score of {outside.iloc[0]:g} outside its range, {low:g} to {high:g}: "
-            f"name its scale in the signature, such as 'scale:0-100'."
+            f"add its scale to the signature, such as 'scale:0-100'."
         )
     margin = (high - low) * 0.04
     panel.set_ylim(low - margin, high + margin)
@@ -130,7 +130,7 @@ def _panel(panel: Axes, own: pd.DataFrame, systems: list[str], title: str) -> No
 
 
 def _draw(ax: Axes, place: int, values: np.ndarray) -> None:
-    """Draw one violin with its mean and range; or a line and a word."""
+    """Draw one violin with its mean and range, or a line if scores are constant."""
     bottom, top = ax.get_ylim()
     if np.ptp(values) > _CONSTANT * (top - bottom):
         look: dict[str, Any] = {"bw_method": 0.2, "points": 200, "widths": 0.8}

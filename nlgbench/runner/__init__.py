@@ -1,8 +1,8 @@
-"""Running notebooks headlessly, and recording what they make."""
+"""Run notebooks headlessly, and record what they produce."""
 
 
 def main() -> None:
-    """Run the command `nlgbench`, or name the extra that it needs."""
+    """Run the command `nlgbench`, or name the missing extra."""
     try:
         from nlgbench.runner.cli import main as command
     except ModuleNotFoundError as error:

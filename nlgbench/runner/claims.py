@@ -1,4 +1,4 @@
-"""From published claims and recomputed values to the rows of a ledger."""
+"""Combine published claims and recomputed values into the rows of a ledger."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import pandas as pd
 from nlgbench.names import did_you_mean
 from nlgbench.study import schema
 
-#: Why a run on other data than the paper's says nothing of its claims.
+#: Why a run on other data cannot answer a paper's claims.
 OTHER_DATA = {
     "simulated": "simulated source: the paper's own data were not used in this run",
-    "study": "one's own study: the paper's own data were not used in this run",
+    "study": "your own study: the paper's own data were not used in this run",
 }
 
-#: What most rows of a ledger rest on.
+#: The evidence of most rows in a ledger.
 _DATA = "recomputed from data"
 
-# Half a unit of the last digit can be missed by the rounding of binary fractions: .165 printed as
-# .16 is off by a little more than .005.
+# Binary fractions can make a difference exceed half a unit of the last digit: .165 printed as .16
+# is off by slightly more than .005.
 _ROUNDING = 1e-9
 
 
@@ -45,17 +45,17 @@ def verdict(
 
 
 def kinds(ledger: pd.DataFrame, claims: pd.DataFrame) -> pd.Series:
-    """Say what each row of a ledger rests on, in order from the strongest evidence to none."""
+    """Classify the evidence for each row of a ledger, from the strongest to none."""
     by_id = claims.set_index("claim_id")
     unit = ledger["claim_id"].map(by_id["unit"]).fillna("")
     own = ledger["claim_id"].map(is_own).astype(bool)
     printed = ledger["source"] == "published"
-    # Arithmetic on printed cells has no interval.
+    # Calculations from printed numbers have no interval.
     computed = unit.str.startswith("correlation") & ledger["ci_low"].notna()
     starred = unit.str.contains("printed with a star")
     rests_on = {
         "our own results": own & (ledger["verdict"] == "new"),
-        "one's own claims": own,
+        "your own claims": own,
         "not recomputable": ledger["verdict"] == "not recomputable",
         "power from stated variances": printed & unit.str.contains("simulated studies"),
         "identities": printed & ~starred & ~computed,
@@ -68,7 +68,7 @@ def kinds(ledger: pd.DataFrame, claims: pd.DataFrame) -> pd.Series:
 
 
 def summary(ledger: pd.DataFrame, claims: pd.DataFrame) -> pd.DataFrame:
-    """Count a ledger's verdicts by what they rest on: what was recomputed is not what follows."""
+    """Count a ledger's verdicts by evidence, as recomputed and derived values differ."""
     of_kind = ledger.groupby(kinds(ledger, claims), observed=True)
     counts = of_kind["claim_id"].agg(claims="nunique", rows="size")
     verdicts = of_kind["verdict"].value_counts().unstack(fill_value=0)
@@ -78,20 +78,20 @@ def summary(ledger: pd.DataFrame, claims: pd.DataFrame) -> pd.DataFrame:
 
 
 def check_known(claim_ids: Iterable[str], claims: pd.DataFrame) -> None:
-    """Refuse ids that are no claim of `claims`, naming the nearest that is."""
+    """Refuse ids that are not in `claims`, and suggest the nearest one."""
     known = set(claims["claim_id"])
     for claim_id in claim_ids:
         if claim_id not in known:
             hint = did_you_mean(claim_id, known)
             raise ValueError(
                 f"no claim has the id {claim_id!r}.{hint} Claims are listed in "
-                "data/published/claims.csv; a finding of our own is '<paper>/finding/...', "
-                "a simulated result 'simulated/...'."
+                "data/published/claims.csv; ids of our own findings are '<paper>/finding/...', "
+                "of simulated results 'simulated/...'."
             )
 
 
 def is_own(claim_id: str) -> bool:
-    """Tell whether an id names a result of ours rather than a printed number."""
+    """Check whether an id names a result of ours rather than a printed number."""
     parts = claim_id.split("/")
     return parts[0] in OTHER_DATA or (len(parts) > 2 and parts[1] == "finding")
 
@@ -103,14 +103,14 @@ def ledger(
     source: str,
     skipped: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
-    """Join owned claims with what a notebook recorded; complete by construction."""
+    """Join a notebook's claims with what it recorded, so that every claim has a row."""
     own = records["claim_id"].map(is_own).astype(bool)
     check_known(records.loc[~own, "claim_id"], claims)
     misplaced = records[~own & records["source"].isin(list(OTHER_DATA))]
     if len(misplaced):
         raise ValueError(
-            f"{misplaced['claim_id'].iloc[0]!r} is a paper's claim, and "
-            f"{misplaced['source'].iloc[0]} data cannot speak to it: record such results under an "
+            f"{misplaced['claim_id'].iloc[0]!r} is a paper's claim, which "
+            f"{misplaced['source'].iloc[0]} data cannot answer: record such results under an "
             f"id that begins with '{misplaced['source'].iloc[0]}/'."
         )
     return join(claims, records, source=source, skipped=skipped or {})
@@ -135,8 +135,8 @@ def join(
     silent = claims.loc[is_open & (reason == ""), "claim_id"]
     if len(silent):
         raise ValueError(
-            f"{len(silent)} claims were neither recorded nor excused, the first "
-            f"{silent.iloc[0]!r}: record them with run.claims(...), or say why not with "
+            f"{len(silent)} claims were neither recorded nor excused, the first of them "
+            f"{silent.iloc[0]!r}: record them with run.claims(...), or give the reason with "
             "run.skip(ids, reason)."
         )
     excused = printed.assign(reason=reason, source=source, variant="", verdict="not recomputable")
@@ -150,7 +150,7 @@ def join(
 
 
 def _says(row: dict) -> str:
-    """Give the verdict on one recorded value; what is not printed is new."""
+    """Return the verdict on a recorded value; unprinted values are new."""
     if not row["comparable"] or np.isnan(row["published"]):
         return "new"
     numbers = ("published", "recomputed", "tolerance", "ci_low", "ci_high")

@@ -1,4 +1,4 @@
-"""The command line: parses and hands over, nothing else."""
+"""The command line: parse arguments, and call what does the work."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class _Repairing(click.Group):
-    """Turn errors into lines that name a way out; a traceback is there for those who ask."""
+    """Turn errors into short messages that say how to fix them; --debug shows tracebacks."""
 
     def invoke(self, ctx: click.Context) -> object:
         try:
@@ -34,15 +34,15 @@ class _Repairing(click.Group):
                 raise wrong(str(error)) from None
             what = f"{type(error).__name__}: {error}"
             raise click.ClickException(
-                f"{what}\nThis is a fault of nlgbench. `nlgbench --debug ...` shows where it "
-                "is: please report it with that."
+                f"{what}\nThis is a bug in nlgbench. `nlgbench --debug ...` shows its traceback: "
+                "please report the bug with it."
             ) from None
 
 
 def _say(text: str) -> None:
     try:
         click.echo(text)
-    except BrokenPipeError:  # `| head` went away; the notebooks go on
+    except BrokenPipeError:  # the output pipe was closed, as by `| head`; keep running
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -50,13 +50,13 @@ _complain = partial(click.echo, err=True)
 
 
 def _folder(ctx: click.Context, param: click.Parameter, value: str | None) -> Path | None:
-    """Check the name of a folder, which need not be there."""
+    """Check the name of a folder, which need not exist."""
     if value is None:
         return None
     if not value.strip() or not value.isprintable() or value.startswith("~"):
         raise click.BadParameter(
-            f"{shown(value)} is empty, does not print, or begins with ~, which the shell did not "
-            "replace: name a folder, as in figures/latest."
+            f"{shown(value)} is empty, is not printable, or begins with ~, which the shell did not "
+            "expand: name a folder, such as figures/latest."
         )
     folder = Path(value)
     if os.path.lexists(folder) and not folder.is_dir():
@@ -69,9 +69,9 @@ def _given(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name.isidentifier():
-            raise click.BadParameter(f"{shown(text)} is not NAME=VALUE, as in -p n_neighbors=8.")
+            raise click.BadParameter(f"{shown(text)} is not NAME=VALUE, such as -p n_neighbors=8.")
         if name in given:
-            raise click.BadParameter(f"{name!r} is given twice: once is enough.")
+            raise click.BadParameter(f"{name!r} is given twice: omit one.")
         given[name] = value
     return given
 
@@ -94,11 +94,11 @@ _SETTINGS = {"help_option_names": ["-h", "--help"], "show_default": True}
 @click.version_option(nlgbench.__version__, message="%(version)s")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 def main(debug: bool) -> None:
-    """Say which text generator is better, and which evaluator to believe."""
+    """Compare text generators, and the metrics and judges that evaluate them."""
 
 
 @main.command(name="list")
-@click.option("--json", "form", flag_value="json", help="For programs.")
+@click.option("--json", "form", flag_value="json", help="Print JSON, for programs.")
 def list_(form: str | None) -> None:
     """List the notebooks with their parameters, data and claims."""
     from nlgbench.runner import listing
@@ -106,24 +106,24 @@ def list_(form: str | None) -> None:
     click.echo(listing.notebooks(form=form))
 
 
-#: Flag of `new` -> our column, and what the flag names.
+#: Flag of `new` -> our column, and what its column contains.
 _COLUMNS = {
-    "item": ("item_id", "the input that systems share"),
-    "system": ("system", "what generated the text"),
-    "text": ("text", "the output itself"),
-    "annotator": ("annotator_id", "who judged"),
-    "dimension": ("dimension", "what was judged, where each row says so"),
-    "value": ("value", "judgments; several columns are dimensions"),
-    "a": ("system_a", "the system shown first, of a pair"),
-    "b": ("system_b", "the system shown second"),
-    "choice": ("choice", "who won: a, b or tie, however they are called"),
-    "evaluator": ("evaluator", "what scored, or which judge chose, where rows or files say so"),
-    "score": ("score", "scores of automatic evaluators"),
+    "item": ("item_id", "The input, which systems share"),
+    "system": ("system", "The system that generated the text"),
+    "text": ("text", "The output"),
+    "annotator": ("annotator_id", "Who judged"),
+    "dimension": ("dimension", "The dimension judged, if a column or file names it"),
+    "value": ("value", "Judgments; several columns become dimensions"),
+    "a": ("system_a", "In pairs, the system shown first"),
+    "b": ("system_b", "In pairs, the system shown second"),
+    "choice": ("choice", "The winner: the first or second system, or a tie"),
+    "evaluator": ("evaluator", "The evaluator or judge, if a column or file names it"),
+    "score": ("score", "Scores of automatic evaluators"),
 }
 
 
 def _column_flags(command: Callable) -> Callable:
-    """Give a command a flag for each column that files may have."""
+    """Add a flag for each column that files may have."""
     for name, (our, what) in reversed(_COLUMNS.items()):
         command = click.option(f"--{name}", our, metavar="COLUMN", help=f"{what}.")(command)
     return command
@@ -135,21 +135,21 @@ def _column_flags(command: Callable) -> Callable:
     "--out",
     metavar="DIR",
     callback=_folder,
-    help="Where study.yml goes.  [default: beside the first file]",
+    help="Folder for study.yml.  [default: the folder of the first file]",
 )
 @click.option(
     "--from",
     "sources",
     multiple=True,
     metavar="FILE",
-    help="A file, or a pattern in quotes; the argument is then the folder.",
+    help="Read this file, or pattern in quotes; the argument is then the folder of the study.",
 )
 @click.option(
     "--as",
     "layout",
     metavar="NAME",
-    help="What wrote the files, such as mturk or alpaca_eval: docs/own-study.md lists formats.  "
-    "[default: guessed from their columns]",
+    help="Format of the files, such as mturk or alpaca_eval; docs/own-study.md lists all formats.  "
+    "[default: guessed from columns]",
 )
 @_column_flags
 def new(
@@ -159,12 +159,12 @@ def new(
     layout: str | None,
     **columns: str | None,
 ) -> None:
-    """Begin a study: write study.yml, which says what the columns of its files are.
+    """Start a study: write a study.yml that describes the columns of your files.
 
-    COLUMN is a column of any of the files, several with commas between, a numbered family
-    (rating1..3), a pattern whose braces say what differs (rating_{system}), or a text with columns
-    and {file} in braces. What no flag names is guessed, with the reason beside it. FILE may be a
-    pattern in quotes. Files stay where they are, and nothing is overwritten.
+    COLUMN is a column of any file, several separated by commas, a numbered family (rating1..3), a
+    pattern with the varying part in braces (rating_{system}), or a template with columns or {file}
+    in braces. If you omit a flag, its column is guessed, and study.yml gives the reason. FILE may
+    be a pattern in quotes. Your files stay in place, and nothing is overwritten.
     """
     from nlgbench.runner import new_study
 
@@ -172,17 +172,17 @@ def new(
     place, found = new_study.place_of(paths, sources, out)
     _folder(click.get_current_context(), click.Argument(["DIR"]), str(place))
     if (layout or flags) and not found:
-        raise click.UsageError("--as and names of columns are for files: name the files, too.")
+        raise click.UsageError("--as and names of columns need files: name the files, too.")
     click.echo(new_study.new(place, found, layout, flags))
 
 
 @main.command()
 @click.argument("directory", metavar="DIR", callback=_folder)
 def check(directory: Path) -> None:
-    """Check the study in DIR: what to fix, what could change a conclusion, what can be run.
+    """Check a study: what to fix, what could change a conclusion, which analyses can be run.
 
-    DIR is a folder, whose study.py is run if it has one, or the name of a public study. Ends with 1
-    where something must be fixed.
+    DIR is the study's folder, whose study.py is run if it has one, or the name of a public study.
+    The exit status is 1 if something must be fixed.
     """
     from nlgbench.runner import check_study
 
@@ -195,10 +195,10 @@ def check(directory: Path) -> None:
 @main.command()
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 def fetch(names: tuple[str, ...]) -> None:
-    """Get released data into the cache, each file checked by its hash.
+    """Download released data into the cache, and verify each file by its hash.
 
-    NAME is a data set (huse) or a file (huse/summary_clean.csv); all without a name. Where
-    NLGBENCH_DATA is set, nothing is written: what is there is checked.
+    NAME is a data set (huse) or a file (huse/summary_clean.csv); the default is all data. If
+    NLGBENCH_DATA is set, nothing is downloaded, and the files in that folder are verified.
     """
     from nlgbench.datasets import cache, registry
     from nlgbench.runner import listing
@@ -221,38 +221,38 @@ def fetch(names: tuple[str, ...]) -> None:
     "--source",
     type=click.Choice(["auto", "released", "simulated"]),
     default="auto",
-    help="auto: released data where they can be had.",
+    help="Data to use; auto: released data if available.",
 )
 @click.option(
-    "--effort", type=click.Choice(["quick", "full"]), default="quick", help="full: paper-grade."
+    "--effort", type=click.Choice(["quick", "full"]), default="quick", help="full: slow, precise."
 )
-@click.option("--jobs", type=click.IntRange(1), default=1, help="Notebooks at once.")
+@click.option("--jobs", type=click.IntRange(1), default=1, help="How many notebooks run at once.")
 @click.option(
     "--cluster",
     metavar="ADDRESS",
-    help="Run on Dask workers: local (as many as --jobs), tcp://HOST:PORT, or a scheduler file.",
+    help="Run on Dask workers: local (--jobs workers), tcp://HOST:PORT, or a scheduler file.",
 )
 @click.option(
-    "--out", default="figures/latest", metavar="DIR", callback=_folder, help="Where results go."
+    "--out", default="figures/latest", metavar="DIR", callback=_folder, help="Folder for results."
 )
 @click.option(
     "--timeout",
     type=click.FloatRange(0, 10_000_000, min_open=True),
     metavar="S",
-    help="Seconds for each notebook.  [default: none]",
+    help="Time limit for each notebook, in seconds.  [default: none]",
 )
-@click.option("--force", is_flag=True, help="Run again what is unchanged.")
-@click.option("--dry-run", is_flag=True, help="Only say what would run, and why.")
+@click.option("--force", is_flag=True, help="Also rerun notebooks whose results are current.")
+@click.option("--dry-run", is_flag=True, help="List what would run, and why, without running it.")
 @click.option(
     "--grid",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="YAML of parameters with lists of values: a run for each combination.",
+    help="YAML file with lists of parameter values; each combination is one run.",
 )
-@click.option("--retry-failed", is_flag=True, help="Run only what failed the last time.")
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
-@click.option("-v", "--verbose", is_flag=True, help="Show what cells print, as it comes.")
-@click.option("--json", "as_json", is_flag=True, help="How each run ended, for programs.")
+@click.option("--retry-failed", is_flag=True, help="Run only the notebooks that failed last time.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only errors.")
+@click.option("-v", "--verbose", is_flag=True, help="Print the output of cells as they run.")
+@click.option("--json", "as_json", is_flag=True, help="Print outcomes as JSON, for programs.")
 def run(
     notebooks: tuple[str, ...],
     given: dict[str, str],
@@ -268,20 +268,19 @@ def run(
     as_json: bool,
     **handed_over: Any,
 ) -> None:
-    """Run notebooks headlessly: figures, tables and a ledger of claims.
+    """Run notebooks, and save their figures, tables and a ledger of claims.
 
-    NOTEBOOK is a name, its number, or a path to one of your own; all without a name. Ends with 0
-    when all is done, 1 when a notebook or the machine failed, 2 when nothing was started, as it was
-    asked for wrongly.
+    NOTEBOOK is a notebook's name or number, or the path to your own; the default is all of them.
+    Unchanged notebooks are skipped. Exit status: 0 success, 1 a run failed, 2 usage error.
     """
     if quiet and verbose:
-        raise click.UsageError("-q and -v contradict each other: leave one out.")
+        raise click.UsageError("-q and -v contradict each other: omit one.")
     if force and retry_failed:
-        raise click.UsageError("--retry-failed runs what failed, --force all: leave one out.")
+        raise click.UsageError("--retry-failed reruns failed notebooks, --force all: omit one.")
     if jobs > 1 and cluster not in (None, "local"):
         raise click.UsageError(
-            "--jobs does not go with the address of a cluster: it runs as many notebooks at once "
-            "as its workers have threads."
+            "omit --jobs with the address of a cluster, which runs as many notebooks at once as "
+            "its workers have threads."
         )
     from nlgbench.runner import execute
     from nlgbench.runner import grid as grids
@@ -291,7 +290,7 @@ def run(
         from nlgbench.runner.cluster import workers
 
         makers = partial(workers, cluster, jobs)
-    say: Callable[[str], None] = _complain if as_json else _say  # only JSON on stdout
+    say: Callable[[str], None] = _complain if as_json else _say  # stdout gets only JSON
     try:
         outcomes = execute.run(
             notebooks,
@@ -309,8 +308,8 @@ def run(
             **handed_over,  # source, effort, timeout
         )
     except KeyboardInterrupt:
-        _say("Interrupted: finished results are whole; run the same command to go on.")
-        # Kernels end when their command does; waiting for their cells could take hours.
+        _say("Interrupted. Finished results are complete; run the same command to resume.")
+        # Kernels end with the command; waiting for their cells could take hours.
         os._exit(130)
     if dry_run:
         return
@@ -320,7 +319,7 @@ def run(
 
         click.echo(listing.outcomes(outcomes, out))
     elif not quiet and len(failed) < len(outcomes):
-        _say(f"results are in {out}: index.csv lists the figures, ledger.csv the claims")
+        _say(f"Results are in {out}: index.csv lists the figures, ledger.csv the claims.")
     if failed:
         raise click.ClickException(f"{len(failed)} of {len(outcomes)} failed: {', '.join(failed)}")
 
@@ -330,27 +329,27 @@ def run(
 @click.option(
     "--verdict",
     metavar="V",
-    help="Only these rows: matches, differs, 'same direction', undecided, 'not recomputable', new.",
+    help="Show only V: matches, differs, 'same direction', undecided, 'not recomputable', new.",
 )
 @click.option(
     "--format", "form", type=click.Choice(["table", "csv", "json", "latex"]), default="table"
 )
-@click.option("--json", "form", flag_value="json", help="The same as --format json.")
-@click.option("--all-runs", is_flag=True, help="Also runs with other parameters than the defaults.")
+@click.option("--json", "form", flag_value="json", help="Short for --format json.")
+@click.option("--all-runs", is_flag=True, help="Also show runs with other parameters.")
 @click.option(
     "--degrees",
     is_flag=True,
-    help="How near recomputed numbers come to the printed ones, by paper and table.",
+    help="Show how close recomputed numbers are to printed ones, by paper and table.",
 )
 def ledger(directory: Path, verdict: str | None, form: str, all_runs: bool, degrees: bool) -> None:
-    """Show the ledger of the runs in DIR: printed and recomputed values side by side."""
+    """Compare printed and recomputed values, from the runs in DIR."""
     from nlgbench.runner import listing
 
     if degrees:
         if verdict is not None or all_runs:
             raise click.UsageError(
-                "--degrees are of all verdicts, of the runs with default parameters: leave "
-                "--verdict and --all-runs out."
+                "--degrees covers all verdicts of runs with default parameters: omit --verdict "
+                "and --all-runs."
             )
         click.echo(listing.degrees(directory, form=form), nl=False)
         return
@@ -360,11 +359,11 @@ def ledger(directory: Path, verdict: str | None, form: str, all_runs: bool, degr
 @main.command()
 @click.argument("directory", metavar="DIR", callback=_folder)
 def report(directory: Path) -> None:
-    """Write a report of the runs in DIR to DIR/report.
+    """Write a report on the runs in DIR to DIR/report.
 
-    report.html is one file that needs no other: systems and evaluators ranked, the ledger, figures,
-    tables, parameters and hashes. Beside it are numbers and tables for LaTeX, and a filled Human
-    Evaluation Datasheet.
+    report.html is self-contained: rankings of systems and evaluators, the ledger, figures, tables,
+    parameters and hashes. Other files contain numbers and tables for LaTeX, and a Human Evaluation
+    Datasheet, filled in where possible.
     """
     from nlgbench.runner.report import write
 
@@ -373,18 +372,18 @@ def report(directory: Path) -> None:
 
 @main.command()
 @click.argument("study", required=False, metavar="[STUDY]", callback=_folder)
-@click.option("--study", "folder", metavar="DIR", callback=_folder, help="The same as STUDY.")
+@click.option("--study", "folder", metavar="DIR", callback=_folder, help="Same as STUDY.")
 @click.option(
     "--port",
     type=click.IntRange(1, 65_535),
     metavar="P",
-    help="On loopback.  [default: a free one]",
+    help="Local port.  [default: any free port]",
 )
 def explore(study: Path | None, folder: Path | None, port: int | None) -> None:
-    """Serve the explorer of the study in folder STUDY, on this machine alone, until Ctrl-C.
+    """Explore a study in your browser, until you press Ctrl-C.
 
-    Without STUDY it shows a simulated study. The one line that is printed is the address to open;
-    whoever does not have its token is refused.
+    STUDY is a study's folder; the default is a simulated study. The command prints one line: the
+    address to open. It works only on this machine, and only with the token in the address.
     """
     from nlgbench.explorer.serve import serve
 
@@ -393,13 +392,13 @@ def explore(study: Path | None, folder: Path | None, port: int | None) -> None:
 
 @main.command(name="plot-sweep")
 @click.argument("directory", type=click.Path(path_type=Path), metavar="DIR")
-@click.option("--x", required=True, metavar="NAME", help="A parameter.")
-@click.option("--y", required=True, metavar="NAME", help="A recorded quantity.")
+@click.option("--x", required=True, metavar="NAME", help="Parameter for the x-axis.")
+@click.option("--y", required=True, metavar="NAME", help="Recorded quantity for the y-axis.")
 @click.option(
-    "--hue", metavar="NAME", help="What lines are drawn for: row, variant, or a parameter."
+    "--hue", metavar="NAME", help="One line for each value of this: row, variant, or a parameter."
 )
 def plot_sweep(directory: Path, x: str, y: str, hue: str | None) -> None:
-    """Draw what the runs in DIR found against a parameter, as PDF, PNG, CSV and words."""
+    """Plot a result of the runs in DIR against a parameter, as PDF, PNG, CSV and alt text."""
     from nlgbench.plots.sweep import plot_sweep as draw
     from nlgbench.runner.gathering import read_sweep
 
@@ -412,21 +411,21 @@ def plot_sweep(directory: Path, x: str, y: str, hue: str | None) -> None:
 @click.argument("directory", metavar="[DIR]", required=False, callback=_folder)
 @click.option("--dry-run", is_flag=True, help="Only list what would be removed.")
 def clean(directory: Path | None, dry_run: bool) -> None:
-    """Remove what killed commands left in DIR, and scores kept from earlier runs.
+    """Remove temporary files of killed commands in DIR, and kept scores.
 
-    DIR is the folder given as --out, figures/latest if left out. Results and released data stay.
+    DIR is the folder passed as --out (default: figures/latest). Results and released data stay.
     """
     from nlgbench.runner import listing, runs
 
     if directory is not None and not directory.is_dir():
-        raise UsageError(f"no folder {directory}: name what was given as --out, or leave it out.")
+        raise UsageError(f"there is no folder {directory}: name a folder passed as --out.")
     left = runs.clean(directory or Path("figures/latest"), dry_run=dry_run)
     click.echo(listing.plain(left) if len(left) else "nothing to remove")
 
 
 @main.command()
 def cache() -> None:
-    """Say where released data and kept scores are, and how much there is."""
+    """Show where released data and kept scores are, and their size."""
     from nlgbench.runner import listing
 
     click.echo(listing.plain(listing.cached()))

@@ -1,8 +1,8 @@
-"""Runs on the workers of a Dask scheduler: checked there, made there, sent back as files.
+"""Run notebooks on the workers of a Dask scheduler: checked and run there, returned as files.
 
-The command plans, skips, gathers and says what it always does. A worker that has another package,
-other installed versions or other data refuses a plan, and another worker is asked. Dask begins the
-runs of a lost worker again. Results travel back as bytes and are renamed into their places here.
+The command plans, skips, gathers and reports as usual. A worker with another nlgbench, other
+installed versions or other data refuses a run, and another worker gets it. Dask restarts the runs
+of a lost worker. Results return as bytes and are renamed into place by the command.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ from nlgbench.runner.runs import Outcome, Plan
 if TYPE_CHECKING:
     from distributed import Client
 
-#: Seconds for a scheduler to answer, for a worker to come, and between two looks at a run.
+#: Seconds to wait for the scheduler, for a worker, and between two checks of a run.
 _ANSWER, _WORKERLESS, _LOOK = 10.0, 60.0, 2.0
-#: Runs that wait at the scheduler at once, each in a thread of the command.
+#: How many runs are submitted at once, each by a thread of the command.
 _WAITING = 256
-#: Imports and environment variables are a process's, and a worker may have several threads.
+#: Imports and environment variables belong to a process, which may have several worker threads.
 _PREPARING = threading.Lock()
 
 
 @contextmanager
 def workers(address: str, jobs: int) -> Iterator[Makers]:
-    """Make runs on the workers of the scheduler at an address; ``local`` starts its own `jobs`."""
+    """Run on the workers of the scheduler at an address; ``local`` starts `jobs` workers."""
     if address != "local" and "://" not in address and not Path(address).is_file():
         raise UsageError(
-            f"{shown(address)} is no address: give local, tcp://HOST:PORT, tls://HOST:PORT, or a "
-            "scheduler file that is there."
+            f"{shown(address)} is not an address: use local, tcp://HOST:PORT, tls://HOST:PORT, or "
+            "an existing scheduler file."
         )
     require_extra("--cluster", "cluster", "distributed")
     import distributed
 
-    # What goes wrong is said once, and by us.
+    # We report errors ourselves, once.
     for name in ("distributed", "distributed.client", "distributed.nanny", "distributed.worker"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     threads = runs.threads()
@@ -59,13 +59,13 @@ def workers(address: str, jobs: int) -> Iterator[Makers]:
                 n_workers=jobs,
                 threads_per_worker=1,
                 host="127.0.0.1",
-                # Left out, these ports are open to other machines.
+                # By default, these ports are open to other machines.
                 dashboard_address="127.0.0.1:0",
                 worker_dashboard_address="127.0.0.1:0",
                 silence_logs=logging.CRITICAL,
             )
             stack.enter_context(own)
-            runs.set_threads(threads)  # Dask sets more for its workers, here as well
+            runs.set_threads(threads)  # Dask sets more for its workers, also in this process
             address = own.scheduler_address
         try:
             if "://" not in address:
@@ -73,11 +73,11 @@ def workers(address: str, jobs: int) -> Iterator[Makers]:
             client = distributed.Client(address, timeout=_ANSWER, set_as_default=False)
             stack.callback(_let_go, client)
             client.wait_for_workers(1, timeout=_WORKERLESS)
-        # A TypeError where tls:// has no certificates.
+        # tls:// without certificates raises a TypeError.
         except (OSError, TypeError, ValueError, KeyError) as error:
             raise ConnectionError(
                 f"no scheduler answers at {address}, or it has no workers ({error}): start them, "
-                "mend the address, or leave --cluster out."
+                "correct the address, or omit --cluster."
             ) from None
         stopped = threading.Event()
         stack.callback(stopped.set)
@@ -85,7 +85,7 @@ def workers(address: str, jobs: int) -> Iterator[Makers]:
 
 
 def _let_go(client: Client) -> None:
-    with suppress(Exception):  # its scheduler may be gone
+    with suppress(Exception):  # the scheduler may be gone
         client.close(timeout=_ANSWER)
 
 
@@ -97,7 +97,7 @@ def _make(
     timeout: float | None,
     listener: Listener,
 ) -> Outcome:
-    """Have a plan made by a worker that has what it takes, and put the result in its place."""
+    """Let a suitable worker make a run, and put the result into its place."""
     topic = f"nlgbench-{uuid.uuid4().hex}"
     client.subscribe_topic(topic, lambda event: listener(event[1]))
     content = plan.notebook.path.read_bytes()
@@ -107,7 +107,7 @@ def _make(
     while not stopped.is_set():
         right = [worker for worker in _alive(client) if worker not in refused]
         if refused and not right:
-            why = "no worker can make it:\n" + "\n".join(refused.values())
+            why = "no worker can run it:\n" + "\n".join(refused.values())
             break
         where = {"workers": right, "allow_other_workers": True} if refused else {}
         future = client.submit(_make_there, *job, pure=False, **where)
@@ -116,9 +116,9 @@ def _make(
             while answer is None and not stopped.is_set():
                 with suppress(TimeoutError):
                     answer = future.result(timeout=_LOOK)
-        except Exception as error:  # such as workers that die over it, or lack the package
+        except Exception as error:  # such as workers that die, or lack the package
             _alive(client)  # or that the scheduler is gone
-            why = f"no worker made it ({type(error).__name__}: {error}): look into their logs."
+            why = f"no worker completed it ({type(error).__name__}: {error}): see its logs."
             break
         if answer is not None:
             worker, why, outcome, files = answer
@@ -133,33 +133,33 @@ def _make(
 
 
 def _alive(client: Client) -> list[str]:
-    """List the workers; an error if the scheduler is gone."""
+    """List the workers; raise an error if the scheduler is gone."""
     try:
         return list(client.nthreads())
     except (OSError, ValueError, RuntimeError, AttributeError):
         raise ConnectionError(
-            "the scheduler is gone: finished runs are whole; run the same command to go on."
+            "the scheduler is gone. Finished runs are complete; run the same command to resume."
         ) from None
 
 
 def _put(outcome: Outcome, files: Mapping[str, bytes], plan: Plan, out: Path) -> str:
-    """Put a result in its place; where it is not what would have come out here, say why."""
+    """Put a result into its place, or explain why it differs from a result made here."""
     new, failed = runs.aside(out, plan.place), out / f"{plan.place}.failed"
-    for name in sorted(files, key=lambda name: name == runs.MANIFEST):  # which makes it whole
+    for name in sorted(files, key=lambda name: name == runs.MANIFEST):  # which completes it
         (new / name).parent.mkdir(parents=True, exist_ok=True)
         (new / name).write_bytes(files[name])
     if outcome.status == "failed":
         runs.keep_failed(new, failed)
         return ""
     if why := runs.why_anew(new, plan.parts, plan.parameters.get("study")):
-        return f"its result does not hold where the command runs, as {why}."
+        return f"its result is not valid where the command runs, as {why}."
     runs.remove(failed)
     runs.promote(new, out / plan.place)
     return ""
 
 
 def refusal(plan: Plan) -> str:
-    """Say why this machine must not make a run; nothing where it would make the same."""
+    """Explain why this machine must not make a run; empty if its result would be the same."""
     data = runs.hash_data(plan.notebook, plan.parameters, plan.source)
     around = runs.surroundings()
     here = {**around, **json.loads(around["installed packages"]), **data}
@@ -184,7 +184,7 @@ def _make_there(
     threads: dict[str, str],
     topic: str,
 ) -> tuple[str, str, Outcome | None, dict[str, bytes]]:
-    """Make a run on the worker that this is called on, or say why it must not be made there."""
+    """Make a run on the current worker, or explain why it must not run there."""
     from distributed import Reschedule, get_worker
 
     worker = get_worker()
@@ -199,7 +199,7 @@ def _make_there(
         Kernels() as kernels,
         _while_wanted(worker, kernels.stop),
     ):
-        path = plan.notebook.path  # beside its own modules, if it is here as well
+        path = plan.notebook.path  # next to its own modules, if it exists here
         if not path.is_file() or path.read_bytes() != content:
             path = Path(own, path.name)
             path.write_bytes(content)
@@ -210,7 +210,7 @@ def _make_there(
             partial(worker.log_event, topic),
             kernels=kernels,
         )
-        if kernels.stopped:  # whoever asked is gone, or this worker closes
+        if kernels.stopped:  # the command is gone, or this worker closes
             raise Reschedule
         place = Path(own, plan.place + ".failed" * (outcome.status == "failed"))
         below = [one for one in place.rglob("*") if one.is_file()]
@@ -225,7 +225,7 @@ def _make_there(
 
 @contextmanager
 def _while_wanted(worker: Any, stop: Callable[[], None]) -> Iterator[None]:
-    """Stop a run when its command is gone, which lets go of its task, or when the worker closes."""
+    """Stop a run when its command releases the task, or when the worker closes."""
     from distributed.core import Status
 
     at_work = (Status.running, Status.paused, Status.closing_gracefully)

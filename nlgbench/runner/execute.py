@@ -1,4 +1,4 @@
-"""Headless runs of notebooks with papermill, each in its own kernel."""
+"""Run notebooks headlessly with papermill, each in its own kernel."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ from nlgbench.runner.runs import Outcome, Plan, SourceWish
 if TYPE_CHECKING:
     from nlgbench.study import Study
 
-#: Seconds that runs have to notice that their kernel was killed.
+#: Seconds in which runs must notice that their kernel was killed.
 _PATIENCE = 8.0
 
 
-#: Is told None when a run begins, and then each line that it prints.
+#: Called with None when a run starts, then with each line that it prints.
 Listener = Callable[[str | None], object]
 INTERRUPTED = "interrupted"
 _IN_MANIFEST = ("place", "digest", "source", "parameters", "data", "parts")
 
 
 class Makers(NamedTuple):
-    """What runs are made by."""
+    """How runs are made."""
 
-    n_threads: int  # that may call `make` at once
-    # Makes a plan in a folder, with a time-out, and waits for its end.
+    n_threads: int  # how many threads may call `make` at once
+    # Makes a plan in a folder, within a time limit, and waits for its end.
     make: Callable[[Plan, Path, float | None, Listener], Outcome]
-    stop: Callable[[], None]  # what runs ends without a result, and nothing is begun
+    stop: Callable[[], None]  # ends runs without a result, and prevents new ones
 
 
 def run(
@@ -64,27 +64,27 @@ def run(
     verbose: bool = False,
     makers: Callable[[], AbstractContextManager[Makers]] | None = None,
 ) -> list[Outcome]:
-    """Run notebooks; skip those whose result is there; let none stop the others.
+    """Run notebooks; skip those with a current result; a failure does not stop the others.
 
-    Each is run with every set of parameters in `grid`, over those in `given`. `say` is told what
-    happens, `complain` what failed. Runs are made by `makers` instead of on this machine.
+    Each notebook runs with every set of parameters in `grid`, added to `given`. `say` receives
+    progress, `complain` failures. `makers` make the runs instead of this machine.
     """
     shown_out, out = out, out.absolute()
     tell = say or (lambda text: None)
     settle_data_folder()
-    # Matrices here are small: threads of one product wait for each other, forty times as long where
-    # the cores are busy; and with one thread results do not depend on how many cores there are.
+    # Matrices here are small: the threads of one product wait for each other, up to forty times as
+    # long on busy cores. With one thread, results also do not depend on the number of cores.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     plans = _plans(names, given, grid, source=source, effort=effort, out=out)
     if retry_failed:
         plans = [one for one in plans if (out / f"{one.place}.failed").is_dir()]
         if not plans:
-            (say or complain)(f"none of these runs failed the last time in {shown_out}")
+            (say or complain)(f"none of these runs failed last time in {shown_out}")
             return []
 
     def why_run(plan: Plan) -> str:
         if force or retry_failed:
-            return "--force" if force else "it failed the last time"
+            return "--force" if force else "it failed last time"
         return runs.why_anew(out / plan.place, plan.parts, plan.parameters.get("study"))
 
     if dry_run:
@@ -93,9 +93,9 @@ def run(
             would = f"would run ({why})" if why else "unchanged, would be skipped"
             (say or complain)(f"{each.place}: {would}")
         return []
-    # Imported ahead: two threads that begin with it can lock each other out of it.
+    # Imported in advance: two threads that import it first can deadlock.
     require_extra("nlgbench run", "run", "papermill", "pandas")
-    # Whatever makes runs is there before anything is written.
+    # Whatever makes the runs must exist before anything is written.
     with interruptible(), (makers or partial(here, jobs))() as by, runs.writing(out):
         runs.check_place(out, [plan.place for plan in plans])
 
@@ -111,7 +111,7 @@ def run(
             if why:
                 outcome = by.make(plan, out, timeout, listener)
             else:
-                runs.remove(out / f"{plan.place}.failed")  # of a run that was forced
+                runs.remove(out / f"{plan.place}.failed")  # left by a run that was forced
                 outcome = Outcome(plan, "skipped", 0.0)
             if outcome.message != INTERRUPTED:
                 (complain if outcome.status == "failed" else tell)(_ended(outcome))
@@ -121,7 +121,7 @@ def run(
         futures = [pool.submit(made, one) for one in plans]
         try:
             outcomes = [future.result() for future in futures]
-        finally:  # when interrupted, kernels end at once, and what is finished is gathered
+        finally:  # if interrupted, kernels end at once, and finished results are gathered
             pool.shutdown(wait=False, cancel_futures=True)
             by.stop()
             wait(futures, timeout=_PATIENCE)
@@ -131,8 +131,8 @@ def run(
                 doubled = gather(out)
             except OSError as error:
                 raise OSError(
-                    f"the tables could not be written in {out} ({error.strerror or error}); "
-                    "finished runs are whole: free some space, or fix the folder's permissions, "
+                    f"the tables could not be written in {out} ({error.strerror or error}). "
+                    "Finished runs are complete: free some space, or fix the folder's permissions, "
                     "and run the same command again, which skips them."
                 ) from None
             for claim_id in doubled:
@@ -141,7 +141,7 @@ def run(
 
 
 def settle_data_folder() -> None:
-    """Make NLGBENCH_DATA absolute: kernels work in their notebook's folder."""
+    """Make NLGBENCH_DATA absolute, because kernels run in their notebook's folder."""
     if cache.read_only():
         os.environ["NLGBENCH_DATA"] = str(cache.cache_dir().absolute())
 
@@ -155,17 +155,17 @@ def _plans(
     effort: str,
     out: Path,
 ) -> list[Plan]:
-    """Plan all runs, each place once; refuse what is wrong before any starts."""
+    """Plan all runs, each place once; report usage errors before any run starts."""
     notebooks = [read_notebook(path) for path in find_notebooks(names)]
     if twice := [name for part in grid for name in part if name in given]:
-        raise ParameterError(f"-p and --grid both set {twice[0]!r}: leave one out.")
+        raise ParameterError(f"-p and --grid both set {twice[0]!r}: omit one.")
     asked = [
         (notebook, one)
         for notebook in notebooks
         for part in grid
         for one in grids.spread(notebook.parameters, {**given, **part}, where=notebook.name)
     ]
-    for notebook, one in asked:  # the cheap checks of all, before any data are fetched
+    for notebook, one in asked:  # cheap checks of all runs, before data are fetched
         runs.check(notebook, one, source=source, effort=effort)
     around = runs.surroundings()
     opened: dict[str, Study] = {}
@@ -177,8 +177,8 @@ def _plans(
             runs.refuse_other_study(out / plan.place, plan.parameters["study"], plan.data)
         if (other := by_place.setdefault(plan.place, plan)).data != plan.data:
             raise UsageError(
-                f"{other.parameters['study']} and {plan.parameters['study']} are two studies of "
-                "one name, by which results go: run them with different --out."
+                f"{other.parameters['study']} and {plan.parameters['study']} are two studies with "
+                "the same name, which names results: run them with different --out."
             )
     return list(by_place.values())
 
@@ -193,13 +193,13 @@ def here(jobs: int) -> Iterator[Makers]:
 def execute(
     plan: Plan, out: Path, timeout: float | None, listener: Listener, *, kernels: Kernels
 ) -> Outcome:
-    """Run one notebook in its own kernel, and put the result in its place."""
+    """Run one notebook in its own kernel, and put the result into its place."""
     listener(None)
     import papermill
     from jupyter_core.utils import ensure_event_loop
 
     began, started = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
-    # It does not know `int | None`, and logs deaths of kernels that we explain.
+    # Papermill does not know `int | None`, and logs deaths of kernels that we explain.
     logging.getLogger("papermill").setLevel(logging.CRITICAL)
     printed = [_Lines(listener) for _ in range(2)]
     options: dict[str, Any] = {"stdout_file": printed[0], "stderr_file": printed[1]}
@@ -215,7 +215,7 @@ def execute(
                 _verbatim(new / "notebook.ipynb"),
                 parameters={**plan.parameters, "output_dir": str(new)},
                 kernel_name="python3",
-                language="python",  # which a notebook need not name
+                language="python",  # notebooks need not name it
                 progress_bar=False,
                 cwd=_verbatim(path.parent),  # as in Jupyter
                 **options,
@@ -239,25 +239,25 @@ def execute(
     except Exception as error:
         if kernels.stopped:
             return Outcome(plan, "failed", time.monotonic() - began, INTERRUPTED)
-        kept = (new / "notebook.ipynb").is_file()  # not where it could not be begun
-        look = f"\nUp to there it is in {failed / 'notebook.ipynb'}." if kept else ""
+        kept = (new / "notebook.ipynb").is_file()  # missing if the run could not start
+        look = f"\nSee its output up to there in {failed / 'notebook.ipynb'}." if kept else ""
         message = _explain(error, timeout) + look
         runs.keep_failed(new, failed)
         return Outcome(plan, "failed", time.monotonic() - began, message)
     finally:
         for lines in printed:
             lines.close()
-        ensure_event_loop().close()  # nbclient opens one for each thread and leaves it
+        ensure_event_loop().close()  # nbclient opens one per thread and does not close it
     return Outcome(plan, "done", time.monotonic() - began)
 
 
 def _verbatim(path: Path) -> str:
-    # Papermill puts parameters into its paths, between braces.
+    # Papermill replaces parameters in braces within its paths.
     return str(path).replace("{", "{{").replace("}", "}}")
 
 
 def _release(path: Path) -> None:
-    # The folder that the notebook wrote to is renamed; opened by hand, it shows and writes nothing.
+    # The notebook's output folder is renamed; opened in Jupyter, it shows results but writes none.
     import nbformat
 
     node = nbformat.read(path, as_version=4)
@@ -275,7 +275,7 @@ def _explain(error: Exception, timeout: float | None) -> str:
 
     if isinstance(error, PapermillExecutionError):
         plain = re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(error.traceback))
-        # The arrow of the cell's own frame; those of the libraries that it called come later.
+        # Use the arrow in the cell's own frame; those of called libraries come later.
         own = plain[max(plain.find("Cell In["), 0) :]
         arrow = re.search(r"^-+> *(\d+) (.*)$", own, flags=re.MULTILINE)
         line = f", line {arrow[1]}:\n    {arrow[2].strip()}" if arrow else ""
@@ -286,21 +286,21 @@ def _explain(error: Exception, timeout: float | None) -> str:
     if isinstance(error, CellTimeoutError):
         return f"took longer than {timeout:g} s: raise --timeout."
     if isinstance(error, DeadKernelError):
-        return "its kernel died (killed, or out of memory?): run it again."
+        return "its kernel died (killed, or out of memory?): run the notebook again."
     return f"{type(error).__name__}: {error}"
 
 
 def _started(plan: Plan, why: str) -> str:
-    """Say that a notebook starts, on which source and why, and why anew."""
+    """Report the start of a run, with its source and the reasons for it."""
     about = f" ({plan.source})" if plan.source else ""
     notes = "; ".join(note for note in (plan.note, why) if note not in ("", runs.FIRST))
     return f"{plan.place}{about}{': ' if notes else ''}{notes}"
 
 
 def _ended(outcome: Outcome) -> str:
-    """Say how a notebook ended."""
+    """Report how a run ended."""
     how = {
-        "skipped": "unchanged since its last run, skipped (--force runs it again)",
+        "skipped": "unchanged since the last run, skipped (--force reruns it)",
         "done": f"done in {outcome.seconds:.0f} s",
         "failed": f"FAILED after {outcome.seconds:.0f} s {outcome.message}",
     }
@@ -308,7 +308,7 @@ def _ended(outcome: Outcome) -> str:
 
 
 class _Lines(io.TextIOBase):
-    """A file that hands on whole lines."""
+    """A file that passes on whole lines."""
 
     def __init__(self, listener: Listener) -> None:
         self._listener, self._rest = listener, ""

@@ -1,4 +1,4 @@
-"""Findings in sentences: estimates with their intervals, and where the data come from."""
+"""Write findings in sentences: estimates with their intervals, and the source of the data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nlgbench.evaluators.names import label
 from nlgbench.evaluators.sentinels import LENGTH
 from nlgbench.study import Study
 
-#: Most names that a sentence lists.
+#: The most names that a sentence lists.
 _MOST_NAMES = 3
 Results = Mapping[str, pd.DataFrame]
 
@@ -30,11 +30,11 @@ def say(
     where: str = "",
     rest: str = "",
 ) -> str:
-    """Write a sentence about the first rows, or "" where no row has an estimate.
+    """Write a sentence about the first rows, or "" if no row has an estimate.
 
-    `each` describes a row by its columns and ``{number}``: the `value` with its interval, which is
-    called inconclusive where it contains `null`. `where` selects rows, as ``DataFrame.query`` does;
-    `rest` describes the ``{n}`` rows that are left.
+    `each` describes a row by its columns and ``{number}``: the `value` with its interval, marked as
+    inconclusive if the interval contains `null`. `where` selects rows, as in ``DataFrame.query``;
+    `rest` describes the remaining ``{n}`` rows.
 
     >>> table = pd.DataFrame({"system": ["s_1"], "estimate": 0.1, "ci_low": -0.2, "ci_high": 0.4})
     >>> say("The difference is", table, "{number} for {system}", null=0)
@@ -58,14 +58,14 @@ def say(
 
 
 def _name(column: str, value: object) -> object:
-    """Write a name as a sentence does, and leave a number as it is."""
+    """Write a name as it appears in a sentence, and leave a number as it is."""
     if not isinstance(value, str):
         return value
     return label(value) if column.startswith("evaluator") else value.replace("_", " ")
 
 
 def describe_source(studies: Study | Mapping[str, Study] | str, source: str) -> dict[str, str]:
-    """Name the study in brackets, and the source in full; give the size of a single study."""
+    """Describe the study (name), its source (in full) and, for a single study, its size."""
     if isinstance(studies, str):
         return {"study": "", "source": studies, "data": ""}
     opened = [studies] if isinstance(studies, Study) else list(studies.values())
@@ -88,16 +88,16 @@ def describe_source(studies: Study | Mapping[str, Study] | str, source: str) -> 
 
 
 def findings(study: Study, results: Results) -> dict[str, str]:
-    """Write what notebook 08 found about systems, evaluators, and the design's limits.
+    """Write the findings of notebook 08 about systems, evaluators, and the design's limits.
 
-    `results` are tables by name: what a study does not support is missing.
+    `results` are tables by name; analyses that the study does not support are missing.
     """
     found = {"systems": _systems, "evaluators": _evaluators, "limits": _limits}
     return {about: find(study, results) for about, find in found.items()}
 
 
 def _systems(study: Study, results: Results) -> str:
-    """Say which systems are distinguishable, by what the study has."""
+    """Say which systems are distinguishable, by the best evidence that the study has."""
     if "compare_systems" in results:
         by = f"By annotators' judgments of {results['pairs']['dimension'].iloc[0]}"
         return _ranking(study, results["compare_systems"], by, "adjusted mean")
@@ -106,11 +106,11 @@ def _systems(study: Study, results: Results) -> str:
         return _ranking(study, table, "By annotators' votes", "Bradley-Terry rating")
     if "standings" in results:
         return _without_annotators(study, results["standings"])
-    return "No ranking of systems is possible with what the study has."
+    return "The study has no data to rank systems by."
 
 
 def _without_annotators(study: Study, table: pd.DataFrame) -> str:
-    """Say how the first judge or evaluator ranks systems, and how many others agree."""
+    """Say how the first judge or evaluator ranks systems, and how many rank the same one first."""
     evaluator, compared = table["evaluator"].iloc[0], "n_games" in table
     of = "comparisons of the judge" if compared else "the scores of"
     by = f"By {of} {label(str(evaluator))}, not by annotators"
@@ -124,7 +124,7 @@ def _without_annotators(study: Study, table: pd.DataFrame) -> str:
 
 
 def _ranking(study: Study, table: pd.DataFrame, by: str, value: str) -> str:
-    """Say who ranks first, and how many pairs are distinguishable; the best come first."""
+    """Report which system ranks first, and how many pairs are distinguishable."""
     rows = table.dropna(subset="estimate")
     if rows.empty:
         return f"{by}, the order of systems is undefined: {table['reason'].iloc[0]}."
@@ -134,15 +134,15 @@ def _ranking(study: Study, table: pd.DataFrame, by: str, value: str) -> str:
     name, n = study.label(rows["system"].iloc[0]), len(rows)
     number = _number(rows.iloc[0])
     if n == 1:
-        return f"{by}, {name} has the {value} {number}; it is the only system."
-    said = f"{by}, {name} ranks first of {n} systems, {value} {number}."
+        return f"{by}, {name} is the only system ({value} {number})."
+    said = f"{by}, {name} ranks first of {n} systems ({value} {number})."
     missing = rows["ci_low"].isna()
     if missing.all():
-        return f"{said} Whether systems differ is inconclusive: {_why(rows)}."
+        return f"{said} The data do not show whether systems differ: {_why(rows)}."
     if tested:
         low, how = rows["rank_low"], "differ significantly (Holm-adjusted tests)"
     else:
-        # Systems whose intervals overlap may differ, too: this is the careful side.
+        # This is conservative: systems whose intervals overlap may also differ significantly.
         beaten_by = rows["ci_low"].to_numpy()[None] > rows["ci_high"].to_numpy()[:, None]
         low = pd.Series(1 + beaten_by.sum(axis=1), rows.index)
         how = "have intervals that do not overlap"
@@ -152,66 +152,66 @@ def _ranking(study: Study, table: pd.DataFrame, by: str, value: str) -> str:
     if len(first) == 1:
         return f"{said} It is distinguishable from {'all others' if n > 2 else 'the other'}{pairs}."
     best = f"{_listed(first)} may each be the best"
-    return f"{said} Which is best is inconclusive: {best}{pairs}."
+    return f"{said} The data do not show which system is best: {best}{pairs}."
 
 
 def _evaluators(study: Study, results: Results) -> str:
-    """Say which evaluators agree with annotators, and which of them beat the length."""
+    """Say which evaluators agree with annotators, and which of them beat text length."""
     if "correlate" in results:
         table = results["correlate"].query("granularity == 'output' and statistic == 'spearman'")
         words, chance = "correlate with annotators' judgments over outputs (Spearman)", 0.0
     elif "vote_accuracy" in results:
         table = results["vote_accuracy"]
         table = table.query("measure == 'accuracy_decided' and against == 'votes'")
-        words, chance = "agree with more than half of annotators' votes, ties left out", 0.5
+        words, chance = "agree with more than half of annotators' votes (without ties)", 0.5
     else:
         table, words, chance = pd.DataFrame(columns=["evaluator"]), "", 0.0
     own = table[~table["evaluator"].str.endswith("@sentinel") & (table["evaluator"] != "people")]
     if own.empty:
         human = study.judgments is not None or study.preferences is not None
-        lacking = "has no judgments or votes" if not human else "has no scores that fit them"
-        return f"Whether evaluators agree with annotators is unknown: the study {lacking}."
+        lacking = "judgments or votes" if not human else "scores of the judged outputs"
+        return f"Whether evaluators agree with annotators is unknown: the study has no {lacking}."
     own = own.sort_values("estimate", ascending=False, kind="stable")
-    agree, n = own[own["ci_low"] > chance], len(own)
+    agree = own[own["ci_low"] > chance]
     if agree.empty:
         why = f": {_why(own)}" if own["ci_low"].isna().all() else ""
         known = own.dropna(subset="estimate")
-        shown = f" The highest: {_estimates(known)}." if len(known) else ""
-        return f"No evaluator of {n} is shown to {words}{why}.{shown}"
-    said = f"Of {n} evaluators, {len(agree)} {words}: {_estimates(agree)}."
+        shown = f" The highest estimates: {_estimates(known)}." if len(known) else ""
+        return f"No evaluator is shown to {words}{why}.{shown}"
+    said = f"Of {len(own)} evaluators, {len(agree)} {words}: {_estimates(agree)}."
     length = table[table["evaluator"] == LENGTH]
     if length[["ci_low", "ci_high"]].isna().any(axis=None) or length.empty:
-        return f"{said} The length of the text has no interval to compare them with."
+        return f"{said} They cannot be compared with text length, which has no interval."
     row = length.iloc[0]
-    # A length that runs against judgments predicts them as well, with its sign changed.
+    # A negative correlation of length with judgments predicts them, too, with its sign flipped.
     better = agree[agree["ci_low"] > max(row["ci_high"], 2 * chance - row["ci_low"])]
-    than = f"the length of the text ({_number(row)})"
+    than = f"text length ({_number(row)})"
     if better.empty:
-        return f"{said} Whether any beats {than} is inconclusive, as intervals overlap."
+        return f"{said} The data do not show whether any beats {than}: intervals overlap."
     names = _listed([label(str(name)) for name in better["evaluator"]])
     return f"{said} Shown to beat {than}: {names}."
 
 
 def _limits(study: Study, results: Results) -> str:
-    """Say what the design cannot show."""
+    """Report what the design cannot show."""
     limits = []
     covers = [one["covers"] for one in results.values() if "covers" in one]
     if covers and pd.concat(covers).eq(THESE_ANNOTATORS).any():
         tables = [one for one in (study.judgments, study.preferences) if one is not None]
         n = pd.concat([one["annotator_id"] for one in tables]).nunique()
-        limits.append(f"what other annotators than these {n} would say")
+        limits.append(f"how annotators other than these {n} would judge the outputs")
     if study.judgments is None and study.preferences is None:
-        limits.append("what annotators would say")
+        limits.append("how annotators would judge the outputs")
     if "agreement" in results and results["agreement"]["estimate"].isna().all():
-        limits.append("how far annotators agree, as no output has two judgments")
+        limits.append("how far annotators agree (no output has two judgments)")
     if "correlate" in results and (n := len(study.systems)) < FEWEST:
-        limits.append(f"whether evaluators would rank other systems as well as these {n}")
-    limits.append("how systems do on other kinds of input than these items")
-    return f"This design cannot show {'; '.join(limits)}."
+        limits.append(f"how well evaluators would rank systems other than these {n}")
+    limits.append("how systems perform on other kinds of input")
+    return f"This design cannot show {', or '.join(limits)}."
 
 
 def _why(rows: pd.DataFrame) -> str:
-    """Give the reason why an interval is missing."""
+    """Return the reason why an interval is missing."""
     reasons = rows.loc[rows["ci_low"].isna(), "reason"].fillna("")
     return next((one for one in reasons if one), "intervals are undefined")
 
@@ -222,7 +222,7 @@ def _number(row: pd.Series, value: str = "estimate") -> str:
     largest = np.nanmax(np.abs(values)) or 1.0
     exponent = math.floor(math.log10(largest))
     digits = max(0, 2 - exponent) if exponent >= 0 else 1 - exponent
-    values = [round(one, digits) + 0.0 for one in values]  # which makes -0.00 positive
+    values = [round(one, digits) + 0.0 for one in values]  # adding 0 makes -0.00 positive
     shown, low, high = (f"{one:.{digits}f}".replace("-", "−") for one in values)
     return f"{shown} [{low}, {high}]" if np.isfinite(values[1:]).all() else f"{shown} (no interval)"
 
@@ -232,7 +232,7 @@ def _estimates(rows: pd.DataFrame) -> str:
 
 
 def _listed(names: list[str], most: int = _MOST_NAMES) -> str:
-    """Join names, at most three of them."""
+    """Join names, at most `most` of them."""
     left = len(names) - most
     if left > 1:
         return f"{', '.join(names[:most])} and {left} others"

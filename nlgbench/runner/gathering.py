@@ -1,4 +1,4 @@
-"""What the runs in a folder found, gathered: ledger, list of figures, sweep, degrees."""
+"""Gather what the runs in a folder found: ledger, list of figures, sweep, degrees."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from nlgbench.plots.recomputed import plot_recomputed
 from nlgbench.runner import runs
 from nlgbench.study import schema
 
-#: The recorded values of a folder that holds several runs of a notebook, with their parameters.
+#: The recorded values of a folder with several runs of a notebook, and their parameters.
 SWEEP = "sweep.csv"
 _VALUES = {"claim_id": "quantity", "recomputed": "estimate"}
 _RESULT = ["variant", "estimate", "ci_low", "ci_high", "source"]
 
 
 def gather(out: Path) -> list[str]:
-    """Collect what all runs recorded; give the ids that two notebooks recorded."""
+    """Collect what all runs recorded; return the ids that two notebooks recorded."""
     ledgers, index, swept = [schema.typed([], "ledgers")], [], []
     for folder, manifest in runs.finished(out):
         about = {"notebook": manifest["notebook"], "run": runs.run_of(folder)}
@@ -54,7 +54,7 @@ def gather(out: Path) -> list[str]:
 
 
 def recomputed(ledger: pd.DataFrame) -> Drawing | None:
-    """Draw what can be recomputed, once runs on the papers' own data answer every claim."""
+    """Draw what can be recomputed, if runs on the papers' own data answer every claim."""
     own = ledger[ledger["run"].eq("") & ledger["source"].isin(["released", "published"])]
     claims = load_claims()["claim_id"]
     is_whole = claims.isin(own["claim_id"]).all()
@@ -66,7 +66,7 @@ def _write(table: pd.DataFrame, path: Path) -> None:
 
 
 def _values(ledger: pd.DataFrame, notebook: str) -> pd.DataFrame:
-    """Give the recorded values; row and column are the last two parts of a quantity's name."""
+    """Return the recorded values; row and column are the last two parts of a quantity's name."""
     rows = ledger[ledger["recomputed"].notna()].rename(columns=_VALUES)
     steps = rows["quantity"].str.rsplit("/", n=2, expand=True).reindex(columns=range(3))
     rows = rows.assign(notebook=notebook, row=steps[1], column=steps[2].fillna(steps[1]))
@@ -78,19 +78,19 @@ def degrees(ledger: pd.DataFrame) -> pd.DataFrame:
     whole = ledger[ledger["run"].map(runs.is_default).astype(bool)]
     own = whole["claim_id"].str.startswith("study/")
     rows = whole[own | whole["run"].eq("")]
-    # Two studies of one name answer claims of one name.
+    # Two studies with one name answer claims with the same ids.
     twice = rows.duplicated(["claim_id", "variant"], keep=False)
     apart = (rows["variant"] + ", " + rows["run"]).str.removeprefix(", ")
     return reproduction(rows.assign(variant=rows["variant"].where(~twice, apart)))
 
 
 def read_sweep(out: Path) -> pd.DataFrame:
-    """Read what the runs in a folder found."""
+    """Read the recorded values of the runs in a folder."""
     path = out / SWEEP
     if not path.is_file():
         raise FileNotFoundError(
-            f"{out} holds no {SWEEP}: run a notebook with several values of a parameter first, as "
-            "with `nlgbench run 01 -p n_neighbors=8,16,32`."
+            f"{out} has no {SWEEP}: first run a notebook with several values of a parameter, "
+            "such as `nlgbench run 01 -p n_neighbors=8,16,32`."
         )
     empty = dict.fromkeys(["estimate", "ci_low", "ci_high"], "")
     return pd.read_csv(path, keep_default_na=False, na_values=empty)

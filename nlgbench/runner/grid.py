@@ -1,4 +1,4 @@
-"""Grids: sets of parameters, of which each is a run."""
+"""Grids: sets of parameters, with one run for each."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def read_grid(path: Path) -> list[dict[str, Any]]:
 def spread(
     parameters: Mapping[str, Parameter], given: Mapping[str, Any], *, where: str
 ) -> list[dict[str, Any]]:
-    """Take a text that does not fit a parameter, but whose parts between commas do, for these."""
+    """Split a text at commas if it does not fit a parameter as a whole, but its parts do."""
     lists = []
     for name, value in given.items():
         values = [value]

@@ -1,4 +1,4 @@
-"""The Human Evaluation Datasheet (HEDS), as far as a study's tables fill it."""
+"""The Human Evaluation Datasheet (HEDS), as far as a study's tables answer it."""
 
 from __future__ import annotations
 
@@ -12,41 +12,41 @@ from nlgbench.study import Study
 from nlgbench.study.checks import checked
 from nlgbench.study.summary import range_of
 
-#: More different values than an annotator is given to choose from.
+#: More values than annotators usually choose from.
 _MOST_OPTIONS = 11
 
-#: Question, its answer, and what to know of the answer.
+#: Question, answer, and a comment on the answer.
 _Answers = Iterator[tuple[str, str, str]]
 
 
 @checked
 def datasheet(study: Study, *, confidence: float = 0.95) -> pd.DataFrame:
-    """Answer what a study's tables answer of the Human Evaluation Datasheet (HEDS).
+    """Answer the questions of the Human Evaluation Datasheet (HEDS) from a study's tables.
 
     Parameters
     ----------
     study : Study
-        With judgments or preferences. Each dimension of either is a criterion of the sheet.
+        A study with judgments or preferences. Each dimension of either is a criterion.
     confidence : float
         Coverage of intervals, between 0 and 1.
 
     Returns
     -------
     DataFrame
-        A row per answer: question (HEDS' number), criterion (a dimension, with ``(votes)`` behind
-        it where annotators voted on pairs; empty for what is asked once), answer, reason (what to
-        know of the answer; or, where it is empty, why the tables give none).
+        One row per answer: question (HEDS' number), criterion (a dimension, followed by
+        ``(votes)`` for preferences; empty for questions about the whole study), answer, reason (a
+        comment on the answer, or why it is empty).
 
     Raises
     ------
     ValueError
-        When the study has neither judgments nor preferences.
+        If the study has neither judgments nor preferences.
 
     Notes
     -----
-    Questions are those of HEDS 3.0 (Belz and Thomson 2025, https://aclanthology.org/2025.gem-1.6)
-    with the numbers of its form, https://nlp-heds.github.io. Agreement (4.3.11) is Krippendorff's
-    alpha, of squared differences where there are more than two values.
+    Questions are those of HEDS 3.0 (Belz and Thomson 2025, https://aclanthology.org/2025.gem-1.6),
+    numbered as in its form, https://nlp-heds.github.io. Agreement (4.3.11) is Krippendorff's alpha,
+    with squared differences if there are more than two values.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def _counted(n: int, thing: str) -> str:
 
 
 def _once(study: Study) -> _Answers:
-    """Answer what is asked once: outputs, items and annotators."""
+    """Answer the questions about the whole study: outputs, items and annotators."""
     tables = [one for one in (study.judgments, study.preferences) if one is not None]
     ids = [one[name] for one in tables for name in one if str(name).startswith("output_")]
     seen = study.outputs[study.outputs["output_id"].isin(pd.concat(ids))]
@@ -89,7 +89,7 @@ def _once(study: Study) -> _Answers:
     )
     human = seen.loc[seen["is_human"], "system"].unique()
     if len(human):
-        answer += f" (systems that are people: {', '.join(map(str, human))})"
+        answer += f" (human systems: {', '.join(map(str, human))})"
     yield "3.1.1", answer, ""
     yield "3.1.3.1", "", "nlgbench.plan_study computes the power of a design from a pilot"
     people = pd.concat([one["annotator_id"] for one in tables])
@@ -98,7 +98,7 @@ def _once(study: Study) -> _Answers:
 
 
 def _judged(study: Study, dimension: str, confidence: float) -> _Answers:
-    """Answer for a dimension of the judgments."""
+    """Answer for one dimension of the judgments."""
     assert study.judgments is not None
     own = study.judgments[study.judgments["dimension"] == dimension]
     values = own["value"].dropna()
@@ -118,10 +118,10 @@ def _judged(study: Study, dimension: str, confidence: float) -> _Answers:
 
 
 def _scale(found: list[float], scale: tuple[float, float] | None) -> _Answers:
-    """Give size and values of a scale: the one that is stated, else the values that were seen."""
+    """Report the size and values of a scale: as declared, or else as observed."""
     whole = all(one % 1 == 0 for one in found)
     if scale is None:
-        unstated = "seen; the study states no scale"
+        unstated = "observed; the study declares no scale"
         yield "4.3.3", f"{_counted(len(found), 'different value')} {unstated}", ""
         listed, end = found, f" ({unstated})"
     else:
@@ -136,7 +136,7 @@ def _scale(found: list[float], scale: tuple[float, float] | None) -> _Answers:
 
 
 def _voted(study: Study, dimension: str, confidence: float) -> _Answers:
-    """Answer for a dimension of the votes on pairs."""
+    """Answer for one dimension of the votes on pairs."""
     assert study.preferences is not None
     own = study.preferences[study.preferences["dimension"] == dimension]
     choices = [one for one in ("a", "b", "tie") if (own["choice"] == one).any()]
@@ -157,14 +157,14 @@ def _voted(study: Study, dimension: str, confidence: float) -> _Answers:
 
 
 def _compared(systems: pd.Series) -> _Answers:
-    """Say how judgments become means, and how these are tested."""
+    """Report how judgments become means, and how these are tested."""
     if systems.nunique() < 2:
         for question in ("4.3.9", "4.3.10"):
             yield question, "", "one system was judged"
         return
     means = (
         "nlgbench.compare_systems: means of the systems as if each had been judged in every "
-        "judgment's place (severity of annotators and difficulty of items taken out by a linear "
+        "judgment's place (annotator severity and item difficulty are removed by a linear "
         "model)"
     )
     yield "4.3.9", means, ""
@@ -176,7 +176,7 @@ def _compared(systems: pd.Series) -> _Answers:
 
 
 def _agreed(one: pd.Series, what: str, distance: str) -> _Answers:
-    """Say how far annotators agreed."""
+    """Report how well annotators agreed."""
     answer = ""
     if pd.notna(one["estimate"]):
         answer = f"{one['estimate']:.2f}"
@@ -189,17 +189,17 @@ def _agreed(one: pd.Series, what: str, distance: str) -> _Answers:
 
 
 def _not_assessed(question: str, reason: str) -> _Answers:
-    """Say in the form's words that agreement between or within annotators was not measured."""
+    """State in the form's words that agreement between or within annotators was not measured."""
     answer = f"{'Inter' if question == '4.3.11' else 'Intra'}AA not assessed"
     yield f"{question}.1", answer, reason
     yield f"{question}.2", answer, ""
 
 
 def _again(own: pd.DataFrame, what: list[str]) -> _Answers:
-    """Say whether an annotator was asked the same twice."""
+    """Report whether an annotator judged the same thing twice."""
     n = int(own.duplicated([*what, "annotator_id"]).sum())
     if n:
-        said = f"of {len(own)} responses, {n} on what their evaluator had been asked before"
+        said = f"of {len(own)} responses, {n} repeat one by the same evaluator"
         yield "4.3.12.1", "", said
     else:
-        yield from _not_assessed("4.3.12", "nobody was asked the same twice")
+        yield from _not_assessed("4.3.12", "no annotator judged the same thing twice")

@@ -1,9 +1,9 @@
-"""Kernels that end, with all that they started, however their run or their command ends.
+"""Run kernels that end, with all processes that they started, when their run or command ends.
 
-A kernel leads a process group of its own, which is killed when its run has ended. A process beside
-the command, the watch, is told of each group; it reads from a pipe that the system closes when the
-command is gone, even by kill -9, and kills what is left then. Kernels are spoken to through sockets
-in a folder of the user's own: another process could take a port between its choice and its use.
+Each kernel leads a process group, which is killed after its run. A separate process, the watch, is
+informed of each group. It reads from a pipe that the system closes when the command ends, even by
+kill -9, and then kills what is left. Kernels communicate through sockets in a private folder, as
+another process could take a port between its choice and its use.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from typing import Any
 
 from nlgbench.files import READ_LOG
 
-#: What a kernel and its workers print past the notebook.
+#: What a kernel and its workers print outside the notebook.
 LOG = "kernel.log"
-#: What they read.
+#: Which files they read.
 READ = ".read.jsonl"
 
 _WATCH = """
@@ -41,13 +41,13 @@ for group in left:
         pass
 shutil.rmtree(sys.argv[1], ignore_errors=True)
 """
-#: Longest path of a folder for sockets' own; systems take 104 bytes at least.
+#: The longest path of a folder for sockets; systems allow at least 104 bytes for a socket's path.
 _LONGEST = 70
 
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end a command as Ctrl-C does, unless it was told to ignore them."""
+    """Let SIGTERM and SIGHUP end a command like Ctrl-C, unless they are ignored."""
     former = {}
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
@@ -67,12 +67,12 @@ class Kernels:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._running: set[int] = set()
-        self.stopped = False  # whether runs are to end without a result
+        self.stopped = False  # whether runs must end without a result
         self._watch: subprocess.Popen[str] | None = None
         self._numbers = count()
 
     def __enter__(self) -> Kernels:
-        """Start the watch, in a session that no terminal interrupts."""
+        """Start the watch, in a session that the terminal does not interrupt."""
         is_long = len(os.fsencode(tempfile.gettempdir())) > _LONGEST
         self._folder = Path(tempfile.mkdtemp(prefix="nlgbench-", dir="/tmp" if is_long else None))
         if hasattr(os, "killpg"):
@@ -87,7 +87,7 @@ class Kernels:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Kill what is left; the watch ends with its pipe."""
+        """Kill what is left; the watch ends when its pipe closes."""
         self.stop()
         if self._watch is not None and self._watch.stdin is not None:
             with contextlib.suppress(OSError):
@@ -96,7 +96,7 @@ class Kernels:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def stop(self) -> None:
-        """Kill every kernel, and each that is started from now on."""
+        """Kill every kernel, including those that start later."""
         with self._lock:
             self.stopped = True
             running = set(self._running)
@@ -104,7 +104,7 @@ class Kernels:
             self.end(group)
 
     def began(self, group: int) -> None:
-        """Take note of a kernel's process group."""
+        """Register a kernel's process group."""
         with self._lock:
             self._running.add(group)
             self._tell(group)
@@ -112,7 +112,7 @@ class Kernels:
             self.end(group)
 
     def end(self, group: int) -> None:
-        """Kill a group, whether or not the kernel itself has ended."""
+        """Kill a group, even if the kernel itself has ended."""
         with self._lock:
             if group in self._running:
                 self._running.remove(group)
@@ -121,15 +121,15 @@ class Kernels:
                 self._tell(group)
 
     def _tell(self, group: int) -> None:
-        """Name a group to the watch: the first time it begins, the second time it has ended."""
+        """Send a group to the watch: once when it starts, once when it has ended."""
         if self._watch is not None and self._watch.stdin is not None:
-            with contextlib.suppress(OSError):  # killed by hand: the command still ends its own
+            with contextlib.suppress(OSError):  # if the watch was killed, the command ends its own
                 self._watch.stdin.write(f"{group}\n")
                 self._watch.stdin.flush()
 
     @contextmanager
     def kernel(self, folder: Path) -> Iterator[dict[str, Any]]:
-        """Give papermill's options for a kernel that runs in `folder` and ends with this block."""
+        """Return papermill's options for a kernel that runs in `folder` and ends with the block."""
         from jupyter_client.manager import AsyncKernelManager
         from traitlets.config import Config
 
@@ -140,11 +140,11 @@ class Kernels:
         settings = {"connection_file": str(own / "kernel.json")}
         if hasattr(os, "killpg"):
             settings |= {"transport": "ipc", "ip": str(own / "s")}
-        else:  # on loopback, where other users of the machine could listen too
+        else:  # on loopback, where other users of the machine could also connect
             settings["transport_encryption"] = "auto"
 
         class Manager(AsyncKernelManager):
-            """Starts a kernel that logs and notes what it reads in the run's folder."""
+            """Start a kernel that logs its output and the files it reads in the run's folder."""
 
             async def _async_start_kernel(self, **options: Any) -> None:
                 environment = {**os.environ, READ_LOG: str(folder / READ)}
@@ -160,8 +160,8 @@ class Kernels:
             start_kernel = _async_start_kernel
 
             async def _async_interrupt_kernel(self) -> None:
-                # Before it asks a kernel to shut down, the manager interrupts it. What answered its
-                # last message may still be in that message's handler, and would log an error.
+                # The manager interrupts a kernel before it asks it to shut down. A kernel in the
+                # handler of its last message would then log an error.
                 if not self.shutting_down:
                     await super()._async_interrupt_kernel()
 

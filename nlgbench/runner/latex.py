@@ -1,6 +1,6 @@
-r"""What a paper in LaTeX takes: a macro for each number, and booktabs tables that fit.
+r"""Results as LaTeX: a macro for each number, and booktabs tables that fit their column.
 
-Both are for `pdflatex` with `booktabs`, `graphicx` and `\usepackage[T1]{fontenc}`.
+Both need `pdflatex` with `booktabs`, `graphicx` and `\usepackage[T1]{fontenc}`.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ import pandas as pd
 
 from nlgbench.runner.run_folder import Folder, Table, rankings
 
-#: Columns of a table up to which it stands in one column of two.
+#: The most columns of a table that fits in one of two text columns.
 _NARROW = 4
 _DIGITS = ["Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine"]
 
-SETUP = r"""% Packages: booktabs, graphicx. \nlgpath is where the report is, from your document.
+SETUP = r"""% Packages: booktabs, graphicx. \nlgpath is the path from your document to the report.
 \providecommand{\nlgpath}{report/}
 \makeatletter
 \@ifundefined{nlgbox}{\newsavebox{\nlgbox}}{}
 \makeatother
-% What is wider than its column is made smaller; what fits stays as it is.
+% Tables wider than the column are scaled down; others stay unchanged.
 \providecommand{\nlgfit}[1]{\sbox{\nlgbox}{#1}%
   \ifdim\wd\nlgbox>\linewidth\resizebox{\linewidth}{!}{\usebox{\nlgbox}}\else\usebox{\nlgbox}\fi}
 """
@@ -39,14 +39,14 @@ _LATEX = str.maketrans(
         **{sign: f"\\{sign}" for sign in "&%$#_"},
     }
 )
-#: What pdflatex prints of Unicode without further packages.
+#: Unicode characters that pdflatex prints without further packages.
 _PRINTABLE = frozenset("†‡–—‘’“”…•" + "".join(map(chr, range(0xA1, 0x100)))) - frozenset("\xad")
 
 
 def escape(text: object) -> str:
-    """Write a text so that LaTeX prints it as it stands, also at the start of a table's row."""
+    """Escape a text so that LaTeX prints it unchanged, even at the start of a table's row."""
     escaped = re.sub(r"^[\[*]", r"{}\g<0>", _one_line(text).translate(_LATEX))
-    # At a character that it has no sign for, pdflatex stops.
+    # pdflatex stops at a character that it cannot print.
     return "".join(
         one if "\x20" <= one < "\x7f" or one in _PRINTABLE else f"U+{ord(one):04X}"
         for one in escaped
@@ -67,7 +67,7 @@ def to_latex(
     intervals: tuple[pd.DataFrame, pd.DataFrame] | None = None,
     note: str = "",
 ) -> str:
-    """Write a table of numbers, with marks behind them, intervals below them, and a note.
+    """Write a table of numbers, with marks after them, intervals below them, and a note.
 
     `marks` and both bounds of `intervals` have the table's rows and columns.
     """
@@ -107,7 +107,7 @@ def to_latex(
 
 
 def macro_name(words: str) -> str:
-    r"""Turn an id into the name of a macro: letters alone, a capital where a word begins.
+    r"""Turn an id into a macro's name: only letters, with a capital at the start of each word.
 
     >>> macro_name("huse/table1/summarization_t1.0/huse_q")
     'nlgHuseTableOneSummarizationTOneDotZeroHuseQ'
@@ -119,9 +119,9 @@ def macro_name(words: str) -> str:
 
 
 def numbers(folder: Folder) -> pd.DataFrame:
-    """List every number of the ledger and every estimate of the tables: of (its id), macro, text.
+    """List all numbers of the ledger and all estimates of the tables: of (the id), macro, text.
 
-    Of two ids that would share a name, the second has ``Again`` behind it.
+    If two ids would have the same name, the second gets the suffix ``Again``.
     """
     rows: list[tuple[str, str, str]] = []
     used: set[str] = set()
@@ -135,11 +135,11 @@ def numbers(folder: Folder) -> pd.DataFrame:
 
 
 def numbers_tex(folder: Folder) -> str:
-    """Write a macro for each number, below a comment with the id of what it is."""
+    """Write a macro for each number, below a comment with its id."""
     lines = [
-        "% A macro for each number of the ledger, and for each estimate of the tables:",
-        "% the value; with Low and High behind it, its interval; with Published, what was printed.",
-        r"% \input{report/numbers} in the preamble, and write \nlg...{} where the number belongs.",
+        "% A macro for each number of the ledger and each estimate of the tables: the value.",
+        "% Suffixes: Low and High for the interval, Published for the printed number.",
+        r"% Write \input{report/numbers} in the preamble, and \nlg...{} where a number belongs.",
     ]
     for of, group in numbers(folder).groupby("of", sort=False):
         lines.append(f"% {_one_line(of)}")
@@ -149,7 +149,7 @@ def numbers_tex(folder: Folder) -> str:
 
 
 def _quantities(folder: Folder) -> Iterator[tuple[str, dict[str, str]]]:
-    """Give each id, and what is known of it: the end of its macro's name -> the number."""
+    """Yield each id with its numbers, by the suffix of the macro's name."""
     for row in folder.ledger.to_dict("records"):
         of = "/".join(filter(None, [row["claim_id"], row["variant"], row["run"]]))
         # The tolerance is half a unit of the last printed digit.
@@ -175,7 +175,7 @@ def _texts(values: dict[str, object], decimals: int | None) -> dict[str, str]:
 
 
 def number(value: float, decimals: int | None) -> str:
-    """Write a number as LaTeX prints it in text and in formulas; None: three digits that count."""
+    """Write a number for LaTeX, in text and formulas; None: three significant digits."""
     if decimals is None:
         size = 0 if value == 0 else int(np.floor(np.log10(abs(value))))
         decimals = min(max(2 - size, 0), 12)
@@ -184,7 +184,7 @@ def number(value: float, decimals: int | None) -> str:
 
 
 def tables(folder: Folder) -> dict[str, str]:
-    """Give LaTeX by the name of its file: the tables that notebooks laid out, and all rankings."""
+    """Return the LaTeX of the tables that notebooks laid out, and of all rankings, by file name."""
     made: dict[str, str] = {}
     for table in folder.tables:
         name = f"{table.run}-{table.name}"
@@ -214,7 +214,7 @@ def _ranking(table: Table, name: str, words: str, ranked: pd.DataFrame) -> str:
 
 
 def _fitted(text: str) -> str:
-    """Set a table small, across both columns where it has many, and never beyond its own."""
+    """Set a table in small print, across both columns if it is wide, and scaled to fit."""
     columns = text.partition(r"\begin{tabular}{")[2].partition("}")[0]
     text = text.replace(r"\begin{tabular}", r"\small\nlgfit{\begin{tabular}")
     text = text.replace(r"\end{tabular}", r"\end{tabular}}")
@@ -222,8 +222,8 @@ def _fitted(text: str) -> str:
 
 
 def tables_tex(made: dict[str, str]) -> str:
-    """Write one file that takes in all tables."""
+    """Write one file that includes all tables."""
     lines = [rf"\input{{\nlgpath tables/{name}}}" for name in made]
-    # LaTeX holds 52 floats that have no place yet.
+    # LaTeX can hold at most 52 floats that are not placed yet.
     paged = [line + r"\clearpage" * (n % 10 == 0) for n, line in enumerate(lines, 1)]
     return SETUP + "\n".join([*paged, ""])

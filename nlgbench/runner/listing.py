@@ -1,4 +1,4 @@
-"""Tables for reading on a terminal or pasting into a paper."""
+"""Tables to read in a terminal or paste into a paper."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from nlgbench.study import schema
 
 
 def width() -> int:
-    """Give the columns to lay text out for: those of the terminal, 100 where there is none."""
+    """Return the width for text: that of the terminal, or 100 if there is none."""
     return min(100, max(80, shutil.get_terminal_size((100, 24)).columns))
 
 
 def notebooks(*, form: str | None) -> str:
-    """Describe every notebook: title, data, claims, parameters; as text, or as JSON."""
+    """Describe every notebook, as text or JSON: title, data, claims, parameters."""
     claims, found, lines = load_claims(), [], []
     for path in find_notebooks():
         notebook = read_notebook(path)
@@ -53,7 +53,7 @@ def notebooks(*, form: str | None) -> str:
 
 
 def _filled(text: str) -> str:
-    """Break a line that is too long."""
+    """Wrap a line that is too long."""
     return textwrap.fill(text, width(), subsequent_indent=" " * 8, break_on_hyphens=False)
 
 
@@ -62,7 +62,7 @@ def _json(value: object) -> str:
 
 
 def outcomes(ended: Sequence[runs.Outcome], out: Path) -> str:
-    """Say how each run ended, and where its result is, as JSON."""
+    """Report as JSON how each run ended, and where its result is."""
     return _json(
         [
             {
@@ -106,14 +106,14 @@ def _ledgers(directory: Path) -> pd.DataFrame:
     path = directory / "ledger.csv"
     if not path.is_file():
         raise UsageError(
-            f"{directory} holds no ledger.csv: run `nlgbench run --out {directory}` first, or name "
-            "the folder that you gave as --out."
+            f"{directory} has no ledger.csv: run `nlgbench run --out {directory}` first, or name "
+            "the folder that you passed as --out."
         )
     return schema.read(path, "ledgers")
 
 
 def _exported(rows: pd.DataFrame, form: str, printed: pd.DataFrame) -> str:
-    """Write a table as CSV, JSON or, of what is printed of it, LaTeX."""
+    """Write a table as CSV or JSON, or its printed columns as LaTeX."""
     if form == "csv":
         return rows.to_csv(index=False, lineterminator="\n")
     if form == "json":
@@ -122,7 +122,7 @@ def _exported(rows: pd.DataFrame, form: str, printed: pd.DataFrame) -> str:
 
 
 def for_reading(rows: pd.DataFrame) -> str:
-    """Lay out a ledger, with notes, so that a shared reason is read once."""
+    """Lay out a ledger, with shared reasons as numbered notes."""
     notes = {reason: str(n) for n, reason in enumerate(filter(None, rows["reason"].unique()), 1)}
     shown = rows[["claim_id", "source", "run", "published", "recomputed", "verdict"]].assign(
         claim_id=(rows["claim_id"] + " (" + rows["variant"] + ")").str.removesuffix(" ()"),
@@ -137,7 +137,7 @@ def for_reading(rows: pd.DataFrame) -> str:
 
 
 def degrees(directory: Path, *, form: str) -> str:
-    """Render how near recomputed numbers come to printed ones, by paper."""
+    """Render by paper how close recomputed numbers are to printed ones."""
     from nlgbench.analysis.reproduction import by_paper
     from nlgbench.runner.gathering import degrees
 
@@ -145,19 +145,19 @@ def degrees(directory: Path, *, form: str) -> str:
     if form != "table":
         return _exported(papers, form, papers)
     papers = papers.loc[:, papers.ne(0).any()]
-    words = "CV* of each number, and reasons: reproduction.csv.\n"
-    return "\n\n".join(["Printed against recomputed, of each paper:", _fitted(papers), words])
+    words = "CV* of each number, and reasons: see reproduction.csv.\n"
+    return "\n\n".join(["Printed and recomputed numbers, by paper:", _fitted(papers), words])
 
 
 def _short(value: object) -> str:
-    """Write a cell for reading: a number in four digits, nothing where it is undefined."""
+    """Write a cell for reading: a number in four digits, an undefined one as empty."""
     if isinstance(value, float):
         return "" if pd.isna(value) else f"{value:.4g}"
     return visible(str(value))
 
 
 def cached() -> pd.DataFrame:
-    """Say where released data and kept scores are, and how much there is."""
+    """Report where released data and kept scores are, and their size."""
     folders = {"released data": cache.cache_dir(), "kept scores and models": stored_dir()}
     rows = [(what, *runs.size(folder), folder) for what, folder in folders.items()]
     table = pd.DataFrame(rows, columns=["what", "files", "MiB", "folder"])
@@ -165,7 +165,7 @@ def cached() -> pd.DataFrame:
 
 
 def _fitted(frame: pd.DataFrame) -> str:
-    """Lay out a table as wide as the terminal, without columns that are empty."""
+    """Lay out a table as wide as the terminal, without empty columns."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -184,8 +184,8 @@ def _fitted(frame: pd.DataFrame) -> str:
 
 
 def visible(text: str) -> str:
-    r"""Write what would steer a terminal, or break a line, as in a Python string: `\x1b`."""
-    steers = {"Cc", "Cf", "Zl", "Zp"}  # of Unicode: controls, directions, ends of lines
+    r"""Escape what would control a terminal or break a line, as in a Python string: `\x1b`."""
+    steers = {"Cc", "Cf", "Zl", "Zp"}  # Unicode categories: controls, formats, line separators
     return "".join(
         one.encode("unicode_escape").decode() if unicodedata.category(one) in steers else one
         for one in text
@@ -193,7 +193,7 @@ def visible(text: str) -> str:
 
 
 def plain(frame: pd.DataFrame) -> str:
-    """Lay out a table for a terminal, a line per row."""
+    """Lay out a table for a terminal, with one line per row."""
     cells = [list(map(str, frame.columns)), *frame.astype("str").to_numpy().tolist()]
     cells = [[visible(cell) for cell in row] for row in cells]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]

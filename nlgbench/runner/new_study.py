@@ -234,6 +234,12 @@ def _guess(sources: Sequence[Guess], shape: Any, flags: Mapping[str, Sequence[st
         for _, spec in made.tables:
             why = f"as in exports of {adapter.__name__}"
             made.why |= dict.fromkeys(spec["columns"], why)
+    who = {*flags.get("annotator_id", ())}
+    if any(len(who & {*made.names}) > 1 for made in sources):
+        raise UsageError(
+            "--annotator: one column of a file names who judged. If each of several columns holds "
+            "an annotator's judgments, use --value '{annotator}'."
+        )
     columns = [one for made in sources for one in made.names]
     for our, theirs in flags.items():
         if not any(our in made.why or made.columns.get(our) for made in sources):

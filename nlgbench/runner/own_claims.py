@@ -1,4 +1,4 @@
-"""Claims of your own: printed numbers, each put to the result that answers it."""
+"""Your own claims: printed numbers, each compared with the result that answers it."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ COLUMNS = [
 _ID = r"[a-z0-9._-]+(/[a-z0-9._-]+)*"
 _NUMBERS = ("published", "tolerance")
 _RULES = {
-    "claim_id": "lower case letters, digits and . _ - in parts divided by /, as in no earlier row",
-    "published": "a finite number as it was printed, 0.41; of a direction 1 (above 0) or -1",
-    "tolerance": "a finite number, not negative, 0.005 for 0.41; published as a number needs one",
-    "analysis": "the result that answers it, or under unavailable why nothing can, not both",
+    "claim_id": "lower-case letters, digits and . _ - in parts separated by /, unlike earlier rows",
+    "published": "a finite number as printed, such as 0.41; for a direction 1 (above 0) or -1",
+    "tolerance": "a finite number that is not negative, such as 0.005 for 0.41",
+    "analysis": "the result that answers it; or under unavailable why none can; not both",
     "where": "column=value; column=value, each column once",
 }
-#: What ci_low and ci_high lie around: the first of these that a table has.
+#: The column that ci_low and ci_high belong to: the first of these that a table has.
 _ESTIMATES = ("estimate", "rating", "win_rate", "mean")
 
 
 def read_claims(claims: str | os.PathLike | pd.DataFrame) -> pd.DataFrame:
-    """Read claims from a study's folder (its claims.csv, if there is one), a CSV file or a table.
+    """Read claims from a study's folder (its claims.csv, if it has one), a CSV file or a table.
 
-    Raises `TableError`, which names all that is wrong by row, column, rule and value.
+    Raises `TableError`, which lists all problems by row, column, rule and value.
 
     >>> table = pd.DataFrame({"claim_id": ["table2/bleu"], "published": ["0.41"]})
     >>> read_claims(table.assign(analysis="correlate", where="evaluator=bleu"))["tolerance"].item()
@@ -60,8 +60,8 @@ def read_claims(claims: str | os.PathLike | pd.DataFrame) -> pd.DataFrame:
     wrong = [name for name in names if name not in COLUMNS or names.count(name) > 1]
     if wrong or not {"claim_id", "published"} <= set(names):
         raise TableError(
-            f"{place} has the columns {', '.join(names)}: claims have some of "
-            f"{', '.join(COLUMNS)}, each once, claim_id and published among them."
+            f"{place} has the columns {', '.join(names)}: use only "
+            f"{', '.join(COLUMNS)}, each once, including claim_id and published."
             f"{did_you_mean(wrong[0], COLUMNS) if wrong else ''}"
         )
     frame = frame.reset_index(drop=True).reindex(columns=COLUMNS)
@@ -98,14 +98,14 @@ def _text(cell: object) -> str:
 
 
 def _pairs(where: str) -> dict[str, str] | None:
-    """Read ``column=value; column=value``; None where it is not that."""
+    """Read ``column=value; column=value``; None if the text has another form."""
     parts = [part.partition("=") for part in where.split(";")] if where else []
     found = {name.strip(): value.strip() for name, equals, value in parts if equals}
     return found if len(found) == len(parts) and "" not in found else None
 
 
 def _half_unit(printed: str) -> float:
-    """Give half a unit of a printed number's last digit."""
+    """Return half a unit of a printed number's last digit."""
     exponent = Decimal(printed).as_tuple().exponent
     assert isinstance(exponent, int)
     return float(Decimal((0, (5,), exponent - 1)))
@@ -117,41 +117,41 @@ def check_claims(
     claims: str | os.PathLike | pd.DataFrame | None,
     results: Mapping[str, pd.DataFrame],
 ) -> pd.DataFrame:
-    """Compare claims of your own with the results of a study, with verdicts.
+    """Compare your own claims with the results of a study, with verdicts.
 
     Parameters
     ----------
     study : Study
-        What the results are of: its name and its source stand in every row.
+        The study of the results, whose name and source are in every row.
     claims : path, DataFrame or None
-        A study's folder, whose ``claims.csv`` is read if it has one, a CSV file, a table, or None
-        for no claims. Columns:
+        A study's folder (its ``claims.csv`` is read if it exists), a CSV file, a table, or None for
+        no claims. Columns:
 
-        - ``claim_id``: lower case letters, digits, ``. _ -``, parts divided by ``/``. An id that
-          begins with ``direction/`` is a claim about a sign: published is 1 (above 0) or -1.
-        - ``published``: the number, as it was printed.
-        - ``tolerance``: how far off still matches. Default: half a unit of the last printed digit.
+        - ``claim_id``: lower-case letters, digits, ``. _ -``, in parts separated by ``/``. Ids that
+          begin with ``direction/`` are claims about a sign: published is 1 (above 0) or -1.
+        - ``published``: the number, as printed.
+        - ``tolerance``: largest difference that matches; default: half a unit of the last digit.
         - ``analysis``: the name of the result.
-        - ``where``: its row, as ``column=value; column=value``; empty where it has only one.
+        - ``where``: its row, as ``column=value; column=value``; empty if there is only one.
         - ``column``: its column. Default: ``estimate``.
-        - ``quantity``: what it is, for readers; may be left out.
-        - ``unavailable``: instead of an analysis, why nothing can answer it.
+        - ``quantity``: what the number is, for readers; optional.
+        - ``unavailable``: instead of an analysis, why no result can answer the claim.
     results : mapping of str to DataFrame
-        Result tables by the name that claims have under ``analysis``, such as
+        Result tables by the names that claims use under ``analysis``, such as
         ``{"correlate": nb.correlate(study)}``.
 
     Returns
     -------
     DataFrame
-        A row of the ledger for each claim, for `run.claims` in a notebook: claim_id
+        One row of the ledger per claim, for `run.claims` in a notebook: claim_id
         (``study/<name>/...``), variant, published, recomputed, ci_low, ci_high, tolerance, verdict,
-        reason, source. Verdicts are those of the papers' claims.
+        reason, source. Verdicts are those for claims from papers.
 
     Raises
     ------
     TableError
-        When a claim breaks a rule, or names a column that its result does not have, one that is no
-        number, or several rows: all that do, by row, column, value, rule and way out.
+        If claims break rules, or name columns that a result lacks, columns without numbers, or
+        several rows: lists all such claims by row, column and value, with the rule and the fix.
 
     Examples
     --------
@@ -184,28 +184,28 @@ def check_claims(
 
 
 def _answer(claim: dict[Any, Any], results: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
-    """Answer one claim from the results; LookupError says why nothing there answers it."""
+    """Answer one claim from the results; LookupError explains why no result answers it."""
     name, column = claim["analysis"], claim["column"]
     if name not in results:
         there, hint = ", ".join(results) or "none", did_you_mean(name, results)
-        raise LookupError(f"there is no result {name!r} in this run; there are: {there}.{hint}")
+        raise LookupError(f"this run has no result {name!r}; it has: {there}.{hint}")
     rows = table = results[name]
     wanted = _pairs(claim["where"]) or {}
     for one in (*wanted, column):
         if one not in table:
             there, hint = ", ".join(map(str, table)), did_you_mean(one, map(str, table))
-            raise ValueError(f"{name} has no column {one!r}.{hint} It has {there}.")
+            raise ValueError(f"{name} has no column {one!r}.{hint} Its columns: {there}.")
     for one, text in wanted.items():
         if not _same(table[one], text).any():
             hint = did_you_mean(text, table[one].map(_text).unique()[:1000])
             raise LookupError(f"{name} has no row where {one} is {text!r}.{hint}")
         rows = rows[_same(rows[one], text)]
     if rows.empty:
-        raise LookupError(f"{name} has no row where {claim['where']}, all at once.")
+        raise LookupError(f"{name} has no row where {claim['where']}, all in one row.")
     if len(rows) > 1:
         more = [one for one in rows if one not in wanted and len(set(rows[one].map(_text))) > 1]
         raise ValueError(
-            f"column 'where': {len(rows)} rows of {name} fit {claim['where']!r}; they differ in "
+            f"column 'where': {len(rows)} rows of {name} match {claim['where']!r}; they differ in "
             f"{', '.join(map(str, more)) or 'no column'}: add one of these."
         )
     row = rows.iloc[0]
@@ -213,7 +213,7 @@ def _answer(claim: dict[Any, Any], results: Mapping[str, pd.DataFrame]) -> dict[
     try:
         found["recomputed"] = float(row[column])
     except (TypeError, ValueError):
-        message = f"{column!r} of {name} is no number: {brief(row[column])}."
+        message = f"{column!r} of {name} is not a number: {brief(row[column])}."
         raise ValueError(message) from None
     if column == next((one for one in _ESTIMATES if one in table), None):
         found |= {end: float(row[end]) for end in ("ci_low", "ci_high") if end in row}
@@ -223,7 +223,7 @@ def _answer(claim: dict[Any, Any], results: Mapping[str, pd.DataFrame]) -> dict[
 
 
 def _same(column: pd.Series, value: str) -> pd.Series:
-    """Find the rows in which a cell is what a claim says: as a number in a column of numbers."""
+    """Find the rows whose cell equals a claim's value, as numbers in a column of numbers."""
     if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
         return column == pd.to_numeric(value, errors="coerce")
     return column.map(_text).str.lower() == value.lower()

@@ -1,6 +1,6 @@
-"""A notebook's parameters: read from its cell with `ast`, checked before anything runs.
+"""Read a notebook's parameters from its cell with `ast`, and check values before a run.
 
-Papermill's own inspection drops annotations such as ``int | None`` and only warns about a name
+Papermill's own inspection drops annotations such as ``int | None``, and only warns about a name
 that the notebook does not have.
 """
 
@@ -19,19 +19,19 @@ from nlgbench.names import did_you_mean
 
 
 class UsageError(ValueError):
-    """What was asked for cannot be done as it was asked: said before anything starts."""
+    """A request that is invalid as given; reported before anything starts."""
 
 
 class ParameterError(UsageError):
-    """A parameter that the notebook does not have, or a value that it does not take."""
+    """An unknown parameter, or a value that the notebook does not accept."""
 
 
 class _MisfitError(Exception):
-    """A value is not of a type."""
+    """A value does not have the declared type."""
 
 
 _TYPES = {"str": str, "bool": bool, "list": list, "dict": dict}
-#: The bounds of `annotated_types` that an annotation may name.
+#: The bounds of `annotated_types` that annotations may use.
 _BOUNDS: dict[str, Callable[[Any, Any], bool]] = {
     "Ge": operator.ge,
     "Gt": operator.gt,
@@ -47,16 +47,16 @@ class Parameter:
 
     name: str
     default: Any
-    annotation: str  # as written; empty where there is none, and then the default's type counts
-    note: str  # the comment behind the assignment
+    annotation: str  # as written; if empty, the default's type counts
+    note: str  # the comment after the assignment
 
     def __str__(self) -> str:
-        """Write it as its cell does."""
+        """Write it as in its cell."""
         annotation = f": {self.annotation}" if self.annotation else ""
         return f"{self.name}{annotation} = {self.default!r}" + f"  # {self.note}" * bool(self.note)
 
     def parsed(self) -> ast.expr:
-        """Parse the annotation, or else the name of the default's type."""
+        """Parse the annotation, or the name of the default's type."""
         return ast.parse(self.annotation or type(self.default).__name__, mode="eval").body
 
 
@@ -86,7 +86,7 @@ def read_parameters(source: str, *, where: str) -> dict[str, Parameter]:
                 )
         try:
             default = ast.literal_eval(value)
-            json.dumps(default, allow_nan=False)  # sets and bytes are literals, too
+            json.dumps(default, allow_nan=False)  # refuses sets and bytes, which are also literals
         except (ValueError, TypeError):
             raise ParameterError(
                 f"{where}: the default of {name!r} is {ast.unparse(value)!r}, which is not a "
@@ -100,20 +100,20 @@ def read_parameters(source: str, *, where: str) -> dict[str, Parameter]:
 def resolve(
     parameters: Mapping[str, Parameter], given: Mapping[str, Any], *, where: str
 ) -> dict[str, Any]:
-    """Lay given values over the defaults, checking names and types."""
+    """Override defaults with given values, checking names and types."""
     values = {name: parameter.default for name, parameter in parameters.items()}
     for name, value in given.items():
         if name not in parameters:
             hint = did_you_mean(name, parameters)
             raise ParameterError(
-                f"{where} has no parameter {name!r}.{hint} It has: {', '.join(parameters)}."
+                f"{where} has no parameter {name!r}.{hint} Its parameters: {', '.join(parameters)}."
             )
         values[name] = _conform(value, parameters[name], where)
     return values
 
 
 def _conform(value: Any, parameter: Parameter, where: str) -> Any:
-    """Give a value, or what a text stands for, in the type that a parameter declares."""
+    """Return a value, or the value that a text represents, in a parameter's declared type."""
     declared = parameter.parsed()
     if not parameter.annotation and parameter.default is None:
         declared = ast.Name("Any")
@@ -123,9 +123,9 @@ def _conform(value: Any, parameter: Parameter, where: str) -> Any:
                 return _converted(candidate, declared)
     except (LookupError, TypeError, ValueError, ZeroDivisionError):
         raise ParameterError(
-            f"{where}: parameter {parameter.name!r} is annotated {parameter.annotation!r}, which "
-            "is not understood: use int, float, str, bool, None, list[...], Literal[...], unions "
-            f"of them with |, and ranges as in Annotated[int, Ge(1)] ({', '.join(_BOUNDS)})."
+            f"{where}: parameter {parameter.name!r} has annotation {parameter.annotation!r}, which "
+            "is not supported: use int, float, str, bool, None, list[...], Literal[...], unions of "
+            f"them with |, and ranges as in Annotated[int, Ge(1)] ({', '.join(_BOUNDS)})."
         ) from None
     constants = (one.value for one in ast.walk(declared) if isinstance(one, ast.Constant))
     near = did_you_mean(value, [one for one in constants if isinstance(one, str)])
@@ -134,7 +134,7 @@ def _conform(value: Any, parameter: Parameter, where: str) -> Any:
 
 
 def _converted(value: Any, declared: ast.expr) -> Any:
-    """Give a value in a declared type, a whole number as a float where one is wanted."""
+    """Return a value in a declared type; a whole number may become a float."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     match declared:
         case ast.Name("Any"):
@@ -175,13 +175,13 @@ def _converted(value: Any, declared: ast.expr) -> Any:
 
 
 def shown(value: object) -> str:
-    """Quote a value in a message, cut where it is long."""
+    """Quote a value in a message, shortened if it is long."""
     text = repr(value)
     return text if len(text) <= 200 else f"{text[:150]}... ({len(text):,} characters)"
 
 
 def _literal(text: Any) -> Any:
-    """Read a text, or the texts in a list, as Python where it is that."""
+    """Parse a text, or the texts in a list, as Python literals where possible."""
     if isinstance(text, list):
         return [_literal(one) for one in text]
     plain = {"true": True, "false": False, "none": None}
@@ -196,7 +196,7 @@ def _literal(text: Any) -> Any:
 
 
 def _is_json(value: Any) -> bool:
-    """Tell whether a value reaches the kernel as it is: no set, no NaN, no half of a character."""
+    """Check whether a value reaches the kernel unchanged: no set, NaN or unpaired surrogate."""
     try:
         return bool(json.dumps(value, allow_nan=False, ensure_ascii=False).encode())
     except (ValueError, TypeError, RecursionError):

@@ -1,4 +1,4 @@
-"""What a notebook imports to save what it made: figures, tables and claims.
+"""Save what a notebook produces: figures, tables and claims.
 
 >>> from nlgbench.runner import record
 >>> run = record.open("01-huse-tradeoff", source="simulated")
@@ -35,18 +35,25 @@ if TYPE_CHECKING:
     from nlgbench.plots.figures import Drawing
 
 T = TypeVar("T")
-#: What is recorded of a claim, and what it is where an answer does not say.
+#: Recorded columns of a claim, and their defaults.
 _TEXTS = dict.fromkeys(["claim_id", "variant", "reason", "source"], "")
 _NUMBERS = dict.fromkeys(["recomputed", "ci_low", "ci_high"], float("nan"))
 _RECORDED: dict[str, Any] = {**_TEXTS, **_NUMBERS, "comparable": True}
+#: A verdict in a sentence about one comparison, and about several.
+_PHRASES = {
+    "matches": ("matches", "match"),
+    "differs": ("differs", "differ"),
+    "same direction": ("agrees in direction only", "agree in direction only"),
+    "undecided": ("is undecided", "are undecided"),
+}
 
 
 def open(notebook: str, *, source: Source, output_dir: str | None = None) -> Record:
     """Start the record of one notebook's run.
 
-    The notebook's name, without ``.ipynb``, owns the claims that name it. `source` is where the
-    data of this run come from, written beside every figure and value. The runner sets `output_dir`;
-    without it everything is shown and nothing written.
+    The notebook's name, without ``.ipynb``, owns the claims that name it. `source` is the origin of
+    the run's data, written with every figure and value. The runner sets `output_dir`; without it,
+    everything is shown, and nothing is written.
     """
     known(source, schema.SOURCES, "source")
     if output_dir is not None:
@@ -56,7 +63,7 @@ def open(notebook: str, *, source: Source, output_dir: str | None = None) -> Rec
 
 
 class Record:
-    """Everything one run of a notebook has to show for itself."""
+    """The figures, tables and claims of one run of a notebook."""
 
     def __init__(self, notebook: str, source: Source, output_dir: Path | None) -> None:
         self.notebook = notebook
@@ -71,13 +78,13 @@ class Record:
     def figure(self, drawing: Drawing, name: str, *, source: Source | None = None) -> None:
         """Show a drawing, and save it as PDF and PNG with its alternative text and its data.
 
-        Its name is unique in the notebook. The source, which is that of the run if left out, is
-        added to its words, and to its data as a column, or in the rows that have none.
+        The name must be unique in the notebook. The source (default: that of the run) is added to
+        the alternative text, and to the data as a column, or in rows without one.
         """
         from IPython.display import display
 
         if not drawing.alt.strip():
-            raise ValueError(f"figure {name!r} needs an alternative text: say what it shows.")
+            raise ValueError(f"figure {name!r} needs an alternative text: describe what it shows.")
         said = source or self.source
         words = f"{drawing.alt.strip()} Source: {said}."
         self._announce("figure", name, f"figures/{name}.pdf", words, source)
@@ -97,10 +104,10 @@ class Record:
     ) -> None:
         """Save a table as ``tables/<name>.csv``, in full precision, with its source.
 
-        Its name is unique in the notebook; its index is written where it has a name, and a column
-        ``source`` is added where it has none. With `layout`, a dictionary of what
-        `nlgbench.runner.latex.to_latex` takes, ``<name>.tex`` is saved beside it, laid out for a
-        paper: its ``table`` is `table` if left out; the source is added to its ``caption``.
+        The name must be unique in the notebook. The index is written if it has a name; a column
+        ``source`` is added if there is none. With `layout`, a dictionary of arguments for
+        `nlgbench.runner.latex.to_latex`, a table for papers is also saved as ``<name>.tex``: its
+        ``table`` defaults to `table`, and the source is added to its ``caption``.
         """
         said = source or self.source
         text = ""
@@ -130,12 +137,12 @@ class Record:
     ) -> T | None:
         """Run an analysis, record and show what it returns; or print why it was skipped.
 
-        A DataFrame that `analysis` returns is saved as the table `name`; of a
-        result with several tables each is saved as ``<name>_<table>``, or those alone that `tables`
-        names, a mapping of table to file. `plot` draws the result as the figure `name`; a mapping
-        draws several, by name. Of a DataFrame, `columns` are shown, rounded, without those that are
-        two-thirds empty. Where the study lacks what `analysis` or `plot` needs (they raise
-        ValueError), "Skipped ..." is printed, and None returned if there is no result.
+        If `analysis` returns a DataFrame, it is saved as the table `name`. If it returns several
+        tables, each is saved as ``<name>_<table>``, or only those in `tables`, a mapping of table
+        to file. `plot` draws the result as the figure `name`; a mapping draws several, by name. Of
+        a DataFrame, `columns` are shown, rounded, without those that are two-thirds empty. If the
+        study lacks what `analysis` or `plot` needs (they raise ValueError), "Skipped ..." is
+        printed, and None is returned if there is no result.
         """
         from IPython.display import display
 
@@ -162,25 +169,25 @@ class Record:
         if isinstance(found, pd.DataFrame):
             table = found if columns is None else found[list(columns)]
             shown = table.loc[:, ~(table.isna().mean() > 2 / 3)].round(3)
-        with pd.option_context("display.max_colwidth", None):  # a reason is read to its end
+        with pd.option_context("display.max_colwidth", None):  # show reasons in full
             display(shown)
         return found
 
     def claims(self, answers: pd.DataFrame) -> None:
-        """Record recomputed values beside the printed ones.
+        """Record recomputed values with the printed ones.
 
-        One row per value, as a module of `nlgbench.papers` gives them: ``claim_id``, ``value``;
-        where they are there, ``ci_low`` and ``ci_high``, ``variant`` (the convention it follows; a
-        claim can be recorded once under each), ``reason`` (why it differs, or has no interval),
-        ``source`` (that of the run where it is empty or missing; ``published`` for what follows
-        from printed numbers alone) and ``comparable`` (False where a parameter is not the paper's:
-        the verdict is then ``new``). Or rows that have their verdicts, as `nlgbench.check_claims`
-        gives them for claims of one's own.
+        One row per value, as modules of `nlgbench.papers` return them: ``claim_id``, ``value``;
+        optionally ``ci_low`` and ``ci_high``, ``variant`` (the convention used; a claim can be
+        recorded once under each), ``reason`` (why it differs, or has no interval), ``source``
+        (default: that of the run; ``published`` for what follows from printed numbers alone) and
+        ``comparable`` (False if a parameter differs from the paper's: the verdict is then
+        ``new``). Alternatively, rows with verdicts, as `nlgbench.check_claims` returns them for
+        your own claims.
         """
         if "verdict" in answers.columns:
             given = schema.check(answers, "ledger")
             if not given["claim_id"].map(claims.is_own).all():
-                raise ValueError("a paper's claims get their verdicts here: leave verdict out.")
+                raise ValueError("a paper's claims get their verdicts here: omit verdict.")
             self._own.append(given)
             return
         if missing := sorted({"claim_id", "value"} - set(answers.columns)):
@@ -199,22 +206,22 @@ class Record:
         if (others := owner != self.notebook).any():
             raise ValueError(
                 f"{ids[others].iloc[0]!r} belongs to notebook {owner[others].iloc[0]!r}: record it "
-                "there, or a finding of this notebook's under an id of its own."
+                "there, or record a finding of this notebook under its own id."
             )
         if ((rows["source"] == "published") & (rows["variant"] == "")).any():
             raise ValueError(
-                "values that follow from printed numbers need a variant that says how: they stand "
-                "beside the claim's own row."
+                "values that follow from printed numbers need a variant that names the method, as "
+                "the claim has a row of its own."
             )
         self._rows.append(rows)
 
     def skip(self, ids: str | Iterable[str], reason: str) -> None:
-        """Say why this run cannot speak to some claims.
+        """Give the reason why this run cannot answer some claims.
 
         `ids` are claim ids or shell patterns (``huse/table1/*``); the ledger shows the reason.
         """
         if not reason.strip():
-            raise ValueError("skip() needs a reason: it stands in the ledger.")
+            raise ValueError("skip() needs a reason, which the ledger shows.")
         for pattern in [ids] if isinstance(ids, str) else list(ids):
             if not any(fnmatch.fnmatchcase(known, pattern) for known in self._claims["claim_id"]):
                 claims.check_known([pattern], self._claims)
@@ -234,17 +241,17 @@ class Record:
         verdicts = self._ledger()["verdict"]
         counts = verdicts[~verdicts.isin(["new", "not recomputable"])].value_counts()
         if n := counts.sum():
-            shown = listed(f"{verdict} ({count})" for verdict, count in counts.items())
-            found.append(f"Comparisons with published numbers ({n}) have the verdicts {shown}.")
+            shown = listed(f"{count} {_PHRASES[one][count > 1]}" for one, count in counts.items())
+            found.append(f"Of {n} comparisons with published numbers, {shown}.")
         found.append(f"Source: {about.pop('source')}.")
         self.table(pd.DataFrame({"finding": found, **about}), "findings")
         display(Markdown("\n".join(f"- {escape(one, quote=False)}" for one in found)))
         self.close()
 
     def close(self) -> pd.DataFrame:
-        """Complete this notebook's ledger, and write it where there is an output folder.
+        """Complete this notebook's ledger, and write it if there is an output folder.
 
-        A claim that it owns and that was neither recorded nor excused is an error.
+        Raises an error if a claim of the notebook was neither recorded nor excused.
         """
         ledger = self._ledger()
         if self.output_dir is not None:
@@ -266,11 +273,11 @@ class Record:
     def _announce(self, kind: str, name: str, path: str, alt: str, source: Source | None) -> None:
         if not re.fullmatch(r"[A-Za-z0-9_.-]+", name):
             raise ValueError(
-                f"the name of a {kind} becomes that of its files, which LaTeX reads: use the "
-                f"letters a to z, digits, '_', '.' and '-' alone; got {name!r}."
+                f"the name of a {kind} also names its files, which LaTeX reads: use only letters a "
+                f"to z, digits, '_', '.' and '-'; got {name!r}."
             )
         if any(made["kind"] == kind and made["name"] == name for made in self._made):
-            raise ValueError(f"a {kind} named {name!r} was recorded before: choose another name.")
+            raise ValueError(f"a {kind} named {name!r} is already recorded: choose another name.")
         about = {"kind": kind, "name": name, "path": path, "alt": alt}
         self._made.append({**about, "source": source or self.source})
 

@@ -1,4 +1,4 @@
-"""The report of a folder of runs: one page to hand on, files for LaTeX, datasheet and checklist."""
+"""Report a folder of runs: one page to share, files for LaTeX, a datasheet and a checklist."""
 
 from __future__ import annotations
 
@@ -20,21 +20,22 @@ from nlgbench.runner import claims, latex, run_folder, runs
 from nlgbench.runner.gathering import degrees, recomputed
 from nlgbench.runner.run_folder import Folder, Run, interval, rankings
 from nlgbench.study import schema
+from nlgbench.study.csv_files import harmless
 
-#: The folder, beside those of the runs, and the page in it.
+#: The report's folder, next to those of the runs, and the page in it.
 PLACE, PAGE = "report", "report.html"
-#: Tables that a notebook records: the answers of `nlgbench.datasheet`, and sentences.
+#: Tables that notebooks record: the answers of `nlgbench.datasheet`, and findings.
 _DATASHEET, _FINDINGS = "datasheet", "findings"
-#: Rows of a table that a page shows; its file has all.
+#: The most rows of a table that the page shows; its file has all.
 _MOST_ROWS = 50
-#: CSS pixels of one of a picture's 300 to the inch: a quarter larger than in print.
+#: CSS pixels per pixel of a picture with 300 per inch: a quarter larger than in print.
 _SCALE = 96 / 300 * 1.25
-#: Packages that the checklist names; the page has all.
+#: Packages that the checklist names; the page lists all.
 _PACKAGES = ("nlgbench", "numpy", "scipy", "pandas", "scikit-learn", "statsmodels", "sacrebleu")
 
 
 def write(out: Path) -> Path:
-    """Write the report of a folder of runs; give the path of its page."""
+    """Write the report of a folder of runs; return the path of its page."""
     found = run_folder.read(out)
     place = out / PLACE
     if place.exists() and not (place / PAGE).is_file():
@@ -51,7 +52,7 @@ def write(out: Path) -> Path:
 
 
 def _files(found: Folder) -> dict[str, str]:
-    """Write every file of the report: its name, and its text."""
+    """Return every file of the report, by name."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=jinja2.select_autoescape(["html.j2"]),
@@ -60,8 +61,9 @@ def _files(found: Folder) -> dict[str, str]:
         lstrip_blocks=True,
     )
     environment.filters |= {"cell": _cell, "shown": _shown, "picture": _picture}
+    copies = _harmless_copies(found)
     environment.filters["link"] = lambda path: quote(
-        f"../{path.relative_to(found.path).as_posix()}"
+        copies[path][0] if path in copies else f"../{path.relative_to(found.path).as_posix()}"
     )
 
     titles = _titles(found)
@@ -70,7 +72,7 @@ def _files(found: Folder) -> dict[str, str]:
         return environment.get_template(template).render(parts)
 
     tables = latex.tables(found)
-    texts = {f"tables/{name}.tex": text for name, text in tables.items()}
+    texts = {f"tables/{name}.tex": text for name, text in tables.items()} | dict(copies.values())
     texts["numbers.tex"] = latex.numbers_tex(found)
     texts["tables.tex"] = latex.tables_tex(tables)
     answers = {table.run: table.frame for table in found.tables if table.name == _DATASHEET}
@@ -108,8 +110,21 @@ def _files(found: Folder) -> dict[str, str]:
     return texts
 
 
+def _harmless_copies(found: Folder) -> dict[Path, tuple[str, str]]:
+    """Copy the CSV files that a spreadsheet would run formulas of, as names of systems may be."""
+    copies = {}
+    figures = [one.path.with_suffix(".csv") for one in found.figures]
+    for path in [*(table.path for table in found.tables), *figures]:
+        cells = pd.read_csv(path, dtype="str", keep_default_na=False, header=None)
+        safe = cells.apply(harmless)
+        if not safe.equals(cells):
+            text = safe.to_csv(index=False, header=False, lineterminator="\n")
+            copies[path] = (f"tables/{path.parent.parent.name}-{path.name}", text)
+    return copies
+
+
 def _titles(found: Folder) -> dict[str, str]:
-    """Name each run as a reader knows it: by its title, with its study where several share it."""
+    """Name each run by its title, with its study if several runs share the title."""
     titles = [run.title for run in found.runs]
     return {
         run.place: f"{run.title} ({_study(run)})" if titles.count(run.title) > 1 else run.title
@@ -118,7 +133,7 @@ def _titles(found: Folder) -> dict[str, str]:
 
 
 def _study(run: Run) -> str:
-    """Name the study of a run: as its findings do, else as its folder is called."""
+    """Name the study of a run, from its findings or else from its folder."""
     for table in run.tables:
         if table.name == _FINDINGS and table.frame["study"].iloc[0]:
             return str(table.frame["study"].iloc[0])
@@ -126,7 +141,7 @@ def _study(run: Run) -> str:
 
 
 def _title(found: Folder, titles: dict[str, str]) -> str:
-    """Name the report: by its study where all runs have one, else by its runs."""
+    """Name the report after the study if all runs have the same one, else after the runs."""
     folders = {run.manifest["parameters"].get("study") for run in found.runs}
     named = [_study(run) for run in found.runs if any(t.name == _FINDINGS for t in run.tables)]
     if named and len(folders) == 1 and (len(found.runs) == 1 or None not in folders):
@@ -136,19 +151,19 @@ def _title(found: Folder, titles: dict[str, str]) -> str:
 
 
 def _cell(text: str) -> str:
-    """Write a text so that it stays in its cell of a Markdown table, and marks nothing up."""
+    """Escape a text, so that it stays in its cell of a Markdown table, without markup."""
     return re.sub(r"([\\|*_`<>\[\]])", r"\\\1", " ".join(text.split()))
 
 
 def _shown(value: object) -> str:
-    """Write a cell of a table: four digits of a number, nothing where it is undefined."""
+    """Write a cell of a table: four digits of a number, empty if undefined."""
     if isinstance(value, float):
         return "" if pd.isna(value) else f"{value:.4g}".replace("-", "−")
     return str(value)
 
 
 def _picture(png: bytes) -> dict[str, Any]:
-    """Give the address of a PNG in the page itself, and its size."""
+    """Embed a PNG as an address in the page, with its size."""
     width, height = (round(int.from_bytes(png[at : at + 4]) * _SCALE) for at in (16, 20))
     data = f"data:image/png;base64,{base64.b64encode(png).decode()}"
     return {"src": data, "width": width, "height": height}
@@ -161,9 +176,9 @@ def _versions(found: Folder) -> list[str]:
 
 
 def _about(run: Run) -> dict[str, str]:
-    """Say how a run was made."""
+    """Describe how a run was made."""
     about = run.manifest
-    # A study's folder is elsewhere for whoever reads this.
+    # Readers of the report have a study's folder elsewhere, or not at all.
     study = Path(about["parameters"].get("study") or "").name or None
     used = {**about["parameters"], "study": study, "source": run.source}
     given = [f"{name} = {one}" for name, one in used.items() if one is not None]
@@ -180,7 +195,7 @@ def _about(run: Run) -> dict[str, str]:
 
 
 def _verdicts(ledger: pd.DataFrame) -> pd.DataFrame:
-    """Count the verdicts that there are by what they rest on."""
+    """Count the verdicts by their evidence."""
     counts = claims.summary(ledger, load_claims()) if len(ledger) else ledger
     return counts.loc[:, [name for name in counts if counts[name].any()]]
 
@@ -207,7 +222,7 @@ def _reproduction(ledger: pd.DataFrame) -> dict[str, Any]:
 
 
 def _checklist(found: Folder, answers: dict[str, pd.DataFrame]) -> dict[str, str]:
-    """Give the numbers that these runs know of items of the ARR checklist."""
+    """Return the numbers of these runs for items of the ARR checklist."""
 
     def answered(question: str) -> str:
         said = []
@@ -234,7 +249,7 @@ def _checklist(found: Folder, answers: dict[str, pd.DataFrame]) -> dict[str, str
 
 
 def _statistics(found: Folder) -> str:
-    """Count the estimates with and without an interval, and say how these were made."""
+    """Count the estimates with and without an interval, and describe their methods."""
     tables = [table for table in found.tables if table.value and "ci_low" in table.frame]
     known = [table.frame[[table.value, "ci_low", "ci_high"]].notna() for table in tables]
     n = sum(int(one.iloc[:, 0].sum()) for one in known)

@@ -1,4 +1,4 @@
-"""A folder of finished runs, read once: for the page, the LaTeX files and the sheets."""
+"""Read a folder of finished runs, once: for the page, the LaTeX files and the datasheets."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from nlgbench.runner import runs
 from nlgbench.runner.parameters import UsageError
 from nlgbench.study import schema
 
-#: Whose estimates are ranked.
+#: Columns whose values are ranked.
 _SUBJECTS = ("system", "evaluator")
-#: Columns that hold estimates.
+#: Columns that may hold estimates.
 _VALUES = ("estimate", "rating")
 _NUMBER = r"-?(?:(?:0|[1-9]\d*)(?:\.\d+)?(?:e[-+]?\d+)?|inf)"
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A recorded figure: files beside one another, and what it shows in words."""
+    """A recorded figure: its files, and its alternative text."""
 
     run: str
     name: str
-    path: Path  # of the PDF, whose ending may be replaced
+    path: Path  # of the PDF; other files differ only in their extension
     alt: str
     source: str
 
     @property
     def caption(self) -> str:
-        """The first sentence of its words, and the source, with which they end."""
+        """The first sentence of the alternative text, and the source at its end."""
         source = f"Source: {self.source}."
         words = " ".join(self.alt.removesuffix(source).split())
-        # A word in capital letters may be an abbreviation: Acme Inc.
+        # A word with capital letters may be an abbreviation: Acme Inc.
         first = re.match(r".*?(?:\b[a-z]\w*|[)\]])\.(?= |$)", words)
         return f"{first[0] if first else words} {source}"
 
     @property
     def png(self) -> bytes:
-        """Its PNG, which has 300 pixels to the inch."""
+        """The PNG, with 300 pixels per inch."""
         return self.path.with_suffix(".png").read_bytes()
 
 
@@ -59,12 +59,12 @@ class Table:
 
     @property
     def value(self) -> str:
-        """The column that holds estimates; empty where it has none."""
+        """The column with estimates; empty if there is none."""
         return next((name for name in _VALUES if name in self.frame), "")
 
     @property
     def keys(self) -> list[str]:
-        """What estimates are of: the columns before them."""
+        """The columns before the estimates, which identify them."""
         columns = list(map(str, self.frame.columns))
         keys = columns[: columns.index(self.value)] if self.value else []
         return [name for name in keys if name not in ("label", "source")]
@@ -83,18 +83,18 @@ class Run:
 
     @property
     def source(self) -> str:
-        """Where its data come from; one without any works on printed numbers."""
+        """The origin of the data; runs without any use printed numbers."""
         return self.manifest["source"] or "published"
 
 
 @dataclass(frozen=True)
 class Folder:
-    """All that the report is made of: runs with default parameters, on whatever study."""
+    """The contents of a report: runs with default parameters, on any study."""
 
     path: Path
     runs: list[Run]
     others: list[str]  # runs with other parameters, and
-    failed: list[str]  # those that failed: named only
+    failed: list[str]  # runs that failed: only named
     ledger: pd.DataFrame
 
     @property
@@ -113,8 +113,8 @@ def read(path: Path) -> Folder:
     done = runs.finished(path) if path.is_dir() else []
     if not done or not (path / "ledger.csv").is_file():
         raise UsageError(
-            f"{path} holds no finished run: make one with `nlgbench run --out {path}`, or name the "
-            "folder that you gave as --out."
+            f"{path} has no finished run: make one with `nlgbench run --out {path}`, or name the "
+            "folder that you passed as --out."
         )
     ledger = schema.read(path / "ledger.csv", "ledgers")
     return Folder(
@@ -132,7 +132,7 @@ def _run(place: Path, manifest: dict[str, Any]) -> Run:
         path = place / made["path"]
         if not path.is_file():
             raise UsageError(
-                f"{path} is missing from its run: make it again with `nlgbench run "
+                f"{path} is missing from its run: repeat the run with `nlgbench run "
                 f"{manifest['notebook']} --out {place.parent}`."
             )
         if made["kind"] == "figure":
@@ -144,7 +144,7 @@ def _run(place: Path, manifest: dict[str, Any]) -> Run:
 
 
 def frame(path: Path) -> pd.DataFrame:
-    """Read a table: columns of numbers as such, and all else as it is written, an id 001 too."""
+    """Read a table: columns of numbers as numbers, all others as written, such as an id 001."""
     written = pd.read_csv(path, dtype="str", keep_default_na=False)
     for name in written:
         filled = written[name][written[name] != ""]
@@ -155,7 +155,7 @@ def frame(path: Path) -> pd.DataFrame:
 
 
 def _asked(notebook: Path) -> tuple[str, str]:
-    """Give a notebook's title, and the first paragraph below it."""
+    """Return a notebook's title, and the first paragraph below it."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     prose = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
     blocks = [" ".join(block.split()) for text in prose for block in re.split(r"\n\s*\n", text)]
@@ -165,10 +165,10 @@ def _asked(notebook: Path) -> tuple[str, str]:
 
 
 def rankings(table: Table) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Rank a table's systems or evaluators, within whatever else its estimates are of.
+    """Rank a table's systems or evaluators, separately for the values of other key columns.
 
-    Gives what the estimates are of, in words, and a table: system or evaluator, estimate, interval;
-    where they are known, ranks (their range) and reason.
+    Yields these values, in words, and a table: system or evaluator, estimate, interval and, if
+    known, ranks (their range) and reason.
     """
     subject = next((name for name in _SUBJECTS if name in table.keys), "")
     if not subject or not {"ci_low", "ci_high"} <= set(table.frame):
@@ -186,7 +186,8 @@ def rankings(table: Table) -> Iterator[tuple[str, pd.DataFrame]]:
         )
         if {"rank_low", "rank_high"} <= set(rows):
             ranks = zip(rows["rank_low"], rows["rank_high"], strict=True)
-            shown["ranks"] = [f"{low:g} to {high:g}" if low > 0 else "" for low, high in ranks]
+            ranges = [f"{low:g} to {high:g}" if low > 0 else "" for low, high in ranks]
+            shown["ranks"] = [re.sub(r"^(\d+) to \1$", r"\1", one) for one in ranges]
         if "reason" in rows and (rows["reason"] != "").any():
             shown["reason"] = rows["reason"]
         said = zip(others, map(str, key), strict=True)
@@ -195,5 +196,6 @@ def rankings(table: Table) -> Iterator[tuple[str, pd.DataFrame]]:
 
 
 def interval(low: float, high: float) -> str:
-    """Write an interval; nothing where an end is missing."""
-    return "" if pd.isna(low) or pd.isna(high) else f"[{low:.4g}, {high:.4g}]"
+    """Write an interval; empty if an end is missing."""
+    shown = f"[{low:#.4g}, {high:#.4g}]".replace(".,", ",").replace(".]", "]")
+    return "" if pd.isna(low) or pd.isna(high) else shown

@@ -1,8 +1,8 @@
-"""What a run is: what can change its result, the folder that holds it, and how it gets there.
+"""Define a run: what can change its result, its folder, and how results get there.
 
-A run is prepared in a hidden folder of ``--out``. When its manifest is written it is finished: the
-former result is renamed into that folder, the new one into its place, and the former deleted. What
-a kill leaves in between, `recover` completes or removes when a command next enters the folder.
+A run is prepared in a hidden folder of ``--out``. Writing its manifest finishes it: the former
+result is renamed into that folder, the new one into its place, and the former one is deleted. If a
+command is killed in between, `recover` completes or removes what it left when the next one starts.
 """
 
 from __future__ import annotations
@@ -39,22 +39,22 @@ if TYPE_CHECKING:
 
     from nlgbench.study import Study
 
-    Opened = dict[str, Study] | None  # studies that were read before, by folder
+    Opened = dict[str, Study] | None  # studies that were already read, by folder
 
 SourceWish = Literal["auto", "released", "simulated"]
 
 MANIFEST = "manifest.json"
-#: What an open record and a closed one leave for the runner, and what marks a failed run.
+#: Files that an open record and a closed one leave for the runner, and the mark of a failed run.
 OPEN, RECORD, FAILED = ".open", ".record.json", ".failed"
-#: The table that says how near recomputed numbers come to the printed ones.
+#: The table of how close recomputed numbers are to printed ones.
 DEGREES = "reproduction.csv"
 #: The figure of what can be recomputed, in four files.
 RECOMPUTED = "recomputed"
-#: Why a run is made where there is none.
-FIRST = "not run so far"
-#: The folder of what is half made or half replaced; nothing is in it between two commands.
+#: Why a run is made if there is no result.
+FIRST = "not run yet"
+#: The folder of incomplete results, which is empty between two commands.
 HALF = ".nlgbench"
-#: What the tables in a folder of runs begin with, by which they are known.
+#: The first columns of tables in a folder of runs, by which they are recognized.
 _TABLES = {
     "ledger.csv": b"claim_id,variant,",
     "index.csv": b"notebook,source,",
@@ -62,9 +62,9 @@ _TABLES = {
     f"{RECOMPUTED}.csv": b"claim_id,paper,outcome,",
 }
 _PACKAGE = Path(nlgbench.__file__).parent
-#: Sums over more threads have another order, and other last digits.
+#: Sums over more threads are computed in another order, so their last digits differ.
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
-#: Parameters of which the newest run replaces the former, and what is in the name already.
+#: Parameters whose newest run replaces the former one, and those already in the folder's name.
 _BY_THEMSELVES = ("source", "effort", "study", "output_dir")
 #: Parameters that name something in the study.
 _LISTS = ("evaluators", "authors")
@@ -77,11 +77,11 @@ class Plan:
 
     notebook: Notebook
     parameters: dict[str, Any]  # resolved, without output_dir
-    source: str  # released, simulated or study; empty where the notebook has no such parameter
+    source: str  # released, simulated or study; empty if the notebook has no such parameter
     data: dict[str, str]  # name -> SHA-256 of the data files that it reads
-    parts: dict[str, str]  # hashes of all that can change the result
+    parts: dict[str, str]  # hashes of everything that can change the result
     note: str  # what the user should know about the choice of source
-    place: str  # folder of the result: the notebook's name, and what is not as by default
+    place: str  # the result's folder: the notebook's name, and parameters that are not defaults
 
     @property
     def name(self) -> str:
@@ -99,16 +99,16 @@ class Outcome:
     """How one notebook's run ended."""
 
     plan: Plan
-    status: Literal["done", "skipped", "failed"]  # skipped: the same run was there already
+    status: Literal["done", "skipped", "failed"]  # skipped: the same run already exists
     seconds: float
     message: str = ""  # for a failure: the cell and the error
 
 
-# What a run is made of.
+# The identity of a run.
 
 
 def surroundings() -> dict[str, str]:
-    """Hash what every notebook depends on: package, published numbers, what is installed, where."""
+    """Hash what every notebook depends on: package, published numbers, installation, machine."""
     return {
         "package": folder_hash(_PACKAGE, "**/*.py"),
         "published numbers": folder_hash(published_dir(), "*.csv"),
@@ -118,7 +118,7 @@ def surroundings() -> dict[str, str]:
 
 
 def platform_of() -> dict[str, Any]:
-    """Say what else can move a result: interpreter, machine, threads, and Java for METEOR."""
+    """Describe what else can change a result: Python, machine, threads, and Java for METEOR."""
     return {
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}",
@@ -128,12 +128,12 @@ def platform_of() -> dict[str, Any]:
 
 
 def threads() -> dict[str, str]:
-    """Give the variables that say how many threads a kernel uses, where they are set."""
+    """Return the variables that set how many threads a kernel uses."""
     return {name: os.environ[name] for name in _THREADS if os.environ.get(name)}
 
 
 def set_threads(wanted: Mapping[str, str]) -> None:
-    """Have kernels use as many threads as elsewhere: Dask sets these variables for its workers."""
+    """Set the number of threads of kernels, because Dask changes it for its workers."""
     for name in _THREADS:
         os.environ.pop(name, None)
     os.environ.update(wanted)
@@ -142,13 +142,13 @@ def set_threads(wanted: Mapping[str, str]) -> None:
 def hash_data(
     notebook: Notebook, values: Mapping[str, Any], source: str, opened: Opened = None
 ) -> dict[str, str]:
-    """Hash what a run reads: a study's files or released ones, and what parameters name."""
+    """Hash the data of a run: a study's files or released ones, and files that parameters name."""
     found: dict[str, Path] = {}
     returned: dict[str, str] = {}
     if source == "study":
         home = Path(values["study"])
         found = {path.relative_to(home).as_posix(): path for path in sorted(home.rglob("*"))}
-        if "study.py" in found:  # which may read more than is in its folder
+        if "study.py" in found:  # it may read files outside its folder
             returned["study()"] = _study_hash(values["study"], opened)
     elif source == "released":
         released = (file.name for name in notebook.datasets for file in registry.files(name))
@@ -174,7 +174,7 @@ def _study_hash(folder: str, opened: Opened) -> str:
 
 
 def _open(folder: str, opened: Opened) -> Study:
-    """Open a study in a folder once for all plans."""
+    """Open the study in a folder once for all plans."""
     from nlgbench.study import read_study
 
     kept = {} if opened is None else opened
@@ -183,20 +183,20 @@ def _open(folder: str, opened: Opened) -> Study:
     return kept[folder]
 
 
-# What is decided before a kernel starts.
+# Decisions before a kernel starts.
 
 
 def check(
     notebook: Notebook, given: Mapping[str, Any], *, source: SourceWish, effort: str
 ) -> dict[str, Any]:
-    """Give a notebook's parameters, checked, folders made absolute; no data are looked at."""
+    """Return a notebook's checked parameters, with absolute folders, without reading data."""
     for name, way in {
         "output_dir": "the runner sets it: use --out",
         "source": "use --source",
         "effort": "use --effort",
     }.items():
         if name in given:
-            raise ParameterError(f"{notebook.name}: {name!r} is not set with -p; {way}.")
+            raise ParameterError(f"{notebook.name}: {name!r} cannot be set with -p; {way}.")
     wanted = dict(given)
     if "effort" in notebook.parameters:
         wanted["effort"] = effort
@@ -204,17 +204,17 @@ def check(
     if isinstance(values.get("study"), str) and "study" in given:
         if source != "auto":
             raise ParameterError(
-                f"{notebook.name}: study={shown(values['study'])} and --source {source} are two "
-                "studies: leave one out."
+                f"{notebook.name}: study={shown(values['study'])} and --source {source} name two "
+                "studies: omit one."
             )
         values["study"] = _study_folder(notebook.name, values["study"])
     if os.path.isdir(folder := os.path.expanduser(values.get("encoder") or "")):
-        values["encoder"] = os.path.abspath(folder)  # or else a name on Hugging Face
+        values["encoder"] = os.path.abspath(folder)  # otherwise a name on Hugging Face
     return values
 
 
 def _study_folder(where: str, study: str) -> str:
-    """Make a study's folder absolute: kernels work in their notebook's."""
+    """Make a study's folder absolute, because kernels run in their notebook's folder."""
     from nlgbench.study.study import why_no_study
 
     home = Path(os.path.expanduser(study)).absolute()
@@ -246,7 +246,7 @@ def plan(
     backend = values.get("backend")
     by_tfidf = backend == "tfidf" or (backend == "auto" and chosen != "released")
     if by_tfidf and values.get("encoder") is not None:
-        notes.append(f"encoder is not used, as backend={backend} compares by TF-IDF here")
+        notes.append(f"encoder is not used, because backend={backend} compares by TF-IDF here")
     for name, parameter in notebook.parameters.items():
         if name in values and name not in _BY_THEMSELVES and values[name] != parameter.default:
             varied[name] = values[name]
@@ -258,33 +258,33 @@ def plan(
 
 
 def _choose_source(notebook: Notebook, wish: SourceWish) -> tuple[str, str]:
-    """Take released data where they can be had, unless simulated ones are wished."""
+    """Choose released data if they are available, unless simulated data are requested."""
     if wish == "simulated":
         return "simulated", ""
     if not notebook.datasets:
         return "simulated", "it reads no released data"
     there = cache.available(notebook.datasets)
     if wish == "auto" and not there and (cache.read_only() or not cache.reachable()):
-        why = "(NLGBENCH_DATA)" if cache.read_only() else "and cannot be reached from here"
-        return "simulated", f"released data are not all in {cache.cache_dir()} {why}"
+        why = "(NLGBENCH_DATA)" if cache.read_only() else "and cannot be downloaded"
+        return "simulated", f"released data are incomplete in {cache.cache_dir()} {why}"
     if not (there and cache.read_only()):
         try:
-            cache.fetch(notebook.datasets)  # what is corrupt is fetched anew
+            cache.fetch(notebook.datasets)  # corrupt files are fetched again
         except (OSError, ValueError) as error:
             if not there and wish == "released":
                 raise
             if not there:
                 return "simulated", f"released data could not be fetched: {error}"
-    return "released", ""  # where something is still corrupt, loading says what is wrong
+    return "released", ""  # if a file is still corrupt, loading it reports the error
 
 
 def study_name(folder: str, opened: Opened = None) -> str:
-    """Name the study in a folder as its description or the folder does, printable in file names."""
+    """Return the name of the study in a folder, with characters allowed in file names."""
     from nlgbench.study.reading import load_yaml  # JSON is YAML, too
 
     name = Path(folder).resolve().name
     for about in (Path(folder, "study.json"), Path(folder, "study.yml")):
-        # What is wrong with it is said when it is read.
+        # Problems with it are reported when it is read.
         with suppress(OSError, ValueError, AttributeError):
             name = load_yaml(about).get("name") or name
     if Path(folder, "study.py").is_file():
@@ -293,7 +293,7 @@ def study_name(folder: str, opened: Opened = None) -> str:
 
 
 def _place(notebook: str, varied: Mapping[str, Any]) -> str:
-    """Name the folder of a result: what its parameters are, where these are not the defaults."""
+    """Name a result's folder after the parameters that differ from their defaults."""
     shown = ",".join(f"{name}={quote(str(varied[name]), safe='=')}" for name in sorted(varied))
     if len(shown) > 80:
         shown = f"{shown[:73]}-{hashlib.sha256(shown.encode()).hexdigest()[:6]}"
@@ -301,7 +301,7 @@ def _place(notebook: str, varied: Mapping[str, Any]) -> str:
 
 
 def check_names(plan: Plan, given: Mapping[str, Any], opened: dict[str, Study]) -> None:
-    """Check parameters that name something in one's own study; each study is `opened` once."""
+    """Check parameters that name something in your own study; each study is `opened` once."""
     asked = {name: plan.parameters[name] for name in _NAMING if name in given}
     asked = {name: value for name, value in asked.items() if value is not None}
     if plan.source != "study" or not asked:
@@ -330,7 +330,7 @@ def check_names(plan: Plan, given: Mapping[str, Any], opened: dict[str, Study]) 
                 )
 
 
-# Results: whole, of these parts, of this study.
+# Results: complete, with these parts, for this study.
 
 
 def read_manifest(folder: Path) -> dict[str, Any] | None:
@@ -343,7 +343,7 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
 
 
 def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
-    """Write the manifest, aside first: with it the run is finished."""
+    """Write the manifest in one step, which finishes the run."""
     whole = {
         **manifest,
         "nlgbench": nlgbench.__version__,
@@ -361,7 +361,7 @@ def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
 
 
 def commit() -> str:
-    """Name the commit of a checkout, with a plus where files differ from it; else nothing."""
+    """Return the commit of a checkout, with a plus if files were changed; empty if unknown."""
     named = ["describe", "--always", "--abbrev=40", "--exclude=*", "--dirty=+"]
     git = ["git", "-C", str(_PACKAGE.parent), *named]
     try:
@@ -373,7 +373,7 @@ def commit() -> str:
 
 
 def why_anew(place: Path, parts: Mapping[str, str], study: str | None = None) -> str:
-    """Say why a run has to be made; nothing where its result is there, whole, of these parts."""
+    """Explain why a run must be made; empty if its result is complete and up to date."""
     manifest = read_manifest(place)
     if manifest is None:
         return FIRST
@@ -385,37 +385,37 @@ def why_anew(place: Path, parts: Mapping[str, str], study: str | None = None) ->
         if not path.is_file():
             return f"{name} is missing from its result"
         if file_hash(path) != expected:
-            return f"{name} of its result was changed"
+            return f"{name} in its result was changed"
     return _changed_read(manifest, study)
 
 
 def _changed_read(manifest: Mapping[str, Any], study: str | None) -> str:
-    """Say what a run read that is not as it was."""
+    """Report files that a run read and that were changed since."""
     for name, expected in manifest.get("read", {}).items():
         path = Path(os.path.normpath(Path(study or "", name)))
         if not path.exists():
-            return f"it read {path}, which is gone"
+            return f"it read {path}, which no longer exists"
         if content_hash(path) != expected:
             return f"it read {path}, which was changed"
     return ""
 
 
 def refuse_other_study(place: Path, study: str, data: Mapping[str, str]) -> None:
-    """Refuse to replace results of another study of the same name: other content, elsewhere."""
+    """Refuse to replace results of another study with the same name but other content."""
     manifest = read_manifest(place) or {}
     former = manifest.get("parameters", {}).get("study")
     if former in (None, study):
         return
     if manifest.get("data") != data or _changed_read(manifest, study):
         raise UsageError(
-            f"{place} holds results of the study in {former}, and the one in {study} has the same "
-            "name and other content: choose another --out, or give one another `name` in its "
-            "study.yml, or study.py."
+            f"{place} has results of the study in {former}. The one in {study} has the same "
+            "name but other content: choose another --out, or change one study's `name` in its "
+            "study.yml or study.py."
         )
 
 
 def take_read(folder: Path, study: str | None) -> dict[str, str]:
-    """Take over what the run's processes read: path -> hash when it was read first."""
+    """Collect what the run's processes read: path -> hash when first read."""
     log = folder / READ
     found: dict[str, str] = {}
     if not log.is_file():
@@ -426,7 +426,7 @@ def take_read(folder: Path, study: str | None) -> dict[str, str]:
         about = json.loads(line)
         path = os.path.normpath(about["path"])
         if study and Path(path).is_relative_to(Path(study).parent):
-            path = os.path.relpath(path, study)  # it moves with the study
+            path = os.path.relpath(path, study)  # stays valid if the study moves
         if not path.startswith(tuple(own)):
             found.setdefault(path, about["sha256"])
     log.unlink()
@@ -434,11 +434,11 @@ def take_read(folder: Path, study: str | None) -> dict[str, str]:
 
 
 def take_record(folder: Path, notebook: str) -> dict[str, Any]:
-    """Take over what the notebook left for the manifest when it closed its record."""
+    """Collect what the notebook left for the manifest when it closed its record."""
     from nlgbench.study import schema
 
     if (folder / OPEN).exists():
-        raise ValueError("it opened a record and never closed it: end it with run.close().")
+        raise ValueError("it opened a record but did not close it: end it with run.close().")
     if (folder / "ledger.csv").exists():
         schema.read(folder / "ledger.csv", "ledger")
     path = folder / RECORD
@@ -448,7 +448,7 @@ def take_record(folder: Path, notebook: str) -> dict[str, Any]:
         path.unlink()
     if left["notebook"] != notebook:
         raise ValueError(
-            f"its record is opened as {left['notebook']!r}, and the file is called {notebook!r}: "
+            f"its record is opened as {left['notebook']!r}, but the file is named {notebook!r}: "
             "open the record under the file's own name (claims belong to one notebook)."
         )
     return left
@@ -458,7 +458,7 @@ def take_record(folder: Path, notebook: str) -> dict[str, Any]:
 
 
 def aside(out: Path, name: str) -> Path:
-    """Make the folder in which what becomes `out`/`name` is prepared."""
+    """Make the folder in which the future `out`/`name` is prepared."""
     folder = out / HALF / "new" / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -466,7 +466,7 @@ def aside(out: Path, name: str) -> Path:
 
 
 def promote(new: Path, place: Path) -> None:
-    """Put a finished run in its place."""
+    """Put a finished run into its place."""
     former = place.parent / HALF / "old" / place.name
     if place.exists():
         former.parent.mkdir(parents=True, exist_ok=True)
@@ -476,14 +476,14 @@ def promote(new: Path, place: Path) -> None:
 
 
 def keep_failed(new: Path, failed: Path) -> None:
-    """Put what a run left that failed in its place."""
+    """Put the files of a failed run into its place."""
     remove(failed)
     (new / FAILED).touch()
     new.rename(failed)
 
 
 def remove(folder: Path) -> None:
-    """Delete a folder: renamed first, so that what a kill leaves of it is known for rubbish."""
+    """Delete a folder: it is renamed first, so that leftovers of a kill are recognized."""
     if folder.exists():
         (folder.parent / HALF).mkdir(exist_ok=True)
         rubbish = Path(tempfile.mkdtemp(dir=folder.parent / HALF))
@@ -492,7 +492,7 @@ def remove(folder: Path) -> None:
 
 
 def recover(out: Path) -> None:
-    """Put finished runs in their places, or else the former ones back; delete what is half."""
+    """Put finished runs into their places, restore former ones otherwise, and delete the rest."""
     for new in sorted(out.glob(f"{HALF}/new/*")):
         if read_manifest(new) is not None:
             promote(new, out / new.name)
@@ -504,14 +504,14 @@ def recover(out: Path) -> None:
 
 @contextmanager
 def writing(out: Path) -> Iterator[None]:
-    """Hold a folder for one command at a time, and leave nothing half in it."""
+    """Lock a folder for one command, and leave nothing incomplete in it."""
     require_extra("writing results", "run", "filelock")
     from filelock import FileLock, Timeout
 
     with contextlib.ExitStack() as stack:
         try:
             out.mkdir(parents=True, exist_ok=True)
-            # The system drops the lock with the process, so a killed command leaves none behind.
+            # The system releases the lock with the process, even if the command is killed.
             stack.enter_context(FileLock(out / ".lock", timeout=0))
         except Timeout:
             raise OSError(
@@ -520,7 +520,7 @@ def writing(out: Path) -> Iterator[None]:
         except OSError as error:
             raise OSError(
                 f"cannot write to {out} ({error.strerror or error}): choose another folder with "
-                "--out, or mend its permissions."
+                "--out, or fix its permissions."
             ) from None
         stack.callback(recover, out)
         recover(out)
@@ -528,7 +528,7 @@ def writing(out: Path) -> Iterator[None]:
 
 
 def check_place(out: Path, places: Iterable[str]) -> None:
-    """Refuse to write where something lies that is not ours."""
+    """Refuse to write to a folder that contains files of others."""
     names = [name + end for name in places for end in ("", ".failed")]
     for path in (out / name for name in (*names, *_TABLES)):
         if path.is_dir():
@@ -545,12 +545,12 @@ def check_place(out: Path, places: Iterable[str]) -> None:
 
 
 def run_of(folder: Path) -> str:
-    """Name a run by what is not as by default; nothing where all is."""
+    """Name a run by its parameters that are not defaults; empty if all are."""
     return folder.name.partition("@")[2]
 
 
 def is_default(run: str) -> bool:
-    """Tell whether a run has default parameters, on whatever study."""
+    """Check whether a run has default parameters, on any study."""
     return all(part.startswith("study=") for part in run.split(",") if part)
 
 
@@ -561,14 +561,14 @@ def size(path: Path) -> tuple[int, int]:
 
 
 def clean(out: Path, *, dry_run: bool) -> pd.DataFrame:
-    """Remove what killed commands left, and kept scores: path, files, bytes."""
+    """Remove what killed commands left, and kept scores; return path, files, bytes."""
     import pandas as pd
 
     from nlgbench.evaluators.stored import stored_dir
 
     left = [stored_dir(), out / HALF]
     if not cache.read_only():
-        left += cache.cache_dir().rglob("tmp*")  # pooch's, where a download was killed
+        left += cache.cache_dir().rglob("tmp*")  # left by pooch if a download was killed
     rows = [(str(path), *size(path)) for path in left if path.exists()]
     if not dry_run:
         with writing(out) if out.is_dir() else contextlib.nullcontext():
@@ -579,7 +579,7 @@ def clean(out: Path, *, dry_run: bool) -> pd.DataFrame:
 
 
 def finished(out: Path) -> list[tuple[Path, dict[str, Any]]]:
-    """Find the runs in a folder that are in their places, with their manifests."""
+    """Find the finished runs in a folder, with their manifests."""
     folders = sorted(path for path in out.iterdir() if path.is_dir())
     found = ((path, read_manifest(path)) for path in folders if not path.name.startswith("."))
     return [(path, manifest) for path, manifest in found if manifest is not None]

@@ -221,3 +221,9 @@ def save(frame: pd.DataFrame, path: Path) -> None:
     bare = any(frame[name].str.contains("\r", regex=False).any() for name in texts)
     quoting: Literal[0, 2] = csv.QUOTE_NONNUMERIC if bare else csv.QUOTE_MINIMAL
     frame.to_csv(path, index=False, lineterminator="\n", quoting=quoting)
+
+
+def harmless(texts: pd.Series) -> pd.Series:
+    """Quote what a spreadsheet would run as a formula; numbers stay as they are."""
+    formula = r"^(?![+-]?(?:[\d.]+(?:e[+-]?\d+)?|inf)$)(?=[=+\-@\t\r])"
+    return texts.astype("str").str.replace(formula, "'", regex=True)

@@ -81,9 +81,17 @@ def documents(path: Path, kind: str) -> Iterator[tuple[str, Any]]:
     if kind == "json":
         yield "", load_json(text, str(path))
         return
+    wrong = []
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
-            yield f"line {number}", load_json(line, f"{path}, line {number}")
+            try:
+                document = load_json(line, f"{path}, line {number}")
+            except TableError as error:
+                wrong.append(str(error))
+            else:
+                yield f"line {number}", document
+    if wrong:
+        raise TableError(*wrong)
 
 
 def _framed(records: list[dict[str, Any]]) -> pd.DataFrame:

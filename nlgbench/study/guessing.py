@@ -239,6 +239,8 @@ def _take_flag(
     found = []
     families = sum(any(".." in name for name in names) for names in flags.values())
     for name in theirs:
+        if "annotator" not in made.frame:
+            name = name.replace("{annotator}", "{annotator_id}")
         if name not in made.frame and (fit := re.fullmatch(r"(.*?)(\d+)\.\.(\d+)(.*)", name)):
             key = "system" if "annotator_id" in flags else "annotator_id"
             key = "slot" if families > 1 else key

@@ -52,7 +52,7 @@ def test_too_few_texts_give_a_reason():
     assert found.loc["distinct_1", "estimate"] == 1
     found = diversity(study_of(["a b", "c d"]), n_resamples=20, seed=0)
     distinct = found.set_index("evaluator").loc["distinct_1"]
-    assert distinct["reason"] == "all subsamples give the same value: their spread is unknown"
+    assert distinct["reason"] == "no interval: all subsamples give the same value"
     assert np.isnan(distinct["ci_low"]) and np.isnan(distinct["ci_high"])
 
 

@@ -57,3 +57,13 @@ def test_one_system_has_its_mean_and_a_study_without_scores_none():
     assert one["estimate"].tolist() == [pytest.approx(table["score"][:20].mean())]
     with pytest.raises(ValueError, match="has no scores"):
         standings(given)
+
+
+def test_scores_of_whole_systems_are_ranked_without_intervals():
+    rows = [(s, e, n) for s, n in zip("abc", (1.0, 3.0, 2.0), strict=True) for e in ("ter", "bleu")]
+    table = pd.DataFrame(rows, columns=["system", "evaluator", "score"])
+    lower = {"ter": "direction: lower", "bleu": ""}
+    found = standings(study(system_scores=table.assign(signature=table["evaluator"].map(lower))))
+    assert "".join(found["evaluator"].str[0] + found["system"]) == "bbbcbatatctb"
+    assert found["ci_low"].isna().all() and found["reason"].str.contains("whole system").all()
+    assert "Best first: a 1.00, c 2.00, b 3.00" in nb.plot_systems(found[3:]).alt

@@ -116,9 +116,9 @@ def test_a_csv_has_whole_texts_and_no_formulas(table, study):
     assert [row["text"] for row in rows] == ["The red house.", "'=1+1", *study.outputs["text"][2:]]
     assert [row["mean: fluency"] for row in rows[:2]] == ["5.0", "1.5"]
     formulas = pd.DataFrame({"output_id": ["@x"], "text": ["\t=cmd"]})
-    one = pd.DataFrame({"first": [0], "second": [-1], "=name": ["-1"], "score": [-1.0]})
+    one = pd.DataFrame({"first": [0], "second": [-1], "=name": ["-1-1"], "score": [-1.0]})
     head, row = tables.as_csv(one, formulas).decode().splitlines()
-    assert (head, row) == ("'=name,score,output_id,text", "'-1,-1.0,'@x,'\t=cmd")
+    assert (head, row) == ("'=name,score,output_id,text", "'-1-1,-1.0,'@x,'\t=cmd")
 
 
 def test_an_item_has_all_systems_beside_each_other_and_long_texts_cut(table, study):

@@ -201,7 +201,7 @@ def test_points_are_those_of_huse_and_a_picked_one_tells_its_neighbors_votes():
         assert share == pytest.approx(row["machine_share_huse"])
         predicted = "human" if row["predicted_human_huse"] else "model"
         assert f"classified as {predicted}" in detail["says"][-1]
-        assert ("which it is" in detail["says"][-1]) == row["correct_huse"]
+        assert (", correctly" in detail["says"][-1]) == row["correct_huse"]
 
 
 def test_the_game_keeps_the_score_against_a_listener():

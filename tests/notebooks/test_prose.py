@@ -66,7 +66,7 @@ def run(monkeypatch, tmp_path):
 def test_01_says_what_its_tables_say(run, monkeypatch):
     monkeypatch.setitem(sys.modules, "nlgbench.generators.recurrent", None)  # as without torch
     done = run("01", n_outputs=40, n_neighbors=4, seed=7)
-    said = done.sentence("At k = 4 the rule moves the vote of ")
+    said = done.sentence("At k = 4 the tie rule changes the vote of ")
     table = done.table("scores").query("score == 'huse_q'")
     moves = table.pivot(index="system", columns="ties", values="estimate")
     moves = moves[(moves["exact"] - moves["released"]).abs() > 1e-9]

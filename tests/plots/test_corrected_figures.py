@@ -19,7 +19,7 @@ def test_each_of_three_methods_has_its_mark():
     # An evaluator's own mean may be on another scale: it is not on the axis of judgments.
     assert own.collections and max(ax.get_xlim()) < 4.5 < max(own.get_xlim())
     assert [text.get_text() for text in own.texts] == ["labels\nsaved", "\u22123"]
-    assert drawn.alt.startswith("Mean judgments of 2 systems, by labels alone, evaluator alone and")
+    assert drawn.alt.startswith("Mean judgments by system, for labels alone, evaluator alone and")
 
 
 def test_a_result_is_drawn_and_says_what_was_labelled():
@@ -30,7 +30,7 @@ def test_a_result_is_drawn_and_says_what_was_labelled():
     n = found.details.query("method == 'labels alone'")[["n_labels", "n_outputs"]].sum()
     title = drawn.axes[0].get_legend().get_title().get_text()
     covers = "intervals cover other items and annotators"
-    assert title == f"Labels of {n['n_labels']} of {n['n_outputs']} outputs; {covers}"
+    assert title == f"Labels for {n['n_labels']} of {n['n_outputs']} outputs; {covers}"
     assert title in drawn.alt
     (one,) = nb.plot_corrected(found, ax=canvas(4, 2)[1][0]).axes
     assert len(one.lines) == 2 + len(found.systems["system"].unique()) - 1

@@ -53,7 +53,7 @@ def test_the_atlas_writes_what_correlate_gives_as_figures_do_and_by_kind():
     ]
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["τ-b"]
     assert "Holm" not in ax.get_xlabel()
-    assert "the greatest is that of ROUGE-2 (0.40)" in drawn.alt
+    assert "On average ROUGE-2 correlates most (0.40)" in drawn.alt
     one = plot_atlas(table, kinds=["Diversity"])
     assert one.data["evaluator"].tolist() == ["minus Self-BLEU-4"]
 
@@ -101,7 +101,7 @@ def test_printed_rates_are_drawn_with_the_rates_of_each_evaluator():
     for one, other in zip(estimates, printed, strict=True):
         assert one.get_ydata().tolist() == other.get_ydata().tolist()
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert labels == ["accuracy", "true positive rate", "true negative rate", "printed"]
+    assert labels == ["accuracy", "true positive rate", "true negative rate", "published"]
     assert "H1 accuracy 66.60; H1 true positive rate 79.00" in drawn.alt
 
 

@@ -55,7 +55,7 @@ def test_tradeoff_shows_every_system_once_and_names_it():
     points = [collection.get_offsets()[0] for collection in ax.collections]
     assert np.allclose(points, SCORES[["huse_q", "huse_d"]])
     title = ax.get_legend().get_title().get_text()
-    assert title == "Filled: printed. Open: recomputed, released."
+    assert title == "Filled: published. Open: recomputed, released."
     assert ax.get_ylim()[1] > 1.02, "a score above 1 is not cut off"
 
 
@@ -125,7 +125,7 @@ def test_of_many_evaluators_the_highest_are_drawn_and_the_figure_says_so():
     table = pd.DataFrame({"evaluator": names, "statistic": "pearson", "ci_low": 0.0})
     table = table.assign(estimate=[n / 40 for n in range(30)] + [-0.5, 0.9, -0.2], ci_high=0.95)
     drawn = draw_highest(nb.plot_forest, table)
-    words = "The 20 highest of 30 evaluators, and sentinels, length and people."
+    words = "The 20 highest of 30 evaluators, plus sentinels, length and humans."
     assert drawn.alt.endswith(words) and drawn.figure.get_supxlabel() == words
     kept = {*(f"e{n}" for n in range(10, 30)), "Length", "Human", "length"}
     assert set(drawn.data["evaluator"]) == kept

@@ -54,6 +54,7 @@ def test_components_are_bars_with_shares_and_what_is_unknown_is_said():
     drawn = nb.plot_components(COMPONENTS)
     (ax,) = drawn.axes
     assert [bar.get_width() for bar in ax.patches] == [1.0, 3.0]
-    assert {text.get_text() for text in ax.texts} == {"share", "25%", "", " not told apart", "75%"}
+    written = {"share", "25%", "", " not identifiable", "75%"}
+    assert {text.get_text() for text in ax.texts} == written
     assert len(ax.collections[0].get_segments()) == 1
-    assert drawn.alt.endswith("item 25%, annotator not told apart, rest 75%.")
+    assert drawn.alt.endswith("item 25%, annotator not identifiable, rest 75%.")

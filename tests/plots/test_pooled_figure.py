@@ -53,7 +53,7 @@ def test_differences_are_named_and_fit():
         pairs.loc[pairs.index[0], name] += 1
     drawn = nb.plot_pooled(nb.pool_correlations(pairs))
     (ax,) = drawn.axes
-    assert ax.get_xlabel() == "Spearman with people, less that of: length"
+    assert ax.get_xlabel() == "Spearman with human judgments, minus that of length"
     assert drawn.alt.startswith(ax.get_xlabel())
     assert ax.get_xlim()[1] >= pairs["ci_high"].max() > 1
     two = pd.concat([pairs, pairs.assign(evaluator_b="bleu_4")])

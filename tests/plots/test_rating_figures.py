@@ -51,7 +51,7 @@ def test_convergence_draws_a_line_and_a_band_for_each_system():
     assert best.get_xydata().tolist() == [[1, 1550], [2, 1600]]
     assert ax.collections[0].get_paths()[0].get_extents().intervaly.tolist() == [1250, 1850]
     drawn = plot_convergence(HISTORY, ratings=RATINGS.iloc[:2])
-    assert drawn.alt.endswith("Open marks, ratings after all games, each once: a 1500, b 1700.")
+    assert drawn.alt.endswith("ratings after all games, each used once: a 1500, b 1700.")
 
 
 def test_each_method_has_a_panel_and_words_say_who_is_best():

@@ -34,9 +34,9 @@ def test_a_number_counts_once_by_its_best_row():
     found = ["recomputed and equal", "differs", "follows from print", *["not recomputable"] * 2]
     assert drawn.data["outcome"].tolist() == found
     assert drawn.data["reason"].tolist()[-1].startswith("Only values from other data")
-    assert drawn.alt.startswith("Printed numbers (5) by outcome: recomputed and equal 1, follows ")
+    assert drawn.alt.startswith("Published numbers (5) by outcome: recomputed and equal 1, ")
     assert "1 (Hashimoto et al. 2019): Nothing was released." in drawn.alt
-    assert drawn.alt.endswith("Left out, because this run did not use their data: 1.")
+    assert drawn.alt.endswith("Omitted, because this run did not use their data: 1.")
 
 
 def test_bars_are_shares_with_their_counts():
@@ -55,5 +55,5 @@ def test_unreleased_inputs_are_the_reason_of_a_value_from_other_data():
 
 
 def test_a_simulated_run_has_nothing_to_draw():
-    with pytest.raises(ValueError, match="no printed number that this run answers"):
+    with pytest.raises(ValueError, match="no published number that this run recomputes"):
         nb.plot_recomputed(ledger(ROWS[-1:]))

@@ -19,7 +19,7 @@ def test_stability_draws_a_line_and_a_band_for_each_score_in_order_of_size():
     assert huse.get_xydata().tolist() == [[20, 0.7], [50, 0.5]]
     assert huse_q.get_ydata().tolist() == [0.8, 0.6]
     assert set(truth.get_ydata()) == {0.45}
-    assert "bands that hold 90% of the subsamples; thin lines are the true values" in drawn.alt
+    assert "bands that contain 90% of the subsamples; thin lines are the true values" in drawn.alt
 
 
 def test_stability_has_a_panel_for_each_kind_and_system():

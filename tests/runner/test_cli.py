@@ -73,7 +73,7 @@ def test_degrees_stand_by_paper(ledger_dir):
     found = json.loads(call("ledger", ledger_dir, "--degrees", "--json").stdout)
     assert sum(row["differs"] for row in found if row["paper"] == "huse") == 1
     wrong = call("ledger", ledger_dir, "--degrees", "--verdict", "differs")
-    assert wrong.exit_code == 2 and "leave --verdict" in wrong.output
+    assert wrong.exit_code == 2 and "omit --verdict" in wrong.output
 
 
 @pytest.mark.parametrize("columns", [80, 100])
@@ -123,7 +123,7 @@ def test_what_is_told_of_a_run(make_notebook, tmp_path):
     assert lines[-1] == "Error: 1 of 2 failed: bad@k=2"
     assert len(failed["message"]) < 1_500
     assert "ValueError: aaa" in told.stderr and "characters ...] aaa" in told.stderr
-    assert "aaaz\nUp to there it is in" in told.stderr
+    assert "aaaz\nSee its output up to there in" in told.stderr
 
 
 @pytest.fixture
@@ -146,8 +146,8 @@ def test_where_results_are_is_said_when_there_are_any(make_notebook, tmp_path, e
     ends("done", "failed", "failed", "failed")
     some, none = (call("run", *paths, "--out", out) for _ in range(2))
     assert some.exit_code == 1 and "Error: 1 of 2 failed: " in some.stderr
-    assert some.stdout.splitlines()[-1].startswith(f"results are in {out}: ")
-    assert "results are in" not in none.stdout
+    assert some.stdout.splitlines()[-1].startswith(f"Results are in {out}: ")
+    assert "Results are in" not in none.stdout
 
 
 def test_a_full_disk_at_the_end_names_the_place_and_the_way_out(

@@ -138,7 +138,7 @@ def test_a_sweep_on_workers_equals_a_local_one(dask, make_notebook, tmp_path, mo
     for folder, manifest in runs.finished(out):
         assert runs.why_anew(local / folder.name, manifest["parts"]) == ""
     assert "AssertionError: three is too much" in said
-    assert f"Up to there it is in {out / 'mine@k=3.failed' / 'notebook.ipynb'}" in said
+    assert f"See its output up to there in {out / 'mine@k=3.failed' / 'notebook.ipynb'}" in said
     assert "mine@k=2: done in" in said and "mine@k=3: FAILED" in said
     assert (out / "mine@k=3.failed" / "notebook.ipynb").is_file()
     before = done(out)
@@ -154,7 +154,7 @@ def test_a_sweep_on_workers_equals_a_local_one(dask, make_notebook, tmp_path, mo
     monkeypatch.setattr(runs, "surroundings", lambda: around)
     status, said = run(path, out, makers=makers(file), given={"k": "7"})
     assert status == ["failed"] and said.count("its package is ") == 2
-    assert "no worker can make it:\ntcp://127.0.0.1:" in said
+    assert "no worker can run it:\ntcp://127.0.0.1:" in said
     assert (out / "mine@k=7.failed" / ".failed").is_file()
 
 
@@ -202,7 +202,7 @@ def test_whatever_is_killed_the_next_run_goes_on(dask, make_notebook, tmp_path, 
     began = time.monotonic()
     code, said = end(command)
     assert code == 1, said
-    assert "the scheduler is gone: finished runs are whole; run the same command to go on." in said
+    assert "the scheduler is gone. Finished runs are complete; run the same command" in said
     assert time.monotonic() - began < 60
     assert ended(left)
     assert kept.items() <= done(out).items()

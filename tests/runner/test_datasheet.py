@@ -32,8 +32,8 @@ def answer(table, question):
 def test_a_scale_that_is_stated_is_told_from_what_was_seen():
     values = {"a": [[2, 3], [4, 4]], "b": [[3, 3], [2, 4]]}
     seen = nb.datasheet(study_of(values))
-    assert answer(seen, "4.3.3") == "3 different values seen; the study states no scale"
-    assert answer(seen, "4.3.4") == "2, 3, 4 (seen; the study states no scale)"
+    assert answer(seen, "4.3.3") == "3 different values observed; the study declares no scale"
+    assert answer(seen, "4.3.4") == "2, 3, 4 (observed; the study declares no scale)"
     stated = nb.datasheet(study_of(values, scales={"quality": {"min": 1, "max": 5}}))
     assert answer(stated, "4.3.3") == "5"
     assert answer(stated, "4.3.4") == "1, 2, 3, 4, 5"
@@ -65,7 +65,7 @@ def test_who_was_asked_the_same_twice_is_counted():
     again = study.judgments.iloc[:1].assign(group_id="again")
     twice = study.replace(judgments=pd.concat([study.judgments, again]))
     reason = nb.datasheet(twice).set_index("question").loc["4.3.12.1", "reason"]
-    assert reason == "of 5 responses, 1 on what their evaluator had been asked before"
+    assert reason == "of 5 responses, 1 repeat one by the same evaluator"
 
 
 def test_what_the_tables_do_not_answer_says_why():

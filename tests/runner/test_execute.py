@@ -42,10 +42,10 @@ ENDINGS = {
     "bad": ((WORK, "rows = [1]", "print(rows[3])"), "print(rows[3])\nIndexError: list index out"),
     "dead": ((WORK, "os.kill(os.getpid(), 9)"), "its kernel died"),
     "slow": ((WORK, SLEEP), "took longer than 15 s: raise --timeout"),
-    "unclosed": ((OPEN.format(name="unclosed") + "output_dir=output_dir)",), "never closed it"),
+    "unclosed": ((OPEN.format(name="unclosed") + "output_dir=output_dir)",), "did not close it"),
     "renamed": (
         (OPEN.format(name="another") + "output_dir=output_dir)\nrun.close()",),
-        "opened as 'another', and the file is called 'renamed'",
+        "opened as 'another', but the file is named 'renamed'",
     ),
     "badledger": (("open(output_dir + '/ledger.csv', 'w').write('a,b\\n1,2')",), "no column"),
 }
@@ -186,7 +186,7 @@ def test_an_interrupted_command_cleans_up(make_notebook, tmp_path, ending):
     assert process.returncode == 130
     assert said.splitlines() == [
         "mine",
-        "Interrupted: finished results are whole; run the same command to go on.",
+        "Interrupted. Finished results are complete; run the same command to resume.",
     ]
     assert gone(*pids)
     assert sorted(path.name for path in out.iterdir()) == [".lock", "index.csv", "ledger.csv"]
@@ -218,7 +218,7 @@ def test_done_then_skipped_then_noticed(make_notebook, tmp_path, in_process):
     by = {"out": out, "makers": in_process}
     assert run(path, **by)[0] == ["done"]
     status, said = run(path, **by)
-    assert status == ["skipped"] and "unchanged since its last run" in said
+    assert status == ["skipped"] and "unchanged since the last run" in said
     assert run(path, given={"k": "2"}, **by)[0] == ["done"]
     assert (out / "mine" / "made.txt").read_text() == "1", "other parameters stand beside"
     assert (out / "mine@k=2" / "made.txt").read_text() == "2"
@@ -228,7 +228,7 @@ def test_done_then_skipped_then_noticed(make_notebook, tmp_path, in_process):
     assert run(path, **by)[0] == ["skipped"]
     (out / "mine" / "made.txt").write_text("3")
     said = run(path, dry_run=True, **by)[1]
-    assert said == "mine: would run (made.txt of its result was changed)"
+    assert said == "mine: would run (made.txt in its result was changed)"
     make_notebook("mine", PARAMETERS, WRITE + "# another cell text\n")
     status, said = run(path, **by)
     assert status == ["done"] and "changed since: code" in said
@@ -339,15 +339,15 @@ def test_a_study_goes_by_its_name_and_another_of_that_name_is_refused(
     assert made(other)[0] == ["skipped"]
     (other / "outputs.csv").write_text("output_id,item_id,system\n3,1,a\n")
     for wish in ({}, {"force": True}, {"dry_run": True}):
-        with pytest.raises(UsageError, match=r"same name and other content: choose another --out"):
+        with pytest.raises(UsageError, match=r"same name but other content: choose another --out"):
             made(other, **wish)
     both = [{"study": str(home)}, {"study": str(other)}]
-    with pytest.raises(UsageError, match="two studies of one name, by which results go"):
+    with pytest.raises(UsageError, match="two studies with the same name, which names results"):
         run(path, out=tmp_path / "new", grid=both)
     (other / "study.json").write_text('{"name": "another"}')
     assert made(other)[0] == ["done"]
     assert (out / "mine@study=another" / "made.txt").is_file()
-    with pytest.raises(ParameterError, match="are two studies: leave one out"):
+    with pytest.raises(ParameterError, match="name two studies: omit one"):
         made(home, source="released")
 
 
@@ -393,5 +393,5 @@ def test_a_changed_line_of_a_study_makes_its_run_new(make_notebook, tmp_path, in
     moved = shutil.copytree(home.parent, tmp_path / "moved")
     assert made(moved / "own") == ["skipped"]
     (moved / "r.csv").write_text(ratings)
-    with pytest.raises(UsageError, match="same name and other content"):
+    with pytest.raises(UsageError, match="same name but other content"):
         made(moved / "own")

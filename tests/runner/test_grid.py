@@ -46,7 +46,7 @@ def test_lists_in_one_block_are_combined(tmp_path, text, expected):
         ("", "is empty"),
         ("- k: 1\n- {}", "block 2 is {}, not names"),
         ("k: []", "block 1 is {'k': ..}, not names"),
-        ("k: [1", "line 1, column 6 is no YAML"),
+        ("k: [1", "line 1, column 6 is not valid"),
     ],
 )
 def test_a_grid_that_is_none_is_refused(tmp_path, text, message):
@@ -94,7 +94,7 @@ def test_a_grid_runs_resumes_and_is_gathered(make_notebook, tmp_path, in_process
     said.clear()
     empty = {**options, "out": tmp_path / "empty"}
     assert execute.run([str(path)], {}, retry_failed=True, **empty) == []
-    assert said == [f"none of these runs failed the last time in {tmp_path / 'empty'}"]
+    assert said == [f"none of these runs failed last time in {tmp_path / 'empty'}"]
     assert not (tmp_path / "empty").exists()
 
     result = CliRunner().invoke(main, ["plot-sweep", str(out), "--x", "k", "--y", "huse"])

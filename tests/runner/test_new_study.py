@@ -195,7 +195,7 @@ def test_a_folder_that_reads_well_stays_so(tmp_path):
     (tmp_path / "s").mkdir()
     (tmp_path / "s" / "outputs.csv").write_text("output_id,item_id,system\n1,1,a\n2,1,b\n")
     refused = call("new", tmp_path / "s", "--from", tmp_path / "s" / "outputs.csv")
-    assert refused.exit_code == 1 and "is read as it is, so nothing is written" in refused.stderr
+    assert refused.exit_code == 1 and "can be read as it is, so nothing is" in refused.stderr
     assert not (tmp_path / "s" / "study.yml").exists()
     assert call("new", tmp_path / "s").exit_code == 0
     assert "tables" not in (tmp_path / "s" / "study.yml").read_text()
@@ -216,21 +216,34 @@ def test_nothing_is_overwritten(tmp_path):
     assert call("check", tmp_path / "s").exit_code == 0
 
 
+WHO = "item,system,ann,bob\n1,a,3,4\n1,b,5,4\n"
+
+
+def test_columns_may_be_called_as_annotators(tmp_path):
+    (tmp_path / "who.csv").write_text(WHO)
+    assert call("new", tmp_path / "who.csv", "--value", "{annotator}").exit_code == 0
+    study = nb.read_study(tmp_path)
+    assert study.judgments["annotator_id"].tolist() == ["w001", "w002"] * 2
+    assert study.dimensions == ["quality"]
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [
         (["--from", "no.csv"], "no file no.csv"),
         (["--as", "mturk"], "name the files, too"),
         (["--as", "excel", "--from", "x.csv"], "'excel' is unknown"),
-        (["--from", "notes.doc"], "no known ending"),
+        (["--from", "notes.doc"], "unknown extension"),
         (["--from", "broken.json"], "is not valid JSON"),
         (["--from", "empty.csv"], "is empty"),
+        (["--from", "who.csv", "--annotator", "ann,bob"], "use --value '{annotator}'"),
     ],
 )
 def test_what_cannot_be_begun_leaves_nothing(args, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for name, content in {"notes.doc": "x", "broken.json": "{", "empty.csv": ""}.items():
-        (tmp_path / name).write_text(content)
+    content = {"notes.doc": "x", "broken.json": "{", "empty.csv": "", "who.csv": WHO}
+    for name, text in content.items():
+        (tmp_path / name).write_text(text)
     said = call("new", "s", *args)
     assert said.exit_code in (1, 2) and message in said.stderr
     assert "Traceback" not in said.output and not (tmp_path / "s").exists()

@@ -120,18 +120,18 @@ def test_half_a_unit_of_the_last_printed_digit_is_the_tolerance(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"claim_id": "Table 2/BLEU"}, "'Table 2/BLEU': write lower case"),
+        ({"claim_id": "Table 2/BLEU"}, "'Table 2/BLEU': write lower-case"),
         ({"published": "0,41"}, "column 'published', '0,41': write a finite number"),
         ({"published": "inf"}, "column 'published', 'inf': write a finite number"),
         ({"tolerance": -0.1}, "column 'tolerance', -0.1: .* not negative"),
-        ({"tolerance": None}, "column 'tolerance', None: .* as a number needs one"),
-        ({"claim_id": "direction/a"}, "column 'published', 0.41: .* of a direction 1"),
+        ({"tolerance": None}, "column 'tolerance', None: .* a finite number that is not negative"),
+        ({"claim_id": "direction/a"}, "column 'published', 0.41: .* for a direction 1"),
         ({"unavailable": "No."}, "column 'analysis', 'correlate': .* not both"),
         ({"where": "n=1; n=2"}, "'n=1; n=2': write column=value; column=value, each column once"),
         ({"where": "evaluatr=bleu"}, "no column 'evaluatr'. Did you mean 'evaluator'"),
         ({"column": "estimat"}, "correlate has no column 'estimat'"),
         ({"where": "evaluator=bleu"}, "2 rows of correlate .* differ in granularity, "),
-        ({"column": "evaluator"}, "'evaluator' of correlate is no number: 'bleu'"),
+        ({"column": "evaluator"}, "'evaluator' of correlate is not a number: 'bleu'"),
         ({"tolerence": 1}, "tolerence: .* Did you mean 'tolerance'"),
     ],
 )
@@ -169,8 +169,8 @@ def test_claims_go_through_the_ledger_of_a_notebook(tmp_path):
         "study/pilot/b": "differs",
     }
     counted = ledgers.summary(ledger, load_claims()).set_index("rests on")
-    assert counted["rows"].to_dict() == {"one's own claims": 2, "our own results": 1}
-    assert counted.loc["one's own claims", ["matches", "differs"]].tolist() == [1, 1]
+    assert counted["rows"].to_dict() == {"your own claims": 2, "our own results": 1}
+    assert counted.loc["your own claims", ["matches", "differs"]].tolist() == [1, 1]
 
 
 def test_ids_begin_with_the_source_and_the_studys_name():

@@ -78,7 +78,7 @@ def test_ill_typed_values_name_the_declaration_and_the_value(name, text):
     [
         ("k = range(3)", {}, "not a literal"),
         ("import os", {}, "is not `name = value`"),
-        ("k: Path = 'x'", {"k": "y"}, "'Path', which is not understood"),
+        ("k: Path = 'x'", {"k": "y"}, "'Path', which is not supported"),
         ('k: Literal["fast", "exact"] | None = None', {"k": "exakt"}, "Did you mean 'exact'"),
         ("n_neighbors = 1", {"n_neighbours": "5"}, "Did you mean 'n_neighbors'"),
     ],

@@ -6,6 +6,7 @@ import re
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
@@ -31,7 +32,7 @@ def test_the_same_runs_give_the_same_bytes_and_nothing_is_left_aside(reported):
 def test_what_is_no_folder_of_runs_and_a_report_of_ones_own_are_refused(reported, tmp_path):
     said = CliRunner().invoke(main, ["report", str(tmp_path)])
     assert said.exit_code == 2
-    assert "holds no finished run" in said.output and "--out" in said.output
+    assert "has no finished run" in said.output and "--out" in said.output
     out = Path(shutil.copytree(reported, tmp_path / "out"))
     (out / "report" / "report.html").unlink()
     said = CliRunner().invoke(main, ["report", str(out)])
@@ -97,6 +98,19 @@ def test_a_study_is_called_by_its_name_and_its_findings_come_first(reported, tmp
     at = [page.index(str(escape(one))) for one in first]
     assert len(at) == 4 and at == sorted(at) and at[-1] < page.index('id="figures"')
     assert "source = study" in page and "study = mine" in page and "/secret" not in page
+
+
+def test_formulas_in_tables_are_quoted_in_the_copies_that_the_page_links(reported, tmp_path):
+    out = tmp_path / "out"
+    shutil.copytree(reported / "90-own", out / "90-own")
+    shutil.copy(reported / "ledger.csv", out)
+    path = out / "90-own" / "tables" / "systems.csv"
+    rows = pd.DataFrame({"system": ["=1+1", "@SUM(A1)", "b"], "estimate": [-1.5, 2e-9, -np.inf]})
+    rows.to_csv(path, index=False)
+    page = report.write(out).read_text(encoding="utf-8")
+    copy = out / "report" / "tables" / f"90-own-{path.name}"
+    assert f'href="tables/{copy.name}"' in page
+    assert copy.read_text() == "system,estimate\n'=1+1,-1.5\n'@SUM(A1),2e-09\nb,-inf\n"
 
 
 @pytest.fixture

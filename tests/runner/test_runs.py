@@ -128,14 +128,14 @@ def test_a_result_is_made_anew_when_it_is_not_whole_or_what_it_read_was_changed(
     def why(code="c"):
         return runs.why_anew(place, {"code": code})
 
-    assert runs.why_anew(tmp_path / "other", {"code": "c"}) == "not run so far"
+    assert runs.why_anew(tmp_path / "other", {"code": "c"}) == "not run yet"
     assert (why(), why("x")) == ("", "changed since: code")
     (mine / "outputs.csv").write_text("b")
     assert why() == f"it read {mine}, which was changed"
     shutil.rmtree(mine)
-    assert why() == f"it read {mine}, which is gone"
+    assert why() == f"it read {mine}, which no longer exists"
     (place / "made.txt").write_text("2")
-    assert why() == "made.txt of its result was changed"
+    assert why() == "made.txt in its result was changed"
     (place / "made.txt").unlink()
     assert why() == "made.txt is missing from its result"
 

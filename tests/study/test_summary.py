@@ -166,7 +166,8 @@ def test_columns_that_group_items_are_named_unless_they_are_used(crowd):
     (said,) = summary.doubts(
         crowd.replace(judgments=crowd.judgments.assign(group_id=page.astype(str)))
     )
-    assert said.startswith("12 items have 2 values of group_id") and "clusters: group_id" in said
+    assert said.startswith("12 items have 2 values of group_id") and "clusters: " not in said
+    assert "2 clusters by group_id: an interval from fewer than 10 cannot be trusted" in said
 
 
 def test_votes_across_items_and_few_annotators_are_counted(crowd):

@@ -113,7 +113,7 @@ def compare_evaluators(
     >>> found[["estimate_a", "estimate_b", "p", "p_least"]].round(3).values.tolist()
     [[1.0, 0.6, 0.125, 0.062]]
     >>> found["reason"].iloc[0]
-    'cannot be answered with 5 systems: the smallest possible adjusted p is 0.0625'
+    'cannot be significant with 5 systems: the smallest possible adjusted p is 0.0625'
     """
     swaps = granularity == "system"
     known(statistic, correlations.PLAIN, "statistic")
@@ -234,9 +234,9 @@ def _swapped(
     estimates, swapped = swapped_statistics(x, human.to_numpy(), statistic, swaps)
     p, adjusted, least = swap_p(swapped, named=pairs is not None)
     n = (np.isfinite(x).all(axis=0)).sum(axis=1)
-    undefined = "undefined: fewer than two systems, or scores that do not vary"
+    undefined = "undefined: there are fewer than two systems, or scores do not vary"
     bound = f"systems: the smallest possible adjusted p is {least:.3g}"
-    unanswered = [f"cannot be answered with {size} {bound}" for size in n]
+    unanswered = [f"cannot be significant with {size} {bound}" for size in n]
     return pd.DataFrame(
         {
             "evaluator_a": [scores.columns[a] for a, _ in chosen],
@@ -409,7 +409,7 @@ def resampled_differences(
         reasons = list(two["reason"])
         if not (np.isfinite(gap) or any(reasons)):
             n_undefined = int(np.isnan(drawn[[a, b]]).any(axis=0).sum())
-            reasons = [f"{n_undefined} of {asked.n_resamples} resamples are undefined"]
+            reasons = [f"undefined in {n_undefined} of {asked.n_resamples} resamples"]
         rows.append(
             {
                 "evaluator_a": names[first],
@@ -490,7 +490,7 @@ def partial_correlations(
     given : str
         The evaluator to control for.
     confidence : float
-        Coverage asked for, between 0 and 1.
+        Confidence level of intervals, between 0 and 1.
 
     Returns
     -------
@@ -661,9 +661,7 @@ def williams(r12: float, r13: float, r23: float, n: int) -> tuple[float, float]:
         )
     determinant = 1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23
     if determinant < -_IMPOSSIBLE:
-        raise ValueError(
-            f"r12={r12}, r13={r13}, r23={r23} are impossible together: check their order."
-        )
+        raise ValueError(f"r12={r12}, r13={r13}, r23={r23} cannot all hold: check their order.")
     mean = (r12 + r13) / 2
     below = 2 * max(determinant, 0.0) * (n - 1) / (n - 3) + mean**2 * (1 - r23) ** 3
     if 1 - abs(r23) < _ROUNDING or below < _ROUNDING:

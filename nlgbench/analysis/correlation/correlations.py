@@ -37,7 +37,7 @@ PLAIN = ("pearson", "spearman", "kendall_b", "pairwise_accuracy")
 STATISTICS = (*PLAIN, "soft_pairwise")
 #: The most groups of clusters that the jackknife deletes one by one.
 _MOST_GROUPS = 1000
-_NOTHING = Interval(float("nan"), float("nan"), "none", "nothing was resampled")
+_NOTHING = Interval(float("nan"), float("nan"), "none", "no interval: n_resamples = 0")
 
 
 @checked
@@ -87,7 +87,7 @@ def correlate(
     n_resamples : int
         Draws of the systems' expectations, and random permutations.
     confidence : float
-        Confidence of intervals, between 0 and 1.
+        Confidence level of intervals, between 0 and 1.
     seed : int or Generator
         Seed of the random numbers; each dimension starts from the same int.
 
@@ -224,9 +224,7 @@ def chosen_evaluators(
         if frame is not None:
             there |= dict.fromkeys(map(str, frame["evaluator"].unique()), table)
     if not there:
-        raise ValueError(
-            f"{study.name} has no scores: add them by nb.score(study, [...]) or Study(scores=...)."
-        )
+        raise ValueError(f"{study.name} has no scores: add them with nb.score(study, [...]).")
     chosen = {}
     for name in there if evaluators is None else evaluators:
         chosen[name] = there[name if name in there else known(name, list(there), "evaluators")]
@@ -513,7 +511,7 @@ def clusters_of_items(sample: Sample) -> NDArray[np.int64]:
     pairs = np.unique(np.stack([sample.item, sample.cluster]), axis=1)
     if pairs.shape[1] != len(np.unique(pairs[0])):
         raise ValueError(
-            "some items lie in several clusters, but granularity='item' needs one for each item: "
+            "some items belong to several clusters, but granularity='item' needs one per item: "
             "leave out `clusters`, or use granularity='output'."
         )
     return pairs[1]

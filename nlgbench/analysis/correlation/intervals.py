@@ -60,7 +60,7 @@ def system_intervals(
         least = min(found.reliability_scores[at], found.reliability_judgments[at])
         without_signal = ""
         if len(found.y) < 3:
-            without_signal = f"{len(found.y)} systems: a correlation of two is always 1 or -1"
+            without_signal = f"{len(found.y)} systems: with two, a correlation is always 1 or -1"
         elif not least > 0.5:
             what = "scores" if found.reliability_scores[at] == least else "judgments"
             without_signal = (
@@ -106,7 +106,7 @@ def _extend_to_estimate(one: Interval, estimate: float) -> Interval:
     reason = one.reason
     # Rounding alone is no reason for a warning.
     if not reason and (low < one.low - 1e-9 or high > one.high + 1e-9):
-        reason = "extended to include the estimate, which noise in the means has moved"
+        reason = "extended to include the estimate, which noise in the means has biased"
     return one._replace(low=low, high=high, reason=reason)
 
 
@@ -117,15 +117,14 @@ def _over_clusters(found: Expectations, at: int, confidence: float) -> Interval:
     """
     r, error = float(found.r[at]), float(found.over_clusters[at])
     if not np.isfinite(error):
-        return _none("without one of the clusters, noise explains all variance between systems")
+        return _none("if one cluster is left out, noise explains all variance between systems")
     half = student.ppf(0.5 + confidence / 2, found.degrees) * error
     if half <= 1e-9:
-        return Interval(r, r, "jackknife of expectations", "no width: clusters do not vary")
+        return Interval(r, r, "jackknife of expectations", "zero width: clusters do not vary")
     center, reason = float(np.clip(r, -1, 1)), ""
     if center != r:
         reason = (
-            f"one-sided: the noise-corrected correlation is estimated at {r:.2f}, and set to "
-            f"{center:g}"
+            f"one-sided interval: the noise-corrected correlation, {r:.2f}, is set to {center:g}"
         )
     low, high = np.clip([center - half, center + half], -1, 1)
     return Interval(float(low), float(high), "jackknife of expectations", reason)
@@ -137,11 +136,11 @@ def _over_systems(
     """Compute an interval over systems: a jackknife for Pearson, an inverted test for ranks."""
     n = len(found.y)
     if n < 5:
-        return _none(f"{n} systems: an interval over systems needs five")
+        return _none(f"only {n} systems: an interval over systems needs at least five")
     if name != "pearson":
         return _rank_interval(name, estimate, n, confidence)
     if abs(estimate) > 1 - 1e-12:
-        return _none("perfect agreement: its variation over systems is unknown")
+        return _none("perfect correlation: its variance over systems cannot be estimated")
     rest = ~np.eye(n, dtype=bool)
     x, y = (np.stack([one[keep] for keep in rest]) for one in (found.x[at], found.y))
     without = coefficients(x, y, statistics=["pearson"])["pearson"]
@@ -149,7 +148,7 @@ def _over_systems(
         error = float(jackknife_error(np.arctanh(without), np.zeros(n, dtype=np.int64)))
     half = student.ppf(0.5 + confidence / 2, n - 2) * error
     if not np.isfinite(half):
-        return _none("without one of the systems, agreement is perfect or undefined")
+        return _none("if one system is left out, the correlation is perfect or undefined")
     low, high = np.tanh(np.arctanh(estimate) + np.array([-half, half]))
     return Interval(float(low), float(high), "jackknife of z")
 
@@ -282,11 +281,13 @@ def jackknife_intervals(
         for at, estimate in enumerate(estimates[:, 0].tolist()):
             error = float(errors[at])
             if not np.isfinite(estimate):
-                one = _none("undefined: scores or judgments do not vary, or there is only one")
+                one = _none("undefined: scores or judgments do not vary, or only one is left")
             elif degrees < 1 or not np.isfinite(error):
-                one = _none("undefined without one of the clusters")
+                one = _none("undefined if one of the clusters is left out")
             elif error <= 1e-9:
-                one = Interval(estimate, estimate, "jackknife", "no width: nothing varies")
+                one = Interval(
+                    estimate, estimate, "jackknife", "zero width: scores and judgments do not vary"
+                )
             else:
                 half = student.ppf(0.5 + asked.confidence / 2, degrees) * error
                 ends = centers[at, 0] + np.array([-half, half])
@@ -303,9 +304,9 @@ def jackknife_intervals(
 def doubts(n_clusters: int, n_systems: int, resample: str, granularity: str) -> str:
     """Return a warning if an interval is based on few clusters or systems, else ""."""
     if resample != "systems" and n_clusters < FEWEST:
-        return f"{n_clusters} clusters: intervals from fewer than {FEWEST} may be too narrow"
+        return f"only {n_clusters} clusters: intervals from fewer than {FEWEST} may be too narrow"
     if granularity == "system" and n_systems < FEWEST:
-        return f"{n_systems} systems: intervals from fewer than {FEWEST} may be too narrow"
+        return f"only {n_systems} systems: intervals from fewer than {FEWEST} may be too narrow"
     return ""
 
 
@@ -319,14 +320,14 @@ def interval_of_systems(
     is_pearson = name == "pearson"
     few = 3 + n_given if is_pearson else 4
     if n < 2 + 2 * n_given:
-        return _none(f"undefined: {n} systems have all scores")
+        return _none(f"undefined: too few systems have all scores ({n})")
     if not np.isfinite(estimate):
         determined = ", or are determined by the given evaluator" if n_given else ""
         return _none("undefined: scores do not vary" + determined)
     if name not in ("pearson", "spearman", "kendall_b"):
-        return _none("no closed form: resample outputs with correlate")
+        return _none("no closed-form interval: use correlate, which resamples outputs")
     if n <= few:
-        return _none(f"{n} systems: an interval needs at least {few + 1}")
+        return _none(f"only {n} systems: an interval needs at least {few + 1}")
     if not is_pearson:
         return _rank_interval(name, estimate, n, confidence)
     if 1 - abs(estimate) < 1e-12:

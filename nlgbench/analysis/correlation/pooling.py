@@ -113,7 +113,7 @@ def pool_correlations(
     by : str, optional
         A column, such as the studies' task; studies are pooled separately for each of its values.
     confidence : float
-        Confidence of intervals, between 0 and 1.
+        Confidence level of intervals, between 0 and 1.
 
     Returns
     -------
@@ -169,7 +169,7 @@ def pool_correlations(
     >>> pooled.summary[["estimate", "ci_low", "ci_high"]].round(2).values.tolist()
     [[0.38, 0.27, 0.48]]
     >>> pooled.summary["prediction_reason"].tolist()
-    ['5 studies: a prediction needs 8']
+    ['only 5 studies: a prediction needs at least 8']
     """
     pairs = "difference" in correlations
     own, value = (_KEYS_OF_PAIRS, "difference") if pairs else (_KEYS, "estimate")
@@ -285,7 +285,7 @@ def _pooled(part: pd.DataFrame, confidence: float, turn: Callable[[Any], Any]) -
         row |= {"q": found.q, "q_p": float(chi2.sf(found.q, k - 1))}
     studies = "1 study" if k == 1 else f"{k} studies"
     if k < FEWEST_STUDIES:
-        row["reason"] = f"{studies}: a mean needs {FEWEST_STUDIES}"
+        row["reason"] = f"only {studies}: a mean needs at least {FEWEST_STUDIES}"
     else:
         half = student.isf((1 - confidence) / 2, k - 1) * found.se
         ends = found.mean + np.array([-half, half])
@@ -293,7 +293,7 @@ def _pooled(part: pd.DataFrame, confidence: float, turn: Callable[[Any], Any]) -
         row["estimate"] = float(turn(found.mean))
         row["p"] = 2 * float(student.sf(abs(found.mean) / found.se, k - 1))
     if k < FEWEST_PREDICTED:
-        row["prediction_reason"] = f"{studies}: a prediction needs {FEWEST_PREDICTED}"
+        row["prediction_reason"] = f"only {studies}: a prediction needs at least {FEWEST_PREDICTED}"
     else:
         ends = interval_of_prediction(z, variance, confidence)
         row |= dict(zip(("prediction_low", "prediction_high"), turn(ends), strict=True))

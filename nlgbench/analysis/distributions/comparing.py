@@ -74,7 +74,7 @@ def compare_distributions(
     n_resamples : int
         Subsamples for the intervals; 0 skips them.
     confidence : float
-        Confidence of intervals, between 0 and 1.
+        Confidence level of intervals, between 0 and 1.
     seed : int or Generator
         Seed of the random numbers, which are the same for every system.
 
@@ -342,22 +342,22 @@ def _reason(name: Measure, sample: _Sample, k: int, found: dict[str, Any]) -> st
         if name in MANIFOLDS:
             return f"undefined: {sample.n} texts per side are too few for n_neighbors = {k}"
         if not sample.paired:
-            return f"undefined: {sample.n} text per side, and two are needed"
+            return f"undefined: only {sample.n} text per side, but two are needed"
         return (
-            f"undefined: {sample.n_items} item has texts of both sides, and two are needed. If "
-            "texts have no prompt, give each its own item_id"
+            f"undefined: only {sample.n_items} item has human and machine texts, but two are "
+            "needed. If texts have no prompt, give each its own item_id"
         )
     if not of:
-        return "nothing was resampled"
+        return "no interval: n_resamples = 0"
     if undefined:
-        return f"{undefined} of {of} subsamples are undefined: too few texts"
+        return f"{undefined} of {of} subsamples are undefined: they have too few texts"
     if sample.n < _FEWEST.get(name, 0):
-        return f"{sample.n} texts per side: an interval needs {_FEWEST[name]}"
+        return f"only {sample.n} texts per side: an interval needs at least {_FEWEST[name]}"
     distinct = pd.Series(sample.texts).groupby(sample.is_human).nunique().min() / sample.n
     if name in _HURT_BY_COPIES and distinct < _DISTINCT:
         return (
-            f"only {distinct:.0%} of a side's texts are distinct: with copies, subsamples do not "
-            "show how the measure varies"
+            f"only {distinct:.0%} of the human or machine texts are distinct: with copies, "
+            "subsamples do not show how much the measure varies"
         )
     return str(found["reason"])
 
@@ -372,8 +372,8 @@ def _too_few(sample: _Sample, n_permutations: int) -> str:
     if least <= _LEVEL:
         return ""
     return (
-        f"p cannot be below {least:.3g} with {sample.n} texts per side and {n_permutations} "
-        "permutations: the test cannot reject"
+        f"the test cannot reject: with {sample.n} texts per side and {n_permutations} "
+        f"permutations, p cannot be below {least:.3g}"
     )
 
 

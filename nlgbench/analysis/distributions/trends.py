@@ -47,7 +47,7 @@ def measure_trends(
         Columns of `truth`. ``l_star`` is 1 - TV, how well texts pass for human; ``huse_q`` and
         ``huse_d`` are its parts due to quality and diversity; ``entropy`` is that of a text (nats).
     confidence : float
-        Confidence of intervals, between 0 and 1.
+        Confidence level of intervals, between 0 and 1.
 
     Returns
     -------
@@ -134,9 +134,9 @@ def _slope(systems: pd.DataFrame, confidence: float) -> dict[str, float | str]:
     left_out = ", ".join(systems.index.difference(known.index, sort=False))
     true, estimate, se = (known[name].to_numpy() for name in ("true", "estimate", "se"))
     slope = error = float("nan")
-    reason = f"left out because estimate, error or truth is missing: {left_out}" if left_out else ""
+    reason = f"left out for a missing estimate, error or truth: {left_out}" if left_out else ""
     if len(known) < _FEWEST:
-        reason = f"{len(known)} systems are left; {reason}"
+        reason = f"only {len(known)} systems are left; {reason}"
     elif np.ptp(true) < _LEAST_RANGE:
         reason = f"the truth differs by less than {_LEAST_RANGE:g} between systems; {reason}"
         reason = reason.removesuffix("; ")

@@ -304,8 +304,8 @@ def intervals(
         )
         if n_units < LEAST_ANNOTATORS:
             table[["se", "ci_low", "ci_high"]] = np.nan
-            words = f"{n_units} annotators of a HIT, fewer than {LEAST_ANNOTATORS}: too few to "
-            few = [words + "split into halves"] * len(SCORES)
+            words = f"a HIT has only {n_units} annotators: halves need at least {LEAST_ANNOTATORS}"
+            few = [words] * len(SCORES)
         method = f"half-samples of annotators, k = {one.n_neighbors}, t"
     else:
         clusters = one.outputs["item_id" if resample == "items" else "output_id"]
@@ -340,11 +340,13 @@ def few_outputs(one: Compared, n_units: int) -> list[str]:
     n_values = len(np.unique(one.points[:, 1].round(9)))
     few, tied = "", ""
     if n_units < LEAST_UNITS:
-        few = f"{n_units} of a class, fewer than {LEAST_UNITS}: coverage is unknown"
+        few = f"only {n_units} units in a class: below {LEAST_UNITS}, coverage is unknown"
     elif n_half < LEAST_SHARE * k:
-        few = f"halves of {n_half} outputs, fewer than {LEAST_SHARE} k: coverage is unknown"
+        few = f"halves have only {n_half} outputs: below {LEAST_SHARE} k, coverage is unknown"
     elif n_values < LEAST_VALUES:
-        tied = f"mean judgments have {n_values} values, fewer than {LEAST_VALUES}: a little narrow"
+        tied = (
+            f"slightly too narrow: only {n_values} distinct mean judgments (below {LEAST_VALUES})"
+        )
     return [few, few or tied, few or tied]
 
 
@@ -395,7 +397,7 @@ def huse(
         ``"items"``: halves of the items, each with all its outputs. ``"annotators"``: halves of the
         annotators within each ``group_id`` (HIT), or of all if it is empty; outputs are fixed.
     confidence : float, default 0.95
-        Confidence of intervals, between 0 and 1.
+        Confidence level of intervals, between 0 and 1.
     seed : int or Generator, default 0
         Seed of the random numbers.
 

@@ -28,8 +28,8 @@ BIASES = ("position", "length", "own")
 N_BINS = 10
 #: With a smaller F, votes are too noisy an instrument for the expected vote (Staiger, Stock 1997).
 WEAK = 10.0
-_NO_VOTES = "no annotator voted on pairs that were judged"
-_CHANCE = "each pair has one order, which is assumed to be random"
+_NO_VOTES = "no annotator voted on the pairs that the judge compared"
+_CHANCE = "each pair was judged in one order, which is assumed to be random"
 _NO_ORDER = (
     "no pair was judged in both orders, and no two systems have two verdicts in either order"
 )
@@ -84,7 +84,7 @@ def audit(
     margin : float
         The largest negligible bias, as a share of verdicts. Choose it before you see the data.
     confidence : float
-        Confidence of intervals, between 0 and 1; 1 - confidence is the level of tests.
+        Confidence level of intervals, between 0 and 1; 1 - confidence is the level of tests.
     seed : int or Generator
         Seed of the random sentinel's verdicts.
 
@@ -391,10 +391,10 @@ def _slopes(view: _SharedData, verdict: Floats, is_own: Any) -> dict[str, dict[s
         estimate = found[place] if name in used else np.nan
         reason = why[name] if name not in used else ""
         if name in used and weak:
-            reason = "annotators agree too little to estimate the expected vote"
+            reason = "annotators agree too little for an estimate of the expected vote"
         row = interval(estimate, se[place], clusters, view.confidence, reason)
         if view.gold and not row["reason"]:
-            row["reason"] = "one vote per pair, which counts as the truth"
+            row["reason"] = "each pair has one vote, which counts as the truth"
         there = w > 0 if name == "length" else (w > 0) & (column != 0)
         rows[name] = row | {"n": len(np.unique(pair[there])) if name in used else 0}
     return rows
@@ -412,7 +412,7 @@ def _calibrated(view: _SharedData, chance: Floats) -> tuple[dict[str, Any], pd.D
     row = _ratio(view, w * (sure - right), w, clusters) | {"n": len(data.vote)}
     used = sure[w > 0]
     if not len(used) or not ((used > 1e-9) & (used < 0.5 - 1e-9)).any():
-        why = "only verdicts, no probabilities" if len(used) else _NO_VOTES
+        why = "the judge gives verdicts, but no probabilities" if len(used) else _NO_VOTES
         row |= interval(np.nan, np.nan, clusters, view.confidence, why)
         return row, pd.DataFrame(columns=list(_CALIBRATION))
     cuts = np.unique(np.quantile(used, np.linspace(0, 1, N_BINS + 1)[1:-1]))

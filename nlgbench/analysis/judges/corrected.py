@@ -76,7 +76,7 @@ def corrected_quality(
         annotators. Default: random with at least ten effective annotators. If each annotator judged
         a single cluster of items, intervals over clusters also cover annotators.
     confidence : float
-        Confidence of intervals, between 0 and 1; 1 - confidence is the level of tests.
+        Confidence level of intervals, between 0 and 1; 1 - confidence is the level of tests.
 
     Returns
     -------
@@ -154,7 +154,7 @@ def corrected_quality(
     corrected["correlation"] = _correlations(labels, k)
     own["reason"] = _BIASED
     if n_labels.sum() < FEWEST_LABELS:
-        corrected["reason"] = f"fewer than {FEWEST_LABELS} labels in total: the slope is undefined"
+        corrected["reason"] = f"undefined slope: fewer than {FEWEST_LABELS} labels in total"
     for table in (alone, corrected):
         table.loc[n_labels == 0, "reason"] = "this system has no labels"
     whole = pd.concat(tables)
@@ -252,7 +252,7 @@ def _read(
     labels["annotator"] = pd.factorize(labels["annotator_id"])[0]
     labels["weight"] = 1 / labels.groupby("output_id")["value"].transform("size")
     gone = ", ".join(unscored.index.difference(names))
-    none = f"left out because no output has a score: {gone}" if gone else ""
+    none = f"systems left out because they have no scores: {gone}" if gone else ""
     counts = [unscored.get(name, 0) for name in names]
     some = [f"{n} outputs without a score are left out" if n else "" for n in counts]
     left_out = ["; ".join(filter(None, [one, none])) for one in some]

@@ -74,7 +74,7 @@ def replaces_annotators(
         distinct values, where both measures agree, and "rmse" if ``settings["scales"]`` has the
         dimension. Otherwise it is required, because labels may be coded as numbers.
     confidence : float
-        Confidence of intervals, between 0 and 1; 1 - confidence is the level of tests.
+        Confidence level of intervals, between 0 and 1; 1 - confidence is the level of tests.
 
     Returns
     -------
@@ -130,8 +130,8 @@ def replaces_annotators(
     """
     if not 0 <= epsilon < 1:
         raise ValueError(
-            f"epsilon must be at least 0 and below 1: how much less often the evaluator may be the "
-            f"better one. Got {epsilon}; the paper uses 0.2, 0.15 and 0.1."
+            f"epsilon must be at least 0 and below 1. It is how much less often than the annotator "
+            f"the evaluator may be the better one. Got {epsilon}; the paper uses 0.2, 0.15 and 0.1."
         )
     scores = study.scores
     if scores is None or scores.empty:
@@ -183,8 +183,8 @@ def _judged(study: Study, dimension: str) -> pd.DataFrame:
     frame = frame[frame.duplicated("output_id", keep=False)].reset_index(drop=True)
     if frame.empty:
         raise ValueError(
-            f"no output of {study.name} has judgments of {dimension!r} by two annotators: the test "
-            "compares each annotator with others of the same output."
+            f"no output of {study.name} has judgments of {dimension!r} by two annotators: add "
+            "judgments, because the test compares annotators of the same output."
         )
     cluster = frame["cluster"] if study.clusters in study.outputs else frame["item_id"]
     return frame.assign(
@@ -337,11 +337,11 @@ def _tested(
     inside = said.isin(given) if kind == "accuracy" else said.between(given.min(), given.max())
     unknown = ""
     if len(said) and not inside.any():
-        unknown = "no score is among the values of judgments: " + (
-            "other labels" if kind == "accuracy" else "another scale"
-        )
+        unknown = "no score lies in the range of the judgments: the scales differ"
+        if kind == "accuracy":
+            unknown = "no score matches a value of the judgments: the labels differ"
     elif not len(names):
-        unknown = f"no annotator has {FEWEST_ITEMS} scored outputs"
+        unknown = f"no annotator has at least {FEWEST_ITEMS} scored outputs"
     if unknown:
         row |= {"rho": np.nan, "verdict": "", "covers": "", "reason": unknown}
         return row, pd.DataFrame(columns=list(_ANNOTATORS)), np.full(_CURVE.sum(), np.nan)
@@ -387,7 +387,7 @@ def _annotators(names: NDArray, counts: Counts, epsilon: float, level: float) ->
             "n_clusters": counts.n_clusters,
             "design_effect": counts.design_effect,
             "reason": [
-                "one cluster: its spread is unknown" if one else few_clusters(k)
+                "only one cluster, so the variance cannot be estimated" if one else few_clusters(k)
                 for one, k in zip(untested, counts.n_clusters, strict=True)
             ],
         }
@@ -415,7 +415,8 @@ def _rho(
         df = min(effective, m) - 1  # annotators have equal weight in rho
     se, reason = float(np.sqrt(crossed.largest_variance(*variances))), few_clusters(effective)
     if not (np.isfinite(se) and se > 1e-12 and df > 0):
-        unknown = "without one of them, rho does not change or is undefined: no interval"
+        unknown = "no interval: when one cluster or annotator is left out, rho does not change "
+        unknown += "or is undefined"
         se, reason = np.nan, "; ".join(filter(None, [reason, unknown]))
     half = student.ppf(1 - level / 2, df) * se
     covers = crossed.OTHER_ANNOTATORS if m >= FEWEST else crossed.THESE_ANNOTATORS

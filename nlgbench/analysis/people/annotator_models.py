@@ -310,6 +310,6 @@ def _annotators_of(votes: _Votes, posterior: Floats, competence: Floats | float)
             "accuracy": np.einsum("avv->a", sums) / n,
             "competence": competence,
             "n_judgments": np.round(n).astype(int),
-            "reason": [f"{one}no interval: labels are estimates, too" for one in few],
+            "reason": [f"{one}no interval, because labels are also estimated" for one in few],
         }
     )

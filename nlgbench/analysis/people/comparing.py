@@ -83,7 +83,7 @@ def compare_systems(
         The smallest difference that matters, on this scale, above 0. Choose it before you see the
         data. It adds tests of equivalence and non-inferiority.
     confidence : float
-        Confidence of intervals, between 0 and 1; 1 - confidence is the level of tests.
+        Confidence level of intervals, between 0 and 1; 1 - confidence is the level of tests.
 
     Returns
     -------
@@ -257,8 +257,8 @@ def judged_systems(study: Study, dimension: str, include_human: bool) -> pd.Data
     if frame["system"].nunique() < 2:
         more = "" if include_human else " (include_human=True adds human outputs)"
         raise ValueError(
-            f"{study.name} has judgments of {dimension!r} for {frame['system'].nunique()} systems: "
-            f"a comparison needs two{more}."
+            f"{study.name} has judgments of {dimension!r} for {frame['system'].nunique()} systems, "
+            f"but a comparison needs at least two{more}."
         )
     return frame
 
@@ -324,10 +324,10 @@ def _disconnected(frame: pd.DataFrame, names: list[str], part: Ints) -> str:
         who = ", ".join(people[:3]) + (f" and {len(people) - 3} more" if len(people) > 3 else "")
         lines.append(f"{', '.join(own)} (judged by {who}, on {rows['item_id'].nunique()} items)")
     return (
-        "systems cannot be compared: these parts share no items or annotators, so one part may "
-        f"only have had milder annotators. Parts: {'; '.join(lines)}. "
-        "Compare systems within a part by study.only(systems=[...]), or let some annotators judge "
-        "systems of several parts."
+        "systems cannot be compared: these parts share no items or annotators, so higher means "
+        f"may only reflect milder annotators. Parts: {'; '.join(lines)}. "
+        "Compare systems within a part with study.only(systems=[...]), or let some annotators "
+        "judge systems of several parts."
     )
 
 
@@ -355,13 +355,13 @@ def _spread(judged: _Judged, covers: str, missing: str) -> _Spread:
         without.append(additive.without_few(judged.data, judged.whole, judged.cell))
     doubt = ""
     if lost:
-        missing = f"without {lost[0]}, systems cannot be compared, so there is no interval"
+        missing = f"no interval: without {lost[0]}, systems cannot be compared"
         missing += f" (such clusters: {len(lost)})" if len(lost) > 1 else ""
     elif not several and not random:
-        missing = missing or f"one {kind}: its spread is unknown"
+        missing = missing or f"only one {kind}, so the variance cannot be estimated"
     elif not several:
         covers = f"other annotators, this {kind}"
-        doubt = f"one {kind}: intervals cover other annotators, but only this {kind}"
+        doubt = f"only one {kind}: intervals cover other annotators, but not other {kind}s"
     elif not missing:
         what = f"effective clusters ({kind})" if judged.grouped_by else "effective items"
         doubt = crossed.few_clusters(int(sizes[0]), what)
@@ -391,9 +391,9 @@ def _pairs(judged: _Judged, spread: _Spread, confidence: float) -> pd.DataFrame:
     within = judged.frame["value"] - judged.frame.groupby("annotator_id")["value"].transform("mean")
     df = len(within) - len(judged.people)
     sd = float(np.sqrt((within**2).sum() / df)) if df > 0 else np.nan
-    why = "every cluster gives the same difference: its spread is unknown"
+    why = "no interval: all clusters give the same difference"
     reason = np.where(flat & (not spread.missing), why, spread.missing or spread.doubt)
-    always = "one system is higher on every item: superiority has no interval"
+    always = "superiority has no interval: one system is higher on every item"
     one_sided = np.isnan(superiority["superiority_low"]) & np.isfinite(superiority["superiority"])
     reason = np.where(one_sided & (reason == ""), always, reason)
     p = 2 * student.sf(np.abs(difference) / se, spread.df)
@@ -566,16 +566,16 @@ def _annotators(judged: _Judged, without_item: Fit, confidence: float) -> pd.Dat
     se = np.where(se > _ALIKE, se, np.nan)
     half = student.ppf(0.5 + confidence / 2, np.maximum(n_items - 1, 1)) * se
     few = [crossed.few_clusters(int(n), what) for n in n_items]
-    unknown = "one item, or items that do not vary: the spread is unknown"
+    unknown = "only one item, or no variation between items: the variance cannot be estimated"
     table = pd.DataFrame({"annotator_id": judged.people, "severity": severity})
     table = table.assign(ci_low=severity - half, ci_high=severity + half, se=se)
     table = pd.concat([table, counts.reset_index(drop=True)], axis=1)
     table["reason"] = np.where(np.isnan(se), unknown, few)
     if judged.once:
-        table["reason"] = "each annotator judged one output: severity cannot be estimated"
+        table["reason"] = "severity cannot be estimated: each annotator judged one output"
     elif judged.n_parts > 1:
         table[["severity", "ci_low", "ci_high", "se"]] = np.nan
         table["reason"] = (
-            f"annotators form {judged.n_parts} parts without common items: not comparable"
+            f"not comparable: annotators form {judged.n_parts} parts without common items"
         )
     return table.sort_values("severity", ascending=False, kind="stable").reset_index(drop=True)

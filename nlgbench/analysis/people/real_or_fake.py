@@ -31,7 +31,7 @@ def accuracy(
     dimension : str, optional
         The dimension with the votes. Default: the study's quality dimension.
     confidence : float
-        Confidence of intervals, between 0 and 1.
+        Confidence level of intervals, between 0 and 1.
 
     Returns
     -------

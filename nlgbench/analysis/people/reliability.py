@@ -53,7 +53,7 @@ def agreement(
         annotators. Default: random with at least ten effective annotators, else fixed. If each
         annotator judged a single cluster (HIT), intervals over clusters also cover annotators.
     confidence : float
-        Confidence of intervals, between 0 and 1.
+        Confidence level of intervals, between 0 and 1.
 
     Returns
     -------
@@ -163,7 +163,7 @@ def split_half(
     n_resamples : int
         Half-samples of clusters for the intervals.
     confidence : float
-        Confidence of intervals, between 0 and 1.
+        Confidence level of intervals, between 0 and 1.
     seed : int or Generator
         Seed of the random numbers.
 
@@ -240,13 +240,13 @@ def split_half(
             if quantity == "ceiling" and half[0] >= 0 and np.isnan(low):
                 low = 0.0  # the halves correlate below 0 at this end
             if np.isnan(half[0]):
-                reason = "no output has two judgments, or a half is always constant"
+                reason = "undefined: no output has two judgments, or a half does not vary"
             elif np.isnan(estimate):
-                reason = "the halves correlate below 0: the ceiling is undefined"
+                reason = "the ceiling is undefined: the halves correlate negatively"
             elif n_undefined:
                 reason = f"undefined or 1 in {n_undefined} of {n_resamples} half-samples"
             elif np.isnan(low):
-                reason = "the lower end is undefined: the halves correlate below 0 there"
+                reason = "the lower end is undefined: at that end, the halves correlate negatively"
             else:
                 reason = crossed.few_clusters(n_clusters)
             row: dict[str, Any] = {"unit": unit, "quantity": quantity, "estimate": estimate}

@@ -49,7 +49,7 @@ def vote_agreement(
     annotators : {"fixed", "random"}, optional
         What intervals generalize to, as in `nlgbench.rate`.
     confidence : float
-        Coverage asked for, between 0 and 1.
+        Confidence level of intervals, between 0 and 1.
 
     Returns
     -------
@@ -123,7 +123,7 @@ def vote_accuracy(
     annotators : {"fixed", "random"}, optional
         What intervals generalize to, as in `nlgbench.rate`.
     confidence : float
-        Coverage asked for, between 0 and 1.
+        Confidence level of intervals, between 0 and 1.
 
     Returns
     -------
@@ -144,14 +144,16 @@ def vote_accuracy(
 
     Notes
     -----
-    An evaluator's verdict is a, tie or b: the output with the higher score (scores within 1e-9 tie,
-    or within 1e-9 of the largest if that is below 1), or a comparator's most probable outcome. If a
-    comparator has both orders, each verdict counts half. A majority has more votes than either
-    other choice. Kappa is that of Cohen (1960, doi:10.1177/001316446002000104).
+    An evaluator's verdict is a, tie or b: the output with the higher score, or a comparator's most
+    probable outcome. Scores tie if they differ by at most 1e-9, times the largest score if that is
+    below 1. If a comparator has both orders, each verdict counts half. A choice has a majority if
+    it has more votes than either of the other two. Kappa is that of Cohen (1960,
+    doi:10.1177/001316446002000104).
 
     ``people`` is the ceiling of all evaluators. It compares each vote with those of the other
     annotators, or with their majority, which has one annotator fewer, so this ceiling is slightly
-    low. It leaves out votes whose others have no majority, and repeated votes on a pair.
+    low. It leaves out repeated votes of an annotator on a pair and, for the majority,
+    votes on pairs where the other votes have no majority.
 
     Examples
     --------
@@ -261,7 +263,7 @@ def _verdicts(study: Study, pairs: pd.DataFrame) -> dict[str, Floats]:
         np.add.at(said, at[at >= 0], one_hot(rows["said"].to_numpy(), _SCALE)[at >= 0])
         total = said.sum(axis=1, keepdims=True)
         if str(name) in found:
-            raise ValueError(f"{name!r} is in both scores and comparisons: rename one.")
+            raise ValueError(f"evaluator {name!r} is in scores and in comparisons: rename one.")
         found[str(name)] = said / np.where(total > 0, total, 1)
     if PEOPLE in found:
         raise ValueError(f"an evaluator has the reserved name {PEOPLE!r}: rename it.")

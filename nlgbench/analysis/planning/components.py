@@ -44,7 +44,7 @@ def variance_components(
     include_human : bool
         Whether human texts count as a system. Default: they are left out.
     confidence : float
-        Confidence of intervals, between 0 and 1.
+        Confidence level of intervals, between 0 and 1.
 
     Returns
     -------
@@ -126,13 +126,13 @@ def components_of(
         held = [names[one] for one, words in why.items() if f"with {names[k]}," in words + ","]
         n, none = table["n_levels"][k], ""
         if variances[number] < 1e-7:
-            none = "0: at the boundary, no interval"
+            none = "no interval: the estimate is 0, its lower bound"
         elif n < FEWEST_LEVELS:
-            none = f"{n} levels: an interval needs {FEWEST_LEVELS}"
+            none = f"only {n} levels: an interval needs at least {FEWEST_LEVELS}"
         elif share[number] < LEAST_SHARE:
-            none = "less than a tenth of the variance: no interval"
+            none = "no interval: the component is less than a tenth of the variance"
         elif balanced is None:
-            none = "not balanced: no interval"
+            none = "no interval: the design is not balanced"
         also = f"also contains {' and '.join(held)}" if held else ""
         table.loc[k, "reason"] = "; ".join(filter(None, [also, none, doubt]))
         table.loc[k, ["variance", "share"]] = variances[number] * unit**2, share[number]
@@ -233,7 +233,7 @@ def _identified(gram: Floats, n: int) -> tuple[tuple[int, ...], dict[int, str]]:
     kept, why = [4], {}
     for k in (2, 3, 0, 1):
         if gram[k, k] <= 1e-9 * n:
-            why[k] = "one level, or one for each system: not identified"
+            why[k] = "not identified: the factor has one level, or one level per system"
             continue
         weight = np.linalg.solve(gram[np.ix_(kept, kept)], gram[kept, k])
         if gram[k, k] - weight @ gram[kept, k] > 1e-9 * gram[k, k]:

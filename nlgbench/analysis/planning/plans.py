@@ -225,7 +225,7 @@ def _spread(components: pd.DataFrame, question: Question, difference: float) -> 
     if rest < 0:
         raise ValueError(
             f"the variance of votes is 1 - ties - difference^2 = {1 - ties - difference**2:.3g}, "
-            f"less than the {item + annotator:.3g} of item and annotator: reduce these."
+            f"less than the sum of item and annotator, {item + annotator:.3g}: reduce these."
         )
     return Spread(item, annotator, rest)
 
@@ -233,8 +233,8 @@ def _spread(components: pd.DataFrame, question: Question, difference: float) -> 
 def _doubts(layouts: pd.DataFrame, fixed: bool) -> NDArray[np.str_]:
     """Return a warning about the power of each layout, or ""."""
     people = layouts["n_annotators"]
-    seldom = "annotators share too few items with each other: increase n_votes"
-    few = [f"{n} annotators: fewer than {FEWEST} cannot represent others" for n in people]
+    seldom = "annotators have too few items in common: increase n_votes"
+    few = [f"only {n} annotators: fewer than {FEWEST} cannot represent others" for n in people]
     return np.select(
         [layouts["se"].isna(), (people < FEWEST) & (not fixed)],
         [seldom, few],

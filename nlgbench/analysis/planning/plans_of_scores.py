@@ -72,12 +72,9 @@ def plan_correlations(
     a, b, both = correlations
     for number in n_systems:
         if number < 5:
-            raise ValueError(f"n_systems must each be at least 5. Got {number}.")
+            raise ValueError(f"each of n_systems must be at least 5. Got {number}.")
     if not a > b:
-        raise ValueError(
-            f"correlations: the first must be above the second, with which it is compared. Got "
-            f"{a:g} and {b:g}."
-        )
+        raise ValueError(f"correlations: the first must be above the second. Got {a:g} and {b:g}.")
     if not all(abs(r) < 1 for r in correlations):
         raise ValueError(f"correlations must lie between -1 and 1. Got {a:g}, {b:g} and {both:g}.")
     alpha, rng = 1 - confidence, np.random.default_rng(seed)

@@ -118,9 +118,9 @@ def sequential(
             verdict = "better" if so_far[reached[0]] > 0 else "worse"
         n = int(counts[-1, k])
         if n < least:
-            reason = f"{n} blocks cannot suffice: at least {least} are needed"
+            reason = f"only {n} blocks: a verdict needs at least {least}"
         elif crossed:
-            reason = "no mean fits all blocks: they do not share one"
+            reason = "no interval: no single mean fits all blocks"
         ends = (np.nan, np.nan) if crossed else (low[-1], high[-1])
         row = {"estimate": unit * so_far[-1], "ci_low": unit * ends[0], "ci_high": unit * ends[1]}
         row |= {"covers": covers, "p_adjusted": min(1.0, float(1 / adjusted[:, k].max()))}

@@ -68,8 +68,8 @@ def sample_of(
                 "annotator_id: leave out annotators=."
             )
         missing = (
-            "expected outcomes vary less than games, so an interval needs items: add item_a and "
-            "item_b, or use outcome='sampled'"
+            "no interval: expected outcomes vary less than games, so an interval needs items. Add "
+            "item_a and item_b, or use outcome='sampled'"
         )
         certain = units == "games" and outcome == "expected"
         return Sample(units, False, False, units, missing if certain else "")
@@ -146,8 +146,8 @@ def bradley_terry(
         reason = np.select(
             [np.isnan(variance), variance <= 0],
             [
-                f"one {_of_these(sample)} is in all games of some system, so there is no interval",
-                "the estimated variance is negative, so there is no interval: add games",
+                f"no interval: one {_of_these(sample)} is in all games of some system",
+                "no interval: the estimated variance is negative. Add games",
             ],
             few,
         )
@@ -349,12 +349,12 @@ def rate_intervals(
         effective = np.where(flat, least, spread / variance)
         q = t.ppf(0.5 + confidence / 2, least - 1)
     low, high = wilson(rate, effective, q * np.nan if sample.missing else q)
-    alike = "games vary too little: the interval is that of {} independent games"
+    alike = "games vary too little: the interval treats them as {} independent games"
     reason = np.select(
         [np.full(k, bool(sample.missing)), np.isnan(low), few != "", flat],
         [
             sample.missing,
-            f"one {_of_these(sample)} is in all games, so there is no interval",
+            f"no interval: one {_of_these(sample)} is in all games",
             few,
             [alike.format(round(n, 1)) for n in least],
         ],
@@ -466,7 +466,7 @@ def _why_infinite(a: Ints, b: Ints, results: Floats, n: int) -> str:
     ends = np.concatenate([lower, a[tie], b[tie]]), np.concatenate([upper, b[tie], a[tie]])
     ways = coo_array((np.ones(len(ends[0])), ends), shape=(n, n))
     if csgraph.connected_components(ways, connection="strong")[0] > 1:
-        return "some systems never lose to, or never play, some others: add games"
+        return "infinite ratings: some systems never lose to, or never play, some others. Add games"
     if not tie.any():
         return ""
     # A ladder needs y_loser <= y_winner - 1 and |y_i - y_j| <= 1 at ties. It exists unless these
@@ -479,4 +479,4 @@ def _why_infinite(a: Ints, b: Ints, results: Floats, n: int) -> str:
         csgraph.bellman_ford(graph, indices=0)
     except csgraph.NegativeCycleError:
         return ""
-    return "wins and ties fit a ladder without exception: add games, or sample outcomes"
+    return "infinite ratings: one order explains all games. Add games, or sample outcomes"

@@ -69,7 +69,7 @@ def rate(
     dimension : str, optional
         A dimension of the preferences. Default: quality, or the only one.
     confidence : float
-        Confidence of intervals, between 0 and 1.
+        Confidence level of intervals, between 0 and 1.
     seed : int or Generator
         Seed of the random numbers.
 
@@ -130,7 +130,7 @@ def rate(
             table = glicko.with_intervals(rated, confidence).assign(reason="")
         else:
             table = glicko.with_intervals(glicko.elo(rows, seed=rng), confidence)
-            table = table.assign(covers="", reason="Elo has no interval")
+            table = table.assign(covers="", reason="no interval is available for Elo")
         found.append(table.assign(comparator=comparator, method=method))
     whole = pd.concat(found, ignore_index=True)
     return whole[[*_FIRST, *(name for name in whole if name not in _FIRST)]]

@@ -151,7 +151,7 @@ def correlate_systems(
     trials : Trials
         From `run_trials`.
     confidence : float
-        Confidence of intervals, between 0 and 1.
+        Confidence level of intervals, between 0 and 1.
 
     Returns
     -------
@@ -195,7 +195,7 @@ def correlate_trials(
     statistic : {"spearman", "pearson"}
         The correlation over the systems of one trial.
     confidence : float
-        Confidence of intervals, between 0 and 1.
+        Confidence level of intervals, between 0 and 1.
 
     Returns
     -------
@@ -238,7 +238,7 @@ def correlate_trials(
     >>> each["estimate"].round(6).tolist(), between["difference"].round(6).tolist()
     ([1.0, -1.0], [2.0])
     >>> each["reason"].iloc[0]
-    'a correlation is 1 or -1: its spread is unknown'
+    'a correlation is 1 or -1, so its variance is unknown'
     """
     known(statistic, ["spearman", "pearson"], "statistic")
     evaluators, found = _correlations(scores, human, statistic)
@@ -270,20 +270,20 @@ def _mean(found: Floats, confidence: float) -> dict[str, float | str]:
     n, two, n_trials = len(found) - 1, found.shape[1] == 2, found.shape[2]
     unknown = {"estimate": np.nan, "ci_low": np.nan, "ci_high": np.nan}
     if not n_trials:
-        reason = "no trial has both." if two else "its scores are constant, or missing."
+        reason = "no trial has both evaluators." if two else "scores are constant or missing."
         return {**unknown, "reason": reason}
     means = found.mean(axis=2)
     estimate = float(means[0, 0] - means[0, 1] if two else means[0, 0])
     unknown["estimate"] = estimate
     if n < LEAST:
-        reason = f"{n} systems: an interval needs {LEAST}."
+        reason = f"only {n} systems: an interval needs at least {LEAST}."
         return {**unknown, "reason": reason}
     if np.isnan(means).any():
-        return {**unknown, "reason": "a correlation is undefined without one of the systems"}
+        return {**unknown, "reason": "if one system is left out, a correlation is undefined"}
     if two and (means[:, 0] == means[:, 1]).all():
         return dict.fromkeys(unknown, 0.0) | {"reason": _few(n, n_trials)}
     if (np.abs(means) > 1 - 1e-9).any():
-        return {**unknown, "reason": "a correlation is 1 or -1: its spread is unknown"}
+        return {**unknown, "reason": "a correlation is 1 or -1, so its variance is unknown"}
     z = np.arctanh(means)
     off = z[1:] - z[1:].mean(axis=0)
     covariance = (n - 1) / n * off.T @ off
@@ -307,8 +307,8 @@ def _mean(found: Floats, confidence: float) -> dict[str, float | str]:
 def _few(n: int, n_trials: int) -> str:
     """Return a warning about an interval, or ""."""
     if n < FEWEST:
-        return f"{n} systems, fewer than {FEWEST}: the interval is wide, and its coverage unknown."
-    return "one trial: the variance between splits is unknown." if n_trials == 1 else ""
+        return f"only {n} systems: below {FEWEST}, intervals are wide, and coverage is unknown."
+    return "only one trial: the variance between splits is unknown." if n_trials == 1 else ""
 
 
 def _correlations(

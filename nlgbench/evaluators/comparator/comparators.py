@@ -114,7 +114,7 @@ def train_comparator(
         False: the ablation without the tie option. Ties are left out of training.
     encoder : Encoder or str, optional
         From `comparator.encoder.load_encoder`, or the name or folder of a Hugging Face model.
-        Default: that of the extra ``encoder``. Not for ``"tfidf"``.
+        Default: the encoder that the extra ``nlgbench[encoder]`` installs. Not for ``"tfidf"``.
     seed : int or Generator
         Seed of all random numbers.
 
@@ -159,12 +159,14 @@ def train_comparator(
     wrong = ~pairs["outcome"].isin(["better", "tie"])
     if wrong.any():
         value = pairs["outcome"][wrong].iloc[0]
-        raise ValueError(f"outcome must be 'better' (a wins) or 'tie', not {value!r}. Swap them.")
+        raise ValueError(
+            f"outcome must be 'better' (a wins) or 'tie', not {value!r}. Swap the texts."
+        )
     number = int(np.random.default_rng(seed).integers(2**31))
     if not ties or not compares:
         pairs = pairs[pairs["outcome"] == "better"]
     if not pairs["outcome"].eq("better").any():
-        raise ValueError("no pair has a better text. Lower the threshold of ties, or add pairs.")
+        raise ValueError("no pair has a better text. Lower the tie threshold, or add pairs.")
     pairs = pairs.reset_index(drop=True)
     if compares:  # in both orders
         both = [pairs[SIDES], pairs[SWAPPED].set_axis(SIDES, axis=1)]

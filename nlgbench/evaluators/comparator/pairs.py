@@ -181,8 +181,8 @@ def weak_pairs(
     if sum(map(len, parts)) == 0:
         raise ValueError(
             f"no two of the {len(checkpoints)} checkpoints can be compared. They must be of one "
-            f"model, {_LEAST_MARGIN} apart, not both past {_CONVERGED}, and share contexts. "
-            "Save more checkpoints, earlier in training, and sample from each."
+            f"model and share contexts; their progress must differ by {_LEAST_MARGIN} or more, and "
+            f"one must be below {_CONVERGED}. Save more early checkpoints, and sample from each."
         )
     return pd.concat(parts, ignore_index=True).assign(supervision="weak")[COLUMNS]
 

@@ -84,8 +84,8 @@ def fourier_features(colors: ArrayLike) -> Floats:
     hsl = np.asarray(colors, dtype=np.float64) / LIMITS
     if not ((hsl >= 0) & (hsl <= 1)).all():
         raise ValueError(
-            f"{', '.join(COLOR)} must be from 0 to 360, 100 and 100. Scale fractions, and convert "
-            "RGB to HSL (colorsys.rgb_to_hls)."
+            f"{', '.join(COLOR)} must be 0 or more and at most 360, 100 and 100. Scale fractions, "
+            "and convert RGB to HSL (colorsys.rgb_to_hls)."
         )
     hue, saturation, lightness = np.moveaxis(hsl, -1, 0)
     value = lightness + saturation * np.minimum(lightness, 1 - lightness)

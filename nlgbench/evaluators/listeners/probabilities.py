@@ -50,7 +50,9 @@ def measure_calibration(
     found, target = np.asarray(proba, dtype=np.float64), np.asarray(targets)
     used = ~np.isnan(found).any(axis=1)
     if not used.any():
-        raise ValueError("No calibration can be measured: all are NaN. Check the listener.")
+        raise ValueError(
+            "All probabilities are NaN, so calibration is undefined. Check the listener."
+        )
     found, target = found[used], target[used]
     n = len(found)
     best = np.isclose(found, found.max(axis=1, keepdims=True), rtol=1e-9, atol=0)

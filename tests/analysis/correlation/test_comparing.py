@@ -97,7 +97,7 @@ def test_named_pairs_are_the_family_and_say_what_it_can_reach():
     assert found["reason"].eq("").all()
     assert found["p_adjusted"].tolist() == pytest.approx(adjust(found["p"]).tolist())
     many = compare_evaluators(asked, evaluators=names[:103], **votes)
-    said = "cannot be answered with 12 systems: the smallest possible adjusted p is 0.0503"
+    said = "cannot be significant with 12 systems: the smallest possible adjusted p is 0.0503"
     assert many["reason"].eq(said).all()
     one = compare_evaluators(asked, evaluators=[("e3", "e1")], **votes).iloc[0]
     assert [one["evaluator_a"], one["evaluator_b"]] == ["e3", "e1"]

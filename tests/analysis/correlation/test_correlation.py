@@ -111,7 +111,7 @@ def test_groups_are_clusters():
     assert found["resample"].unique().tolist() == ["clusters of group_id"]
     of_annotators = study()[2]["annotator_id"]
     for granularity, groups, said in (
-        ("item", {}, "some items lie in several clusters"),
+        ("item", {}, "some items belong to several clusters"),
         ("system", {"group_id": of_annotators}, "'o0' was judged in 3 groups"),
         ("system", {"group_id": ""}, "group_id' of clusters is empty for some"),
     ):
@@ -201,7 +201,7 @@ def test_two_systems_one_item_and_one_system():
     assert two["estimate"].abs().eq(1).all() and two["p"].eq(1).all()
     lone = correlate(made(*study(n_items=1)), granularity="item", **options)
     assert lone["n"].eq(1).all() and lone["ci_low"].isna().all()
-    assert lone["reason"].str.startswith("undefined without one of the clusters").all()
+    assert lone["reason"].str.startswith("undefined if one of the clusters").all()
     single = correlate(made(*study(n_systems=1)), **options)
     assert single[["estimate", "ci_low", "p"]].isna().all(axis=None)
     assert single["n_undefined"].eq(1).all()

@@ -151,7 +151,7 @@ def test_what_has_no_z_is_left_out_and_says_why():
     assert studies["z"].notna().tolist() == [False] * 5 + [True]
     spearman = found.summary.set_index("statistic").loc["spearman"]
     assert [spearman["n_studies"], spearman["n_left_out"]] == [1, 4]
-    assert spearman["reason"] == "1 study: a mean needs 5"
+    assert spearman["reason"] == "only 1 study: a mean needs at least 5"
 
 
 def test_tasks_are_pooled_apart():
@@ -192,7 +192,7 @@ def test_differences_are_pooled_as_they_are():
     with pytest.raises(ValueError, match="evaluator 'chrf' and 'length@sentinel', dimension"):
         nb.pool_correlations(pd.concat([table, table]))
     few = nb.pool_correlations(table[:4]).summary.iloc[0]
-    assert np.isnan(few["estimate"]) and few["reason"] == "4 studies: a mean needs 5"
+    assert np.isnan(few["estimate"]) and few["reason"] == "only 4 studies: a mean needs at least 5"
 
 
 def test_a_prediction_is_that_of_student_where_studies_are_exact():

@@ -62,7 +62,7 @@ def test_systems_that_one_table_lacks_are_counted():
     found = correlate(alone(scores), against=human)
     assert found[["n", "n_missing"]].eq(3).all(axis=None)
     assert found["estimate"].tolist() == pytest.approx([0.5, 0.5, 1 / 3])
-    assert found["reason"].iloc[0] == "3 systems: an interval needs at least 4"
+    assert found["reason"].iloc[0] == "only 3 systems: an interval needs at least 4"
 
 
 @pytest.mark.parametrize(

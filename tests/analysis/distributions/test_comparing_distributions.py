@@ -98,7 +98,7 @@ def test_what_has_no_answer_has_a_reason():
     texts = [f"word{n} and more" for n in range(8)]
     one_prompt = compare(study_of(texts, texts, ["i"] * 8, ["i"] * 8), n_resamples=20)
     assert one_prompt.loc[MMD, "estimate"].isna().all()
-    assert one_prompt.loc[MMD, "reason"].str.contains("1 item has texts of both sides").all()
+    assert one_prompt.loc[MMD, "reason"].str.contains("only 1 item has human and").all()
     few = compare(study_of(texts[:4], texts[4:]), n_resamples=20)
     assert few.loc["recall", "reason"].endswith("too few for n_neighbors = 5")
     assert few.loc["frontier", "reason"].startswith("4 texts per side: an interval needs 100")
@@ -112,12 +112,14 @@ def test_what_has_no_answer_has_a_reason():
     subsamples = compare(study_of(texts[:7], texts[:7]), n_resamples=20)
     assert subsamples.loc["density", "reason"].endswith("subsamples are undefined: too few texts")
     copies = compare(study_of(texts[:3] * 20, texts[:3] * 20, shared=False), n_resamples=20)
-    assert copies.loc["precision", "reason"].startswith("only 5% of a side's texts are distinct")
+    assert copies.loc["precision", "reason"].startswith(
+        "only 5% of the human or machine texts are distinct"
+    )
     no_interval = copies[copies["reason"].ne("")]
     assert {"precision", "coverage", "frontier"} <= set(no_interval.index)
     assert no_interval[["se", "ci_low", "ci_high"]].isna().all(axis=None)
     once = compare(eight, measures=MMD, n_resamples=1)
-    assert once["reason"].eq("one subsample: its spread is unknown").all()
+    assert once["reason"].eq("only one subsample, so the variance cannot be estimated").all()
     alone = compare(study_of(texts[:1], texts[1:2], shared=False))
     assert alone.loc[MMD, "reason"].str.startswith("undefined: 1 text per side").all()
 

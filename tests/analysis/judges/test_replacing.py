@@ -243,11 +243,11 @@ def test_what_is_left_out_is_counted():
     assert found.annotators["n_outputs"].tolist() == [65] * 3
     other = table.loc["other"]
     assert other[["omega", "rho"]].isna().all() and other["verdict"] == ""
-    assert other["reason"] == "no score is among the values of judgments: other labels"
+    assert other["reason"] == "no score matches a value of the judgments: the labels differ"
     assert found.curve.query("evaluator == 'other'")["omega"].isna().all()
     few = made({"a": [1, 2] * 10, "b": [2, 1] * 10}, {"judge": [1, 2] * 10})
     (reason,) = nb.replaces_annotators(few, epsilon=0.1).evaluators["reason"]
-    assert reason == "no annotator has 30 scored outputs"
+    assert reason == "no annotator has at least 30 scored outputs"
 
 
 def test_one_cluster_says_nothing_and_nothing_is_rejected():
@@ -256,7 +256,9 @@ def test_one_cluster_says_nothing_and_nothing_is_rejected():
     found = nb.replaces_annotators(study, epsilon=0.9, agreement="accuracy")
     assert found.annotators[["p", "p_adjusted"]].isna().all(axis=None)
     assert not found.annotators["rejected"].any() and found.evaluators["omega"][0] == 0
-    assert set(found.annotators["reason"]) == {"one cluster: its spread is unknown"}
+    assert set(found.annotators["reason"]) == {
+        "only one cluster, so the variance cannot be estimated"
+    }
     assert np.isnan(found.evaluators["ci_low"][0]) and found.evaluators["reason"][0]
 
 

@@ -63,7 +63,7 @@ def test_accuracies_by_hand():
     assert majority["n_votes"].tolist() == [12, 6, 6, 3, 3]
     # One output gives no spread; its estimate stands.
     assert majority.loc["b", ["se", "ci_low", "ci_high"]].isna().all()
-    assert majority.loc["b", "reason"] == "one cluster: its spread is unknown"
+    assert majority.loc["b", "reason"] == "only one cluster, so the variance cannot be estimated"
 
 
 def test_clusters_of_one_size_give_the_standard_error_of_a_mean(study):
@@ -92,7 +92,7 @@ def test_no_spread_is_no_certainty():
     same = {f"a{n}": ("a", [0, 0, 0]) for n in range(9)} | {"h": ("human", [1, 1, 1])}
     row = accuracy(made(same)).set_index("row").loc["a"]
     assert (row["estimate"], row["se"]) == (1, 0) and np.isnan(row["ci_low"])
-    assert row["reason"] == "all clusters give the same value: their spread is unknown"
+    assert row["reason"] == "no interval: all clusters give the same value"
     found = agreement(made(same)).set_index(["row", "coefficient"])["estimate"]
     assert np.isnan(found["a", "fleiss_kappa"])
     assert found["a", "percent_agreement"] == 1
@@ -213,7 +213,7 @@ def test_one_judgment_each_is_no_agreement():
     assert table["reason"].str.startswith("undefined").all()
     halves = split_half(asked, n_splits=3, n_resamples=5, seed=0)
     assert halves["estimate"].isna().all() and halves["n_undefined"].eq(5).all()
-    assert halves["reason"].str.startswith("no output has two judgments").all()
+    assert halves["reason"].str.startswith("undefined: no output has two judgments").all()
 
 
 def test_groups_that_share_outputs_are_one_cluster():

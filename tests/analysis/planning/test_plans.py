@@ -96,7 +96,7 @@ def test_scattered_annotators_who_hardly_meet_have_no_error():
         STATED, difference=0.5, design="scattered", n_items=[10], n_annotators=[40], n_votes=1
     )
     assert plan.curve[["power", "mdd"]].isna().all(axis=None)
-    assert "share too few items" in plan.curve["reason"][0]
+    assert "too few items in common" in plan.curve["reason"][0]
     assert (plan.designs["power"] >= 0.8).all()
 
 

@@ -76,5 +76,5 @@ def test_a_subset_is_scored_as_if_it_were_all(texts, bits):
 def test_a_text_alone_has_no_reference_and_one_string_is_refused():
     assert np.isnan(self_bleu(["it leaks"])).tolist() == [True]
     assert self_bleu([]).tolist() == []
-    with pytest.raises(ValueError, match="texts is one string"):
+    with pytest.raises(ValueError, match="texts is a single string"):
         self_bleu("it leaks")

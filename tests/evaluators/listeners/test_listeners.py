@@ -137,7 +137,7 @@ def test_measures_by_hand(monkeypatch):
 def test_rows_without_an_opinion_are_counted():
     table = measured([[0.5, 0.5], [np.nan, np.nan]], [0, 0])
     assert table[["n", "n_undefined"]].eq(1).all(axis=None)
-    with pytest.raises(ValueError, match="all are NaN"):
+    with pytest.raises(ValueError, match="probabilities are NaN"):
         measured([[np.nan, np.nan]], [0])
     certain = measured([[0.0, 1.0]] * 2, [0, 1]).set_index("measure")
     assert certain.loc["nll", "estimate"] == np.inf
@@ -350,9 +350,9 @@ def score_without(item):
         (lambda: score_answer([[0.5, 0.5]]), r"shape \(2, 3\)"),
         (lambda: score_without("i1"), r"no item 'i1' \(1 outputs\)"),
         (lambda: score_without(None), "has no contexts, so the possible states are unknown"),
-        (lambda: fourier_features([[[361, 0, 0]]]), "must be from 0 to 360, 100 and 100"),
-        (lambda: fourier_features([[[0, -1, 0]]]), "must be from 0 to 360, 100 and 100"),
-        (lambda: fourier_features([[[0, 0, np.nan]]]), "must be from 0 to 360, 100 and 100"),
+        (lambda: fourier_features([[[361, 0, 0]]]), "at most 360, 100 and 100"),
+        (lambda: fourier_features([[[0, -1, 0]]]), "at most 360, 100 and 100"),
+        (lambda: fourier_features([[[0, 0, np.nan]]]), "at most 360, 100 and 100"),
         (lambda: train_listeners(games()[0]), "no rounds to learn from"),
         (lambda: train_listeners(games()[0], ["litteral"]), "Did you mean 'literal'"),
     ],
