@@ -110,7 +110,7 @@ def test_what_has_no_answer_has_a_reason():
     assert nine.loc["vendi", "reason"].startswith("8 items: an interval")
     assert nine.loc["recall", "reason"] == "8 texts per side: an interval needs 50"
     subsamples = compare(study_of(texts[:7], texts[:7]), n_resamples=20)
-    assert subsamples.loc["density", "reason"].endswith("subsamples are undefined: too few texts")
+    assert subsamples.loc["density", "reason"].endswith("are undefined: they have too few texts")
     copies = compare(study_of(texts[:3] * 20, texts[:3] * 20, shared=False), n_resamples=20)
     assert copies.loc["precision", "reason"].startswith(
         "only 5% of the human or machine texts are distinct"
