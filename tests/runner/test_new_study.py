@@ -58,6 +58,9 @@ FILES = {
 }
 
 
+VOTES = "item,system_a,system_b,anna,ben,cleo\n1,x,y,A,B,A\n2,x,y,A,A,Tie\n3,y,x,B,B,B\n"
+
+
 def call(*args):
     return CliRunner().invoke(main, [str(arg) for arg in args])
 
@@ -67,6 +70,12 @@ def started(tmp_path, layout, name, content):
     (tmp_path / name).write_text(content)
     given = ["--as", layout] if layout else []
     return call("new", tmp_path / "s", "--from", tmp_path / name, *given)
+
+
+def test_columns_of_votes_are_annotators_by_their_names(tmp_path):
+    started(tmp_path, None, "votes.csv", VOTES)
+    votes = nb.read_study(tmp_path / "s").preferences
+    assert votes.groupby("annotator_id").size().to_dict() == {"w001": 3, "w002": 3, "w003": 3}
 
 
 @pytest.mark.parametrize("name", FILES)
