@@ -241,7 +241,9 @@ class Record:
         verdicts = self._ledger()["verdict"]
         counts = verdicts[~verdicts.isin(["new", "not recomputable"])].value_counts()
         if n := counts.sum():
-            shown = listed(f"{count} {_PHRASES[str(one)][count > 1]}" for one, count in counts.items())
+            shown = listed(
+                f"{count} {_PHRASES[str(one)][count > 1]}" for one, count in counts.items()
+            )
             found.append(f"Of {n} comparisons with published numbers, {shown}.")
         found.append(f"Source: {about.pop('source')}.")
         self.table(pd.DataFrame({"finding": found, **about}), "findings")
