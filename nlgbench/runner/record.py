@@ -40,7 +40,7 @@ _TEXTS = dict.fromkeys(["claim_id", "variant", "reason", "source"], "")
 _NUMBERS = dict.fromkeys(["recomputed", "ci_low", "ci_high"], float("nan"))
 _RECORDED: dict[str, Any] = {**_TEXTS, **_NUMBERS, "comparable": True}
 #: A verdict in a sentence about one comparison, and about several.
-_PHRASES = {
+_PHRASES: dict[Any, tuple[str, str]] = {
     "matches": ("matches", "match"),
     "differs": ("differs", "differ"),
     "same direction": ("agrees in direction only", "agree in direction only"),
