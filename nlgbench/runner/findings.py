@@ -82,8 +82,7 @@ def describe_source(studies: Study | Mapping[str, Study] | str, source: str) -> 
     else:
         known = f"your study {name}"
     outputs = opened[0].outputs
-    n_systems = outputs.loc[~outputs["is_human"], "system"].nunique()
-    size = f"{len(outputs):,} outputs of {n_systems:,} systems"
+    size = f"{len(outputs):,} outputs of {len(opened[0].systems):,} systems"
     size += " and the human reference" * bool(outputs["is_human"].any())
     size += f" on {outputs['item_id'].nunique():,} items"
     return {"study": name, "source": known, "data": size if len(names) == 1 else ""}
@@ -146,8 +145,9 @@ def _ranking(study: Study, table: pd.DataFrame, by: str, value: str) -> str:
         why = "; ".join(dict.fromkeys(map(_few, rows.loc[doubtful, "reason"])))
         said += f" {doubtful.sum()} of {n} intervals are unreliable ({why})."
     which = "reliable " * bool(doubtful.any())
-    low, how = rows.get("rank_low"), "of systems differ significantly (Holm-adjusted tests)"
-    if not tested:
+    if tested:
+        low, how = rows["rank_low"], "of systems differ significantly (Holm-adjusted tests)"
+    else:
         rows = rows[~missing & ~doubtful]
         if (n := len(rows)) < 2:
             return f"{said} The data do not show whether systems differ."

@@ -167,7 +167,7 @@ def _asked(notebook: Path) -> tuple[str, str]:
 def legible(table: Table) -> pd.DataFrame:
     """Call the comparator or evaluator `people` annotators; leave out undefined agreement."""
     names = {name: {"people": "annotators"} for name in ("comparator", "evaluator")}
-    frame = table.frame.replace({name: one for name, one in names.items() if name in table.frame})
+    frame = table.frame.replace(names)
     return frame.dropna(subset=table.value) if table.name == "agreement" else frame
 
 
