@@ -93,17 +93,16 @@ def mean_scores(study: Study, *, include_human: bool = False) -> pd.DataFrame:
 
 def _system_scores(scores: pd.DataFrame) -> pd.DataFrame:
     """List scores of whole systems, best first, in the columns of `mean_scores`."""
-    scores = scores.dropna(subset="score").reset_index(drop=True)
-    by = ["evaluator", "score"]
-    best_first = oriented(scores).sort_values(by, ascending=[True, False], kind="stable").index
-    table = scores.loc[best_first].rename(columns={"score": "estimate"}).reset_index(drop=True)
-    table = table.assign(
-        dimension=table["evaluator"].map(label),
-        better=is_reversed(table).map({True: "lower", False: "higher"}),
+    known = scores.dropna(subset="score")
+    table = known.assign(
+        estimate=known["score"],
+        rank=-oriented(known)["score"],
+        dimension=known["evaluator"].map(label),
+        better=is_reversed(known).map({True: "lower", False: "higher"}),
         covers="other items",
         confidence=0.95,
         reason="one score of each whole system: an interval needs scores of outputs",
-    )
+    ).sort_values(["evaluator", "rank"], kind="stable", ignore_index=True)
     return table.reindex(columns=[*_COLUMNS, "rank_low", "rank_high"])
 
 

@@ -112,9 +112,8 @@ def nearest_texts(
             n_left = len(pool) - len(left_out)
             if not 1 <= n <= n_left:
                 raise ValueError(
-                    f"n must be at most {n_left}, the references available for text {at} (of "
-                    f"{len(pool)}, without copies of the text), and at least 1. Got {n}. "
-                    "Reduce n, or add texts."
+                    f"n must be from 1 to {n_left}, the references available for text {at} (of "
+                    f"{len(pool)}, without copies of the text). Got {n}. Reduce n, or add texts."
                 )
             row[left_out] = -1.0
             found[at] = np.argsort(-row, kind="stable")[:n]

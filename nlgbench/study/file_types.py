@@ -174,9 +174,11 @@ def load_json(text: str, where: str) -> Any:
     except RecursionError:
         raise TableError(f"{where} is nested too deeply: flatten it.") from None
     except json.JSONDecodeError as error:
+        line = "" if ", line " in where else f"line {error.lineno}, "  # of JSON Lines: in `where`
+        way = ", or rename it to .jsonl if each line is a document" if line else ""
         raise TableError(
-            f"{where} is not valid JSON: {error.msg} in line {error.lineno}, column {error.colno}. "
-            "Fix it, get it again, or rename it to .jsonl if each line is a document."
+            f"{where} is not valid JSON: {error.msg} in {line}column {error.colno}. Fix it, or get "
+            f"it again{way}."
         ) from None
     except ValueError as error:
         raise TableError(f"{where} is not valid JSON ({error}): fix it.") from None

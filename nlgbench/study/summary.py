@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import chi2_contingency
 
-from nlgbench.crossed import FEWEST, effective_size, few_clusters
+from nlgbench.crossed import FEWEST, effective_size
 from nlgbench.inference import linked
 from nlgbench.study import Study
 from nlgbench.study.reading import grouped
@@ -152,11 +152,13 @@ def unused_clusters(study: Study) -> list[str]:
     found = []
     for name, table in tables.items():
         if said := grouped(table["item_id"], table[name]):
-            few = few_clusters(table[name].nunique(), f"clusters by {name}")
-            remedy = f"Comparing within each {name} avoids this; {few}." if few else ""
+            remedy = f"Set settings: clusters: {name}."
+            if (n := table[name].nunique()) < FEWEST:
+                remedy = f"{n} clusters are too few to correct this (fewer than {FEWEST}): compare "
+                remedy += f"systems within each {name} instead."
             found.append(
                 f"{said}. If items of one {name} are alike, intervals that treat them as "
-                f"independent are too narrow. {remedy or f'Set settings: clusters: {name}.'}"
+                f"independent are too narrow. {remedy}"
             )
     return found
 

@@ -22,7 +22,7 @@ def test_a_clear_winner_is_named_and_equal_systems_are_inconclusive():
     clear = said(*judged([3.0, 0.0, 0.0], n_annotators=30))
     assert "s01 ranks first of 3 systems" in clear["systems"]
     assert "distinguishable from all others; 2 of 3 pairs" in clear["systems"]
-    assert "annotators than these" not in clear["limits"]
+    assert "annotators other than these" not in clear["limits"]
     equal = said(*judged([0.0, 0.0, 0.0], n_annotators=3))
     assert "do not show which system is best" in equal["systems"]
     assert "; 0 of 3 pairs of systems differ" in equal["systems"]

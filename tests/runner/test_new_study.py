@@ -58,6 +58,9 @@ FILES = {
 }
 
 
+VOTES = "item,system_a,system_b,anna,ben,cleo\n1,x,y,A,B,A\n2,x,y,A,A,Tie\n3,y,x,B,B,B\n"
+
+
 def call(*args):
     return CliRunner().invoke(main, [str(arg) for arg in args])
 
@@ -67,6 +70,20 @@ def started(tmp_path, layout, name, content):
     (tmp_path / name).write_text(content)
     given = ["--as", layout] if layout else []
     return call("new", tmp_path / "s", "--from", tmp_path / name, *given)
+
+
+def test_columns_of_votes_are_annotators_by_their_names(tmp_path):
+    started(tmp_path, None, "votes.csv", VOTES)
+    votes = nb.read_study(tmp_path / "s").preferences
+    assert votes.groupby("annotator_id").size().to_dict() == {"w001": 3, "w002": 3, "w003": 3}
+
+
+@pytest.mark.parametrize(("name", "is_doubted"), [("human-like", True), ("gold standard", False)])
+def test_a_system_that_may_not_be_human_is_a_doubt(tmp_path, name, is_doubted):
+    started(tmp_path, None, "r.csv", f"item,system,rater,flow\n1,a,x,3\n1,{name},x,5\n2,a,x,4\n")
+    said = call("check", tmp_path / "s").output
+    assert (f"{name} is read as human texts, by its name" in " ".join(said.split())) == is_doubted
+    assert nb.read_study(tmp_path / "s").outputs["is_human"].sum() == 1
 
 
 @pytest.mark.parametrize("name", FILES)

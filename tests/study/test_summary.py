@@ -167,7 +167,7 @@ def test_columns_that_group_items_are_named_unless_they_are_used(crowd):
         crowd.replace(judgments=crowd.judgments.assign(group_id=page.astype(str)))
     )
     assert said.startswith("12 items have 2 values of group_id") and "clusters: " not in said
-    assert "2 clusters by group_id: an interval from fewer than 10 cannot be trusted" in said
+    assert "2 clusters are too few to correct this (fewer than 10): compare" in said
 
 
 def test_votes_across_items_and_few_annotators_are_counted(crowd):

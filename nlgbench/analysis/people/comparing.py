@@ -391,7 +391,7 @@ def _pairs(judged: _Judged, spread: _Spread, confidence: float) -> pd.DataFrame:
     within = judged.frame["value"] - judged.frame.groupby("annotator_id")["value"].transform("mean")
     df = len(within) - len(judged.people)
     sd = float(np.sqrt((within**2).sum() / df)) if df > 0 else np.nan
-    why = "all clusters give the same difference, so its variance is unknown"
+    why = "no interval: all clusters give the same difference"
     reason = np.where(flat & (not spread.missing), why, spread.missing or spread.doubt)
     always = "superiority has no interval: one system is higher on every item"
     one_sided = np.isnan(superiority["superiority_low"]) & np.isfinite(superiority["superiority"])

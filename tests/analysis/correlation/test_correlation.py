@@ -111,7 +111,7 @@ def test_groups_are_clusters():
     assert found["resample"].unique().tolist() == ["clusters of group_id"]
     of_annotators = study()[2]["annotator_id"]
     for granularity, groups, said in (
-        ("item", {}, "some items lie in several clusters"),
+        ("item", {}, "some items belong to several clusters"),
         ("system", {"group_id": of_annotators}, "'o0' was judged in 3 groups"),
         ("system", {"group_id": ""}, "group_id' of clusters is empty for some"),
     ):

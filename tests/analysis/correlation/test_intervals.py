@@ -170,16 +170,20 @@ def marks(*tables_of, **options):
 @pytest.mark.parametrize(
     ("sizes", "asked", "said"),
     [
-        ((12, 2), {"granularity": "output"}, "2 clusters: intervals from fewer than 10 may be"),
-        ((6, 30), {"resample": "systems"}, "6 systems: intervals from fewer than 10 may be too"),
-        ((6, 30), {"resample": "items"}, "6 systems: intervals from fewer than 10 may be too"),
+        (
+            (12, 2),
+            {"granularity": "output"},
+            "only 2 clusters: intervals from fewer than 10",
+        ),
+        ((6, 30), {"resample": "systems"}, "only 6 systems: intervals from fewer than 10 may be"),
+        ((6, 30), {"resample": "items"}, "only 6 systems: intervals from fewer than 10 may be"),
         ((6, 30), {"granularity": "item"}, "$"),
         ((12, 30), {}, "(?!.*too narrow)"),
         ((12, 5), {}, ".*(5 clusters|reliability|noise)"),
         (
             (4, 30),
             {"resample": "systems"},
-            "4 systems: an interval over systems needs at least five",
+            "only 4 systems: an interval over systems needs at least five",
         ),
     ],
 )
@@ -205,7 +209,7 @@ def test_perfect_agreement_says_nothing_of_other_systems():
     options = {"resample": "systems", "statistics": ["pearson", *RANKS]}
     found = marks(outputs, scores.assign(score=own), judgments, **options)
     assert found["estimate"].eq(1).all()
-    assert found["reason"].str.startswith("perfect agreement").tolist() == [True] + [False] * 3
+    assert found["reason"].str.startswith("perfect correlation").tolist() == [True] + [False] * 3
     # It does of ranks, and accuracy is tau's.
     tau, accuracy = found["ci_low"].iloc[2:]
     assert accuracy == pytest.approx((1 + tau) / 2)

@@ -78,7 +78,7 @@ def test_intervals_from_little_are_marked():
     small = nb.simulate("gaussian", n_outputs=30, seed=1)
     options = {"systems": "t0.7", "n_resamples": 30, "seed": 0}
     table = nb.huse(small, **options)
-    assert table["reason"].eq("halves of 30 outputs, fewer than 3 k: coverage is unknown").all()
+    assert table["reason"].eq("halves have only 30 outputs: below 3 k, coverage is unknown").all()
     assert table["se"].notna().all()
     skewed = random_study(0, n=40, n_human=3)
     table = nb.huse(skewed, n_neighbors=4, n_resamples=30, seed=0)

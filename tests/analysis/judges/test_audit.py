@@ -161,7 +161,7 @@ def test_length_is_what_people_do_not_explain():
     assert row["estimate"] == pytest.approx(slope(np.arange(n)))
     without = [slope(np.arange(n) != k) for k in range(n)]
     assert row["se"] == pytest.approx(np.sqrt((n - 1) * np.var(without)))
-    assert row["reason"] == "one vote per pair, which counts as the truth" and row["n"] == n
+    assert row["reason"] == "each pair has one vote, which counts as the truth" and row["n"] == n
     # A pair without a text on one side has no length to regress on.
     unwritten = [(0, 7)] * 6 + lengths[6:]
     found = nb.audit(of_pairs(said, np.where(vote > 0, "a", "b"), ["w1"] * n, unwritten))
@@ -269,9 +269,9 @@ def test_what_cannot_be_said_has_a_reason(study):
     bare = study.replace(preferences=None, judgments=None, settings={}, comparisons=straight)
     found = nb.audit(bare.replace(outputs=bare.outputs.assign(text="")))
     rows = whole(found).set_index(["evaluator", "test"]).loc["fair"]
-    orders, votes = "no pair was judged in both orders", "no annotator voted on pairs"
+    orders, votes = "no pair was judged in both orders", "no annotator voted on the pairs"
     texts = "there are no texts"
-    said = [orders, "each pair has one order", votes, "authors= names", *[votes] * 5, texts]
+    said = [orders, "each pair was judged in one", votes, "authors= names", *[votes] * 5, texts]
     assert [one.startswith(two) for one, two in zip(rows["reason"], said, strict=True)] == [
         True
     ] * 10

@@ -190,7 +190,7 @@ def test_what_has_no_score_is_counted():
     found = ask(alone(score, value, labelled, system=system))
     for name, n in zip("ab", n_gone, strict=True):
         assert (f"{n} outputs without a score" in row(found, system=name)["reason"]) == (n > 0)
-    assert "no output has a score: c" in row(found, system="a")["reason"]
+    assert "they have no scores: c" in row(found, system="a")["reason"]
 
 
 def test_pairs_are_over_items_that_both_answered():

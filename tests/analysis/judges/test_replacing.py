@@ -247,7 +247,7 @@ def test_what_is_left_out_is_counted():
     assert found.curve.query("evaluator == 'other'")["omega"].isna().all()
     few = made({"a": [1, 2] * 10, "b": [2, 1] * 10}, {"judge": [1, 2] * 10})
     (reason,) = nb.replaces_annotators(few, epsilon=0.1).evaluators["reason"]
-    assert reason == "no annotator has 30 scored outputs"
+    assert reason == "no annotator has at least 30 scored outputs"
 
 
 def test_one_cluster_says_nothing_and_nothing_is_rejected():

@@ -213,7 +213,7 @@ def test_one_judgment_each_is_no_agreement():
     assert table["reason"].str.startswith("undefined").all()
     halves = split_half(asked, n_splits=3, n_resamples=5, seed=0)
     assert halves["estimate"].isna().all() and halves["n_undefined"].eq(5).all()
-    assert halves["reason"].str.startswith("no output has two judgments").all()
+    assert halves["reason"].str.startswith("undefined: no output has two judgments").all()
 
 
 def test_groups_that_share_outputs_are_one_cluster():

@@ -153,7 +153,7 @@ def test_few_annotators_as_a_sample_have_no_interval_and_the_reason_says_why():
     found = nb.compare_systems(study, annotators="random", margin=0.5)
     assert found.pairs[UNKNOWN].isna().all().all() and (found.pairs["verdict"] == "").all()
     assert found.systems[["ci_low", "rank_low"]].isna().all().all()
-    said = "5.0 effective annotators: an interval over other annotators needs at least 10"
+    said = "only 5.0 effective annotators: an interval over other annotators needs at least 10"
     assert found.systems["reason"].str.startswith(said).all()
     assert found.systems["rank"].is_monotonic_increasing
 
@@ -271,7 +271,7 @@ def test_human_outputs_are_systems_only_where_asked():
     study = study.replace(outputs=study.outputs.assign(is_human=study.outputs["system"] == "s01"))
     assert "s01" not in set(nb.compare_systems(study).systems["system"])
     assert len(nb.compare_systems(study, include_human=True).systems) == 5
-    with pytest.raises(ValueError, match=r"for 1 systems: .*include_human=True adds"):
+    with pytest.raises(ValueError, match=r"for 1 systems, .*include_human=True adds"):
         nb.compare_systems(study.only(systems=["s02"]))
 
 
@@ -303,7 +303,7 @@ def test_judgments_without_spread_have_no_interval():
     rows = [(s, f"i{i}", f"w{a}", 1.0) for s in "ab" for i in range(12) for a in range(12)]
     found = nb.compare_systems(made(rows))
     assert found.pairs[["se", "ci_low", "p", "superiority_low"]].isna().all().all()
-    assert found.pairs["reason"].str.startswith("every cluster gives the same").all()
+    assert found.pairs["reason"].str.startswith("no interval: all clusters give the same").all()
     assert found.systems["rank"].tolist() == [1, 1] and found.systems["rank_low"].isna().all()
 
 

@@ -130,7 +130,7 @@ def test_components_that_a_design_confounds_are_named(name):
 def test_intervals_are_claimed_for_many_levels_and_a_tenth_of_the_variance():
     few = nb.variance_components(nb.simulate("judgments", n_annotators=12, seed=2))
     few = few.set_index("component")
-    assert few.loc["annotator", "reason"] == "12 levels: an interval needs 20"
+    assert few.loc["annotator", "reason"] == "only 12 levels: an interval needs at least 20"
     small = few.loc["system x annotator"]
     assert small["share"] < 0.1 and np.isnan(small["ci_low"])
     assert small["reason"] == "no interval: the component is less than a tenth of the variance"

@@ -114,7 +114,7 @@ def test_a_block_is_one_value_however_many_votes_it_has():
 def test_too_few_blocks_say_so():
     row = nb.sequential(votes_by("aaaaaaa"), block="annotator").stops.iloc[0]
     assert row["verdict"] == "undecided" and np.isnan(row["stopped_at"])
-    assert row["reason"].startswith("7 blocks cannot") and row["reason"].endswith("8 are needed")
+    assert row["reason"] == "only 7 blocks: a verdict needs at least 8"
 
 
 def test_pairs_meet_at_one_block_and_are_adjusted_there():

@@ -99,7 +99,7 @@ def test_few_annotators_have_intervals_for_other_items():
         ten = function(nb.simulate("votes", n_annotators=10, n_pairs=15, seed=0))
         assert ten["covers"].eq(OTHER_ANNOTATORS).all() and ten["ci_low"].notna().all()
         items = function(nb.simulate("votes", n_annotators=3, n_items=7, n_pairs=15, seed=0))
-        assert items["reason"].str.match(r"\d effective items: .* fewer than 10 cannot").all()
+        assert items["reason"].str.match(r"only \d effective items: .* fewer than 10 is").all()
 
 
 def test_positions_are_no_sample_of_annotators():

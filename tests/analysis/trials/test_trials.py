@@ -173,9 +173,9 @@ def test_twins_do_not_differ_and_the_order_of_rows_does_not_matter():
     ("n_systems", "n_trials", "noise", "reason"),
     [
         (12, 3, 0.0, "a correlation is 1 or -1"),
-        (4, 3, 1.0, "4 systems: an interval needs 5"),
-        (8, 3, 1.0, "8 systems, fewer than 10"),
-        (12, 1, 1.0, "one trial"),
+        (4, 3, 1.0, "only 4 systems: an interval needs at least 5"),
+        (8, 3, 1.0, "only 8 systems: below 10"),
+        (12, 1, 1.0, "only one trial"),
     ],
 )
 def test_intervals_from_little_are_marked(n_systems, n_trials, noise, reason):

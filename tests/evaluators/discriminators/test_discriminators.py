@@ -245,7 +245,7 @@ def test_a_missing_score_is_counted_and_a_tie_is_half():
     [
         ({"models": ["svn"]}, r"'svn_meta' is unknown\. Did you mean 'svm_meta"),
         ({"n_folds": 1}, "n_folds must be at least 2"),
-        ({"search": -1}, "search 0 or more"),
+        ({"search": -1}, "search at least 0"),
         ({"n_folds": 200}, "has only 90 distinct texts"),
     ],
 )

@@ -137,7 +137,7 @@ def test_measures_by_hand(monkeypatch):
 def test_rows_without_an_opinion_are_counted():
     table = measured([[0.5, 0.5], [np.nan, np.nan]], [0, 0])
     assert table[["n", "n_undefined"]].eq(1).all(axis=None)
-    with pytest.raises(ValueError, match="all are NaN"):
+    with pytest.raises(ValueError, match="probabilities are NaN"):
         measured([[np.nan, np.nan]], [0])
     certain = measured([[0.0, 1.0]] * 2, [0, 1]).set_index("measure")
     assert certain.loc["nll", "estimate"] == np.inf
