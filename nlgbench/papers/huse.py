@@ -249,14 +249,14 @@ def directions(length: pd.DataFrame, fifty: pd.DataFrame, fewer: pd.DataFrame) -
 def ties_sentence(scores: pd.DataFrame, moved: pd.DataFrame) -> str:
     """Describe the effect of the tie rule.
 
-    The sentence gives the number of changed votes, and HUSE-Q under both rules if it differs.
+    It gives the number of outputs classified differently, and each HUSE-Q that changes.
 
     >>> row = {"system": "s", "score": "huse_q", "n_neighbors": 16}
     >>> scores = pd.DataFrame([row | {"ties": "exact", "estimate": 0.6}, row])
     >>> scores = scores.fillna({"ties": "released", "estimate": 0.5})
     >>> print(ties_sentence(scores, pd.DataFrame({"output_id": ["o1", "o2"]})))
-    At k = 16 the tie rule changes the vote of 2 outputs, and HUSE-Q of 1 of 1 systems: s
-    0.600 (released 0.500).
+    At k = 16, the tie rule changes the classification of 2 outputs, and the HUSE-Q of 1 of 1
+    systems: s 0.600 (released 0.500).
     """
     quality = scores[scores["score"] == "huse_q"]
     by_rule = quality.pivot(index="system", columns="ties", values="estimate")
@@ -265,6 +265,7 @@ def ties_sentence(scores: pd.DataFrame, moved: pd.DataFrame) -> str:
         f"{row.Index} {row.exact:.3f} (released {row.released:.3f})" for row in changed.itertuples()
     )
     return (
-        f"At k = {scores['n_neighbors'].iloc[0]} the tie rule changes the vote of {len(moved)} "
-        f"outputs, and HUSE-Q of {len(changed)} of {len(by_rule)} systems: {values}."
+        f"At k = {scores['n_neighbors'].iloc[0]}, the tie rule changes the classification "
+        f"of {len(moved)} outputs, and the HUSE-Q of {len(changed)} of {len(by_rule)} systems: "
+        f"{values}."
     )

@@ -66,7 +66,7 @@ def plot_forest(
     --------
     >>> table = pd.DataFrame({"evaluator": ["chrf"], "estimate": 0.5, "ci_low": 0, "ci_high": 0.8})
     >>> plot_forest(table).alt
-    'Correlation with human judgments of each evaluator, with intervals: chrF 0.50.'
+    'Correlation with human judgments, by evaluator, with intervals: chrF 0.50.'
     """
     table = read_table(table, _COLUMNS, "the table has")
     keys = [name for name in ("data", "evaluator", "kind") if name in table]
@@ -117,7 +117,7 @@ def plot_forest(
         axes[0].legend(
             handles=handles, loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0.2, ncols=2
         )
-    alt = f"{xlabel} of each evaluator, with intervals: {'; '.join(texts)}."
+    alt = f"{xlabel}, by evaluator, with intervals: {'; '.join(texts)}."
     return drawn_on(axes, table, alt)
 
 

@@ -66,7 +66,7 @@ def run(monkeypatch, tmp_path):
 def test_01_says_what_its_tables_say(run, monkeypatch):
     monkeypatch.setitem(sys.modules, "nlgbench.generators.recurrent", None)  # as without torch
     done = run("01", n_outputs=40, n_neighbors=4, seed=7)
-    said = done.sentence("At k = 4 the tie rule changes the vote of ")
+    said = done.sentence("At k = 4, the tie rule changes the classification of ")
     table = done.table("scores").query("score == 'huse_q'")
     moves = table.pivot(index="system", columns="ties", values="estimate")
     moves = moves[(moves["exact"] - moves["released"]).abs() > 1e-9]
@@ -77,9 +77,9 @@ def test_01_says_what_its_tables_say(run, monkeypatch):
 
     equation = done.table("equation_9")
     (stray,) = equation[equation["off"].abs() > 0.015].itertuples()
-    found = done.sentence(f"{len(equation) - 1} of {len(equation)} rows follow.")
+    found = done.sentence(f"In {len(equation) - 1} of {len(equation)} rows, the printed")
     given = f"{stray.huse:.2f} and {stray.huse_q:.2f} give {stray.implied:.2f}"
-    assert found.endswith(f"Not so: {stray.row} ({given}; printed is {stray.huse_d:.2f}).")
+    assert found.endswith(f"Exception: {stray.row} ({given}; {stray.huse_d:.2f} is printed).")
 
     share = done.table("impossible_reviews").set_index("model")["share"]
     assert set(share.index) == set(table["system"])

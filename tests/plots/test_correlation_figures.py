@@ -85,7 +85,7 @@ def test_the_forest_writes_evaluators_as_figures_do_and_say_what_they_show():
     table = forest(3).iloc[1:].assign(evaluator=["bleu_4@coco", "svm_meta@natural/majority"])
     drawn = plot_forest(table, xlabel="Spearman's correlation")
     assert drawn.data["evaluator"].tolist() == ["BLEU-4 (coco)", "SVM natural/majority"]
-    assert drawn.alt.startswith("Spearman's correlation of each evaluator, with intervals: ")
+    assert drawn.alt.startswith("Spearman's correlation, by evaluator, with intervals: ")
     for name, value in drawn.data[["evaluator", "estimate"]].to_numpy():
         assert f"{name} {value:.2f}" in drawn.alt
     assert "undefined" in plot_forest(forest(3)).alt

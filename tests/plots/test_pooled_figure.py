@@ -57,5 +57,5 @@ def test_differences_are_named_and_fit():
     assert drawn.alt.startswith(ax.get_xlabel())
     assert ax.get_xlim()[1] >= pairs["ci_high"].max() > 1
     two = pd.concat([pairs, pairs.assign(evaluator_b="bleu_4")])
-    with pytest.raises(ValueError, match="several evaluators_b"):
+    with pytest.raises(ValueError, match="several evaluators"):
         nb.plot_pooled(nb.pool_correlations(two))

@@ -72,7 +72,7 @@ def measure_trends(
     errors without negative correlations:
     ``se^2 = (sum of w se over w > 0)^2 + (sum of w se over w < 0)^2``. "Not monotone" is based on
     Bonferroni-adjusted tests of all pairs of systems whose truth differs by .1 or more. Verdicts
-    are not adjusted for the number of measures. docs/validation.md has coverage and error rates.
+    are not adjusted for the number of measures. docs/validation.md reports their error rates.
 
     Examples
     --------

@@ -428,7 +428,7 @@ def huse(
     distance of the k-th; classes have equal weight. A log-probability of minus infinity is
     replaced by the smallest finite one minus one nat. Halves are drawn without replacement, because
     a bootstrap places copies of an output among its own neighbors. Intervals are for the
-    expectation at this number of outputs and annotators. docs/validation.md has their coverage.
+    expectation at this number of outputs and annotators. docs/validation.md reports their coverage.
 
     Examples
     --------

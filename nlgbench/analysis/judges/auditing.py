@@ -143,7 +143,7 @@ def audit(
     expected vote, the difference of log2 text lengths in characters, and the judge's own system.
     The expected vote is not observed, so its sum of squares is estimated by products of two
     annotators' votes. Intervals leave out one item at a time and, with ten or more effective
-    annotators, one annotator at a time. docs/validation.md has the level and coverage.
+    annotators, one annotator at a time. docs/validation.md reports the level and coverage.
 
     Examples
     --------

@@ -108,7 +108,7 @@ def corrected_quality(
     beta is the slope of labels on scores over labeled outputs. Standard errors leave out one
     cluster (an item, or ``settings["clusters"]``) at a time, and one annotator if these are random.
     t has ``G - 1`` degrees of freedom, with G the smaller effective number of clusters.
-    docs/validation.md has the measured coverage.
+    docs/validation.md reports the measured coverage.
 
     Examples
     --------

@@ -115,7 +115,7 @@ def replaces_annotators(
     function uses the score test of a difference of paired shares (Tango 1998, *Statistics in
     Medicine* 17, 891-908), with its variance multiplied by the design effect of clusters. The
     interval of rho is a jackknife over clusters, and with at least ten annotators also over them.
-    Numbers count as equal within 1e-9 of the range. docs/validation.md has the level.
+    Numbers count as equal within 1e-9 of the range. docs/validation.md reports the level.
 
     Examples
     --------

@@ -122,7 +122,7 @@ def compare_systems(
     annotators, and pairs of both. t has ``min(G) - 1`` degrees of freedom, with G the effective
     number of clusters of a factor. The study's clusters replace items as sampled units; items keep
     their effects. Rank ranges count pairs that Holm rejects, so they cover simultaneously.
-    docs/validation.md has the measured coverage.
+    docs/validation.md reports the measured coverage.
 
     Examples
     --------

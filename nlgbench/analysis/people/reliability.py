@@ -49,38 +49,38 @@ def agreement(
     dimension : str, optional
         A dimension of the judgments. Default: the study's quality dimension.
     annotators : {"fixed", "random"}, optional
-        What intervals generalize to: other items judged by these annotators, or other items and
-        annotators. Default: random with at least ten effective annotators, else fixed. If each
-        annotator judged a single cluster (HIT), intervals over clusters also cover annotators.
+        Whether intervals generalize to other annotators, in addition to other items. Default:
+        random with at least ten effective annotators, else fixed. If each annotator judged a single
+        cluster (HIT), intervals over clusters also cover other annotators.
     confidence : float
         Confidence level of intervals, between 0 and 1.
 
     Returns
     -------
     DataFrame
-        One line for each coefficient and row (``all``; ``real``, human outputs; ``fake``, others;
-        then systems, of which one named ``all`` becomes ``all (system)``): row, coded, coefficient
-        (percent_agreement, 0 to 1; others at most 1, with 0 for chance), metric (of alpha, else
-        empty), estimate, se, ci_low, ci_high (not clipped), confidence, n_clusters (effective
-        annotators if these are random and fewer), reason, covers (what the interval generalizes
-        to), n_judgments, n_outputs (with at least two judgments), n_left_out (outputs with one
-        judgment).
+        One line per coefficient and row. Rows are ``all``, ``real`` (human outputs), ``fake``
+        (others) and every system (a system named ``all`` becomes ``all (system)``). Columns: row,
+        coded, coefficient (percent_agreement: 0 to 1; others: at most 1, 0 for chance), metric (of
+        alpha, else empty), estimate, se, ci_low, ci_high (not clipped), confidence, n_clusters
+        (effective annotators if random and fewer), reason, covers (what the interval generalizes
+        to), n_judgments, n_outputs (with two or more judgments), n_left_out (outputs with one).
 
     Raises
     ------
     ValueError
-        As `accuracy`.
+        When there are no judgments or the dimension is unknown.
 
     Notes
     -----
     Kappa is that of Fleiss (1971, doi:10.1037/h0031619), with equal weight for outputs, whatever
     the number of their judgments. Alpha is that of Krippendorff (2004, *Content Analysis*, 2nd ed.,
-    chapter 11), with equal weight for judgments. All except interval alpha count values, and are
-    undefined for more than 30 distinct values, with a reason.
+    chapter 11), with equal weight for judgments. All coefficients except interval alpha treat
+    values as categories, and are undefined for over 30 distinct values; ``reason`` then says so.
 
-    Intervals are delete-one-cluster jackknives, with t and one degree of freedom fewer than
-    clusters. If annotators are random, each annotator and each annotator's judgments of a cluster
-    are also left out (`nlgbench.crossed.largest_variance`). docs/validation.md has the coverage.
+    Intervals come from a delete-one-cluster jackknife, with Student's t and one degree of freedom
+    fewer than there are clusters. If annotators are random, each annotator and each annotator's
+    judgments of a cluster are also left out (`nlgbench.crossed.largest_variance`); see
+    docs/validation.md for their measured coverage.
 
     Examples
     --------

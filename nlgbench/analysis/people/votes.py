@@ -70,7 +70,7 @@ def vote_agreement(
     -----
     A pair shown in both orders is one pair: votes are reversed so that a is the output of the
     system whose name comes first. Coefficients and intervals are as in `agreement`, over the items
-    (or their clusters) of both outputs. docs/validation.md has the measured coverage.
+    (or their clusters) of both outputs. docs/validation.md reports the measured coverage.
 
     Examples
     --------

@@ -33,7 +33,7 @@ def variance_components(
     include_human: bool = False,
     confidence: float = 0.95,
 ) -> pd.DataFrame:
-    """Estimate how much judgments vary by items, annotators, their interactions, and residual.
+    """Estimate the variance of judgments due to items, annotators, interactions and residual.
 
     Parameters
     ----------
@@ -64,9 +64,10 @@ def variance_components(
     If every annotator judged every output equally often, variances come from an analysis of
     variance, truncated at 0, with modified large sample intervals (Ting and others 1990,
     doi:10.1080/00949659008811240) for components with at least 20 levels and a tenth of the
-    variance. Otherwise they come from restricted maximum likelihood (statsmodels' MixedLM), or from
-    moments if the factors have over 500 levels, with sums of squares equal to their expectations
-    (Rao 1971, doi:10.1016/0047-259X(71)90001-7). docs/validation.md has coverage.
+    variance. Otherwise they come from restricted maximum likelihood (statsmodels' MixedLM) or, with
+    over 500 levels of the factors, from the method of moments, which equates sums of squares to
+    their expectations (Rao 1971, doi:10.1016/0047-259X(71)90001-7). docs/validation.md reports the
+    measured coverage.
 
     Examples
     --------

@@ -98,7 +98,7 @@ def rate(
     and by at most one where they tie. The interval is for ratings over all outputs that these
     systems could produce, even if the model is wrong. Over other items and annotators, the variance
     is `nlgbench.crossed.largest_variance`; t has `n_clusters` - 1 degrees of freedom.
-    docs/validation.md has the measured coverage.
+    docs/validation.md reports the measured coverage.
 
     Glicko-2 follows Glickman (2012) with the ties of Zhou and Xu (2020, section 3.2,
     doi:10.1609/aaai.v34i05.6521). Volatility is 0, because systems do not change. Its intervals
