@@ -125,5 +125,6 @@ def plot_votes(table: pd.DataFrame) -> Drawing:
     """Draw how often evaluators agree with votes, from `nlgbench.vote_accuracy`."""
     rows = table.query("measure == 'accuracy_decided' and against == 'votes'")
     rows = rows[["evaluator", "estimate", "ci_low", "ci_high"]]
-    words, ends = "Agreement with votes (ties excluded)", (-0.05, 1.05)
+    rows = rows.replace({"evaluator": {"people": "Other annotators"}})
+    words, ends = "Agreement with annotators' votes (ties excluded; line: chance)", (-0.05, 1.05)
     return draw_highest(lambda one: plot_forest(one, xlabel=words, xlim=ends, line=0.5), rows)

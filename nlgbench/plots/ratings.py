@@ -65,10 +65,10 @@ def plot_ratings(ratings: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = No
         covers = _draw_ratings(one, rows)
         if len(panels) > 1:
             one.set_title(method, loc="left")
-        texts.append(f"{method} {_coverage(covers)}".strip() if covers else method)
+        texts.append(f"{method}, {_coverage(covers)}".lstrip(", ") if covers else method)
     first, rows = next(iter(panels.items()))
     best = rows.dropna(subset="rating").sort_values("rating", ascending=False)["system"]
-    intervals = f" with 95% intervals: {', '.join(texts)}" if texts != list(panels) else ""
+    intervals = f" with 95% intervals: {'; '.join(texts)}" if texts != list(panels) else ""
     by = f"By {first}, best" if len(panels) > 1 else "Best"
     alt = f"Ratings of the systems{intervals}. {by} first: {', '.join(spaced(best).values())}."
     return drawn_on(axes, ratings, alt)
@@ -96,7 +96,7 @@ def _draw_ratings(ax: Axes, ratings: pd.DataFrame) -> str:
 
 
 def _coverage(covers: str) -> str:
-    return f"for {covers}" if covers.startswith("other ") else f"over {covers}"
+    return f"generalizing to {covers}" if covers.startswith("other ") else f"over {covers}"
 
 
 @in_paper_style
@@ -134,7 +134,7 @@ def plot_win_rates(
     --------
     >>> table = pd.DataFrame({"system": ["a", "b"], "opponent": ["b", "a"], "win_rate": [0.3, 0.7]})
     >>> plot_win_rates(table).alt
-    'Win rates between systems in percent, ties as half. Best first: b, a.'
+    'Row system wins against column system, % of comparisons (ties count half). Best first: b, a.'
     """
     table = rates.pairs if isinstance(rates, SystemComparison) else rates
     value = "superiority" if "superiority" in table else "win_rate"
@@ -167,14 +167,16 @@ def plot_win_rates(
         text["fontweight"] = "bold" if row["bold"] else "normal"
         ax.text(at[row["opponent"]], at[row["system"]], f"{100 * row[value]:.0f}", **text)
     what = "Opponent (bold: significant)" if table["bold"].any() else "Opponent"
+    verb = "wins against" if value == "win_rate" else "judged higher than"
+    what += f"\nRow system {verb} column system, % (ties count half)"
     ax.set(xticks=places, yticks=places, xlabel=what, ylabel="System")
     ax.set_xticklabels(labels.values(), rotation=90)
     ax.set_yticklabels(labels.values())
     ax.invert_yaxis()
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    rates_of = "Win rates between" if value == "win_rate" else "Rates of higher judgments between"
-    alt = f"{rates_of} systems in percent, ties as half. Best first: "
+    units = "comparisons" if value == "win_rate" else "items"
+    alt = f"Row system {verb} column system, % of {units} (ties count half). Best first: "
     alt += f"{', '.join(labels.values())}."
     if "verdict" in table:
         alt += f" Significant: {table['bold'].sum() // 2} of {len(table) // 2} pairs."

@@ -71,7 +71,7 @@ def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None =
     level = (
         f"{100 * rows['confidence'].iloc[0]:g}% interval" if "confidence" in rows else "interval"
     )
-    covers = f": {rows['covers'].iloc[0]}" if "covers" in rows else ""
+    covers = f" generalizing to {rows['covers'].iloc[0]}" if "covers" in rows else ""
     draw_estimates(ax, rows.index, rows, linewidth=1.2)
     handles = [mark(f"mean, {level}{covers}", "o", HUMAN, linestyle="-")]
     if rows[["ci_low", "ci_high"]].isna().all().all():

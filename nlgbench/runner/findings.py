@@ -82,8 +82,9 @@ def describe_source(studies: Study | Mapping[str, Study] | str, source: str) -> 
     else:
         known = f"your study {name}"
     outputs = opened[0].outputs
-    size = f"{len(outputs):,} outputs of {outputs['system'].nunique():,} systems on "
-    size += f"{outputs['item_id'].nunique():,} items"
+    size = f"{len(outputs):,} outputs of {len(opened[0].systems):,} systems"
+    size += " and the human reference" * bool(outputs["is_human"].any())
+    size += f" on {outputs['item_id'].nunique():,} items"
     return {"study": name, "source": known, "data": size if len(names) == 1 else ""}
 
 
@@ -139,19 +140,30 @@ def _ranking(study: Study, table: pd.DataFrame, by: str, value: str) -> str:
     missing = rows["ci_low"].isna()
     if missing.all():
         return f"{said} The data do not show whether systems differ: {_why(rows)}."
+    doubtful = ~missing & rows["reason"].fillna("").ne("")
+    if doubtful.any():
+        why = "; ".join(dict.fromkeys(map(_few, rows.loc[doubtful, "reason"])))
+        said += f" {doubtful.sum()} of {n} intervals are unreliable ({why})."
+    which = "reliable " * bool(doubtful.any())
     if tested:
-        low, how = rows["rank_low"], "differ significantly (Holm-adjusted tests)"
+        low, how = rows["rank_low"], "of systems differ significantly (Holm-adjusted tests)"
     else:
-        # This is conservative: systems whose intervals overlap may also differ significantly.
+        rows = rows[~missing & ~doubtful]
+        if (n := len(rows)) < 2:
+            return f"{said} The data do not show whether systems differ."
         beaten_by = rows["ci_low"].to_numpy()[None] > rows["ci_high"].to_numpy()[:, None]
         low = pd.Series(1 + beaten_by.sum(axis=1), rows.index)
-        how = "have intervals that do not overlap"
-    pairs = f"; {int((low - 1).sum())} of {n * (n - 1) // 2} pairs of systems {how}" * (n > 2)
+        how = f"of {which}intervals do not overlap (a description, not a test)"
+    pairs = f"; {int((low - 1).sum())} of {n * (n - 1) // 2} pairs {how}" * (n > 2)
     pairs += f"; systems without an interval: {int(missing.sum())}" * bool(missing.any())
     first = [study.label(name) for name in rows.loc[low == 1, "system"]]
     if len(first) == 1:
-        return f"{said} It is distinguishable from {'all others' if n > 2 else 'the other'}{pairs}."
-    best = f"{_listed(first)} may each be the best"
+        others = "all others" if n > 2 else "the other"
+        best = f"The {which}interval of {first[0]} lies entirely above {others}"
+        return f"{said} {f'It is distinguishable from {others}' if tested else best}{pairs}."
+    best = f"{_listed(first)} are not significantly worse than any other system"
+    if not tested:
+        best = f"no {which}interval lies entirely above those of {_listed(first)}"
     return f"{said} The data do not show which system is best: {best}{pairs}."
 
 
@@ -169,8 +181,10 @@ def _evaluators(study: Study, results: Results) -> str:
     own = table[~table["evaluator"].str.endswith("@sentinel") & (table["evaluator"] != "people")]
     if own.empty:
         human = study.judgments is not None or study.preferences is not None
-        lacking = "judgments or votes" if not human else "scores of the judged outputs"
-        return f"Whether evaluators agree with annotators is unknown: the study has no {lacking}."
+        if human and (study.scores is not None or study.system_scores is not None):
+            return "Evaluators' scores cannot be compared with judgments or votes of the outputs."
+        lacking = "no evaluator scores" if human else "no judgments or votes"
+        return f"The study has {lacking}, so agreement of evaluators with annotators is untested."
     own = own.sort_values("estimate", ascending=False, kind="stable")
     agree = own[own["ci_low"] > chance]
     if agree.empty:
@@ -214,6 +228,12 @@ def _why(rows: pd.DataFrame) -> str:
     """Return the reason why an interval is missing."""
     reasons = rows.loc[rows["ci_low"].isna(), "reason"].fillna("")
     return next((one for one in reasons if one), "intervals are undefined")
+
+
+def _few(reason: str) -> str:
+    """Shorten the reason why an interval is unreliable, and explain effective numbers."""
+    why = re.sub(r"^only \d+ (.+): an interval.*", rf"fewer than {FEWEST} \1", reason)
+    return re.sub(r"effective (\w+)$", r"effective \1: most data come from a few \1", why)
 
 
 def _number(row: pd.Series, value: str = "estimate") -> str:

@@ -40,7 +40,7 @@ _TEXTS = dict.fromkeys(["claim_id", "variant", "reason", "source"], "")
 _NUMBERS = dict.fromkeys(["recomputed", "ci_low", "ci_high"], float("nan"))
 _RECORDED: dict[str, Any] = {**_TEXTS, **_NUMBERS, "comparable": True}
 #: A verdict in a sentence about one comparison, and about several.
-_PHRASES = {
+_PHRASES: dict[Any, tuple[str, str]] = {
     "matches": ("matches", "match"),
     "differs": ("differs", "differ"),
     "same direction": ("agrees in direction only", "agree in direction only"),
@@ -241,7 +241,9 @@ class Record:
         verdicts = self._ledger()["verdict"]
         counts = verdicts[~verdicts.isin(["new", "not recomputable"])].value_counts()
         if n := counts.sum():
-            shown = listed(f"{count} {_PHRASES[one][count > 1]}" for one, count in counts.items())
+            shown = listed(
+                f"{count} {_PHRASES[str(one)][count > 1]}" for one, count in counts.items()
+            )
             found.append(f"Of {n} comparisons with published numbers, {shown}.")
         found.append(f"Source: {about.pop('source')}.")
         self.table(pd.DataFrame({"finding": found, **about}), "findings")

@@ -18,14 +18,16 @@ from nlgbench.datasets.published import load_claims
 from nlgbench.plots.reproduction import plot_reproduction
 from nlgbench.runner import claims, latex, run_folder, runs
 from nlgbench.runner.gathering import degrees, recomputed
-from nlgbench.runner.run_folder import Folder, Run, interval, rankings
+from nlgbench.runner.run_folder import Folder, Run, interval, legible, rankings
 from nlgbench.study import schema
 from nlgbench.study.csv_files import harmless
 
 #: The report's folder, next to those of the runs, and the page in it.
 PLACE, PAGE = "report", "report.html"
-#: Tables that notebooks record: the answers of `nlgbench.datasheet`, and findings.
-_DATASHEET, _FINDINGS = "datasheet", "findings"
+#: Tables that notebooks record: the answers of `nlgbench.datasheet`, findings, and their limits.
+_DATASHEET, _FINDINGS, _DOUBTS = "datasheet", "findings", "doubts"
+#: The end of a doubt that tells a study's author which setting to choose.
+_ADVICE = re.compile(r"[.:;]( if [^.:;]*,)? (set|exclude them:|name it in) settings:.*$", re.I)
 #: The most rows of a table that the page shows; its file has all.
 _MOST_ROWS = 50
 #: CSS pixels per pixel of a picture with 300 per inch: a quarter larger than in print.
@@ -60,7 +62,8 @@ def _files(found: Folder) -> dict[str, str]:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"cell": _cell, "shown": _shown, "picture": _picture}
+    environment.filters |= {"cell": _cell, "shown": _shown, "picture": _picture, "rows": legible}
+    environment.filters["doubt"] = lambda text: _ADVICE.sub(".", text)
     copies = _harmless_copies(found)
     environment.filters["link"] = lambda path: quote(
         copies[path][0] if path in copies else f"../{path.relative_to(found.path).as_posix()}"
@@ -93,7 +96,8 @@ def _files(found: Folder) -> dict[str, str]:
         title=_title(found, titles),
         titles=titles,
         full=recomputed(found.ledger),
-        tables=[table for table in found.tables if table.name != _FINDINGS],
+        tables=[table for table in found.tables if table.name not in (_FINDINGS, _DOUBTS)],
+        doubts=[one for one in found.tables if one.name == _DOUBTS],
         findings=[one for one in found.tables if one.name == _FINDINGS],
         about={run.place: _about(run) for run in found.runs},
         rankings=[(table, *ranked) for table in found.tables for ranked in rankings(table)],

@@ -164,6 +164,13 @@ def _asked(notebook: Path) -> tuple[str, str]:
     return title, next((block for block in blocks if not block.startswith("#")), "")
 
 
+def legible(table: Table) -> pd.DataFrame:
+    """Call the comparator or evaluator `people` annotators; leave out undefined agreement."""
+    names = {name: {"people": "annotators"} for name in ("comparator", "evaluator")}
+    frame = table.frame.replace(names)
+    return frame.dropna(subset=table.value) if table.name == "agreement" else frame
+
+
 def rankings(table: Table) -> Iterator[tuple[str, pd.DataFrame]]:
     """Rank a table's systems or evaluators, separately for the values of other key columns.
 
@@ -174,7 +181,8 @@ def rankings(table: Table) -> Iterator[tuple[str, pd.DataFrame]]:
     if not subject or not {"ci_low", "ci_high"} <= set(table.frame):
         return
     others = [name for name in table.keys if name != subject]
-    groups = table.frame.groupby(others, sort=False) if others else [((), table.frame)]
+    frame = legible(table)
+    groups = frame.groupby(others, sort=False) if others else [((), frame)]
     for key, group in groups:
         if len(group) < 2 or group[subject].duplicated().any():
             continue

@@ -37,8 +37,8 @@ def test_the_axis_names_dimension_scale_and_direction_and_the_legend_what_interv
     (ax,) = drawn.axes
     assert ax.get_xlabel() == "Mean MQM error (0 to 25, lower is better)"
     legend = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert legend[0] == "mean, 90% interval: other items, these annotators"
-    assert "intervals: other items, these annotators" in drawn.alt
+    assert legend[0] == "mean, 90% interval generalizing to other items, these annotators"
+    assert "intervals generalizing to other items, these annotators" in drawn.alt
 
 
 def test_superiority_is_written_in_cells_and_bold_where_significant():

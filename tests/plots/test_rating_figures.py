@@ -31,8 +31,8 @@ def test_the_axis_says_what_intervals_cover_and_doubtful_ones_have_an_open_mark(
     assert ax.get_xlabel() == "Rating\n(intervals over outputs)"
     doubtful = [line for line in ax.lines if line.get_markerfacecolor() == "white"]
     assert [line.get_xydata().tolist() for line in doubtful] == [[[1700, 0]]]
-    votes = plot_ratings(RATINGS.assign(covers="other items, these annotators"))
-    assert votes.axes[0].get_xlabel() == "Rating\n(intervals for other items, these annotators)"
+    (ax,) = plot_ratings(RATINGS.assign(covers="other items, these annotators")).axes
+    assert ax.get_xlabel() == "Rating\n(intervals generalizing to other items, these annotators)"
 
 
 def test_win_rates_are_written_where_a_pair_played():
@@ -58,7 +58,7 @@ def test_each_method_has_a_panel_and_words_say_who_is_best():
     other = RATINGS.assign(method="bradley_terry", covers="items")
     drawn = plot_ratings(pd.concat([RATINGS.assign(method="glicko2", covers="games"), other]))
     assert [ax.get_title("left") for ax in drawn.axes] == ["Glicko-2", "Bradley-Terry"]
-    assert "Glicko-2 over games, Bradley-Terry over items. By Glicko-2, best first: b, a, c." in (
+    assert "Glicko-2, over games; Bradley-Terry, over items. By Glicko-2, best first: b, a, c." in (
         drawn.alt
     )
 

@@ -27,7 +27,8 @@ def test_a_clear_winner_is_named_and_equal_systems_are_inconclusive():
     assert "do not show which system is best" in equal["systems"]
     assert "; 0 of 3 pairs of systems differ" in equal["systems"]
     assert "how annotators other than these 3 would judge" in equal["limits"]
-    assert "has no scores of the judged" in equal["evaluators"]
+    assert "are not significantly worse than any other system" in equal["systems"]
+    assert equal["evaluators"].startswith("The study has no evaluator scores, so agreement")
 
 
 def rows(table):
@@ -62,7 +63,12 @@ def test_intervals_of_ratings_that_overlap_are_inconclusive_and_missing_ones_giv
     table = pd.DataFrame({"system": ["a", "b", "c"], "rating": [1500.0, 1700.0, 1650.0]})
     ends = {"ci_low": table["rating"] - 40, "ci_high": table["rating"] + 40}
     found = said(study, {"rate": table.assign(**ends, reason="")})["systems"]
-    assert "b and c may each be the best; 2 of 3 pairs" in found
+    assert "no interval lies entirely above those of b and c; 2 of 3 pairs" in found
+    few = "only 3 effective items: an interval from fewer than 10 is unreliable"
+    found = said(study, {"rate": table.assign(**ends, reason=["", few, ""])})["systems"]
+    assert "b ranks first of 3 systems" in found
+    assert "1 of 3 intervals are unreliable (fewer than 10 effective items: most data" in found
+    assert found.endswith("The reliable interval of c lies entirely above the other.")
     missing = table.assign(ci_low=float("nan"), ci_high=float("nan"), reason="one item alone")
     found = said(study, {"rate": missing})["systems"]
     assert "do not show whether systems differ: one item alone." in found

@@ -73,6 +73,14 @@ def test_systems_are_ranked_within_what_else_is_named(tmp_path):
     assert ranked[""]["interval"].eq("").all()
 
 
+def test_people_are_annotators_and_undefined_agreement_is_left_out(tmp_path):
+    frame = pd.DataFrame({"evaluator": ["people", "bleu"], "estimate": [0.5, math.nan]})
+    shown = run_folder.legible(run_folder.Table("r", "votes", tmp_path, "study", frame))
+    assert shown["evaluator"].tolist() == ["annotators", "bleu"]
+    shown = run_folder.legible(run_folder.Table("r", "agreement", tmp_path, "study", frame))
+    assert shown["evaluator"].tolist() == ["annotators"]
+
+
 def test_the_datasheet_says_what_the_tables_say(reported):
     """Counted by hand from the simulated design: 5 systems, 12 items, 8 annotators."""
     words = (reported / "report" / "heds.md").read_text(encoding="utf-8")
@@ -97,6 +105,8 @@ def test_a_study_is_called_by_its_name_and_its_findings_come_first(reported, tmp
     first = pd.read_csv(run / "tables" / "findings.csv")["finding"]
     at = [page.index(str(escape(one))) for one in first]
     assert len(at) == 4 and at == sorted(at) and at[-1] < page.index('id="figures"')
+    doubts = page[at[-1] : page.index('id="figures"')]
+    assert "<li>few votes.</li>" in doubts and "settings" not in doubts
     assert "source = study" in page and "study = mine" in page and "/secret" not in page
 
 
