@@ -259,13 +259,12 @@ def ties_sentence(scores: pd.DataFrame, moved: pd.DataFrame) -> str:
     systems: s 0.600 (released 0.500).
     """
     quality = scores[scores["score"] == "huse_q"]
-    by_rule = quality.pivot(index="system", columns="ties", values="estimate")
-    changed = by_rule[(by_rule["exact"] - by_rule["released"]).abs() > 1e-9]
+    wide = quality.pivot(index="system", columns="ties", values="estimate")
+    changed = wide[(wide["exact"] - wide["released"]).abs() > 1e-9]
     values = listed(
         f"{row.Index} {row.exact:.3f} (released {row.released:.3f})" for row in changed.itertuples()
     )
     return (
-        f"At k = {scores['n_neighbors'].iloc[0]}, the tie rule changes the classification "
-        f"of {len(moved)} outputs, and the HUSE-Q of {len(changed)} of {len(by_rule)} systems: "
-        f"{values}."
+        f"At k = {scores['n_neighbors'].iloc[0]}, the tie rule changes the classification of "
+        f"{len(moved)} outputs, and the HUSE-Q of {len(changed)} of {len(wide)} systems: {values}."
     )

@@ -126,9 +126,7 @@ def _select(pooled: PooledCorrelations) -> tuple[pd.DataFrame, pd.DataFrame]:
     summary, studies = pooled.summary.rename(columns=first), pooled.studies.rename(columns=first)
     studies = studies.assign(task=studies.get("task", ""))
     if "evaluator_b" in summary and len(summary["evaluator_b"].unique()) > 1:
-        raise ValueError(
-            "pooled has differences from several evaluators (column evaluator_b): select one."
-        )
+        raise ValueError("pooled has several evaluators in column evaluator_b: select one of them.")
     one_row_each(
         summary,
         ["evaluator"],

@@ -85,8 +85,8 @@ def check_known(claim_ids: Iterable[str], claims: pd.DataFrame) -> None:
             hint = did_you_mean(claim_id, known)
             raise ValueError(
                 f"no claim has the id {claim_id!r}.{hint} Claims are listed in "
-                "data/published/claims.csv; ids of our own findings are '<paper>/finding/...', "
-                "of simulated results 'simulated/...'."
+                "data/published/claims.csv; our own findings have ids '<paper>/finding/...', "
+                "simulated results 'simulated/...'."
             )
 
 

@@ -172,7 +172,7 @@ def new(
     place, found = new_study.place_of(paths, sources, out)
     _folder(click.get_current_context(), click.Argument(["DIR"]), str(place))
     if (layout or flags) and not found:
-        raise click.UsageError("--as and names of columns need files: name the files, too.")
+        raise click.UsageError("--as and flags for columns need files: name the files, too.")
     click.echo(new_study.new(place, found, layout, flags))
 
 
@@ -226,7 +226,7 @@ def fetch(names: tuple[str, ...]) -> None:
 @click.option(
     "--effort", type=click.Choice(["quick", "full"]), default="quick", help="full: slow, precise."
 )
-@click.option("--jobs", type=click.IntRange(1), default=1, help="How many notebooks run at once.")
+@click.option("--jobs", type=click.IntRange(1), default=1, help="Notebooks to run at a time.")
 @click.option(
     "--cluster",
     metavar="ADDRESS",
@@ -279,8 +279,8 @@ def run(
         raise click.UsageError("--retry-failed reruns failed notebooks, --force all: omit one.")
     if jobs > 1 and cluster not in (None, "local"):
         raise click.UsageError(
-            "omit --jobs with the address of a cluster, which runs as many notebooks at once as "
-            "its workers have threads."
+            "omit --jobs with the address of a cluster, which runs one notebook per thread of its "
+            "workers."
         )
     from nlgbench.runner import execute
     from nlgbench.runner import grid as grids
@@ -383,7 +383,7 @@ def explore(study: Path | None, folder: Path | None, port: int | None) -> None:
     """Explore a study in your browser, until you press Ctrl-C.
 
     STUDY is a study's folder; the default is a simulated study. The command prints one line: the
-    address to open. It works only on this machine, and only with the token in the address.
+    address to open. The address works only on this machine, and only with its token.
     """
     from nlgbench.explorer.serve import serve
 
@@ -395,7 +395,7 @@ def explore(study: Path | None, folder: Path | None, port: int | None) -> None:
 @click.option("--x", required=True, metavar="NAME", help="Parameter for the x-axis.")
 @click.option("--y", required=True, metavar="NAME", help="Recorded quantity for the y-axis.")
 @click.option(
-    "--hue", metavar="NAME", help="One line for each value of this: row, variant, or a parameter."
+    "--hue", metavar="NAME", help="Draw one line per value of NAME: row, variant, or a parameter."
 )
 def plot_sweep(directory: Path, x: str, y: str, hue: str | None) -> None:
     """Plot a result of the runs in DIR against a parameter, as PDF, PNG, CSV and alt text."""
@@ -411,7 +411,7 @@ def plot_sweep(directory: Path, x: str, y: str, hue: str | None) -> None:
 @click.argument("directory", metavar="[DIR]", required=False, callback=_folder)
 @click.option("--dry-run", is_flag=True, help="Only list what would be removed.")
 def clean(directory: Path | None, dry_run: bool) -> None:
-    """Remove temporary files of killed commands in DIR, and kept scores.
+    """Remove cached scores, and temporary files of killed commands in DIR.
 
     DIR is the folder passed as --out (default: figures/latest). Results and released data stay.
     """
@@ -425,7 +425,7 @@ def clean(directory: Path | None, dry_run: bool) -> None:
 
 @main.command()
 def cache() -> None:
-    """Show where released data and kept scores are, and their size."""
+    """Show where released data and cached scores are stored, and their size."""
     from nlgbench.runner import listing
 
     click.echo(listing.plain(listing.cached()))

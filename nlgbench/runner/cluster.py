@@ -151,8 +151,8 @@ def _put(outcome: Outcome, files: Mapping[str, bytes], plan: Plan, out: Path) ->
     if outcome.status == "failed":
         runs.keep_failed(new, failed)
         return ""
-    if why := runs.why_anew(new, plan.parts, plan.parameters.get("study")):
-        return f"its result is not valid where the command runs, as {why}."
+    if why := runs.why_rerun(new, plan.parts, plan.parameters.get("study")):
+        return f"its result is not valid where the command runs: {why}."
     runs.remove(failed)
     runs.promote(new, out / plan.place)
     return ""

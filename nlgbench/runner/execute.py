@@ -85,7 +85,7 @@ def run(
     def why_run(plan: Plan) -> str:
         if force or retry_failed:
             return "--force" if force else "it failed last time"
-        return runs.why_anew(out / plan.place, plan.parts, plan.parameters.get("study"))
+        return runs.why_rerun(out / plan.place, plan.parts, plan.parameters.get("study"))
 
     if dry_run:
         for each in plans:
@@ -178,7 +178,7 @@ def _plans(
         if (other := by_place.setdefault(plan.place, plan)).data != plan.data:
             raise UsageError(
                 f"{other.parameters['study']} and {plan.parameters['study']} are two studies with "
-                "the same name, which names results: run them with different --out."
+                "the same name, which also names their results: run them with different --out."
             )
     return list(by_place.values())
 

@@ -45,10 +45,10 @@ def notebooks(*, form: str | None) -> str:
                 "parameters": [asdict(one) for one in declared],
             }
         )
-        data = ", ".join(notebook.datasets) or "none"
-        lines += ["", f"{notebook.name}: {notebook.title}", f"    data: {data}; claims: {n_claims}"]
+        data = f"released data: {', '.join(notebook.datasets) or 'none'}"
+        lines += ["", f"{notebook.name}: {notebook.title}", f"    {data}; claims: {n_claims}"]
         lines += [f"    {one}" for one in declared]
-    summed = f"{len(found)} notebooks; {len(claims):,} printed numbers"
+    summed = f"{len(found)} notebooks; {len(claims):,} claims (printed numbers to recompute)"
     return _json(found) if form == "json" else "\n".join(map(_filled, [summed, *lines]))
 
 
@@ -85,7 +85,9 @@ def ledger(
     """Render the gathered ledger of a folder of runs."""
     if verdict is not None and verdict not in schema.VERDICTS:
         hint = did_you_mean(verdict, schema.VERDICTS)
-        raise UsageError(f"no verdict {verdict!r}.{hint} There are: {', '.join(schema.VERDICTS)}.")
+        raise UsageError(
+            f"{verdict!r} is not a verdict.{hint} Available: {', '.join(schema.VERDICTS)}."
+        )
     rows = _ledgers(directory)
     if not all_runs:
         rows = rows[rows["run"].map(runs.is_default).astype(bool)]
@@ -157,8 +159,8 @@ def _short(value: object) -> str:
 
 
 def cached() -> pd.DataFrame:
-    """Report where released data and kept scores are, and their size."""
-    folders = {"released data": cache.cache_dir(), "kept scores and models": stored_dir()}
+    """Report where released data and cached scores are stored, and their size."""
+    folders = {"released data": cache.cache_dir(), "cached scores and models": stored_dir()}
     rows = [(what, *runs.size(folder), folder) for what, folder in folders.items()]
     table = pd.DataFrame(rows, columns=["what", "files", "MiB", "folder"])
     return table.assign(MiB=(table["MiB"] / 2**20).round(1))

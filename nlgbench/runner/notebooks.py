@@ -104,8 +104,8 @@ def find_notebooks(names: Sequence[str] = ()) -> list[Path]:
     for path in found:
         if (other := by_name[path.stem]) != path:
             raise UsageError(
-                f"{path} and {other} have the same name, which names results: rename one, or run "
-                "them with different --out."
+                f"{path} and {other} have the same name, which also names results: rename one, or "
+                "run them with different --out."
             )
     return found
 

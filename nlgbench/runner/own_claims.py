@@ -26,10 +26,10 @@ COLUMNS = [
 _ID = r"[a-z0-9._-]+(/[a-z0-9._-]+)*"
 _NUMBERS = ("published", "tolerance")
 _RULES = {
-    "claim_id": "lower-case letters, digits and . _ - in parts separated by /, unlike earlier rows",
+    "claim_id": "a unique id of lower-case letters, digits and . _ -, in parts separated by /",
     "published": "a finite number as printed, such as 0.41; for a direction 1 (above 0) or -1",
     "tolerance": "a finite number that is not negative, such as 0.005 for 0.41",
-    "analysis": "the result that answers it; or under unavailable why none can; not both",
+    "analysis": "the result that answers the claim, or under unavailable why none can, not both",
     "where": "column=value; column=value, each column once",
 }
 #: The column that ci_low and ci_high belong to: the first of these that a table has.
@@ -201,7 +201,7 @@ def _answer(claim: dict[Any, Any], results: Mapping[str, pd.DataFrame]) -> dict[
             raise LookupError(f"{name} has no row where {one} is {text!r}.{hint}")
         rows = rows[_same(rows[one], text)]
     if rows.empty:
-        raise LookupError(f"{name} has no row where {claim['where']}, all in one row.")
+        raise LookupError(f"{name} has no row with all of: {claim['where']}.")
     if len(rows) > 1:
         more = [one for one in rows if one not in wanted and len(set(rows[one].map(_text))) > 1]
         raise ValueError(

@@ -187,7 +187,7 @@ class Record:
         if "verdict" in answers.columns:
             given = schema.check(answers, "ledger")
             if not given["claim_id"].map(claims.is_own).all():
-                raise ValueError("a paper's claims get their verdicts here: omit verdict.")
+                raise ValueError("verdicts on a paper's claims are computed here: omit verdict.")
             self._own.append(given)
             return
         if missing := sorted({"claim_id", "value"} - set(answers.columns)):

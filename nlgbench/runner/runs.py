@@ -246,7 +246,7 @@ def plan(
     backend = values.get("backend")
     by_tfidf = backend == "tfidf" or (backend == "auto" and chosen != "released")
     if by_tfidf and values.get("encoder") is not None:
-        notes.append(f"encoder is not used, because backend={backend} compares by TF-IDF here")
+        notes.append(f"encoder is ignored, because backend={backend} uses TF-IDF here")
     for name, parameter in notebook.parameters.items():
         if name in values and name not in _BY_THEMSELVES and values[name] != parameter.default:
             varied[name] = values[name]
@@ -325,7 +325,7 @@ def check_names(plan: Plan, given: Mapping[str, Any], opened: dict[str, Study]) 
             if each not in choices[name]:
                 raise ParameterError(
                     f"{plan.name}: {name}={shown(value)}: the study has no {shown(each)}."
-                    f"{did_you_mean(each, choices[name])} There are: "
+                    f"{did_you_mean(each, choices[name])} Available: "
                     f"{', '.join(choices[name]) or 'none'}."
                 )
 
@@ -372,7 +372,7 @@ def commit() -> str:
     return found.stdout.strip() if found else ""
 
 
-def why_anew(place: Path, parts: Mapping[str, str], study: str | None = None) -> str:
+def why_rerun(place: Path, parts: Mapping[str, str], study: str | None = None) -> str:
     """Explain why a run must be made; empty if its result is complete and up to date."""
     manifest = read_manifest(place)
     if manifest is None:
@@ -409,7 +409,7 @@ def refuse_other_study(place: Path, study: str, data: Mapping[str, str]) -> None
     if manifest.get("data") != data or _changed_read(manifest, study):
         raise UsageError(
             f"{place} has results of the study in {former}. The one in {study} has the same "
-            "name but other content: choose another --out, or change one study's `name` in its "
+            "name but different content: choose another --out, or change one study's `name` in its "
             "study.yml or study.py."
         )
 
@@ -561,7 +561,7 @@ def size(path: Path) -> tuple[int, int]:
 
 
 def clean(out: Path, *, dry_run: bool) -> pd.DataFrame:
-    """Remove what killed commands left, and kept scores; return path, files, bytes."""
+    """Remove what killed commands left, and cached scores; return path, files, bytes."""
     import pandas as pd
 
     from nlgbench.evaluators.stored import stored_dir

@@ -448,7 +448,7 @@ def _find_places(made: Guess) -> None:
             names = _places(made, "text", "id", "words", "choice", "number")
             for more in ["", *beside, *_places(made, "words")]:
                 if fits := _unique(made, [one for one in names if one != more], *by, more=more):
-                    _take_likeliest(made, "item_id", fits, "rows are unique by it and system")
+                    _take_likeliest(made, "item_id", fits, "identifies a row, together with system")
                     break
         if former and "item_id" not in made.columns:
             made.columns["item_id"] = former
@@ -458,7 +458,7 @@ def _find_places(made: Guess) -> None:
         names = [one for one in names if made.frame[one].duplicated().any()]
         fits = _unique(made, names, *by)
         is_position = fits[:1] == ["{position}"]
-        why = "rows of one output are unique by it"
+        why = "identifies a row of an output"
         _take_likeliest(made, "annotator_id", fits, why, doubt=not is_position)
     elif several and "item_id" in made.columns and made.by_row(*by).duplicated().any():
         fits = _unique(made, ["{file}"], *by)
@@ -470,7 +470,7 @@ def _doubt_places(made: Guess) -> None:
     """Mark guesses from names that the cells contradict."""
     who = made.by_row("annotator_id")
     if made.why.get("annotator_id") and len(who) and who["annotator_id"].str.contains(_MODEL).all():
-        made.doubt("annotator_id", "by its name, but these are models; if judges, they give scores")
+        made.doubt("annotator_id", "by its name, but its values are models; judges give scores")
     item = made.by_row("item_id")
     for name in made.free("text") if made.why.get("item_id") and len(item) else ():
         is_input = column_names.has_word(name, "source|prompt|input|question|context|article")
@@ -620,7 +620,7 @@ def _map_votes(made: Guess, asked: set[str]) -> None:
     by = ("system_a", "system_b", "annotator_id")
     if not made.has("item_id"):
         fits = _unique(made, _places(made, "text", "id", "words"), *by)
-        _take_likeliest(made, "item_id", fits, "rows are unique by it and systems")
+        _take_likeliest(made, "item_id", fits, "identifies a row, together with systems")
     machines = made.frame["{file}"].map(lambda one: bool(_MODEL.search(one))).all()
     is_judged = not made.has("annotator_id") and (made.has("evaluator") or machines)
     if is_judged and found:

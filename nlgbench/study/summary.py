@@ -14,7 +14,7 @@ from nlgbench.inference import linked
 from nlgbench.study import Study
 from nlgbench.study.reading import grouped
 
-#: Standard errors beyond which the sign of a correlation is hardly due to chance.
+#: Standard errors beyond which the sign of a correlation is unlikely to be due to chance.
 _CLEAR = 3.29
 
 #: A judgment is extreme if it exceeds this multiple of its dimension's 99th percentile.

@@ -84,7 +84,7 @@ def test_01_says_what_its_tables_say(run, monkeypatch):
     share = done.table("impossible_reviews").set_index("model")["share"]
     assert set(share.index) == set(table["system"])
     assert share.max() == 0  # these models can write all that people do
-    assert done.sentence("Human reviews").endswith("probability 0: none.")
+    assert done.sentence("Human reviews").endswith("(their probability is 0): none.")
 
     for name in ("sweep", "tradeoff"):
         alt, drawn = done.figure(name)

@@ -204,7 +204,7 @@ def test_kill_9_leaves_the_former_result_and_no_process(make_notebook, tmp_path,
     assert gone(*pids)
     assert emptied(temporary)
     assert (out / "mine" / "made.txt").read_text() == "1"
-    assert runs.why_anew(out / "mine", runs.read_manifest(out / "mine")["parts"]) == ""
+    assert runs.why_rerun(out / "mine", runs.read_manifest(out / "mine")["parts"]) == ""
     make_notebook("mine", PARAMETERS, WRITE, "print('quick now')")
     assert run(path, out=out, makers=in_process)[0] == ["done"]
     assert not (out / runs.HALF).exists()
@@ -339,10 +339,10 @@ def test_a_study_goes_by_its_name_and_another_of_that_name_is_refused(
     assert made(other)[0] == ["skipped"]
     (other / "outputs.csv").write_text("output_id,item_id,system\n3,1,a\n")
     for wish in ({}, {"force": True}, {"dry_run": True}):
-        with pytest.raises(UsageError, match=r"same name but other content: choose another --out"):
+        with pytest.raises(UsageError, match=r"same name but different content: choose another"):
             made(other, **wish)
     both = [{"study": str(home)}, {"study": str(other)}]
-    with pytest.raises(UsageError, match="two studies with the same name, which names results"):
+    with pytest.raises(UsageError, match="two studies with the same name, which also names"):
         run(path, out=tmp_path / "new", grid=both)
     (other / "study.json").write_text('{"name": "another"}')
     assert made(other)[0] == ["done"]
@@ -393,5 +393,5 @@ def test_a_changed_line_of_a_study_makes_its_run_new(make_notebook, tmp_path, in
     moved = shutil.copytree(home.parent, tmp_path / "moved")
     assert made(moved / "own") == ["skipped"]
     (moved / "r.csv").write_text(ratings)
-    with pytest.raises(UsageError, match="same name but other content"):
+    with pytest.raises(UsageError, match="same name but different content"):
         made(moved / "own")

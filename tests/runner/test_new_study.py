@@ -169,7 +169,7 @@ ITEMS = "source,fact,model,text,overall\nx,f,{0},so,3\ny,f,{0},and,4\nx,f,{1},no
 def test_items_are_what_systems_share_and_people_one_system(systems, human, tmp_path):
     assert started(tmp_path, None, "o.csv", ITEMS.format(*systems)).exit_code == 0
     text = (tmp_path / "s" / "study.yml").read_text()
-    assert "item_id: source  # guessed: rows are unique by it and system" in text
+    assert "item_id: source  # guessed: identifies a row, together with system" in text
     assert "# confirm: overall: no column says who rated" in text
     study = nb.read_study(tmp_path / "s")
     assert study.outputs["item_id"].nunique() == 2 and len(study.outputs) == 4

@@ -84,7 +84,7 @@ SIGN = {"claim_id": "direction/a", "published": 1}
         # What is not there is not recomputable, and says why.
         ({"analysis": "corelate"}, "not recomputable", "Did you mean 'correlate'?"),
         ({"where": "evaluator=bleuu"}, "not recomputable", "Did you mean 'bleu'?"),
-        ({"where": "evaluator=chrf; n=100"}, "not recomputable", "has no row where"),
+        ({"where": "evaluator=chrf; n=100"}, "not recomputable", "has no row with all of"),
         ({"analysis": "", "where": "", "unavailable": "Lost."}, "not recomputable", "Lost."),
     ],
 )
@@ -120,7 +120,7 @@ def test_half_a_unit_of_the_last_printed_digit_is_the_tolerance(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"claim_id": "Table 2/BLEU"}, "'Table 2/BLEU': write lower-case"),
+        ({"claim_id": "Table 2/BLEU"}, "'Table 2/BLEU': write a unique id of lower-case"),
         ({"published": "0,41"}, "column 'published', '0,41': write a finite number"),
         ({"published": "inf"}, "column 'published', 'inf': write a finite number"),
         ({"tolerance": -0.1}, "column 'tolerance', -0.1: .* not negative"),
@@ -158,7 +158,7 @@ def test_claims_go_through_the_ledger_of_a_notebook(tmp_path):
     claims = pd.DataFrame([RIGHT, RIGHT | {"claim_id": "b", "published": 0.9}])
     rows = nb.check_claims(STUDY, claims, RESULTS)
     run = record.open("my-study", source="study", output_dir=str(tmp_path))
-    with pytest.raises(ValueError, match="a paper's claims get their verdicts here"):
+    with pytest.raises(ValueError, match="verdicts on a paper's claims are computed here"):
         run.claims(rows[:1].assign(claim_id="huse/table1/a/huse"))
     run.claims(rows)
     run.claims(pd.DataFrame([{"claim_id": "study/pilot/seen", "value": 0.3}]))

@@ -126,9 +126,9 @@ def test_a_result_is_made_anew_when_it_is_not_whole_or_what_it_read_was_changed(
     runs.write_manifest(place, {**about, "read": {str(mine): hashing.content_hash(mine)}})
 
     def why(code="c"):
-        return runs.why_anew(place, {"code": code})
+        return runs.why_rerun(place, {"code": code})
 
-    assert runs.why_anew(tmp_path / "other", {"code": "c"}) == "not run yet"
+    assert runs.why_rerun(tmp_path / "other", {"code": "c"}) == "not run yet"
     assert (why(), why("x")) == ("", "changed since: code")
     (mine / "outputs.csv").write_text("b")
     assert why() == f"it read {mine}, which was changed"

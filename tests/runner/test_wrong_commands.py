@@ -89,7 +89,7 @@ WRONG = [
     ("run good", 2, "For your own, give the path, ending in .ipynb"),
     ("run god.ipynb", 2, "there is no such file. Did you mean 'good.ipynb'?"),
     ("run pipe.ipynb", 2, "it is not a regular file"),
-    ("run good.ipynb other/good.ipynb", 2, "have the same name, which names results"),
+    ("run good.ipynb other/good.ipynb", 2, "have the same name, which also names results"),
     # Parameters: names, types, ranges.
     ("run -p k", 2, "'k' is not NAME=VALUE"),
     ("run 01 -p seed=1 -p seed=2", 2, "'seed' is given twice"),
@@ -104,8 +104,8 @@ WRONG = [
     ("check empty_studi", 1, "empty_study'? A study is a folder with study.yml, study.py or outp"),
     ("explore --study empty_studi", 1, "there is no folder empty_studi. Did you"),
     ("run 01 -p study=other --source simulated", 2, "name two studies: omit one"),
-    ("run 08 -p study=judged -p dimension=fluancy", 2, "Did you mean 'fluency'? There are: flue"),
-    ("run 09 -p study=judged -p evaluator=bleau", 2, "Did you mean 'bleu'? There are: bleu, chrf"),
+    ("run 08 -p study=judged -p dimension=fluancy", 2, "Did you mean 'fluency'? Available: flue"),
+    ("run 09 -p study=judged -p evaluator=bleau", 2, "Did you mean 'bleu'? Available: bleu, chrf"),
     ("run 09 -p study=judged -p authors=judge=a,juge=b", 2, "no 'juge=b'. Did you mean 'judge=b'?"),
     ("run naming.ipynb -p study=judged -p evaluators=bleu,chfr", 2, "Did you mean 'chrf'?"),
     # Grids, retries, cleaning, beginning.

@@ -77,8 +77,8 @@ def compare_evaluators(
     Raises
     ------
     ValueError
-        As `correlate`. Also if there is only one evaluator, if no output has a score of every
-        evaluator, or if a pair is repeated or names one evaluator twice.
+        Under the same conditions as `correlate`, or if there is only one evaluator, no output has a
+        score of every evaluator, or a pair is repeated or names one evaluator twice.
 
     Notes
     -----
@@ -503,7 +503,7 @@ def partial_correlations(
     Raises
     ------
     ValueError
-        As `correlate`, or when `given` is unknown or the only evaluator.
+        Under the same conditions as `correlate`, or when `given` is unknown or the only evaluator.
 
     Notes
     -----
@@ -568,7 +568,7 @@ def williams_tests(
     Raises
     ------
     ValueError
-        As `correlate`, or when there is only one evaluator.
+        Under the same conditions as `correlate`, or when there is only one evaluator.
 
     Notes
     -----

@@ -61,7 +61,7 @@ def correlate(
     Parameters
     ----------
     study : Study
-        With judgments, and with scores (of outputs) or system_scores.
+        A study with judgments, and with scores (of outputs) or system_scores.
     evaluators : sequence of str, optional
         Names of evaluators. Default: all in scores, and at granularity "system" also those in
         system_scores that have no scores of outputs.

@@ -478,7 +478,7 @@ def compare_with_length(
     Raises
     ------
     ValueError
-        As `correlate_studies`.
+        Under the same conditions as `correlate_studies`.
 
     Notes
     -----

@@ -87,7 +87,7 @@ def boundary(
     Raises
     ------
     ValueError
-        As `huse`, or when `n_grid` is below 2.
+        Under the same conditions as `huse`, or when `n_grid` is below 2.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def failures(
     Raises
     ------
     ValueError
-        As `huse`.
+        Under the same conditions as `huse`.
 
     Notes
     -----
@@ -260,7 +260,7 @@ def multiverse(
     Raises
     ------
     ValueError
-        As `huse`.
+        Under the same conditions as `huse`.
 
     Notes
     -----

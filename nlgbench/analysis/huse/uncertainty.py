@@ -63,7 +63,7 @@ def permutation_test(
     Raises
     ------
     ValueError
-        As `huse`, or when no item has outputs of both classes.
+        Under the same conditions as `huse`, or when no item has outputs of both classes.
 
     Notes
     -----
@@ -205,7 +205,7 @@ def stability(
     Raises
     ------
     ValueError
-        As `huse`, or when a size is out of range.
+        Under the same conditions as `huse`, or when a size is out of range.
 
     Notes
     -----

@@ -181,7 +181,7 @@ def split_half(
     Raises
     ------
     ValueError
-        As `accuracy`, or when there are fewer than 3 systems.
+        When there are no judgments or fewer than 3 systems, or the dimension is unknown.
 
     Notes
     -----

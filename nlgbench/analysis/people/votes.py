@@ -43,9 +43,9 @@ def vote_agreement(
     Parameters
     ----------
     study : Study
-        With preferences.
+        A study with preferences.
     dimension : str, optional
-        Which preferences. Default: the quality dimension, or the only one.
+        A dimension of the preferences. Default: the quality dimension, or the only one.
     annotators : {"fixed", "random"}, optional
         What intervals generalize to, as in `nlgbench.rate`.
     confidence : float
@@ -119,7 +119,7 @@ def vote_accuracy(
     study : Study
         A study with preferences, and scores of outputs, comparisons, or both.
     dimension : str, optional
-        Which preferences. Default: the quality dimension, or the only one.
+        A dimension of the preferences. Default: the quality dimension, or the only one.
     annotators : {"fixed", "random"}, optional
         What intervals generalize to, as in `nlgbench.rate`.
     confidence : float

@@ -191,7 +191,7 @@ def win_rates(
     Raises
     ------
     ValueError
-        As `nlgbench.rate`.
+        Under the same conditions as `nlgbench.rate`.
 
     Notes
     -----

@@ -161,7 +161,7 @@ def order_stability(
     Raises
     ------
     ValueError
-        As `nlgbench.rate`.
+        Under the same conditions as `nlgbench.rate`.
 
     Examples
     --------
@@ -336,8 +336,8 @@ def convergence(
     Raises
     ------
     ValueError
-        As `nlgbench.rate`, or when there are several comparators, or a pair of systems was never
-        compared.
+        Under the same conditions as `nlgbench.rate`, or when there are several comparators, or a
+        pair of systems was never compared.
 
     Examples
     --------

@@ -75,7 +75,7 @@ def correlate_outputs(
     Raises
     ------
     ValueError
-        As `nlgbench.correlate`.
+        Under the same conditions as `nlgbench.correlate`.
     """
     rows = []
     for (name, number), test in trials.tests.items():
@@ -118,7 +118,7 @@ def compare_outputs(
     Raises
     ------
     ValueError
-        As `nlgbench.compare_evaluators`.
+        Under the same conditions as `nlgbench.compare_evaluators`.
     """
     rows = []
     for name in trials.studies:
@@ -161,7 +161,7 @@ def correlate_systems(
     Raises
     ------
     ValueError
-        As `correlate_trials`.
+        Under the same conditions as `correlate_trials`.
     """
     each, between = [], []
     for name, statistic in product(trials.studies, ("spearman", "pearson")):

@@ -226,7 +226,7 @@ def calibration(study: Study, listeners: Listeners, *, confidence: float = 0.95)
     Raises
     ------
     ValueError
-        As `beliefs`, or if all of a listener's probabilities are NaN.
+        Under the same conditions as `beliefs`, or if all of a listener's probabilities are NaN.
 
     Notes
     -----

@@ -59,5 +59,5 @@ def draft(name: str, names: Sequence[str]) -> str:
     return (
         f"format: {name}  # this format is known, so columns need no names here\n"
         f"files: {json.dumps(list(names), ensure_ascii=False)}\n"
-        "# rename: {system: {old: new}}  # also of evaluators and comparators\n"
+        "# rename: {system: {old: new}}  # works for evaluators and comparators, too\n"
     )
