@@ -34,7 +34,7 @@ def say(
 
     `each` describes a row by its columns and ``{number}``: the `value` with its interval, marked as
     inconclusive if the interval contains `null`. `where` selects rows, as in ``DataFrame.query``;
-    `rest` describes the remaining ``{n}`` rows.
+    `rest` describes the remaining ``{n}`` rows, after a semicolon if it starts with one.
 
     >>> table = pd.DataFrame({"system": ["s_1"], "estimate": 0.1, "ci_low": -0.2, "ci_high": 0.4})
     >>> say("The difference is", table, "{number} for {system}", null=0)
@@ -51,10 +51,12 @@ def say(
         if null is not None and not (row["ci_low"] > null or row["ci_high"] < null):
             number += " (inconclusive)"
         shown.append(each.format(**words, number=number))
-    if n_shown < len(known) and rest:
-        shown.append(rest.format(n=len(known) - n_shown))
+    more = rest.format(n=len(known) - n_shown) if n_shown < len(known) else ""
+    if more and not more.startswith(";"):
+        shown.append(more)
+        more = ""
     several = f"{', '.join(shown[:-1])}, and {shown[-1]}" if shown[2:] else " and ".join(shown)
-    return re.sub(r"(?<![\w-])-(?=\d)", "−", f"{start} {several}.")
+    return re.sub(r"(?<![\w-])-(?=\d)", "−", f"{start} {several}{more}.")
 
 
 def _name(column: str, value: object) -> object:
@@ -77,8 +79,8 @@ def describe_source(studies: Study | Mapping[str, Study] | str, source: str) -> 
         papers = dict.fromkeys(cite(one) for one in names)
         known = f"released data of {_listed([*papers], most=len(papers))}"
     elif source == "simulated":
-        several = f"world {names[0]!r}" if len(names) == 1 else f"worlds {', '.join(names)}"
-        known = f"simulated {several}, whose truth is known"
+        worlds = _listed([*map(repr, names)], most=len(names))
+        known = f"simulated world{'s' * (len(names) > 1)} {worlds}, whose truth is known"
     else:
         known = f"your study {name}"
     outputs = opened[0].outputs

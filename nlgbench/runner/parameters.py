@@ -31,13 +31,17 @@ class _MisfitError(Exception):
 
 
 _TYPES = {"str": str, "bool": bool, "list": list, "dict": dict}
-#: The bounds of `annotated_types` that annotations may use.
-_BOUNDS: dict[str, Callable[[Any, Any], bool]] = {
-    "Ge": operator.ge,
-    "Gt": operator.gt,
-    "Le": operator.le,
-    "Lt": operator.lt,
-    "MultipleOf": lambda value, step: value % step == 0,
+_WORDS = {
+    **{"str": "a string", "bool": "True or False", "list": "a list", "dict": "a dict"},
+    **{"int": "a whole number", "float": "a finite number", "Any": "a JSON value"},
+}
+#: The bounds of `annotated_types` that annotations may use, and how messages name them.
+_BOUNDS: dict[str, tuple[Callable[[Any, Any], bool], str]] = {
+    "Ge": (operator.ge, "of at least"),
+    "Gt": (operator.gt, "above"),
+    "Le": (operator.le, "of at most"),
+    "Lt": (operator.lt, "below"),
+    "MultipleOf": (lambda value, step: value % step == 0, "divisible by"),
 }
 
 
@@ -129,8 +133,29 @@ def _conform(value: Any, parameter: Parameter, where: str) -> Any:
         ) from None
     constants = (one.value for one in ast.walk(declared) if isinstance(one, ast.Constant))
     near = did_you_mean(value, [one for one in constants if isinstance(one, str)])
-    message = f"{where}: a parameter is declared `{parameter}`; got {shown(value)}.{near}"
-    raise ParameterError(message)
+    must = f"{where}: {parameter.name} must be {_words(declared)}."
+    raise ParameterError(f"{must} Got {shown(value)}.{near}")
+
+
+def _words(declared: ast.expr) -> str:
+    """Describe a declared type in words."""
+    match declared:
+        case ast.Name(name):
+            return _WORDS.get(name, name)
+        case ast.Subscript(ast.Name("Literal"), ast.Tuple(choices)):
+            *most, last = map(ast.unparse, choices)
+            return f"{', '.join(most)} or {last}"
+        case ast.Subscript(ast.Name("Literal"), choice):
+            return ast.unparse(choice)
+        case ast.Subscript(ast.Name("list"), inner):
+            return f"a list whose elements are each {_words(inner)}"
+        case ast.Subscript(ast.Name("Annotated"), ast.Tuple([inner, *limits])):
+            return f"{_words(inner)} {' and '.join(map(_words, limits))}"
+        case ast.Call(ast.Name(bound), [limit]):
+            return f"{_BOUNDS[bound][1]} {ast.unparse(limit)}"
+        case ast.BinOp(left, ast.BitOr(), right):
+            return f"{_words(left)}, or {_words(right)}"
+    return ast.unparse(declared)
 
 
 def _converted(value: Any, declared: ast.expr) -> Any:
@@ -162,7 +187,7 @@ def _converted(value: Any, declared: ast.expr) -> Any:
                 _converted(found, limit)
             return found
         case ast.Call(ast.Name(bound), [limit]):
-            if not is_number or _BOUNDS[bound](value, ast.literal_eval(limit)):
+            if not is_number or _BOUNDS[bound][0](value, ast.literal_eval(limit)):
                 return value
         case ast.BinOp(left, ast.BitOr(), right):
             with suppress(_MisfitError):

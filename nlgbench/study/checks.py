@@ -23,8 +23,8 @@ R = TypeVar("R")
 #: Parameters between 0 and 1 -> a hint about the usual value.
 _SHARES = {"confidence": ": 0.95 is usual", "alpha": ": 0.05 is usual", "test_size": ""}
 _COUNTS = ("seed", "pair_seed", "n_", "max_")
-_WORDS = {str: "a text", bool: "True or False", int: "a whole number", float: "a finite number"}
-_WORDS |= {Mapping: "a dict", types.NoneType: "None"}
+_WORDS = {str: "string", int: "whole number", float: "finite number", Mapping: "dict"}
+_VALUES = {bool: "True or False", types.NoneType: "None", Literal[""]: "empty"}
 
 #: The longest name, in characters, that leaves room for data in a figure.
 LONGEST_NAME = 80
@@ -107,19 +107,28 @@ def fits(value: Any, hint: Any) -> bool:
     return vague or not isinstance(hint, type) or isinstance(value, hint)
 
 
-def words(hint: Any) -> str:
-    """Describe a type in words."""
+def words(hint: Any, several: bool = False) -> str:
+    """Describe a value of a type, or several values, in words."""
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    a, s = ("", "s") if several else ("a ", "")
     if origin in (typing.Union, types.UnionType):
-        # The longest comes last, as its "each" would seem to apply to what follows.
-        return ", or ".join(sorted(dict.fromkeys(map(words, inner)), key=len))
+        # The longest comes last, as its elements would seem to include what follows.
+        found = sorted(dict.fromkeys(words(one, several) for one in inner), key=len)
+        text = (" or " if several else ", or ").join(found)
+        return text.replace(f"list of {found[0]}", "list of them")
+    if hint in _VALUES:
+        return _VALUES[hint]
     if origin is Literal:
-        return f"one of {', '.join(map(repr, inner))}"
+        return " or ".join(filter(None, [", ".join(map(repr, inner[:-1])), repr(inner[-1])]))
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        return f"a dict, each {words(inner[1])}" if inner and inner[1] is not Any else "a dict"
+        each = "" if inner[1:] in ((), (Any,)) else f" with values that are {words(inner[1], True)}"
+        return f"{a}dict{s}{each}"
     if origin is not None:
-        return f"a list of at least one, each {words(inner[0])}"
-    return _WORDS.get(hint, f"a {getattr(hint, '__name__', hint)}")
+        return f"{a}non-empty list{s} of {words(inner[0], True)}"
+    if hint in _WORDS:
+        return f"{a}{_WORDS[hint]}{s}"
+    named = getattr(hint, "__name__", str(hint))
+    return f"{named} objects" if several else f"{'an' if named[0] in 'AEIO' else 'a'} {named}"
 
 
 def read_table(frame: pd.DataFrame, columns: str, subject: str) -> pd.DataFrame:
@@ -157,7 +166,7 @@ def convert_columns(
             f"{', '.join(there) or 'none'}.{did_you_mean(missing[0], {*there} - {*wanted})}"
         )
     if frame.empty:
-        raise TableError(f"{subject} no rows, so there is nothing to draw.")
+        raise TableError(f"{subject} no rows.")
     frame = frame if frame.index.is_unique else frame.reset_index(drop=True)
     made = {}
     for name in frame.columns.intersection(list(kinds)):

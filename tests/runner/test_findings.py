@@ -74,6 +74,13 @@ def test_intervals_of_ratings_that_overlap_are_inconclusive_and_missing_ones_giv
     assert "do not show whether systems differ: one item alone." in found
 
 
+def test_a_rest_after_a_semicolon_is_its_own_clause():
+    table = pd.DataFrame({"system": [*"abcde"], "estimate": 0.5, "ci_low": 0.4, "ci_high": 0.6})
+    found = record.say("They are", table, "{system}", rest="; the table has {n} more")
+    assert found == "They are a, b, and c; the table has 2 more."
+    assert record.say("They are", table, "{system}", rest="{n} more").endswith("c, and 2 more.")
+
+
 def test_conclude_leaves_out_skipped_sentences_and_names_study_and_source(tmp_path):
     run = record.open("90-own", source="simulated", output_dir=str(tmp_path))
     table = pd.DataFrame({"system": ["a_1"], "estimate": -0.123, "ci_low": -0.2, "ci_high": -0.1})

@@ -124,12 +124,15 @@ def asked(
         ({"confidence": 1.0}, "Got 1.0: 0.95 is usual"),
         *(({"n_items": value}, "a whole number. Got") for value in (2.0, True)),
         ({"n_items": -1}, "n_items must be a whole number, not negative. Got -1"),
-        ({"of": []}, r"of must be a list of at least one, each one of 'a', 'b'. Got \[\]"),
+        ({"of": []}, r"of must be a non-empty list of 'a' or 'b'. Got \[\]"),
         ({"of": ["a", "bb"]}, r"of: 'bb' is unknown. Did you mean 'b'\?"),
-        ({"of": "a"}, "of must be a list"),
-        ({"by": 3}, "by must be None, or a text. Got 3"),
+        ({"of": "a"}, "of must be a non-empty list"),
+        ({"by": 3}, "by must be None, or a string. Got 3"),
         ({"whole": 1}, "whole must be True or False. Got 1"),
-        ({"systems": [1]}, r"systems must be None, or a dict, each a finite number. Got \[1\]"),
+        (
+            {"systems": [1]},
+            r"systems must be None, or a dict with values that are finite numbers. Got \[1\]",
+        ),
     ],
 )
 def test_a_parameter_of_another_kind_is_named(wrong, message):

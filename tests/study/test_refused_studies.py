@@ -89,9 +89,12 @@ MALFORMED = {
     "yml recursive": (about("settings: &a [*a]"), ["aliases are not supported"]),
     "a key unknown": (about("table: {}"), ["'table' is unknown. Did you mean 'tables'?"]),
     "no table": (about("tables: {}"), ["`tables` is empty"]),
-    "tables a list": (about("tables: [judgments]"), ["tables must be a dict", "['judgments']"]),
+    "tables a list": (
+        about("tables: [judgments]"),
+        ["tables must be empty, or a dict", "['judgments']"],
+    ),
     "a line unknown": (table("colums: {}"), ["judgments: 'colums' is unknown. Did you mean"]),
-    "a line of a wrong kind": (table("lists: value"), ["lists must be a list of at least one"]),
+    "a line of a wrong kind": (table("lists: value"), ["lists must be a non-empty list of"]),
     "a long delimiter": (table("delimiter: ', '"), ["delimiter must be one character"]),
     "a line unknown in a source": (
         about(f"tables: {{judgments: [{{file: r.csv, columns: {FLOW}, sums: x}}]}}"),
@@ -139,7 +142,7 @@ MALFORMED = {
     ),
     # settings
     "a quality unknown": (setting("quality: flaw"), ["settings: quality: 'flaw'", "mean 'flow'"]),
-    "other annotators": (setting("annotators: people"), ["one of 'persons', 'positions'"]),
+    "other annotators": (setting("annotators: people"), ["must be 'persons' or 'positions'"]),
     "a range that leaves nothing": (setting("valid: {flow: {min: 9}}"), ["flow: all 3 judgments"]),
     "scales upside down": (
         setting("scales: {flow: {min: 5, max: 1}}"),

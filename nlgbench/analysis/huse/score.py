@@ -410,7 +410,8 @@ def huse(
         ``ci_low``, ``ci_high`` (not clipped; NaN with a reason), ``confidence``, ``center`` (mean
         of the halves), ``n_resamples``, ``n_undefined``, ``reason`` (why an interval is missing or
         doubtful), ``n_clusters`` (outputs or items of the rarer class; annotators of the smallest
-        HIT), ``method``, ``resample``, the conventions, ``n_outputs``, ``n_judgments``,
+        HIT), ``method``, ``resample``, the options used (``n_neighbors``, ``label_ties``,
+        ``scaling``, ``length``, ``dimension``), ``n_outputs``, ``n_judgments``,
         ``n_floored`` (log-probabilities of minus infinity), ``label`` and ``source``.
 
     Raises

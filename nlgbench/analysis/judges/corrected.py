@@ -105,9 +105,11 @@ def corrected_quality(
     ``estimate = mean label + beta (mean score of all - mean score of labeled outputs)``. With
     ``beta = lambda (1 + n / N)``, N the number without a label, this is PPI++ (Angelopoulos, Duchi
     and Zrnic 2023, doi:10.48550/arXiv.2311.01453), and the regression estimator of survey sampling.
-    beta is the slope of labels on scores over labeled outputs. Standard errors leave out one
-    cluster (an item, or ``settings["clusters"]``) at a time, and one annotator if these are random.
-    t has ``G - 1`` degrees of freedom, with G the smaller effective number of clusters.
+    beta is the slope of labels on scores over labeled outputs. Standard errors are jackknife
+    estimates that leave out one cluster (an item, or ``settings["clusters"]``) at a time and, if
+    annotators are random, also one annotator at a time. t has ``G - 1`` degrees of freedom. G is a
+    system's effective number of clusters or, if annotators are random and fewer, of annotators; a
+    pair has the smaller G of its systems.
     docs/validation.md reports the measured coverage.
 
     Examples

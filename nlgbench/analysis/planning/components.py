@@ -33,7 +33,7 @@ def variance_components(
     include_human: bool = False,
     confidence: float = 0.95,
 ) -> pd.DataFrame:
-    """Estimate the variance of judgments due to items, annotators, interactions and residual.
+    """Estimate judgment variance due to items, annotators, and their interactions with systems.
 
     Parameters
     ----------
@@ -49,9 +49,10 @@ def variance_components(
     Returns
     -------
     DataFrame
-        By component (``item``, ``annotator``, ``system x item``, ``system x annotator``, ``rest``):
-        component, variance (squared points), ci_low, ci_high, share (of their sum), n_levels (of
-        the rest: judgments), reason (why the variance or interval is undefined), method.
+        By component (``item``, ``annotator``, ``system x item``, ``system x annotator``, or
+        ``rest``, the residual): component, variance (squared points), ci_low, ci_high, share (of
+        their sum), n_levels (for ``rest``, the number of judgments), reason (why the variance or
+        interval is undefined), method.
 
     Raises
     ------

@@ -54,8 +54,8 @@ def rate(
         Maximum likelihood, which does not depend on the order of games; or sequential updates in a
         random order, by Glicko-2 as in the paper, or by Elo with K = 32.
     ties : {"davidson", "half"}
-        For Bradley-Terry: ties are a third outcome, by Davidson's rule; or each tie is half a win
-        for both sides, as in the package evalica.
+        For Bradley-Terry: ties are a third outcome, as in Davidson's model; or each tie is half a
+        win for both sides, as in the package evalica.
     tie_ratio : float or None
         For Glicko-2: a tie with a higher (lower) rated opponent counts as this share of a win
         (loss), by the paper's rule. None: a tie is half a win.
@@ -63,9 +63,9 @@ def rate(
         How to convert probabilities to results: the most probable of win, tie and loss (a tie if
         two are equally probable), a random one, or shares of each.
     annotators : {"fixed", "random"}, optional
-        For Bradley-Terry of annotators' choices, what intervals generalize to: other items and
-        these annotators, or other items and annotators. Default: random with at least ten effective
-        annotators, ``(sum n)^2 / sum n^2`` with n the choices of each.
+        For Bradley-Terry ratings from annotators' choices: what the intervals generalize to, other
+        items and these annotators, or other items and annotators. Default: random with at least ten
+        effective annotators, ``(sum n)^2 / sum n^2`` with n the choices of each.
     dimension : str, optional
         A dimension of the preferences. Default: quality, or the only one.
     confidence : float
@@ -80,9 +80,10 @@ def rate(
         (points, higher is better, with mean 1500; 173.7 per nat of log-odds), ci_low, ci_high
         (relative to the mean of all systems), confidence, method, covers (what the interval
         generalizes to), n_games, reason (why a number is NaN or doubtful, or ""); for Bradley-Terry
-        se, n_clusters (of the system's own outputs; for annotators' choices the effective number of
-        items, or of annotators if these are random and fewer), tie (Davidson's nu: 0 without ties;
-        2 if equal systems tie half the time); for Glicko-2 and Elo deviation and volatility.
+        se, n_clusters (for comparators, the clusters among the system's outputs; for annotators'
+        choices, the effective number of items or, if annotators are random and fewer, of
+        annotators), tie (Davidson's nu: 0 without ties; 2 if equal systems tie half the time); for
+        Glicko-2 and Elo deviation and volatility.
 
     Raises
     ------
@@ -94,11 +95,11 @@ def rate(
     -----
     Bradley-Terry follows Davidson (1970, doi:10.1080/01621459.1970.10481082). Ratings are infinite,
     and all results NaN, if some systems never lose to the rest (Ford 1957, doi:10.2307/2308513), or
-    if wins and ties fit a ladder: abilities that differ by at least one rung where one system wins,
-    and by at most one where they tie. The interval is for ratings over all outputs that these
-    systems could produce, even if the model is wrong. Over other items and annotators, the variance
-    is `nlgbench.crossed.largest_variance`; t has `n_clusters` - 1 degrees of freedom.
-    docs/validation.md reports the measured coverage.
+    if some abilities explain all games exactly: a winner always exceeds the loser by at least some
+    fixed amount, and tied systems differ by at most that amount. The interval is for ratings over
+    all outputs that these systems could produce, even if the model is wrong. Over other items and
+    annotators, the variance is `nlgbench.crossed.largest_variance`; t has `n_clusters` - 1 degrees
+    of freedom. docs/validation.md reports the measured coverage.
 
     Glicko-2 follows Glickman (2012) with the ties of Zhou and Xu (2020, section 3.2,
     doi:10.1609/aaai.v34i05.6521). Volatility is 0, because systems do not change. Its intervals

@@ -72,8 +72,8 @@ def embed(encoder: Encoder, texts: Sequence[str]) -> NDArray[np.float32]:
     new = sorted({*texts} - {*encoder.vectors.index}, key=lambda text: (len(text), text))
     if new and encoder.model is None:
         raise ValueError(
-            f"{new[0]!r} has no cached embedding, and the network was dropped. Add the text to "
-            "the call of known_only."
+            f"{new[0]!r} has no cached embedding, and this copy of the encoder has no network to "
+            "compute one. Include the text in the texts passed to known_only()."
         )
     parts = [encoder.vectors]
     with seeded(0), torch.no_grad():

@@ -119,7 +119,7 @@ def test_a_stricter_family_draws_more_swaps():
         ({"evaluators": [("e0", "e0")]}, "pairs must be of two evaluators"),
         ({"evaluators": [("e0", "e1"), ("e1", "e0")]}, "each pair once. Got .* twice"),
         ({"evaluators": [("e0", "e9")]}, "evaluators: 'e9' is unknown"),
-        ({"evaluators": []}, "evaluators must be None, or a list of at least one"),
+        ({"evaluators": []}, "evaluators must be None, or a non-empty list of"),
         ({"evaluators": ["e0"]}, r"a comparison needs two evaluators\. Got only e0"),
         ({"statistic": "tau"}, "statistic: 'tau' is unknown"),
     ],
