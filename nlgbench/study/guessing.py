@@ -470,7 +470,7 @@ def _doubt_places(made: Guess) -> None:
     """Mark guesses from names that the cells contradict."""
     who = made.by_row("annotator_id")
     if made.why.get("annotator_id") and len(who) and who["annotator_id"].str.contains(_MODEL).all():
-        made.doubt("annotator_id", "by its name, but its values are models; judges' ratings are scores")
+        made.doubt("annotator_id", "by its name, but they are models; judges' ratings are scores")
     item = made.by_row("item_id")
     for name in made.free("text") if made.why.get("item_id") and len(item) else ():
         is_input = column_names.has_word(name, "source|prompt|input|question|context|article")
