@@ -91,7 +91,8 @@ def _draw_ratings(ax: Axes, ratings: pd.DataFrame) -> str:
     covers = ""
     if "covers" in rows and rows["ci_low"].notna().any():
         covers = str(rows["covers"].iloc[0])
-    ax.set_xlabel(f"Rating\n(intervals {_coverage(covers)})" if covers else "Rating")
+    lines = _coverage(covers).replace(" to ", " to\n")
+    ax.set_xlabel(f"Rating\n(intervals {lines})" if covers else "Rating")
     return covers
 
 
@@ -168,7 +169,7 @@ def plot_win_rates(
         ax.text(at[row["opponent"]], at[row["system"]], f"{100 * row[value]:.0f}", **text)
     what = "Opponent (bold: significant)" if table["bold"].any() else "Opponent"
     verb = "wins against" if value == "win_rate" else "judged higher than"
-    what += f"\nRow system {verb} column system, % (ties count half)"
+    what += f"\nRow {verb} column,\n% (ties count half)"
     ax.set(xticks=places, yticks=places, xlabel=what, ylabel="System")
     ax.set_xticklabels(labels.values(), rotation=90)
     ax.set_yticklabels(labels.values())

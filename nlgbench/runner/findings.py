@@ -194,7 +194,9 @@ def _evaluators(study: Study, results: Results) -> str:
         return f"No evaluator is shown to {words}{why}.{shown}"
     said = f"Of {len(own)} evaluators, {len(agree)} {words}: {_estimates(agree)}."
     length = table[table["evaluator"] == LENGTH]
-    if length[["ci_low", "ci_high"]].isna().any(axis=None) or length.empty:
+    if length.empty:
+        return said
+    if length[["ci_low", "ci_high"]].isna().any(axis=None):
         return f"{said} They cannot be compared with text length, which has no interval."
     row = length.iloc[0]
     # A negative correlation of length with judgments predicts them, too, with its sign flipped.

@@ -32,7 +32,7 @@ def test_the_axis_says_what_intervals_cover_and_doubtful_ones_have_an_open_mark(
     doubtful = [line for line in ax.lines if line.get_markerfacecolor() == "white"]
     assert [line.get_xydata().tolist() for line in doubtful] == [[[1700, 0]]]
     (ax,) = plot_ratings(RATINGS.assign(covers="other items, these annotators")).axes
-    assert ax.get_xlabel() == "Rating\n(intervals generalizing to other items, these annotators)"
+    assert ax.get_xlabel() == "Rating\n(intervals generalizing to\nother items, these annotators)"
 
 
 def test_win_rates_are_written_where_a_pair_played():
