@@ -163,8 +163,8 @@ def _compared(systems: pd.Series) -> _Answers:
             yield question, "", "one system was judged"
         return
     means = (
-        "nlgbench.compare_systems: systems' means, adjusted by a linear model as if every annotator "
-        "had judged every system on every item (removes annotator severity and item difficulty)"
+        "nlgbench.compare_systems: systems' means, adjusted by a linear model as if each annotator "
+        "had judged each system on each item (removes annotator severity and item difficulty)"
     )
     yield "4.3.9", means, ""
     differences = (

@@ -299,7 +299,7 @@ def test_released_data_are_taken_where_they_are_and_a_changed_one_is_noticed(
         decided("released")
 
 
-def test_an_encoder_is_a_folder_and_reported_where_it_is_ignored(make_notebook, tmp_path, monkeypatch):
+def test_an_encoder_is_a_folder_and_noted_where_it_is_ignored(make_notebook, tmp_path, monkeypatch):
     cells = "source: str = 'simulated'\nbackend: str = 'auto'\nencoder: str | None = None"
     notebook = read_notebook(make_notebook("mine", cells))
     monkeypatch.chdir(tmp_path)
