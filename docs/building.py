@@ -10,8 +10,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from docutils.nodes import SkipNode
-
 from nlgbench.plots.figures import Drawing
 
 DOCS = Path(__file__).parent
@@ -100,12 +98,16 @@ def formula(tex: str, size: float = 13) -> str:
 
 def inline_formula(self: Any, node: Any) -> None:
     """Write a formula within a line."""
+    from docutils.nodes import SkipNode
+
     self.body.append(f'<span class="math">{formula(node.astext())}</span>')
     raise SkipNode
 
 
 def block_formula(self: Any, node: Any) -> None:
     """Write a formula on a line of its own."""
+    from docutils.nodes import SkipNode
+
     self.body.append(f'<div class="math">{formula(node.astext(), 15)}</div>')
     raise SkipNode
 

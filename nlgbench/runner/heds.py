@@ -163,9 +163,8 @@ def _compared(systems: pd.Series) -> _Answers:
             yield question, "", "one system was judged"
         return
     means = (
-        "nlgbench.compare_systems: means of the systems as if each had been judged in every "
-        "judgment's place (annotator severity and item difficulty are removed by a linear "
-        "model)"
+        "nlgbench.compare_systems: systems' means, adjusted by a linear model as if each annotator "
+        "had judged each system on each item (removes annotator severity and item difficulty)"
     )
     yield "4.3.9", means, ""
     differences = (

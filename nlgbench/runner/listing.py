@@ -48,7 +48,7 @@ def notebooks(*, form: str | None) -> str:
         data = f"released data: {', '.join(notebook.datasets) or 'none'}"
         lines += ["", f"{notebook.name}: {notebook.title}", f"    {data}; claims: {n_claims}"]
         lines += [f"    {one}" for one in declared]
-    summed = f"{len(found)} notebooks; {len(claims):,} claims (printed numbers to recompute)"
+    summed = f"{len(found)} notebooks; {len(claims):,} claims of papers"
     return _json(found) if form == "json" else "\n".join(map(_filled, [summed, *lines]))
 
 

@@ -470,7 +470,7 @@ def _doubt_places(made: Guess) -> None:
     """Mark guesses from names that the cells contradict."""
     who = made.by_row("annotator_id")
     if made.why.get("annotator_id") and len(who) and who["annotator_id"].str.contains(_MODEL).all():
-        made.doubt("annotator_id", "by its name, but its values are models; judges give scores")
+        made.doubt("annotator_id", "by its name, but they are models; judges' ratings are scores")
     item = made.by_row("item_id")
     for name in made.free("text") if made.why.get("item_id") and len(item) else ():
         is_input = column_names.has_word(name, "source|prompt|input|question|context|article")
@@ -513,7 +513,7 @@ def _map_ratings(made: Guess, asked: set[str]) -> None:
         odd = [one for one in scores if not is_metric(one)]
         if odd and not made.has("evaluator"):
             shown = ", ".join(odd[:4])
-            made.doubt("score", f"no column says who gave {shown}; annotators would give judgments")
+            made.doubt("score", f"no column names annotators, but {shown} may be judgments")
     if isinstance(value, list) and len(value) == 1 and made.has("dimension"):
         value = value[0]
     if value:
@@ -576,13 +576,13 @@ def _judged(made: Guess, names: Sequence[str]) -> list[str]:
 
 
 def _name_annotators(made: Guess) -> None:
-    """Name annotators by row, or all the same, if no column says who rated."""
+    """Name annotators by row, or all the same, if no column names them."""
     places = made.by_row("output_id", "item_id", "system", "dimension")
     several = len(places.columns) > 0 and places.duplicated().any()
-    made.set("annotator_id", "{row}" if several else "all", "no column says who rated")
+    made.set("annotator_id", "{row}" if several else "all", "no column names annotators")
     if made.why.get("value"):  # not set by a flag
         shown = ", ".join([*made.answers][:4])
-        made.doubt("value", f"{shown}: no column says who rated; a program would give scores")
+        made.doubt("value", f"no column names annotators; {shown} may be scores of a program")
 
 
 def _check_text(made: Guess) -> None:
@@ -632,7 +632,7 @@ def _map_votes(made: Guess, asked: set[str]) -> None:
         _add(made, "comparisons", "", "", dict.fromkeys(ours, f"{{{found[0]}}}"), sure)
         return
     if not made.has("annotator_id"):
-        why = "no column says who voted"
+        why = "no column names annotators"
         made.set("annotator_id", "{file}" if several else "all", why, doubt=not asked)
     if found:
         cells = [one for one in made.names if one in used(made.names, found)]

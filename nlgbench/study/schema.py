@@ -311,7 +311,7 @@ def _name_problems(found: list[str], table: str, where: str, extra: Sequence[str
     ]
     if unknown and not missing and (table != "contexts" or "" in unknown):
         a = "an unknown column" if len(unknown) == 1 else "unknown columns"
-        kept = "in your own table"
+        kept = "in a table of your own"
         if table == "outputs":
             kept = f"with settings: extra: [{', '.join(unknown)}]"
         problems.append(

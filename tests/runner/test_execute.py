@@ -299,12 +299,12 @@ def test_released_data_are_taken_where_they_are_and_a_changed_one_is_noticed(
         decided("released")
 
 
-def test_an_encoder_is_a_folder_and_said_where_it_is_not_used(make_notebook, tmp_path, monkeypatch):
+def test_an_encoder_is_a_folder_and_noted_where_it_is_ignored(make_notebook, tmp_path, monkeypatch):
     cells = "source: str = 'simulated'\nbackend: str = 'auto'\nencoder: str | None = None"
     notebook = read_notebook(make_notebook("mine", cells))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "own").mkdir()
-    for backend, note in {"auto": "is not used", "tfidf": "is not used", "frozen": ""}.items():
+    for backend, note in {"auto": "is ignored", "tfidf": "is ignored", "frozen": ""}.items():
         given = {"encoder": "own", "backend": backend}
         decided = plan(notebook, given, source="simulated", effort="quick", around={})
         assert note in decided.note and bool(note) == bool(decided.note)

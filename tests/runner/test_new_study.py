@@ -170,7 +170,7 @@ def test_items_are_what_systems_share_and_people_one_system(systems, human, tmp_
     assert started(tmp_path, None, "o.csv", ITEMS.format(*systems)).exit_code == 0
     text = (tmp_path / "s" / "study.yml").read_text()
     assert "item_id: source  # guessed: identifies a row, together with system" in text
-    assert "# confirm: overall: no column says who rated" in text
+    assert "# confirm: no column names annotators; overall may be" in text
     study = nb.read_study(tmp_path / "s")
     assert study.outputs["item_id"].nunique() == 2 and len(study.outputs) == 4
     assert study.outputs["is_human"].any() == human
