@@ -146,7 +146,7 @@ _RULES: dict[tuple[str, str], list[_Rule]] = {
 
 
 class Raw(NamedTuple):
-    """A table as it was written: texts, and where they are, for messages."""
+    """A table as strings, as it was written, and where its rows are, for messages."""
 
     frame: pd.DataFrame
     where: str
