@@ -224,8 +224,8 @@ def discriminator_accuracy(
 
     Notes
     -----
-    Wilson's interval covers sampling of texts, for the discriminators as trained. Texts that occur
-    m times reduce the sample size: ``n_effective = n**2 / sum(m**2)`` over distinct texts.
+    Wilson's interval generalizes to other texts, for the discriminators as trained. Texts that
+    occur m times reduce the sample size: ``n_effective = n**2 / sum(m**2)`` over distinct texts.
 
     Examples
     --------

@@ -109,7 +109,7 @@ def plot_corrected(
 
 
 def _describe_labels(table: pd.DataFrame) -> str:
-    """State how many outputs have labels, and what intervals of the labels cover."""
+    """State how many outputs have labels, and what intervals of the labels generalize to."""
     words = []
     rows = table[table["method"] == "labels alone"]
     if len(rows) and {"n_labels", "n_outputs"} <= set(rows):
@@ -117,5 +117,5 @@ def _describe_labels(table: pd.DataFrame) -> str:
             f"Labels for {rows['n_labels'].sum():,.0f} of {rows['n_outputs'].sum():,.0f} outputs"
         )
     if len(rows) and "covers" in rows and rows["ci_low"].notna().any():
-        words.append(f"{'i' if words else 'I'}ntervals cover {rows['covers'].iloc[0]}")
+        words.append(f"{'i' if words else 'I'}ntervals generalize to {rows['covers'].iloc[0]}")
     return "; ".join(words)

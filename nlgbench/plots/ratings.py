@@ -75,7 +75,7 @@ def plot_ratings(ratings: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = No
 
 
 def _draw_ratings(ax: Axes, ratings: pd.DataFrame) -> str:
-    """Draw one panel, and return what its intervals cover."""
+    """Draw one panel, and return what its intervals generalize to."""
     rows = ratings.rename(columns={"rating": "estimate"}).dropna(subset="estimate")
     rows = rows.sort_values("estimate", ascending=False).reset_index(drop=True)
     draw_estimates(ax, rows.index, rows, color=SYSTEM, linewidth=1.0)
@@ -194,7 +194,7 @@ def plot_convergence(
     ----------
     history : DataFrame
         From `nlgbench.convergence`: ``game``, ``system``, ``rating``, ``deviation``. Deviations
-        cover other games, not other texts.
+        generalize to other games, not to other texts.
     ratings : DataFrame, optional
         ``system`` and ``rating`` after all games, drawn at the right.
     ax : Axes, optional

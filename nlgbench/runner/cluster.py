@@ -118,7 +118,9 @@ def _make(
                     answer = future.result(timeout=_LOOK)
         except Exception as error:  # such as workers that die, or lack the package
             _alive(client)  # or that the scheduler is gone
-            why = f"no worker completed it ({type(error).__name__}: {error}): see its logs."
+            why = (
+                f"no worker completed it ({type(error).__name__}: {error}): see the workers' logs."
+            )
             break
         if answer is not None:
             worker, why, outcome, files = answer
@@ -169,9 +171,10 @@ def refusal(plan: Plan) -> str:
         if here.get(name) != there.get(name):
             return (
                 f"its {name} is {here.get(name, 'none')} there and {there.get(name, 'none')} where "
-                "the command runs. Both need the same nlgbench, versions (lock/requirements.txt), "
-                "platform and data under the same path (released ones by `nlgbench fetch`, or in "
-                "NLGBENCH_DATA when the worker starts)."
+                "the command runs. Both need the same nlgbench, package versions "
+                "(lock/requirements.txt) and platform, and the same data under the same path. To "
+                "provide released data, run `nlgbench fetch` on the worker, or set NLGBENCH_DATA "
+                "before the worker starts."
             )
     return ""
 

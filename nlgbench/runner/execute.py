@@ -178,7 +178,8 @@ def _plans(
         if (other := by_place.setdefault(plan.place, plan)).data != plan.data:
             raise UsageError(
                 f"{other.parameters['study']} and {plan.parameters['study']} are two studies with "
-                "the same name, which also names their results: run them with different --out."
+                "the same name, so their results would share a folder: use a different --out for "
+                "each."
             )
     return list(by_place.values())
 

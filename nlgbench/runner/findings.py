@@ -199,7 +199,10 @@ def _evaluators(study: Study, results: Results) -> str:
     if length.empty:
         return said
     if length[["ci_low", "ci_high"]].isna().any(axis=None):
-        return f"{said} They cannot be compared with text length, which has no interval."
+        return (
+            f"{said} They cannot be compared with text length, because its correlation has no "
+            "interval."
+        )
     row = length.iloc[0]
     # A negative correlation of length with judgments predicts them, too, with its sign flipped.
     better = agree[agree["ci_low"] > max(row["ci_high"], 2 * chance - row["ci_low"])]

@@ -29,7 +29,7 @@ CONFIRM = "# confirm: "
 _WHY = {
     "delimiter": "separates the columns in the first line",
     "rows": "the objects in this list are the rows",
-    "keys": "objects are named by ids; these are guesses of which ids",
+    "keys": "the keys of the objects are ids; which ids is a guess",
     "lists": "cells are lists, such as [3, 5]",
     "only": "which rows are read, or which columns match a pattern",
     "values": "what the file contains -> what it means",
@@ -228,8 +228,8 @@ def _guess(sources: Sequence[Guess], shape: Any, flags: Mapping[str, Sequence[st
         made.tables = list(adapter(made.frame[made.names]).items())
         if not made.tables:
             raise TableError(
-                f"{', '.join(made.files)} has no column `Answer.*`, as Mechanical Turk exports "
-                "have: remove --as, or name another file."
+                f"{', '.join(made.files)} has no column `Answer.*`, although Mechanical Turk "
+                "exports have such columns: remove --as, or name another file."
             )
         for _, spec in made.tables:
             why = f"as in exports of {adapter.__name__}"

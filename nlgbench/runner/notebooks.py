@@ -58,7 +58,9 @@ def read_notebook(path: Path) -> Notebook:
             raise ValueError(f"it has notebook format {node['nbformat']}, not 4")
         datasets = node.get("metadata", {}).get("nlgbench", {}).get("datasets", [])
         if not isinstance(datasets, list) or not all(isinstance(one, str) for one in datasets):
-            raise TypeError(f"its metadata must name data sets as texts, not {datasets!r}")
+            raise TypeError(
+                f"its metadata must list the names of data sets as strings, not {datasets!r}"
+            )
         cells = [
             (cell["cell_type"], "".join(cell["source"]), cell.get("metadata", {}).get("tags", []))
             for cell in node["cells"]
@@ -104,8 +106,8 @@ def find_notebooks(names: Sequence[str] = ()) -> list[Path]:
     for path in found:
         if (other := by_name[path.stem]) != path:
             raise UsageError(
-                f"{path} and {other} have the same name, which also names results: rename one, or "
-                "run them with different --out."
+                f"{path} and {other} have the same name, so their results would share a folder: "
+                "rename one, or use a different --out for each."
             )
     return found
 
@@ -117,8 +119,9 @@ def _own(name: str, known: Iterable[str]) -> Path:
         folder = path.stem
         if not folder.isprintable() or folder.startswith(".") or len(folder.encode()) > _LONGEST:
             raise UsageError(
-                f"{shown(name)} names results, so it must be printable, have at most "
-                f"{_LONGEST} bytes, and not begin with a dot: rename the file."
+                f"The folder of results is named after {shown(name)}, so the name must be "
+                f"printable, have at most {_LONGEST} bytes, and not begin with a dot: rename the "
+                "file."
             )
         return path
     why = "it is not a regular file" if os.path.lexists(path) else "there is no such file"

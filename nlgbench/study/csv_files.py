@@ -85,7 +85,7 @@ def parse(
     quotes: bool = True,
     problems: list[str] | None = None,
 ) -> tuple[pd.DataFrame, list[int]]:
-    """Read a CSV file as texts, and refuse whatever a lenient reader would guess.
+    """Read a CSV file as strings, and refuse whatever a lenient reader would guess.
 
     If a list of problems is given, rows with too few or too many fields and columns with duplicate
     names are left out and added to it.

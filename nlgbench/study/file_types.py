@@ -1,4 +1,4 @@
-"""Read files of any type into a frame of texts, with the location of each row."""
+"""Read files of any type into a frame of strings, with the location of each row."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def read(
     keys: Sequence[str] = (),
     rows: str = "",
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Read a file as texts, each row with its location; list what cannot be read.
+    """Read a file as strings, each row with its location; list what cannot be read.
 
     Lists within JSON stay JSON. `keys` names the levels of objects that are keyed by ids; `rows`
     is the path to the objects that are rows.
@@ -95,9 +95,9 @@ def documents(path: Path, kind: str) -> Iterator[tuple[str, Any]]:
 
 
 def _framed(records: list[dict[str, Any]]) -> pd.DataFrame:
-    """Turn records into a frame of texts, nested fields by path; missing fields are empty cells.
+    """Turn records into a frame of strings, nested fields by path; missing fields are empty cells.
 
-    Texts first: in a frame of numbers, an id next to an empty cell would become 1.0.
+    Strings first: in a frame of numbers, an id next to an empty cell would become 1.0.
     """
     frame = pd.DataFrame([dict(_flat(one)) for one in records], dtype=object)
     return frame.fillna("").astype("str")

@@ -122,7 +122,7 @@ def about(path: Path, problems: list[str]) -> dict[str, Any]:
 
 
 def load_yaml(path: Path) -> Any:
-    """Read YAML with all values as texts, so that an id 007 or a system No stays unchanged."""
+    """Read YAML with all values as strings, so that an id 007 or a system No stays unchanged."""
     import yaml  # type: ignore[import-untyped]
 
     class Loader(yaml.BaseLoader):

@@ -146,7 +146,7 @@ _RULES: dict[tuple[str, str], list[_Rule]] = {
 
 
 class Raw(NamedTuple):
-    """A table as it was written: texts, and where they are, for messages."""
+    """A table as strings, as it was written, and where its rows are, for messages."""
 
     frame: pd.DataFrame
     where: str
@@ -295,10 +295,12 @@ def _name_problems(found: list[str], table: str, where: str, extra: Sequence[str
     unknown = [name for name in found if name not in {*wanted, *extra}]
     near = {name: difflib.get_close_matches(name, unknown, n=1) for name in missing}
     if missing:
+        it = "them" if len(missing) > 1 else "it"
         ways = [f"rename {other[0]!r} to {name!r}" for name, other in near.items() if other]
         if unknown and not ways:
-            ways = [f"rename {_quoted(unknown)}, which is unknown, or add it"]
-        way = ", ".join(ways) or "add it (an optional text may be '')"
+            unknowns = f"unknown column{'s' * (len(unknown) > 1)} {_quoted(unknown)}"
+            ways = [f"add {it}, or rename the {unknowns}"]
+        way = ", ".join(ways) or f"add {it} (an optional text may be '')"
         problems.append(
             f"{where}: {table} has no column{'s' * (len(missing) > 1)} {_quoted(missing)}: {way}. "
             f"It needs {', '.join(wanted)}; found {', '.join(found) or 'none'}."
@@ -310,13 +312,13 @@ def _name_problems(found: list[str], table: str, where: str, extra: Sequence[str
         if name not in found
     ]
     if unknown and not missing and (table != "contexts" or "" in unknown):
-        a = "an unknown column" if len(unknown) == 1 else "unknown columns"
+        a, it = ("an unknown column", "it") if len(unknown) == 1 else ("unknown columns", "them")
         kept = "in a table of your own"
         if table == "outputs":
             kept = f"with settings: extra: [{', '.join(unknown)}]"
         problems.append(
-            f"{where}: {table} has {a} {_quoted(unknown)}: drop it, or keep "
-            f"it {kept}.{did_you_mean(unknown[0], wanted)} Known columns: {', '.join(wanted)}."
+            f"{where}: {table} has {a} {_quoted(unknown)}: drop {it}, or keep "
+            f"{it} {kept}.{did_you_mean(unknown[0], wanted)} Known columns: {', '.join(wanted)}."
         )
     return problems
 

@@ -92,7 +92,8 @@ class Study:
     references, contexts : DataFrame, optional
         ``item_id, reference_id, text``; ``item_id, state, is_target`` and a column per feature.
     scores, system_scores : DataFrame, optional
-        For outputs (``output_id, evaluator, score, signature``) and for systems (``system``).
+        Scores of outputs (``output_id, evaluator, score, signature``), and of systems (the same
+        columns, with ``system`` instead of ``output_id``).
     comparisons : DataFrame, optional
         ``output_a, output_b, comparator, prob_a, prob_tie, prob_b``.
     settings : mapping, optional
@@ -260,7 +261,7 @@ class Study:
     def replace(self, **changes: Any) -> Study:
         """Return a copy of the study with some arguments of `Study` replaced and checked.
 
-        The copy answers no claim of a paper, as it is no longer the released study.
+        The copy is not compared with claims of papers, because it is no longer the released study.
         """
         parts = _parts(self)
         for name in changes:

@@ -342,7 +342,7 @@ def test_a_study_goes_by_its_name_and_another_of_that_name_is_refused(
         with pytest.raises(UsageError, match=r"same name but different content: choose another"):
             made(other, **wish)
     both = [{"study": str(home)}, {"study": str(other)}]
-    with pytest.raises(UsageError, match="two studies with the same name, which also names"):
+    with pytest.raises(UsageError, match="two studies with the same name, so their results"):
         run(path, out=tmp_path / "new", grid=both)
     (other / "study.json").write_text('{"name": "another"}')
     assert made(other)[0] == ["done"]

@@ -43,7 +43,7 @@ def rows(table):
         ((0.1, 0.0, 0.2), "Shown to beat text length (0.10 [0.00, 0.20]): metric 1."),
         # The length predicts as well with its sign changed.
         ((-0.6, -0.7, -0.5), "do not show whether any beats text length"),
-        ((None, None, None), "text length, which has no interval"),
+        ((None, None, None), "text length, because its correlation has no interval"),
     ],
 )
 def test_evaluators_agree_by_their_interval_and_beat_the_length_by_both(length, words):

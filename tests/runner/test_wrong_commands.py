@@ -33,7 +33,7 @@ WRONG_NOTEBOOKS = {
     "untagged": (node(cell(metadata={})), "has 0 code cells tagged 'parameters'"),
     "tagged_twice": (node(cell(), cell()), "has 2 code cells tagged 'parameters'"),
     "x" * 200: (node(cell()), "have at most 150 bytes"),
-    "two\nlines": (node(cell()), "it must be printable"),
+    "two\nlines": (node(cell()), "the name must be printable"),
     ".hidden": (node(cell()), "not begin with a dot"),
 }
 GOOD_NOTEBOOKS = {
@@ -89,7 +89,11 @@ WRONG = [
     ("run good", 2, "For your own, give the path, ending in .ipynb"),
     ("run god.ipynb", 2, "there is no such file. Did you mean 'good.ipynb'?"),
     ("run pipe.ipynb", 2, "it is not a regular file"),
-    ("run good.ipynb other/good.ipynb", 2, "have the same name, which also names results"),
+    (
+        "run good.ipynb other/good.ipynb",
+        2,
+        "have the same name, so their results would share a folder",
+    ),
     # Parameters: names, types, ranges.
     ("run -p k", 2, "'k' is not NAME=VALUE"),
     ("run 01 -p seed=1 -p seed=2", 2, "'seed' is given twice"),

@@ -422,7 +422,7 @@ def resampled_differences(
                 "ci_method": "joint, " + " and ".join(dict.fromkeys(two["ci_method"])),
                 "reason": "; ".join(dict.fromkeys(filter(None, reasons))),
                 "p": _p_from_half_width(gap, down if gap > 0 else up, asked.confidence),
-                "p_method": "from the interval, as of a normal deviate",
+                "p_method": "from the interval, assuming a normal distribution",
                 "n": len(np.unique(sample.system)),
                 "n_clusters": len(np.unique(sample.cluster)),
                 "n_missing": judged.n_outputs - len(sample.y),

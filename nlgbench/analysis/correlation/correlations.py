@@ -95,7 +95,7 @@ def correlate(
     -------
     DataFrame
         A row per dimension, evaluator and statistic: evaluator, dimension, granularity, statistic,
-        estimate, ci_low, ci_high, confidence, ci_method, estimand (what the interval covers),
+        estimate, ci_low, ci_high, confidence, ci_method, estimand (what the interval is for),
         reason (why the estimate or interval is missing or doubtful, or ""), p, p_method, n
         (systems, outputs or items), n_clusters (0 where only systems' scores are known),
         n_undefined (items without a value; 1 where the estimate is undefined), n_missing (outputs
@@ -417,7 +417,7 @@ def correlated(
 
 
 def _estimand(granularity: str, resample: str | None, interval: Interval) -> str:
-    """Describe what an interval covers."""
+    """Describe the quantity that an interval is for."""
     if resample is None or interval.method == "none":
         return ""
     noiseless = granularity == "system" and resample != "systems"

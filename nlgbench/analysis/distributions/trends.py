@@ -57,13 +57,14 @@ def measure_trends(
         n_systems, verdict, reason, method. ``verdict`` is "sees" if the interval is above 0,
         "sees the wrong way" if it is below, "does not see" if it contains 0, and "not monotone"
         if some pairs of systems differ significantly in the direction of the truth and others
-        against it. It is empty, with a reason, for fewer than three systems, for a truth that
-        varies by less than .1, or if an error is missing and the interval contains 0.
+        against it. It is empty, with a reason, if fewer than three systems have an estimate,
+        if the truth varies by less than .1, or if an error is missing and the interval contains 0.
 
     Raises
     ------
     ValueError
-        When a column is missing, a system is repeated or missing, or there are fewer than three.
+        When a column is missing, a system is repeated or missing, or the series has fewer than
+        three systems.
 
     Notes
     -----

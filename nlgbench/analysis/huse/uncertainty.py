@@ -377,7 +377,7 @@ def interval_widths(
     """Simulate the width of intervals for each number of outputs and annotators.
 
     `world` is a function of (outputs of each class, annotators, Generator) that simulates a new
-    study, so the width covers sampling of outputs and annotators. Or it is a study, of which
+    study, so the width reflects the sampling of outputs and annotators. Or it is a study, of which
     subsamples replace new studies. Their standard deviation is divided by ``sqrt(1 - f)``, with
     ``f`` the share of outputs drawn, to correct for the overlap of outputs (not of annotators).
 

@@ -31,7 +31,7 @@ WEAK = 10.0
 _NO_VOTES = "no annotator voted on the pairs that the judge compared"
 _CHANCE = "each pair was judged in one order, which is assumed to be random"
 _NO_ORDER = (
-    "no pair was judged in both orders, and no two systems have two verdicts in either order"
+    "no pair was judged in both orders, and no two systems have at least two verdicts in each order"
 )
 
 
@@ -142,8 +142,9 @@ def audit(
     Length and own come from a least-squares regression of the verdict (mean of both orders) on the
     expected vote, the difference of log2 text lengths in characters, and the judge's own system.
     The expected vote is not observed, so its sum of squares is estimated by products of two
-    annotators' votes. Intervals leave out one item at a time and, with ten or more effective
-    annotators, one annotator at a time. docs/validation.md reports the level and coverage.
+    annotators' votes. Intervals leave out one item at a time and, if the effective number of
+    annotators is at least ten, one annotator at a time. docs/validation.md reports the level and
+    coverage.
 
     Examples
     --------
@@ -156,7 +157,7 @@ def audit(
     """
     if margin <= 0:
         raise ValueError(
-            f"margin must be above 0: the largest negligible share of verdicts. Got {margin}."
+            f"margin, the largest negligible share of verdicts, must be above 0. Got {margin}."
         )
     data = read_verdicts(study, dimension, np.random.default_rng(seed))
     judges = [name for name in data.said if name not in SENTINELS]

@@ -65,16 +65,18 @@ def corrected_quality(
     evaluator : str
         The evaluator whose scores are used.
     sampling : {"random"}
-        How outputs were chosen for annotation. You must state it, because the tables do not show
-        it: all outputs of a system had equal chances. Other samples cannot be corrected.
+        How outputs were chosen for annotation. ``random`` states that all outputs of a system were
+        equally likely to be chosen. You must state this, because the tables do not show it. Other
+        samples cannot be corrected.
     dimension : str, optional
         A dimension of the judgments. Default: quality. Signs are flipped where lower is better.
     include_human : bool
         Whether human texts count as a system. Default: they are left out.
     annotators : {"fixed", "random"}, optional
         What intervals generalize to: other items judged by these annotators, or other items and
-        annotators. Default: random with at least ten effective annotators. If each annotator judged
-        a single cluster of items, intervals over clusters also cover annotators.
+        annotators. Default: random if the effective number of annotators is at least ten. If each
+        annotator judged a single cluster of items, intervals over clusters also generalize to other
+        annotators.
     confidence : float
         Confidence level of intervals, between 0 and 1; 1 - confidence is the level of tests.
 
@@ -108,8 +110,8 @@ def corrected_quality(
     beta is the slope of labels on scores over labeled outputs. Standard errors are jackknife
     estimates that leave out one cluster (an item, or ``settings["clusters"]``) at a time and, if
     annotators are random, also one annotator at a time. t has ``G - 1`` degrees of freedom. G is a
-    system's effective number of clusters or, if annotators are random and fewer, of annotators; a
-    pair has the smaller G of its systems.
+    system's effective number of clusters. If annotators are random and their effective number is
+    smaller, G is that number. For a pair, G is the smaller of its two systems' values.
     docs/validation.md reports the measured coverage.
 
     Examples
@@ -264,7 +266,7 @@ def _read(
 def _covered(
     study: Study, labels: pd.DataFrame, annotators: Literal["fixed", "random"] | None
 ) -> tuple[str, str, bool]:
-    """Return what intervals cover, why they are missing, and whether annotators are a factor."""
+    """Return what intervals generalize to, why they are missing, and whether annotators vary."""
     met = labels.drop_duplicates(["cluster", "annotator"])
     if annotators != "fixed" and not met["annotator"].duplicated().any():
         return crossed.OTHER_ANNOTATORS, "", False  # each annotator belongs to one cluster

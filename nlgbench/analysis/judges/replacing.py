@@ -64,8 +64,8 @@ def replaces_annotators(
         same kind as the judgments. All evaluators are tested.
     epsilon : float
         The cost advantage of the evaluator: how much less often than the annotator it may be the
-        better one, at least 0 and below 1. Choose it before you see the data. The paper uses .2 for
-        experts, .15 for skilled annotators and .1 for a crowd.
+        better one, at least 0 and below 1. Choose it before you see the data. Calderon et al.
+        (2025) use .2 for experts, .15 for skilled annotators and .1 for a crowd.
     dimension : str, optional
         A dimension of the judgments. Default: the study's quality dimension.
     agreement : {"accuracy", "rmse"}, optional
@@ -86,8 +86,8 @@ def replaces_annotators(
         at least as well as an annotator, averaged over annotators), ci_low, ci_high, covers (what
         the interval of rho generalizes to), n_annotators (tested), reason.
 
-        ``details``, by evaluator: label, epsilon, agreement, omega_paper (by the paper's own t
-        test, which treats outputs as independent), se, power (mean over annotators), n_left_out
+        ``details``, by evaluator: label, epsilon, agreement, omega_paper (by the t test of that
+        paper, which treats outputs as independent), se, power (mean over annotators), n_left_out
         (annotators with fewer than 30 outputs), n_outputs, n_clusters, n_missing (outputs without a
         score).
 

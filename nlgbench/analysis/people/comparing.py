@@ -71,8 +71,8 @@ def compare_systems(
         of tests: p is adjusted over all pairs of all dimensions, and rank ranges cover all of them.
     annotators : {"fixed", "random"}, optional
         What intervals and tests generalize to. ``"fixed"``: other items, these annotators.
-        ``"random"``: other items and other annotators. Default: random with at least ten effective
-        annotators, else fixed, for all dimensions alike.
+        ``"random"``: other items and other annotators. Default: random if the effective number of
+        annotators is at least ten, else fixed, for all dimensions alike.
     scale : {"raw", "z", "rank"}
         ``"raw"``: unchanged judgments. ``"z"``: minus the annotator's mean, divided by the
         annotator's standard deviation. ``"rank"``: the rank among the annotator's judgments, from
@@ -338,7 +338,7 @@ def _spread(judged: _Judged, covers: str, missing: str) -> _Spread:
     random = covers == crossed.OTHER_ANNOTATORS and not missing
     several = bool(judged.group.max() > 0)
     without_item = additive.without_clusters(judged.data, judged.group)
-    # If annotators have one item each, leaving out items covers them, too.
+    # If annotators have one item each, leaving out items leaves them out, too.
     within = several and judged.cell.max() == judged.annotator.max()
     clusters, without, lost, used = [], [], [], []
     if several:
@@ -361,7 +361,7 @@ def _spread(judged: _Judged, covers: str, missing: str) -> _Spread:
         missing = missing or f"only one {kind}, so the variance cannot be estimated"
     elif not several:
         covers = f"other annotators, this {kind}"
-        doubt = f"only one {kind}: intervals cover other annotators, but not other {kind}s"
+        doubt = f"only one {kind}: intervals generalize to other annotators, not to other {kind}s"
     elif not missing:
         what = f"effective clusters ({kind})" if judged.grouped_by else "effective items"
         doubt = crossed.few_clusters(int(sizes[0]), what)

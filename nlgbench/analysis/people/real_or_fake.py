@@ -51,9 +51,10 @@ def accuracy(
     Notes
     -----
     Intervals come from a delete-one-cluster jackknife, with Student's t. Clusters are HITs (whose
-    outputs have the same annotators), or outputs where ``group_id`` is empty. Intervals cover other
-    outputs and annotators, but ignore that an annotator or a text can occur in several HITs. Rules
-    are those of Table 3 and Figure 2 of Garbacea et al. (2019), doi:10.18653/v1/D19-1409.
+    outputs have the same annotators), or outputs where ``group_id`` is empty. Intervals generalize
+    to other outputs and annotators, but ignore that an annotator or a text can occur in several
+    HITs. Rules are those of Table 3 and Figure 2 of Garbacea et al. (2019,
+    doi:10.18653/v1/D19-1409).
 
     In 500 simulated crowds for each of three layouts (docs/validation.md), 95% intervals covered
     the true value in .94 to .99. Do not trust them near 0 or 1. Those of ``all`` and ``fake`` are

@@ -50,8 +50,8 @@ def agreement(
         A dimension of the judgments. Default: the study's quality dimension.
     annotators : {"fixed", "random"}, optional
         Whether intervals generalize to other annotators, in addition to other items. Default:
-        random with at least ten effective annotators, else fixed. If each annotator judged a single
-        cluster (HIT), intervals over clusters also cover other annotators.
+        random if the effective number of annotators is at least ten, else fixed. If each annotator
+        judged a single cluster (HIT), intervals over clusters also generalize to other annotators.
     confidence : float
         Confidence level of intervals, between 0 and 1.
 
@@ -62,8 +62,9 @@ def agreement(
         (others) and every system (a system named ``all`` becomes ``all (system)``). Columns: row,
         coded, coefficient (percent_agreement: 0 to 1; others: at most 1, 0 for chance), metric (of
         alpha, else empty), estimate, se, ci_low, ci_high (not clipped), confidence, n_clusters
-        (effective annotators if random and fewer), reason, covers (what the interval generalizes
-        to), n_judgments, n_outputs (with two or more judgments), n_left_out (outputs with one).
+        (or the effective number of annotators, if they are random and fewer than the clusters),
+        reason, covers (what the interval generalizes to), n_judgments, n_outputs (with two or more
+        judgments), n_left_out (outputs with one).
 
     Raises
     ------
@@ -78,9 +79,9 @@ def agreement(
     values as categories, and are undefined for over 30 distinct values; ``reason`` then says so.
 
     Intervals come from a delete-one-cluster jackknife, with Student's t and one degree of freedom
-    fewer than there are clusters. If annotators are random, each annotator and each annotator's
-    judgments of a cluster are also left out (`nlgbench.crossed.largest_variance`); see
-    docs/validation.md for their measured coverage.
+    fewer than there are clusters. If annotators are random, the jackknife also leaves out each
+    annotator, and each annotator's judgments of each cluster, in turn
+    (`nlgbench.crossed.largest_variance`). docs/validation.md reports the coverage of the intervals.
 
     Examples
     --------

@@ -57,9 +57,10 @@ def vote_agreement(
         Three coefficients for ``all`` and for the pairs of each system: row, coefficient
         (percent_agreement, 0 to 1; nominal fleiss_kappa and krippendorff_alpha, at most 1, with 0
         for chance), estimate, se, ci_low, ci_high (not clipped), confidence, n_clusters (effective
-        number of items, or of annotators if these are random and fewer), reason, covers, n_votes,
-        n_pairs (with at least two votes), n_left_out (pairs with one vote), n_repeated (further
-        votes of an annotator on a pair, such as in another ``group_id``; they count).
+        number of items, or of annotators if these are random and there are fewer of them), reason,
+        covers, n_votes, n_pairs (with at least two votes), n_left_out (pairs with one vote),
+        n_repeated (further votes of an annotator on a pair, such as in another ``group_id``; they
+        count).
 
     Raises
     ------

@@ -140,7 +140,7 @@ def sequential(
 def _read(
     study: Study | pd.DataFrame, block: Block, dimension: str | None
 ) -> tuple[pd.DataFrame, float, str]:
-    """Return values (blocks, pairs of systems), their unit in points, and what results cover."""
+    """Return values (blocks, pairs of systems), their unit in points, and the population."""
     of: Literal["preferences", "comparisons"] | None = None
     if isinstance(study, Study):
         if study.preferences is None and study.judgments is not None:
@@ -207,7 +207,7 @@ def _of_judgments(
 
 
 def _covers(rows: pd.DataFrame, block: Block) -> str:
-    """Return what results cover: also the other factor, if blocks do not share its levels."""
+    """Return the population, which varies the other factor, too, if blocks share no level of it."""
     other = f"{_OTHER[block]}_id"
     if other in rows and rows[[f"{block}_id", other]].drop_duplicates()[other].duplicated().any():
         return f"other {block}s, these {_OTHER[block]}s"

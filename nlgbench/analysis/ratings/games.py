@@ -104,7 +104,7 @@ def of_outputs(study: Study, table: pd.DataFrame | None, name: str) -> pd.DataFr
     ``grouped_by`` is the name of their column.
     """
     if table is None:
-        hint = " Create them by compare_texts." if name == "comparisons" else ""
+        hint = " Create them with nlgbench.compare_texts." if name == "comparisons" else ""
         raise ValueError(f"{study.name} has no {name}: add Study({name}=...).{hint}")
     of = study.outputs.set_index("output_id")[["item_id", "system"]]
     found = table.copy()
@@ -150,7 +150,10 @@ def _bare(table: pd.DataFrame) -> pd.DataFrame:
     table = read_table(table, columns, "a table of games has").reset_index(drop=True)
     sides = table[["system_a", "system_b"]]
     if len({pd.api.types.is_numeric_dtype(sides[name]) for name in sides}) > 1:
-        raise ValueError("one of system_a and system_b has numbers, the other texts: use one type.")
+        raise ValueError(
+            "one of system_a and system_b contains numbers, the other strings: use the same type "
+            "in both."
+        )
     if said != "prob_a":
         wrong = ~table[said].isin(["a", "b", "tie"])
         if wrong.any():

@@ -82,7 +82,7 @@ def with_intervals(ratings: pd.DataFrame, confidence: float) -> pd.DataFrame:
     """Center ratings at 1500, with intervals of -+ z deviations.
 
     Games determine only differences, so the interval is for the rating relative to the mean of
-    systems. It covers the value that more games of the same outputs would converge to.
+    systems. It is for the value that more games of the same outputs would converge to.
     """
     rating = ratings["rating"] + (START - ratings["rating"].mean())
     half = norm.ppf(0.5 + confidence / 2) * ratings["deviation"]
@@ -144,7 +144,7 @@ def play(a: int, b: int, result: Sequence[float], state: State, *, tie_ratio: fl
 def surprise_of(
     result: Sequence[float], lead: float, expected: float, tie_ratio: float | None
 ) -> float:
-    """Compute result minus expectation; the paper's rule for ties uses the sign of the gap."""
+    """Compute result minus expectation; Zhou and Xu's rule for ties uses the sign of the gap."""
     win, tie, loss = result
     if tie_ratio is None:
         of_a_tie = 0.5 - expected

@@ -52,20 +52,20 @@ def rate(
         The table of the study with the games. Required if the study has both.
     method : {"bradley_terry", "glicko2", "elo"}
         Maximum likelihood, which does not depend on the order of games; or sequential updates in a
-        random order, by Glicko-2 as in the paper, or by Elo with K = 32.
+        random order, by Glicko-2 as in Zhou and Xu (2020), or by Elo with K = 32.
     ties : {"davidson", "half"}
         For Bradley-Terry: ties are a third outcome, as in Davidson's model; or each tie is half a
         win for both sides, as in the package evalica.
     tie_ratio : float or None
         For Glicko-2: a tie with a higher (lower) rated opponent counts as this share of a win
-        (loss), by the paper's rule. None: a tie is half a win.
+        (loss), the rule of Zhou and Xu. None: a tie is half a win.
     outcome : {"argmax", "sampled", "expected"}
         How to convert probabilities to results: the most probable of win, tie and loss (a tie if
         two are equally probable), a random one, or shares of each.
     annotators : {"fixed", "random"}, optional
         For Bradley-Terry ratings from annotators' choices: what the intervals generalize to, other
-        items and these annotators, or other items and annotators. Default: random with at least ten
-        effective annotators, ``(sum n)^2 / sum n^2`` with n the choices of each.
+        items and these annotators, or other items and annotators. Default: random if the effective
+        number of annotators, ``(sum n)^2 / sum n^2`` with n the choices of each, is at least ten.
     dimension : str, optional
         A dimension of the preferences. Default: quality, or the only one.
     confidence : float
@@ -80,10 +80,10 @@ def rate(
         (points, higher is better, with mean 1500; 173.7 per nat of log-odds), ci_low, ci_high
         (relative to the mean of all systems), confidence, method, covers (what the interval
         generalizes to), n_games, reason (why a number is NaN or doubtful, or ""); for Bradley-Terry
-        se, n_clusters (for comparators, the clusters among the system's outputs; for annotators'
-        choices, the effective number of items or, if annotators are random and fewer, of
-        annotators), tie (Davidson's nu: 0 without ties; 2 if equal systems tie half the time); for
-        Glicko-2 and Elo deviation and volatility.
+        se, n_clusters (for comparators: clusters among the system's outputs; for annotators'
+        choices: the effective number of items, or of annotators if these are random and there are
+        fewer of them), tie (Davidson's nu: 0 without ties; 2 if equal systems tie half the time);
+        for Glicko-2 and Elo deviation and volatility.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def rate(
 
     Glicko-2 follows Glickman (2012) with the ties of Zhou and Xu (2020, section 3.2,
     doi:10.1609/aaai.v34i05.6521). Volatility is 0, because systems do not change. Its intervals
-    cover the rating that more games of the *same* outputs would converge to.
+    are for the rating that more games of the *same* outputs would converge to.
 
     Examples
     --------

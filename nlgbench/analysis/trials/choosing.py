@@ -372,7 +372,7 @@ def stop_training(
         From `score_models`.
     patience : int
         Stop after this many consecutive checkpoints that lose more often than they win, or that
-        have no higher score; the paper uses 5.
+        have no higher score; Zhou and Xu (2020) use 5.
     reverse : bool
         Reverse the order of checkpoints, so that quality falls from the first one.
     n_comparisons : int
@@ -494,11 +494,11 @@ def judge_choices(searches: Searches, chosen: Mapping[str, pd.DataFrame]) -> pd.
 
     Notes
     -----
-    Win times and mean quality are those of Table 3 of the paper, which does not specify whether
-    wins are among all five models of a group or among the chosen ones. Both are reported, and tied
-    best models all count. Intervals are over groups: Wilson's for counts, Student's t for means.
-    Regret is skewed: with ten groups and exponential regrets, its interval covers the mean in .90
-    rather than .95 of samples. Win times of a random choice are exact given the groups.
+    Win times and mean quality are those of Table 3 of Zhou and Xu (2020), which does not specify
+    whether wins are among all five models of a group or among the chosen ones. Both are reported,
+    and tied best models all count. Intervals are over groups: Wilson's for counts, Student's t for
+    means. Regret is skewed: with ten groups and exponential regrets, its interval covers the mean
+    in .90 rather than .95 of samples. Win times of a random choice are exact given the groups.
     """
     assert searches.truth is not None
     truth = searches.truth

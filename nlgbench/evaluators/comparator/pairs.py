@@ -141,8 +141,8 @@ def _with_references(study: Study) -> pd.DataFrame:
 def strong_pairs(outputs: pd.DataFrame, *, n: int, seed: int | np.random.Generator) -> pd.DataFrame:
     """Draw pairs in which a human text beats a machine text, and pairs from one source, which tie.
 
-    The paper draws machine ties from one checkpoint of one model; here they come from one system. A
-    system with one output per context has no ties.
+    Zhou and Xu (2020) draw machine ties from one checkpoint of one model; here they come from one
+    system. A system with one output per context has no ties.
     """
     rng = np.random.default_rng(seed)
     source = np.where(outputs["is_human"], "", "m" + outputs["system"])

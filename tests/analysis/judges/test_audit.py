@@ -286,7 +286,7 @@ def test_what_cannot_be_said_has_a_reason(study):
         ({"comparisons": of_pairs(np.zeros(0), [], []).comparisons}, {}, "has no comparisons"),
         ({}, {"authors": {"faire": "s01"}}, "'fair'"),
         ({}, {"authors": {"fair": "s1"}}, "'s01'"),
-        ({}, {"margin": 0.0}, "margin must be above 0"),
+        ({}, {"margin": 0.0}, "margin, .* must be above 0"),
     ],
 )
 def test_what_is_wrong_is_named(study, change, asked, said):

@@ -158,7 +158,7 @@ def test_systems_play_through_their_outputs():
     assert played[["item_a", "item_b"]].eq("1").all(axis=None)
     with pytest.raises(ValueError, match="there is no game: each of the 1 comparisons"):
         read_games(study_of(rows[2:], x="x1 x2"))
-    with pytest.raises(ValueError, match=r"has no comparisons: add .* by compare_texts"):
+    with pytest.raises(ValueError, match=r"has no comparisons: add .* with nlgbench.compare_texts"):
         rate(study_of(rows, x="x1 x2", y="y1").replace(comparisons=None))
 
 
