@@ -218,7 +218,9 @@ def execute(
                 kernel_name="python3",
                 language="python",  # notebooks need not name it
                 progress_bar=False,
-                cwd=_verbatim(path.parent),  # as in Jupyter
+                # The kernel starts beside the notebook, as in Jupyter. Papermill's `cwd` would
+                # change the folder of the whole process, which other runs share.
+                resources={"metadata": {"path": str(path.parent)}},
                 **options,
                 **its_own,
             )
