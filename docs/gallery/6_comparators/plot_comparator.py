@@ -9,7 +9,7 @@ import nlgbench as nb
 
 systems = ["grammar_t0.7", "corrupted_0.3", "trigram_t1.0", "bigram_t1.0"]
 study = nb.simulate("reviews", systems=systems, n_outputs=80, n_annotators=5, n_truth=0)
-train, held_out = nb.split(study, by="text")
+train, held_out = nb.split(study, by="text", test_size=0.4)
 test = held_out.only(is_human=False)
 pairs = nb.supervise(train, kinds=["human"], held_out=test, n=1000)
 comparator = nb.train_comparator(pairs, backend="tfidf")
