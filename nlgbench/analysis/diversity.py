@@ -20,7 +20,7 @@ def diversity(
     confidence: float = 0.95,
     seed: int | np.random.Generator = 0,
 ) -> pd.DataFrame:
-    """Measure systems' distinct-n, n-gram entropy (n to 3) and Self-BLEU-4, with intervals.
+    """Measure systems' distinct-n, n-gram entropy (n = 1 to 3) and Self-BLEU-4, with intervals.
 
     Parameters
     ----------

@@ -210,8 +210,8 @@ def stability(
     Notes
     -----
     The band is the spread of subsamples of *this* study. It narrows to 0 at the full size, whatever
-    the sampling error, so use `huse` for intervals. The figure follows Hashimoto, Zhang and Liang
-    (2019), figure 5, doi:10.18653/v1/N19-1169.
+    the sampling error, so use `huse` for intervals.
+    The analysis follows figure 5 of Hashimoto, Zhang and Liang (2019), doi:10.18653/v1/N19-1169.
 
     Examples
     --------

@@ -217,9 +217,9 @@ def correlate_trials(
     -----
     The interval generalizes to other systems and other splits. It adds two variances on the scale
     of ``z = atanh`` of the mean correlation: that of a delete-one-system jackknife, and the
-    variance of the trials' correlations over their number. t has n - 2 degrees of freedom. For a
-    difference, two intervals are combined (Zou 2007, doi:10.1037/1082-989X.12.4.399), with their
-    correlation from the jackknife. Trials share texts, and this dependence is ignored.
+    variance of the trials' correlations divided by their number. t has n - 2 degrees of freedom.
+    For a difference, two intervals are combined (Zou 2007, doi:10.1037/1082-989X.12.4.399), with
+    their correlation from the jackknife. Trials share texts, and this dependence is ignored.
 
     With 12 and 20 systems and 5 trials, 95% intervals covered the population value in 600
     simulations each (standard error .009) in .945 to .977 for Pearson, in .92 for exponentially
