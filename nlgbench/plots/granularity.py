@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
 from nlgbench.analysis.correlation import PooledCorrelations, pooling
-from nlgbench.evaluators.names import kind, label, order
+from nlgbench.evaluators.names import kind, label
 from nlgbench.plots.figures import (
     Drawing,
     axes_for,
@@ -19,12 +19,12 @@ from nlgbench.plots.figures import (
     in_paper_style,
     one_row_each,
 )
+from nlgbench.plots.pooled import GRAY, MOST_COLUMNS, SENTINELS, drawn_evaluators
 from nlgbench.plots.rows import draw_estimates, draw_intervals, draw_reference, mark
 from nlgbench.plots.style import GROUPS, TWO_COLUMN
 
 _LEVELS = ("output", "item", "system")
-_MOST_COLUMNS = 5
-_SENTINELS, _GRAY, _PALE = "Sentinels", "#EEEEEE", "#BBBBBB"
+_PALE = "#BBBBBB"
 _REQUIREMENTS = (
     f"A mean needs {pooling.FEWEST_STUDIES} studies with a finite standard error, a prediction "
     f"interval {pooling.FEWEST_PREDICTED}; the system level needs {pooling.FEWEST_SYSTEMS} systems."
@@ -53,18 +53,14 @@ def plot_granularity(pooled: PooledCorrelations) -> Drawing:
     """
     summary, studies = pooled.summary, pooled.studies.dropna(subset="point")
     one_row_each(summary, ["evaluator", "granularity"], "select one statistic, pooled without by=")
-    known = summary.loc[summary["estimate"].notna(), "evaluator"].tolist()
-    known = known or summary.loc[summary["n_studies"] > 1, "evaluator"].tolist()
-    if not known:
-        raise ValueError("no evaluator has effects in several studies: there is nothing to draw.")
-    names = sorted(order(known), key=lambda name: kind(name) == _SENTINELS)
+    names = drawn_evaluators(summary)
     summary = summary[summary["evaluator"].isin(names)]
     studies = studies[studies["evaluator"].isin(names)]
     studies = studies.assign(task=studies.get("task", ""))
     levels = [one for one in _LEVELS if summary["granularity"].eq(one).any()]
     looks = dict(zip(dict.fromkeys(studies["task"]), GROUPS * len(studies), strict=False))
     statistic = str(summary["statistic"].iloc[0]).capitalize().replace("_", " ")
-    n_columns = min(_MOST_COLUMNS, len(names))
+    n_columns = min(MOST_COLUMNS, len(names))
     n_rows = -(-len(names) // n_columns)
     height = 1.75 * n_rows + 0.7
     panels = axes_for(None, TWO_COLUMN, height, n=len(names), columns=n_columns, sharey=True)
@@ -72,8 +68,8 @@ def plot_granularity(pooled: PooledCorrelations) -> Drawing:
         own = summary[summary["evaluator"] == name].set_index("granularity").reindex(levels)
         _draw(panel, studies[studies["evaluator"] == name], own, looks)
         panel.set_title(label(name), fontsize=7, pad=3)
-        if kind(name) == _SENTINELS:
-            panel.set_facecolor(_GRAY)
+        if kind(name) == SENTINELS:
+            panel.set_facecolor(GRAY)
         panel.tick_params(axis="both", labelsize=6.5, length=2)
         if number % n_columns == 0:
             panel.set_ylabel(statistic)
@@ -138,6 +134,6 @@ def _legend(looks: dict[str, tuple[str, str]], confidence: float, kinds: set[str
     mean: dict[str, Any] = {"markersize": 3.5, "linestyle": "-", "linewidth": 0.8}
     handles.append(mark(f"mean, {confidence:.0%} interval", "D", "black", **mean))
     handles.append(Patch(color=_PALE, label=f"{confidence:.0%} prediction interval"))
-    if _SENTINELS in kinds:
-        handles.append(Patch(color=_GRAY, label="sentinels"))
+    if SENTINELS in kinds:
+        handles.append(Patch(color=GRAY, label="sentinels"))
     return handles

@@ -23,9 +23,9 @@ from nlgbench.plots.rows import draw_estimates, draw_reference
 from nlgbench.plots.style import GROUPS, ONE_COLUMN, TWO_COLUMN
 
 #: Most panels in a row: narrower ones have no room for a name and its interval.
-_MOST_COLUMNS = 5
-_SENTINELS = "Sentinels"
-_GRAY = "#EEEEEE"
+MOST_COLUMNS = 5
+SENTINELS = "Sentinels"
+GRAY = "#EEEEEE"
 _MEAN, _FURTHER = "Mean", "prediction interval"
 
 
@@ -69,7 +69,7 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
         what += f", minus that of {label(summary['evaluator_b'].iloc[0]).lower()}"
     names = list(summary.index)
     lines = _lines(studies)
-    n_columns = min(_MOST_COLUMNS, len(names))
+    n_columns = min(MOST_COLUMNS, len(names))
     n_rows = -(-len(names) // n_columns)
     height = n_rows * (0.72 + 0.135 * (len(lines) + 2.9)) + 0.35
     width = TWO_COLUMN if n_columns > 1 else ONE_COLUMN
@@ -96,8 +96,8 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
             draw_estimates(panel, places, part, marker=marker, color=color, markersize=2.6)
         _draw_mean(panel, mean, low)
         panel.set_title(f"{label(name)}\n{_describe(mean)}", fontsize=7, pad=3)
-        if kind(name) == _SENTINELS:
-            panel.set_facecolor(_GRAY)
+        if kind(name) == SENTINELS:
+            panel.set_facecolor(GRAY)
         panel.set_yticks([*at.values(), low, low + 1.2], words, fontsize=6.5)
         panel.tick_params(axis="y", length=0, labelleft=number % n_columns == 0)
         for place, tick in enumerate(panel.get_yticklabels()):
@@ -106,8 +106,8 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
         panel.set_xticks([-0.5, 0, 0.5], ["−.5", "0", ".5"])
         panel.tick_params(axis="x", labelsize=6.5)
     panels[(n_rows - 1) * n_columns].set_xlabel(what, loc="left")
-    if ax is None and _SENTINELS in map(kind, names):
-        gray = [Patch(color=_GRAY, label="sentinels")]
+    if ax is None and SENTINELS in map(kind, names):
+        gray = [Patch(color=GRAY, label="sentinels")]
         panels[0].figure.legend(handles=gray, loc="outside lower right")
     means = summary.reset_index().assign(study=_MEAN)
     further = means[["evaluator"]].assign(
@@ -118,6 +118,15 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
     texts = "; ".join(f"{label(name)} {_describe(summary.loc[name])}" for name in names)
     n = studies["study"].nunique()
     return drawn_on(panels, data, f"{what} in {n} studies, and mean over studies: {texts}.")
+
+
+def drawn_evaluators(summary: pd.DataFrame) -> list[str]:
+    """List evaluators with a mean, or else with several studies, as in figures: sentinels last."""
+    with_mean = summary["estimate"].notna()
+    known = summary.loc[with_mean if with_mean.any() else summary["n_studies"] > 1, "evaluator"]
+    if known.empty:
+        raise ValueError("no evaluator has effects in several studies: there is nothing to draw.")
+    return sorted(order(known), key=lambda name: kind(name) == SENTINELS)
 
 
 def _select(pooled: PooledCorrelations) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -132,12 +141,7 @@ def _select(pooled: PooledCorrelations) -> tuple[pd.DataFrame, pd.DataFrame]:
         ["evaluator"],
         "select one statistic and granularity, pooled over all studies (without by=)",
     )
-    with_mean = summary["estimate"].notna()
-    summary = summary[with_mean if with_mean.any() else summary["n_studies"] > 1]
-    if summary.empty:
-        raise ValueError("no evaluator has effects in several studies: there is nothing to draw.")
-    names = order(summary["evaluator"])
-    names.sort(key=lambda name: kind(name) == _SENTINELS)
+    names = drawn_evaluators(summary)
     studies = studies[studies["evaluator"].isin(names)]
     some = studies.groupby("study")["z"].transform(lambda z: z.notna().any())
     return summary.set_index("evaluator").loc[names], studies[some.astype(bool)]

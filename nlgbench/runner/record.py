@@ -238,7 +238,8 @@ class Record:
         about = describe_source(studies, self.source)
         of = f" ({about['study']}, {self.source})." if about["study"] else "."
         found = [f"{one.removesuffix('.')}{of}" for one in sentences if one]
-        verdicts = self._ledger()["verdict"]
+        ledger = self._ledger()
+        verdicts = ledger["verdict"]
         counts = verdicts[~verdicts.isin(["new", "not recomputable"])].value_counts()
         if n := counts.sum():
             shown = listed(
@@ -248,14 +249,17 @@ class Record:
         found.append(f"Source: {about.pop('source')}.")
         self.table(pd.DataFrame({"finding": found, **about}), "findings")
         display(Markdown("\n".join(f"- {escape(one, quote=False)}" for one in found)))
-        self.close()
+        self._close(ledger)
 
     def close(self) -> pd.DataFrame:
         """Complete this notebook's ledger, and write it if there is an output folder.
 
         Raises an error if a claim of the notebook was neither recorded nor excused.
         """
-        ledger = self._ledger()
+        return self._close(self._ledger())
+
+    def _close(self, ledger: pd.DataFrame) -> pd.DataFrame:
+        """Write the ledger and the record of this run if there is an output folder."""
         if self.output_dir is not None:
             schema.write(ledger, "ledger", self.output_dir / "ledger.csv")
             left: dict[str, Any] = {"notebook": self.notebook, "made": self._made}

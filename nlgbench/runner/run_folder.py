@@ -194,8 +194,10 @@ def rankings(table: Table) -> Iterator[tuple[str, pd.DataFrame]]:
         )
         if {"rank_low", "rank_high"} <= set(rows):
             ranks = zip(rows["rank_low"], rows["rank_high"], strict=True)
-            ranges = [f"{low:g} to {high:g}" if low > 0 else "" for low, high in ranks]
-            shown["ranks"] = [re.sub(r"^(\d+) to \1$", r"\1", one) for one in ranges]
+            shown["ranks"] = [
+                (f"{low:g}" if low == high else f"{low:g} to {high:g}") if low > 0 else ""
+                for low, high in ranks
+            ]
         if "reason" in rows and (rows["reason"] != "").any():
             shown["reason"] = rows["reason"]
         said = zip(others, map(str, key), strict=True)
