@@ -14,6 +14,7 @@ from nlgbench.datasets.published import cite
 from nlgbench.evaluators.names import label
 from nlgbench.evaluators.sentinels import LENGTH
 from nlgbench.study import Study
+from nlgbench.text import listed
 
 #: The most names that a sentence lists.
 _MOST_NAMES = 3
@@ -77,9 +78,9 @@ def describe_source(studies: Study | Mapping[str, Study] | str, source: str) -> 
     name = names[0] if len(names) == 1 else f"{len(opened)} studies"
     if released:
         papers = dict.fromkeys(cite(one) for one in names)
-        known = f"released data of {_listed([*papers], most=len(papers))}"
+        known = f"released data of {listed(papers)}"
     elif source == "simulated":
-        worlds = _listed([*map(repr, names)], most=len(names))
+        worlds = listed(map(repr, names))
         known = f"simulated world{'s' * (len(names) > 1)} {worlds}, whose truth is known"
     else:
         known = f"your study {name}"
@@ -258,9 +259,7 @@ def _estimates(rows: pd.DataFrame) -> str:
     return _listed([f"{label(str(row['evaluator']))} {_number(row)}" for _, row in rows.iterrows()])
 
 
-def _listed(names: list[str], most: int = _MOST_NAMES) -> str:
-    """Join names, at most `most` of them."""
-    left = len(names) - most
-    if left > 1:
-        return f"{', '.join(names[:most])} and {left} others"
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+def _listed(names: list[str]) -> str:
+    """Join names, or the first of many."""
+    left = len(names) - _MOST_NAMES
+    return listed([*names[:_MOST_NAMES], f"{left} others"] if left > 1 else names)
