@@ -1,9 +1,10 @@
 """Testing by betting: e-values and confidence sequences for bounded means.
 
-To test that values d in [-1, 1] have mean m, bet a share c on a higher mean (c > 0) or a lower one.
-Wealth is multiplied by ``1 + c (d - m) / (1 + m)`` or ``1 + c (d - m) / (1 - m)``, and is constant
-on average if m is the mean (Waudby-Smith and Ramdas 2024, doi:10.1093/jrsssb/qkad009). The e-value
-is the mean wealth over shares. It is log-convex in m, so means not rejected form an interval.
+To test whether values d in [-1, 1] have mean m, bet that the mean is higher (c > 0) or lower, with
+|c| the share of wealth at stake. Each value multiplies wealth by ``1 + c (d - m) / (1 + m)`` or,
+if c < 0, ``1 + c (d - m) / (1 - m)``. If m is the mean, expected wealth stays constant
+(Waudby-Smith and Ramdas 2024, doi:10.1093/jrsssb/qkad009). The e-value is the mean wealth over
+shares. It is log-convex in m, so the means that are not rejected form an interval.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from nlgbench.inference import Floats
 _nodes = np.polynomial.legendre.leggauss(40)
 SHARES: Floats = _nodes[0]
 LOG_WEIGHTS: Floats = np.log(_nodes[1] / 2)
-#: The grid of means for confidence sequences, whose ends are rounded outward to it.
+#: The grid of means for confidence sequences, whose ends are rounded outward to grid points.
 MEANS: Floats = np.linspace(-1, 1, 401)[1:-1]
 
 
 def log_e_values(values: Floats, mean: float | Floats = 0.0) -> Floats:
-    """Compute log e-values against a mean after each value of streams (..., n); NaN is skipped."""
+    """Compute the log e-value against a mean after each value of streams (..., n), skipping NaN."""
     found = np.full(values.shape, -np.inf)
     for share, log_weight in zip(SHARES, LOG_WEIGHTS, strict=True):
         steps = np.log1p(share * (values - mean) / (1 + np.sign(share) * mean))
@@ -41,7 +42,7 @@ def least_n(log_threshold: float) -> int:
 
 
 def confidence_sequence(values: Floats, confidence: float) -> tuple[Floats, Floats]:
-    """Compute a confidence sequence after each of n values: means that no e-value has rejected.
+    """Compute a confidence sequence: the range of means not rejected after each value.
 
     NaN is skipped.
     """
@@ -56,10 +57,11 @@ def confidence_sequence(values: Floats, confidence: float) -> tuple[Floats, Floa
 
 
 def e_holm(e_values: Floats) -> Floats:
-    """Adjust e-values (..., K) for multiple testing: the smallest mean of any set containing each.
+    """Adjust e-values (..., K) for multiple testing.
 
-    This is the closure of the arithmetic mean, valid under any dependence (Vovk and Wang 2021,
-    doi:10.1214/20-AOS2020). Sets with the smallest mean add the smallest e-values first.
+    The adjusted e-value is the smallest mean of all sets of e-values that contain it. This is the
+    closure of the arithmetic mean, valid under any dependence (Vovk and Wang 2021,
+    doi:10.1214/20-AOS2020). The set with the smallest mean adds the smallest e-values first.
     """
     order = np.argsort(e_values, axis=-1)
     ranked = np.take_along_axis(e_values, order, axis=-1)

@@ -12,16 +12,16 @@ from nlgbench.study.checks import checked
 def disagreements(study: Study, evaluator_a: str, evaluator_b: str, *, n: int = 5) -> pd.DataFrame:
     """Find the outputs whose ranks by two evaluators differ most, in both directions.
 
-    Each item contributes at most one output, that with the largest difference.
+    Each item contributes at most one output, the one with the largest difference.
 
     Parameters
     ----------
     study : Study
-        A study with scores by both.
+        A study with scores by both evaluators.
     evaluator_a, evaluator_b : str
         Names of the evaluators. Scores for which lower is better are negated.
     n : int, default 5
-        Outputs in each direction; fewer if there are not enough items.
+        Number of outputs in each direction; fewer if there are not enough items.
 
     Returns
     -------

@@ -38,7 +38,7 @@ def diversity(
     Returns
     -------
     DataFrame
-        A row per system and evaluator: system, evaluator, estimate (of all its outputs), se,
+        A row per system and evaluator: system, evaluator, estimate (from all its outputs), se,
         ci_low, ci_high (not clipped; NaN with a reason), confidence, center (mean of subsamples),
         n_resamples, n_undefined, reason, signature (with the number of texts and the direction:
         *lower* Self-BLEU means more diversity), method.
@@ -46,14 +46,14 @@ def diversity(
     Raises
     ------
     ValueError
-        When there is no output or a number is out of range.
+        When the study has no system outputs, or a number is out of range.
 
     Notes
     -----
     Subsamples are drawn without replacement, because a bootstrap repeats texts, which lowers
     diversity. Intervals are for the expectation at this number of outputs, so compare only systems
-    with equal numbers (`evaluators.diversity.draw_equal`). Standard errors were .95 to 1.2 times
-    the true ones, but 1.45 to 1.9 times for distinct-1, whose intervals are too wide.
+    with equal numbers (`evaluators.diversity.draw_equal`). Intervals of distinct-1 are too wide:
+    standard errors are 1.45 to 1.9 times the true ones, compared with .95 to 1.2 for the others.
 
     Examples
     --------
@@ -90,6 +90,6 @@ def diversity(
                 }
             )
     table = pd.DataFrame(rows).assign(method="subsamples of 2/3 of outputs, normal")
-    too_few = table["n_undefined"].astype(str) + " of " + table["n_resamples"].astype(str)
-    why = too_few + " subsamples have fewer than two texts, or no text of n tokens"
+    of = table["n_undefined"].astype(str) + " of " + table["n_resamples"].astype(str)
+    why = "undefined in " + of + " subsamples: fewer than two texts, or no text of n tokens"
     return table.assign(reason=table["reason"].where(table["n_undefined"] == 0, why))

@@ -19,7 +19,7 @@ def cv_star(values: ArrayLike) -> Floats:
     Parameters
     ----------
     values : array-like of shape (n_values,) or (n_sets, n_values)
-        Repeated measurements of one quantity, or of one in each row, on a scale that starts at 0.
+        Repeated measurements of one quantity, or of one per row, on a scale that starts at 0.
 
     Returns
     -------
@@ -71,11 +71,11 @@ def reproduction(ledger: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         A row for each printed number and variant: paper, where (table or section), claim_id,
-        variant, source (``published``: follows from printed numbers alone), kind (``number``;
-        ``label``: a star; ``bound`` of a p-value; ``finding``: a sentence without a number), unit,
+        variant, source (``published``: recomputed from printed numbers alone), kind (``number``;
+        ``label``: a star; ``bound``: of a p-value; ``finding``: a sentence without a number), unit,
         published, recomputed, ci_low, ci_high (of recomputed), verdict, scale_start (subtracted
-        before CV*), cv_star (percent; lower is better), reason (the ledger's, and why CV* is
-        undefined).
+        before CV* is computed), cv_star (percent; lower is better), reason (the ledger's, and why
+        CV* is undefined).
 
     Raises
     ------
@@ -115,7 +115,7 @@ def reproduction(ledger: pd.DataFrame) -> pd.DataFrame:
     estimate = pd.Series(cv_star(pairs), rows.index).round(12)  # removes rounding errors from 0
     why = ("a " + kind + " has no CV*").mask(number, "")
     why = why.mask(number & start.isna(), "log-probabilities have no zero point")
-    below = "a value is not above the start of its scale: CV* is undefined"
+    below = "CV* is undefined: a value is not above the start of its scale"
     why = why.mask(start.notna() & estimate.isna(), below)
     assumed = "the unit is unknown, so its scale is assumed to start at 0"
     why = why.mask(estimate.notna() & (unit == ""), assumed).where(rows["recomputed"].notna(), "")
@@ -136,7 +136,7 @@ def reproduction(ledger: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_paper(found: pd.DataFrame) -> pd.DataFrame:
-    """Count the verdicts of each paper and source in a result of `reproduction`, with median CV*.
+    """Count the verdicts of a result of `reproduction` by paper and source, and add median CV*.
 
     A claim has a row for each variant. The median leaves out values with the verdict ``new``, which
     were recomputed under conditions that differ from the paper's.

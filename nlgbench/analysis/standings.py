@@ -21,7 +21,7 @@ _OTHERS = "all other systems"
 
 
 def add_sentinels(study: Study, *, dimension: str | None = None) -> Study:
-    """Score the length, a constant and, where there are several systems, the system's mean."""
+    """Add sentinel scores: length, a constant and, with several systems, the system's mean."""
     if study.scores is None:
         return study
     names = ["length@sentinel", "constant@sentinel"]
@@ -42,7 +42,7 @@ def overall_win_rates(study: Study) -> pd.DataFrame:
     """Compute each system's overall win rate in each judge's comparisons.
 
     Intervals are those of `nlgbench.win_rates` for a system against all its opponents combined. The
-    columns are those of `mean_scores` without ranks, and n_games.
+    columns are those of `mean_scores` without the ranks, plus n_games.
     """
     played = read_games(study, of="comparisons")
     played = played.rename(columns=dict(zip(("win", "tie", "loss"), PROBABILITIES, strict=True)))
@@ -101,7 +101,7 @@ def _system_scores(scores: pd.DataFrame) -> pd.DataFrame:
         better=is_reversed(known).map({True: "lower", False: "higher"}),
         covers="other items",
         confidence=0.95,
-        reason="one score of each whole system: an interval needs scores of outputs",
+        reason="no interval: each system has one score, and intervals need scores of outputs",
     ).sort_values(["evaluator", "rank"], kind="stable", ignore_index=True)
     return table.reindex(columns=[*_COLUMNS, "rank_low", "rank_high"])
 

@@ -1,4 +1,4 @@
-"""Diagnosis of HUSE: its decision boundary, the outputs behind it, and its conventions."""
+"""Diagnosis of HUSE: decision boundary, predictions for outputs, and effects of conventions."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -39,7 +39,8 @@ class Boundary:
         huse, huse_q, huse_d.
     outputs : DataFrame
         A row per output: its features and, for both features (``_huse``) and for the judgment alone
-        (``_huse_q``), the neighbors, their machine share, the prediction, and its correctness.
+        (``_huse_q``), the number of neighbors, their machine share, the prediction, and whether it
+        is correct.
     grid : DataFrame
         The class-weighted machine share of the neighborhood, 0 to 1, at points of a grid: rows are
         judgments, columns log-probabilities per token (nats). The boundary is at one half.
@@ -74,15 +75,16 @@ def boundary(
     system : str, optional
         The system; optional if there is only one.
     ties : {"exact", "released"}
-        As in `huse`, but a single rule.
+        As in `huse`, but only one rule.
     n_grid : int, default 200
-        Points along each axis, at least 2; the grid extends .05 of the range beyond the outputs.
+        Number of points along each axis, at least 2. The grid extends .05 of the range beyond the
+        outputs.
 
     Returns
     -------
     Boundary
-        Scores, outputs and grid. Neighbors, ties, scales and class weights are those of the score,
-        but all outputs can be neighbors of a grid point, because it is a new point.
+        Scores, outputs and grid. Neighbors, ties, scales and class weights are those of the score.
+        All outputs can be neighbors of a grid point, because it is not an output itself.
 
     Raises
     ------
@@ -160,11 +162,12 @@ def failures(
     Returns
     -------
     DataFrame
-        A row per output, by ``item_id``, the system's before human ones: ``item_id``, ``kind``,
-        ``output_id``, ``system``, ``is_human``, ``context``, ``text``, ``logprob_per_token``
-        (nats), ``judgment``, ``machine_share_huse``, ``machine_share_huse_q`` (leave-one-out, 0 to
-        1). ``kind`` is "quality failure" (identified by the judgment alone and by both features),
-        "diversity failure" (only by both features), or "indistinguishable" (not by both features).
+        A row per output, sorted by ``item_id``, with system outputs before human ones: ``item_id``,
+        ``kind``, ``output_id``, ``system``, ``is_human``, ``context``, ``text``,
+        ``logprob_per_token`` (nats), ``judgment``, ``machine_share_huse``, ``machine_share_huse_q``
+        (leave-one-out, 0 to 1). ``kind`` is "quality failure" (classified correctly by both
+        features together and by the judgment alone), "diversity failure" (correctly only by both
+        features together), or "indistinguishable" (incorrectly by both features together).
 
     Raises
     ------
@@ -199,7 +202,7 @@ def failures(
 
 @checked
 def moved_votes(study: Study, *, n_neighbors: int = 16) -> pd.DataFrame:
-    """List the outputs whose prediction from the judgment depends on the rule for ties.
+    """List the outputs whose prediction from the judgment alone depends on the rule for ties.
 
     These are the rows of `Boundary.outputs` under ``ties="exact"`` whose ``predicted_human_huse_q``
     differs under ``ties="released"``.
@@ -264,7 +267,7 @@ def multiverse(
 
     Notes
     -----
-    HUSE-Q uses only the judgment, so length does not change it, and scaling only by ranks.
+    HUSE-Q uses only the judgment. Length does not affect it, and of the scalings only "rank" does.
 
     Examples
     --------

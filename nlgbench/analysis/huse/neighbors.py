@@ -1,7 +1,7 @@
 """Leave-one-out nearest-neighbor votes, exact under heavy ties and near-linear in time.
 
 The *neighborhood* of an output contains its ``n_neighbors`` nearest other outputs and all others
-at the same distance as the last of these (the cut). The Euclidean distance is
+at the distance of the last of these, which is called the cut. The Euclidean distance is
 ``sqrt(sum((a - b) ** 2))`` in floating point; an output is inside if its distance is at most the
 cut plus ``tolerance``. Features are finite, scaled arrays of shape (n, d). Labels are True for
 outputs of the system.
@@ -22,11 +22,12 @@ Counts = NDArray[np.integer]
 LabelTies = Literal["human", "system", "half"]
 
 EXACT_TOLERANCE = 1e-9
-"""The largest difference of distances, in unit-variance features, that counts as a tie."""
+"""The largest difference between distances, in unit-variance features, that counts as a tie."""
 
-# Points that the tree did not return are at least as far as its last one, up to rounding.
+# Points that the tree does not return are at least as far away as the last that it returns, up to
+# rounding.
 _BELOW = 1 - 1e-12
-# Counts that are summed together, few enough to stay in the cache.
+# Number of counts that are summed together, small enough for the cache.
 _WALKED = 2_000_000
 
 
@@ -37,7 +38,7 @@ def leave_one_out(
     *,
     tolerance: float = EXACT_TOLERANCE,
 ) -> tuple[Ints, Ints]:
-    """Count each output's neighborhood among all others: its size, and the system's outputs.
+    """Count the outputs, and the system's outputs, in each output's neighborhood.
 
     An output has distance 0 from itself, so its k-th nearest other output is the (k + 1)-th nearest
     of all. The function counts all outputs, then subtracts the output itself.
@@ -54,7 +55,7 @@ def neighborhoods(
     *,
     tolerance: float = EXACT_TOLERANCE,
 ) -> tuple[Ints, Ints]:
-    """Count the neighborhoods of new points, among all outputs."""
+    """Count the outputs, and the system's outputs, in the neighborhoods of new points."""
     label = np.asarray(is_machine, dtype=bool)[None]
     points, counts = _totals(features, ~label, label)
     new = np.asarray(queries, dtype=np.float64)
@@ -127,7 +128,7 @@ def sample_errors(
 
 
 def _totals(features: ArrayLike, human: Bools, machine: Bools) -> tuple[Floats, Counts]:
-    """Return distinct points, and for each sample the outputs and system outputs at each point."""
+    """Return distinct points, and numbers of outputs and system outputs there in each sample."""
     every = np.asarray(features, dtype=np.float64)
     order = np.lexsort(every.T)
     every = every[order]
@@ -141,7 +142,7 @@ def _totals(features: ArrayLike, human: Bools, machine: Bools) -> tuple[Floats, 
 def _count(
     points: Floats, counts: Counts, queries: Floats, k: int, tolerance: float
 ) -> Iterator[tuple[Ints, Ints, Ints]]:
-    """Yield queries, with the sizes of their neighborhoods and the system's outputs by sample.
+    """Yield rows of queries, their neighborhoods' sizes and system outputs in them, by sample.
 
     A k-d tree lists the nearest points of each query. In each sample, the neighbors are the points
     of this list up to the k-th output, and all further ones at its distance. If a list may be too
@@ -169,9 +170,9 @@ def _count(
 def _listed(
     tree: cKDTree, points: Floats, queries: Floats, n_listed: int, tolerance: float
 ) -> tuple[Ints, Ints]:
-    """List the nearest points, and the end of the neighborhood if its k-th output is at each place.
+    """List the nearest points, and where the neighborhood ends if its k-th output is at each place.
 
-    The end lies beyond the list where unlisted points might be as near.
+    The end lies beyond the list if points that are not listed might be as near.
     """
     near = tree.query(queries, k=range(1, n_listed + 1))[1]
     # Recompute distances, because the tree may round differently from the definition.

@@ -31,7 +31,7 @@ Resample = Literal["outputs", "items", "annotators"]
 SCORES = ("huse", "huse_q", "huse_d")
 #: Score -> which of the two features (log-probability, judgment) its classifier uses.
 MAPS = {"huse": slice(0, 2), "huse_q": slice(1, 2)}
-#: Tie rule -> the largest difference of equal distances, in unit-variance features.
+#: Tie rule -> the largest difference between distances, in unit-variance features, of a tie.
 TOLERANCE: dict[Ties, float] = {"exact": neighbors.EXACT_TOLERANCE, "released": 0.0}
 #: The columns of estimates and intervals, for a system and tie rule.
 _COLUMNS = [
@@ -40,9 +40,9 @@ _COLUMNS = [
 ]
 
 #: The limits within which coverage was measured; below them, `reason` has a warning.
-LEAST_UNITS = 10  # outputs of the rarer class, or items with one
-LEAST_SHARE = 3  # outputs in a half for each neighbor
-LEAST_VALUES = 20  # of mean judgments, for HUSE-Q and so HUSE-D
+LEAST_UNITS = 10  # outputs of the rarer class, or items with such outputs
+LEAST_SHARE = 3  # outputs in a half, as a multiple of k
+LEAST_VALUES = 20  # distinct mean judgments, for HUSE-Q and therefore HUSE-D
 #: With fewer annotators of a HIT, halves vary too little for an interval.
 LEAST_ANNOTATORS = 10
 
@@ -100,7 +100,7 @@ def compare(
     scaling: Scaling = "unit variance",
     length: Length = "per token",
 ) -> Compared:
-    """Combine both features of a system's and the human outputs, and check all arguments."""
+    """Compute both features of the system's and the human outputs, and check all arguments."""
     dimension = study.dimension(dimension)
     if study.judgments is None or study.logprobs is None:
         raise ValueError(
@@ -111,7 +111,7 @@ def compare(
     own = (study.outputs["system"].to_numpy() == system) & ~is_human
     if not is_human.any():
         raise ValueError(
-            f"outputs must contain both classes. Found 0 human and {len(is_human)} machine "
+            f"HUSE needs human and machine outputs. Found 0 human and {len(is_human)} machine "
             "outputs: add human ones, or correct is_human."
         )
     if not own.any():
@@ -121,8 +121,8 @@ def compare(
         raise ValueError(f"n_neighbors must be a whole number, at least 1. Got {n_neighbors}.")
     if len(rows) < n_neighbors + 1:
         raise ValueError(
-            f"n_neighbors = {n_neighbors} needs at least {n_neighbors + 1} outputs, human and "
-            f"{system!r} together. Got {len(rows)}: add outputs or lower n_neighbors."
+            f"n_neighbors = {n_neighbors} needs at least {n_neighbors + 1} outputs of humans and "
+            f"{system!r} together. Got {len(rows)}: add outputs, or reduce n_neighbors."
         )
     ids = pd.Index(study.outputs["output_id"].to_numpy()[rows])
     logprob, n_floored = _logprob(ids, study.logprobs, system, length)
@@ -152,7 +152,7 @@ def chosen_systems(study: Study, systems: str | Iterable[str] | None) -> list[st
         return [systems] if isinstance(systems, str) else list(systems)
     if not study.systems:
         raise ValueError(
-            f"outputs must contain both classes. Found {len(study.outputs)} human and 0 machine "
+            f"HUSE needs human and machine outputs. Found {len(study.outputs)} human and 0 machine "
             "outputs: add machine ones, or correct is_human."
         )
     return study.systems
@@ -162,7 +162,7 @@ def the_system(study: Study, system: str | None) -> str:
     """Return the selected system, by default the only one."""
     names = chosen_systems(study, system)
     if len(names) > 1:
-        raise ValueError(f"the study has {len(names)} systems ({', '.join(names)}): set system=")
+        raise ValueError(f"the study has {len(names)} systems ({', '.join(names)}): set system.")
     return names[0]
 
 
@@ -171,8 +171,8 @@ def _check_complete(ids: pd.Index, missing: Bools, what: str, fix: str) -> None:
         named = ids[missing].tolist()
         more = f" and {len(named) - 5} more" if len(named) > 5 else ""
         raise ValueError(
-            f"{len(named)} of {len(ids)} outputs {what}: {', '.join(named[:5])}{more}. Every "
-            f"compared output needs both features: {fix}."
+            f"{what} for {len(named)} of {len(ids)} outputs: {', '.join(named[:5])}{more}. Every "
+            f"compared output needs one: {fix}."
         )
 
 
@@ -183,15 +183,15 @@ def _logprob(ids: pd.Index, logprobs: pd.DataFrame, system: str, length: str) ->
         known(system, sorted(logprobs["model"].unique()), "model in logprobs")
     found = under.set_index("output_id")[["logprob", "n_tokens"]].reindex(ids)
     logprob, n_tokens = found.to_numpy(dtype=np.float64).T
-    what = f"have no log-probability under model {system!r}"
-    fix = "score them with the system's model, or remove them from outputs"
+    what = f"no log-probability under model {system!r}"
+    fix = "add it to logprobs, or remove the output"
     _check_complete(ids, np.isnan(logprob), what, fix)
     logprob = logprob / n_tokens if length == "per token" else logprob
     finite = np.isfinite(logprob)
     if not finite.any():
         raise ValueError(
-            f"every log-probability under model {system!r} is infinite, so none can serve as the "
-            "floor: check how logprobs were computed."
+            f"every log-probability under model {system!r} is infinite. Check how logprobs were "
+            "computed."
         )
     return np.where(finite, logprob, logprob[finite].min() - 1), int((~finite).sum())
 
@@ -202,8 +202,8 @@ def _mean_judgment(ids: pd.Index, judgments: pd.DataFrame, dimension: str) -> Fl
     at = ids.get_indexer(pd.Index(judged["output_id"].to_numpy()))
     value, at = judged["value"].to_numpy()[at >= 0], at[at >= 0]
     count = np.bincount(at, minlength=len(ids))
-    fix = "have them judged, or remove them from outputs"
-    _check_complete(ids, count == 0, f"have no judgment of {dimension!r}", fix)
+    fix = "add it to judgments, or remove the output"
+    _check_complete(ids, count == 0, f"no judgment of {dimension!r}", fix)
     return np.asarray(np.bincount(at, weights=value, minlength=len(ids)) / count)
 
 
@@ -214,7 +214,7 @@ def scaled(feature: Floats, scaling: str, name: str) -> tuple[Floats, float]:
     if not scale > 1e-12 * float(np.abs(feature).max()):
         raise ValueError(
             f"the {name} feature is constant ({feature[0]:g} for all {len(feature)} outputs), so "
-            "it cannot be scaled and distinguishes no outputs. Check the column."
+            "it cannot distinguish outputs. Check the column."
         )
     if scaling == "rank":
         # Means of equal judgments may differ by rounding, and must have equal ranks.
@@ -227,9 +227,9 @@ def scaled(feature: Floats, scaling: str, name: str) -> tuple[Floats, float]:
 def output_replicates(
     one: Compared, members: ArrayLike, labels: ArrayLike | None = None
 ) -> pd.DataFrame:
-    """Score subsamples of the outputs (m, n), or other labels; NaN where undefined.
+    """Score subsamples of the outputs (m, n), or outputs with other labels; NaN where undefined.
 
-    Features keep the full sample's scales, so that neighborhoods are shared.
+    Features keep the scales of the full sample, so that distances do not change.
     """
     huse, huse_q = (
         neighbors.sample_errors(
@@ -248,8 +248,8 @@ def output_replicates(
 def annotator_replicates(one: Compared, members: Bools) -> pd.DataFrame:
     """Score the outputs from the judgments of fewer annotators; NaN where undefined.
 
-    `members` (m, u) selects from `Compared.annotators` for each replicate, with all judgments in
-    that group. Judgments are rescaled in each replicate.
+    For each replicate, `members` (m, u) selects rows of `Compared.annotators`, with all their
+    judgments. Judgments are rescaled in each replicate.
     """
     judged = one.judged
     # Number annotators by first appearance, as in `Compared.annotators`.
@@ -272,7 +272,7 @@ def annotator_replicates(one: Compared, members: Bools) -> pd.DataFrame:
 
 
 def with_complements(members: Bools) -> Bools:
-    """Append the complements of the half-samples."""
+    """Append the complement of each half-sample."""
     return np.vstack([members, ~members])
 
 
@@ -304,7 +304,7 @@ def intervals(
         )
         if n_units < LEAST_ANNOTATORS:
             table[["se", "ci_low", "ci_high"]] = np.nan
-            words = f"a HIT has only {n_units} annotators: halves need at least {LEAST_ANNOTATORS}"
+            words = f"no interval: a HIT has fewer than {LEAST_ANNOTATORS} annotators ({n_units})"
             few = [words] * len(SCORES)
         method = f"half-samples of annotators, k = {one.n_neighbors}, t"
     else:
@@ -340,13 +340,12 @@ def few_outputs(one: Compared, n_units: int) -> list[str]:
     n_values = len(np.unique(one.points[:, 1].round(9)))
     few, tied = "", ""
     if n_units < LEAST_UNITS:
-        few = f"only {n_units} units in a class: below {LEAST_UNITS}, coverage is unknown"
+        few = f"coverage is unknown: a class has fewer than {LEAST_UNITS} sampled units ({n_units})"
     elif n_half < LEAST_SHARE * k:
-        few = f"halves have only {n_half} outputs: below {LEAST_SHARE} k, coverage is unknown"
+        few = f"coverage is unknown: halves have fewer than {LEAST_SHARE} k outputs ({n_half})"
     elif n_values < LEAST_VALUES:
-        tied = (
-            f"slightly too narrow: only {n_values} distinct mean judgments (below {LEAST_VALUES})"
-        )
+        tied = "the interval is slightly too narrow: fewer than "
+        tied += f"{LEAST_VALUES} distinct mean judgments ({n_values})"
     return [few, few or tied, few or tied]
 
 
@@ -378,7 +377,7 @@ def huse(
     dimension : str, optional
         The dimension of the judgments. Default: quality.
     n_neighbors : int, default 16
-        k, of the k-nearest-neighbor classifier.
+        k of the k-nearest-neighbor classifier.
     ties : {"exact", "released"} or a sequence of them
         ``"exact"``: distances that differ by at most 1e-9 (in unit-variance features) are equal.
         ``"released"``: distances are compared exactly in floating point, as in the authors' code;
@@ -387,11 +386,11 @@ def huse(
         The prediction of a tied vote; ``"half"`` counts half an error. The authors use ``"human"``.
     scaling : {"unit variance", "none", "rank"}
         The scale of the features: divided by their standard deviation (as in the paper), unscaled,
-        or average ranks divided by their standard deviation.
+        or converted to average ranks and divided by the ranks' standard deviation.
     length : {"per token", "whole text"}
         Whether the log-probability is divided by the number of tokens, as in the paper (eq. 5).
     n_resamples : int, default 1000
-        Splits into two halves; 0 skips intervals.
+        Number of random splits into two halves; 0 skips intervals.
     resample : {"outputs", "items", "annotators"}
         What intervals generalize to. ``"outputs"``: halves of the outputs, stratified by class.
         ``"items"``: halves of the items, each with all its outputs. ``"annotators"``: halves of the
@@ -406,7 +405,7 @@ def huse(
     DataFrame
         A row per system, tie rule and score: ``system``, ``ties``, ``score`` (huse: both features;
         huse_q, quality: the judgment alone; huse_d, diversity: ``1 + huse - huse_q``), ``estimate``
-        (higher is better: 0 is always distinguished, 1 is chance; not clipped), ``se``,
+        (0: always distinguished, 1: at chance; higher is better, not clipped), ``se``,
         ``ci_low``, ``ci_high`` (not clipped; NaN with a reason), ``confidence``, ``center`` (mean
         of the halves), ``n_resamples``, ``n_undefined``, ``reason`` (why an interval is missing or
         doubtful), ``n_clusters`` (outputs or items of the rarer class; annotators of the smallest
@@ -417,8 +416,8 @@ def huse(
     Raises
     ------
     ValueError
-        When judgments or log-probabilities are missing or all infinite, a name is unknown, a class
-        is empty, a feature is constant, or there are fewer than k + 1 outputs.
+        When a judgment or log-probability is missing, all log-probabilities are infinite, a name is
+        unknown, a class is empty, a feature is constant, or there are fewer than k + 1 outputs.
 
     Notes
     -----
@@ -482,10 +481,10 @@ def huse(
 def outputs_of(one: Compared) -> pd.DataFrame:
     """Return the classifier's features and predictions, a row per output.
 
-    ``compared`` (the system), ``logprob_per_token`` (nats), ``judgment`` (mean), both scaled; then,
-    for both features (``_huse``) and the judgment alone (``_huse_q``): ``neighbors_*``,
-    ``machine_share_*`` (class-weighted, 0 to 1), ``predicted_human_*`` and ``correct_*`` (missing
-    for tied votes under ``label_ties="half"``).
+    Columns: ``compared`` (the system), ``logprob_per_token`` (nats), ``judgment`` (mean), the same
+    two features scaled and, for both features (``_huse``) and the judgment alone (``_huse_q``),
+    ``neighbors_*``, ``machine_share_*`` (class-weighted, 0 to 1), ``predicted_human_*`` and
+    ``correct_*`` (missing for tied votes under ``label_ties="half"``).
     """
     table = one.outputs.assign(
         logprob_per_token=one.raw[:, 0],

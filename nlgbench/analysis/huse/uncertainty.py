@@ -20,12 +20,12 @@ from nlgbench.text import check_n
 
 Over = Literal["outputs", "annotators"]
 
-#: Default sizes of `stability`; a study uses those that it has enough data for.
+#: Default sizes of `stability`, which leaves out sizes above that of the study.
 SIZES = {
     "outputs": (30, 40, 50, 75, 100, 150, 200),
     "annotators": (1, 2, 3, 5, 10, 15, 20),
 }
-_N_SAMPLES = 20  # samples of annotators, of which the mean is compared
+_N_SAMPLES = 20  # samples of annotators, whose mean HUSE is compared
 _UNIT = ["group_id", "annotator_id"]
 
 
@@ -46,7 +46,8 @@ def permutation_test(
     study, systems, dimension, n_neighbors
         As in `huse`.
     n_permutations : int, default 1000
-        Random permutations. If there are at most this many labelings, each is used once.
+        Number of random permutations of the labels human and machine. If there are at most this
+        many distinct labelings, each is used once.
     seed : int or Generator, default 0
         Seed of the random numbers.
 
@@ -55,9 +56,9 @@ def permutation_test(
     DataFrame
         A row per system, way of permuting and score (huse, huse_q): ``system``, ``score``,
         ``estimate``, ``p`` (small: distinguishable), ``null_mean`` and ``null_sd`` (of the permuted
-        scores), ``within`` ("items": labels are permuted among the outputs of one item; also
-        "hits": among whole HITs (``group_id``), if each output was judged in one HIT and each
-        HIT contains one class), ``n_units`` (items of both classes, or HITs), ``log10_labelings``,
+        scores), ``within`` ("items": labels are permuted among the outputs of one item; "hits":
+        whole HITs (``group_id``) exchange labels, if each output was judged in one HIT and each HIT
+        contains one class), ``n_units`` (items of both classes, or HITs), ``log10_labelings``,
         ``n_permutations`` (labelings used), ``exact`` (whether these are all).
 
     Raises
@@ -69,8 +70,8 @@ def permutation_test(
     -----
     The test is one-sided. p is the share of labelings with a score at most the observed one, or for
     random labelings ``(1 + #(permuted <= observed)) / (n_permutations + 1)`` (Phipson and Smyth
-    2010, doi:10.2202/1544-6115.1585). If every HIT contains one class, the leniency of its
-    annotators is confounded with the class under "items". "hits" avoids this, but has little power.
+    2010, doi:10.2202/1544-6115.1585). If every HIT contains one class, "items" confounds the class
+    with the leniency of the HIT's annotators. "hits" avoids this, but has little power.
 
     Examples
     --------
@@ -119,20 +120,20 @@ def permutation_test(
 
 
 def _item_units(one: Compared) -> tuple[Ints, int]:
-    """Enumerate each output's item, and count the items with both classes."""
+    """Enumerate the outputs' items, and count the items with both classes."""
     item = pd.factorize(one.outputs["item_id"])[0].astype(np.int64)
     machine = np.bincount(item, weights=one.is_machine).astype(int)
     both = (machine > 0) & (machine < np.bincount(item))
     if not both.any():
         raise ValueError(
             f"no item has outputs of both humans and {one.system!r}, so labels cannot be permuted "
-            "within items: correct item_id."
+            "within items. Correct item_id."
         )
     return item, int(both.sum())
 
 
 def _hit_units(one: Compared) -> tuple[Ints, Bools] | None:
-    """Enumerate each output's HIT and return HITs' labels, or None if HITs mix classes."""
+    """Enumerate the outputs' HITs, and return the HITs' labels, or None if HITs mix classes."""
     pairs = one.judged[["output_id", "group_id"]].drop_duplicates()
     joined = one.outputs[["output_id", "is_human"]].merge(pairs, on="output_id", how="left")
     if joined["output_id"].duplicated().any() or joined["group_id"].eq("").any():
@@ -184,14 +185,14 @@ def stability(
     study, systems, dimension
         As in `huse`.
     over : {"outputs", "annotators"} or a sequence of them
-        The units drawn, without replacement.
+        Which units are drawn, without replacement.
     sizes : sequence of int, optional
         Numbers of outputs in total, or of annotators of each ``group_id`` (HIT). Default: 30 to 200
         outputs and 1 to 20 annotators, up to the size of the study.
     n_resamples : int, default 200
-        Subsamples of each size; one if the size is that of the study.
+        Number of subsamples of each size; one if the size is that of the study.
     confidence : float, default 0.9
-        Share of the subsamples within the band, between 0 and 1.
+        Share of the subsamples between ci_low and ci_high, between 0 and 1.
     seed : int or Generator, default 0
         Seed of the random numbers.
 
@@ -209,9 +210,9 @@ def stability(
 
     Notes
     -----
-    The band is the spread of subsamples of *this* study. It narrows to 0 at the full size, whatever
-    the sampling error, so use `huse` for intervals.
-    The analysis follows figure 5 of Hashimoto, Zhang and Liang (2019), doi:10.18653/v1/N19-1169.
+    ci_low and ci_high show the spread of subsamples of *this* study. They meet at the full size,
+    whatever the sampling error, so use `huse` for intervals. The analysis follows figure 5 of
+    Hashimoto, Zhang and Liang (2019), doi:10.18653/v1/N19-1169.
 
     Examples
     --------
@@ -233,8 +234,9 @@ def stability(
             for size in [n for n in SIZES[kind] if n <= n_all] if sizes is None else sizes:
                 check_n(size, "a size")
                 if size > n_all:
-                    of = " of the smallest group" if kind == "annotators" else ""
-                    raise ValueError(f"sizes must be at most {n_all}, the {kind}{of}. Got {size}.")
+                    most = f"{n_all}, the number of {kind}"
+                    most += " in the smallest group" if kind == "annotators" else ""
+                    raise ValueError(f"sizes must be at most {most}. Got {size}.")
                 found = _subsampled(one, kind, size, n_resamples, rng)[list(score.SCORES)]
                 low, high = found.quantile([0.5 - confidence / 2, 0.5 + confidence / 2]).to_numpy()
                 rows = {
@@ -323,7 +325,7 @@ def annotator_difference(
 ) -> pd.DataFrame:
     """Estimate how much higher HUSE is with fewer annotators than with all.
 
-    The result is one row: system, n_annotators, estimate (the mean of HUSE over 20 samples of
+    The result has one row: system, n_annotators, estimate (the mean of HUSE over 20 samples of
     annotators of each ``group_id`` (HIT), minus HUSE with all), se, ci_low, ci_high (95%, over
     half-samples of outputs and samples of these annotators; conservative), reason.
 
@@ -343,8 +345,8 @@ def annotator_difference(
     fewest = _smallest_group(units)
     if not 1 <= n_annotators <= fewest:
         raise ValueError(
-            f"n_annotators must be between 1 and {fewest}, the annotators of the smallest group. "
-            f"Got {n_annotators}."
+            f"n_annotators must be between 1 and {fewest}, the size of the smallest group of "
+            f"annotators. Got {n_annotators}."
         )
     drawn = half_samples(
         units["group_id"], per_stratum=n_annotators, n_resamples=_N_SAMPLES, seed=rng
@@ -377,9 +379,10 @@ def interval_widths(
     """Simulate the width of intervals for each number of outputs and annotators.
 
     `world` is a function of (outputs of each class, annotators, Generator) that simulates a new
-    study, so the width reflects the sampling of outputs and annotators. Or it is a study, of which
-    subsamples replace new studies. Their standard deviation is divided by ``sqrt(1 - f)``, with
-    ``f`` the share of outputs drawn, to correct for the overlap of outputs (not of annotators).
+    study, so the width reflects the sampling of outputs and annotators. It can also be a study,
+    whose subsamples then replace new studies. The standard deviation of their scores is divided by
+    ``sqrt(1 - f)``, with ``f`` the share of outputs drawn, to correct for the overlap of outputs
+    (but not of annotators).
 
     A row per pair of sizes and score: n_outputs (of each class), n_annotators, score, mean (over
     studies), sd, width (``2 z sd``, for a normal interval), width_low, width_high (95% interval of
@@ -438,8 +441,8 @@ def _subsample(study: Study, n_each: int, n_judging: int, rng: np.random.Generat
     smallest = study.outputs["is_human"].value_counts().min()
     if not 1 <= n_each < smallest:
         raise ValueError(
-            f"n_outputs must be below {smallest}, the size of the study's smaller class, so that "
-            f"subsamples differ. Got {n_each}."
+            f"n_outputs must be at least 1 and below {smallest}, the size of the study's smaller "
+            f"class, so that subsamples differ. Got {n_each}."
         )
     chosen = half_samples(study.outputs["is_human"], per_stratum=n_each, n_resamples=1, seed=rng)
     outputs = study.outputs[chosen[0]]

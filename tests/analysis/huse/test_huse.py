@@ -198,14 +198,14 @@ JUDGED, LOGPROBS = WHOLE.judgments, WHOLE.logprobs
     [
         (
             WHOLE.replace(judgments=JUDGED[JUDGED["output_id"] != "o003"]),
-            *({}, "1 of 40 outputs have no judgment .*: o003"),
+            *({}, "no judgment of .* for 1 of 40 outputs: o003"),
         ),
-        (WHOLE.replace(logprobs=LOGPROBS.drop(3)), {}, "under model 'lstm': o003"),
+        (WHOLE.replace(logprobs=LOGPROBS.drop(3)), {}, "under model 'lstm' for 1 of .*: o003"),
         (WHOLE.replace(logprobs=LOGPROBS.assign(model="lstn")), {}, "Did you mean 'lstn'"),
         (WHOLE.replace(logprobs=LOGPROBS.assign(logprob=-np.inf)), {}, "'lstm' is inf"),
         (WHOLE.replace(logprobs=LOGPROBS.assign(logprob=-4.0)), {}, "constant .-1 for all 40"),
         (WHOLE.replace(judgments=JUDGED.assign(value=0.1)), {}, "judgment feature is constant"),
-        (WHOLE.only(is_human=False), {}, "both classes. Found 0 human and 20 machine"),
+        (WHOLE.only(is_human=False), {}, "human and machine outputs. Found 0 human and 20 machine"),
         (WHOLE.only(is_human=True), {}, "Found 20 human and 0 machine outputs: add machine"),
         (
             WHOLE.replace(judgments=pd.concat([JUDGED, JUDGED.assign(dimension="fluency")])),
@@ -218,7 +218,7 @@ JUDGED, LOGPROBS = WHOLE.judgments, WHOLE.logprobs
         (WHOLE, {"systems": "human"}, "system: 'human' is unknown"),
         (WHOLE, {"ties": "exactly"}, "ties: 'exactly' is unknown. Did you mean 'exact'"),
         (WHOLE, {"label_ties": "model"}, "Available: human, system, half"),
-        (WHOLE, {"n_neighbors": 40}, "needs at least 41 outputs, .* Got 40: add"),
+        (WHOLE, {"n_neighbors": 40}, "needs at least 41 outputs of .* Got 40: add"),
         (WHOLE, {"n_neighbors": 0}, "a whole number, at least 1. Got 0"),
         (WHOLE, {"n_neighbors": 2.5}, "n_neighbors must be a whole number. Got 2.5"),
         (WHOLE, {"n_resamples": -1}, "n_resamples must be a whole number"),
@@ -232,7 +232,7 @@ def test_what_cannot_be_scored_is_refused(study, options, match):
 
 
 def test_figures_of_one_system_refuse_several_and_a_bad_grid():
-    with pytest.raises(ValueError, match=r"3 systems \(t1.0, t0.7, t0.5\): set system="):
+    with pytest.raises(ValueError, match=r"3 systems \(t1.0, t0.7, t0.5\): set system"):
         nb.failures(nb.simulate("gaussian", n_outputs=20, seed=0))
     with pytest.raises(ValueError, match="n_grid must be at least 2"):
         nb.boundary(WHOLE, n_grid=1)

@@ -54,7 +54,7 @@ def test_what_fewer_annotators_add_has_an_interval_over_outputs(study):
     assert one["estimate"] == pytest.approx(mean - scored(noisy)["huse"], abs=0.05)
     everybody = annotator_difference(study, system="t0.7", n_annotators=8, n_resamples=20).iloc[0]
     assert everybody["estimate"] == everybody["ci_low"] == everybody["ci_high"] == 0
-    with pytest.raises(ValueError, match=r"between 1 and 8, the annotators .* Got 9"):
+    with pytest.raises(ValueError, match=r"between 1 and 8, the size of .* Got 9"):
         annotator_difference(study, system="t0.7", n_annotators=9)
 
 
@@ -85,8 +85,8 @@ def test_the_difference_by_length_is_that_of_shared_halves(study):
 @pytest.mark.parametrize(
     ("wrong", "match"),
     [
-        ({"sizes": [121]}, "sizes must be at most 120, the outputs. Got 121"),
-        ({"sizes": [9], "over": "annotators"}, "must be at most 8, the annotators of the smallest"),
+        ({"sizes": [121]}, "sizes must be at most 120, the number of outputs. Got 121"),
+        ({"sizes": [9], "over": "annotators"}, "must be at most 8, .* in the smallest group"),
         ({"sizes": [0]}, "a size must be a whole number, at least 1. Got 0"),
         ({"sizes": [40], "over": "annotator"}, "Did you mean 'annotators'"),
         ({"sizes": [40], "confidence": 90}, "confidence must be between 0 and 1. Got 90"),
@@ -127,7 +127,7 @@ def test_a_study_stands_for_its_world():
 def test_bad_widths_are_refused(study):
     bare = study.replace(logprobs=None)
     for given, options, message in (
-        (study, {"n_outputs": [60]}, "n_outputs must be below 60"),
+        (study, {"n_outputs": [60]}, "n_outputs must be at least 1 and below 60"),
         (study, {"n_outputs": [30], "n_studies": 1}, "n_studies must be at least 2"),
         (bare, {"n_outputs": [30]}, "gaussian has no logprobs"),
     ):
