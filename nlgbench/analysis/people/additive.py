@@ -1,7 +1,7 @@
-"""Additive least squares of judgments (system + item + annotator), with and without each cluster.
+"""Additive least squares for judgments (system + item + annotator), with and without each cluster.
 
-The normal equations stay small, because the factor with more levels (`wide`, of items and
-annotators) is eliminated. They have a row per system and per level of the other factor (`narrow`).
+The normal equations stay small, because the factor with more levels (`wide`: items or annotators)
+is eliminated. They have a row per system and per level of the other factor (`narrow`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _TINY = 1e-9
 
 
 class Fit(NamedTuple):
-    """Effects; `level` is each system's mean if it replaced the system in every judgment."""
+    """Effects; `level` is each system's mean if every judgment were of that system."""
 
     level: Floats
     narrow: Floats
@@ -29,14 +29,14 @@ class Fit(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Judgments:
-    """Judgments as arrays; items or annotators without an effect in the model are all 0."""
+    """Judgments as arrays; if the model has no effects of items or annotators, these are all 0."""
 
     value: Floats
     system: Ints
     wide: Ints
     #: A row per judgment, with 1 for its system and its narrow level.
     design: csr_array
-    #: By wide level: the number of judgments of each system and narrow level, and sum of values.
+    #: By wide level: numbers of judgments of each system and narrow level, and the sum of values.
     cross: Floats
     total: Floats
     #: The normal equations after elimination of the wide factor.
@@ -53,7 +53,7 @@ class Judgments:
         return self.without(np.zeros(0, dtype=np.int64))
 
     def without(self, rows: Ints) -> Fit | None:
-        """Fit without some judgments; None if the rest cannot compare the systems."""
+        """Fit without some judgments; None if systems cannot be compared by the others."""
         k, part, value = self.k, self.design[rows], self.value[rows]
         wide, levels = _sums(self.wide[rows])
         cross, total = self.cross.copy(), self.total.copy()
@@ -84,7 +84,7 @@ class Judgments:
 
 
 def tabulate(value: Floats, system: Ints, item: Ints, annotator: Ints) -> tuple[Judgments, bool]:
-    """Count judgments by their factors, and return whether annotators are the wide one."""
+    """Count judgments by their factors, and return whether annotators are the wide factor."""
     by_annotator = bool(annotator.max() > item.max())
     wide, narrow = (annotator, item) if by_annotator else (item, annotator)
     n, k = len(value), int(system.max()) + 1
@@ -116,7 +116,7 @@ def without_clusters(data: Judgments, cluster: Ints) -> Fit:
 
 
 def without_few(data: Judgments, whole: Fit, cluster: Ints) -> Floats:
-    """Compute the levels without each of many small clusters, by leverage: ten times as fast.
+    """Compute the levels without each of many small clusters, ten times as fast as by refitting.
 
     Without judgments c, the effects change by ``-P X_c' (I - H_c)^+ e_c`` (Bell and McCaffrey 2002;
     MacKinnon, Nielsen and Webb 2023, doi:10.1002/jae.2969), with the wide factor partialled out.

@@ -17,7 +17,6 @@ from scipy.sparse import csr_array
 from scipy.special import digamma, gammaln
 
 from nlgbench.crossed import Floats
-from nlgbench.names import brief
 from nlgbench.reported import Reported
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
@@ -26,12 +25,12 @@ Method = Literal["majority", "dawid_skene", "mace"]
 
 #: Judgments with more distinct values cannot be aggregated as classes.
 MOST_CLASSES = 30
-#: An annotator's accuracy from fewer judgments is marked in its reason.
+#: With fewer judgments of an annotator, the accuracy's reason has a warning.
 FEWEST_JUDGMENTS = 20
 #: The smallest probability in a model, to avoid log(0).
 _TINY = 1e-10
 _CLOSE, _MOST_STEPS = 1e-6, 1000
-#: Number of starts of MACE: the shares of votes, then random ones.
+#: Number of starts of MACE: one from the shares of votes, the others random.
 _STARTS = 10
 #: Priors of Hovy and others: Beta(.5, .5) for competence, Dirichlet(10) for spammers' answers.
 _COMPETENCE, _STRATEGY = 0.5, 10.0
@@ -77,8 +76,8 @@ def aggregate_judgments(
         A study with judgments.
     method : {"majority", "dawid_skene", "mace"}
         ``"majority"``: the most frequent value. ``"dawid_skene"``: each annotator has a probability
-        of each value for each true class (Dawid and Skene 1979). ``"mace"``: each annotator either
-        knows the class, or answers independently of the output (Hovy and others 2013).
+        of each value for each true class (Dawid and Skene 1979). ``"mace"``: for each output, an
+        annotator either knows the class or answers independently of it (Hovy and others 2013).
     dimension : str, optional
         A dimension of the judgments. Default: the study's quality dimension.
     seed : int or Generator
@@ -95,8 +94,8 @@ def aggregate_judgments(
         outputs in that class, 0 to 1), n_outputs. For intervals, analyze ``judgments``.
 
         ``annotators``, in order of first appearance: annotator_id, accuracy (expected share of
-        judgments equal to the output's class), competence (for "mace", the posterior mean of
-        knowing the class; else NaN), n_judgments, reason (why the interval is undefined).
+        judgments equal to the output's class), competence (for "mace", the posterior mean
+        probability of knowing the class; else NaN), n_judgments, reason (why there is no interval).
 
         ``judgments``: the labels as judgments of one annotator named after the method, for
         ``study.replace(judgments=found.judgments)``.
@@ -109,8 +108,8 @@ def aggregate_judgments(
 
     Notes
     -----
-    Values are nominal classes: on a scale of 1 to 5, a 4 is as wrong for a 5 as a 1 is. If most
-    annotators make the same error, accuracy measures agreement with that error.
+    Values are nominal classes: on a scale of 1 to 5, mistaking a 5 for a 4 is as wrong as mistaking
+    it for a 1. If most annotators make the same error, accuracy measures agreement with that error.
 
     **Dawid-Skene.** ``P(votes, class k of output i) = pi_k prod_j C_j[k, v_ij]``, by maximum
     likelihood (doi:10.2307/2346806), starting from the shares of votes. **MACE.** ``C_j[k, v] =
@@ -118,8 +117,8 @@ def aggregate_judgments(
     Beta(.5, .5) for theta and Dirichlet(10) for xi (https://aclanthology.org/N13-1132, section 3),
     by variational Bayes; the best of ten starts.
 
-    Accuracies have no intervals, because labels come from the same votes. Wilson's covered in .51
-    to .89 for majorities, and in .77 to .92 when corrected for the information that labels lack.
+    Accuracies have no intervals, because labels come from the same votes. Wilson's intervals had a
+    coverage of .51 to .89 for majorities, and .77 to .92 after correction for uncertain labels.
 
     Examples
     --------
@@ -179,10 +178,10 @@ def _votes(study: Study, dimension: str) -> _Votes:
     who, annotators = pd.factorize(frame["annotator_id"])
     values, label = np.unique(frame["value"].to_numpy(dtype=float), return_inverse=True)
     if not 1 < len(values) <= MOST_CLASSES:
-        found = f"{len(values)} distinct values ({brief(values[:3].tolist())}, ...)"
         raise ValueError(
-            f"labels need 2 to {MOST_CLASSES} distinct values, but {dimension!r} of {study.name} "
-            f"has {found}. Group values into bins, or choose another dimension."
+            f"aggregation needs 2 to {MOST_CLASSES} distinct values. {study.name} has "
+            f"{len(values)} in {dimension!r}, such as {values[0]:g}. Group values into bins, or "
+            "choose another dimension."
         )
     n_groups = frame.groupby("output_id")["group_id"].transform("nunique")
     frame["group_id"] = frame["group_id"].where(n_groups == 1, "")
@@ -231,8 +230,8 @@ def converge(
 ) -> Run:
     """Alternate between annotators' probabilities and outputs' classes until convergence.
 
-    `said` counts outputs x (annotator, value), `posterior` is (outputs, k). With a `state` of
-    competences and answers when guessing, the model is MACE, else Dawid and Skene's.
+    `said` counts outputs x (annotator, value), and `posterior` has shape (outputs, k). With a
+    `state` of competences and answers when guessing, the model is MACE, else Dawid and Skene's.
     """
     k, to_annotators = posterior.shape[1], said.T.tocsr()
     lost, share = 0.0, np.full(k, 1 / k)
@@ -310,6 +309,6 @@ def _annotators_of(votes: _Votes, posterior: Floats, competence: Floats | float)
             "accuracy": np.einsum("avv->a", sums) / n,
             "competence": competence,
             "n_judgments": np.round(n).astype(int),
-            "reason": [f"{one}no interval, because labels are also estimated" for one in few],
+            "reason": [f"{one}no interval: labels come from the same judgments" for one in few],
         }
     )

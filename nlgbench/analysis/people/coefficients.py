@@ -20,7 +20,7 @@ Metric = Literal["nominal", "ordinal", "interval"]
 
 
 class Judged(NamedTuple):
-    """Judgments as arrays, and the clusters of units (units, k)."""
+    """Judgments as arrays, and the k clusters of each unit (units, k)."""
 
     unit: Ints
     annotator: Ints
@@ -37,7 +37,7 @@ class Sums(NamedTuple):
     statistic: Statistic
     #: The weight of each unit.
     weight: Floats
-    #: An evaluator's verdicts by unit (units, classes), to be crossed with the judgments'.
+    #: An evaluator's verdicts by unit (units, classes), which are crossed with the judgments.
     said: Floats | None = None
 
     def of(self, rows: Floats, unit: Ints) -> Floats:
@@ -58,7 +58,7 @@ def interval_over(
     missing: str = "",
     confidence: float = 0.95,
 ) -> dict[str, Any]:
-    """Compute a jackknife interval of a function of sums over clusters, and over annotators."""
+    """Compute a jackknife interval of a function of sums, over clusters (and annotators)."""
     table = added(judged.unit, sums.each, len(judged.cluster))
     parts = sums.of(table, np.arange(len(table)))
     lost = [incidence(judged.cluster) @ parts]
@@ -90,7 +90,7 @@ def sums_of(coefficient: str, metric: Metric, values: Floats, scale: Floats, uni
 
 
 def of_counts(counts: Floats) -> Floats:
-    """Count ordered pairs of a unit's judgments, equal ones, and by value of the first."""
+    """Count ordered pairs of a unit's judgments: all, equal ones, and those by first value."""
     m = counts.sum(axis=1)
     equal = (counts * (counts - 1)).sum(axis=1)
     return np.column_stack([m * (m - 1), equal, (m - 1)[:, None] * counts])
@@ -102,13 +102,13 @@ def percent_agreement(sums: Floats) -> Floats:
 
 
 def fleiss_kappa(sums: Floats) -> Floats:
-    """Compute ``(P - P_e) / (1 - P_e)`` (Fleiss 1971, doi:10.1037/h0031619), with equal weights."""
+    """Compute ``(P - P_e) / (1 - P_e)``, with equal weights (Fleiss 1971, doi:10.1037/h0031619)."""
     by_chance = (ratio(sums[..., 2:], sums[..., :1]) ** 2).sum(axis=-1)
     return np.asarray(ratio(percent_agreement(sums) - by_chance, 1 - by_chance))
 
 
 def nominal_alpha(sums: Floats) -> Floats:
-    """Compute Krippendorff's alpha of labels; judgments have equal weight."""
+    """Compute Krippendorff's alpha of labels; judgments weigh equally."""
     n, equal = sums[..., 0], sums[..., 1]
     return np.asarray(1 - (n - 1) * ratio(n - equal, n**2 - (sums[..., 2:] ** 2).sum(axis=-1)))
 
@@ -121,7 +121,7 @@ def of_moments(moments: Floats) -> Floats:
 
 
 def interval_alpha(sums: Floats) -> Floats:
-    """Compute alpha of numbers; squares give the differences of all pairs."""
+    """Compute alpha of numbers; sums of squares replace the differences of all pairs."""
     n, total, squares, gaps = np.moveaxis(sums, -1, 0)
     return np.asarray(1 - (n - 1) * ratio(gaps, n * squares - total**2))
 

@@ -75,12 +75,12 @@ def compare_systems(
         annotators is at least ten, else fixed, for all dimensions alike.
     scale : {"raw", "z", "rank"}
         ``"raw"``: unchanged judgments. ``"z"``: minus the annotator's mean, divided by the
-        annotator's standard deviation. ``"rank"``: the rank among the annotator's judgments, from
-        0 to 1, as for magnitude estimation, where a few large values dominate the means.
+        annotator's standard deviation. ``"rank"``: the rank among the annotator's judgments, 0 to
+        1; use it for magnitude estimation, where a few large values dominate the means.
     include_human : bool
         Whether human texts count as a system. Default: they are left out.
     margin : float, optional
-        The smallest difference that matters, on this scale, above 0. Choose it before you see the
+        The smallest difference that matters on this scale, above 0. Choose it before you see the
         data. It adds tests of equivalence and non-inferiority.
     confidence : float
         Confidence level of intervals, between 0 and 1; 1 - confidence is the level of tests.
@@ -88,10 +88,10 @@ def compare_systems(
     Returns
     -------
     SystemComparison
-        ``systems``, the best first: system, estimate (the adjusted mean, if every judgment were of
-        this system), ci_low, ci_high, covers (what intervals generalize to), rank, rank_low,
-        rank_high (simultaneous), n_judgments, reason. With several dimensions, the first column is
-        dimension.
+        ``systems``, the best first: system, estimate (adjusted mean: that of all judgments if each
+        were of this system), ci_low, ci_high, covers (what intervals generalize to), rank,
+        rank_low, rank_high (simultaneous), n_judgments, reason. With several dimensions, the first
+        column is dimension.
 
         ``details``, by dimension and system: label, se, confidence, better (``higher`` or
         ``lower``), scale, raw (mean over outputs of their mean judgment), n_outputs (judged),
@@ -99,10 +99,11 @@ def compare_systems(
 
         ``pairs``, two rows per pair, one in each direction: dimension, system, opponent, difference
         (above 0: system is better), ci_low, ci_high (not simultaneous), se, df, covers, p,
-        p_adjusted (Holm over all pairs), superiority (P(system better than opponent) on an item,
-        ties half), superiority_low, superiority_high, standardized (difference over the annotators'
-        standard deviation), p_equivalent, p_not_inferior (also Holm; NaN without a margin), verdict
-        (``better``, ``worse``, ``equivalent``, ``not inferior``, ``undecided``), reason.
+        p_adjusted (Holm over all pairs), superiority (P(system better than opponent) on an item;
+        ties count half), superiority_low, superiority_high, standardized (difference over the
+        annotators' standard deviation), p_equivalent, p_not_inferior (Holm, too; NaN without a
+        margin), verdict (``better``, ``worse``, ``equivalent``, ``not inferior``, ``undecided``),
+        reason.
 
         ``annotators``: dimension, annotator_id, severity (how much lower the annotator judges than
         the average annotator), ci_low, ci_high, se, n_judgments, n_items, n_systems, reason.
@@ -137,7 +138,7 @@ def compare_systems(
     """
     if margin is not None and margin <= 0:
         raise ValueError(
-            f"margin must be above 0: the smallest difference that matters. Got {margin}."
+            f"margin must be above 0. Got {margin}: set it to the smallest difference that matters."
         )
     chosen = [dimension] if dimension is None or isinstance(dimension, str) else dimension
     names = list(dict.fromkeys(map(study.dimension, chosen)))
@@ -202,7 +203,7 @@ class _Judged:
     system: Ints
     item: Ints
     annotator: Ints
-    #: Items that were sampled together, such as those of a document, and the column with them.
+    #: Items that were sampled together, such as those of a document, and their column's name.
     group: Ints
     grouped_by: str
     #: The combination of group and annotator, as one number.
@@ -220,7 +221,7 @@ class _Judged:
 
 @dataclass(frozen=True, eq=False)
 class _Spread:
-    """Covariances of the systems' levels over what intervals generalize to."""
+    """Covariances of the systems' levels, over the factors that intervals generalize to."""
 
     #: Over items; or over items, annotators, and pairs of both if annotators are random.
     each: list[Floats]
@@ -255,10 +256,10 @@ def judged_systems(study: Study, dimension: str, include_human: bool) -> pd.Data
     if not include_human:
         frame = frame[~frame["is_human"]].reset_index(drop=True)
     if frame["system"].nunique() < 2:
-        more = "" if include_human else " (include_human=True adds human outputs)"
+        more = "" if include_human else " Set include_human=True to add human outputs."
         raise ValueError(
-            f"{study.name} has judgments of {dimension!r} for {frame['system'].nunique()} systems, "
-            f"but a comparison needs at least two{more}."
+            f"a comparison needs judgments of at least two systems. Found "
+            f"{frame['system'].nunique()} in {dimension!r} of {study.name}.{more}"
         )
     return frame
 
@@ -310,7 +311,10 @@ def _rescaled(frame: pd.DataFrame, scale: Scale) -> pd.DataFrame:
         z = (frame["value"] - by.transform("mean")) / sd.where(sd > _ALIKE)
         frame = frame.assign(value=z).dropna(subset="value").reset_index(drop=True)
         if frame["system"].nunique() < 2:
-            raise ValueError("scale='z' needs two systems whose annotators gave distinct values.")
+            raise ValueError(
+                "scale='z' needs at least two systems with judgments by annotators who gave more "
+                "than one value. Use scale='raw'."
+            )
     return frame
 
 
@@ -322,10 +326,10 @@ def _disconnected(frame: pd.DataFrame, names: list[str], part: Ints) -> str:
         rows = frame[frame["system"].isin(own)]
         people = [str(name) for name in rows["annotator_id"].unique()]
         who = ", ".join(people[:3]) + (f" and {len(people) - 3} more" if len(people) > 3 else "")
-        lines.append(f"{', '.join(own)} (judged by {who}, on {rows['item_id'].nunique()} items)")
+        lines.append(f"{', '.join(own)} (items: {rows['item_id'].nunique()}; annotators: {who})")
     return (
-        "systems cannot be compared: these parts share no items or annotators, so higher means "
-        f"may only reflect milder annotators. Parts: {'; '.join(lines)}. "
+        "systems cannot be compared: they form parts that share no items or annotators, so higher "
+        f"means may only reflect milder annotators. Parts: {'; '.join(lines)}. "
         "Compare systems within a part with study.only(systems=[...]), or let some annotators "
         "judge systems of several parts."
     )
@@ -356,12 +360,12 @@ def _spread(judged: _Judged, covers: str, missing: str) -> _Spread:
     doubt = ""
     if lost:
         missing = f"no interval: without {lost[0]}, systems cannot be compared"
-        missing += f" (such clusters: {len(lost)})" if len(lost) > 1 else ""
+        missing += f" (the same is true of {len(lost) - 1} more)" if len(lost) > 1 else ""
     elif not several and not random:
         missing = missing or f"only one {kind}, so the variance cannot be estimated"
     elif not several:
         covers = f"other annotators, this {kind}"
-        doubt = f"only one {kind}: intervals generalize to other annotators, not to other {kind}s"
+        doubt = f"only one {kind}: intervals generalize to other annotators, not to another {kind}"
     elif not missing:
         what = f"effective clusters ({kind})" if judged.grouped_by else "effective items"
         doubt = crossed.few_clusters(int(sizes[0]), what)
@@ -421,7 +425,7 @@ def _superiority(
 ) -> dict[str, Floats]:
     """Estimate how often a judgment of one system is higher than one of another on the same item.
 
-    In a nested design, all judgments count as one item. The variance is as for a difference.
+    In a nested design, all judgments count as one item. The variance is that of a difference.
     """
     block = np.zeros_like(judged.item) if judged.nested else judged.item
     counted = wins.tabulate(judged.data.value, judged.system, block)

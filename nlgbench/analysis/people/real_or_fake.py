@@ -1,4 +1,4 @@
-"""How well annotators distinguish real from fake."""
+"""How well annotators distinguish real from fake texts."""
 
 from typing import Literal
 
@@ -19,15 +19,16 @@ def accuracy(
     dimension: str | None = None,
     confidence: float = 0.95,
 ) -> pd.DataFrame:
-    """Estimate how often annotators distinguish real from fake: overall, by class, by system.
+    """Estimate how often votes on real and fake outputs are correct: overall, by class and system.
 
     Parameters
     ----------
     study : Study
         A study with votes as judgments: 1 (real) or 0 (fake).
     rule : {"votes", "majority"}
-        ``"votes"``: every vote counts (H1). ``"majority"``: the majority vote of each output counts
-        (H2). It uses outputs with the most frequent number of votes, which must be odd.
+        ``"votes"``: every vote counts (H1 in the paper). ``"majority"``: the majority vote of each
+        output counts (H2). It uses outputs with the most frequent number of votes, which must be
+        odd.
     dimension : str, optional
         The dimension with the votes. Default: the study's quality dimension.
     confidence : float
@@ -46,20 +47,20 @@ def accuracy(
     ------
     ValueError
         When there are no judgments, the dimension is unknown, a value is not 0 or 1, the most
-        frequent number of votes is even, or an output is in two HITs.
+        frequent number of votes is even.
 
     Notes
     -----
     Intervals come from a delete-one-cluster jackknife, with Student's t. Clusters are HITs (whose
     outputs have the same annotators), or outputs where ``group_id`` is empty. Intervals generalize
     to other outputs and annotators, but ignore that an annotator or a text can occur in several
-    HITs. Rules are those of Table 3 and Figure 2 of Garbacea et al. (2019,
+    HITs. The two rules are those of Table 3 and Figure 2 of Garbacea et al. (2019,
     doi:10.18653/v1/D19-1409).
 
-    In 500 simulated crowds for each of three layouts (docs/validation.md), 95% intervals covered
-    the true value in .94 to .99. Do not trust them near 0 or 1. Those of ``all`` and ``fake`` are
-    wide (.97 to .99; standard errors up to a third too large), because they treat the mix of
-    systems as random.
+    In 500 simulated crowds for each of three layouts (docs/validation.md), the coverage of 95%
+    intervals was .94 to .99. Do not trust intervals near 0 or 1. Those of ``all`` and ``fake`` are
+    wide (coverage .97 to .99, standard errors up to a third too large), because they treat the mix
+    of systems as random.
 
     Examples
     --------
@@ -80,8 +81,8 @@ def accuracy(
         n_votes = int(frame.drop_duplicates("output_id")["n_votes"].mode().iloc[0])
         if n_votes % 2 == 0:
             raise ValueError(
-                f"most outputs have {n_votes} votes: rule='majority' needs an odd number. Use "
-                "rule='votes'."
+                f"rule='majority' needs an odd number of votes per output. The most frequent "
+                f"number is {n_votes}: use rule='votes'."
             )
         frame["used"] = frame["n_votes"] == n_votes
         frame["correct"] = (frame.groupby("output_id")["correct"].transform("mean") > 0.5) * 1.0
@@ -103,7 +104,7 @@ def accuracy(
 
 
 def judged(study: Study, dimension: str | None) -> pd.DataFrame:
-    """Return a row per judgment with its output; ``cluster`` is its HIT, or else the output.
+    """Return a row per judgment with its output; ``cluster`` is its HIT, if any, or the output.
 
     HITs that share outputs form one cluster.
     """
@@ -120,7 +121,7 @@ def judged(study: Study, dimension: str | None) -> pd.DataFrame:
 def rows_of(frame: pd.DataFrame) -> dict[str, pd.Series]:
     """Mark the judgments in each row: ``all``, real (human), fake (others), and each system.
 
-    A system with the name of a row is renamed, such as ``all (system)``.
+    A system with the name of a row is renamed, for example to ``all (system)``.
     """
     human = frame["is_human"]
     systems = frame.loc[~human, "system"].unique()
@@ -135,8 +136,8 @@ def correct_votes(frame: pd.DataFrame) -> pd.Series:
     if bad.any():
         row = frame[bad].iloc[0]
         raise ValueError(
-            f"votes must be 1 (real) or 0 (fake). Annotator {row['annotator_id']!r} gave output "
-            f"{row['output_id']!r} {row['value']} (other such votes: {int(bad.sum()) - 1}). Select "
-            "the dimension that contains votes."
+            f"votes must be 1 (real) or 0 (fake). Annotator {row['annotator_id']!r} gave "
+            f"{row['value']:g} to output {row['output_id']!r} (invalid votes in total: "
+            f"{int(bad.sum())}). Select the dimension that contains votes."
         )
     return (frame["value"] == frame["is_human"]).astype("float64")

@@ -41,11 +41,11 @@ def agreement(
     coefficients : sequence of str
         One or more of ``percent_agreement``, ``fleiss_kappa``, ``krippendorff_alpha``.
     coded : {"value", "correct"}
-        Compare the judgments (such as real or fake), or whether votes are correct. Within a class
-        both are equivalent. Over all outputs they differ, because chance agreement differs.
+        Whether to compare the judgments (such as real or fake), or the correctness of votes. Within
+        a class the two are equivalent. Over all outputs, chance agreement differs.
     metric : {"nominal", "ordinal", "interval"}, optional
         Metric of Krippendorff's alpha. Default: interval, or nominal for at most two distinct
-        values. Set it for labels that are coded as more than two numbers.
+        values. Set it to nominal for labels that are coded as more than two numbers.
     dimension : str, optional
         A dimension of the judgments. Default: the study's quality dimension.
     annotators : {"fixed", "random"}, optional
@@ -58,9 +58,9 @@ def agreement(
     Returns
     -------
     DataFrame
-        One line per coefficient and row. Rows are ``all``, ``real`` (human outputs), ``fake``
-        (others) and every system (a system named ``all`` becomes ``all (system)``). Columns: row,
-        coded, coefficient (percent_agreement: 0 to 1; others: at most 1, 0 for chance), metric (of
+        A row per coefficient for ``all`` outputs, ``real`` ones (human), ``fake`` ones (others) and
+        each system (a system named ``all`` becomes ``all (system)``). Columns: row, coded,
+        coefficient (percent_agreement: 0 to 1; others: at most 1, with 0 for chance), metric (of
         alpha, else empty), estimate, se, ci_low, ci_high (not clipped), confidence, n_clusters
         (or the effective number of annotators, if they are random and fewer than the clusters),
         reason, covers (what the interval generalizes to), n_judgments, n_outputs (with two or more
@@ -74,7 +74,7 @@ def agreement(
     Notes
     -----
     Kappa is that of Fleiss (1971, doi:10.1037/h0031619), with equal weight for outputs, whatever
-    the number of their judgments. Alpha is that of Krippendorff (2004, *Content Analysis*, 2nd ed.,
+    their number of judgments. Alpha is that of Krippendorff (2004, *Content Analysis*, 2nd ed.,
     chapter 11), with equal weight for judgments. All coefficients except interval alpha treat
     values as categories, and are undefined for over 30 distinct values; ``reason`` then says so.
 
@@ -120,7 +120,7 @@ def agreement(
                 found = crossed.t_interval(np.nan, np.nan, n, confidence=confidence)
                 other = ", or use metric='interval'" * alpha
                 found["reason"] = (
-                    f"{len(scale)} distinct values: use at most {_MOST_VALUES} bins{other}"
+                    f"undefined for {len(scale)} distinct values: use up to {_MOST_VALUES}{other}"
                 )
             else:
                 values = part["value"].to_numpy()
@@ -149,7 +149,7 @@ def split_half(
     confidence: float = 0.95,
     seed: int | np.random.Generator = 0,
 ) -> pd.DataFrame:
-    """Correlate halves of the annotators, to estimate the ceiling for evaluators.
+    """Correlate mean judgments by halves of the annotators, to estimate evaluators' ceiling.
 
     Parameters
     ----------
@@ -159,10 +159,10 @@ def split_half(
     dimension : str, optional
         A dimension of the judgments. Default: the study's quality dimension.
     n_splits : int
-        Random splits of the annotators of each ``group_id`` (HIT) into halves, or of all annotators
-        where it is empty. If their number is odd, one is left out.
+        Number of random splits of the annotators of each ``group_id`` (HIT) into halves, or of all
+        annotators where it is empty. If their number is odd, one is left out.
     n_resamples : int
-        Half-samples of clusters for the intervals.
+        Number of half-samples (random halves of the clusters) for the intervals.
     confidence : float
         Confidence level of intervals, between 0 and 1.
     seed : int or Generator
@@ -171,13 +171,14 @@ def split_half(
     Returns
     -------
     DataFrame
-        unit (``system``: mean judgments of systems; ``output``: of outputs), quantity, estimate,
-        ci_low, ci_high (not clipped), confidence, n_undefined (half-samples), reason, n_units,
-        n_clusters, n_left_out (outputs with one judgment), votes_full, votes_half (mean number of
-        judgments of an output, in total and in a half). Quantities: ``half``, the mean of Pearson's
-        correlation over splits; ``full``, the correlation of two full panels (reliability);
-        ``ceiling``, its square root: the expected correlation with the panel for an evaluator that
-        knows the mean judgment of infinitely many annotators.
+        unit (whether mean judgments of each ``system`` or ``output`` are correlated), quantity,
+        estimate, ci_low, ci_high (not clipped), confidence, n_undefined (half-samples without a
+        correlation), reason, n_units, n_clusters, n_left_out (outputs with one judgment),
+        votes_full, votes_half (mean number of judgments of an output, in total and in a half).
+        Quantities: ``half``, the mean of Pearson's correlation over splits; ``full``, the
+        correlation of two full panels (reliability); ``ceiling``, the square root of ``full``: the
+        expected correlation with the panel for an evaluator that knows the mean judgment of
+        infinitely many annotators.
 
     Raises
     ------
@@ -189,8 +190,8 @@ def split_half(
     By Spearman-Brown, ``full = f r / (1 + (f - 1) r)`` with f = votes_full / votes_half (Spearman
     1910, Brown 1910, doi:10.1111/j.2044-8295.1910.tb00206.x and .tb00207.x). Only outputs that both
     halves judged count. Intervals come from half-samples of clusters (HITs) on the scale of
-    Fisher's z, with t and one degree of freedom fewer than systems (over outputs: clusters); the
-    systems are fixed. Splits where a half is constant are left out.
+    Fisher's z, with Student's t and one degree of freedom fewer than there are systems (for
+    outputs: clusters). The systems are fixed. Splits in which a half is constant are left out.
 
     Examples
     --------
@@ -211,7 +212,7 @@ def split_half(
     whole = frame.drop_duplicates("output_id").reset_index(drop=True)
     system, names = pd.factorize(whole["system"])
     if len(names) < 3:
-        raise ValueError(f"a correlation over systems needs at least 3. Found {len(names)}.")
+        raise ValueError(f"a correlation over systems needs at least 3 systems. Got {len(names)}.")
     n_clusters = whole["cluster"].nunique()
     place = pd.Index(whole["output_id"]).get_indexer(frame["output_id"])
     sums, sizes = _halves(frame, place, n_splits, rng)
@@ -241,13 +242,14 @@ def split_half(
             if quantity == "ceiling" and half[0] >= 0 and np.isnan(low):
                 low = 0.0  # the halves correlate below 0 at this end
             if np.isnan(half[0]):
-                reason = "undefined: no output has two judgments, or a half does not vary"
+                reason = "undefined: no output has two judgments, or the means of a half are equal"
             elif np.isnan(estimate):
                 reason = "the ceiling is undefined: the halves correlate negatively"
             elif n_undefined:
-                reason = f"undefined or 1 in {n_undefined} of {n_resamples} half-samples"
+                reason = f"the interval leaves out {n_undefined} of {n_resamples} half-samples, "
+                reason += "whose correlation is 1, -1 or undefined"
             elif np.isnan(low):
-                reason = "the lower end is undefined: at that end, the halves correlate negatively"
+                reason = "the lower end is undefined: there, the halves correlate negatively"
             else:
                 reason = crossed.few_clusters(n_clusters)
             row: dict[str, Any] = {"unit": unit, "quantity": quantity, "estimate": estimate}
@@ -291,7 +293,7 @@ def _halves(
 
 
 def _over_systems(weights: Floats, sums: Floats, sizes: Floats, system: Ints) -> Floats:
-    """Correlate the two halves' means over systems: (half-samples, n_splits), NaN if undefined."""
+    """Correlate the halves' means over systems: (half-samples, n_splits); NaN if undefined."""
     means = []
     for number in range(int(system.max()) + 1):
         own = weights[:, system == number]

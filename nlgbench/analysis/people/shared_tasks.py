@@ -41,9 +41,9 @@ def rank_systems(
     Notes
     -----
     Systems are sorted by mean z-score (within annotator). A system that is worse than an earlier
-    one by the two-sided rank-sum test at p < .05 gets the rank after that one's (Castro Ferreira et
-    al. 2020, aclanthology.org/2020.webnlg-1.7). The rule treats annotators as fixed and does not
-    adjust for multiple testing, unlike `compare_systems`.
+    one by the two-sided rank-sum test at p < .05 receives the rank that follows that of the earlier
+    one (Castro Ferreira et al. 2020, aclanthology.org/2020.webnlg-1.7). Unlike `compare_systems`,
+    this rule treats annotators as fixed and does not adjust for multiple testing.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Votes on pairs of outputs: agreement among annotators, and of evaluators with them."""
+"""Votes on pairs of outputs: agreement among annotators, and between evaluators and annotators."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def vote_agreement(
         for chance), estimate, se, ci_low, ci_high (not clipped), confidence, n_clusters (effective
         number of items, or of annotators if these are random and there are fewer of them), reason,
         covers, n_votes, n_pairs (with at least two votes), n_left_out (pairs with one vote),
-        n_repeated (further votes of an annotator on a pair, such as in another ``group_id``; they
-        count).
+        n_repeated (further votes of an annotator on a pair, such as in another ``group_id``, which
+        also count).
 
     Raises
     ------
@@ -84,7 +84,7 @@ def vote_agreement(
     interval = _intervals(study, votes, annotators, confidence)
     systems = sorted({*votes["system_a"], *votes["system_b"]})
     if "all" in systems:
-        raise ValueError("'all' is the name of a row of the results: rename the system.")
+        raise ValueError("a system is named 'all', like the row for all pairs: rename the system.")
     rows = []
     for name in ["all", *systems]:
         inside = (votes["system_a"] == name) | (votes["system_b"] == name) | (name == "all")
@@ -130,12 +130,12 @@ def vote_accuracy(
     -------
     DataFrame
         Three measures for each evaluator (scores, comparators, then ``people``: each annotator
-        against the others), against ``votes`` (each vote) and ``majority`` (of a pair): evaluator,
-        against, measure (accuracy, with ties as a class; accuracy_decided, without ties of either;
-        cohen_kappa), estimate, se, ci_low, ci_high (not clipped), confidence, n_clusters (as in
-        `vote_agreement`), reason, covers, n (votes or pairs), n_ties (ties among these), n_said_tie
-        (ties among the evaluator's verdicts; each order of a judge counts half), n_left_out (votes
-        or pairs without a verdict, without a majority, or without another vote).
+        against the others), against ``votes`` (each vote) and ``majority`` (of a pair's votes):
+        evaluator, against, measure (accuracy, with ties as a class; accuracy_decided, without ties
+        of either; cohen_kappa), estimate, se, ci_low, ci_high (not clipped), confidence, n_clusters
+        (as in `vote_agreement`), reason, covers, n (votes or pairs), n_ties (ties among these),
+        n_said_tie (ties among the evaluator's verdicts; each order of a judge counts half),
+        n_left_out (votes or pairs without a verdict, a majority, or another vote).
 
     Raises
     ------
@@ -151,10 +151,10 @@ def vote_accuracy(
     it has more votes than either of the other two. Kappa is that of Cohen (1960,
     doi:10.1177/001316446002000104).
 
-    ``people`` is the ceiling of all evaluators. It compares each vote with those of the other
+    ``people`` is the ceiling for evaluators. It compares each vote with those of the other
     annotators, or with their majority, which has one annotator fewer, so this ceiling is slightly
-    low. It leaves out repeated votes of an annotator on a pair and, for the majority,
-    votes on pairs where the other votes have no majority.
+    low. It leaves out repeated votes of an annotator on a pair and, for the majority, votes on
+    pairs where the other votes have no majority.
 
     Examples
     --------
@@ -264,7 +264,7 @@ def _verdicts(study: Study, pairs: pd.DataFrame) -> dict[str, Floats]:
         np.add.at(said, at[at >= 0], one_hot(rows["said"].to_numpy(), _SCALE)[at >= 0])
         total = said.sum(axis=1, keepdims=True)
         if str(name) in found:
-            raise ValueError(f"evaluator {name!r} is in scores and in comparisons: rename one.")
+            raise ValueError(f"scores and comparisons both have evaluator {name!r}: rename one.")
         found[str(name)] = said / np.where(total > 0, total, 1)
     if PEOPLE in found:
         raise ValueError(f"an evaluator has the reserved name {PEOPLE!r}: rename it.")

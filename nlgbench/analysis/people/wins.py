@@ -1,7 +1,7 @@
 """How often judgments of one system are higher than those of another, with a jackknife variance.
 
-Pairs of judgments are compared within a block, such as an item. Their shares are averaged by block,
-then over blocks. Arrays by system and opponent contain all pairs of systems.
+Pairs of judgments are compared within a block, such as an item. The share of pairs that a system
+wins is averaged over blocks. Arrays by system and opponent contain all pairs of systems.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Wins:
     rank: Ints
     #: By judgment and system: number of the system's lower judgments in the block, ties half.
     lower: Floats
-    #: By block: number of judgments of each system, and of pairs that each won against each other.
+    #: By block: numbers of judgments of each system, and of pairs that it won against each other.
     count: Floats
     won: Floats
 
@@ -40,7 +40,7 @@ def tabulate(value: Floats, system: Ints, block: Ints) -> Wins:
 
 
 def share(wins: Wins) -> Floats:
-    """Compute the mean share over blocks with both (system, opponent); NaN without such blocks."""
+    """Average the share of pairs won over blocks with both systems; NaN without such blocks."""
     of_block = _shares(wins.won, wins.count)
     there = np.isfinite(of_block)
     with np.errstate(invalid="ignore"):

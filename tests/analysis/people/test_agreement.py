@@ -247,9 +247,9 @@ def test_options_that_cannot_be_are_refused(study, analysis, asked, said):
 
 def test_majorities_of_even_votes_and_two_systems_are_refused():
     pairs = {f"{s}{n}": (s, [1.0, 0.0]) for s in ["human", "a"] for n in range(3)}
-    with pytest.raises(ValueError, match="most outputs have 2 votes"):
+    with pytest.raises(ValueError, match="most frequent number is 2"):
         accuracy(made(pairs), rule="majority")
-    with pytest.raises(ValueError, match=r"needs at least 3\. Found 2"):
+    with pytest.raises(ValueError, match=r"needs at least 3 systems. Got 2"):
         split_half(made(HAND), seed=0)
 
 

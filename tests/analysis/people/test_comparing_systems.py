@@ -225,8 +225,8 @@ def test_disconnected_systems_are_refused_with_who_is_where():
     rows += [("b", "i0", "c-0", 1.0), ("c", "i0", "b-0", 2.0)]
     with pytest.raises(ValueError, match=r"study\.only\(systems=") as caught:
         nb.compare_systems(made(rows))
-    assert "a (judged by a-0, a-1, a-2 and 2 more, on 4 items)" in str(caught.value)
-    assert "b, c (judged by b-0, b-1, b-2 and 7 more, on 4 items)" in str(caught.value)
+    assert "a (items: 4; annotators: a-0, a-1, a-2 and 2 more)" in str(caught.value)
+    assert "b, c (items: 4; annotators: b-0, b-1, b-2 and 7 more)" in str(caught.value)
     assert nb.compare_systems(made(rows).only(systems=["b", "c"])).pairs.shape[0]
 
 
@@ -271,7 +271,7 @@ def test_human_outputs_are_systems_only_where_asked():
     study = study.replace(outputs=study.outputs.assign(is_human=study.outputs["system"] == "s01"))
     assert "s01" not in set(nb.compare_systems(study).systems["system"])
     assert len(nb.compare_systems(study, include_human=True).systems) == 5
-    with pytest.raises(ValueError, match=r"for 1 systems, .*include_human=True adds"):
+    with pytest.raises(ValueError, match=r"Found 1 in .*include_human=True to add"):
         nb.compare_systems(study.only(systems=["s02"]))
 
 
