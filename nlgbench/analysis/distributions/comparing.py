@@ -31,12 +31,12 @@ Measure = Literal[
 MEASURES: tuple[Measure, ...] = get_args(Measure)
 #: The share of units in a subsample.
 _FRACTION = 2 / 3
-#: Measures whose intervals cover too rarely if a smaller share of a side's texts is distinct.
+#: Measures whose intervals cover too rarely if less than this share of a side's texts is distinct.
 _HURT_BY_COPIES = ("precision", "coverage", "frontier")
 _DISTINCT = 0.75
 #: With fewer texts per side, intervals cover too rarely; 100 texts make ten clusters.
 _FEWEST: dict[str, int] = {"frontier": 100} | dict.fromkeys(MANIFOLDS, 50)
-#: A test whose smallest possible p is above this is reported as unable to reject.
+#: If the smallest possible p of a test is above this, the reason has a warning.
 _LEVEL = 0.05
 
 
@@ -70,9 +70,9 @@ def compare_distributions(
     n_neighbors : int
         k of precision, recall, density and coverage.
     n_permutations : int
-        Permutations for the MMD test; 0 skips the test.
+        Number of permutations for the MMD test; 0 skips the test.
     n_resamples : int
-        Subsamples for the intervals; 0 skips them.
+        Number of subsamples for the intervals; 0 skips the intervals.
     confidence : float
         Confidence level of intervals, between 0 and 1.
     seed : int or Generator
@@ -83,9 +83,10 @@ def compare_distributions(
     DataFrame
         A row per system and measure: system, measure, estimate, se, ci_low, ci_high (not clipped;
         NaN with a reason), p_value (of no difference; NaN for measures without a test),
-        between_people (the measure of other human texts instead of the system's, or NaN if too few;
-        for Vendi, the score of human texts), n_human, n_system (texts compared), n_items, features,
-        confidence, n_resamples, n_undefined, reason, signature (recipe and direction), method.
+        between_people (the measure if other human texts replace the system's, or NaN if there are
+        too few; for Vendi, the score of human texts), n_human, n_system (texts compared), n_items,
+        features, confidence, n_resamples, n_undefined, reason, signature (definition and
+        direction), method.
 
     Raises
     ------
@@ -98,12 +99,12 @@ def compare_distributions(
     study's clusters) where these exist. All measures except MMD depend on the number of texts, so
     compare systems only where ``n_system`` is equal. MMD^2 (Gretton et al. 2012, JMLR 13, lemma 6)
     is unbiased. Its kernels are the cosine and ``exp(-d^2 / (2 s^2))``, with s the median distance.
-    Pairs within an item are left out, and all texts of an item are permuted together. See also
-    precision and recall (Kynkäänniemi et al. 2019, arXiv:1904.06991, eq. 1), density and coverage
-    (Naeem et al. 2020, arXiv:2002.09797, section 3), the Vendi score (Friedman and Dieng 2023,
-    arXiv:2210.02410), and the frontier (after Pillutla et al. 2021, arXiv:2102.01454, but values
-    differ from the authors' program). Intervals come from subsamples of two thirds, and cover the
-    expectation at this number of texts. docs/distributions.md has definitions.
+    Pairs within an item are left out, and all texts of an item are permuted together. The other
+    measures are precision and recall (Kynkäänniemi et al. 2019, arXiv:1904.06991, eq. 1), density
+    and coverage (Naeem et al. 2020, arXiv:2002.09797, section 3), the Vendi score (Friedman and
+    Dieng 2023, arXiv:2210.02410), and the frontier (after Pillutla et al. 2021, arXiv:2102.01454;
+    values differ from those of the authors' program). Intervals come from subsamples of two thirds,
+    and cover the expectation at this number of texts. docs/distributions.md has definitions.
 
     Examples
     --------
@@ -158,12 +159,12 @@ class _Sample:
 
     @property
     def n(self) -> int:
-        """Texts of each side."""
+        """The number of texts of each side."""
         return int(self.is_human.sum())
 
     @property
     def n_items(self) -> int:
-        """Items, of both sides together."""
+        """The number of items of both sides together."""
         return int(self.item.max(initial=-1)) + 1
 
 
@@ -186,8 +187,8 @@ def _matched(
 ) -> tuple[_Sample, _Sample | None]:
     """Draw equal numbers of human and system texts and, if enough exist, of two human sets.
 
-    If items have texts of both sides, only such items count, with equal numbers of both; otherwise
-    one text of each item. The second sample has other human texts instead of the system's.
+    If items have texts of both sides, only such items count, with equal numbers of both; otherwise,
+    each item contributes one text. In the second sample, other human texts replace the system's.
     """
     ours = human.iloc[rng.permutation(len(human))]
     other = theirs.iloc[rng.permutation(len(theirs))]
@@ -323,7 +324,7 @@ def _p_value(measured: _Measured, name: Measure, estimate: float) -> float:
 def _interval(
     name: Measure, replicates: Floats, estimate: float, confidence: float
 ) -> dict[str, Any]:
-    """Compute an interval from values in subsamples; Vendi's on the log scale."""
+    """Compute an interval from values in subsamples, for Vendi on the log scale."""
     # Vendi grows with the number of texts, so its spread in subsamples is too small.
     on_log = name == "vendi"
     values = (np.log(replicates), math.log(estimate)) if on_log else (replicates, estimate)
@@ -340,7 +341,7 @@ def _reason(name: Measure, sample: _Sample, k: int, found: dict[str, Any]) -> st
     undefined, of = found["n_undefined"], found["n_resamples"]
     if not math.isfinite(found["estimate"]):
         if name in MANIFOLDS:
-            return f"undefined: {sample.n} texts per side are too few for n_neighbors = {k}"
+            return f"undefined: n_neighbors = {k} needs {k + 1} texts per side (found: {sample.n})"
         if not sample.paired:
             return f"undefined: only {sample.n} text per side, but two are needed"
         return (
@@ -350,20 +351,20 @@ def _reason(name: Measure, sample: _Sample, k: int, found: dict[str, Any]) -> st
     if not of:
         return "no interval: n_resamples = 0"
     if undefined:
-        return f"{undefined} of {of} subsamples are undefined: they have too few texts"
+        return f"no interval: too few texts in {undefined} of {of} subsamples"
     if sample.n < _FEWEST.get(name, 0):
         return f"only {sample.n} texts per side: an interval needs at least {_FEWEST[name]}"
     distinct = pd.Series(sample.texts).groupby(sample.is_human).nunique().min() / sample.n
     if name in _HURT_BY_COPIES and distinct < _DISTINCT:
         return (
-            f"only {distinct:.0%} of the human or machine texts are distinct: with copies, "
-            "subsamples do not show how much the measure varies"
+            f"only {distinct:.0%} of one side's texts are distinct: with copies, subsamples do not "
+            "show how much the measure varies"
         )
     return str(found["reason"])
 
 
 def _too_few(sample: _Sample, n_permutations: int) -> str:
-    """Return a warning if items or permutations are too few for a small p, else ""."""
+    """Return a warning if there are too few items or permutations for a small p, else ""."""
     # Exchanging the sides does not change MMD.
     of_sides = (
         2.0 ** (1 - sample.n_items) if sample.paired else 2 / math.comb(2 * sample.n, sample.n)
@@ -372,7 +373,7 @@ def _too_few(sample: _Sample, n_permutations: int) -> str:
     if least <= _LEVEL:
         return ""
     return (
-        f"the test cannot reject: with {sample.n} texts per side and {n_permutations} "
+        f"the test cannot be significant: with {sample.n} texts per side and {n_permutations} "
         f"permutations, p cannot be below {least:.3g}"
     )
 

@@ -9,7 +9,7 @@ from sklearn.decomposition import PCA
 
 from nlgbench.inference import Bools, Floats, Ints
 
-#: The paper's scaling constant, which spreads areas over more of 0 to 1.
+#: The paper's scaling constant, which spreads areas over more of the range from 0 to 1.
 SCALE = 5.0
 #: Texts per side and cluster; the paper uses 5,000 texts and 500 clusters.
 PER_CLUSTER = 10
@@ -32,7 +32,7 @@ def clusters(rows: Any, n_clusters: int, n_kinds: int, seed: int) -> Ints:
     placed = pca.fit_transform(rows)
     kept = int(np.searchsorted(np.cumsum(pca.explained_variance_ratio_), _KEPT)) + 1
     placed = placed[:, :kept]
-    # Distinct texts can share coordinates, which limit the number of clusters.
+    # Distinct texts can have equal coordinates, so there may be fewer clusters.
     n_places = len(np.unique(placed.round(9), axis=0))
     means = KMeans(min(n_clusters, n_places), n_init=_STARTS, random_state=seed)
     return np.asarray(means.fit_predict(placed), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Tests of whether a measure rises or falls with a known truth over a series of systems."""
+"""Tests of whether a measure increases or decreases with a known truth over a series of systems."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def measure_trends(
         The systems of the series, at least three. Default: all of `truth`.
     against : sequence of str
         Columns of `truth`. ``l_star`` is 1 - TV, how well texts pass for human; ``huse_q`` and
-        ``huse_d`` are its parts due to quality and diversity; ``entropy`` is that of a text (nats).
+        ``huse_d`` are its parts due to quality and diversity; ``entropy`` is in nats per text.
     confidence : float
         Confidence level of intervals, between 0 and 1.
 
@@ -57,8 +57,8 @@ def measure_trends(
         n_systems, verdict, reason, method. ``verdict`` is "sees" if the interval is above 0,
         "sees the wrong way" if it is below, "does not see" if it contains 0, and "not monotone"
         if some pairs of systems differ significantly in the direction of the truth and others
-        against it. It is empty, with a reason, if fewer than three systems have an estimate,
-        if the truth varies by less than .1, or if an error is missing and the interval contains 0.
+        against it. It is empty, with a reason, if fewer than three systems have an estimate, if the
+        truth varies by less than .1, or if a standard error is missing and the interval contains 0.
 
     Raises
     ------
@@ -137,7 +137,7 @@ def _slope(systems: pd.DataFrame, confidence: float) -> dict[str, float | str]:
     slope = error = float("nan")
     reason = f"left out for a missing estimate, error or truth: {left_out}" if left_out else ""
     if len(known) < _FEWEST:
-        reason = f"only {len(known)} systems are left; {reason}"
+        reason = f"fewer than {_FEWEST} systems are complete ({len(known)}); {reason}"
     elif np.ptp(true) < _LEAST_RANGE:
         reason = f"the truth differs by less than {_LEAST_RANGE:g} between systems; {reason}"
         reason = reason.removesuffix("; ")

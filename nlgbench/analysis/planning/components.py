@@ -1,4 +1,4 @@
-"""Variance components: how much judgments vary by items, annotators, and residual."""
+"""Variance components: how much of judgments' variance is due to items, annotators and residual."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from nlgbench.study.checks import checked
 FACTORS = ("item", "annotator", "system x item", "system x annotator")
 #: The fewest levels, and the smallest share of the variance, of components with intervals.
 FEWEST_LEVELS, LEAST_SHARE = 20, 0.1
-#: For this many levels of all factors, likelihood takes half a minute; more use moments.
+#: Maximum likelihood takes half a minute for this many levels; for more, moments are used.
 _MOST_LEVELS = 500
 
 
@@ -49,9 +49,9 @@ def variance_components(
     Returns
     -------
     DataFrame
-        By component (``item``, ``annotator``, ``system x item``, ``system x annotator``, or
-        ``rest``, the residual): component, variance (squared points), ci_low, ci_high, share (of
-        their sum), n_levels (for ``rest``, the number of judgments), reason (why the variance or
+        A row per component: component (``item``, ``annotator``, ``system x item``, ``system x
+        annotator``, or ``rest``, the residual), variance (squared points), ci_low, ci_high, share
+        (of the sum), n_levels (for ``rest``, the number of judgments), reason (why the variance or
         interval is undefined), method.
 
     Raises
@@ -61,7 +61,8 @@ def variance_components(
 
     Notes
     -----
-    ``y = system + item + annotator + system x item + system x annotator + rest``, systems fixed.
+    ``y = system + item + annotator + system x item + system x annotator + rest``, with systems as
+    fixed effects.
     If every annotator judged every output equally often, variances come from an analysis of
     variance, truncated at 0, with modified large sample intervals (Ting and others 1990,
     doi:10.1080/00949659008811240) for components with at least 20 levels and a tenth of the
@@ -135,7 +136,7 @@ def components_of(
             none = "no interval: the component is less than a tenth of the variance"
         elif balanced is None:
             none = "no interval: the design is not balanced"
-        also = f"also contains {' and '.join(held)}" if held else ""
+        also = f"includes {' and '.join(held)}" if held else ""
         table.loc[k, "reason"] = "; ".join(filter(None, [also, none, doubt]))
         table.loc[k, ["variance", "share"]] = variances[number] * unit**2, share[number]
         if not none:
@@ -269,10 +270,10 @@ def _likelihood(y: Floats, system: Ints, numbers: list[Ints]) -> tuple[Floats, b
 
 
 def vote_components(study: Study) -> pd.DataFrame:
-    """Estimate variances of votes (win 1, tie 0, loss -1) over items and annotators, and ties.
+    """Estimate variances of votes (win 1, tie 0, loss -1) over items and annotators, and tie rate.
 
-    Votes on two systems are centered. The mean product of two annotators' votes on one item is the
-    variance over items; that of one annotator's votes on two items is the variance over annotators.
+    Votes are centered by pair of systems. The mean product of two annotators' votes on one item is
+    the variance over items; that of one annotator's votes on two items, over annotators.
     """
     votes = votes_of(study, None)
     turned = (votes["system_a"] > votes["system_b"]).to_numpy()

@@ -1,6 +1,6 @@
 """How many judgments a question needs: power, minimum detectable difference, and price.
 
-The power of a planned study follows from a formula of its layout and the variances of judgments.
+The power of a planned study is computed from its layout and the variances of judgments.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _PARTS = {
 }
 _IDLE = {"means": ("item", "annotator"), "preferences": ("rest",)}
 _PRICES = ("judgment", "item", "annotator")
-#: The numbers of items and annotators among which `designs` are searched.
+#: The numbers of items and annotators that are searched for `designs`.
 _ITEMS = np.unique(np.geomspace(FEWEST, 2000, 80).round())
 _PEOPLE = np.array([10, 12, 15, 20, 25, 30, 40, 50, 75, 100])
 _FEW = np.array([1, 2, 3, 4, 5, 7, 10])
@@ -47,7 +47,7 @@ _FEW = np.array([1, 2, 3, 4, 5, 7, 10])
 
 @dataclass(frozen=True, eq=False)
 class StudyPlan(Reported):
-    """How many judgments or systems a question needs: the result of `plan_study` and similar.
+    """How many judgments or systems a question needs: the result of planning functions.
 
     >>> stated = {"system x item": 0.5, "system x annotator": 0.05, "rest": 1.0}
     >>> plan = plan_study(stated, difference=0.3, n_items=[50], n_annotators=[20])
@@ -86,7 +86,7 @@ def plan_study(
         A pilot study, whose variances are estimated (in its quality dimension); a table of
         `variance_components`; or assumed variances. For means, in squared points: ``system x
         item``, ``system x annotator``, ``rest``. For preferences (win 1, tie 0, loss -1): ``item``
-        and ``annotator`` (variances of a pair's score over these), and ``ties``, the share of ties.
+        and ``annotator`` (how a pair's score varies over these), and ``ties``, the share of ties.
     difference : float
         The smallest difference that matters, above 0: between two systems' means in points, or
         between the shares of wins and losses.
@@ -126,8 +126,9 @@ def plan_study(
 
     Notes
     -----
-    docs/planning.md has the variance of the difference by design. Power is that of a t test at the
-    level .05 with ``min(I, A) - 1`` degrees of freedom (distinct: I - 1), as in `compare_systems`.
+    docs/planning.md gives the variance of the difference for each design. Power is that of a t test
+    at the level .05 with ``min(I, A) - 1`` degrees of freedom (distinct: I - 1; I is the number of
+    items, A of annotators), as in `compare_systems`.
 
     Examples
     --------
@@ -138,12 +139,12 @@ def plan_study(
     """
     if difference <= 0:
         raise ValueError(
-            f"difference must be above 0: the smallest that matters. Got {difference:g}."
+            f"difference must be above 0. Got {difference:g}: set it to the smallest that matters."
         )
     for name, numbers in (("n_items", n_items), ("n_annotators", n_annotators)):
         for number in numbers:
             if number < 2:
-                raise ValueError(f"{name} must each be at least 2. Got {number}.")
+                raise ValueError(f"each of {name} must be at least 2. Got {number}.")
     check_n(n_votes, "n_votes")
     if design in ("blocked", "scattered") and n_votes > min(n_annotators):
         raise ValueError(
@@ -199,8 +200,8 @@ def _components(
     missing = [name for name in wanted if name not in set(table["component"])]
     if missing:
         raise ValueError(
-            f"pilot lacks {', '.join(map(repr, missing))}, which a plan for {question} needs: "
-            f"set {', '.join(wanted)}, with 0 where there is no variance."
+            f"pilot lacks {', '.join(map(repr, missing))}. A plan for {question} needs "
+            f"{', '.join(wanted)}: add what is missing, with 0 where there is no variance."
         )
     bad = table[table["variance"] < 0]
     if len(bad):
@@ -214,7 +215,7 @@ def _components(
 
 
 def _spread(components: pd.DataFrame, question: Question, difference: float) -> Spread:
-    """Combine components to the variances of the difference of two systems."""
+    """Combine components into the variances of the difference of two systems."""
     # Components that the pilot cannot identify are included in others.
     value = components.set_index("component")["variance"].fillna(0)
     if question == "means":
@@ -224,8 +225,8 @@ def _spread(components: pd.DataFrame, question: Question, difference: float) -> 
     rest = 1 - ties - difference**2 - item - annotator
     if rest < 0:
         raise ValueError(
-            f"the variance of votes is 1 - ties - difference^2 = {1 - ties - difference**2:.3g}, "
-            f"less than the sum of item and annotator, {item + annotator:.3g}: reduce these."
+            f"item and annotator sum to {item + annotator:.3g}, but the variance of votes is only "
+            f"1 - ties - difference^2 = {1 - ties - difference**2:.3g}: reduce item or annotator."
         )
     return Spread(item, annotator, rest)
 
@@ -233,7 +234,7 @@ def _spread(components: pd.DataFrame, question: Question, difference: float) -> 
 def _doubts(layouts: pd.DataFrame, fixed: bool) -> NDArray[np.str_]:
     """Return a warning about the power of each layout, or ""."""
     people = layouts["n_annotators"]
-    seldom = "annotators have too few items in common: increase n_votes"
+    seldom = "annotators share too few items: increase n_votes"
     few = [f"only {n} annotators: fewer than {FEWEST} cannot represent others" for n in people]
     return np.select(
         [layouts["se"].isna(), (people < FEWEST) & (not fixed)],
@@ -267,7 +268,7 @@ def _cheapest(
     # Among equal prices, the smallest detectable difference decides.
     if enough.empty:
         order = grid.sort_values(["power", "price"], ascending=[False, True], kind="stable")
-        order["reason"] = f"up to {_ITEMS.max():g} items do not reach a power of {power:g}"
+        order["reason"] = f"even {_ITEMS.max():g} items do not reach a power of {power:g}"
     else:
         order = enough.sort_values(["price", "power"], ascending=[True, False], kind="stable")
     by = "n_votes" if design == "distinct" else "n_annotators"

@@ -16,7 +16,8 @@ from nlgbench.study.checks import checked
 
 #: The largest number of systems to search.
 _MOST = 10_000
-#: Up to the first number of systems, all swaps are used; beyond it, the second number is drawn.
+#: The test swaps two evaluators' scores of systems in all ways for at most this many systems; for
+#: more systems, it draws this many ways.
 _ALL_SWAPS, _N_SWAPS = 12, 999
 
 
@@ -36,7 +37,7 @@ def plan_correlations(
     ----------
     correlations : (float, float, float)
         Correlations over systems: of the better evaluator with human judgments, of the other with
-        human judgments, and of the two evaluators.
+        human judgments, and of the two evaluators with each other.
     n_systems : sequence of int
         Numbers of systems for the curve.
     power : float
@@ -112,12 +113,12 @@ def plan_correlations(
     designs["reason"] = "" if least else why
     components = pd.DataFrame(
         {
-            "component": ["better with people", "other with people", "with each other"],
+            "component": ["better and human", "other and human", "better and other"],
             "correlation": correlations,
             "source": "stated",
         }
     )
-    question = f"can systems distinguish evaluators with human correlations of {a:g} and {b:g}"
+    question = f"a difference between correlations of {a:g} and {b:g} with human judgments"
     return StudyPlan(curve, designs, components, question)
 
 
@@ -126,7 +127,7 @@ def rejections(
 ) -> int:
     """Count simulations in which `compare_evaluators` distinguishes two evaluators, by swaps.
 
-    `correlations`, over systems: of each evaluator with human judgments, and of the two.
+    `correlations` are those of each evaluator with human judgments, and of the two, over systems.
     """
     a, b, both = correlations
     whole = np.array([[1, both, a], [both, 1, b], [a, b, 1]])

@@ -48,11 +48,12 @@ def sequential(
     Parameters
     ----------
     study : Study or DataFrame
-        A study, of which `preferences` are used, else judgments on a declared scale, else
-        `comparisons` of one comparator. Or a table with a row per vote, as in `nlgbench.rate`.
+        A study with `preferences`, judgments on a declared scale, or `comparisons` of one
+        comparator (the first of these that it has is used). Or a table with a row per vote, as in
+        `nlgbench.rate`.
     block : {"annotator", "item"}
         The unit that you add one by one: all judgments of one annotator, or of one item, form one
-        value. Blocks follow the order of their first rows in the table, which must not depend on
+        value. Blocks are in the order of their first rows in the table, which must not depend on
         results.
     dimension : str, optional
         A dimension of the judgments or preferences. Default: quality, or the only one.
@@ -78,9 +79,9 @@ def sequential(
     Raises
     ------
     ValueError
-        When the study lacks the data, blocks have no names, blocks are items but a pair has outputs
-        of two items, there are several comparators, or ``settings["scales"]`` does not declare the
-        scale of the judgments.
+        When the study lacks the data or the names of blocks, blocks are items but a pair has
+        outputs of two items, there are several comparators, or ``settings["scales"]`` does not
+        declare the scale of the judgments.
 
     Notes
     -----
@@ -118,9 +119,9 @@ def sequential(
             verdict = "better" if so_far[reached[0]] > 0 else "worse"
         n = int(counts[-1, k])
         if n < least:
-            reason = f"only {n} blocks: a verdict needs at least {least}"
+            reason = f"a verdict needs at least {least} blocks (found: {n})"
         elif crossed:
-            reason = "no interval: no single mean fits all blocks"
+            reason = "no interval: every possible mean is rejected, so blocks may differ"
         ends = (np.nan, np.nan) if crossed else (low[-1], high[-1])
         row = {"estimate": unit * so_far[-1], "ci_low": unit * ends[0], "ci_high": unit * ends[1]}
         row |= {"covers": covers, "p_adjusted": min(1.0, float(1 / adjusted[:, k].max()))}
@@ -152,7 +153,7 @@ def _read(
         if apart.any():
             row = int(apart.argmax())
             raise ValueError(
-                f"block='item' needs both outputs to be of one item. Row {row + 1} has items "
+                f"block='item' needs both outputs to belong to one item. Row {row + 1} has items "
                 f"{played['item_a'].iloc[row]!r} and {played['item_b'].iloc[row]!r}: remove such "
                 "rows, or use block='annotator'."
             )
@@ -192,8 +193,8 @@ def _of_judgments(
     wide = wide.reindex(index=judged[f"{block}_id"].unique(), columns=systems)
     if len(systems) < 2:
         raise ValueError(
-            f"{study.name} has judgments of {dimension!r} for {len(systems)} systems: two are "
-            "needed."
+            f"a comparison needs judgments of at least two systems. Found {len(systems)} in "
+            f"{dimension!r} of {study.name}."
         )
     pairs = combinations(systems, 2)
     table = pd.DataFrame({pair: (wide[pair[0]] - wide[pair[1]]) / span for pair in pairs})
@@ -201,13 +202,13 @@ def _of_judgments(
     if table.empty:
         raise ValueError(
             f"no {block} has judgments of two systems: use block={_OTHER[block]!r}, or collect "
-            f"judgments of several systems for each {block}."
+            f"judgments of several systems for every {block}."
         )
     return table, span, _covers(judged, block)
 
 
 def _covers(rows: pd.DataFrame, block: Block) -> str:
-    """Return the population, which varies the other factor, too, if blocks share no level of it."""
+    """Return what results generalize to; the other factor is fixed only if blocks share levels."""
     other = f"{_OTHER[block]}_id"
     if other in rows and rows[[f"{block}_id", other]].drop_duplicates()[other].duplicated().any():
         return f"other {block}s, these {_OTHER[block]}s"

@@ -1,7 +1,7 @@
-"""Choice of models by evaluators, among settings or checkpoints: Table 3 of Learning to Compare.
+"""Choice of models by evaluators, as in Table 3 of Learning to Compare.
 
 See Zhou and Xu (2020, doi:10.1609/aaai.v34i05.6521). Candidates form groups: the settings of one
-search, or the checkpoints of one training.
+search, or the checkpoints of one training run.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def choose(scores: pd.DataFrame) -> pd.DataFrame:
     Raises
     ------
     ValueError
-        When a column is missing, or a system is repeated.
+        When a column is missing, or a system is repeated in a group.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def choose(scores: pd.DataFrame) -> pd.DataFrame:
     scores = read_table(scores, needed, "scores have")
     twice = scores[scores.duplicated(["evaluator", "group", "system"])]
     if len(twice):
-        raise ValueError(f"scores have two rows for {dict(twice.iloc[0, :3])}: keep one.")
+        raise ValueError(f"scores have two rows with {dict(twice.iloc[0, :3])}: keep one.")
     found = []
     for (evaluator, group), rows in scores.groupby(["evaluator", "group"], sort=False):
         defined = rows.dropna(subset="score")
@@ -84,13 +84,13 @@ def choose(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def stop(table: pd.DataFrame, patience: int) -> pd.DataFrame:
-    """Apply early stopping by each evaluator: the system and progress to keep, and stopped_at.
+    """Apply early stopping by each evaluator; return the checkpoint to keep, and stopped_at.
 
     The table has evaluator, group, system, progress, and either score, or win and loss against the
     preceding checkpoints. Zhou and Xu (2020, section 4.1) stop when five consecutive checkpoints
     have lost more often than they won, but do not specify which checkpoint is then used. Here it is
     the last one before the losing streak, or the last of all if training never stops (stopped_at is
-    NaN). Evaluators of single checkpoints keep the best once it is `patience` checkpoints old.
+    NaN). With scores, training stops when the best checkpoint is `patience` checkpoints old.
     """
     rule = _stop_on_losses if "win" in table else _stop_on_scores
     found = []
@@ -128,8 +128,9 @@ def checkpoint_pairs(
 ) -> pd.DataFrame:
     """Draw n pairs that compare each checkpoint of a model (output_a) with the two before it.
 
-    Zhou and Xu (2020, section 4.1) do not specify how the two share n; here they do so evenly, with
-    one more for the later one if n is odd. Contexts of a pair are equal, and no pair is repeated.
+    Zhou and Xu (2020, section 4.1) do not specify how n is divided between the two; here it is
+    divided evenly, with one more pair for the later one if n is odd. Both outputs of a pair have
+    the same context, and no pair is repeated.
     """
     rng = np.random.default_rng(seed)
     ids = outputs["output_id"].to_numpy()
@@ -154,10 +155,11 @@ def win_and_loss(
     A row per checkpoint, in the order of training: model, group (the model), system, progress, win,
     tie, loss (shares of the `checkpoint_pairs` in which it is the newer one), difference (win -
     loss, -1 to 1), ci_low, ci_high, n_clusters, reason, n, confidence. For a model's first
-    checkpoint n is 0, and the rest NaN. The interval is that of the win rate (ties half), on the
-    scale of the difference. It is for other samples of the same checkpoints, and accounts for
-    outputs in several pairs. In 2,000 simulations of 300 pairs of 30 outputs each, it covered the
-    truth in .95, but intervals for independent pairs in .50 of 300.
+    checkpoint, n is 0 and the other results are missing. The interval is that of the win rate (ties
+    count half), on the scale of the difference. It generalizes to other samples of the same
+    checkpoints, and accounts for outputs in several pairs. In 2,000 simulations of 300 pairs of 30
+    outputs each, it covered the truth in .95. Intervals that treat pairs as independent covered it
+    in .50 of 300 simulations.
     """
     played = single_outputs(comparisons)
     of = played["system_a"].map(outputs.set_index("output_id")["system"]).rename("system")
@@ -183,7 +185,7 @@ def win_and_loss(
 
 @dataclass(frozen=True, eq=False)
 class Choosers:
-    """Evaluators for choosing models: comparators by name, an adversarial one, a regressor."""
+    """Evaluators for choosing models: comparators by name, a discriminator and a regressor."""
 
     comparators: dict[str, Comparator]
     adversary: Comparator
@@ -281,8 +283,8 @@ def score_models(searches: Searches, choosers: Choosers) -> pd.DataFrame:
     -------
     DataFrame
         evaluator (bleu: mean of BLEU-2, 3 and 4 against the ten most similar human texts;
-        adversarial, regressor; negative perplexity), system, score (mean over texts), se,
-        kind, group, model, progress.
+        adversarial; regressor; perplexity, negated), system, score (mean over texts), se, kind,
+        group, model, progress.
     """
     table, related = searches.to_judge, searches.training.related
     assert related is not None
@@ -313,7 +315,7 @@ def rate_searches(
     seed: int = 0,
     pair_seed: int | np.random.Generator = 0,
 ) -> pd.DataFrame:
-    """Compare the models of each search by each comparator, for choice by skill rating.
+    """Rate the models of each search by each comparator, for choice by skill rating.
 
     Parameters
     ----------
@@ -362,7 +364,7 @@ def stop_training(
     n_comparisons: int = 200,
     seed: int | np.random.Generator = 0,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Apply early stopping by each evaluator to each training.
+    """Apply early stopping by each evaluator to each training run.
 
     Parameters
     ----------
@@ -383,14 +385,14 @@ def stop_training(
     Returns
     -------
     tuple of (DataFrame, DataFrame)
-        The checkpoint that each keeps: evaluator (`LAST` never stops), group, system, progress,
-        stopped_at (NaN if training runs to the end). And comparators' rates: evaluator, model,
-        system, progress, win, tie, loss against the two checkpoints before, difference with its 95%
-        interval.
+        The checkpoint that each evaluator keeps: evaluator (`LAST` never stops), group, system,
+        progress, stopped_at (NaN if training runs to the end). And comparators' rates: evaluator,
+        model, system, progress, win, tie, loss (against the two checkpoints before), difference
+        with its 95% interval.
     """
     steps = searches.models[searches.models["kind"] == "stopping"]
     if reverse:
-        # With one checkpoint per epoch, the last takes the place of the first.
+        # With one checkpoint per epoch, the last one moves to the place of the first.
         least = steps.groupby("model")["progress"].transform("min")
         steps = steps.assign(progress=(1 + least - steps["progress"]).round(9))
     outputs = searches.to_judge[searches.to_judge["system"].isin(steps["system"])]
@@ -410,7 +412,7 @@ def stop_training(
 
 @checked
 def count_stops(kept: pd.DataFrame) -> pd.DataFrame:
-    """Count the trainings that were stopped before their end.
+    """Count the training runs that were stopped before their end.
 
     Parameters
     ----------
@@ -432,7 +434,7 @@ def count_stops(kept: pd.DataFrame) -> pd.DataFrame:
 def one_training(
     searches: Searches, scores: pd.DataFrame, rates: pd.DataFrame, kept: pd.DataFrame
 ) -> tuple[str, pd.DataFrame, pd.DataFrame]:
-    """Choose a training to plot: the one whose true quality changes most, or the first.
+    """Choose a training run to plot: the one whose true quality changes most, or the first.
 
     Parameters
     ----------
@@ -478,18 +480,18 @@ def judge_choices(searches: Searches, chosen: Mapping[str, pd.DataFrame]) -> pd.
     searches : Searches
         Searches with known true quality.
     chosen : mapping of str to DataFrame
-        Results of `nlgbench.choose` or `stop_training` by experiment: ``hyperparameter_search``
-        chooses among settings of a group, the others among checkpoints of a model.
+        Results of `choose` or `stop_training` by experiment: ``hyperparameter_search`` chooses
+        among settings of a group, the others among checkpoints of a model.
 
     Returns
     -------
     DataFrame
         evaluator (`RANDOM` last), measure, estimate, ci_low, ci_high, confidence, n (groups with a
         choice), n_undefined (groups without one), reason (why the interval is undefined, or ""),
-        experiment and variant: with ``tolerance=2 se``, models within two standard errors (of a
-        difference of measured truths) of the best also count as best; and ``tolerance=0``.
-        Measures: ``win_times`` (groups in which the choice is the best of all),
-        ``wins_among_choices`` (the best of all choices), ``quality`` (mean over groups), ``regret``
+        experiment, variant (``tolerance=0``, or ``tolerance=2 se``: models within two standard
+        errors, of a difference of measured truths, of the best also count as best). Measures:
+        ``win_times`` (groups in which the choice is the best of all), ``wins_among_choices``
+        (groups in which it is the best of all choices), ``quality`` (mean over groups), ``regret``
         (mean distance from the group's best), ``gain`` (mean distance from the group's average).
 
     Notes

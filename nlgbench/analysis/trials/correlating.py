@@ -38,7 +38,7 @@ def system_quality(study: Study) -> pd.Series:
     Raises
     ------
     ValueError
-        When the study has no judgments, or several dimensions and none declared as quality.
+        When the study has no judgments, or has several dimensions but declares none as quality.
 
     Examples
     --------
@@ -69,8 +69,8 @@ def correlate_outputs(
     -------
     DataFrame
         The table of `nlgbench.correlate` for the first split, with Spearman's and Pearson's
-        correlations; and data, split, supervision, and mean, min, max over the splits. These share
-        texts, so their range is not an interval.
+        correlations, plus data, split, supervision, and the mean, min and max over splits. Splits
+        share texts, so the range from min to max is not an interval.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def correlate_outputs(
 def compare_outputs(
     trials: Trials, *, n_resamples: int = 1_000, confidence: float = 0.95, seed: int = 0
 ) -> pd.DataFrame:
-    """Compare the comparator with skill rating and each baseline, on each first split.
+    """Compare the comparator with skill rating to each baseline, on the first split of each study.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ def correlate_trials(
     -------
     tuple of (DataFrame, DataFrame)
         A row per evaluator: evaluator, statistic, estimate (the mean over trials), ci_low, ci_high,
-        lowest, highest (of a trial), confidence, n (systems), n_trials, n_undefined (trials
+        lowest, highest (over trials), confidence, n (systems), n_trials, n_undefined (trials
         without a coefficient, which are left out), method, reason (why the estimate or interval is
         missing or doubtful). And a row per pair of evaluators: evaluator_a, evaluator_b, statistic,
         difference (a minus b, over the trials of both), ci_low, ci_high, confidence, method,
@@ -215,18 +215,18 @@ def correlate_trials(
 
     Notes
     -----
-    The interval generalizes to other systems and other splits. It adds two variances on the scale
-    of ``z = atanh`` of the mean correlation: that of a delete-one-system jackknife, and the
-    variance of the trials' correlations divided by their number. t has n - 2 degrees of freedom.
-    For a difference, two intervals are combined (Zou 2007, doi:10.1037/1082-989X.12.4.399), with
-    their correlation from the jackknife. Trials share texts, and this dependence is ignored.
+    The interval generalizes to other systems and other splits. Its variance, on the scale of ``z =
+    atanh`` of the mean correlation, is the sum of a delete-one-system jackknife variance and the
+    variance of correlations between trials, divided by the number of trials. t has n - 2 degrees of
+    freedom. For a difference, two intervals are combined (Zou 2007,
+    doi:10.1037/1082-989X.12.4.399), with their correlation from the jackknife. Trials share texts,
+    and this dependence is ignored.
 
-    With 12 and 20 systems and 5 trials, 95% intervals covered the population value in 600
-    simulations each (standard error .009) in .945 to .977 for Pearson, in .92 for exponentially
-    distributed systems, and in .947 to .987 for Spearman; intervals of differences in .937 to .992
-    (`docs/validation.md`). The interval is undefined for fewer than five systems, or if a
-    correlation is 1 or -1 or undefined without one system. With fewer than ten systems, or one
-    trial, it has a warning.
+    In 600 simulations each, with 12 or 20 systems and 5 trials, the coverage of 95% intervals
+    (standard error .009) was .945 to .977 for Pearson, but .92 if systems are exponentially
+    distributed; .947 to .987 for Spearman; and .937 to .992 for differences (`docs/validation.md`).
+    The interval is undefined for fewer than five systems, or if a correlation is 1, -1, or
+    undefined when one system is left out. ``reason`` warns of fewer than ten systems or one trial.
 
     Examples
     --------
@@ -270,16 +270,16 @@ def _mean(found: Floats, confidence: float) -> dict[str, float | str]:
     n, two, n_trials = len(found) - 1, found.shape[1] == 2, found.shape[2]
     unknown = {"estimate": np.nan, "ci_low": np.nan, "ci_high": np.nan}
     if not n_trials:
-        reason = "no trial has both evaluators." if two else "scores are constant or missing."
+        reason = "no trial has both evaluators" if two else "scores are constant or missing"
         return {**unknown, "reason": reason}
     means = found.mean(axis=2)
     estimate = float(means[0, 0] - means[0, 1] if two else means[0, 0])
     unknown["estimate"] = estimate
     if n < LEAST:
-        reason = f"only {n} systems: an interval needs at least {LEAST}."
+        reason = f"only {n} systems: an interval needs at least {LEAST}"
         return {**unknown, "reason": reason}
     if np.isnan(means).any():
-        return {**unknown, "reason": "if one system is left out, a correlation is undefined"}
+        return {**unknown, "reason": "a correlation is undefined if one system is left out"}
     if two and (means[:, 0] == means[:, 1]).all():
         return dict.fromkeys(unknown, 0.0) | {"reason": _few(n, n_trials)}
     if (np.abs(means) > 1 - 1e-9).any():
@@ -307,8 +307,8 @@ def _mean(found: Floats, confidence: float) -> dict[str, float | str]:
 def _few(n: int, n_trials: int) -> str:
     """Return a warning about an interval, or ""."""
     if n < FEWEST:
-        return f"only {n} systems: below {FEWEST}, intervals are wide, and coverage is unknown."
-    return "only one trial: the variance between splits is unknown." if n_trials == 1 else ""
+        return f"only {n} systems: below {FEWEST}, intervals are wide, and coverage is unknown"
+    return "only one trial: the variance between trials is unknown" if n_trials == 1 else ""
 
 
 def _correlations(
@@ -330,7 +330,7 @@ def _correlations(
     human = read_table(human.rename("human").to_frame(), "human:number", "human has")["human"]
     unknown = sorted({*scores["system"]} - {*human.index})
     if unknown:
-        raise ValueError(f"human has no quality of {unknown}: add it, or leave the system out.")
+        raise ValueError(f"human has no quality of systems {unknown}: add it, or leave them out.")
     evaluators, trials = list(scores["evaluator"].unique()), sorted(scores["trial"].unique())
     wide = scores.pivot(index=["evaluator", "trial"], columns="system", values="score")
     wide = wide.reindex(pd.MultiIndex.from_product([evaluators, trials]))

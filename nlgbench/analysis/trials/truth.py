@@ -78,7 +78,7 @@ def true_checkpoints(
     encoder: str | None = None,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Test whether weak supervision from one model's checkpoints orders another model's.
+    """Test whether weak supervision from one model orders the checkpoints of another.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def true_checkpoints(
     backend, encoder
         As in `nlgbench.train_comparator`.
     seed : int
-        Seed of the other model and of all that depends on it.
+        Seed of the other model and of everything that depends on it.
 
     Returns
     -------

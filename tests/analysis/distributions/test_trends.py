@@ -75,7 +75,8 @@ def test_what_has_no_line_has_a_reason():
     found = nb.measure_trends(rows, truth, against=["huse_d", "entropy"])
     assert found["reason"].tolist() == [
         "the truth differs by less than 0.1 between systems",
-        "only 2 systems are left; left out for a missing estimate, error or truth: b, d",
+        "fewer than 3 systems are complete (2); "
+        "left out for a missing estimate, error or truth: b, d",
     ]
     assert (found["verdict"] == "").all() and found[["slope", "ci_low"]].isna().all(axis=None)
 

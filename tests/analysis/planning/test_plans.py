@@ -96,7 +96,7 @@ def test_scattered_annotators_who_hardly_meet_have_no_error():
         STATED, difference=0.5, design="scattered", n_items=[10], n_annotators=[40], n_votes=1
     )
     assert plan.curve[["power", "mdd"]].isna().all(axis=None)
-    assert "too few items in common" in plan.curve["reason"][0]
+    assert "share too few items" in plan.curve["reason"][0]
     assert (plan.designs["power"] >= 0.8).all()
 
 
@@ -160,8 +160,8 @@ def test_what_a_pilot_cannot_tell_apart_is_part_of_the_rest():
         ({"prices": {"judgement": 1.0}}, "Did you mean 'judgment'"),
         ({"prices": {"item": -1.0}}, "prices must be 0 or more. Got -1 for 'item'"),
         ({"design": "blocked", "n_votes": 11}, "n_votes must be at most n_annotators"),
-        ({"n_items": [1]}, "n_items must each be at least 2"),
-        ({"pilot": VOTES | {"item": 0.8}, "question": "preferences"}, "reduce these"),
+        ({"n_items": [1]}, "each of n_items must be at least 2"),
+        ({"pilot": VOTES | {"item": 0.8}, "question": "preferences"}, "reduce item or annotator"),
     ],
 )
 def test_errors_say_what_to_do(changes, message):

@@ -107,5 +107,5 @@ def test_what_is_wrong_is_named():
     with pytest.raises(ValueError, match="scores have no column 'score'"):
         choose(picks)
     scores = picks.assign(score=1.0)
-    with pytest.raises(ValueError, match=r"scores have two rows for .*'evaluator': 'a'"):
+    with pytest.raises(ValueError, match=r"scores have two rows with .*'evaluator': 'a'"):
         choose(pd.concat([scores, scores]))
