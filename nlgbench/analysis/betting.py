@@ -1,10 +1,10 @@
 """Testing by betting: e-values and confidence sequences for bounded means.
 
-To test whether values d in [-1, 1] have mean m, bet that the mean is higher (c > 0) or lower, with
-|c| the share of wealth at stake. Each value multiplies wealth by ``1 + c (d - m) / (1 + m)`` or,
-if c < 0, ``1 + c (d - m) / (1 - m)``. If m is the mean, expected wealth stays constant
-(Waudby-Smith and Ramdas 2024, doi:10.1093/jrsssb/qkad009). The e-value is the mean wealth over
-shares. It is log-convex in m, so the means that are not rejected form an interval.
+To test whether values d in [-1, 1] have mean m, bet a share c on a higher mean. Each value then
+multiplies wealth by ``1 + c (d - m) / (1 + m)``, or for a lower mean (c < 0) by ``1 + c (d - m) /
+(1 - m)``, which leaves expected wealth constant if m is the mean (Waudby-Smith and Ramdas 2024,
+doi:10.1093/jrsssb/qkad009). The e-value is the mean wealth over all shares. It is log-convex in m,
+so the means that are not rejected form an interval.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ def confidence_sequence(values: Floats, confidence: float) -> tuple[Floats, Floa
 def e_holm(e_values: Floats) -> Floats:
     """Adjust e-values (..., K) for multiple testing.
 
-    The adjusted e-value is the smallest mean of all sets of e-values that contain it. This is the
-    closure of the arithmetic mean, valid under any dependence (Vovk and Wang 2021,
-    doi:10.1214/20-AOS2020). The set with the smallest mean adds the smallest e-values first.
+    Each becomes the smallest mean of all sets that contain it: the closure of the arithmetic mean,
+    valid under any dependence (Vovk and Wang 2021, doi:10.1214/20-AOS2020).
     """
+    # The set with the smallest mean adds the smallest e-values first.
     order = np.argsort(e_values, axis=-1)
     ranked = np.take_along_axis(e_values, order, axis=-1)
     found = ranked.copy()

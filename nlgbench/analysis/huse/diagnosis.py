@@ -39,8 +39,7 @@ class Boundary:
         huse, huse_q, huse_d.
     outputs : DataFrame
         A row per output: its features and, for both features (``_huse``) and for the judgment alone
-        (``_huse_q``), the number of neighbors, their machine share, the prediction, and whether it
-        is correct.
+        (``_huse_q``), the number of neighbors, machine share, prediction, and its correctness.
     grid : DataFrame
         The class-weighted machine share of the neighborhood, 0 to 1, at points of a grid: rows are
         judgments, columns log-probabilities per token (nats). The boundary is at one half.
@@ -77,8 +76,7 @@ def boundary(
     ties : {"exact", "released"}
         As in `huse`, but only one rule.
     n_grid : int, default 200
-        Number of points along each axis, at least 2. The grid extends .05 of the range beyond the
-        outputs.
+        Points along each axis, at least 2. The grid extends .05 of the range beyond the outputs.
 
     Returns
     -------
@@ -165,9 +163,8 @@ def failures(
         A row per output, sorted by ``item_id``, with system outputs before human ones: ``item_id``,
         ``kind``, ``output_id``, ``system``, ``is_human``, ``context``, ``text``,
         ``logprob_per_token`` (nats), ``judgment``, ``machine_share_huse``, ``machine_share_huse_q``
-        (leave-one-out, 0 to 1). ``kind`` is "quality failure" (classified correctly by both
-        features together and by the judgment alone), "diversity failure" (correctly only by both
-        features together), or "indistinguishable" (incorrectly by both features together).
+        (leave-one-out, 0 to 1). ``kind`` is "quality failure" (classified correctly by HUSE and by
+        HUSE-Q), "diversity failure" (only by HUSE), or "indistinguishable" (not by HUSE).
 
     Raises
     ------

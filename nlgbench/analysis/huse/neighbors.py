@@ -24,8 +24,7 @@ LabelTies = Literal["human", "system", "half"]
 EXACT_TOLERANCE = 1e-9
 """The largest difference between distances, in unit-variance features, that counts as a tie."""
 
-# Points that the tree does not return are at least as far away as the last that it returns, up to
-# rounding.
+# Points that the tree does not return are, up to rounding, as far away as its last one or farther.
 _BELOW = 1 - 1e-12
 # Number of counts that are summed together, small enough for the cache.
 _WALKED = 2_000_000

@@ -46,8 +46,7 @@ def permutation_test(
     study, systems, dimension, n_neighbors
         As in `huse`.
     n_permutations : int, default 1000
-        Number of random permutations of the labels human and machine. If there are at most this
-        many distinct labelings, each is used once.
+        Random permutations of labels. If at most this many labelings exist, each is used once.
     seed : int or Generator, default 0
         Seed of the random numbers.
 
@@ -379,10 +378,9 @@ def interval_widths(
     """Simulate the width of intervals for each number of outputs and annotators.
 
     `world` is a function of (outputs of each class, annotators, Generator) that simulates a new
-    study, so the width reflects the sampling of outputs and annotators. It can also be a study,
-    whose subsamples then replace new studies. The standard deviation of their scores is divided by
-    ``sqrt(1 - f)``, with ``f`` the share of outputs drawn, to correct for the overlap of outputs
-    (but not of annotators).
+    study, so the width reflects the sampling of outputs and annotators. It can also be a study; its
+    subsamples then replace new studies. The standard deviation of scores is divided by ``sqrt(1 -
+    f)``, with ``f`` the share of outputs drawn, to correct for shared outputs (not annotators).
 
     A row per pair of sizes and score: n_outputs (of each class), n_annotators, score, mean (over
     studies), sd, width (``2 z sd``, for a normal interval), width_low, width_high (95% interval of

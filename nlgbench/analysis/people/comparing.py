@@ -101,9 +101,8 @@ def compare_systems(
         (above 0: system is better), ci_low, ci_high (not simultaneous), se, df, covers, p,
         p_adjusted (Holm over all pairs), superiority (P(system better than opponent) on an item;
         ties count half), superiority_low, superiority_high, standardized (difference over the
-        annotators' standard deviation), p_equivalent, p_not_inferior (Holm, too; NaN without a
-        margin), verdict (``better``, ``worse``, ``equivalent``, ``not inferior``, ``undecided``),
-        reason.
+        annotators' standard deviation), p_equivalent, p_not_inferior (Holm; NaN without margin),
+        verdict (``better``, ``worse``, ``equivalent``, ``not inferior``, ``undecided``), reason.
 
         ``annotators``: dimension, annotator_id, severity (how much lower the annotator judges than
         the average annotator), ci_low, ci_high, se, n_judgments, n_items, n_systems, reason.
@@ -311,10 +310,7 @@ def _rescaled(frame: pd.DataFrame, scale: Scale) -> pd.DataFrame:
         z = (frame["value"] - by.transform("mean")) / sd.where(sd > _ALIKE)
         frame = frame.assign(value=z).dropna(subset="value").reset_index(drop=True)
         if frame["system"].nunique() < 2:
-            raise ValueError(
-                "scale='z' needs at least two systems with judgments by annotators who gave more "
-                "than one value. Use scale='raw'."
-            )
+            raise ValueError("scale='z' needs two systems judged by annotators whose values vary.")
     return frame
 
 

@@ -26,9 +26,8 @@ def accuracy(
     study : Study
         A study with votes as judgments: 1 (real) or 0 (fake).
     rule : {"votes", "majority"}
-        ``"votes"``: every vote counts (H1 in the paper). ``"majority"``: the majority vote of each
-        output counts (H2). It uses outputs with the most frequent number of votes, which must be
-        odd.
+        ``"votes"``: every vote counts. ``"majority"``: the majority vote of each output counts. It
+        uses outputs with the most frequent number of votes, which must be odd.
     dimension : str, optional
         The dimension with the votes. Default: the study's quality dimension.
     confidence : float
@@ -54,7 +53,7 @@ def accuracy(
     Intervals come from a delete-one-cluster jackknife, with Student's t. Clusters are HITs (whose
     outputs have the same annotators), or outputs where ``group_id`` is empty. Intervals generalize
     to other outputs and annotators, but ignore that an annotator or a text can occur in several
-    HITs. The two rules are those of Table 3 and Figure 2 of Garbacea et al. (2019,
+    HITs. The rules are H1 and H2 in Table 3 and Figure 2 of Garbacea et al. (2019,
     doi:10.18653/v1/D19-1409).
 
     In 500 simulated crowds for each of three layouts (docs/validation.md), the coverage of 95%

@@ -176,9 +176,8 @@ def split_half(
         correlation), reason, n_units, n_clusters, n_left_out (outputs with one judgment),
         votes_full, votes_half (mean number of judgments of an output, in total and in a half).
         Quantities: ``half``, the mean of Pearson's correlation over splits; ``full``, the
-        correlation of two full panels (reliability); ``ceiling``, the square root of ``full``: the
-        expected correlation with the panel for an evaluator that knows the mean judgment of
-        infinitely many annotators.
+        correlation of two full panels (reliability); ``ceiling``, its square root: the correlation
+        expected of an evaluator that knows the mean judgment of infinitely many annotators.
 
     Raises
     ------

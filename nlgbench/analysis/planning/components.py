@@ -61,9 +61,8 @@ def variance_components(
 
     Notes
     -----
-    ``y = system + item + annotator + system x item + system x annotator + rest``, with systems as
-    fixed effects.
-    If every annotator judged every output equally often, variances come from an analysis of
+    In ``y = system + item + annotator + system x item + system x annotator + rest``, systems are
+    fixed. If every annotator judged every output equally often, variances come from an analysis of
     variance, truncated at 0, with modified large sample intervals (Ting and others 1990,
     doi:10.1080/00949659008811240) for components with at least 20 levels and a tenth of the
     variance. Otherwise they come from restricted maximum likelihood (statsmodels' MixedLM) or, with

@@ -126,9 +126,8 @@ def plan_study(
 
     Notes
     -----
-    docs/planning.md gives the variance of the difference for each design. Power is that of a t test
-    at the level .05 with ``min(I, A) - 1`` degrees of freedom (distinct: I - 1; I is the number of
-    items, A of annotators), as in `compare_systems`.
+    docs/planning.md gives variances by design. Power is that of a t test at the level .05, with
+    ``min(n_items, n_annotators) - 1`` degrees of freedom (distinct: n_items - 1).
 
     Examples
     --------

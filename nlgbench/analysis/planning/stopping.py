@@ -48,9 +48,8 @@ def sequential(
     Parameters
     ----------
     study : Study or DataFrame
-        A study with `preferences`, judgments on a declared scale, or `comparisons` of one
-        comparator (the first of these that it has is used). Or a table with a row per vote, as in
-        `nlgbench.rate`.
+        A study; the first that it has of preferences, judgments on a declared scale, or comparisons
+        of one comparator is used. Or a table with a row per vote, as in `nlgbench.rate`.
     block : {"annotator", "item"}
         The unit that you add one by one: all judgments of one annotator, or of one item, form one
         value. Blocks are in the order of their first rows in the table, which must not depend on

@@ -128,9 +128,8 @@ def checkpoint_pairs(
 ) -> pd.DataFrame:
     """Draw n pairs that compare each checkpoint of a model (output_a) with the two before it.
 
-    Zhou and Xu (2020, section 4.1) do not specify how n is divided between the two; here it is
-    divided evenly, with one more pair for the later one if n is odd. Both outputs of a pair have
-    the same context, and no pair is repeated.
+    Zhou and Xu (2020, section 4.1) do not specify how n is divided between the two. Here it is
+    divided evenly; if n is odd, the later one gets one more. Outputs of a pair share a context.
     """
     rng = np.random.default_rng(seed)
     ids = outputs["output_id"].to_numpy()
@@ -158,8 +157,7 @@ def win_and_loss(
     checkpoint, n is 0 and the other results are missing. The interval is that of the win rate (ties
     count half), on the scale of the difference. It generalizes to other samples of the same
     checkpoints, and accounts for outputs in several pairs. In 2,000 simulations of 300 pairs of 30
-    outputs each, it covered the truth in .95. Intervals that treat pairs as independent covered it
-    in .50 of 300 simulations.
+    outputs each, it covered the truth in .95; intervals that treat pairs as independent, in .50.
     """
     played = single_outputs(comparisons)
     of = played["system_a"].map(outputs.set_index("output_id")["system"]).rename("system")
