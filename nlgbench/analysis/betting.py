@@ -1,8 +1,8 @@
 """Testing by betting: e-values and confidence sequences for bounded means.
 
-To test whether values d in [-1, 1] have mean m, bet a share c on a higher mean. Each value then
-multiplies wealth by ``1 + c (d - m) / (1 + m)``, or for a lower mean (c < 0) by ``1 + c (d - m) /
-(1 - m)``, which leaves expected wealth constant if m is the mean (Waudby-Smith and Ramdas 2024,
+To test whether values d in [-1, 1] have mean m, bet a share c of wealth on a higher mean. A value
+multiplies wealth by ``1 + c (d - m) / (1 + m)``, or in a bet on a lower mean (c < 0) by ``1 + c
+(d - m) / (1 - m)``. If m is the mean, expected wealth is constant (Waudby-Smith and Ramdas 2024,
 doi:10.1093/jrsssb/qkad009). The e-value is the mean wealth over all shares. It is log-convex in m,
 so the means that are not rejected form an interval.
 """

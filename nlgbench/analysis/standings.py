@@ -21,7 +21,7 @@ _OTHERS = "all other systems"
 
 
 def add_sentinels(study: Study, *, dimension: str | None = None) -> Study:
-    """Add sentinel scores: length, a constant and, with several systems, the system's mean."""
+    """Add sentinel scores: length, a constant and, with several systems, each system's mean."""
     if study.scores is None:
         return study
     names = ["length@sentinel", "constant@sentinel"]

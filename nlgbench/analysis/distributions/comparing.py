@@ -83,8 +83,8 @@ def compare_distributions(
     DataFrame
         A row per system and measure: system, measure, estimate, se, ci_low, ci_high (not clipped;
         NaN with a reason), p_value (of no difference; NaN for measures without a test),
-        between_people (the measure if other human texts replace the system's; NaN if too few; for
-        Vendi, the score of human texts), n_human, n_system (texts compared), n_items, features,
+        between_people (the measure if other human texts replace the system's, or NaN without these;
+        for Vendi, that of human texts), n_human, n_system (texts compared), n_items, features,
         confidence, n_resamples, n_undefined, reason, signature (recipe and direction), method.
 
     Raises

@@ -31,7 +31,7 @@ Resample = Literal["outputs", "items", "annotators"]
 SCORES = ("huse", "huse_q", "huse_d")
 #: Score -> which of the two features (log-probability, judgment) its classifier uses.
 MAPS = {"huse": slice(0, 2), "huse_q": slice(1, 2)}
-#: Tie rule -> the largest difference between distances, in unit-variance features, of a tie.
+#: Tie rule -> the largest difference between tied distances, in unit-variance features.
 TOLERANCE: dict[Ties, float] = {"exact": neighbors.EXACT_TOLERANCE, "released": 0.0}
 #: The columns of estimates and intervals, for a system and tie rule.
 _COLUMNS = [

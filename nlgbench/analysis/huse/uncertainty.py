@@ -46,7 +46,7 @@ def permutation_test(
     study, systems, dimension, n_neighbors
         As in `huse`.
     n_permutations : int, default 1000
-        Random permutations of labels. If at most this many labelings exist, each is used once.
+        Number of permutations. If at most this many labelings exist, each is used once.
     seed : int or Generator, default 0
         Seed of the random numbers.
 
@@ -379,8 +379,8 @@ def interval_widths(
 
     `world` is a function of (outputs of each class, annotators, Generator) that simulates a new
     study, so the width reflects the sampling of outputs and annotators. It can also be a study; its
-    subsamples then replace new studies. The standard deviation of scores is divided by ``sqrt(1 -
-    f)``, with ``f`` the share of outputs drawn, to correct for shared outputs (not annotators).
+    subsamples then replace new studies. Dividing their standard deviation by ``sqrt(1 - f)``, with
+    ``f`` the share of outputs drawn, corrects for shared outputs (but not for shared annotators).
 
     A row per pair of sizes and score: n_outputs (of each class), n_annotators, score, mean (over
     studies), sd, width (``2 z sd``, for a normal interval), width_low, width_high (95% interval of

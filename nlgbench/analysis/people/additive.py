@@ -53,7 +53,7 @@ class Judgments:
         return self.without(np.zeros(0, dtype=np.int64))
 
     def without(self, rows: Ints) -> Fit | None:
-        """Fit without some judgments; None if systems cannot be compared by the others."""
+        """Fit without some judgments; None if systems cannot be compared without them."""
         k, part, value = self.k, self.design[rows], self.value[rows]
         wide, levels = _sums(self.wide[rows])
         cross, total = self.cross.copy(), self.total.copy()

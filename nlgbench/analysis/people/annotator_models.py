@@ -25,7 +25,7 @@ Method = Literal["majority", "dawid_skene", "mace"]
 
 #: Judgments with more distinct values cannot be aggregated as classes.
 MOST_CLASSES = 30
-#: With fewer judgments of an annotator, the accuracy's reason has a warning.
+#: With fewer judgments by an annotator, the accuracy's reason has a warning.
 FEWEST_JUDGMENTS = 20
 #: The smallest probability in a model, to avoid log(0).
 _TINY = 1e-10
@@ -179,9 +179,9 @@ def _votes(study: Study, dimension: str) -> _Votes:
     values, label = np.unique(frame["value"].to_numpy(dtype=float), return_inverse=True)
     if not 1 < len(values) <= MOST_CLASSES:
         raise ValueError(
-            f"aggregation needs 2 to {MOST_CLASSES} distinct values. {study.name} has "
-            f"{len(values)} in {dimension!r}, such as {values[0]:g}. Group values into bins, or "
-            "choose another dimension."
+            f"aggregation needs 2 to {MOST_CLASSES} distinct values. Found {len(values)} in "
+            f"{dimension!r} of {study.name}, the smallest of which is {values[0]:g}. Group values "
+            "into bins, or choose another dimension."
         )
     n_groups = frame.groupby("output_id")["group_id"].transform("nunique")
     frame["group_id"] = frame["group_id"].where(n_groups == 1, "")

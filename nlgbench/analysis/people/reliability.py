@@ -120,7 +120,7 @@ def agreement(
                 found = crossed.t_interval(np.nan, np.nan, n, confidence=confidence)
                 other = ", or use metric='interval'" * alpha
                 found["reason"] = (
-                    f"undefined for {len(scale)} distinct values: use up to {_MOST_VALUES}{other}"
+                    f"undefined for {len(scale)} distinct values: use {_MOST_VALUES} or fewer{other}"
                 )
             else:
                 values = part["value"].to_numpy()
@@ -245,8 +245,8 @@ def split_half(
             elif np.isnan(estimate):
                 reason = "the ceiling is undefined: the halves correlate negatively"
             elif n_undefined:
-                reason = f"the interval leaves out {n_undefined} of {n_resamples} half-samples, "
-                reason += "whose correlation is 1, -1 or undefined"
+                reason = "half-samples left out, because their correlation is 1, -1 or undefined: "
+                reason += f"{n_undefined} of {n_resamples}"
             elif np.isnan(low):
                 reason = "the lower end is undefined: there, the halves correlate negatively"
             else:

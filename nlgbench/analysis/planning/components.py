@@ -1,4 +1,4 @@
-"""Variance components: how much of judgments' variance is due to items, annotators and residual."""
+"""Variance components: the variance of judgments due to items, annotators and the residual."""
 
 from __future__ import annotations
 
@@ -269,10 +269,10 @@ def _likelihood(y: Floats, system: Ints, numbers: list[Ints]) -> tuple[Floats, b
 
 
 def vote_components(study: Study) -> pd.DataFrame:
-    """Estimate variances of votes (win 1, tie 0, loss -1) over items and annotators, and tie rate.
+    """Estimate the variances of votes over items and over annotators, and the share of ties.
 
-    Votes are centered by pair of systems. The mean product of two annotators' votes on one item is
-    the variance over items; that of one annotator's votes on two items, over annotators.
+    Votes (win 1, tie 0, loss -1) are centered by pair of systems. The variance over items is the
+    mean product of two annotators' votes on one item; over annotators, of one's votes on two items.
     """
     votes = votes_of(study, None)
     turned = (votes["system_a"] > votes["system_b"]).to_numpy()

@@ -126,7 +126,7 @@ def plan_study(
 
     Notes
     -----
-    docs/planning.md gives variances by design. Power is that of a t test at the level .05, with
+    docs/planning.md has each design's variance. Power is that of a t test at the level .05, with
     ``min(n_items, n_annotators) - 1`` degrees of freedom (distinct: n_items - 1).
 
     Examples

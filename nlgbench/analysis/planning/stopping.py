@@ -48,8 +48,8 @@ def sequential(
     Parameters
     ----------
     study : Study or DataFrame
-        A study; the first that it has of preferences, judgments on a declared scale, or comparisons
-        of one comparator is used. Or a table with a row per vote, as in `nlgbench.rate`.
+        A study, of which preferences are used if present, else judgments on a declared scale, else
+        comparisons by one comparator. Or a table with a row per vote, as in `nlgbench.rate`.
     block : {"annotator", "item"}
         The unit that you add one by one: all judgments of one annotator, or of one item, form one
         value. Blocks are in the order of their first rows in the table, which must not depend on
@@ -207,7 +207,7 @@ def _of_judgments(
 
 
 def _covers(rows: pd.DataFrame, block: Block) -> str:
-    """Return what results generalize to; the other factor is fixed only if blocks share levels."""
+    """Return what results generalize to; the other factor is fixed if blocks share its levels."""
     other = f"{_OTHER[block]}_id"
     if other in rows and rows[[f"{block}_id", other]].drop_duplicates()[other].duplicated().any():
         return f"other {block}s, these {_OTHER[block]}s"

@@ -128,8 +128,8 @@ def checkpoint_pairs(
 ) -> pd.DataFrame:
     """Draw n pairs that compare each checkpoint of a model (output_a) with the two before it.
 
-    Zhou and Xu (2020, section 4.1) do not specify how n is divided between the two. Here it is
-    divided evenly; if n is odd, the later one gets one more. Outputs of a pair share a context.
+    Zhou and Xu (2020, section 4.1) do not specify how n is divided between the two; here, evenly,
+    with one more for the later if n is odd. Pairs are distinct, and their outputs share a context.
     """
     rng = np.random.default_rng(seed)
     ids = outputs["output_id"].to_numpy()
@@ -183,7 +183,7 @@ def win_and_loss(
 
 @dataclass(frozen=True, eq=False)
 class Choosers:
-    """Evaluators for choosing models: comparators by name, a discriminator and a regressor."""
+    """Evaluators that choose models: comparators, an adversarial evaluator and a regressor."""
 
     comparators: dict[str, Comparator]
     adversary: Comparator
@@ -313,7 +313,7 @@ def rate_searches(
     seed: int = 0,
     pair_seed: int | np.random.Generator = 0,
 ) -> pd.DataFrame:
-    """Rate the models of each search by each comparator, for choice by skill rating.
+    """Rate the models of each search by each comparator, so that ratings can choose models.
 
     Parameters
     ----------
@@ -486,8 +486,8 @@ def judge_choices(searches: Searches, chosen: Mapping[str, pd.DataFrame]) -> pd.
     DataFrame
         evaluator (`RANDOM` last), measure, estimate, ci_low, ci_high, confidence, n (groups with a
         choice), n_undefined (groups without one), reason (why the interval is undefined, or ""),
-        experiment, variant (``tolerance=0``, or ``tolerance=2 se``: models within two standard
-        errors, of a difference of measured truths, of the best also count as best). Measures:
+        experiment, variant (``tolerance=0`` or ``tolerance=2 se``). With the latter, models within
+        two standard errors of a difference from the best also count as best. Measures:
         ``win_times`` (groups in which the choice is the best of all), ``wins_among_choices``
         (groups in which it is the best of all choices), ``quality`` (mean over groups), ``regret``
         (mean distance from the group's best), ``gain`` (mean distance from the group's average).

@@ -106,7 +106,7 @@ def test_a_majority_is_the_commonest_value_and_a_tie_has_none():
 
 
 def test_ratings_without_classes_are_refused_with_a_way_out():
-    for values, said in ((np.arange(120) / 7, "has 120 .* into bins"), (3, "has 1 in")):
+    for values, said in ((np.arange(120) / 7, "Found 120 .* into bins"), (3, "Found 1 in")):
         with pytest.raises(ValueError, match=said):
             aggregate_judgments(study_of(drawn(1, 30, 2).assign(value=values)), method="mace")
 
