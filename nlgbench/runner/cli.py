@@ -71,7 +71,7 @@ def _given(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -
         if not equals or not name.isidentifier():
             raise click.BadParameter(f"{shown(text)} is not NAME=VALUE, such as -p n_neighbors=8.")
         if name in given:
-            raise click.BadParameter(f"{name!r} is given twice: omit one.")
+            raise click.BadParameter(f"{name!r} appears twice: omit one.")
         given[name] = value
     return given
 
