@@ -120,7 +120,7 @@ def agreement(
                 found = crossed.t_interval(np.nan, np.nan, n, confidence=confidence)
                 other = ", or use metric='interval'" * alpha
                 found["reason"] = (
-                    f"undefined for {len(scale)} distinct values: use {_MOST_VALUES} or fewer{other}"
+                    f"undefined for {len(scale)} distinct values: use at most {_MOST_VALUES}{other}"
                 )
             else:
                 values = part["value"].to_numpy()

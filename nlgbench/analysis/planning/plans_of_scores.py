@@ -16,8 +16,8 @@ from nlgbench.study.checks import checked
 
 #: The largest number of systems to search.
 _MOST = 10_000
-#: For at most `_ALL_SWAPS` systems, the test uses all ways to swap the scores of two evaluators; for
-#: more systems, it draws `_N_SWAPS` ways.
+#: For at most `_ALL_SWAPS` systems, the test uses all ways to swap two evaluators' scores. For more
+#: systems, it draws `_N_SWAPS` ways.
 _ALL_SWAPS, _N_SWAPS = 12, 999
 
 

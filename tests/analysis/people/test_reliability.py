@@ -73,7 +73,7 @@ def test_equal_values_of_a_fine_scale_are_no_agreement():
     for name in reliability.COEFFICIENTS:
         found = table.loc[("a", name)]
         assert np.isnan(found["estimate"]) and np.isnan(found["ci_low"])
-        assert "distinct values: use 30 or fewer" in found["reason"]
+        assert "distinct values: use at most 30" in found["reason"]
     assert "metric='interval'" in table.loc[("a", "krippendorff_alpha"), "reason"]
     assert (agreement(study_of(ratings(3)), metric="interval")["metric"] == "interval").sum() == 4
 
