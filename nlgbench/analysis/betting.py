@@ -42,10 +42,7 @@ def least_n(log_threshold: float) -> int:
 
 
 def confidence_sequence(values: Floats, confidence: float) -> tuple[Floats, Floats]:
-    """Compute a confidence sequence: the range of means not rejected after each value.
-
-    NaN is skipped.
-    """
+    """Compute a confidence sequence: the means not rejected after each value, skipping NaN."""
     logs = log_e_values(np.broadcast_to(values, (len(MEANS), len(values))), MEANS[:, None])
     refuted = np.logical_or.accumulate(logs >= -np.log(1 - confidence), axis=1).T
     # Ends lie at the outermost means not rejected; if all are rejected, the two ends cross.

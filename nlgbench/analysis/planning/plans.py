@@ -126,7 +126,7 @@ def plan_study(
 
     Notes
     -----
-    docs/planning.md has each design's variance. Power is that of a t test at the level .05, with
+    docs/planning.md gives the variance by design. Power is that of a t test at the level .05, with
     ``min(n_items, n_annotators) - 1`` degrees of freedom (distinct: n_items - 1).
 
     Examples
@@ -200,7 +200,7 @@ def _components(
     if missing:
         raise ValueError(
             f"pilot lacks {', '.join(map(repr, missing))}. A plan for {question} needs "
-            f"{', '.join(wanted)}: add what is missing, with 0 where there is no variance."
+            f"{', '.join(wanted)}: add the others, with 0 where there is no variance."
         )
     bad = table[table["variance"] < 0]
     if len(bad):

@@ -330,7 +330,7 @@ def _correlations(
     human = read_table(human.rename("human").to_frame(), "human:number", "human has")["human"]
     unknown = sorted({*scores["system"]} - {*human.index})
     if unknown:
-        raise ValueError(f"human lacks the quality of {unknown}: add it, or leave systems out.")
+        raise ValueError(f"human has no quality of {unknown}: add it, or leave systems out.")
     evaluators, trials = list(scores["evaluator"].unique()), sorted(scores["trial"].unique())
     wide = scores.pivot(index=["evaluator", "trial"], columns="system", values="score")
     wide = wide.reindex(pd.MultiIndex.from_product([evaluators, trials]))
