@@ -68,7 +68,7 @@ class View(ABC):
         return ""
 
     def says(self, values: Values) -> str:
-        """Describe what is shown in a sentence."""
+        """Describe the view in a sentence."""
         return ""
 
     def files(self, values: Values, form: str) -> list[bytes]:
