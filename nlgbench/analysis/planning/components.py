@@ -272,7 +272,8 @@ def vote_components(study: Study) -> pd.DataFrame:
     """Estimate the variances of votes over items and over annotators, and the share of ties.
 
     Votes (win 1, tie 0, loss -1) are centered by pair of systems. The variance over items is the
-    mean product of two annotators' votes on an item; over annotators, of their votes on two items.
+    mean product of two annotators' votes on an item. The variance over annotators is the mean
+    product of an annotator's votes on two items.
     """
     votes = votes_of(study, None)
     turned = (votes["system_a"] > votes["system_b"]).to_numpy()
