@@ -55,7 +55,7 @@ def rate_at_equal_length(
         found = _fit(design, share, weight)
         value, se = np.full(len(names), np.nan), np.full(len(names), np.nan)
         if found is None:
-            why = "the fit is infinite: some systems, or some lengths, never lose"
+            why = "infinite estimates: some systems, or some lengths, never lose"
         else:
             theta, bread = found
             residual = weight * (share - expit(design @ theta))
