@@ -40,7 +40,7 @@ def score_diversity(study: Study, names: Sequence[str]) -> pd.DataFrame:
 def score_self_bleu(study: Study, names: Sequence[str]) -> pd.DataFrame:
     """Score each output by minus its BLEU against the other outputs of its system.
 
-    Names such as ``minus_self_bleu_4``; higher is more diverse; NaN for a system's only output.
+    For names such as ``minus_self_bleu_4``. Higher is more diverse; NaN for a system's only output.
     """
     texts, frames = study.outputs.groupby("system")["text"], []
     for name in names:

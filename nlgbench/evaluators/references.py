@@ -113,7 +113,7 @@ def nearest_texts(
             if not 1 <= n <= n_left:
                 raise ValueError(
                     f"n must be at least 1, and at most the number of human texts that differ from "
-                    f"text {at}, {n_left} of {len(pool)}. Got {n}. Reduce n, or add texts."
+                    f"text {at} ({n_left} of {len(pool)}). Got {n}. Reduce n, or add texts."
                 )
             row[left_out] = -1.0
             found[at] = np.argsort(-row, kind="stable")[:n]

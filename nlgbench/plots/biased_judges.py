@@ -73,8 +73,8 @@ def plot_biased_judges(swept: pd.DataFrame) -> Drawing:
     look = {"loc": "outside lower center", "ncols": 2, "title": title, "title_fontsize": 7}
     figure.legend(handles=handles, **look)
     texts = ". ".join(_describe(data[data["bias"] == bias], bias) for bias in _BIASES)
-    alt = f"{title}. Results of the alternative annotator test and the audit, by planted bias. It "
-    alt += f"counts as detected if at least half of the studies detect it. {texts}."
+    alt = f"{title}. Results of the alternative annotator test and the audit, by planted bias. A "
+    alt += f"bias counts as detected if at least half of the studies detect it. {texts}."
     return drawn_on(panels, data, alt)
 
 
@@ -90,7 +90,7 @@ def _means(swept: pd.DataFrame) -> pd.DataFrame:
 
 
 def _describe(data: pd.DataFrame, bias: str) -> str:
-    """Describe for each method the smallest planted bias from which on it detects all."""
+    """Describe for each method the smallest planted bias from which on it detects the bias."""
     texts = []
     for method in _METHODS:
         rows = data[data["method"].eq(method) & data["planted"].gt(0)]

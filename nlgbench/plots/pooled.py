@@ -171,7 +171,7 @@ def _draw_mean(ax: Axes, mean: pd.Series, low: float) -> None:
 
 
 def _describe(mean: pd.Series) -> str:
-    """Describe a panel's mean and interval, or why there is none."""
+    """Describe a panel's mean and interval, or why the mean is missing."""
     if not np.isfinite(mean["estimate"]):
         return f"no mean (n = {mean['n_studies']})"
     return "{} [{}, {}]".format(*map(correlation, mean[["estimate", "ci_low", "ci_high"]]))

@@ -136,7 +136,7 @@ def plot_severity(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None 
     -------
     Drawing
         The most severe annotator comes first. Marks are open if the interval includes 0, and
-        crosses if there is none. Arrows mark intervals that extend beyond the axis.
+        crosses if an interval is missing. Arrows mark intervals that extend beyond the axis.
 
     Raises
     ------

@@ -305,7 +305,7 @@ def _inversions(x: Floats, y: Floats) -> Callable[[Weights], Floats]:
 
 
 def pair_confidences(values: Floats) -> Floats:
-    """Compute one-sided p of whether the first system of a pair is better, for (items, systems).
+    """Compute for each pair of columns (items, systems) one-sided p that the first is better.
 
     p is .5 where scores do not differ, and NaN where a system has no output. It is the normal limit
     of a paired permutation test, as in the soft pairwise accuracy of Thompson et al. (2024,

@@ -22,7 +22,7 @@ from nlgbench.study import Study
 from nlgbench.study.checks import checked
 from nlgbench.text import check_n
 
-#: Permutations that Holm's strictest level counts: with 100, p has a relative error of .1.
+#: Permutations that correspond to Holm's strictest level, so that p has a relative error of .1.
 _BEYOND = 100
 #: The most resampled counts of outputs in memory at once.
 _AT_ONCE = 1 << 23
@@ -85,8 +85,8 @@ def compare_evaluators(
     **Swaps** (granularity "system"). Under the null hypothesis, two evaluators' standardized scores
     of a system are exchangeable, so scores are swapped system by system. p is the share of swaps
     whose statistic is at least as extreme as the observed one. Means are over the outputs that
-    every evaluator has scored (with `against`, that it has scored itself). For Pearson, the test is
-    of the studentized difference of Fisher's z (after DiCiccio and Romano 2017,
+    every evaluator has scored (with `against`, that each has scored). For Pearson, the statistic is
+    the studentized difference of Fisher's z (after DiCiccio and Romano 2017,
     doi:10.1080/01621459.2016.1202117); otherwise, the difference of the coefficients. With skewed
     scores and few systems, this test and Williams' reject too often (docs/validation.md).
 
@@ -323,7 +323,7 @@ def _studentized(both: Floats, h: Floats) -> Floats:
 
 
 def swap_p(swapped: Floats, *, named: bool) -> tuple[Floats, Floats, float]:
-    """Return p, adjusted p (Holm for named pairs, else max-T), and the smallest possible latter."""
+    """Return p, adjusted p (Holm for named pairs, else max-T) and its smallest possible value."""
     # The first swap is the observed data, so `exact` counts it once even for random swaps.
     p = correlations.permutation_p(swapped, swapped[:, :1], exact=True, two_sided=True)
     size = np.abs(np.nan_to_num(swapped))
@@ -551,7 +551,7 @@ def partial_correlations(
 def williams_tests(
     study: Study, *, evaluators: Sequence[str] | None = None, dimension: str | None = None
 ) -> pd.DataFrame:
-    """Test with Williams' test whether the correlations of two evaluators differ, for all pairs.
+    """Run Williams' test on all pairs of evaluators, for a difference of human correlations.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """`correlate`: how well evaluators agree with human judgments, with intervals.
 
 The module joins judgments (`judged_outputs`) and scores. Evaluators that scored the same outputs
-share a `Sample` of arrays, from which `statistics_of` computes statistics, with all data or without
-each cluster. Where only systems' scores are known, `correlate_system_scores` does all of this.
+share a `Sample` of arrays, from which `statistics_of` computes statistics of all data, and of the
+data without each cluster. If only systems' scores are known, `correlate_system_scores` does it all.
 """
 
 import math
@@ -346,7 +346,7 @@ class Sample(NamedTuple):
 
 
 def samples_of(judged: Judged, scores: pd.DataFrame) -> Iterator[tuple[list[str], Sample]]:
-    """Group evaluators that have scored the same outputs; all groups number items etc. alike."""
+    """Group evaluators that have scored the same outputs; all groups share one numbering."""
     there = scores.notna()
     number = {name: pd.factorize(judged.rows[name])[0] for name in ("item_id", "system", "cluster")}
     patterns = there.apply(lambda one: one.to_numpy().tobytes())
@@ -618,8 +618,8 @@ def systems_scores(
     wide = _by_system(study, pd.concat(parts, ignore_index=True), include_human)
     if wide.empty:
         raise ValueError(
-            f"no evaluator has scored a system of {study.name}"
-            + ("." if include_human else ", human texts left out (see include_human=True).")
+            f"no evaluator has scored a system of {study.name}."
+            + ("" if include_human else " Human texts are left out: see include_human=True.")
         )
     return wide
 

@@ -23,7 +23,7 @@ from nlgbench.crossed import FEWEST
 
 ACCURACIES = ("pairwise_accuracy", "soft_pairwise")
 #: Reasons why a statistic over systems is undefined, or its interval has no width.
-NO_VARIATION = "undefined: scores or judgments do not vary, or fewer than two systems have both"
+NO_VARIATION = "undefined: no variation in scores or judgments, or fewer than two systems"
 _NO_WIDTH = "zero width: leaving out a cluster does not change the estimate"
 
 
@@ -65,7 +65,7 @@ def system_intervals(
         if len(found.y) < 3:
             without_signal = "only two systems, over which a correlation is always 1 or -1"
         elif np.isnan(least):
-            without_signal = "no reliability of systems' means: a system has only one cluster"
+            without_signal = "undefined reliability of means: a system has only one cluster"
         elif not least > 0.5:
             what = "scores" if found.reliability_scores[at] == least else "judgments"
             without_signal = (
@@ -284,7 +284,7 @@ def jackknife_intervals(
         for at, estimate in enumerate(estimates[:, 0].tolist()):
             error = float(errors[at])
             if not np.isfinite(estimate):
-                one = _none("undefined: scores or judgments do not vary, or too few outputs")
+                one = _none("undefined: no variation in scores or judgments, or too few outputs")
             elif degrees < 1 or not np.isfinite(error):
                 one = _none("no interval: undefined without one of the clusters")
             elif error <= 1e-9:

@@ -48,7 +48,7 @@ UNTRAINED = (
 #: The number of most similar human texts used as references if items have no human text.
 N_NEAREST = 10
 _NEEDS_REFERENCES = re.compile(r"(bleu|rouge|chrf|cider|meteor)")
-_ITSELF = "only one system: the mean of its other items only mirrors the item's own judgment"
+_ITSELF = "only one system: the mean of its other items mirrors the item's own judgment"
 
 _KEYS = ["evaluator", "statistic", "granularity"]
 _KEYS_OF_PAIRS = ["evaluator_a", "evaluator_b", "statistic", "granularity"]
@@ -283,7 +283,7 @@ def _pooled(part: pd.DataFrame, confidence: float, turn: Callable[[Any], Any]) -
         shares = tau2 / (tau2 + found.typical)
         row |= dict(zip(("i2", "i2_low", "i2_high"), shares, strict=True))
         row |= {"q": found.q, "q_p": float(chi2.sf(found.q, k - 1))}
-    studies = ("no study", "only 1 study")[k] if k < 2 else f"only {k} studies"
+    studies = ("no study has an effect", "only 1 study")[k] if k < 2 else f"only {k} studies"
     if k < FEWEST_STUDIES:
         row["reason"] = f"{studies}: a mean needs at least {FEWEST_STUDIES}"
     else:

@@ -381,7 +381,7 @@ def _slopes(view: _SharedData, verdict: Floats, is_own: Any) -> dict[str, dict[s
     found, se = clusters.jackknife(parts, solved)
     why = {
         "length": "there are no texts, or they do not differ in length",
-        "own": "no own system: see authors=" if is_own is None else "no pair has its own system",
+        "own": "no own system: see authors=" if is_own is None else "its own system is in no pair",
     }
     if not (w > 0).any():
         why["length"] = _NO_VOTES

@@ -236,7 +236,7 @@ _PAIRS = (
 def _read(
     study: Study, evaluator: str, dimension: str, include_human: bool
 ) -> tuple[np.ndarray, pd.DataFrame, pd.DataFrame, np.ndarray]:
-    """Return systems' names, outputs with scores, their judgments, and what is left out."""
+    """Return systems' names, outputs with scores, their judgments, and notes on omissions."""
     scores = study.scored([evaluator]).set_index("output_id")["score"]
     outputs = study.outputs if include_human else study.outputs[~study.outputs["is_human"]]
     cluster = outputs[study.clusters if study.clusters in outputs else "item_id"]

@@ -62,9 +62,10 @@ def replaces_annotators(
         A study with several annotators per output, and scores that are labels or numbers of the
         same kind as the judgments. All evaluators are tested.
     epsilon : float
-        The evaluator's cost advantage, at least 0 and below 1: the share of outputs by which the
-        annotator may agree better more often. Choose it before you see the data. Calderon et al.
-        (2025) use .2 for experts, .15 for skilled annotators and .1 for a crowd.
+        The evaluator's cost advantage, at least 0 and below 1: by how much the share of outputs
+        where the annotator agrees better may exceed the share where the evaluator does. Choose it
+        before you see the data. Calderon et al. (2025) use .2 for experts, .15 for skilled
+        annotators and .1 for a crowd.
     dimension : str, optional
         A dimension of the judgments. Default: the study's quality dimension.
     agreement : {"accuracy", "rmse"}, optional
@@ -205,7 +206,7 @@ def _agreement(study: Study, judged: pd.DataFrame, dimension: str) -> Agreement:
 
 
 def differences(output: Ints, value: Floats, score: Floats, kind: Agreement) -> NDArray[np.int8]:
-    """Return 1, -1 or 0: each judgment agrees better than the score with the others, or worse."""
+    """Compare agreement with the others: 1 if the judgment's is better, -1 if the score's is."""
     if kind == "accuracy":
         names, label = np.unique(value, return_inverse=True)
         said = np.minimum(np.searchsorted(names, score), len(names) - 1)
@@ -233,7 +234,7 @@ def _differences_in(there: pd.DataFrame, kind: Agreement) -> NDArray[np.int8]:
 
 @dataclass(frozen=True)
 class Counts:
-    """By annotator: numbers of outputs, in all and with better or worse agreement; clusters."""
+    """By annotator: numbers of outputs (all, agreeing better, agreeing worse), and clusters."""
 
     n: Floats
     better: Floats

@@ -295,8 +295,8 @@ class Convergence:
     Parameters
     ----------
     table : DataFrame
-        A row per pairing and seed: pairing, seed, games, settled (whether the stopping rule ended
-        the tournament), and Spearman's correlation of ratings with those of all games and quality.
+        A row per tournament: pairing, seed, games, settled (whether the stopping rule ended it),
+        and Spearman's correlations of its ratings with those of all games and with `quality`.
     history : DataFrame
         The first tournament with random pairing: game, system, rating, deviation.
     """

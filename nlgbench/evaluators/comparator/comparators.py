@@ -134,7 +134,7 @@ def train_comparator(
     -----
     The fit maximizes the likelihood (equation 1 of Zhou and Xu 2020) over all pairs in both orders,
     with equal weights. ``"frozen"`` and ``"cross_encoder"`` train in stages: first without weak
-    pairs of small margin, then with all pairs, and last on human pairs. The fit of ``"tfidf"`` does
+    pairs of small margins, then with all pairs, last on human pairs. The fit of ``"tfidf"`` does
     not depend on the order of pairs. Without ties in training, no tie is ever predicted.
 
     Strong supervision alone can invert the order of systems: outputs that are easy to distinguish
@@ -166,7 +166,7 @@ def train_comparator(
     if not ties or not compares:
         pairs = pairs[pairs["outcome"] == "better"]
     if not pairs["outcome"].eq("better").any():
-        raise ValueError("no pair has the outcome better. Lower the tie threshold, or add pairs.")
+        raise ValueError("no pair has the outcome 'better'. Lower the tie threshold, or add pairs.")
     pairs = pairs.reset_index(drop=True)
     if compares:  # in both orders
         both = [pairs[SIDES], pairs[SWAPPED].set_axis(SIDES, axis=1)]
@@ -323,7 +323,7 @@ def refuse_seen(name: str, seen: Collection[str], outputs: pd.DataFrame) -> None
     found = outputs["output_id"][outputs["text"].map(text_key).isin({text_key(t) for t in seen})]
     if len(found):
         raise ValueError(
-            f"{name} was trained on some texts to judge (outputs: {len(found)}, such as "
+            f"{name} was trained on some of the texts to judge (outputs: {len(found)}, such as "
             f"{found.iloc[0]!r}). Train on the first study that split returns, judge the second."
         )
 

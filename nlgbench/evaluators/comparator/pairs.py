@@ -26,7 +26,7 @@ Kind = Literal["strong", "weak", "human"]
 
 #: The text columns of a row; a single text has the first two.
 SIDES = ["context_a", "text_a", "context_b", "text_b"]
-#: Shares of training: the smallest difference of two checkpoints, and where convergence is near.
+#: Shares of training: the least difference between checkpoints, and where convergence is near.
 _LEAST_MARGIN, _CONVERGED = 0.1, 0.8
 COLUMNS = ["supervision", "item_id", "output_a", "output_b", *SIDES, "outcome", "margin"]
 
@@ -105,7 +105,7 @@ def supervise(
         parts.append(strong_pairs(_with_references(study), n=n, seed=rng))
     if "weak" in kinds:
         if checkpoints is None:
-            raise ValueError("weak supervision needs checkpoints=, a table of checkpoints' texts.")
+            raise ValueError("kind 'weak' needs checkpoints=, a table of texts from checkpoints.")
         needed = "system:text model:text progress:float output_id:text item_id:text text:text"
         checkpoints = read_table(checkpoints, needed, "checkpoints have")
         steps = check_checkpoints(checkpoints)
@@ -180,9 +180,9 @@ def weak_pairs(
         parts.append(lay_out(outputs, *drawn, "better").assign(margin=margin))
     if sum(map(len, parts)) == 0:
         raise ValueError(
-            f"no two of the checkpoints ({len(checkpoints)}) can be compared. Both must be of one "
-            f"model and share contexts; their progress must differ by {_LEAST_MARGIN} or more, and "
-            f"the earlier be below {_CONVERGED}. Save more early checkpoints, and sample from each."
+            f"no two of the checkpoints ({len(checkpoints)}) can be compared. They must be of one "
+            f"model, share contexts, and differ in progress by {_LEAST_MARGIN} or more. The "
+            f"earlier must be below {_CONVERGED}. Save more early checkpoints, and sample each."
         )
     return pd.concat(parts, ignore_index=True).assign(supervision="weak")[COLUMNS]
 
@@ -281,7 +281,7 @@ def _ids(table_a: pd.DataFrame, a: Ints, table_b: pd.DataFrame, b: Ints) -> pd.D
 def draw_between(
     table: pd.DataFrame, left: ArrayLike, right: ArrayLike, n: int, rng: np.random.Generator
 ) -> tuple[Ints, Ints]:
-    """Draw pairs of rows with equal contexts, one from each of the disjoint masks."""
+    """Draw pairs of rows with equal contexts: one of `left` and one of `right` (disjoint masks)."""
     context = pd.factorize(table["context"])[0]
     others = np.flatnonzero(np.asarray(right))
     others = others[np.argsort(context[others], kind="stable")]

@@ -189,7 +189,7 @@ def test_what_has_no_score_is_counted():
     n_gone = np.isnan(score[:200]).reshape(2, 100).sum(axis=1)
     found = ask(alone(score, value, labelled, system=system))
     for name, n in zip("ab", n_gone, strict=True):
-        assert (f"{n} outputs without a score" in row(found, system=name)["reason"]) == (n > 0)
+        assert (f"no score: {n}" in row(found, system=name)["reason"]) == (n > 0)
     assert "they have no score: c" in row(found, system="a")["reason"]
 
 

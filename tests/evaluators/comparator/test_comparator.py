@@ -125,7 +125,7 @@ def test_a_text_that_was_trained_on_is_refused_however_it_is_spaced_or_cased(rew
         compare(COMPARATOR, again, meet(again, human=True))
     study = HELD_OUT.replace(outputs=again.assign(output_id=TEST["output_id"]))
     for evaluator in (train(compares=False), train_regressor(LEARN, backend="tfidf")):
-        with pytest.raises(ValueError, match=r"trained on some texts to judge \(outputs: 1,"):
+        with pytest.raises(ValueError, match=r"some of the texts to judge \(outputs: 1,"):
             evaluator.score_outputs(study)
 
 
@@ -224,7 +224,7 @@ def test_splits_share_no_text(seed, by, left_out):
         (lambda: train(backend="tfid"), "mean 'tfidf'"),
         (lambda: train(encoder="x"), "has no encoder"),
         (lambda: train(HUMAN[["text_a"]]), "have no column"),
-        (lambda: train(HUMAN.assign(outcome="tie")), "no pair has the outcome better"),
+        (lambda: train(HUMAN.assign(outcome="tie")), "no pair has the outcome 'better'"),
         (lambda: taught("strong", n=0), "n must be at least 1"),
         (lambda: taught("human", dimension="overal"), "mean 'overall'"),
         (lambda: taught("human", threshold=-1), "0 or more"),
