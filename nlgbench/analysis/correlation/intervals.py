@@ -286,7 +286,7 @@ def jackknife_intervals(
             if not np.isfinite(estimate):
                 one = _none("undefined: no variation in scores or judgments, or too few outputs")
             elif degrees < 1 or not np.isfinite(error):
-                one = _none("no interval: undefined without one of the clusters")
+                one = _none("no interval: undefined if one of the clusters is left out")
             elif error <= 1e-9:
                 one = Interval(estimate, estimate, "jackknife", _NO_WIDTH)
             else:

@@ -63,9 +63,8 @@ def replaces_annotators(
         same kind as the judgments. All evaluators are tested.
     epsilon : float
         The evaluator's cost advantage, at least 0 and below 1: by how much the share of outputs
-        where the annotator agrees better may exceed the share where the evaluator does. Choose it
-        before you see the data. Calderon et al. (2025) use .2 for experts, .15 for skilled
-        annotators and .1 for a crowd.
+        where the annotator agrees better may exceed the opposite share. Choose it before you see
+        the data. Calderon et al. (2025) use .2 (experts), .15 (skilled annotators), .1 (crowd).
     dimension : str, optional
         A dimension of the judgments. Default: the study's quality dimension.
     agreement : {"accuracy", "rmse"}, optional

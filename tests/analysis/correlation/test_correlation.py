@@ -201,7 +201,7 @@ def test_two_systems_one_item_and_one_system():
     assert two["estimate"].abs().eq(1).all() and two["p"].eq(1).all()
     lone = correlate(made(*study(n_items=1)), granularity="item", **options)
     assert lone["n"].eq(1).all() and lone["ci_low"].isna().all()
-    assert lone["reason"].str.startswith("no interval: undefined without one").all()
+    assert lone["reason"].str.startswith("no interval: undefined if one").all()
     single = correlate(made(*study(n_systems=1)), **options)
     assert single[["estimate", "ci_low", "p"]].isna().all(axis=None)
     assert single["n_undefined"].eq(1).all()
