@@ -127,7 +127,7 @@ def correlate(
       inverted test, that is, the normal populations that are compatible with the estimate.
     - ``"both"``: the interval over systems, with its ends corrected for noise like r_d.
 
-    An interval that misses the estimate is extended to it. There is none for soft pairwise
+    An interval that misses the estimate is extended to it. It is missing for soft pairwise
     accuracy, or if the reliability of mean scores or judgments is below .5. p is from permutations
     of the systems' judgments (all of them for up to eight systems), two-sided for correlations.
 
