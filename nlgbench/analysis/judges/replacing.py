@@ -81,7 +81,7 @@ def replaces_annotators(
         ``evaluators``, sorted by rho in descending order: evaluator, omega (share of annotators for
         whom the test rejects), verdict ("replaces" if omega is at least one half, else "not
         shown"), least_epsilon (the smallest epsilon from which omega is at least one half, in
-        thousandths; NaN if no value below 1 suffices), rho (the probability that the evaluator agrees
+        thousandths; NaN if none is below 1), rho (the probability that the evaluator agrees
         at least as well as an annotator, averaged over annotators), ci_low, ci_high, covers (what
         the interval of rho generalizes to), n_annotators (tested), reason.
 
