@@ -19,7 +19,7 @@ _SCALES = {
     ("count", "mean count"): "count",
     ("correlation, magnitude",): "correlation (magnitude)",
 }
-_SOURCES = {"published": "from print", "released": "from data", "study": "from data"}
+_SOURCES = {"published": "derived", "released": "from data", "study": "from data"}
 #: A panel's axes are logarithmic if the ratio of its extremes exceeds this.
 _LOG_FROM = 50
 
