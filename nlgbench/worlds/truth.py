@@ -133,7 +133,7 @@ def _bin_texts(reference: Draws, system: Draws) -> _Binned:
 
 
 def _cells(bins: np.ndarray, level: np.ndarray, given_level: Floats, weights: np.ndarray) -> Floats:
-    """Sum weights of texts by bin and sum of judgments, whose distribution the levels give."""
+    """Sum texts' weights by bin and by sum of judgments, using its distribution at each level."""
     shape = (int(bins.max()) + 1, _N_LEVELS)
     place = np.ravel_multi_index((bins, level), shape)
     weighed = np.bincount(place, weights=weights, minlength=shape[0] * shape[1])
