@@ -4,7 +4,7 @@ The quality of an output is its system's mean, plus the output's own deviation, 
 its length. An annotator's vote on a pair follows Davidson's probabilities (1970) for the difference
 in quality, in nats. A judge observes that difference with an error. It reports the annotators'
 probabilities given its observation and the spread of such differences. An unbiased judge is
-therefore calibrated, and depends on length only as much as annotators do. Biases shift its estimate.
+therefore calibrated, and depends on length only as much as annotators do. Biases shift its answer.
 """
 
 from __future__ import annotations
