@@ -120,9 +120,9 @@ def human_votes(
     Interpret the correlation of these scores with quality with care: it is circular in two ways.
     Descriptive captions were selected because these listeners understood them, and misleading
     scores are the same clicks negated; no listener read a misleading caption. On the release,
-    Pearson's correlation with quality is .701 negated, as printed, and .722 twin_picked. With all
-    descriptive captions, understood or not, it is .478 and .547; in the unfiltered study, which
-    also has more ambiguous captions, .470 and .537.
+    Pearson's correlation with quality is .701 (negated, as printed) or .722 (twin_picked). With all
+    descriptive captions, understood or not, it is .478 or .547; in the unfiltered study, which also
+    has more ambiguous captions, it is .470 or .537.
     """
     if "listener_success" not in study.dimensions:
         raise ValueError(f"{study.name} has no judgments of listener_success: load comm-eval.")
@@ -199,7 +199,7 @@ def counts(study: Study) -> pd.DataFrame:
     kept = "descriptive captions per context after filtering"
     heard = f"of crowd captions with listeners; {n_unheard} ambiguous captions have none"
     mean = "mean over scored captions; a descriptive caption is not its own reference"
-    clicks = "clicks on crowd captions; misleading captions reuse those on descriptive ones"
+    clicks = "clicks on crowd captions; misleading captions reuse clicks on descriptive ones"
     rounds = "All rounds of the released training split, understood or not."
     rows = [
         ("5.1/contexts/count", outputs["context"].nunique(), ""),
@@ -470,7 +470,7 @@ def _of_table1(study: Study, table: pd.DataFrame, place: str, seed: int) -> list
 
 
 def _people(study: Study, n_resamples: int, seed: int) -> list[pd.DataFrame]:
-    """Answer findings on human picks alone: without the filter, and by caption."""
+    """Make rows of findings on human picks: without the filter, and by caption."""
     collected = load("comm-eval", filtered=False)
     found = []
     for rule in ("negated", "twin_picked"):

@@ -275,7 +275,7 @@ def with_truth(
     assert study.truth is not None
     true = study.truth["systems"].query("not is_human").rename(columns={"quality": "score"})
     true = true[["system", "score"]].assign(
-        evaluator="truth", signature="expected share of votes real"
+        evaluator="truth", signature="expected share of real votes"
     )
     everyone = [*evaluators, *people["evaluator"].unique()]
     both = study.replace(system_scores=people)
@@ -496,7 +496,7 @@ def _of_scores(scored: Study) -> list[pd.DataFrame]:
                 f"{PAPER}/table{number}/{{system}}/{{column}}",
                 value="accuracy",
                 variant="annotated set, out of fold",
-                reason="Trained out of fold on the annotated reviews, as D-train was not released. "
+                reason="Trained out of fold on annotated reviews; D-train was not released. "
                 "The Wilson interval ignores variation of the training texts.",
                 comparable=False,
             )

@@ -327,7 +327,7 @@ def detector_differences() -> pd.DataFrame:
     but the number of joint errors is not printed. We use the largest variance of the difference
     that the two accuracies allow (no joint errors), ``(e_a + e_b - (e_a - e_b)^2) / n``, and a
     normal interval; the true interval is no wider. D-test has the generated reviews of Table 2 and
-    equally many human-written ones, as Table 4's overall averages are the means of both classes.
+    equally many human-written ones, because Table 4's overall averages are means of both.
     """
     sizes = load_printed(f"{PAPER}/table2")["d_test"]
     generated = 11 * sizes["model_in_table_1_except_google_lm"] + sizes["google_lm"]

@@ -1,4 +1,4 @@
-"""CSV files: strict parsing into texts, exact conversion, and writing in one step."""
+"""CSV files: strict parsing into strings, exact conversion, and writing in one step."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ class Guess:
 
 
 def used(there: Sequence[str], named: Iterable[Any]) -> set[str]:
-    """List a file's columns that entries of study.yml name, alone, in a list or in braces."""
+    """List a file's columns that entries of study.yml name directly, in a list or in braces."""
     found = set()
     for their in named:
         for name in [their] if isinstance(their, str) else their:

@@ -1,4 +1,4 @@
-"""Simulated judgments by annotators with different severity and taste; also votes and scores."""
+"""Simulated judgments, votes and scores; annotators differ in severity and taste."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read logs of tools, record by record and within limits of size, as rows of our tables."""
+"""Convert tools' logs to rows of our tables, record by record, with limits on their size."""
 
 from __future__ import annotations
 
