@@ -17,7 +17,7 @@ from nlgbench.plots.style import HUMAN, SYSTEM, TWO_COLUMN
 #: Outcome -> color, and heading of its counts.
 _OUTCOMES = {
     "recomputed and equal": (HUMAN, "equal"),
-    "follows from print": ("#56B4E9", "follow"),
+    "derived from print": ("#56B4E9", "derived"),
     "differs": (SYSTEM, "differ"),
     "not recomputable": ("#E3E3E3", "not"),
 }
@@ -42,7 +42,7 @@ def plot_recomputed(ledger: pd.DataFrame) -> Drawing:
     Notes
     -----
     A number with several rows counts once. It counts as recomputed and equal if a row from released
-    data matches; otherwise as following from print if a row from printed numbers matches; otherwise
+    data matches; otherwise as derived from print if a row from published numbers matches; otherwise
     as differing if a row differs. Findings without a number are omitted, and so are numbers that a
     simulated run could not recompute because it did not use their data.
     """

@@ -31,7 +31,7 @@ def ledger(rows=ROWS):
 
 def test_a_number_counts_once_by_its_best_row():
     drawn = nb.plot_recomputed(ledger())
-    found = ["recomputed and equal", "differs", "follows from print", *["not recomputable"] * 2]
+    found = ["recomputed and equal", "differs", "derived from print", *["not recomputable"] * 2]
     assert drawn.data["outcome"].tolist() == found
     assert drawn.data["reason"].tolist()[-1].startswith("Only values from other data")
     assert drawn.alt.startswith("Published numbers (5) by outcome: recomputed and equal 1, ")
