@@ -153,7 +153,7 @@ def _parse_name(name: str, search: int, n_folds: int) -> _Wanted:
 
 
 def _labels(study: Study, which: str) -> pd.Series:
-    """Return the labels, 1 (human) or 0, of the outputs that have one."""
+    """Return the labels of labeled outputs: 1 (human) or 0 (machine)."""
     known(which, ["natural", "majority"], "labels")
     natural = study.outputs.set_index("output_id")["is_human"].astype("float64")
     found = natural if which == "natural" else majority_labels(study)
@@ -220,12 +220,12 @@ def discriminator_accuracy(
     Raises
     ------
     ValueError
-        If the study has no such scores, or votes are not 0 or 1.
+        If the study has no discriminator scores, votes are not 0 or 1, or all labels are equal.
 
     Notes
     -----
-    Wilson's interval generalizes to other texts, for the discriminators as trained. Texts that
-    occur m times reduce the sample size: ``n_effective = n**2 / sum(m**2)`` over distinct texts.
+    Wilson's interval generalizes to other texts, for the discriminators as trained. Copies reduce
+    the sample size: ``n_effective = n**2 / sum(m**2)``, where a distinct text occurs m times.
 
     Examples
     --------

@@ -19,7 +19,7 @@ Bools = NDArray[np.bool_]
 #: Replaces a count of 0 in the numerator of a precision.
 EPSILON = 0.1
 
-#: The most subsets times n-grams processed at once, which limits memory.
+#: Maximum number of subsets times n-grams processed at once, to limit memory.
 _AT_ONCE = 4_000_000
 
 
@@ -57,7 +57,7 @@ def score_training_overlap(
     *,
     options: Mapping[str, Mapping[str, Any]],
 ) -> pd.DataFrame:
-    """Score machine outputs with their nearest neighbors among human texts as references.
+    """Score machine outputs by BLEU against their nearest neighbors among human texts.
 
     Higher means closer to human texts, which does not mean better.
     """
@@ -242,7 +242,7 @@ def overlap_with_training(
 
     Table 14 of Garbacea et al. (2019, *Judge the Judges*, doi:10.18653/v1/D19-1409) reports the
     mean per generator. The paper specifies "nearest neighbors in G-train", but neither their number
-    nor the similarity; elsewhere it uses ten, by sentence vectors. Here `nearest_texts` finds them.
+    nor the similarity; elsewhere it uses ten, by sentence vectors. We use `nearest_texts`.
     """
     counts, order = ngram_matrix([*texts, *corpus], max_n=max_n)
     of_order = (order[:, None] == np.arange(1, max_n + 1)).astype(np.float64)

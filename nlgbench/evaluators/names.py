@@ -101,7 +101,7 @@ def kind(name: str) -> str:
 
 
 def order(names: Iterable[str]) -> list[str]:
-    """Sort evaluators in the order of figures: by kind, unknown ones last in their given order."""
+    """Sort evaluators as figures show them: by kind, unknown ones last in their given order."""
     return sorted(dict.fromkeys(names), key=lambda name: _row(name)[0])
 
 

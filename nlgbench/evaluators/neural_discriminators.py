@@ -77,8 +77,8 @@ def score_neural(
 
     ``lstm``: the last state of an LSTM. ``cnn``: the maximum of each filter over windows of 3, 4
     and 5 words (Kim 2014, doi:10.3115/v1/D14-1181). ``cnn_lstm``: an LSTM over filters of 3 words
-    (after Zhou et al. 2015, arXiv:1511.08630). All scores are NaN where a class has fewer than two
-    distinct texts, because none can be held out.
+    (after Zhou et al. 2015, arXiv:1511.08630). All scores are NaN if a class has fewer than two
+    distinct texts, because one must be held out.
 
     A tenth of `texts`, stratified by label and grouped by text, is held out for early stopping;
     `unseen` is not used. Words that occur in only one training text share one unknown token. The

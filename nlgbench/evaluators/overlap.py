@@ -1,7 +1,7 @@
 """Word-overlap metrics, such as BLEU, ROUGE, chrF and CIDEr, which compare outputs with references.
 
 Metrics take a list of texts, and a list of references for each. Words are separated by white space.
-A text without a usable reference is scored NaN; an empty text with one is scored 0. Higher is
+A text without usable references is scored NaN, and an empty text with references 0. Higher is
 better, from 0 to 1 (CIDEr and CIDEr-D: 0 to 10). `score_overlap` and `score_corpus` score a study.
 """
 
@@ -150,9 +150,9 @@ def corpus_chrf(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) 
 def rouge_n(hypotheses: Sequence[str], references: Sequence[Sequence[str]], *, n: int) -> Floats:
     """Score texts by ROUGE-N against the best-matching reference.
 
-    Lin (2004, section 2, ACL Anthology W04-1013), with the maximum over references of section 2.1.
-    The score is F1, as is common today; Lin defines recall. No stemming. NaN also where no
-    reference has `n` words.
+    Lin (2004, section 2, ACL Anthology W04-1013), with the maximum over references as in section
+    2.1. The score is F1, as is common today; Lin defines recall. Words are not stemmed. NaN also
+    where no reference has `n` words.
     """
     found = usable(references)
     counts, order = ngram_matrix([*hypotheses, *chain.from_iterable(found)], max_n=n)
@@ -173,9 +173,9 @@ def rouge_l(
     """Score texts by ROUGE-L, the longest common subsequence.
 
     Lin (2004, section 3, ACL Anthology W04-1013): ``(1 + beta^2) P R / (R + beta^2 P)``; the
-    default `beta` is pycocoevalcap's. As there, a text is one sentence, and P and R are maxima over
-    the references, which may be different ones. (pycocoevalcap splits at single spaces, so it
-    counts a double space as an extra word.)
+    default `beta` is pycocoevalcap's. As there, a text is one sentence, and P and R are separate
+    maxima over the references. (pycocoevalcap splits at single spaces, so it counts a double space
+    as an extra word.)
     """
     from rapidfuzz.distance import LCSseq
     from rapidfuzz.process import cdist
@@ -216,8 +216,8 @@ def cider(
     code and pycocoevalcap, weights use raw counts; the paper divides them by the text's number of
     n-grams, which changes only the clipping. pycocoevalcap and nlg-eval call ``cider_d`` "CIDEr". A
     text of fewer than 4 words lacks some orders, so even an exact match scores below 10; two words
-    reach 5. NaN where only one hypothesis of a group has references, because all n-grams are then
-    equally rare (pycocoevalcap returns 0).
+    reach 5. NaN where only one hypothesis of a group has references, because all weights are then 0
+    (pycocoevalcap returns 0).
     """
     found = usable(references)
     labels = [0] * len(found) if group is None else list(group)

@@ -28,7 +28,7 @@ def nearest_references(
     study : Study
         A study with one machine output per item.
     n : int
-        Number of references for each output; a human text with the same words is excluded.
+        Number of references for each output; human texts with the output's words are excluded.
     lower : bool, default False
         Convert texts to lower case first; the references are then in lower case, too.
 
@@ -86,7 +86,7 @@ def nearest_texts(
     """Find the positions, (texts, n), of the `n` pool texts with the highest TF-IDF cosine.
 
     With `copies`, a text that is in the pool may be its own neighbor. Ties (cosines equal to 12
-    decimals) are in the order of the pool.
+    decimals) keep the order of the pool.
     """
     from sklearn.feature_extraction.text import TfidfVectorizer
 

@@ -132,10 +132,10 @@ def score(
         - discriminators: ``svm``, ``naive_bayes``, ``logistic_regression``, ``random_forest``,
           ``xgboost``, ``lstm``, ``cnn``, ``cnn_lstm``, followed by ``_meta`` (one for all systems)
           or ``_individual`` (one per system), then ``@natural`` (default) or ``@majority``, the
-          training labels (1 is human). Append ``/natural`` or ``/majority`` to score errors by
-          these labels;
+          training labels (1 is human). With ``/natural`` or ``/majority`` appended, the score is
+          1 where the classification is wrong by these labels;
         - listeners: ``literal``, ``pragmatic``, ``context``, ``ensemble``;
-        - sentinels, which hardly use the text: ``length@sentinel`` (words), ``constant@sentinel``,
+        - sentinels, which ignore content: ``length@sentinel`` (words), ``constant@sentinel``,
           ``system_mean@sentinel`` (the mean judgment of the system's other items).
 
         Trained objects (a comparator, a listener, a regressor, or your own) have ``name``,
@@ -146,11 +146,11 @@ def score(
     options : mapping of str to mapping, optional
         Keyword arguments by evaluator name (or ``overlap``, ``discriminators`` for the whole
         group); defaults in brackets. Overlap: ``lower`` (False; compare in lower case), ``group``
-        ("system"; CIDEr counts document frequencies by this column of outputs; None: over all).
+        ("system"; CIDEr counts document frequencies within groups of this column; None: over all).
         ``training_overlap_4``: ``n_neighbors`` (10), ``lower`` (False). Discriminators: ``search``
         (0; draws of a random search), ``n_folds`` (10). ``system_mean@sentinel``: ``dimension``.
     n_jobs : int, default 1
-        Folds or listeners to train in parallel.
+        Number of folds or listeners to train in parallel.
     keep : path or True, optional
         A folder that stores costly scores (discriminators, listeners, METEOR). They are reused
         while data, options, seed and code are unchanged. True: the user's cache.
@@ -306,8 +306,8 @@ def _fitted_scores(study: Study, evaluator: Fitted) -> pd.DataFrame:
     strange = set(found.index) - set(ids["output_id"])
     if strange or found.index.has_duplicates:
         raise ValueError(
-            f"score_outputs of {evaluator.name} must return one score per output_id. Of its scores "
-            f"({len(found):,}), some are repeated or for unknown outputs ({len(strange)})."
+            f"score_outputs of {evaluator.name} must return one score per output_id. Its scores "
+            f"({len(found):,}) include duplicates or scores for unknown outputs ({len(strange)})."
         )
     score = ids["output_id"].map(found).astype("float64")
     return ids.assign(evaluator=evaluator.name, score=score, signature=evaluator.signature)

@@ -36,8 +36,8 @@ def stored(
 ) -> pd.DataFrame:
     """Compute scores and store them, or read them if they are stored already.
 
-    `given` holds everything that determines them (tables and JSON values). Stored scores are reused
-    only while it, the package's code and the locked dependencies are unchanged. A damaged file is
+    `given` holds all tables and JSON values that determine the scores. Stored scores are reused
+    only while `given`, the package's code and its dependencies are unchanged. A damaged file is
     recomputed. Without a folder, or if it is not writable, scores are computed and not stored.
     """
     if folder is None:

@@ -55,8 +55,8 @@ class Comparator:
     name: str
     #: A function from rows of texts to probabilities.
     predict: Predict
-    #: Classes of its columns. Pairs: 0 if a is better, 1 for a tie, 2 if a is worse. Single texts:
-    #: 0 for worse, 1 for better. Regressor: 1, the predicted judgment.
+    #: Classes in the columns of `predict`. Pairs: 0 if a is better, 1 for a tie, 2 if a is worse.
+    #: Single texts: 0 for worse, 1 for better. Regressor: 1, the predicted judgment.
     classes: tuple[int, ...]
     #: The training texts.
     seen: frozenset[str]
@@ -69,9 +69,9 @@ class Comparator:
         """Score each output; higher is better.
 
         The Series, indexed by output_id, depends on the kind of evaluator. Comparator: mean points
-        against the same 50 machine outputs (win 3, tie 1, loss 0). Adversarial evaluator: the
-        uncalibrated probability that the text is the better or human one. Regressor: the predicted
-        mean judgment, which is not clipped to the scale.
+        against the same 50 machine outputs, or all if there are fewer (win 3, tie 1, loss 0).
+        Adversarial evaluator: the uncalibrated probability that the text is the better or human
+        one. Regressor: the predicted mean judgment, which is not clipped to the scale.
         """
         outputs = study.outputs
         index = pd.Index(outputs["output_id"], name="output_id")
@@ -101,7 +101,7 @@ def train_comparator(
     Parameters
     ----------
     pairs : DataFrame
-        From `nlgbench.supervise`. To ablate a kind of supervision, leave it out there.
+        From `nlgbench.supervise`. To ablate a kind of supervision, omit it from `kinds` there.
     backend : {"frozen", "cross_encoder", "tfidf"}
         ``"frozen"``: a small network on embeddings from a frozen encoder. ``"cross_encoder"``: the
         encoder reads both texts at once and is fine-tuned, as in Zhou and Xu (2020); slow without
@@ -134,7 +134,7 @@ def train_comparator(
     -----
     The fit maximizes the likelihood (equation 1 of Zhou and Xu 2020) over all pairs in both orders,
     with equal weights. ``"frozen"`` and ``"cross_encoder"`` train in stages: first without weak
-    pairs of small margins, then with all pairs, last on human pairs. The fit of ``"tfidf"`` does
+    pairs of small margins, then with all pairs, finally on human pairs. The fit of ``"tfidf"`` does
     not depend on the order of pairs. Without ties in training, no tie is ever predicted.
 
     Strong supervision alone can invert the order of systems: outputs that are easy to distinguish
@@ -284,7 +284,7 @@ def exceeds(one: Any, other: Any) -> Any:
 
 
 def decided(chances: Floats) -> Floats:
-    """Return the most probable of win, tie and loss, one-hot; a tie where two are equal."""
+    """Return the most probable of win, tie and loss, one-hot; a tie if the top two are equal."""
     won = exceeds(chances[:, 0], chances[:, 1:].max(axis=1))
     lost = exceeds(chances[:, 2], chances[:, :2].max(axis=1))
     return np.column_stack([won, ~(won | lost), lost]).astype(np.float64)
@@ -324,7 +324,7 @@ def refuse_seen(name: str, seen: Collection[str], outputs: pd.DataFrame) -> None
     if len(found):
         raise ValueError(
             f"{name} was trained on some of the texts to judge (outputs: {len(found)}, such as "
-            f"{found.iloc[0]!r}). Train on the first study that split returns, judge the second."
+            f"{found.iloc[0]!r}). Train on the first study that split returns; judge the second."
         )
 
 

@@ -138,7 +138,7 @@ def fit_frozen(
     *,
     seed: int,
 ) -> Predict:
-    """Train a small network on frozen embeddings, in stages of rows; labels are consecutive.
+    """Train a small network on frozen embeddings, in stages of rows; labels are 0, 1, and so on.
 
     A text's features are its embedding and the elementwise product with its context's embedding,
     standardized on the training texts; a pair's are their difference and absolute difference. The
@@ -188,8 +188,8 @@ def fit_cross_encoder(
     """Fine-tune the whole encoder as a classifier of one or two texts, one epoch per stage.
 
     As in Zhou and Xu (2020, section 3.1), a sentence-pair classifier reads the context and text of
-    both sides. Adam with rate 5e-5, batches of 32; each side is truncated to its last 128 tokens,
-    so a long context is cut before the text.
+    both sides. Adam uses a learning rate of 5e-5 and batches of 32. Each side is truncated to its
+    last 128 tokens, so a long context is cut before the text.
     """
     transformers = import_extra("transformers")
     kind, n_classes = transformers.AutoModelForSequenceClassification, int(labels.max()) + 1

@@ -1,4 +1,4 @@
-"""A trained regressor of human judgments, in ADEM's role in Learning to Compare."""
+"""A regressor of human judgments, which takes the role of ADEM in Learning to Compare."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def train_regressor(
     if quality.nunique() < 2:
         raise ValueError(
             f"training needs at least two different mean judgments of {dimension!r}. Got "
-            f"{quality.nunique()} (judged outputs: {len(quality)}). Check their output_id."
+            f"{quality.nunique()} (judged outputs: {len(quality)}). Check the judgments' output_id."
         )
     made = f"scikit-learn {sklearn.__version__}"
     if backend == "tfidf":

@@ -31,7 +31,7 @@ def split(
         The unit that stays on one side: equal texts (case and white space are ignored), or all
         outputs of one context or item.
     test_size : float
-        Share of the distinct texts of each system (rounded), or of the contexts or items.
+        Share to hold out: of each system's distinct texts (rounded), or of contexts or items.
     leave_out : str, optional
         A system to exclude from training; its test outputs are unchanged.
     seed : int or Generator
@@ -62,7 +62,7 @@ def split(
     rng = np.random.default_rng(seed)
     text = table["text"].map(text_key)
     unit = text if by == "text" else table["context" if by == "context" else "item_id"]
-    # A text of several systems counts for the first of them; contexts form one stratum.
+    # A text of several systems counts for the first of them; contexts or items form one stratum.
     first = ~unit.duplicated()
     stratum = table["system"] if by == "text" else table["system"].mask(first, "")
     chosen: list[str] = []

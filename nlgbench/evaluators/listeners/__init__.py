@@ -1,1 +1,1 @@
-"""Listeners, which infer what a text refers to. `neural` trains them, and needs torch."""
+"""Listeners, which infer what a text refers to. The module `neural` trains them with torch."""

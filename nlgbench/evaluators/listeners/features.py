@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 PADDING, UNKNOWN, START, END = range(4)
 #: The first entries of a vocabulary, at the positions above.
 SPECIAL = ("<padding>", "<unknown>", "<start>", "<end>")
-#: Maximum tokens per caption, without the end; 7 of 15,665 captions in Monroe train are longer.
+#: Maximum tokens per caption, without the end token; 7 of Monroe's 15,665 for training have more.
 LONGEST = 40
 
 _PIECE = re.compile(r"[a-z0-9']+|[^\sa-z0-9']")
@@ -52,7 +52,7 @@ def vocabulary(captions: Sequence[str]) -> list[str]:
 
 
 def encode(captions: Sequence[str], words: Sequence[str]) -> NDArray[np.int64]:
-    """Encode captions as positions in `words`, followed by the end and padding."""
+    """Encode captions as positions in `words`, followed by the end token and padding."""
     index = {word: at for at, word in enumerate(words)}
     rows = [
         [*(index.get(token, UNKNOWN) for token in caption_tokens(caption)[:LONGEST]), END]
@@ -78,14 +78,14 @@ def fourier_features(colors: ArrayLike) -> Floats:
 
     Real and imaginary parts of ``exp(-2 pi i (j x + k y + l z))`` for j, k, l in 0, 1, 2, as in
     Monroe, Hawkins, Goodman and Potts (2017, doi:10.1162/tacl_a_00064). These features make hue
-    circular and let a network learn regions that are not convex. The hue of gray is invisible, but
-    still a coordinate of HSV.
+    circular and let a network learn regions that are not convex. Equal grays with different hues
+    look the same, but have different features.
     """
     hsl = np.asarray(colors, dtype=np.float64) / LIMITS
     if not ((hsl >= 0) & (hsl <= 1)).all():
         raise ValueError(
-            f"{', '.join(COLOR)} must be 0 or more and at most 360, 100 and 100. Scale fractions, "
-            "and convert RGB to HSL (colorsys.rgb_to_hls)."
+            "hue must be from 0 to 360, saturation and lightness from 0 to 100. Scale fractions to "
+            "these ranges, and convert RGB to HSL (colorsys.rgb_to_hls)."
         )
     hue, saturation, lightness = np.moveaxis(hsl, -1, 0)
     value = lightness + saturation * np.minimum(lightness, 1 - lightness)
@@ -112,8 +112,8 @@ def count_states(contexts: pd.DataFrame, item_ids: pd.Series) -> pd.Series:
     lost = found.isna()
     if lost.any():
         raise ValueError(
-            f"contexts has no item {item_ids[lost].iloc[0]!r} ({int(lost.sum())} outputs). Add its "
-            "states, or remove its outputs."
+            f"contexts has no item {item_ids[lost].iloc[0]!r} (outputs without a context: "
+            f"{lost.sum()}). Add the missing states, or remove these outputs."
         )
     return found.astype(np.int64)
 

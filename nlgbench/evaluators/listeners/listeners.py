@@ -48,7 +48,7 @@ class Listener:
     """
 
     name: str = "listener"
-    #: Contexts used for training or calibration, which it refuses to score.
+    #: Keys of contexts used for training or calibration, which the listener refuses to score.
     seen: frozenset[str] = frozenset()
 
     @property
@@ -143,14 +143,14 @@ def named(listeners: Listeners) -> dict[str, Listener]:
 
 @checked
 def beliefs(study: Study, listeners: Listeners) -> pd.DataFrame:
-    """Compute the probability, by each listener, that an output refers to each state.
+    """Compute each listener's probabilities that an output refers to each state.
 
     Parameters
     ----------
     study : Study
         A study with contexts; items may have different numbers of states.
     listeners : Listener, several, or a mapping of name to Listener
-        Such as from `train_listeners`.
+        Listeners, such as those from `train_listeners`.
 
     Returns
     -------
@@ -188,11 +188,11 @@ class Calibration:
     Attributes
     ----------
     measures : DataFrame
-        A row per listener, stage and measure: measure, estimate, ci_low, ci_high, confidence, n,
-        n_undefined, reason, listener, seed, stage. ``accuracy`` (0 to 1, higher is better): share
-        of outputs whose most probable state is the target; with m tied states the target counts as
-        1/m. ``nll`` (nats, lower is better): mean negative log-probability of the target. ``ece``
-        (0 to 1, lower is better): expected calibration error.
+        A row per listener, stage (before or after temperature scaling) and measure: measure,
+        estimate, ci_low, ci_high, confidence, n, n_undefined, reason, listener, seed, stage.
+        ``accuracy`` (0 to 1): share of outputs whose most probable state is the target (1/m if m
+        states tie). ``nll`` (nats, lower is better): mean negative log-probability of the target.
+        ``ece`` (0 to 1, lower is better): expected calibration error.
     bins : DataFrame
         A row per listener, stage and bin of probability: bin_low (exclusive), bin_high (inclusive),
         probability (mean in the bin), share (share correct, ties split), ci_low, ci_high,
@@ -267,7 +267,7 @@ def calibration(study: Study, listeners: Listeners, *, confidence: float = 0.95)
 
 
 class EnsembleListener(Listener):
-    """Average the probabilities of several fitted listeners; NaN where one returns NaN."""
+    """Average the probabilities of several fitted listeners; NaN where any of them is NaN."""
 
     name = "ensemble"
 

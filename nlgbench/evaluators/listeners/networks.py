@@ -1,4 +1,4 @@
-"""Networks that score states by a caption, each alone or in the context of the others."""
+"""Networks that score states given a caption: each state alone, or compared with the others."""
 
 from __future__ import annotations
 
@@ -101,10 +101,10 @@ class ContextNetwork(torch.nn.Module):
 class SpeakerNetwork(torch.nn.Module):
     """Compute the probability of a caption, word by word, given the target among other states.
 
-    One LSTM reads the states, the target last; another reads the caption, with the first one's last
-    state at each word (Monroe, Hawkins, Goodman and Potts 2017). The forward pass returns the input
-    of Bayes' rule: log-probabilities of the caption with each state as the target, averaged (as
-    probabilities) over orders of the other states.
+    One LSTM reads the states, the target last; another reads the caption, with the final output of
+    the first at each word (Monroe, Hawkins, Goodman and Potts 2017). The forward pass returns the
+    input of Bayes' rule: log-probabilities of the caption with each state as the target, averaged
+    (as probabilities) over orders of the other states.
     """
 
     def __init__(self, n_words: int, n_features: int, n_embedding: int, units: int) -> None:
@@ -146,7 +146,7 @@ def orders(states: torch.Tensor, targets: torch.Tensor) -> list[torch.Tensor]:
     """Order states with the target last: all rotations of the others, sorted by their features.
 
     With three states these are both orders of the other two. Sorting makes the result independent
-    of the input order; the number of all orders would grow too fast.
+    of the input order. Using all possible orders would be too slow for many states.
     """
     rank = np.lexsort(states.permute(2, 0, 1).numpy()).argsort(axis=1)
     keys = torch.from_numpy(rank).scatter(1, targets[:, None], states.shape[1])

@@ -43,7 +43,7 @@ Floats = NDArray[np.float64]
 Rounds = tuple[Floats, list[str], NDArray[np.int64]]
 
 _EMBEDDING, _BATCH, _MAX_NORM = 100, 64, 5.0
-#: Dev rounds, at most, that select the epoch.
+#: Maximum number of dev rounds that select the epoch.
 _N_DEV_ROUNDS = 3_000
 
 
@@ -55,7 +55,7 @@ class NeuralListener(Listener):
     seed : int or Generator
         Seed of initial weights, order of rounds and dropout.
     features : {"hsv", "raw"}
-        Represent states by Fourier features of HSL colors, or by raw numbers (scaled to about 1).
+        Represent states by Fourier features of HSL colors or raw numbers (scale these to about 1).
     epochs : int
         Passes over the rounds.
     learning_rate : float
@@ -71,8 +71,7 @@ class NeuralListener(Listener):
     Notes
     -----
     Batches of 64, dropout .3, gradients clipped to norm 5. The epoch with the lowest dev loss, at
-    its best temperature, provides the weights. All states are equally probable for a caption
-    without a known token.
+    its best temperature, provides the weights. An empty caption makes all equally likely.
     """
 
     kind: ClassVar[str]
@@ -246,7 +245,7 @@ class ContextListener(NeuralListener):
 
 
 class PragmaticListener(NeuralListener):
-    """Infer which state a speaker would describe this way: Bayes' rule on a language model.
+    """Infer which state a speaker would describe this way: Bayes' rule with a language model.
 
     ``L(w | u)`` is proportional to ``P(u | w) P(w)``, where an LSTM gives the probability of the
     caption u with w as the target among the others (Newman, Cohn-Gordon and Potts 2020, section
@@ -297,7 +296,7 @@ def train_listeners(
     units : int, optional
         Units of each LSTM. Default: 200; 160 for the context-aware listener.
     n_jobs : int, default 1
-        Processes; each trains on one thread.
+        Number of processes; each trains on one thread.
     seed : int or Generator
         Seed of all random numbers; listener ``literal_2`` uses ``seed + 2``.
     keep : path or True, optional

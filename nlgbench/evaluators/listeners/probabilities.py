@@ -26,7 +26,7 @@ def fit_temperature(proba: ArrayLike, targets: ArrayLike) -> float:
     """Fit the temperature, .05 to 20, that makes the targets most probable.
 
     Temperature scaling (Guo et al. 2017, arXiv:1706.04599, section 4.2): one number, fitted by
-    maximum likelihood. It preserves the order of states, and so the accuracy, but it may change the
+    maximum likelihood. It preserves the order of states, and thus accuracy, but it may change the
     order of the targets' probabilities across contexts.
     """
     found, target = np.asarray(proba, dtype=np.float64), np.asarray(targets)
