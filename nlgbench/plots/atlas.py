@@ -28,7 +28,7 @@ from nlgbench.study.checks import read_table
 #: Adjusted p-values below this get a star.
 _ALPHA = 0.05
 _COLUMNS = "evaluator estimate:float ci_low:float ci_high:float"
-# Pale, so that black text is readable; blue is darker in gray, and cells show the sign.
+# Pale, so that black text is readable; in grayscale blue is darker, and cells show the sign.
 _SHADES = LinearSegmentedColormap.from_list("agreement", ["#F4B183", "#FFFFFF", "#4A90C4"])
 
 
@@ -52,7 +52,7 @@ def plot_atlas(
         interval, below the first). Statistics are grouped by granularity, study, criterion or
         dimension: by the first of them that has several values.
     kinds : sequence of str, optional
-        Draw only these kinds: about thirty evaluators fit a page.
+        Draw only these kinds; about thirty evaluators fit on a page.
     ax : Axes, optional
         Where to draw; a new figure by default.
     interval_label, second_label : str
@@ -67,7 +67,7 @@ def plot_atlas(
     Raises
     ------
     ValueError
-        If a column is missing, or a cell has two rows.
+        If a column is missing, a cell has two rows, or there is nothing to draw.
 
     Examples
     --------
@@ -133,8 +133,8 @@ def plot_atlas(
     alt = "Heat map: each evaluator's correlation with human judgments, with its interval, for "
     alt += "each statistic. Within a kind, evaluators are sorted by mean correlation."
     if len(means):
-        alt += f" On average, {means.idxmax()} correlates most ({means.max():.2f}) and "
-        alt += f"{means.idxmin()} least ({means.min():.2f})."
+        alt += f" {means.idxmax()} has the highest mean ({means.max():.2f}), and "
+        alt += f"{means.idxmin()} the lowest ({means.min():.2f})."
     drawing = drawn_on(ax, data, alt)
     words = textwrap.fill(words, int(drawing.figure.get_figwidth() * 16))
     # Right-aligned: the text may extend to the left, below the evaluators' names.

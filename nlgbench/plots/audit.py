@@ -23,10 +23,10 @@ _PANELS = {
     "length": ("Gain when twice as long", "share of verdicts"),
     "own": ("Gain of its own system", "share of verdicts"),
     "agreement": ("Agreement with majority", "share of votes"),
-    "ties": ("Ties minus annotators'", "share of verdicts"),
+    "ties": ("Ties, judge − annotators", "share of verdicts"),
 }
 _GRAY = "#777777"
-#: Verdict -> color, marker, whether it is filled (all distinct in gray), and legend.
+#: Verdict -> color, marker, whether it is filled (all distinct in grayscale), and legend.
 _LOOKS = {
     "found": (SYSTEM, "s", True, "bias beyond margin"),
     "significant": (SYSTEM, "s", False, "significant, not beyond margin"),
@@ -110,8 +110,8 @@ def plot_audit(audited: Audit) -> Drawing:
         f"{one} ({test})" for one, test in zip(found["evaluator"], found["test"], strict=True)
     )
     alt = (
-        f"Audit of {len(judged)} judges and {len(sentinels)} sentinels: order, length, own "
-        f"systems, agreement, ties and calibration. Biases found: {listed or 'none'}. "
+        f"Audit of {len(judged)} judges and {len(sentinels)} sentinels, with panels: "
+        f"{'; '.join(ax.get_title() for ax in axes)}. Biases found: {listed or 'none'}. "
         f"The gray band is the margin: {audited.margin:g} of verdicts."
     )
     return drawn_on(axes, table, alt)

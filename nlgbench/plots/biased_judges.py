@@ -90,14 +90,14 @@ def _means(swept: pd.DataFrame) -> pd.DataFrame:
 
 
 def _describe(data: pd.DataFrame, bias: str) -> str:
-    """Describe for each method the smallest planted bias from which on it detects the bias."""
+    """Report the smallest planted bias from which each method always detects the bias."""
     texts = []
     for method in _METHODS:
         rows = data[data["method"].eq(method) & data["planted"].gt(0)]
         missed = rows.loc[rows["noticed"] < 0.5, "planted"].max()
         noticed = rows.loc[~(rows["planted"] <= missed), "planted"]
-        words = f"detects it from {noticed.min():g} nats on"
+        words = f"detects it from {noticed.min():g} nats upward"
         if noticed.empty:
-            words = f"does not detect it up to {missed:g} nats"
+            words = f"does not detect it, even at {missed:g} nats"
         texts.append(f"the {method} {words}")
     return f"{_BIASES[bias][0]}: {', and '.join(texts)}"

@@ -17,7 +17,7 @@ from nlgbench.plots.rows import legend_below, mark
 from nlgbench.plots.style import HUMAN, ONE_COLUMN, SCORE_NAMES, SYSTEM, TWO_COLUMN
 
 # Pale, so that points stay visible; white where the classifier is undecided; blue is darker in
-# gray.
+# grayscale.
 _SHADES = LinearSegmentedColormap.from_list("shades", ["#86B6DA", "#FFFFFF", "#FAD3B4"])
 
 
@@ -25,7 +25,7 @@ _SHADES = LinearSegmentedColormap.from_list("shades", ["#86B6DA", "#FFFFFF", "#F
 def plot_boundary(
     boundaries: Boundary | Sequence[Boundary], *, ax: Axes | Sequence[Axes] | None = None
 ) -> Drawing:
-    """Draw outputs by judgment and log-probability, with the classifier behind their HUSE.
+    """Draw outputs by judgment and log-probability, with the classifier that determines HUSE.
 
     Parameters
     ----------
@@ -37,13 +37,13 @@ def plot_boundary(
     Returns
     -------
     Drawing
-        Shading shows the classifier's probability; the line is where it is one half. Histograms
-        show both features. Data: the outputs of all panels.
+        Shading shows the classifier's probability of a model output; along the line it is one half.
+        Histograms show both features. Data: the outputs of all panels.
 
     Raises
     ------
     ValueError
-        If `boundaries` is empty, or the number of axes differs from it.
+        If `boundaries` is empty, or has more or fewer elements than `ax`.
 
     Examples
     --------

@@ -54,9 +54,9 @@ def plot_training(
     ----------
     curves : DataFrame
         A row per evaluator and checkpoint: ``evaluator``, ``progress`` (0 to 1), ``value``,
-        ``ci_low``, ``ci_high`` (NaN bounds draw none).
+        ``ci_low``, ``ci_high`` (NaN: no interval).
     chosen : DataFrame
-        ``evaluator``, and ``progress`` of the checkpoint it selects (none: NaN, or no row).
+        ``evaluator``, and ``progress`` of the checkpoint it selects (if none: NaN, or no row).
     truth : str, optional
         The ``evaluator`` that is the true quality; a dashed line marks its best checkpoint.
     ax : sequence of Axes, optional
@@ -77,7 +77,7 @@ def plot_training(
     >>> table = pd.DataFrame({"evaluator": "bleu", "progress": [0.5, 1], "value": [0.1, 0.2]})
     >>> picked = pd.DataFrame({"evaluator": ["bleu"], "progress": [1.0]})
     >>> plot_training(table.assign(ci_low=None, ci_high=None), picked).alt
-    'Values of each evaluator during one training run, and the checkpoint it selects: BLEU 1.'
+    "Each evaluator's values in one training run, and when it selects a checkpoint: BLEU at 1."
     """
     needed = "evaluator progress:float value:float ci_low:float ci_high:float"
     curves = read_table(curves, needed, "curves have")
@@ -107,8 +107,8 @@ def plot_training(
             draw_reference(one, 0, upright=True)
     data = curves.assign(panel=curves["evaluator"].map(titles))
     data = data.sort_values("evaluator", key=lambda at: at.map(list(titles).index), kind="stable")
-    texts = "; ".join(f"{titles[name]} {picked[name]:g}" for name in titles if name in picked)
-    alt = "Values of each evaluator during one training run, and the checkpoint it selects: "
+    texts = "; ".join(f"{titles[name]} at {picked[name]:g}" for name in titles if name in picked)
+    alt = "Each evaluator's values in one training run, and when it selects a checkpoint: "
     return drawn_on(axes, data, f"{alt}{texts}.")
 
 
@@ -131,14 +131,14 @@ def _draw_curve(ax: Axes, rows: pd.DataFrame, picked: float) -> None:
 
 @in_paper_style
 def plot_choices(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = None) -> Drawing:
-    """Draw the regret of each evaluator's choices, and how often it chose the best.
+    """Draw the regret of each evaluator's choices, and how often it chose the best candidate.
 
     Parameters
     ----------
     table : DataFrame
         From `nlgbench.analysis.trials.judge_choices`: ``evaluator``, ``measure``, ``estimate``,
-        ``ci_low``, ``ci_high``, ``n``. The measures ``regret`` and ``win_times`` are drawn. Each
-        value of an optional ``experiment`` has a panel; panels share their rows.
+        ``ci_low``, ``ci_high``, ``n``. The measures ``regret`` and ``win_times`` are drawn.
+        Optional: ``experiment``, with a panel for each value; panels share their rows.
     ax : Axes or sequence of Axes, optional
         Where to draw, one per experiment; a new figure by default.
 

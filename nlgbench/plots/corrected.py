@@ -1,4 +1,4 @@
-"""Systems' corrected means, with means of the labels and of the evaluator's scores."""
+"""Systems' corrected means, and means of the labels and of the evaluator's scores."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LOOKS = {
 def plot_corrected(
     corrected: pd.DataFrame | CorrectedQuality, *, ax: Axes | None = None
 ) -> Drawing:
-    """Draw systems' means from labels alone, from the evaluator alone, and corrected.
+    """Draw systems' means from labels alone and from the evaluator alone, and corrected means.
 
     Parameters
     ----------

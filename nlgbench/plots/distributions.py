@@ -1,4 +1,4 @@
-"""Which measures of distributions detect changes of a known truth."""
+"""Which measures of distributions detect changes in a known true value."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _UNTESTED = "not tested"
 
 @in_paper_style
 def plot_distributions(trends: pd.DataFrame, *, ax: Axes | None = None) -> Drawing:
-    """Draw which measures follow the truth under which changes: a matrix of slopes and verdicts.
+    """Draw whether measures follow the true value under changes: a matrix of slopes and verdicts.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def plot_distributions(trends: pd.DataFrame, *, ax: Axes | None = None) -> Drawi
     >>> trends = pd.DataFrame({"measure": ["vendi"], "change": "temperature", "slope": 60.0,
     ...     "ci_low": 50.0, "ci_high": 70.0, "verdict": "sees", "reason": ""})
     >>> plot_distributions(trends).alt
-    'Whether each measure follows the truth. temperature: Vendi score sees (slope 60).'
+    'Verdicts on whether measures follow the truth. temperature: Vendi score "sees" (slope 60).'
     """
     numbers = "slope:float ci_low:float ci_high:float"
     trends = read_table(
@@ -70,8 +70,8 @@ def plot_distributions(trends: pd.DataFrame, *, ax: Axes | None = None) -> Drawi
     (ax,) = axes_for(ax, TWO_COLUMN, 0.75 + 0.3 * len(measures))
     for row in trends.to_dict("records"):
         _write_cell(ax, changes.index(row["change"]), measures.index(row["measure"]), row)
-    found = trends["measure"].replace(_NAMES) + " " + trends["verdict"].replace("", _UNTESTED)
-    found += trends["slope"].map(" (slope {:.2g})".format)
+    found = trends["measure"].replace(_NAMES) + ' "' + trends["verdict"].replace("", _UNTESTED)
+    found += trends["slope"].map('" (slope {:.2g})'.format)
     parts = found.groupby(trends["change"], sort=False).agg(", ".join)
     texts = "; ".join(parts.index + ": " + parts)
     name_rows(ax, [_NAMES.get(one, one) for one in measures])
@@ -81,12 +81,12 @@ def plot_distributions(trends: pd.DataFrame, *, ax: Axes | None = None) -> Drawi
     ax.set_xticks(range(len(changes)), changes, fontweight="bold")
     ax.tick_params(length=0)
     ax.spines[["left", "bottom"]].set_visible(False)
-    words = "Slope on the true value (higher is better) and 95% interval."
+    words = "Slope on the true value, oriented so that higher is better, with 95% interval."
     if trends["verdict"].eq("").any():
         words += " Hatched: some systems have no standard error."
     ax.set_xlabel(words, loc="right", fontsize=7)
     ax.xaxis.set_label_position("bottom")
-    return drawn_on(ax, trends, f"Whether each measure follows the truth. {texts}.")
+    return drawn_on(ax, trends, f"Verdicts on whether measures follow the truth. {texts}.")
 
 
 def _write_cell(ax: Axes, x: int, y: int, row: dict[Any, Any]) -> None:

@@ -26,8 +26,8 @@ from nlgbench.plots.style import GROUPS, TWO_COLUMN
 _LEVELS = ("output", "item", "system")
 _PALE = "#BBBBBB"
 _REQUIREMENTS = (
-    f"A mean needs {pooling.FEWEST_STUDIES} studies with a finite standard error, a prediction "
-    f"interval {pooling.FEWEST_PREDICTED}; the system level needs {pooling.FEWEST_SYSTEMS} systems."
+    f"A mean needs {pooling.FEWEST_STUDIES} studies with a finite standard error, and a prediction "
+    f"interval {pooling.FEWEST_PREDICTED}. Correlations over systems need {pooling.FEWEST_SYSTEMS}."
 )
 #: Offset of a level's mean, to the right of its studies.
 _OFFSET = 0.32
@@ -40,8 +40,8 @@ def plot_granularity(pooled: PooledCorrelations) -> Drawing:
     Parameters
     ----------
     pooled : PooledCorrelations
-        From `nlgbench.pool_correlations`, of one statistic at several granularities. It draws
-        evaluators with a mean at any granularity; if none has one, those with several studies.
+        From `nlgbench.pool_correlations`, of one statistic at several granularities. Evaluators
+        with a mean at any granularity are drawn; if none has one, those with several studies.
 
     Returns
     -------

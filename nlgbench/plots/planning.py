@@ -53,7 +53,7 @@ def plot_plan(plan: StudyPlan | pd.DataFrame, *, ax: Axes | None = None) -> Draw
     --------
     >>> curve = pd.DataFrame({"n_items": [50, 100], "n_annotators": 20, "power": [0.4, 0.7]})
     >>> plot_plan(curve).alt
-    'Power against the number of items: with 20 annotators 0.40 at 50 and 0.70 at 100.'
+    'Power against the number of items: with 20 annotators, 0.40 at 50 and 0.70 at 100.'
     """
     curve = plan.curve if isinstance(plan, StudyPlan) else plan
     needed = "n_items:float? n_annotators:float? n_systems:float? power:float simulated:float? "
@@ -77,7 +77,7 @@ def plot_plan(plan: StudyPlan | pd.DataFrame, *, ax: Axes | None = None) -> Draw
         ax.plot(rows[x], rows["power"], label=f"{n_annotators:g}" if n_annotators else None, **look)
         named = rows[["power", x]].iloc[[0, -1]].itertuples(index=False)
         words = " and ".join(f"{power:.2f} at {at:g}" for power, at in named)
-        texts.append(f"with {n_annotators:g} annotators {words}" if n_annotators else words)
+        texts.append(f"with {n_annotators:g} annotators, {words}" if n_annotators else words)
         # Offset the marks of different lines, so that they don't overlap.
         at = rows[x] * 1.03 ** (n - (len(groups) - 1) / 2)
         mark = {"marker": marker, "color": look["color"], "markersize": 3.5}
@@ -138,7 +138,7 @@ def plot_components(components: pd.DataFrame, *, ax: Axes | None = None) -> Draw
     table = read_table(components, needed, "table has")
     one_row_each(table, ["component"], "select one dimension")
     if table["variance"].isna().all():
-        raise ValueError("no variance is defined, so there is nothing to draw: see column reason.")
+        raise ValueError("no variance is defined, so there is nothing to draw: see `reason`.")
     (ax,) = axes_for(ax, ONE_COLUMN, 0.6 + 0.22 * len(table))
     lanes = np.arange(len(table))
     known = table["variance"].notna().to_numpy()

@@ -22,7 +22,7 @@ from nlgbench.plots.figures import (
 from nlgbench.plots.rows import draw_estimates, draw_reference
 from nlgbench.plots.style import GROUPS, ONE_COLUMN, TWO_COLUMN
 
-#: Most panels in a row: narrower ones have no room for a name and its interval.
+#: Maximum number of panels in a row: narrower ones have no room for a name and an interval.
 MOST_COLUMNS = 5
 SENTINELS = "Sentinels"
 GRAY = "#EEEEEE"
@@ -37,7 +37,7 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
     ----------
     pooled : PooledCorrelations
         From `nlgbench.pool_correlations`, of one statistic at one granularity: correlations, or
-        differences from one evaluator. It draws evaluators with a mean over studies; if none has
+        differences from one evaluator. Evaluators with a mean over studies are drawn; if none has
         one, those with several studies.
     ax : sequence of Axes, optional
         Where to draw, one per evaluator; a new figure by default.
@@ -61,7 +61,7 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
     >>> table = table.assign(granularity="output", confidence=0.95, ci_low=0.2, ci_high=0.6)
     >>> from nlgbench.analysis.correlation.pooling import pool_correlations
     >>> plot_pooled(pool_correlations(table)).alt
-    'Spearman correlation with human judgments in 5 studies, and mean: chrF .38 [.24, .51].'
+    'Spearman correlation with human judgments in 5 studies. Means: chrF .38 [.24, .51].'
     """
     summary, studies = _select(pooled)
     statistic = str(summary["statistic"].iloc[0]).capitalize().replace("_", " ")
@@ -118,7 +118,7 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
     data = pd.concat([studies[columns], means[columns], further], ignore_index=True)
     texts = "; ".join(f"{label(name)} {_describe(summary.loc[name])}" for name in names)
     n = studies["study"].nunique()
-    return drawn_on(panels, data, f"{what} in {n} studies, and mean: {texts}.")
+    return drawn_on(panels, data, f"{what} in {n} studies. Means: {texts}.")
 
 
 def drawn_evaluators(summary: pd.DataFrame) -> list[str]:

@@ -15,8 +15,8 @@ from nlgbench.plots.rows import draw_estimates, mark, name_rows
 from nlgbench.plots.style import ONE_COLUMN, SYSTEM, TWO_COLUMN, line_look
 from nlgbench.study.checks import read_table
 
-_MANY = 24  # systems whose list fits one column
-_FEW, _SHORT = 8, 20  # systems whose matrix fits one column, and letters of their names
+_MANY = 24  # the most systems whose list fits one column
+_FEW, _SHORT = 8, 20  # the most systems, and letters of a name, whose matrix fits one column
 _METHODS = {"bradley_terry": "Bradley-Terry", "glicko2": "Glicko-2", "elo": "Elo"}
 
 
@@ -28,8 +28,8 @@ def plot_ratings(ratings: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = No
     ----------
     ratings : DataFrame
         From `nlgbench.rate`, or several such tables concatenated: ``system``, ``rating``,
-        ``ci_low``, ``ci_high``. Each ``method`` has a panel, with ``covers`` below it; systems with
-        a ``reason`` have an open mark.
+        ``ci_low``, ``ci_high``. Optional: ``method``, with a panel for each value; ``covers``,
+        written below the panel; ``reason``, whose systems have an open mark.
     ax : Axes or sequence of Axes, optional
         Where to draw, one per method; a new figure by default.
 
@@ -123,8 +123,8 @@ def plot_win_rates(
     -------
     Drawing
         Each cell is the percentage of comparisons that the row's system wins against the column's,
-        or of items on which it is judged higher; ties count half. Significant cells are bold;
-        pairs without comparisons are gray.
+        or of pairs of judgments in which it is judged better; ties count half. Significant cells
+        are bold; pairs without comparisons are gray.
 
     Raises
     ------
@@ -168,7 +168,7 @@ def plot_win_rates(
         text["fontweight"] = "bold" if row["bold"] else "normal"
         ax.text(at[row["opponent"]], at[row["system"]], f"{100 * row[value]:.0f}", **text)
     what = "Opponent (bold: significant)" if table["bold"].any() else "Opponent"
-    verb = "wins against" if value == "win_rate" else "is judged higher than"
+    verb = "wins against" if value == "win_rate" else "is judged better than"
     what += f"\nRow {verb} column,\n% (ties count half)"
     ax.set(xticks=places, yticks=places, xlabel=what, ylabel="System")
     ax.set_xticklabels(labels.values(), rotation=90)
@@ -176,8 +176,8 @@ def plot_win_rates(
     ax.invert_yaxis()
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    units = "comparisons" if value == "win_rate" else "items"
-    alt = f"Percentage of {units} where the row system {verb} the column system (ties count half). "
+    units = "comparisons" if value == "win_rate" else "pairs of judgments"
+    alt = f"Percentage of {units} in which the row's system {verb} the column's (ties count half). "
     alt += f"Best first: {', '.join(labels.values())}."
     if "verdict" in table:
         alt += f" Significant: {table['bold'].sum() // 2} of {len(table) // 2} pairs."

@@ -36,8 +36,8 @@ def plot_recomputed(ledger: pd.DataFrame) -> Drawing:
     Returns
     -------
     Drawing
-        A bar per paper, and below the most frequent reasons why numbers cannot be recomputed. Its
-        data have a row per published number: claim_id, paper, outcome, reason.
+        A bar per paper; below, the most frequent reasons why numbers cannot be recomputed. Its data
+        have a row per published number: claim_id, paper, outcome, reason.
 
     Notes
     -----
@@ -76,7 +76,7 @@ def plot_recomputed(ledger: pd.DataFrame) -> Drawing:
     if why:
         alt += f" Most frequent reasons: {' '.join(why)}"
     if left_out := data.attrs["left_out"]:
-        alt += f" Omitted, because this run did not use their data: {left_out:,}."
+        alt += f" Numbers omitted because this run did not use their data: {left_out:,}."
     return drawn_on(place, data, alt)
 
 

@@ -1,4 +1,4 @@
-"""Alternative annotator test: share of annotators replaced (omega), advantage probability (rho)."""
+"""Alternative annotator test: annotators replaced (omega) and advantage probability (rho)."""
 
 from __future__ import annotations
 
@@ -73,5 +73,5 @@ def plot_replacement(result: Replacement, *, ax: Sequence[Axes] | None = None) -
     right.set_xlim(0, 1)
     right.set_xlabel("Advantage probability (\u03c1)")
     texts = ", ".join(f"{a} {b:.2f}" for a, b in tested[["label", "omega"]].itertuples(index=False))
-    alt = f"Share of annotators replaced at epsilon {epsilon:g}: {texts}. A share of 0.5 passes."
+    alt = f"Share of annotators replaced at epsilon {epsilon:g}: {texts}. Passing requires 0.5."
     return drawn_on((left, right), result.curve, alt)

@@ -1,4 +1,4 @@
-"""Published against recomputed numbers, with a panel per scale and source of evidence."""
+"""Recomputed against published numbers, with a panel per scale and source of evidence."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def plot_reproduction(
     -------
     Drawing
         A panel per scale (percent, correlations, counts, ...) and source: recomputed from data, or
-        derived from other published numbers. Points on the diagonal are equal. Markers distinguish
+        derived from other published numbers. On the diagonal, both are equal. Markers distinguish
         tables; open ones were recomputed under conditions that differ from the paper's. Lines are
         intervals of recomputed values. Its data are the rows drawn, which exclude stars, bounds and
         findings without a number.
@@ -61,7 +61,7 @@ def plot_reproduction(
     >>> ledger = ledger.assign(recomputed=[0.4, 0.52, 0.6], source="study")
     >>> ledger["verdict"] = ["matches", "differs", "matches"]
     >>> print(plot_reproduction(nb.reproduction(ledger)).alt)
-    study/pilot, published against recomputed: 3 values. Matching: 2, differing: 1.
+    study/pilot, recomputed against published: 3 values. Matching: 2, differing: 1.
     """
     drawn = found[found["kind"].eq("number") & found["recomputed"].notna()]
     if drawn.empty:
@@ -84,7 +84,7 @@ def plot_reproduction(
         _draw(one, data[data["panel"] == title])
         one.set_title(title[0].upper() + title[1:], fontsize=7.5)
     count = data["verdict"].value_counts().reindex(["matches", "differs", "new"], fill_value=0)
-    alt = f"{name}, published against recomputed: {len(data)} value{'s' * (len(data) != 1)}. "
+    alt = f"{name}, recomputed against published: {len(data)} value{'s' * (len(data) != 1)}. "
     alt += f"Matching: {count['matches']}, differing: {count['differs']}"
     if count["new"]:
         alt += f", recomputed under other conditions (open marks): {count['new']}"

@@ -40,7 +40,7 @@ def plot_scatter_systems(
     Returns
     -------
     Drawing
-        Systems that lack a score are not drawn; the line above the plot counts them.
+        Systems that lack a score are omitted; a line above the plot counts them.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def plot_scatter_systems(
     --------
     >>> table = pd.DataFrame({"system": ["a", "b", "c"], "x": [0, 1, 2], "y": [2, 1, 0]})
     >>> plot_scatter_systems(table, "x", "y").alt
-    "y against x of 3 systems. Spearman's correlation of the two is -1.00."
+    "y against x for 3 systems. Spearman's correlation is -1.00."
     """
     intervals = [f"{name}_{end}" for name in (x, y) for end in ("low", "high")]
     kinds = {"system": "name", **dict.fromkeys([x, y, *intervals], "float")}
@@ -69,12 +69,12 @@ def plot_scatter_systems(
     ax.set_ylabel(y if ylabel is None else ylabel, parse_math=ylabel is not None)
     missing = len(table) - len(known)
     if missing:
-        ax.set_title(f"{missing} of {len(table)} undefined, not drawn", loc="left")
+        ax.set_title(f"{missing} of {len(table)} systems omitted: undefined", loc="left")
     names = [str(name) for name in known["system"]]
     place_labels(ax, known[[x, y]].to_numpy(dtype=float), names)
-    alt = f"{ax.get_ylabel()} against {ax.get_xlabel()} of {len(known)} systems"
+    alt = f"{ax.get_ylabel()} against {ax.get_xlabel()} for {len(known)} systems"
     alt += ", with intervals" if ends.notna().any(axis=None) else ""
     if len(known) > 2:
         spearman = known[x].corr(known[y], method="spearman")
-        alt += f". Spearman's correlation of the two is {spearman:.2f}"
+        alt += f". Spearman's correlation is {spearman:.2f}"
     return drawn_on(ax, table, f"{alt}.")

@@ -29,8 +29,8 @@ def plot_sequential(result: Sequential, *, ax: Sequence[Axes] | None = None) -> 
     -------
     Drawing
         Above: each pair's e-value, adjusted by e-Holm, and the threshold for a significant
-        difference, 1 / (1 - confidence). Below: the running mean of the first significant pair,
-        with its confidence sequence.
+        difference, 1 / (1 - confidence). Below: the running mean of the first significant pair (if
+        none, of the pair with the lowest p), with its confidence sequence.
 
     Examples
     --------

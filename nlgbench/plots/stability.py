@@ -70,8 +70,8 @@ def plot_stability(
         place.set_ylabel(score if first else "")
     legend_above(axes[0], ncols=3)
     share = f"{curves['confidence'].iloc[0]:.0%}" if "confidence" in curves else "most"
-    foot = f"Bands: {share} of the subsamples of this study. Large subsamples overlap, so bands "
-    foot += "close at the full study: they are not confidence intervals."
+    foot = f"Bands contain {share} of this study's subsamples. They are not confidence intervals: "
+    foot += "large subsamples overlap, so bands narrow to nothing at the full study."
     if ax is None:
         axes[0].figure.supxlabel(textwrap.fill(foot, 110 if columns > 1 else 55), fontsize=7)
     over = list(curves["over"].unique())
@@ -79,7 +79,7 @@ def plot_stability(
     names = ", ".join(SCORE_NAMES.get(str(one), str(one)) for one in curves["score"].unique())
     words = f"{names} of subsamples by number of {kinds}, with bands that contain {share} "
     words += "of the subsamples" + ("; thin lines are the true values" if truth is not None else "")
-    words += ". Large subsamples overlap, so bands close at the full study."
+    words += ". Large subsamples overlap, so bands narrow to nothing at the full study."
     return drawn_on(axes, curves, words)
 
 

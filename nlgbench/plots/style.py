@@ -1,4 +1,4 @@
-"""The style of all figures: sizes, fonts, and colors that are distinct in gray and color blindness.
+"""The style of all figures: sizes, fonts, and colors distinct in grayscale and to the color-blind.
 
 The colors are from Okabe and Ito, Color Universal Design (2008), https://jfly.uni-koeln.de/color/.
 """
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from itertools import cycle
 from typing import Any
 
-#: Widths of figures in inches: ACL's column and text block, slightly less so that TeX has room.
+#: Widths of figures in inches: slightly less than ACL's column and text block, for TeX's sake.
 ONE_COLUMN = 3.02
 TWO_COLUMN = 6.28
 
@@ -17,7 +17,7 @@ TWO_COLUMN = 6.28
 SCORE_NAMES = {"huse": "HUSE", "huse_q": "HUSE-Q", "huse_d": "HUSE-D"}
 
 #: Human references are blue squares, a system's outputs vermillion circles. The blue is darker than
-#: Okabe and Ito's (#0072B2), which is too close to the vermillion in gray.
+#: Okabe and Ito's (#0072B2), which is too close to the vermillion in grayscale.
 HUMAN = "#004B7C"
 SYSTEM = "#D55E00"
 
@@ -39,7 +39,7 @@ LOOKS: tuple[tuple[str, str], ...] = tuple(
     for n, (marker, _) in enumerate(GROUPS)
 )
 
-#: Line styles: they stay distinct in gray, where colors may not.
+#: Line styles: they stay distinct in grayscale, where colors may not.
 LINES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (7, 3)))
 
 
@@ -50,7 +50,7 @@ def line_look(n: int) -> dict[str, Any]:
     return {"color": color, "marker": marker, "linestyle": dashes}
 
 
-#: Tasks of Hashimoto, Zhang, Liang (2019), Table 1: each has the same style in every figure.
+#: Tasks of Hashimoto, Zhang and Liang (2019), Table 1: each has the same style in every figure.
 TASKS = ("summarization", "story generation", "chit-chat dialogue", "lm")
 
 

@@ -1,4 +1,4 @@
-"""Captions of colors with the probabilities that listeners assign."""
+"""Captions of colors, with the probabilities that listeners assign to each color."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def plot_contexts(
     evaluators : sequence of str, default ()
         Evaluators whose scores follow each caption, such as those used to select it.
     ax : Axes or sequence of Axes, optional
-        At least one per output; a new figure by default.
+        One per output; a new figure by default.
 
     Returns
     -------

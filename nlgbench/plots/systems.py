@@ -147,7 +147,7 @@ def plot_severity(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None 
     --------
     >>> table = pd.DataFrame({"annotator_id": ["w1", "w2"], "severity": [0.5, -0.5]})
     >>> plot_severity(table.assign(ci_low=[0.2, -0.8], ci_high=[0.8, -0.2])).alt
-    'Severity of 2 annotators against their mean, from -0.50 to 0.50; 2 differ from it.'
+    'Severity of 2 annotators relative to their mean, from -0.50 to 0.50; 2 differ from it.'
     """
     table = compared.annotators if isinstance(compared, SystemComparison) else compared
     needed = "annotator_id severity:float ci_low:float ci_high:float n_judgments:int?"
@@ -156,7 +156,7 @@ def plot_severity(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None 
     rows = table.dropna(subset="severity").sort_values("severity", ascending=False, kind="stable")
     if rows.empty:
         raise ValueError(
-            "no annotator's severity is defined, so there is nothing to draw: see column reason."
+            "no annotator's severity is defined, so there is nothing to draw: see `reason`."
         )
     (ax,) = axes_for(ax, TWO_COLUMN if len(rows) > 20 else ONE_COLUMN, 2.4)
     rows = rows.rename(columns={"severity": "estimate"}).reset_index(drop=True)
@@ -182,7 +182,7 @@ def plot_severity(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None 
         low, high = low - 0.08 * (high - low), high + 0.08 * (high - low)
         ax.set_ylim(low, high)
         arrow: dict[str, Any] = {"color": SYSTEM, "ls": "", "markersize": 3.2, "clip_on": False}
-        arrow["label"] = "interval extends further"
+        arrow["label"] = "interval exceeds the axis"
         for beyond, edge, marker in ((ends[:, 0] < low, low, "v"), (ends[:, 1] > high, high, "^")):
             if beyond.any():
                 ax.plot(rows.index[beyond], np.full(beyond.sum(), edge), marker=marker, **arrow)
@@ -195,7 +195,7 @@ def plot_severity(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None 
     ax.set_xlabel("Annotators" if named else f"{len(rows)} annotators")
     legend_above(ax, ncols=2 if len(rows) > 20 else 1)
     alt = (
-        f"Severity of {len(rows)} annotators against their mean, from {rows['estimate'].min():.2f} "
-        f"to {rows['estimate'].max():.2f}; {off.sum()} differ from it."
+        f"Severity of {len(rows)} annotators relative to their mean, from "
+        f"{rows['estimate'].min():.2f} to {rows['estimate'].max():.2f}; {off.sum()} differ from it."
     )
     return drawn_on(ax, table, alt)

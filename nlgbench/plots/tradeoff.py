@@ -50,14 +50,14 @@ def plot_tradeoff(
     Returns
     -------
     Drawing
-        HUSE is constant along each diagonal. A task's shaded region is dominated by its published
-        points: lower HUSE at the same ratio of HUSE-D to HUSE-Q. Data: a row per point, with bounds
-        of intervals (``huse_q_low``, ...) and true values (``huse_q_true``, ...).
+        HUSE is constant along each diagonal. A task's published points dominate its shaded region,
+        where HUSE is lower at the same ratio of HUSE-D to HUSE-Q. Data: a row per point, with
+        bounds of intervals (``huse_q_low``, ...) and true values (``huse_q_true``, ...).
 
     Raises
     ------
     ValueError
-        If a column is missing or a score undefined.
+        If a column is missing, or a score is undefined.
 
     Examples
     --------

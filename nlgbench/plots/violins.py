@@ -47,8 +47,8 @@ def plot_violins(
     Returns
     -------
     Drawing
-        Bars show mean and range. Axes span the ``scale`` in an evaluator's signature, by default
-        0 to 1. Its data are evaluator, system, output_id, score.
+        Bars show mean and range. Axes span the ``scale`` in an evaluator's signature (default: 0 to
+        1; larger scales end above the highest score). Data: evaluator, system, output_id, score.
 
     Raises
     ------

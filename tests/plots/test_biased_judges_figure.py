@@ -30,10 +30,10 @@ def test_marks_are_means_and_the_words_say_from_where_a_bias_is_noticed():
     data = drawn.data.set_index(["method", "bias", "planted"])
     assert data.loc[("audit", "length", 1.0), "estimate"] == pytest.approx(0.115)
     assert data.loc[("test", "own", 0.0), "ci_low"] == 0 > data.loc[("audit", "own", 0.0), "ci_low"]
-    said = "the test detects it from 2 nats on, and the audit detects it from 1 nats on"
+    said = "the test detects it from 2 nats upward, and the audit detects it from 1 nats upward"
     assert f"Length bias: {said}" in drawn.alt and drawn.alt.startswith("Simulated judges")
     never = nb.plot_biased_judges(
         made.assign(noticed=made["noticed"] & (made["method"] == "audit"))
     )
-    assert "the test does not detect it up to 2 nats" in never.alt
+    assert "the test does not detect it, even at 2 nats" in never.alt
     assert_readable(drawn)

@@ -53,7 +53,7 @@ def test_the_atlas_writes_what_correlate_gives_as_figures_do_and_by_kind():
     ]
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["τ-b"]
     assert "Holm" not in ax.get_xlabel()
-    assert "On average, ROUGE-2 correlates most (0.40)" in drawn.alt
+    assert "ROUGE-2 has the highest mean (0.40)" in drawn.alt
     one = plot_atlas(table, kinds=["Diversity"])
     assert one.data["evaluator"].tolist() == ["minus Self-BLEU-4"]
 
@@ -132,5 +132,5 @@ def test_the_scatter_says_how_many_it_cannot_draw():
     table = points()
     table.loc[4, "quality"] = np.nan
     (ax,) = plot_scatter_systems(table, "self_bleu", "quality").axes
-    assert ax.get_title(loc="left") == "1 of 12 undefined, not drawn"
+    assert ax.get_title(loc="left") == "1 of 12 systems omitted: undefined"
     assert len(ax.collections[0].get_offsets()) == len(ax.texts) == 11

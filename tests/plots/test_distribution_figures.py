@@ -15,7 +15,7 @@ def test_one_matrix_has_slope_and_verdict_of_each_measure_and_change():
         "not monotone\n0.01 [−0.1, 0.1]": (1, 0),
         "does not see\n0 [−1, 1]": (1, 1),
     }
-    said = "temperature: MMD², linear sees the wrong way (slope -0.5), Coverage not tested"
+    said = 'temperature: MMD², linear "sees the wrong way" (slope -0.5), Coverage "not tested"'
     assert said in drawn.alt
 
 

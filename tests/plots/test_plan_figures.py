@@ -24,7 +24,7 @@ def test_lines_are_the_formula_and_marks_the_simulated():
     assert wanted.get_ydata() == [0.8, 0.8]
     assert lines[0].get_xydata().tolist() == [[50, 0.3], [100, 0.4]]
     assert lines[1].get_ydata().tolist() == [0.25, 0.45] and lines[1].get_marker() == "o"
-    assert "with 20 annotators 0.50 at 50 and 0.90 at 100" in drawn.alt
+    assert "with 20 annotators, 0.50 at 50 and 0.90 at 100" in drawn.alt
 
 
 def test_systems_are_an_axis_without_annotators():
