@@ -1,4 +1,4 @@
-"""The command line: parse arguments, and call what does the work."""
+"""The command line: parse arguments, and call the functions that do the work."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class _Repairing(click.Group):
                 raise wrong(str(error)) from None
             what = f"{type(error).__name__}: {error}"
             raise click.ClickException(
-                f"{what}\nThis is a bug in nlgbench. `nlgbench --debug ...` shows its traceback: "
-                "please report the bug with it."
+                f"{what}\nThis is a bug in nlgbench. Please report it with the traceback, which "
+                "`nlgbench --debug ...` shows."
             ) from None
 
 
@@ -69,9 +69,9 @@ def _given(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name.isidentifier():
-            raise click.BadParameter(f"{shown(text)} is not NAME=VALUE, such as -p n_neighbors=8.")
+            raise click.BadParameter(f"{shown(text)} is not NAME=VALUE: write it as in -p n_neighbors=8.")
         if name in given:
-            raise click.BadParameter(f"{name!r} is given twice: omit one.")
+            raise click.BadParameter(f"{name!r} is given twice: omit one of them.")
         given[name] = value
     return given
 
@@ -276,11 +276,11 @@ def run(
     if quiet and verbose:
         raise click.UsageError("-q and -v contradict each other: omit one.")
     if force and retry_failed:
-        raise click.UsageError("--retry-failed reruns failed notebooks, --force all: omit one.")
+        raise click.UsageError("--retry-failed reruns failed notebooks, --force reruns all: omit one.")
     if jobs > 1 and cluster not in (None, "local"):
         raise click.UsageError(
-            "omit --jobs with the address of a cluster, which runs one notebook per thread of its "
-            "workers."
+            "omit --jobs with the address of a cluster: each thread of its workers runs one "
+            "notebook at a time."
         )
     from nlgbench.runner import execute
     from nlgbench.runner import grid as grids
