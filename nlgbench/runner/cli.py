@@ -69,7 +69,7 @@ def _given(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name.isidentifier():
-            raise click.BadParameter(f"{shown(text)} is not NAME=VALUE: write it as in -p n_neighbors=8.")
+            raise click.BadParameter(f"{shown(text)} is not NAME=VALUE, as in -p n_neighbors=8.")
         if name in given:
             raise click.BadParameter(f"{name!r} is given twice: omit one of them.")
         given[name] = value
@@ -276,7 +276,7 @@ def run(
     if quiet and verbose:
         raise click.UsageError("-q and -v contradict each other: omit one.")
     if force and retry_failed:
-        raise click.UsageError("--retry-failed reruns failed notebooks, --force reruns all: omit one.")
+        raise click.UsageError("--force reruns all notebooks, --retry-failed only some: omit one.")
     if jobs > 1 and cluster not in (None, "local"):
         raise click.UsageError(
             "omit --jobs with the address of a cluster: each thread of its workers runs one "

@@ -211,9 +211,7 @@ def _evaluators(study: Study, results: Results) -> str:
     if length.empty:
         return said
     if length[["ci_low", "ci_high"]].isna().any(axis=None):
-        return (
-            f"{said} Text length cannot be compared, because its correlation has no interval."
-        )
+        return f"{said} Text length cannot be compared, because its correlation has no interval."
     row = length.iloc[0]
     # If length correlates negatively with judgments, its negative predicts them equally well.
     better = agree[agree["ci_low"] > max(row["ci_high"], 2 * chance - row["ci_low"])]

@@ -74,7 +74,7 @@ def _values(ledger: pd.DataFrame, notebook: str) -> pd.DataFrame:
 
 
 def degrees(ledger: pd.DataFrame) -> pd.DataFrame:
-    """Compute degrees of reproduction, from default runs on papers' data and on your own studies."""
+    """Compute degrees of reproduction from default runs, on papers' data and on your studies."""
     whole = ledger[ledger["run"].map(runs.is_default).astype(bool)]
     own = whole["claim_id"].str.startswith("study/")
     rows = whole[own | whole["run"].eq("")]

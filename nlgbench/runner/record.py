@@ -140,7 +140,7 @@ class Record:
         If `analysis` returns a DataFrame, it is saved as the table `name`. If it returns several
         tables, each is saved as ``<name>_<table>``, or only those in `tables`, a mapping of table
         to file. `plot` draws the result as the figure `name`; a mapping draws several, by name. Of
-        a DataFrame, `columns` are shown, rounded, without those that are over two-thirds empty. If the
+        a DataFrame, `columns` are shown, rounded, unless they are over two-thirds empty. If the
         study lacks what `analysis` or `plot` needs (they raise ValueError), "Skipped ..." is
         printed, and None is returned if there is no result.
         """
@@ -187,7 +187,7 @@ class Record:
         if "verdict" in answers.columns:
             given = schema.check(answers, "ledger")
             if not given["claim_id"].map(claims.is_own).all():
-                raise ValueError("verdicts on a paper's claims are computed here: omit the column verdict.")
+                raise ValueError("verdicts on a paper's claims are computed here: omit verdict.")
             self._own.append(given)
             return
         if missing := sorted({"claim_id", "value"} - set(answers.columns)):
@@ -210,8 +210,8 @@ class Record:
             )
         if ((rows["source"] == "published") & (rows["variant"] == "")).any():
             raise ValueError(
-                "values computed from printed numbers need a variant that names the method, because "
-                "the claim itself has another row."
+                "values computed from printed numbers need a variant that names the method, "
+                "because the claim itself has another row."
             )
         self._rows.append(rows)
 
@@ -279,8 +279,8 @@ class Record:
     def _announce(self, kind: str, name: str, path: str, alt: str, source: Source | None) -> None:
         if not re.fullmatch(r"[A-Za-z0-9_.-]+", name):
             raise ValueError(
-                f"{name!r} cannot name a {kind}, because LaTeX reads files with this name: use only "
-                "letters a to z (or A to Z), digits, '_', '.' and '-'."
+                f"{name!r} cannot name a {kind}, because LaTeX reads files with this name: use "
+                "only letters (a to z, A to Z), digits, '_', '.' and '-'."
             )
         if any(made["kind"] == kind and made["name"] == name for made in self._made):
             raise ValueError(f"a {kind} named {name!r} is already recorded: choose another name.")
