@@ -79,8 +79,7 @@ def describe_source(studies: Study | Mapping[str, Study] | str, source: str) -> 
     names = list(dict.fromkeys(called))
     name = names[0] if len(names) == 1 else f"{len(opened)} studies"
     if released:
-        papers = dict.fromkeys(cite(one) for one in names)
-        known = f"released data of {listed(papers)}"
+        known = f"released data of {listed(dict.fromkeys(map(cite, names)))}"
     elif source == "simulated":
         worlds = listed(map(repr, names))
         known = f"simulated world{'s' * (len(names) > 1)} {worlds}, whose truth is known"

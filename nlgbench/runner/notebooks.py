@@ -47,11 +47,8 @@ class Notebook:
 
 
 def read_notebook(path: Path) -> Notebook:
-    """Read a notebook with its parameters and the names of its data sets.
-
-    The file is read as JSON, because importing nbformat takes longer than all other checks.
-    """
-    try:
+    """Read a notebook with its parameters and the names of its data sets."""
+    try:  # as JSON, because importing nbformat takes longer than all other checks
         node = json.loads(path.read_text(encoding="utf-8"))
         json.dumps(node, ensure_ascii=False).encode()  # refuses unpaired surrogates such as \ud800
         if node["nbformat"] != 4:

@@ -24,7 +24,7 @@ from nlgbench import files
 from nlgbench.datasets.published import load_claims
 from nlgbench.names import known
 from nlgbench.runner import claims, runs
-from nlgbench.runner.findings import describe_source
+from nlgbench.runner.findings import counted, describe_source
 from nlgbench.runner.findings import say as say
 from nlgbench.runner.latex import to_latex
 from nlgbench.study import Study, schema
@@ -242,10 +242,8 @@ class Record:
         verdicts = ledger["verdict"]
         counts = verdicts[~verdicts.isin(["new", "not recomputable"])].value_counts()
         if n := counts.sum():
-            shown = listed(
-                f"{count} {_PHRASES[str(one)][count > 1]}" for one, count in counts.items()
-            )
-            found.append(f"Of {n} comparisons with published numbers, {shown}.")
+            said = (f"{each} {_PHRASES[str(one)][each > 1]}" for one, each in counts.items())
+            found.append(f"Of {counted(n, 'comparison')} with published numbers, {listed(said)}.")
         found.append(f"Source: {about.pop('source')}.")
         self.table(pd.DataFrame({"finding": found, **about}), "findings")
         display(Markdown("\n".join(f"- {escape(one, quote=False)}" for one in found)))

@@ -17,6 +17,7 @@ from nlgbench.analysis.reproduction import by_paper
 from nlgbench.datasets.published import load_claims
 from nlgbench.plots.reproduction import plot_reproduction
 from nlgbench.runner import claims, latex, run_folder, runs
+from nlgbench.runner.findings import counted
 from nlgbench.runner.gathering import degrees, recomputed
 from nlgbench.runner.run_folder import Folder, Run, interval, legible, rankings
 from nlgbench.study import schema
@@ -242,7 +243,7 @@ def _checklist(found: Folder, answers: dict[str, pd.DataFrame]) -> dict[str, str
     known = [one for one in _versions(found) if one.split()[0] in _PACKAGES]
     return {
         "sizes": answered("3.1.1"),
-        "budget": f"{len(found.runs)} runs, {seconds:.0f} s in all, at most {memory / 2**20:.0f} "
+        "budget": f"{counted(len(found.runs), 'run')}, {seconds:.0f} s in all, at most {memory / 2**20:.0f} "
         f"MiB of memory; {', '.join(machines)}",
         "settings": "; ".join(f"{run.title}: {_about(run)['parameters']}" for run in found.runs),
         "statistics": _statistics(found),
