@@ -135,8 +135,8 @@ def join(
     silent = claims.loc[is_open & (reason == ""), "claim_id"]
     if len(silent):
         raise ValueError(
-            f"claims neither recorded nor excused: {len(silent)}, the first of them "
-            f"{silent.iloc[0]!r}. Record them with run.claims(...), or give the reason with "
+            f"claims neither recorded nor excused: {len(silent)} (first: "
+            f"{silent.iloc[0]!r}). Record them with run.claims(...), or give the reason with "
             "run.skip(ids, reason)."
         )
     excused = printed.assign(reason=reason, source=source, variant="", verdict="not recomputable")

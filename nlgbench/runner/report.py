@@ -243,8 +243,8 @@ def _checklist(found: Folder, answers: dict[str, pd.DataFrame]) -> dict[str, str
     known = [one for one in _versions(found) if one.split()[0] in _PACKAGES]
     return {
         "sizes": answered("3.1.1"),
-        "budget": f"{counted(len(found.runs), 'run')}, {seconds:.0f} s in all, at most {memory / 2**20:.0f} "
-        f"MiB of memory; {', '.join(machines)}",
+        "budget": f"{counted(len(found.runs), 'run')}, {seconds:.0f} s in all, at most "
+        f"{memory / 2**20:.0f} MiB of memory; {', '.join(machines)}",
         "settings": "; ".join(f"{run.title}: {_about(run)['parameters']}" for run in found.runs),
         "statistics": _statistics(found),
         "packages": ", ".join(known),

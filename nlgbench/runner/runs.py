@@ -385,7 +385,7 @@ def why_rerun(place: Path, parts: Mapping[str, str], study: str | None = None) -
         if not path.is_file():
             return f"{name} is missing from its result"
         if file_hash(path) != expected:
-            return f"{name} in its result has changed"
+            return f"{name} in its result was changed"
     return _changed_read(manifest, study)
 
 
@@ -396,7 +396,7 @@ def _changed_read(manifest: Mapping[str, Any], study: str | None) -> str:
         if not path.exists():
             return f"it read {path}, which no longer exists"
         if content_hash(path) != expected:
-            return f"it read {path}, which has changed"
+            return f"it read {path}, which was changed"
     return ""
 
 
