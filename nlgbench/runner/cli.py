@@ -1,4 +1,4 @@
-"""The command line: parse arguments, and call the functions that do the work."""
+"""The command line: parse arguments and call the functions that do the work."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class _Repairing(click.Group):
                 raise wrong(str(error)) from None
             what = f"{type(error).__name__}: {error}"
             raise click.ClickException(
-                f"{what}\nThis is a bug in nlgbench. Please report it with the traceback, which "
+                f"{what}\nThis is a bug in nlgbench. Please report it with the traceback that "
                 "`nlgbench --debug ...` shows."
             ) from None
 
@@ -71,7 +71,7 @@ def _given(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -
         if not equals or not name.isidentifier():
             raise click.BadParameter(f"{shown(text)} is not NAME=VALUE, as in -p n_neighbors=8.")
         if name in given:
-            raise click.BadParameter(f"{name!r} is given twice: omit one of them.")
+            raise click.BadParameter(f"{name!r} appears twice: omit one.")
         given[name] = value
     return given
 
@@ -98,9 +98,9 @@ def main(debug: bool) -> None:
 
 
 @main.command(name="list")
-@click.option("--json", "form", flag_value="json", help="Print JSON, for programs.")
+@click.option("--json", "form", flag_value="json", help="Print JSON.")
 def list_(form: str | None) -> None:
-    """List the notebooks with their parameters, data and claims."""
+    """List notebooks with their parameters, data and claims."""
     from nlgbench.runner import listing
 
     click.echo(listing.notebooks(form=form))
@@ -108,15 +108,15 @@ def list_(form: str | None) -> None:
 
 #: Flag of `new` -> our column, and what its column contains.
 _COLUMNS = {
-    "item": ("item_id", "The input, which systems share"),
-    "system": ("system", "The system that generated the text"),
-    "text": ("text", "The output"),
-    "annotator": ("annotator_id", "Who judged"),
-    "dimension": ("dimension", "The dimension judged, if a column or file names it"),
+    "item": ("item_id", "The input that systems respond to"),
+    "system": ("system", "The system that generated the output"),
+    "text": ("text", "The text of the output"),
+    "annotator": ("annotator_id", "The annotator"),
+    "dimension": ("dimension", "The dimension, if a column or file names it"),
     "value": ("value", "Judgments; several columns become dimensions"),
-    "a": ("system_a", "In pairs, the system shown first"),
-    "b": ("system_b", "In pairs, the system shown second"),
-    "choice": ("choice", "The winner: the first or second system, or a tie"),
+    "a": ("system_a", "The system shown first, in pairs"),
+    "b": ("system_b", "The system shown second, in pairs"),
+    "choice": ("choice", "The winner of a pair, or a tie"),
     "evaluator": ("evaluator", "The evaluator or judge, if a column or file names it"),
     "score": ("score", "Scores of automatic evaluators"),
 }
@@ -142,14 +142,14 @@ def _column_flags(command: Callable) -> Callable:
     "sources",
     multiple=True,
     metavar="FILE",
-    help="Read this file, or pattern in quotes; the argument is then the folder of the study.",
+    help="File to read, or quoted pattern; repeatable. The argument is then the study's folder.",
 )
 @click.option(
     "--as",
     "layout",
     metavar="NAME",
     help="Format of the files, such as mturk or alpaca_eval; docs/own-study.md lists all formats.  "
-    "[default: guessed from columns]",
+    "[default: guessed]",
 )
 @_column_flags
 def new(
@@ -159,12 +159,12 @@ def new(
     layout: str | None,
     **columns: str | None,
 ) -> None:
-    """Start a study: write a study.yml that describes the columns of your files.
+    """Start a study: describe your files' columns in a study.yml.
 
-    COLUMN is a column of any file, several separated by commas, a numbered family (rating1..3), a
-    pattern with the varying part in braces (rating_{system}), or a template with columns or {file}
-    in braces. If you omit a flag, its column is guessed, and study.yml gives the reason. FILE may
-    be a pattern in quotes. Your files stay in place, and nothing is overwritten.
+    COLUMN is a column of any file, several columns separated by commas, a numbered family
+    (rating1..3), a pattern with the varying part in braces (rating_{system}), or a template with
+    columns or {file} in braces. If you omit a flag, its column is guessed, and study.yml gives the
+    reason. FILE may be a quoted pattern. Your files stay in place, and nothing is overwritten.
     """
     from nlgbench.runner import new_study
 
@@ -179,10 +179,10 @@ def new(
 @main.command()
 @click.argument("directory", metavar="DIR", callback=_folder)
 def check(directory: Path) -> None:
-    """Check a study: what to fix, what could change a conclusion, which analyses can be run.
+    """List a study's problems and the analyses that it supports.
 
-    DIR is the study's folder, whose study.py is run if it has one, or the name of a public study.
-    The exit status is 1 if something must be fixed.
+    DIR is a study's folder, or the name of a public study. If the folder contains a study.py, it is
+    run. The exit status is 1 if something must be fixed.
     """
     from nlgbench.runner import check_study
 
@@ -195,10 +195,10 @@ def check(directory: Path) -> None:
 @main.command()
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 def fetch(names: tuple[str, ...]) -> None:
-    """Download released data into the cache, and verify each file by its hash.
+    """Download released data and verify each file by its hash.
 
     NAME is a data set (huse) or a file (huse/summary_clean.csv); the default is all data. If
-    NLGBENCH_DATA is set, nothing is downloaded, and the files in that folder are verified.
+    NLGBENCH_DATA names a folder, nothing is downloaded, and the files in that folder are verified.
     """
     from nlgbench.datasets import cache, registry
     from nlgbench.runner import listing
@@ -221,16 +221,16 @@ def fetch(names: tuple[str, ...]) -> None:
     "--source",
     type=click.Choice(["auto", "released", "simulated"]),
     default="auto",
-    help="Data to use; auto: released data if available.",
+    help="Data to use; auto prefers released data.",
 )
 @click.option(
-    "--effort", type=click.Choice(["quick", "full"]), default="quick", help="full: slow, precise."
+    "--effort", type=click.Choice(["quick", "full"]), default="quick", help="full: more precise."
 )
-@click.option("--jobs", type=click.IntRange(1), default=1, help="Notebooks to run at a time.")
+@click.option("--jobs", type=click.IntRange(1), default=1, help="Notebooks to run at once.")
 @click.option(
     "--cluster",
     metavar="ADDRESS",
-    help="Run on Dask workers: local (--jobs workers), tcp://HOST:PORT, or a scheduler file.",
+    help="Use Dask workers: local (starts --jobs workers), tcp://HOST:PORT, or a scheduler file.",
 )
 @click.option(
     "--out", default="figures/latest", metavar="DIR", callback=_folder, help="Folder for results."
@@ -247,12 +247,12 @@ def fetch(names: tuple[str, ...]) -> None:
     "--grid",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="YAML file with lists of parameter values; each combination is one run.",
+    help="YAML file with lists of parameter values; all combinations are run.",
 )
 @click.option("--retry-failed", is_flag=True, help="Run only the notebooks that failed last time.")
 @click.option("-q", "--quiet", is_flag=True, help="Print only errors.")
 @click.option("-v", "--verbose", is_flag=True, help="Print the output of cells as they run.")
-@click.option("--json", "as_json", is_flag=True, help="Print outcomes as JSON, for programs.")
+@click.option("--json", "as_json", is_flag=True, help="Print outcomes as JSON.")
 def run(
     notebooks: tuple[str, ...],
     given: dict[str, str],
@@ -268,19 +268,19 @@ def run(
     as_json: bool,
     **handed_over: Any,
 ) -> None:
-    """Run notebooks, and save their figures, tables and a ledger of claims.
+    """Run notebooks; save figures, tables and a ledger of claims.
 
-    NOTEBOOK is a notebook's name or number, or the path to your own; the default is all of them.
-    Unchanged notebooks are skipped. Exit status: 0 success, 1 a run failed, 2 usage error.
+    NOTEBOOK is a notebook's name or number, or the path of your own; the default is all notebooks.
+    Unchanged ones are skipped. The exit status is 0, or 1 if a run failed, or 2 for a usage error.
     """
     if quiet and verbose:
         raise click.UsageError("-q and -v contradict each other: omit one.")
     if force and retry_failed:
-        raise click.UsageError("--force reruns all notebooks, --retry-failed only some: omit one.")
+        raise click.UsageError("--force and --retry-failed contradict each other: omit one.")
     if jobs > 1 and cluster not in (None, "local"):
         raise click.UsageError(
-            "omit --jobs with the address of a cluster: each thread of its workers runs one "
-            "notebook at a time."
+            "omit --jobs with the address of a cluster: it runs one notebook per thread of its "
+            "workers."
         )
     from nlgbench.runner import execute
     from nlgbench.runner import grid as grids
@@ -329,20 +329,20 @@ def run(
 @click.option(
     "--verdict",
     metavar="V",
-    help="Show only V: matches, differs, 'same direction', undecided, 'not recomputable', new.",
+    help="Verdict to show: matches, differs, 'same direction', undecided, 'not recomputable', new.",
 )
 @click.option(
     "--format", "form", type=click.Choice(["table", "csv", "json", "latex"]), default="table"
 )
-@click.option("--json", "form", flag_value="json", help="Short for --format json.")
-@click.option("--all-runs", is_flag=True, help="Also show runs with other parameters.")
+@click.option("--json", "form", flag_value="json", help="Same as --format json.")
+@click.option("--all-runs", is_flag=True, help="Also show runs with non-default parameters.")
 @click.option(
     "--degrees",
     is_flag=True,
-    help="Show how close recomputed numbers are to printed ones, by paper and table.",
+    help="Show how close recomputed numbers are to published ones, by paper and table.",
 )
 def ledger(directory: Path, verdict: str | None, form: str, all_runs: bool, degrees: bool) -> None:
-    """Compare printed and recomputed values, from the runs in DIR."""
+    """Compare published and recomputed numbers of the runs in DIR."""
     from nlgbench.runner import listing
 
     if degrees:
@@ -361,9 +361,9 @@ def ledger(directory: Path, verdict: str | None, form: str, all_runs: bool, degr
 def report(directory: Path) -> None:
     """Write a report on the runs in DIR to DIR/report.
 
-    report.html is self-contained: rankings of systems and evaluators, the ledger, figures, tables,
-    parameters and hashes. Other files contain numbers and tables for LaTeX, and a Human Evaluation
-    Datasheet, filled in where possible.
+    report.html is a self-contained page with rankings of systems and evaluators, the ledger,
+    figures, tables, parameters and hashes. Other files contain numbers and tables for LaTeX, and a
+    Human Evaluation Datasheet, filled in as far as possible.
     """
     from nlgbench.runner.report import write
 
@@ -383,7 +383,7 @@ def explore(study: Path | None, folder: Path | None, port: int | None) -> None:
     """Explore a study in your browser, until you press Ctrl-C.
 
     STUDY is a study's folder; the default is a simulated study. The command prints one line: the
-    address to open. The address works only on this machine, and only with its token.
+    address to open. The address works only on this machine and contains a secret token.
     """
     from nlgbench.explorer.serve import serve
 
@@ -393,12 +393,12 @@ def explore(study: Path | None, folder: Path | None, port: int | None) -> None:
 @main.command(name="plot-sweep")
 @click.argument("directory", type=click.Path(path_type=Path), metavar="DIR")
 @click.option("--x", required=True, metavar="NAME", help="Parameter for the x-axis.")
-@click.option("--y", required=True, metavar="NAME", help="Recorded quantity for the y-axis.")
+@click.option("--y", required=True, metavar="NAME", help="Recorded result for the y-axis.")
 @click.option(
     "--hue", metavar="NAME", help="Draw one line per value of NAME: row, variant, or a parameter."
 )
 def plot_sweep(directory: Path, x: str, y: str, hue: str | None) -> None:
-    """Plot a result of the runs in DIR against a parameter, as PDF, PNG, CSV and alt text."""
+    """Plot a result of the runs in DIR against a parameter."""
     from nlgbench.plots.sweep import plot_sweep as draw
     from nlgbench.runner.gathering import read_sweep
 
@@ -411,9 +411,9 @@ def plot_sweep(directory: Path, x: str, y: str, hue: str | None) -> None:
 @click.argument("directory", metavar="[DIR]", required=False, callback=_folder)
 @click.option("--dry-run", is_flag=True, help="Only list what would be removed.")
 def clean(directory: Path | None, dry_run: bool) -> None:
-    """Remove cached scores, and temporary files of killed commands in DIR.
+    """Remove cached scores and temporary files of killed commands.
 
-    DIR is the folder passed as --out (default: figures/latest). Results and released data stay.
+    DIR is the folder passed as --out (default: figures/latest). Results and released data are kept.
     """
     from nlgbench.runner import listing, runs
 
@@ -425,7 +425,7 @@ def clean(directory: Path | None, dry_run: bool) -> None:
 
 @main.command()
 def cache() -> None:
-    """Show where released data and cached scores are stored, and their size."""
+    """Show the location and size of released data and cached scores."""
     from nlgbench.runner import listing
 
     click.echo(listing.plain(listing.cached()))

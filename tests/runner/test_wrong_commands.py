@@ -96,7 +96,7 @@ WRONG = [
     ),
     # Parameters: names, types, ranges.
     ("run -p k", 2, "'k' is not NAME=VALUE"),
-    ("run 01 -p seed=1 -p seed=2", 2, "'seed' is given twice"),
+    ("run 01 -p seed=1 -p seed=2", 2, "'seed' appears twice"),
     ("run 07 01 -p n_groups=2", 2, "01-huse-tradeoff has no parameter 'n_groups'"),
     ("run 01 -p output_dir=x", 2, "use --out"),
     ("run 01 -p source=released", 2, "use --source"),

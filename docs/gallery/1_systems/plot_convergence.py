@@ -2,7 +2,7 @@
 Ratings as games accumulate
 ===========================
 
-Glicko-2 ratings after each game; open marks are the ratings after every game was played once.
+Glicko-2 ratings as games (votes) are drawn; open marks are ratings from all games, each used once.
 """
 
 import nlgbench as nb

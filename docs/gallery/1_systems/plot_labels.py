@@ -2,7 +2,7 @@
 Labels from a model of annotators
 =================================
 
-The share of outputs that annotators call real: the mean of all votes, and Dawid-Skene's labels.
+The share of judgments, and of Dawid-Skene labels, that call a system's outputs real.
 """
 
 import pandas as pd
@@ -12,8 +12,8 @@ from nlgbench.analysis.people import aggregate_judgments
 
 systems = ["grammar_t0.7", "trigram_t1.0", "corrupted_0.5", "bigram_t1.0"]
 study = nb.simulate("crowd", systems=systems, n_outputs=100, n_truth=0)
-votes = nb.compare_systems(study).systems.assign(kind="mean vote")
+judged = nb.compare_systems(study).systems.assign(kind="judgments")
 labels = aggregate_judgments(study, method="dawid_skene").systems.query("value == 1")
-labels = labels[labels["system"] != "human"].assign(kind="Dawid-Skene")
-rows = pd.concat([votes, labels]).rename(columns={"system": "evaluator"})
-drawing = nb.plot_forest(rows, xlabel='Share of outputs called "real"', xlim=(0, 1))
+labels = labels[labels["system"] != "human"].assign(kind="Dawid-Skene labels")
+rows = pd.concat([judged, labels]).rename(columns={"system": "evaluator"})
+drawing = nb.plot_forest(rows, xlabel='Share of "real"', xlim=(0, 1))

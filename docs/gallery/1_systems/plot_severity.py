@@ -2,7 +2,7 @@
 Severe and lenient annotators
 =============================
 
-How far each annotator's judgments lie from the average annotator's, on the same outputs.
+How much lower each annotator judges the same outputs than the average annotator does.
 """
 
 import nlgbench as nb

@@ -2,7 +2,7 @@
 How often one system beats another
 ==================================
 
-The probability that a judgment of one system is higher than a judgment of another.
+The probability that a judgment of the row's system is better than one of the column's system.
 """
 
 import nlgbench as nb

@@ -2,7 +2,7 @@
 Systems ranked by human judgments
 =================================
 
-Adjusted mean judgments with 95% intervals, and the ranks that the data allow.
+Adjusted mean judgments with 95% intervals, and the ranges of possible ranks.
 """
 
 import nlgbench as nb

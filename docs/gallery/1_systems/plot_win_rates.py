@@ -2,7 +2,7 @@
 Which system beats which
 ========================
 
-Win rates of all pairs of systems, in percent; ties count half.
+Win rates of all pairs of systems, in percent; a tie counts as half a win.
 """
 
 import nlgbench as nb

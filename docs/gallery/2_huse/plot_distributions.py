@@ -2,7 +2,7 @@
 Which measures detect a lower temperature
 =========================================
 
-Slopes of four measures on the true L*, over systems at falling temperatures.
+Slopes of four measures on the true score L*, over systems with decreasing temperatures.
 """
 
 import nlgbench as nb

@@ -2,7 +2,7 @@
 Text probability and human judgments
 ====================================
 
-Mean typicality of 40 texts against their log-frequency per token, with 90% intervals.
+Mean judged typicality of 40 texts against their log-frequency per token, with 90% intervals.
 """
 
 import nlgbench as nb

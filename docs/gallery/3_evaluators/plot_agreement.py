@@ -2,7 +2,7 @@
 Agreement among annotators
 ==========================
 
-Krippendorff's alpha of votes "real" or "fake": over all outputs, within each class, and by system.
+Krippendorff's alpha of "real" or "fake" votes: overall, for human and machine texts, and by system.
 """
 
 import nlgbench as nb

@@ -2,7 +2,7 @@
 What listeners believe
 ======================
 
-Captions with the colors of their contexts, and the probabilities that listeners assign.
+Captions, the colors in their contexts, and the probability that listeners assign to each color.
 """
 
 import nlgbench as nb

@@ -1,8 +1,8 @@
 """
-Which evaluator is better
-=========================
+Which evaluator agrees better with annotators
+=============================================
 
-Differences of two evaluators' correlations with human judgments, for three pairs named beforehand.
+Differences between two evaluators' correlations with human judgments, for pairs named beforehand.
 """
 
 import nlgbench as nb

@@ -1,6 +1,6 @@
 """
-Evaluators against votes
-========================
+Agreement of evaluators with votes
+==================================
 
 Correlations of evaluators' scores with annotators' votes, over twelve systems.
 """

@@ -1,8 +1,8 @@
 """
-Overlap against votes
-=====================
+Overlap and votes
+=================
 
-Corpus BLEU-4 of each system against the share of its outputs that annotators call real.
+Corpus BLEU-4 of each system, and the share of votes that call its outputs real.
 """
 
 import nlgbench as nb

@@ -2,7 +2,7 @@
 One evaluator in many studies
 =============================
 
-Correlations in eight simulated studies, their mean, and where a further study would lie.
+Correlations in eight simulated studies, their mean, and a prediction interval for a further study.
 """
 
 import nlgbench as nb

@@ -2,7 +2,7 @@
 Calibration of listeners
 ========================
 
-How often listeners are correct, against the probability that they assign.
+How often listeners are correct, by the probability that they assign to their answer.
 """
 
 import nlgbench as nb

@@ -2,7 +2,7 @@
 Do captions communicate?
 ========================
 
-Scores of a listener and of BLEU-1 for captions of three qualities.
+Scores of a listener and of BLEU-1 for captions of three quality levels.
 """
 
 import nlgbench as nb

@@ -2,7 +2,7 @@
 Evaluators that predict votes
 =============================
 
-The share of annotators' votes that each evaluator predicts; "Human" is another annotator.
+The share of votes that each evaluator, or another annotator ("Human"), predicts correctly.
 """
 
 import nlgbench as nb

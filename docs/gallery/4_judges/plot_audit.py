@@ -2,7 +2,7 @@
 Can this judge be trusted?
 ==========================
 
-Position, length, its own system's texts, calibration: an audit of five simulated judges.
+Biases of position, length and own system, and calibration: an audit of five simulated judges.
 """
 
 import nlgbench as nb

@@ -1,8 +1,8 @@
 """
-Passing the alternative annotator test while biased
-===================================================
+Biased judges can pass the alternative annotator test
+=====================================================
 
-Simulated judges with planted biases: how many annotators each replaces, and what its audit finds.
+Simulated judges with planted biases: the share of annotators replaced, and the audit's estimate.
 """
 
 import nlgbench as nb

@@ -2,7 +2,7 @@
 Few labels and a judge
 ======================
 
-System means from human labels alone, from a judge alone, and corrected.
+Mean judgments of systems, estimated from human labels, from a judge's scores, and from both.
 """
 
 import nlgbench as nb

@@ -1,8 +1,8 @@
 """
-Where the variance lies
-=======================
+Variance components of judgments
+================================
 
-How much items, annotators and their interactions with systems contribute to judgments.
+How much items, annotators and their interactions with systems contribute to the variance.
 """
 
 import nlgbench as nb

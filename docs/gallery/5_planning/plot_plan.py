@@ -2,7 +2,7 @@
 How many judgments do you need?
 ===============================
 
-The power of a planned comparison, with variances from a simulated pilot.
+The power to detect a difference between two systems, with variances from a simulated pilot study.
 """
 
 import nlgbench as nb

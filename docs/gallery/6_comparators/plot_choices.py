@@ -1,8 +1,8 @@
 """
-The cost of choosing by an evaluator
-====================================
+Regret of choosing a checkpoint
+===============================
 
-Regret: the quality lost by keeping the checkpoint that an evaluator prefers.
+Regret is the quality lost by keeping the checkpoint that an evaluator prefers.
 """
 
 import numpy as np

@@ -2,7 +2,7 @@
 Ratings from a trained comparator
 =================================
 
-A comparator learns from human judgments; its comparisons of held-out texts rate the systems.
+Ratings of systems from comparisons of held-out texts, by a comparator trained on human judgments.
 """
 
 import nlgbench as nb

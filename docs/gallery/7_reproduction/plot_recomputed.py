@@ -2,7 +2,7 @@
 What can be recomputed
 ======================
 
-Printed numbers of one paper by outcome; this example uses no released data.
+Outcomes of recomputing one paper's printed numbers; this example uses no released data.
 """
 
 import nlgbench as nb

@@ -2,7 +2,7 @@
 Published and recomputed numbers
 ================================
 
-Means of five systems in a simulated study, and in its repetition.
+Mean judgments of five systems in a simulated study and in its repetition.
 """
 
 import pandas as pd
