@@ -95,7 +95,7 @@ def describe_source(studies: Study | Mapping[str, Study] | str, source: str) -> 
 
 def counted(n: int, thing: str) -> str:
     """Write a number with its noun."""
-    return f"{n:,} {thing}" + "s" * (n != 1)
+    return f"{n:,} {thing}" if n == 1 else f"{n:,} {thing}s"
 
 
 def findings(study: Study, results: Results) -> dict[str, str]:
