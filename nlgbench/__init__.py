@@ -1,7 +1,7 @@
-"""Which text generator is better, and which evaluator to believe.
+"""Evaluate text generators, and the evaluators that score them.
 
-Everything takes a `Study` first; names are loaded when they are used (``dir(nlgbench)`` lists
-them, `__init__.pyi` says where each is).
+Analyses take a `Study` as first argument. Names are loaded on first use: ``dir(nlgbench)`` lists
+them, and `__init__.pyi` shows their modules.
 
 >>> import nlgbench as nb
 >>> study = nb.simulate("gaussian", seed=0)
@@ -23,23 +23,23 @@ _WHERE = {
     if isinstance(node, _ast.ImportFrom) and node.module
     for alias in node.names
 }
-# Names that were here -> what to use instead.
+# Removed names -> what to use instead.
 _GONE = {
     "aggregate_judgments": "nlgbench.analysis.people.aggregate_judgments",
     "AggregatedJudgments": "nlgbench.analysis.people.AggregatedJudgments",
-    "Audit": "what audit returns (nlgbench.analysis.judges)",
+    "Audit": "the result of audit (nlgbench.analysis.judges)",
     "blocks_needed": "sequential",
     "choices": "choose and nlgbench.analysis.trials.judge_choices",
     "Comparator": "train_comparator (a class of nlgbench.evaluators.comparator.comparators)",
     "compare_aggregations": "nlgbench.analysis.people.aggregate_judgments, then correlate",
     "compare_with_length": "nlgbench.analysis.correlation.compare_with_length",
-    "CorrectedQuality": "what corrected_quality returns (nlgbench.analysis.judges)",
+    "CorrectedQuality": "the result of corrected_quality (nlgbench.analysis.judges)",
     "correlate_studies": "nlgbench.analysis.correlation.correlate_studies",
     "coverage": "plan_study (measured coverage is in the documentation)",
     "cv_star": "nlgbench.analysis.reproduction.cv_star",
-    "drawing": "the plots' ax=, one Drawing for each panel",
-    "export_survey": "the crowd's own form; `nlgbench new --as mturk` reads its export",
-    "huse_difference": "huse, and whether the intervals overlap",
+    "drawing": "the argument ax of plots, with one Drawing for each panel",
+    "export_survey": "the form of the crowd platform; `nlgbench new --as mturk` reads its export",
+    "huse_difference": "huse, and compare the intervals",
     "huse_outputs": "boundary(study, system=...).outputs",
     "huse_with_predictions": "huse",
     "import_survey": "`nlgbench new --as mturk` (or prolific) and read_study",
@@ -50,7 +50,7 @@ _GONE = {
     "plot_coverage": "plot_plan",
     "plot_evaluator_bars": "plot_forest",
     "plot_flip": "plot_forest",
-    "plot_power": "the plot of a DataFrame",
+    "plot_power": "DataFrame.plot",
     "plot_single_outputs": "plot_forest",
     "plot_superiority": "plot_win_rates",
     "plot_supervision": "plot_forest",
@@ -61,15 +61,15 @@ _GONE = {
     "rating_differences": "win_rates",
     "read_claims": "check_claims, which reads claims.csv",
     "Regressor": "run_trials (nlgbench.evaluators.comparator.regressor)",
-    "Replacement": "what replaces_annotators returns (nlgbench.analysis.judges)",
+    "Replacement": "the result of replaces_annotators (nlgbench.analysis.judges)",
     "Reproduction": "reproduction, which returns a DataFrame",
-    "score_shards": "score, of a Dask DataFrame",
-    "Sequential": "what sequential returns (nlgbench.analysis.planning)",
-    "StudyPlan": "what plan_study returns (nlgbench.analysis.planning)",
+    "score_shards": "score, with a Dask DataFrame",
+    "Sequential": "the result of sequential (nlgbench.analysis.planning)",
+    "StudyPlan": "the result of plan_study (nlgbench.analysis.planning)",
     "SystemComparison": "nlgbench.analysis.people.SystemComparison",
     "tournament": "convergence",
     "train_regressor": "run_trials (nlgbench.evaluators.comparator.regressor)",
-    "vote_position": "audit, for judges",
+    "vote_position": "audit",
 }
 __all__ = [*_WHERE, "__version__"]
 

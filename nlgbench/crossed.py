@@ -1,9 +1,9 @@
 """Variance over two crossed factors, items and annotators, and what intervals generalize to.
 
-An analysis chooses what its intervals cover (`choose_annotators`), assigns its rows to clusters
-(`clusters_of`), leaves out one cluster at a time (`Clusters.jackknife`), and computes an interval
-by Student's t (`t_interval`). A game of a rating can belong to two items, one for
-each side, so ratings use the labels alone (`factors`).
+An analysis chooses what its intervals generalize to (`choose_annotators`), assigns its rows to
+clusters (`clusters_of`), leaves out one cluster at a time (`Clusters.jackknife`), and computes an
+interval by Student's t (`t_interval`). Ratings use only the labels of clusters (`factors`), because
+a game can belong to two items, one for each side.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ FEWEST = 10
 #: What an interval generalizes to (the column ``covers``).
 THESE_ANNOTATORS = "other items, these annotators"
 OTHER_ANNOTATORS = "other items and annotators"
-#: A smaller standard error is a rounding error.
+#: Smaller standard errors are due to rounding.
 _SMALLEST_SE = 1e-12
 
 
 def choose_annotators(
     annotators: Literal["fixed", "random"] | None, n_effective: float, *, persons: bool = True
 ) -> tuple[str, str]:
-    """Choose what intervals generalize to (``covers``), and return why they are undefined, or "".
+    """Choose what intervals generalize to (``covers``), and explain why they are undefined, if so.
 
     By default, annotators count as a random sample if there are at least ten effective ones
     (rounded), and as fixed otherwise. Positions in a file (``persons=False``) are always fixed.
@@ -83,7 +83,7 @@ def effective_sizes(
 
 
 def factors(item: Ints, annotator: Ints | None = None) -> list[Ints]:
-    """List the labels of each factor: items, and for random annotators also annotators and both.
+    """List the labels of each factor: items and, if annotators are random, annotators and both.
 
     A label array has shape (rows, k): a game can involve two items, and a comparison of two votes
     two annotators. The third factor has a column for each combination of an item and annotator.
@@ -152,7 +152,7 @@ def jackknife(statistic: Statistic, total: Floats, lost: Sequence[Floats]) -> tu
     `lost` contains, by factor, what each cluster adds to the sums (clusters, m): items alone, or
     items, annotators, and combinations of both. For one factor of G clusters, the variance is
     ``(G - 1) / G`` times the sum of squared deviations of the G leave-one-out values from their
-    mean (Cameron and Miller 2015, doi:10.3368/jhr.50.2.317); for two, the `largest_variance`.
+    mean (Cameron and Miller 2015, doi:10.3368/jhr.50.2.317); for two, see `largest_variance`.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         each = [jackknife_variance(np.asarray(statistic(total - sums))) for sums in lost]
@@ -171,7 +171,7 @@ def jackknife_variance(without: Floats) -> Any:
 def largest_variance(items: Any, *others: Any) -> Floats:
     """Combine variances over two crossed factors: the largest of V_I, V_A and V_I + V_A - V_IA.
 
-    Without `others` (V_A and V_IA) it is V_I. V_I + V_A - V_IA alone (Cameron, Gelbach and Miller
+    Without `others` (V_A and V_IA), it is V_I. V_I + V_A - V_IA alone (Cameron, Gelbach and Miller
     2011, doi:10.1198/jbes.2010.07136) is often positive and tiny where judgments are mostly noise,
     so tests based on it reject too often (MacKinnon, Nielsen and Webb 2024, arXiv:2406.08880).
     """
@@ -217,7 +217,7 @@ def rank_ranges(one: Ints, other: Ints, better: NDArray[np.bool_], n: int) -> di
     """Compute ranges of ranks from how many systems are significantly better or worse than each.
 
     Each pair (`one`, `other`) is listed in both directions; `better` is True where the first is
-    significantly better. With p adjusted over all pairs, all ranges cover simultaneously.
+    significantly better. With p adjusted over all pairs, the ranges have simultaneous coverage.
     """
     ahead, behind = np.bincount(other[better], minlength=n), np.bincount(one[better], minlength=n)
     return {"rank_low": 1 + ahead.astype(np.float64), "rank_high": n - behind.astype(np.float64)}

@@ -14,7 +14,7 @@ READ_LOG = "NLGBENCH_READ_LOG"
 
 
 def replace(path: Path, save: Callable[[Path], object]) -> None:
-    """Replace a file atomically: write a temporary file beside it, then rename that."""
+    """Replace a file atomically: write a temporary file in its folder, then rename it."""
     aside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         save(aside)
@@ -24,7 +24,7 @@ def replace(path: Path, save: Callable[[Path], object]) -> None:
 
 
 def replace_bytes(path: Path, content: bytes) -> None:
-    """Replace a file atomically by bytes."""
+    """Replace a file's content with bytes, atomically."""
     replace(path, lambda aside: aside.write_bytes(content))
 
 

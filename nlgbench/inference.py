@@ -116,8 +116,8 @@ def split_interval(
     doi:10.1007/978-0-387-35099-8). The two halves share no rows, so their difference varies like
     that of two independent studies of half the size. Its variance is twice the variance at half the
     size, for any statistic, and four times the variance at full size where variance is proportional
-    to 1 / n. For a mean, `interval` gives the same. It counts terms that depend on m rows jointly
-    ``2 - 2^(1 - m)`` times, because half-samples of one study share fewer sets of m rows.
+    to 1 / n. For a mean, `interval` gives the same result. For terms that depend on m rows jointly,
+    it gives ``2 - 2^(1 - m)`` times the variance, because half-samples share fewer such sets.
     """
     values = np.array([halves, others], dtype=np.float64)
     defined = values[:, np.isfinite(values).all(axis=0)]
@@ -176,7 +176,7 @@ def ratio(part: Any, whole: Any) -> Any:
 
 
 def beyond(limit: Any, away: Any, df: Any) -> Floats:
-    """Return the power of a two-sided test: the chance that a noncentral t exceeds a limit."""
+    """Return the power of a two-sided test: the chance that a noncentral t is beyond +-limit."""
     with np.errstate(all="ignore"):
         found = nct.sf(limit, df, away) + nct.cdf(-limit, df, away)
     # SciPy returns NaN in the far tails; the normal approximation is exact enough there.

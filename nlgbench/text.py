@@ -125,10 +125,10 @@ def same_for_all(values: Iterable[float]) -> str:
     """Describe whether a count, shown as one number, is the same everywhere.
 
     >>> same_for_all([150, 150]), same_for_all([150, 149])
-    ('The same for all.', 'The median: 149 to 150.')
+    ('The same for all.', 'Median of 149 to 150.')
     """
     bounds = span(values, ",.0f")
-    return f"The median: {bounds}." if " to " in bounds else "The same for all."
+    return f"Median of {bounds}." if " to " in bounds else "The same for all."
 
 
 def listed(parts: Iterable[object]) -> str:

@@ -30,7 +30,7 @@ _MARK = "nlgbench"
 
 @contextmanager
 def seeded(seed: int | np.random.Generator) -> Iterator[torch.Generator]:
-    """Make torch's random numbers in the block depend on `seed` alone; restore its state after."""
+    """Make torch's random numbers in the block depend only on `seed`; then restore its state."""
     number = int(np.random.default_rng(seed).integers(2**62))
     before = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -154,7 +154,7 @@ def save(model: torch.nn.Module, path: str | os.PathLike, settings: dict[str, An
     """Save weights as safetensors, and replace an existing file atomically.
 
     To reuse a trained model, store in `settings` all that training depends on (options, seed, and
-    the `digest` of the data and of the initial weights), and train only if those of `load` differ.
+    the `digest` of the data and of the initial weights). Train only if `load` returns others.
     """
     state = _state(model)
     written = {_MARK: json.dumps(settings, sort_keys=True), "digest": digest(state)}

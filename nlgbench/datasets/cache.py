@@ -31,7 +31,7 @@ class DataCorruptError(ValueError):
 
 
 def read_only() -> bool:
-    """Return whether ``NLGBENCH_DATA`` names the cache, which is then never written to."""
+    """Return whether ``NLGBENCH_DATA`` names the cache, and thus makes it read-only."""
     return bool(os.environ.get("NLGBENCH_DATA"))
 
 

@@ -30,10 +30,10 @@ def read_comm_eval(path: Path, *, filtered: bool = True) -> Study:
     """Read the comm-eval release, with the paper's filter or without it.
 
     The ``system`` (see `QUALITY`) is the intended quality: 1,912 descriptive, 1,343 ambiguous and
-    1,909 misleading captions of 360 contexts such as ``ci7.1``, whose twin is ``ci7.0``.
-    ``item_id`` is the context, except for 405 game captions of Monroe et al. about other colors,
-    such as ``ci7.1/2``. A misleading caption is the twin's descriptive caption, scored with the
-    twin's target. References are the kept descriptive captions of the context, by their output_id.
+    1,909 misleading captions of 360 contexts such as ``ci7.1``. In its twin ``ci7.0``, the target
+    and the first distractor are exchanged; a misleading caption describes the twin. ``item_id`` is
+    the context, except for 405 game captions of Monroe et al. about other colors, such as
+    ``ci7.1/2``. References are the kept descriptive captions of the context, by their output_id.
 
     ``listener_success`` is 1 if a listener picked the target, ``twin_picked`` if the twin's target.
     Crowd captions have three listeners, ``l1`` to ``l3``, which are positions, not individuals.
@@ -123,5 +123,5 @@ def _captions(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def pairs(outputs: pd.DataFrame) -> pd.Series:
-    """Return the pair of contexts of each output, the cluster to resample."""
+    """Return each output's pair of contexts, which is the cluster to resample."""
     return outputs["item_id"].str.partition(".")[0]

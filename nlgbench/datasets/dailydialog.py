@@ -47,7 +47,7 @@ def read_dailydialog(path: Path) -> Study:
 
     Each of 100 contexts (one turn per line) has a response of ``human`` and of four systems. The
     release has only the mean of the annotators' ratings, 1 to 5: dimension ``appropriateness``,
-    annotator ``mean``. Four references per context: r1 to r3, and ``original``, from DailyDialog.
+    annotator ``mean``. A context has four references: r1 to r3, and DailyDialog's ``original``.
     """
     frame, _ = csv_files.parse(path)
     system = frame["model"].map(SYSTEMS)
@@ -83,14 +83,14 @@ def read_dailydialog(path: Path) -> Study:
 def read_dailydialog_turns(path: Path) -> pd.DataFrame:
     """Read the human responses to every turn of DailyDialog's 1,000 test dialogues.
 
-    An ``outputs`` table: 33,699 responses of system ``human`` to 6,740 contexts. The context is all
-    previous turns; ``item_id`` is the number of the dialogue and of the last one, such as ``73_4``.
-    ``73_4-original`` is DailyDialog's own next turn; ``73_4-r1`` to ``-r4`` are from the release's
-    annotators. The 100 contexts of `read_dailydialog` are among these, verbatim. Exclude them when
-    you train a generator that is judged there; compare contexts, as some dialogues start alike.
+    An ``outputs`` table: 33,699 responses of system ``human`` to 6,740 contexts. A context consists
+    of all previous turns; its ``item_id``, such as ``73_4``, is the number of the dialogue and that
+    of the last turn. ``73_4-original`` is DailyDialog's own next turn; ``73_4-r1`` to ``-r4`` are
+    from the release's annotators. These include the 100 contexts of `read_dailydialog`, verbatim.
+    To train a generator for those, exclude all equal contexts: some dialogues begin alike.
 
-    The release has first turns untokenized. They are tokenized here, by rules that agree with the
-    release's tokenizer on 99.7% of the other turns.
+    In the release, first turns are not tokenized. They are tokenized here by rules that agree with
+    the release's tokenizer on 99.7% of the other turns.
     """
     rows = []
     for line in path.read_text(encoding="utf-8").split("\n"):

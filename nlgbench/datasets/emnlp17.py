@@ -19,7 +19,7 @@ DATA = {"bagel": "BAGEL", "sfhotel": "SFHOT", "sfrest": "SFRES"}
 #: Name in the release -> system, as named in the paper.
 SYSTEMS = {"Dusek": "tgen", "LOLS": "lols", "WEN": "rnnlg"}
 
-#: All are rated from 1 to 6, higher is better.
+#: All are rated from 1 to 6; higher is better.
 DIMENSIONS = ("informativeness", "naturalness", "quality")
 
 
@@ -29,8 +29,8 @@ def read_emnlp17(path: Path, data: str) -> Study:
     ``bagel`` has 404 outputs of TGen and LOLS; ``sfhotel`` has 875 and ``sfrest`` 1,181, of LOLS
     and RNNLG. Two systems are too few for correlations over systems. An item is a meaning
     representation (``context``); a system that received it several times has several outputs. The
-    release has only the median of three annotators, which is one judgment by annotator ``median``.
-    Scores are the release's 23 columns under their names. For ``TER`` and ``lev.dist`` lower is
+    release has only medians of three annotators, stored as judgments by annotator ``median``.
+    Scores are the release's 23 columns under their names. For ``TER`` and ``lev.dist``, lower is
     better; some others describe a text and have no direction.
     """
     frame, _ = csv_files.parse(path)

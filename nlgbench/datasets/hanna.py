@@ -40,8 +40,8 @@ def read_hanna(path: Path, *, ratings: bool = False) -> Study:
     """Read HANNA's judgments and scores of stories as tidy tables, without texts.
 
     96 prompts, each with a story of ``human`` and of ten systems. Judgments are means of three
-    annotators, by the annotator ``mean``. With `ratings` they are the three ratings, each with a
-    separate annotator_id, because the file does not identify annotators. Scores are from 72
+    annotators, stored under annotator ``mean``. With `ratings`, they are the three ratings, each
+    under its own annotator_id, because the file does not identify annotators. Scores are from 72
     metrics; the release does not document their directions.
     """
     frame, _ = csv_files.parse(path)

@@ -1,7 +1,7 @@
 """The HUSE release: headlines of one summarization model at t = 1.0, with 4,000 judgments.
 
 Hashimoto, Zhang and Liang (2019), doi:10.18653/v1/N19-1169. The release has no other
-temperatures and tasks.
+temperatures or tasks.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ RAW_FILE = "huse/summarization_raw_outputs.csv"
 SYSTEM = "summarization_t1.0"
 
 #: Typicality values from the authors' code. The paper's appendix prints the scale as 0-5, but its
-#: Table 2 has values above 5 and so uses this one.
+#: Table 2 has values above 5, and therefore uses this scale.
 TYPICALITY = {
     "Invalid": 1,
     "Rare": 2,

@@ -33,7 +33,7 @@ SYSTEMS = {
     "LeakGAN": "leakgan",
 }
 
-_SLOTS = range(21)  # 20 reviews and the gotcha
+_SLOTS = range(21)  # 20 reviews and the attention check
 _VOTES = {"real": 1, "fake": 0}
 _NO_COMMENT = "{}"
 

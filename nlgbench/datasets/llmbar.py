@@ -27,10 +27,10 @@ RAW_FILES = {
 
 
 def read_llmbar(*paths: Path) -> Study:
-    """Read one of LLMBar's five sets: the better output as a preference, judges as comparisons.
+    """Read one of LLMBar's five sets: preferences name the better outputs; judges give comparisons.
 
     The authors' agreed label is the preference of one annotator, ``gold``. Judges (with the vanilla
-    prompt) compared both orders: rows (1, 2) and (2, 1). Unparsable answers, which the release
+    prompt) compared each pair in both orders. Unparsable answers, which the release
     counts as wrong, have no row. The systems behind the outputs are not released, so ``system`` is
     the position in the release.
     """

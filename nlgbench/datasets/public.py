@@ -83,8 +83,8 @@ _STUDIES = {
         [llmfao.RAW_FILE],
         None,
         "instructions",
-        "votes of 124 annotators on pairs of outputs of 59 language models, without texts; 13 "
-        "prompts, so only single contrasts have intervals over items, by t(12)",
+        "votes of 124 annotators on pairs of outputs of 59 language models, without texts; with 13 "
+        "prompts, only single contrasts have intervals over items (t, 12 degrees of freedom)",
     ),
     **{
         name: _Public(
@@ -92,7 +92,7 @@ _STUDIES = {
             files,
             None,
             "instructions",
-            "pairs of outputs with the better one, and verdicts of five judges in both orders",
+            "pairs of outputs, the better one of each, and verdicts of five judges in both orders",
         )
         for name, files in llmbar.RAW_FILES.items()
     },
@@ -102,15 +102,15 @@ _STUDIES = {
         None,
         "instructions",
         "three systems, one of which always writes the same text, compared with GPT-4 Turbo on 805 "
-        "prompts; the judge is GPT-4 Turbo, with probabilities; no annotators",
+        "prompts; the judge is GPT-4 Turbo, with probabilities; no human annotators",
     ),
     "dailydialog": _Public(
         dailydialog.read_dailydialog,
         [dailydialog.RAW_FILE],
         "appropriateness",
         "dialogue",
-        "rated human responses and those of four systems, four references each; related: turns "
-        "(human responses to 6,740 contexts)",
+        "rated human responses and those of four systems, with four references each; related: "
+        "turns (human responses to 6,740 contexts)",
         related={"turns": _turns},
     ),
     **{

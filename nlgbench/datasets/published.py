@@ -13,7 +13,7 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 # Column suffixes of a star or a p-value next to a printed number, which is a separate claim.
 _MARKS = ("_star", "_p")
 
-#: Who released a public study, by the beginning of its name.
+#: Authors who released a public study, by the beginning of its name.
 _CITATIONS = {
     "alpaca-eval": "Dubois et al. (2024)",
     "alttest": "Calderon et al. (2025)",
@@ -71,7 +71,7 @@ def load_printed(where: str) -> pd.DataFrame:
 
 
 def load_lists() -> pd.DataFrame:
-    """Load the word-overlap scores listed in the code of Judge the Judges, a row per generator.
+    """Load word-overlap scores from the code of Judge the Judges, with a row per generator.
 
     ``data/published/README.md`` documents the source files.
     """
@@ -82,5 +82,5 @@ def load_lists() -> pd.DataFrame:
 
 
 def cite(study: str) -> str:
-    """Cite who released a public study; another one goes by its name."""
+    """Cite the authors who released a study; a study that is not public is cited by its name."""
     return next((by for name, by in _CITATIONS.items() if study.startswith(name)), study)

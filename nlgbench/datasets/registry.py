@@ -1,4 +1,4 @@
-"""Released files by name, address and hash; they are downloaded, and not part of the project."""
+"""Names, addresses and hashes of released files, which are downloaded on request."""
 
 from __future__ import annotations
 

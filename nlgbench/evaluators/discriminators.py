@@ -77,7 +77,7 @@ def score_discriminators(
     fewer than six distinct texts, defaults are used. Classes have equal total weight. Scores are
     uncalibrated probabilities; the SVM's is the logistic function of its margin. A human text's
     individual score is the mean over the systems' discriminators. NaN where the training fold had
-    only one class, no n-gram that occurs in two texts, or, for a deep model, one text of a class.
+    only one class, no n-gram that occurs in two texts, or, for a deep model, a class with one text.
     """
     base = int(np.random.default_rng(seed).integers(2**31))
     wanted = {name: _parse_name(name, **options[name]) for name in names}
@@ -141,7 +141,7 @@ class _Wanted(NamedTuple):
 def _parse_name(name: str, search: int, n_folds: int) -> _Wanted:
     """Parse a name and its options; raise ImportError if the model's packages are missing."""
     match = re.fullmatch(DISCRIMINATOR, name)
-    assert match is not None  # as the registry of `score` says
+    assert match is not None  # the registry of `score` guarantees this
     model, scope, trained, scored = match.groups()
     if model == "xgboost":
         _boosted(0)
@@ -159,8 +159,8 @@ def _labels(study: Study, which: str) -> pd.Series:
     found = natural if which == "natural" else majority_labels(study)
     if found.nunique() < 2:
         raise ValueError(
-            f"{which} labels of {study.name} have only one value. Add human or machine outputs, "
-            "so that both 0 and 1 occur."
+            f"{which} labels of {study.name} must include both 0 (machine) and 1 (human). Add "
+            "outputs with the missing label."
         )
     return found
 
@@ -173,12 +173,12 @@ def majority_labels(study: Study) -> pd.Series:
     """
     dimension = study.dimension()
     votes = study.judgments
-    assert votes is not None  # or it has no dimension
+    assert votes is not None  # without judgments, there is no dimension
     votes = votes[votes["dimension"] == dimension]
     if not votes["value"].isin([0, 1]).all():
         raise ValueError(
-            f"majority labels need votes of 0 (machine) and 1 (human); {dimension} of {study.name} "
-            "has other values. Train on natural labels."
+            f"majority labels need votes of 0 (machine) and 1 (human), but {dimension!r} of "
+            f"{study.name} has other values. Use natural labels instead."
         )
     of = votes.groupby("output_id")["value"].agg(["mean", "size"])
     share = of.loc[of["size"] == of["size"].mode().iloc[0], "mean"]
@@ -297,8 +297,8 @@ def assign_folds(outputs: pd.DataFrame, n_folds: int, seed: int) -> Texts:
     n_distinct = outputs.groupby("is_human")["text"].nunique().min()
     if n_distinct < n_folds:
         raise ValueError(
-            f"n_folds = {n_folds}, but the smaller class (human or machine) has only {n_distinct} "
-            "distinct texts. Reduce n_folds, or add outputs."
+            f"n_folds = {n_folds} exceeds the number of distinct texts in the smaller class (human "
+            f"or machine): {n_distinct}. Reduce n_folds, or add outputs."
         )
     words = [_WORD.findall(text.lower()) for text in outputs["text"]]
     stratum = np.where(outputs["is_human"], _HUMAN, outputs["system"])

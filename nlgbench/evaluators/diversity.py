@@ -19,7 +19,7 @@ Bools = NDArray[np.bool_]
 #: Replaces a count of 0 in the numerator of a precision.
 EPSILON = 0.1
 
-#: Limits memory: subsets times n-grams that are processed at once.
+#: The most subsets times n-grams processed at once, which limits memory.
 _AT_ONCE = 4_000_000
 
 
@@ -40,7 +40,7 @@ def score_diversity(study: Study, names: Sequence[str]) -> pd.DataFrame:
 def score_self_bleu(study: Study, names: Sequence[str]) -> pd.DataFrame:
     """Score each output by minus its BLEU against the other outputs of its system.
 
-    For ``minus_self_bleu_4`` and the like: higher is more diverse; NaN for a system's only output.
+    For names such as ``minus_self_bleu_4``. Higher is more diverse; NaN for a system's only output.
     """
     texts, frames = study.outputs.groupby("system")["text"], []
     for name in names:

@@ -28,7 +28,7 @@ def meteor(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> ND
     scores = np.full(len(found), np.nan)
     if rows:
         most = max(len(found[at]) for at in rows)
-        # The program needs equal numbers; repeating the last reference changes no maximum.
+        # The program needs equally many references; repeating the last one changes no maximum.
         padded = [text for at in rows for text in (found[at] + [found[at][-1]] * most)[:most]]
         scores[rows] = _run_java([hypotheses[at] for at in rows], padded, most)
     return scores

@@ -85,7 +85,7 @@ def _row(name: str) -> tuple[int, re.Match[str] | None]:
 
 
 def label(name: str) -> str:
-    """Return an evaluator's label for figures; an unknown name has spaces for underscores.
+    """Return an evaluator's label for figures; in unknown names, spaces replace underscores.
 
     >>> [label(name) for name in ("bleu_4@coco", "svm_meta@natural/majority", "my_own")]
     ['BLEU-4 (coco)', 'SVM natural/majority', 'my own']

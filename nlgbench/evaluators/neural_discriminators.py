@@ -43,7 +43,7 @@ class _Network(torch.nn.Module):
         lengths = (words != _PADDING).sum(dim=1)
         words = words[:, : int(lengths.max())]
         states = self.drop(self.embed(words))
-        # Transposed once: otherwise each convolution copies it, and again for its gradient.
+        # Transpose once: otherwise each convolution makes a copy, and another for its gradient.
         columns = states.transpose(1, 2).contiguous() if self.convolve else states
         maps = [conv(columns) for conv in self.convolve]
         if self.recur is None:
@@ -78,7 +78,7 @@ def score_neural(
     ``lstm``: the last state of an LSTM. ``cnn``: the maximum of each filter over windows of 3, 4
     and 5 words (Kim 2014, doi:10.3115/v1/D14-1181). ``cnn_lstm``: an LSTM over filters of 3 words
     (after Zhou et al. 2015, arXiv:1511.08630). All scores are NaN where a class has fewer than two
-    distinct texts, as no text can be held out.
+    distinct texts, because none can be held out.
 
     A tenth of `texts`, stratified by label and grouped by text, is held out for early stopping;
     `unseen` is not used. Words that occur in only one training text share one unknown token. The

@@ -1,8 +1,8 @@
 """Word-overlap metrics, such as BLEU, ROUGE, chrF and CIDEr, which compare outputs with references.
 
 Metrics take a list of texts, and a list of references for each. Words are separated by white space.
-A text without a usable reference is scored NaN, an empty text with one 0. Higher is better, from 0
-to 1 (CIDEr and CIDEr-D: 0 to 10). `score_overlap` and `score_corpus` score a study.
+A text without a usable reference is scored NaN; an empty text with one is scored 0. Higher is
+better, from 0 to 1 (CIDEr and CIDEr-D: 0 to 10). `score_overlap` and `score_corpus` score a study.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def bleu(
     """Score texts by sentence BLEU-1 to BLEU-`max_n`: an array of shape (n, max_n).
 
     Papineni et al. (2002, doi:10.3115/1073083.1073135); the brevity penalty uses the closest
-    reference length, the shorter one in a tie. Both styles use counts by sacrebleu (Post 2018,
+    reference length, the shorter one in a tie. Both styles use sacrebleu's counts (Post 2018,
     doi:10.18653/v1/W18-6319). ``sacrebleu``: missing n-grams are smoothed exponentially, and orders
     longer than the text are left out. ``coco``: the definition of pycocoevalcap (and nlg-eval),
     which adds 1e-15 to matches and 1e-9 to counts. A text without a matching n-gram then scores
@@ -172,10 +172,10 @@ def rouge_l(
 ) -> Floats:
     """Score texts by ROUGE-L, the longest common subsequence.
 
-    Lin (2004, section 3, ACL Anthology W04-1013): ``(1 + beta^2) P R / (R + beta^2 P)``; `beta` is
-    pycocoevalcap's. As there, a text is one sentence, and P and R are maxima over the references,
-    so they may come from different references. (pycocoevalcap splits at single spaces, so it counts
-    a double space as an extra word.)
+    Lin (2004, section 3, ACL Anthology W04-1013): ``(1 + beta^2) P R / (R + beta^2 P)``; the
+    default `beta` is pycocoevalcap's. As there, a text is one sentence, and P and R are maxima over
+    the references, which may be different ones. (pycocoevalcap splits at single spaces, so it
+    counts a double space as an extra word.)
     """
     from rapidfuzz.distance import LCSseq
     from rapidfuzz.process import cdist
@@ -208,7 +208,7 @@ def cider(
     """Score texts by CIDEr-D or CIDEr; document frequencies are counted within each `group`.
 
     Vedantam, Zitnick and Parikh (2015, section 4 and the paragraph on CIDEr-D,
-    doi:10.1109/CVPR.2015.7299087). A hypothesis' references are one document. The weight of an
+    doi:10.1109/CVPR.2015.7299087). A hypothesis' references form one document. The weight of an
     n-gram is its count times ``ln N - ln max(1, df)``, with N documents in the group. For one
     reference, CIDEr-D is ``10 exp(-(difference in words)^2 / (2 * 6^2)) * sum(min(h, r) * r) / (|h|
     |r|)``, and CIDEr is ``10 sum(h * r) / (|h| |r|)`` (the factor 10 is in its authors' code, not

@@ -17,7 +17,7 @@ def score_perplexity(study: Study, names: Sequence[str]) -> pd.DataFrame:
     ``perplexity@m`` is ``exp(-logprob / n_tokens)`` of one output under model m of ``logprobs``;
     plain ``perplexity`` uses the only model. Corpus perplexity differs: it is ``exp`` of minus the
     sum of log-probabilities over the sum of tokens. ``logprobs`` determines what counts as a token,
-    and whether the end does. Models with different tokens or vocabularies are not comparable.
+    and whether the end of a text does. Models with different vocabularies are not comparable.
 
     NaN where the log-probability is missing, or the text has probability 0 (infinite perplexity);
     the signature counts both cases. If most texts contain words that a small model does not know,
@@ -25,7 +25,7 @@ def score_perplexity(study: Study, names: Sequence[str]) -> pd.DataFrame:
     section 4.1, doi:10.1609/aaai.v34i05.6521) do not name their model.
     """
     logprobs = study.logprobs
-    assert logprobs is not None  # as the registry of `score` says
+    assert logprobs is not None  # the registry of `score` guarantees this
     models = [str(model) for model in logprobs["model"].unique()]
     frames = []
     for name in names:
@@ -35,7 +35,7 @@ def score_perplexity(study: Study, names: Sequence[str]) -> pd.DataFrame:
                 f"{study.name} has log-probabilities of several models: {', '.join(models)}. Name "
                 f"one, such as perplexity@{models[0]}."
             )
-        known(model, models, "log-probabilities under the model")
+        known(model, models, "models with log-probabilities")
         joined = study.outputs[["output_id"]].merge(
             logprobs[logprobs["model"] == model], on="output_id", how="left", validate="one_to_one"
         )

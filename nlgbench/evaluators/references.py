@@ -28,7 +28,7 @@ def nearest_references(
     study : Study
         A study with one machine output per item.
     n : int
-        References for each output; a human text with the same words is excluded.
+        Number of references for each output; a human text with the same words is excluded.
     lower : bool, default False
         Convert texts to lower case first; the references are then in lower case, too.
 
@@ -112,8 +112,8 @@ def nearest_texts(
             n_left = len(pool) - len(left_out)
             if not 1 <= n <= n_left:
                 raise ValueError(
-                    f"n must be from 1 to {n_left}, the references available for text {at} (of "
-                    f"{len(pool)}, without copies of the text). Got {n}. Reduce n, or add texts."
+                    f"n must be at least 1, and at most the number of human texts that differ from "
+                    f"text {at} ({n_left} of {len(pool)}). Got {n}. Reduce n, or add texts."
                 )
             row[left_out] = -1.0
             found[at] = np.argsort(-row, kind="stable")[:n]

@@ -145,10 +145,10 @@ def score(
         reference whose ``reference_id`` is an ``output_id`` is not compared with that output.
     options : mapping of str to mapping, optional
         Keyword arguments by evaluator name (or ``overlap``, ``discriminators`` for the whole
-        group). Overlap: ``lower`` (False; compare in lower case), ``group`` ("system": the column
-        of outputs within whose values CIDEr counts document frequencies; None pools them).
+        group); defaults in brackets. Overlap: ``lower`` (False; compare in lower case), ``group``
+        ("system"; CIDEr counts document frequencies by this column of outputs; None: over all).
         ``training_overlap_4``: ``n_neighbors`` (10), ``lower`` (False). Discriminators: ``search``
-        (0; random draws), ``n_folds`` (10). ``system_mean@sentinel``: ``dimension``.
+        (0; draws of a random search), ``n_folds`` (10). ``system_mean@sentinel``: ``dimension``.
     n_jobs : int, default 1
         Folds or listeners to train in parallel.
     keep : path or True, optional
@@ -162,7 +162,7 @@ def score(
     Study
         The study with new rows in ``scores`` (a score per output, and a signature that describes
         its computation) or ``system_scores``. Identical existing scores are kept. Undefined scores
-        are NaN. Higher is better unless noted above. A Dask DataFrame gives ``scores``.
+        are NaN. Higher is better unless noted above. For a Dask DataFrame, only ``scores``.
 
     Raises
     ------
@@ -188,7 +188,7 @@ def score(
     """
     names = [one for one in evaluators if isinstance(one, str)]
     if len(set(names)) < len(names):
-        raise ValueError(f"evaluators must be a list, each named once. Got {evaluators!r}.")
+        raise ValueError(f"each evaluator must be named once. Got {evaluators!r}.")
     if references is not None:
         columns = "item_id:text reference_id:text text:text"
         references = read_table(references, columns, "references have")
@@ -198,8 +198,8 @@ def score(
         for name in names:
             if not _family(name).function.endswith(("score_overlap", "score_self_bleu")):
                 raise ValueError(
-                    f"{name} is not scored in partitions. Only overlap with references, "
-                    "minus_self_bleu_4 and fitted evaluators are. Pass a Study instead."
+                    f"{name} needs a Study. Only overlap with references, minus_self_bleu_4 and "
+                    "fitted evaluators can be scored in partitions."
                 )
         empty = pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in _COLUMNS.items()})
         arguments = (list(evaluators), references, options)
@@ -254,7 +254,7 @@ def _family(name: str) -> _Family:
     shown = [one for family in _FAMILIES for one in family.shown]
     few = ", ".join(", ".join(family.shown[:5]) for family in _FAMILIES)
     raise ValueError(
-        f"evaluators: {name!r} is unknown.{did_you_mean(name, shown)} Choose one such as {few}."
+        f"evaluators: {name!r} is unknown.{did_you_mean(name, shown)} Examples: {few}."
     )
 
 
@@ -306,8 +306,8 @@ def _fitted_scores(study: Study, evaluator: Fitted) -> pd.DataFrame:
     strange = set(found.index) - set(ids["output_id"])
     if strange or found.index.has_duplicates:
         raise ValueError(
-            f"score_outputs of {evaluator.name} must return one score per output_id; it returned "
-            f"{len(found):,}, {len(strange)} of them for unknown outputs."
+            f"score_outputs of {evaluator.name} must return one score per output_id. Of its scores "
+            f"({len(found):,}), some are repeated or for unknown outputs ({len(strange)})."
         )
     score = ids["output_id"].map(found).astype("float64")
     return ids.assign(evaluator=evaluator.name, score=score, signature=evaluator.signature)
@@ -327,9 +327,9 @@ def _add_scores(study: Study, table: str, made: pd.DataFrame, key: str) -> Study
     if not same.all():
         at = both[~same].iloc[0]
         raise ValueError(
-            f"{study.name} already has different scores of {at['evaluator']!r}: "
-            f"{at['signature']!r}, {at['score']:g}, but now {at['signature_new']!r}, "
-            f"{at['score_new']:g}. Remove the old ones first: study.replace({table}=...)."
+            f"{study.name} already has different scores of {at['evaluator']!r}: {at['score']:g} "
+            f"({at['signature']}), but now {at['score_new']:g} ({at['signature_new']}). "
+            f"Remove the old ones first: study.replace({table}=...)."
         )
     if again.all():
         return study

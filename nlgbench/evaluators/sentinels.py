@@ -45,8 +45,8 @@ def score_sentinels(
 def _mean_of_others(study: Study, dimension: str) -> pd.Series:
     if len(study.systems) < 2:
         raise ValueError(
-            f"{SYSTEM_MEAN} needs two systems; {study.name} has {len(study.systems)}. With one "
-            "system it only mirrors the item's own judgment. Remove it from the evaluators."
+            f"{SYSTEM_MEAN} needs at least two systems, but {study.name} has "
+            f"{len(study.systems)}. Remove it from the evaluators."
         )
     judgment = study.judged(dimension).groupby("output_id")["value"].mean()
     rows = study.outputs.assign(value=study.outputs["output_id"].map(judgment))

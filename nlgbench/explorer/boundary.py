@@ -1,4 +1,4 @@
-"""The decision boundary behind a HUSE: why an output is classified as human or model."""
+"""The decision boundary of HUSE: why an output is classified as human or as a model's."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from nlgbench.explorer.items import cut
 from nlgbench.explorer.view import Values, View, choice
 from nlgbench.plots.style import HUMAN, SCORE_NAMES, SYSTEM
 
-#: Human, undecided, model: pale, so that points stay visible on them (as in `plot_boundary`).
+#: Colors of human, undecided and model regions; pale, so that points stay visible.
 SHADES = ("#86B6DA", "#FFFFFF", "#FAD3B4")
-#: The most characters of a neighbor's text.
+#: The largest number of characters shown of a neighbor's text.
 N_PREVIEW = 60
-#: Grid points per axis: on screen as smooth as the figure's 200, but computed in a quarter of the
-#: time.
+#: Grid points per axis. On the screen, 80 look as smooth as the printed figure's 200, and they take
+#: a quarter of the time.
 N_GRID = 80
 _LOOKS: tuple[dict[str, Any], ...] = (
     {"label": "human reference", "shape": "s", "color": HUMAN, "filled": True},
@@ -28,32 +28,32 @@ _LOOKS: tuple[dict[str, Any], ...] = (
 
 
 class BoundaryView(View):
-    """Judgment against log-probability, over the classifier whose error is HUSE."""
+    """Judgments against log-probabilities, over the regions of HUSE's classifier."""
 
     name, analysis = "boundary", "huse"
     title = "Decision boundary"
-    hint = "Select a point, by a click or with the arrow keys and Enter, to read its text, its "
-    hint += "judgments and the reason for its classification."
+    hint = "Select a point (click it, or use the arrow keys and Enter) to see its text, its "
+    hint += "judgments, and the neighbors that determine its class."
 
     picked = ""
 
     def controls(self, values: Values) -> list[dict[str, Any]]:
-        """Offer the system, k and the rules for ties: the arguments of `nlgbench.boundary`."""
+        """Offer the arguments of `nlgbench.boundary`: system, k and the rules for ties."""
         systems = {one: self.study.label(one) for one in self.study.systems}
         outputs = self.study.outputs
         n = int(outputs["is_human"].sum() + outputs["system"].value_counts().min())
         high = max(1, min(100, n - 1))
-        equal = {"exact": "equal distances count as equal", "released": "raw floats, as released"}
+        equal = {"exact": "if equal up to rounding", "released": "as in the released code"}
         tied = {"human": "human", "system": "model", "half": "half an error"}
         return [
             choice("system", "System", systems),
             view.control("slider", "n_neighbors", "Neighbors k", min(16, high), low=1, high=high),
-            choice("ties", "Tied distances", equal),
+            choice("ties", "Distances tie", equal),
             choice("label_ties", "Tied votes count as", tied),
         ]
 
     def picture(self, values: Values) -> dict[str, Any]:
-        """Lay out points over the classifier's share of votes."""
+        """Describe the points, over a map of the neighbors' votes."""
         from contourpy import contour_generator  # here, so that the explorer opens without it
 
         found = self.once(nb.boundary, n_grid=N_GRID, **values)
@@ -95,7 +95,7 @@ class BoundaryView(View):
         return f"{found.label}, k = {found.n_neighbors}: {scores} ({found.source})."
 
     def parts(self, values: Values) -> dict[str, list[dict[str, Any]]]:
-        """Lay out the picture, and details of the selected point."""
+        """Describe the picture and the selected point."""
         detail, picture = self.detail(values, self.picked), self.picture(values)
         if detail is None:
             return {"main": [picture]}
@@ -108,7 +108,7 @@ class BoundaryView(View):
         return None
 
     def detail(self, values: Values, picked: str) -> dict[str, Any] | None:
-        """Show a text, its judgments, its neighbors and their votes."""
+        """Describe an output: its text, its judgments, and its neighbors with their votes."""
         from nlgbench.analysis.huse import neighbors
         from nlgbench.analysis.huse.score import TOLERANCE, compare
 
@@ -130,10 +130,10 @@ class BoundaryView(View):
         who = ["human" if is_human else "model" for is_human in nearest["is_human"]]
         previews = [cut(one, N_PREVIEW) for one in texts["text"][nearest["output_id"]]]
         listed = zip(who, (f"{far:.2f}" for far in distance), previews, strict=True)
-        columns = ["who", "distance", "text"]
+        columns = ["class", "distance", "text"]
         says = [
-            f"Mean judgment {view.written(one['judgment'])} of {len(judged)}; log-probability per "
-            f"token {view.written(one['logprob_per_token'])} nats.",
+            f"Mean judgment: {view.written(one['judgment'])} (n = {len(judged)}). Log-probability "
+            f"per token: {view.written(one['logprob_per_token'])} nats.",
             f"Judgments: {', '.join(judgments)}.",
             _why(one, outputs, near),
         ]
@@ -144,7 +144,7 @@ class BoundaryView(View):
             "type": "told",
             "title": f"{view.clean(picked)}: {view.clean(wrote)}",
             "says": says,
-            "text": cut(text["text"]) or "(the study has no text for it)",
+            "text": cut(text["text"]) or "(the study does not contain this text)",
             "table": view.table("Nearest neighbors, closest first", columns, listed),
             "near": nearest["output_id"].tolist(),
         }
@@ -154,7 +154,7 @@ class BoundaryView(View):
         return [nb.plot_boundary(nb.boundary(self.study, **values))]
 
     def code(self, values: Values) -> str:
-        """Return the call that draws it."""
+        """Return the call that draws the figure."""
         return f"nb.plot_boundary(nb.boundary(study, {view.keywords(values)}))"
 
 
@@ -164,7 +164,7 @@ def _edges(centers: np.ndarray) -> list[float]:
 
 
 def axis(low: float, high: float, label: str) -> dict[str, Any]:
-    """Lay out an axis of numbers, with the ticks that Matplotlib would choose."""
+    """Describe a numeric axis, with the ticks that Matplotlib would choose."""
     from matplotlib.ticker import MaxNLocator
 
     if not high > low:
@@ -196,17 +196,17 @@ def _name(row: pd.Series) -> str:
 
 
 def _why(one: pd.Series, outputs: pd.DataFrame, near: np.ndarray) -> str:
-    """Explain how the neighbors of an output voted, and its classification."""
+    """Report how an output is classified, and how its neighbors voted."""
     n_human = int(outputs["is_human"].iloc[near].sum())
     n_model = len(near) - n_human
     predicted, share = one["predicted_human_huse"], one["machine_share_huse"]
     if predicted is pd.NA:
-        said = "undecided, because its votes are tied"
+        said = "Undecided, because the votes are tied"
     else:
-        said = f"classified as {'human' if predicted else 'model'}"
+        said = "Correctly" if bool(predicted) == bool(one["is_human"]) else "Incorrectly"
+        said += f" classified as {'human' if predicted else 'model'}"
         said += " by the rule for tied votes" if share == 0.5 else ""
-        said += ", correctly" if bool(predicted) == bool(one["is_human"]) else ", incorrectly"
-    votes = f"{n_human} of its {len(near)} neighbors are human and {n_model} from a model"
+    votes = f"Votes of its neighbors: {n_human} human, {n_model} model"
     if 2 * outputs["is_human"].sum() != len(outputs):  # votes are weighted if class sizes differ
         votes += f" (weighted by inverse class size, the model's share is {share:.2f})"
-    return f"It is {said}: {votes}."
+    return f"{said}. {votes}."

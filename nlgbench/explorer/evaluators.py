@@ -1,4 +1,4 @@
-"""Evaluators against human judgments: one as a scatter plot, or the correlations of all."""
+"""Evaluators against human judgments: a scatter plot of one, or the correlations of several."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from nlgbench.explorer.view import Values, View, choice
 from nlgbench.plots.style import HUMAN, TWO_COLUMN
 from nlgbench.study import Study
 
-_LEVELS = {"output": "outputs", "system": "systems", "item": "systems of each item"}
-#: How many evaluators of the atlas are shown at first, to fit the screen.
+_LEVELS = {"output": "outputs", "system": "systems", "item": "systems within an item"}
+#: The number of evaluators selected at first, so that the atlas fits the screen.
 N_SHOWN = 12
 #: The greatest distance, in pixels of the figure, between a click and the point that it opens.
 _NEAR = 8
@@ -38,7 +38,7 @@ class EvaluatorsView(View):
     def controls(self, values: Values) -> list[dict[str, Any]]:
         """Offer the figure, the dimension, the points and the evaluators."""
         study = self.study
-        figures = {"scatter": "one evaluator", "atlas": "correlations of all"}
+        figures = {"scatter": "one evaluator", "atlas": "correlations of several"}
         if not self.possible("correlate"):
             del figures["atlas"]
         if study.scores is None:
@@ -89,7 +89,7 @@ class EvaluatorsView(View):
         if content["type"] != "at" or values["figure"] == "atlas":
             return None
         points, drawn = self.points(values), self.drawings(values)[0]
-        drawn.figure.draw_without_rendering()  # sets the layout as on the screen
+        drawn.figure.draw_without_rendering()  # sets the same layout as on the screen
         clicked = np.multiply(drawn.figure.bbox.size, [content["x"], 1 - content["y"]])
         far = np.hypot(*(drawn.axes[0].transData.transform(points.to_numpy()) - clicked).T)
         if len(far) == 0 or far.min() >= _NEAR:
@@ -117,7 +117,7 @@ class EvaluatorsView(View):
 
 
 def _labels(study: Study, level: str) -> dict[str, str]:
-    """List the labels of evaluators that scored outputs, or also systems."""
+    """Label the evaluators that scored outputs or, at the level of systems, systems."""
     tables = [study.scores, study.system_scores if level == "system" else None]
     there = [one["evaluator"] for one in tables if one is not None]
     return {str(name): label(str(name)) for name in pd.concat(there).unique()}
@@ -131,6 +131,6 @@ def _scatter(points: pd.DataFrame, x: str, y: str) -> nb.Drawing:
     alpha = float(np.clip(200 / max(1, len(points)), 0.08, 0.8))
     look: dict[str, Any] = {"s": 14, "color": HUMAN, "linewidth": 0, "rasterized": True}
     ax.scatter(*points.to_numpy().T, alpha=alpha, **look)
-    ax.set_xlabel(x)
-    ax.set_ylabel(y)
-    return figures.drawn_on(ax, points, f"{y} against {x} of {len(points):,} outputs.")
+    ax.set(xlabel=x, ylabel=y)
+    alt = f"Scatter plot of {len(points):,} outputs: {y} against {x}."
+    return figures.drawn_on(ax, points, alt)

@@ -48,7 +48,7 @@ class GameView(View):
         return [str(name) for name in np.random.default_rng(0).permutation(ids)]
 
     def believed(self, values: Values) -> pd.DataFrame:
-        """Return a listener's beliefs about each caption."""
+        """Return the probabilities that a listener assigns to the colors of each caption."""
         return self.once(_believed, listener=values["listener"])
 
     def controls(self, values: Values) -> list[dict[str, Any]]:
@@ -64,7 +64,7 @@ class GameView(View):
         return outputs.loc[self.rounds[values["round"] - 1]]
 
     def context(self, values: Values) -> pd.DataFrame:
-        """Return the colors of its context."""
+        """Return the colors in the context of the current caption."""
         contexts = self.study.contexts
         assert contexts is not None  # see `supported`
         return contexts[contexts["item_id"] == self.caption(values)["item_id"]]
@@ -117,14 +117,14 @@ class GameView(View):
         # If several colors are equally probable, the listener guesses one of them.
         top = found[found["probability"] == best].groupby("output_id")["is_target"].mean()
         said = f"Correct so far: you {hits} of {len(self.answers)}, the {values['listener']} "
-        said += f"listener (P) {top.sum():g} of {len(top)}."
+        said += f"listener {top.sum():g} of {len(top)}. (P is the listener's probability.)"
         caption, judged = self.caption(values), self.study.judgments
         if caption.name not in self.answers or judged is None:
             return said
         own = judged[judged["output_id"] == caption.name].query("dimension == 'listener_success'")
         author = clean(self.study.label(caption["system"]))
-        right = f"; {own['value'].sum():g} of {len(own)} annotators were correct"
-        return f"{said} Written by {author}{right if len(own) else ''}."
+        right = f"; correct annotators: {own['value'].sum():g} of {len(own)}"
+        return f"{said} Source of the caption: {author}{right if len(own) else ''}."
 
     def drawings(self, values: Values) -> list[nb.Drawing]:
         """Draw the figure of notebook 04."""
@@ -132,7 +132,7 @@ class GameView(View):
         return [nb.plot_contexts(self.study, self.believed(values), outputs=[name])]
 
     def code(self, values: Values) -> str:
-        """Return the calls that draw it."""
+        """Return the calls that draw the figure."""
         name = self.rounds[values["round"] - 1]
         listeners = f"nb.train_listeners(study, [{values['listener']!r}], seed=0)"
         return f"nb.plot_contexts(study, nb.beliefs(study, {listeners}), outputs=[{name!r}])"

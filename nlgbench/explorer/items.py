@@ -1,4 +1,4 @@
-"""An item with all its outputs, one in each column of a table."""
+"""An item with all its outputs, one per column of a table."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from nlgbench.explorer.tables import number, numeric, searchable
 from nlgbench.explorer.view import clean, table, written
 from nlgbench.study import Study
 
-#: The most outputs of an item that are shown side by side.
+#: The largest number of outputs of an item that are shown side by side.
 N_SHOWN = 40
-#: The most characters of a text that are shown; the CSV file has all.
+#: The largest number of characters shown of a text; the CSV file contains all.
 N_CHARACTERS = 20_000
-#: The most judgments and votes that are listed for one output.
+#: The largest numbers of judgments and of votes that are listed for one output.
 N_LISTED, N_VOTES = 12, 60
 
 
 def item_of(study: Study, measured: pd.DataFrame, chosen: Iterable[int]) -> dict[str, Any]:
-    """Lay out the item of one or two outputs, which come first, before those of other systems."""
+    """Describe the item of one or two outputs, which come first, before its other outputs."""
     chosen = list(chosen)
     outputs = study.outputs
     item = outputs["item_id"].iloc[chosen[0]]
@@ -42,7 +42,7 @@ def item_of(study: Study, measured: pd.DataFrame, chosen: Iterable[int]) -> dict
             cells = [number(one) for one in numbers[name].astype(float)]
             if kind == "won":
                 n = numbers[f"n: {what}"].fillna(0).astype(int)
-                cells = [f"{one} of {k}" if k else "" for one, k in zip(cells, n, strict=True)]
+                cells = [f"{one} (n = {k})" if k else "" for one, k in zip(cells, n, strict=True)]
             rows.append({"name": name, "cells": cells})
     for name in searchable(measured):
         if name not in ("item_id", "context", "is_human") and name not in numeric(measured):
@@ -51,7 +51,7 @@ def item_of(study: Study, measured: pd.DataFrame, chosen: Iterable[int]) -> dict
     return {
         "type": "item",
         "title": f"Item {clean(item)}",
-        "note": f"{more} more outputs are not shown." if more > 0 else "",
+        "note": f"Further outputs, not shown: {more}." if more > 0 else "",
         "given": [*given, *_references(study, item)],
         "columns": [study.label(str(name)) for name in shown["system"]],
         "chosen": len(chosen),
@@ -61,7 +61,7 @@ def item_of(study: Study, measured: pd.DataFrame, chosen: Iterable[int]) -> dict
 
 
 def cut(text: object, n: int = N_CHARACTERS) -> str:
-    """Keep the beginning of a long text; in an item, add its length."""
+    """Keep the beginning of a long text; with the default n, also state its length."""
     text = str(text)
     length = f" ({len(text):,} characters)" if n == N_CHARACTERS else ""
     return text if len(text) <= n else f"{text[:n]}…{length}"

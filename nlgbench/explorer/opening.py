@@ -20,20 +20,20 @@ def explore(study: Study | str | os.PathLike | None = None) -> Explorer:
     Parameters
     ----------
     study : Study or path, optional
-        A study, or the folder of one (as for `read_study`). Default: a simulated study, to try
-        the explorer.
+        A study, or the path of its folder (see `read_study`). By default, the explorer opens a
+        simulated study, so that you can try it.
 
     Returns
     -------
     Explorer
-        A widget that opens at the table of outputs. The other tabs depend on the study's tables:
-        systems, evaluators, votes, HUSE's decision boundary, quality and diversity, a color
-        game.
+        A widget that first shows the table of outputs. Further tabs appear if the study has the
+        data for them: systems, evaluators, votes, HUSE's decision boundary, quality and
+        diversity, and a color game.
 
     Raises
     ------
     ValueError, TableError
-        As for `read_study`.
+        If the study cannot be read, as by `read_study`.
 
     Notes
     -----

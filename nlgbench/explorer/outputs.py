@@ -16,11 +16,11 @@ from nlgbench.explorer.view import Values, View, choice, control, several, table
 from nlgbench.names import spaced
 from nlgbench.study import Study
 
-#: Rows per page, which fit below the controls.
+#: The number of rows per page, which fits below the controls.
 N_ROWS = 15
-#: How many scores are shown at first.
+#: The number of evaluators whose scores are shown at first.
 N_SCORES = 2
-#: The most characters of a text in a row.
+#: The largest number of characters shown of a text in a row.
 N_PREVIEW = 140
 #: Preset -> its title.
 PRESETS = {
@@ -54,7 +54,7 @@ class OutputsView(View):
 
     @cached_property
     def needs(self) -> dict[str, dict[str, list[str]]]:
-        """Return what each possible preset needs, with the options for each."""
+        """Return the controls that each possible preset needs, with their options."""
         systems, by, dimensions = list(self.labels), list(self.measures), self.study.dimensions
         judges, scores = ([one for one in by if one.startswith(kind)] for kind in _KINDS)
         disputed = [one for one in dimensions if self.table[f"spread: {one}"].notna().any()]
@@ -71,7 +71,7 @@ class OutputsView(View):
         return {preset: needed for preset, needed in found.items() if all(needed.values())}
 
     def controls(self, values: Values) -> list[dict[str, Any]]:
-        """Offer presets with what they need, filters, and the scores to show."""
+        """Offer presets with their controls, filters, and the scores to show."""
         titles = {name: PRESETS[name] for name in self.needs}
         preset = choice("preset", "Show", titles, values.get("preset"))
         main = self.study.main_dimension
@@ -131,7 +131,7 @@ class OutputsView(View):
         return tables.ordered(found, *self.sort)
 
     def shown(self, values: Values) -> list[str]:
-        """List the columns of numbers: judgments, votes, scores."""
+        """List the numeric columns to show: judgments, votes and scores."""
         dimension = values.get("dimension") or values.get("by", "")
         names = [f"{kind}: {dimension}" for kind in ("mean", "spread", "judgments")]
         judge = next((name for name in self.measures if name.startswith("won: ")), "won: ")
@@ -165,10 +165,10 @@ class OutputsView(View):
                 cells.append([tables.number(one) for one in column])
             else:
                 cells.append([cut(self.labels.get(one, one), N_PREVIEW) for one in column])
-        ends = f"{start + 1:,} to {start + len(page):,}" if len(page) else "None"
+        ends = f"{start + 1:,} to {start + len(page):,} of {len(found):,}" if len(page) else "No"
         what = "pairs" if (found["second"] >= 0).any() else "outputs"
         return table(
-            f"{ends} of {len(found):,} {what}",
+            f"{ends} {what}",
             list(spaced(columns).values()),
             zip(*cells, strict=True),
             [{"type": "pick", "n": start + n} for n in range(len(page))],
@@ -179,7 +179,7 @@ class OutputsView(View):
         )
 
     def do(self, values: Values, content: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Sort, turn pages, open an item, step through items, close one."""
+        """Sort, turn pages, open an item, go to the next or previous one, or close it."""
         found, n, column = self.selection(values), content.get("n"), content.get("column")
         last = len(found) - 1
         match content["type"]:
@@ -201,18 +201,18 @@ class OutputsView(View):
         return None
 
     def open_output(self, values: Values, place: int | None) -> None:
-        """Show the first page, or open the item of an output."""
+        """Open the item of an output, or show the first page."""
         self.page, self.opened, self.sort = 0, None, None
         at = np.flatnonzero(self.selection(values)["first"] == place)
         if len(at):
             self._open(int(at[0]))
 
     def _open(self, n: int) -> None:
-        """Open a row, and turn to its page."""
+        """Open a row, and go to its page."""
         self.opened, self.page = n, n // N_ROWS
 
     def files(self, values: Values, form: str) -> list[bytes]:
-        """Write all selected rows, with full texts."""
+        """Return all selected rows, with full texts, as CSV."""
         return [tables.as_csv(self.selection(values), self.study.outputs)]
 
 

@@ -1,4 +1,4 @@
-"""Serve the explorer as an app by Voila: only on this machine, and only with the token."""
+"""Serve the explorer as a Voila app: only to this machine, and only with the token."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from nlgbench.explorer.widget import Explorer
 
 HOST = "127.0.0.1"
-#: The first port to try if none is given.
+#: The first port to try by default.
 _PORT = 8866
-#: Seconds until a kernel without a connected page ends, for example after a browser was killed.
+#: Seconds until a kernel without a connected page ends, for example if the browser was killed.
 _IDLE = 60
 
-# The parts of JupyterLab that the app needs: only widgets.
+# The parts of JupyterLab that the app needs: those for widgets.
 _EXTENSIONS = [
     "@jupyter-widgets/jupyterlab-manager",
     "@voila-dashboards/widgets-manager8",
@@ -43,14 +43,14 @@ _TEMPLATE = """{%- extends 'voila/templates/lab/index.html.j2' -%}
 
 
 def serve(folder: Path | None, port: int | None, say: Callable[[str], None]) -> None:
-    """Serve until Ctrl-C or SIGTERM, which also end kernels. Each new page reads the study."""
+    """Serve until Ctrl-C or SIGTERM, which also end all kernels. Each new page reads the study."""
     if folder is not None and (why := why_no_study(folder)):
         raise FileNotFoundError(why)
     with tempfile.TemporaryDirectory(prefix="nlgbench-explore-") as place:
         app = _app(Path(place), folder, port)
         from tornado.ioloop import IOLoop  # installed with Voila
 
-        # The loop starts when the port is open, so the printed address works at once.
+        # The loop starts after the port is open, so the printed address works at once.
         IOLoop.current().add_callback(
             lambda: say(f"http://{HOST}:{app.port}/?token={app.token}  (press Ctrl-C to stop)")
         )
@@ -98,13 +98,13 @@ def _app(place: Path, folder: Path | None, port: int | None) -> Voila:
         tornado_settings={
             # Jupyter's default exceeds its own limit, which causes a warning.
             "ws_ping_timeout": 30_000,
-            # Only requests for this machine: other names that resolve to it are refused.
+            # Refuse requests to other host names that resolve to this machine.
             "allow_remote_access": False,
         },
-        # The user's own configuration is ignored, as it could open the app to others.
+        # Ignore the user's own configuration, because it could open the app to others.
         config_file_paths=[],
     )
-    # Sockets in a private folder, where two kernels cannot choose the same port.
+    # Use sockets in a private folder, because two kernels could choose the same port.
     sockets = {"ConnectionFileMixin": {"transport": "ipc"}}
     culled = {"cull_idle_timeout": _IDLE, "cull_interval": max(1, _IDLE // 2)}
     app.update_config(Config({**sockets, "MappingKernelManager": culled}))

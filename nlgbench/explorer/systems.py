@@ -14,10 +14,10 @@ class SystemsView(View):
 
     name = "systems"
     title = "Systems"
-    hint = "Click a system to see its outputs, or a pair to see where its first system is better."
+    hint = "Click a system to see its outputs, or a pair to see where the first system is better."
 
     def supported(self) -> bool:
-        """Count human texts as a system, so that one system can be compared with them."""
+        """Require judgments, and two systems; human texts count as one."""
         judged = self.study.judgments is not None
         return judged and self.study.outputs["system"].nunique() > 1
 
@@ -44,7 +44,7 @@ class SystemsView(View):
         names = found.systems["system"].tolist()
         opens = [view.jump("outputs", preset="worst", system=one, by=by) for one in names]
         rows = [[label(one["system"]), view.estimated(one)] for _, one in found.systems.iterrows()]
-        ranked = view.table("Outputs of a system", ["system", "mean (95% interval)"], rows, opens)
+        ranked = view.table("Systems", ["system", "mean (95% interval)"], rows, opens)
         better = found.pairs["system"].map(names.index) < found.pairs["opponent"].map(names.index)
         rows, pairs = [], []
         for _, one in found.pairs[better].iterrows():
@@ -55,7 +55,7 @@ class SystemsView(View):
         columns = ["pair", "difference (95% interval)", "p (Holm)"]
         drawn = self.drawings(values)[0]
         areas = ((view.area(drawn.axes[0], n), sends) for n, sends in enumerate(opens))
-        side = [ranked, view.table("Outputs of a pair", columns, rows, pairs)]
+        side = [ranked, view.table("Pairs of systems", columns, rows, pairs)]
         return {"main": [view.image(drawn, areas)], "side": side}
 
     def drawings(self, values: Values) -> list[nb.Drawing]:
@@ -63,5 +63,5 @@ class SystemsView(View):
         return [nb.plot_systems(self.once(nb.compare_systems, **self.options(values)))]
 
     def code(self, values: Values) -> str:
-        """Return the call that draws it."""
+        """Return the call that draws the figure."""
         return f"nb.plot_systems(nb.compare_systems(study, {view.keywords(self.options(values))}))"

@@ -1,8 +1,8 @@
 """The contents of the table of outputs: numbers for each output, filters, and presets.
 
-Functions of frames, independent of a browser. Rows of `output_table` correspond to rows of
-``study.outputs``, and their position identifies an output throughout the explorer. A selection is a
-frame with the positions `first` and `second` (-1 if a row is one output) and the columns shown.
+These functions work on DataFrames, without a browser. Rows of `output_table` correspond to rows of
+``study.outputs``; their positions identify outputs throughout the explorer. A selection has the
+positions `first` and `second` (-1 if each row is one output) and the columns to show.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from nlgbench.study.study import is_reversed
 
 
 def verdicts(study: Study) -> pd.DataFrame:
-    """List all votes and comparisons: judge, output_a, output_b, won (a's share of a win)."""
+    """List votes and comparisons: judge, output_a, output_b, won (by a; a tie counts as 0.5)."""
     parts = []
     if study.preferences is not None:
         votes = study.preferences
@@ -60,7 +60,7 @@ def output_table(study: Study) -> pd.DataFrame:
 def pair_table(study: Study) -> pd.DataFrame:
     """Gather votes and comparisons by judge and pair, from both sides.
 
-    The columns are judge, first, second, won (first's share), n, and both systems, a and b.
+    The columns are judge, first, second, won (mean for first), n, and the two systems a and b.
     """
     table, systems = verdicts(study), study.outputs["system"].to_numpy()
     ids, won = pd.Index(study.outputs["output_id"]), table["won"].astype(float)
@@ -75,7 +75,7 @@ def pair_table(study: Study) -> pd.DataFrame:
 
 
 def measures(study: Study, table: pd.DataFrame) -> dict[str, pd.Series]:
-    """Return measures that rank outputs, higher is better: dimensions, judges and evaluators."""
+    """Return the values that rank outputs, negated if lower is better, by measure."""
     found = {one: study.sign(one) * table[f"mean: {one}"] for one in study.dimensions}
     found |= {f"won: {one}": table[f"won: {one}"] for one in verdicts(study)["judge"].unique()}
     if study.scores is not None:
@@ -99,8 +99,8 @@ def searchable(table: pd.DataFrame) -> list[str]:
 def matching(table: pd.DataFrame, texts: pd.Series, values: Mapping[str, Any]) -> np.ndarray:
     """Mark the outputs that pass all filters; words may be in any order and in either case.
 
-    The filters are `systems`, `words` in the text, `column` (from `low` to `high`), and `extra`
-    (which contains `part`).
+    The filters are `systems`, `words` in the text, a range of a `column` (from `low` to `high`),
+    and the column `extra`, which must contain `part`.
     """
     kept = table["system"].isin(values["systems"]).to_numpy(copy=True)
     if values["column"]:
@@ -117,7 +117,7 @@ def matching(table: pd.DataFrame, texts: pd.Series, values: Mapping[str, Any]) -
 
 
 def as_selection(table: pd.DataFrame, rows: np.ndarray, columns: Sequence[str]) -> pd.DataFrame:
-    """Show outputs in their original order: item, system and some columns."""
+    """Select outputs in the given order, with their item, system and some columns."""
     shown = table.iloc[rows][["item_id", "system", *columns]].reset_index(drop=True)
     shown.insert(0, "first", rows)
     return shown.assign(second=-1)
@@ -133,19 +133,19 @@ def ordered(selection: pd.DataFrame, column: str, descending: bool) -> pd.DataFr
 
 
 def descending(values: pd.Series) -> np.ndarray:
-    """Return the positions of defined values, the greatest first."""
+    """Return the positions of defined values, largest first."""
     known = values.dropna()
     return known.sort_values(ascending=False, kind="stable").index.to_numpy()
 
 
 def disagreements(one: pd.Series, other: pd.Series) -> np.ndarray:
-    """Sort outputs by the difference of their ranks by two measures, the largest first."""
+    """Sort outputs by the difference between their ranks on two measures, largest first."""
     ranks = pd.DataFrame({"one": one, "other": other}).dropna().rank(pct=True)
     return descending((ranks["one"] - ranks["other"]).abs())
 
 
 def lost(pairs: pd.DataFrame, judge: str, system: str) -> pd.DataFrame:
-    """Find the pairs that a system lost, clearest first; its output is the first of each pair."""
+    """Find the pairs that a system lost, clearest first; its output comes first in each pair."""
     own = (pairs["judge"] == judge) & (pairs["a"] == system) & (pairs["b"] != system)
     found = pairs[own & (pairs["won"] < 0.5)]
     return found.sort_values(["won", "n"], ascending=[True, False], kind="stable")
@@ -159,7 +159,7 @@ def won(pairs: pd.DataFrame, judge: str, system_a: str, system_b: str) -> pd.Dat
 
 
 def same_item(table: pd.DataFrame, system_a: str, system_b: str, values: pd.Series) -> pd.DataFrame:
-    """Pair the outputs of two systems on each item, in order, with their values."""
+    """Pair the outputs of two systems on each item, in their order, with their values."""
     sides = []
     for system, name in ((system_a, "first"), (system_b, "second")):
         rows = table.loc[table["system"] == system, ["item_id"]].assign(value=values)
@@ -183,7 +183,7 @@ def both_poor(table: pd.DataFrame, system_a: str, system_b: str, values: pd.Seri
 
 
 def as_pairs(table: pd.DataFrame, pairs: pd.DataFrame, by: str) -> pd.DataFrame:
-    """Show pairs: item, both systems, and the values that selected them."""
+    """Select pairs, with their item, both systems, and the values that selected them."""
     first, second = (table.iloc[pairs[side]].reset_index() for side in ("first", "second"))
     found = first[["index", "item_id"]].set_axis(["first", "item_id"], axis=1)
     found.insert(1, "second", second["index"])
@@ -194,7 +194,7 @@ def as_pairs(table: pd.DataFrame, pairs: pd.DataFrame, by: str) -> pd.DataFrame:
 
 
 def as_csv(selection: pd.DataFrame, outputs: pd.DataFrame) -> bytes:
-    """Write a selection with ids and full texts; no cell can act as a spreadsheet formula."""
+    """Write a selection with ids and full texts; spreadsheets run no cell as a formula."""
     written = selection.drop(columns=["first", "second"])
     for side, name in sides(selection).items():
         rows = outputs.iloc[selection[side]]
@@ -207,7 +207,7 @@ def as_csv(selection: pd.DataFrame, outputs: pd.DataFrame) -> bytes:
 
 
 def number(value: float) -> str:
-    """Write a number of a column; an undefined one is empty."""
+    """Format a number; NaN becomes an empty string."""
     return "" if np.isnan(value) else f"{value:.4g}".replace("-", "−")
 
 

@@ -1,4 +1,4 @@
-"""The quality-diversity plane: which systems write well, and which write diverse texts."""
+"""Quality against diversity: which systems write well, and which write diverse texts."""
 
 from __future__ import annotations
 
@@ -46,6 +46,6 @@ class TradeoffView(View):
         return [nb.plot_tradeoff(self.rows(values))]
 
     def code(self, values: Values) -> str:
-        """Return the call that draws it."""
+        """Return the call that draws the figure."""
         chosen = f"system in {values['systems']}"
         return f"nb.plot_tradeoff(nb.huse(study).query({chosen!r}))"

@@ -1,8 +1,8 @@
-"""The base of the explorer's views: controls, and parts that the browser draws.
+"""The base class of the explorer's views: controls, and parts that the browser draws.
 
-A part is a dictionary for JSON: an image (a figure of the public functions, with clickable areas),
-a table whose rows can be opened, an item, or a picture in numbers. It contains what an area or row
-sends when it is selected; the controls check all values that this can set.
+A part is a dictionary for JSON: an image (a public function's figure, with clickable areas), a
+table whose rows can be opened, an item, or a picture as numbers. It contains the message that each
+area or row sends when selected. Controls check all values that a message can set.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _TURNS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 class View(ABC):
-    """One tab: a question about a study, with the reader's choices."""
+    """One tab: a question about a study, with controls for the reader."""
 
     name: ClassVar[str]
     title: ClassVar[str]
@@ -44,11 +44,11 @@ class View(ABC):
 
     def __init__(self, study: Study, once: Callable[..., Any]) -> None:
         self.study = study
-        #: Runs an analysis once for the same arguments in all views.
+        #: Runs an analysis once per set of arguments, for all views.
         self.once = once
 
     def supported(self) -> bool:
-        """Return whether the study has what the view needs."""
+        """Return whether the study contains the data for this view."""
         return not self.analysis or self.possible(self.analysis)
 
     @abstractmethod
@@ -57,7 +57,7 @@ class View(ABC):
 
     @abstractmethod
     def parts(self, values: Values) -> dict[str, list[dict[str, Any]]]:
-        """Lay out what the browser draws: `main`, and `side` next to it."""
+        """Describe the parts that the browser draws: `main`, and `side` next to it."""
 
     def drawings(self, values: Values) -> list[nb.Drawing]:
         """Draw the figures for print."""
@@ -68,7 +68,7 @@ class View(ABC):
         return ""
 
     def says(self, values: Values) -> str:
-        """Describe what is shown in a sentence."""
+        """Describe the view in a sentence."""
         return ""
 
     def files(self, values: Values, form: str) -> list[bytes]:
@@ -94,7 +94,7 @@ class View(ABC):
 
 
 def _offered(control: Mapping[str, Any], asked: Any) -> bool:
-    """Return whether a control allows a value: the browser is not trusted with future code."""
+    """Return whether a control allows a value; values from the browser are not trusted."""
     match control["kind"]:
         case "slider":
             whole = isinstance(asked, int) and not isinstance(asked, bool)
@@ -126,7 +126,7 @@ def choice(
 def several(
     name: str, label: str, options: Iterable[str] | Mapping[str, str], n: int | None = None
 ) -> dict[str, Any]:
-    """Describe a choice of several options, at first the first n, or all."""
+    """Describe a choice of several options; the first n, or all, are selected initially."""
     pairs = _pairs(options)
     return control("several", name, label, [value for value, _ in pairs[:n]], options=pairs)
 
@@ -137,12 +137,12 @@ def _pairs(options: Iterable[str] | Mapping[str, str]) -> list[list[str]]:
 
 
 def jump(view: str, **values: Any) -> dict[str, Any]:
-    """Open a view with some values: what a selected row or area sends."""
+    """Return the message of a selected row or area that opens a view with some values."""
     return {"type": "jump", "view": view, "values": values}
 
 
 def image(drawing: nb.Drawing, areas: Iterable[tuple[list[float], Any]] = ()) -> dict[str, Any]:
-    """Lay out a figure as an image with its alternative text.
+    """Describe a figure as an image with its alternative text.
 
     Areas may come from a generator, because a figure's layout is only final when it is saved.
     """
@@ -155,7 +155,7 @@ def image(drawing: nb.Drawing, areas: Iterable[tuple[list[float], Any]] = ()) ->
 
 
 def area(ax: Axes, y: float, x: float | None = None) -> list[float]:
-    """Locate a row of a figure, or a cell of width 1: left, top, right, bottom as shares."""
+    """Return the left, top, right and bottom of a row or cell, as fractions of the figure."""
     figure = ax.get_figure(root=True)
     assert figure is not None
     corners = [[0.0 if x is None else x + side, y + side] for side in (-0.5, 0.5)]
@@ -170,12 +170,12 @@ def keywords(options: Mapping[str, Any]) -> str:
 
 
 def written(value: float, digits: int = 2) -> str:
-    """Write a number; NaN as "undefined"."""
+    """Format a number; NaN becomes "undefined"."""
     return f"{value:.{digits}f}".replace("-", "−") if np.isfinite(value) else "undefined"
 
 
 def estimated(row: Any, name: str = "estimate") -> str:
-    """Write an estimate with its interval."""
+    """Format an estimate with its interval."""
     low, high = row["ci_low"], row["ci_high"]
     known = np.isfinite(low) and np.isfinite(high)
     ends = f"{written(low)} to {written(high)}" if known else "no interval"
@@ -194,6 +194,6 @@ def table(
     opens: Sequence[Any] | None = None,
     **more: Any,
 ) -> dict[str, Any]:
-    """Lay out a table; `opens` is what each row sends when it is selected."""
+    """Describe a table; `opens` contains the message that each row sends when selected."""
     made = {"type": "table", "caption": caption, "columns": list(columns)}
     return {**made, "rows": list(map(list, rows)), "opens": opens, **more}

@@ -12,7 +12,7 @@ from nlgbench.explorer.tables import verdicts
 from nlgbench.explorer.view import Values, View, choice
 from nlgbench.study import Study
 
-#: The most systems in the matrix; with more, its numbers are not readable.
+#: The largest number of systems in the matrix whose numbers are readable.
 N_SYSTEMS = 20
 
 
@@ -24,7 +24,7 @@ class VotesView(View):
     hint = "Click a cell or a pair to see the outputs with which the first system won."
 
     def controls(self, values: Values) -> list[dict[str, Any]]:
-        """Offer the judges of pairs."""
+        """Offer all votes, or one comparator."""
         return [choice("judge", "Decided by", self.once(verdicts)["judge"].unique())]
 
     def parts(self, values: Values) -> dict[str, list[dict[str, Any]]]:
@@ -37,7 +37,7 @@ class VotesView(View):
             n = str(one["n_games"])
             rows.append([f"{label(a)} / {label(b)}", view.estimated(one, "win_rate"), n])
         columns = ["pair", "win rate (95% interval)", "n"]
-        pairs = view.table("Pairs of outputs", columns, rows, list(opens.values()))
+        pairs = view.table("Pairs of systems", columns, rows, list(opens.values()))
         matrix, *ratings = self.drawings(values)
         # In the order of `plot_win_rates`.
         means = rates.groupby("system")["win_rate"].mean().sort_values(ascending=False)
@@ -46,12 +46,12 @@ class VotesView(View):
         return {"main": [view.image(matrix, areas), *map(view.image, ratings)], "side": [pairs]}
 
     def says(self, values: Values) -> str:
-        """Explain why ratings are missing, and which win rates are shown."""
+        """State why ratings are missing, and which win rates are shown."""
         rates, ratings = self.counted(values)
         said = "; ".join(one for one in ratings["reason"].unique() if one)
         if (n := rates["system"].nunique()) == len(ratings):
             return said
-        return f"Win rates: the {n} systems with the most votes, of {len(ratings)}. {said}"
+        return f"Win rates are for the {n} systems with the most votes, of {len(ratings)}. {said}"
 
     def counted(self, values: Values) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Return win rates and ratings."""
@@ -84,7 +84,7 @@ def _counted(study: Study, judge: str) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def games(study: Study, judge: str) -> tuple[Study, dict[str, Any]]:
-    """Select a judge's games, and the arguments of `nlgbench.rate` for them."""
+    """Return a study with only a judge's verdicts, and the arguments of `nlgbench.rate`."""
     comparator = judge.removeprefix("judge ")
     if study.comparisons is not None and comparator != judge:
         own = study.comparisons[study.comparisons["comparator"] == comparator]

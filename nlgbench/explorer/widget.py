@@ -1,4 +1,4 @@
-"""The widget: it sends the browser what to show, and receives what the reader selects."""
+"""The widget: it sends content to the browser, and receives the reader's selections."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Explorer(anywidget.AnyWidget):
         self.on_msg(self._receive)
 
     def _receive(self, _: object, content: dict[str, Any], buffers: object) -> None:
-        """Do what the reader asked for; errors are shown in the app."""
+        """Carry out the reader's request; errors are shown in the app."""
         self._stamp, self._problem = content.get("stamp", 0), ""
         try:
             self._do(content)
@@ -90,7 +90,7 @@ class Explorer(anywidget.AnyWidget):
                 view.open_output(values, asked.get("output"))
 
     def _export(self, view: View, values: Values, form: str) -> None:
-        """Send a table as CSV, or each figure for print."""
+        """Send a table as CSV, or each figure at print size."""
         for n, content in enumerate(view.files(values, form)):
             name = f"{view.name}{f'-{n + 1}' if n else ''}.{form}"
             self.send({"type": "file", "name": name, "mime": _MIME[form]}, [content])
@@ -148,10 +148,10 @@ def _sendable(value: Any) -> Any:
 
 
 def _words(error: Exception) -> str:
-    """Describe an error, because a message from the browser has no caller to receive it.
+    """Return the message of an error, to show in the app.
 
-    Errors about the study's numbers, or about missing packages, say how to fix them; all others
-    are also logged by the kernel.
+    Errors about the study or about missing packages explain how to fix them; all others are also
+    logged by the kernel.
     """
     if isinstance(error, ValueError | ImportError):
         return str(error)

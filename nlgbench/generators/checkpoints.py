@@ -98,9 +98,9 @@ def train_checkpoints(
 
     `human` is an ``outputs`` table of human training texts. If any has a context, the model is
     conditional, and `n` contexts are drawn uniformly. `to_score` are the outputs to compute
-    perplexity for. The first result is the table of `sample_checkpoints`; the second is the
-    ``logprobs`` of the outputs to score, in their order, under the trained model, for their known
-    words and ends, which ``n_tokens`` counts.
+    perplexity for. The first result is the table of `sample_checkpoints`; the second contains their
+    ``logprobs`` under the trained model, in the same order. These are sums over known words and the
+    end of the text, which ``n_tokens`` counts.
     """
     for_model, for_contexts, for_texts = np.random.default_rng(seed).spawn(3)
     conditional = bool(human["context"].ne("").any())

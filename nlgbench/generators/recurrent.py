@@ -21,7 +21,7 @@ _ROWS, _DRAWN = 32, 1000  # batch sizes for scoring and sampling, which limit me
 
 
 class Network(torch.nn.Module):
-    """Compute the logits of each next word, and last of the end, from the previous words.
+    """Compute the logits of each next word, and of the end (last), from the previous words.
 
     Input indexes: the words, then the end (also used as the start), then the unknown word.
     """

@@ -16,7 +16,7 @@ _TIE = 1e-9  # nats; without a tolerance, rounding could exclude a text from its
 
 
 def truncated(logprobs: Floats, nucleus: float) -> Floats:
-    """Keep the most probable words that reach a share of the probability, and renormalize.
+    """Keep the most probable words until their sum reaches `nucleus`, and renormalize.
 
     Nucleus sampling: Holtzman et al. 2020, arXiv:1904.09751, eq. 2. Words that tie with the last
     one, within 1e-9 nats, are kept, so the order of words and rounding do not matter.

@@ -22,11 +22,11 @@ _ENDS = ["estimate", "se", "ci_low", "ci_high"]
 
 
 def by_order(study: Study) -> pd.DataFrame:
-    """Estimate each system's win rate against AlpacaEval's reference, overall and by order.
+    """Estimate each system's win rate against AlpacaEval's reference, overall and by position.
 
     A row per ``evaluator`` (the system) and ``kind``: ``estimate`` (the judge's mean probability
     that the system wins), ``se``, its t interval over prompts, ``n_clusters`` (prompts). Ties
-    count only in the overall rate, as their order is unknown.
+    count only in the overall rate, because their order is unknown.
     """
     if REFERENCE not in set(study.outputs["system"]):
         raise ValueError(f"{study.name} has no outputs of {REFERENCE}, AlpacaEval's reference.")
@@ -91,7 +91,7 @@ def answers(study: Study) -> pd.DataFrame:
         )
         for name, table, value, reason in cells
     ]
-    why = "Percentage points; the order was random, and each prompt has one order."
+    why = "Percentage points; each prompt was judged in one order, chosen at random."
     place = "alpaca-eval/finding/shown_first_less_second/{slug}"
     rows.append(claim_rows(gains.reset_index(), place, reason=why, **shared))
     return pd.concat(rows, ignore_index=True)

@@ -1,9 +1,9 @@
-"""The atlas of public studies to compare evaluators with, and their published correlations.
+"""The atlas: public studies for comparing evaluators, and their published correlations.
 
 HANNA (Chhun et al. 2022, 2024): Kendall's correlations of 72 metrics, from their repository
 (dig-team/hanna-benchmark-asg, rankings/system_kendall.csv and story_kendall.csv).
 USR (Mehri and Eskenazi 2020, doi:10.18653/v1/2020.acl-main.64): the agreement in Table 1, and the
-correlations in the abstract, which need its models.
+correlations in the abstract, which require USR's models.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ _TIES = (
     "Two pairs of systems have equal rating sums; in the authors' means, rounding breaks one tie."
 )
 _EQUAL = (
-    "`correlate` treats scores that differ by less than 1e-9 standard deviations as tied, as many "
-    "of this metric's do; without this rule, the printed value is reproduced."
+    "`correlate` treats scores that differ by less than 1e-9 standard deviations as tied. Many of "
+    "this metric's scores are; without this rule, the printed value is reproduced."
 )
 #: HANNA's metrics and tables with such scores.
 _TINY = [("cider", "story_kendall")]
@@ -82,9 +82,9 @@ def open_studies(
 ) -> dict[str, Study]:
     """Open the studies of the atlas: simulated, public, or the one in `folder`.
 
-    Simulated studies with scores only have n_items / 3 to 3 n_items items, on a log scale, and
-    evaluators with different errors. They have no texts, so an evaluator that hardly correlates
-    with quality stands in for text length.
+    Simulated studies without texts have n_items / 3 to 3 n_items items, evenly spaced on a log
+    scale, and evaluators with different errors. Instead of text length, they have an evaluator that
+    hardly correlates with quality.
     """
     if folder is not None:
         own = open_study("hanna", source=source, folder=folder)
@@ -132,7 +132,7 @@ def _with_task(found: pd.DataFrame, value: str) -> pd.DataFrame:
 
 
 def effects_and_means(pooled: PooledCorrelations) -> pd.DataFrame:
-    """Make a readable table of effects and their mean, or the reason why there is no mean.
+    """Make a readable table of effects and their means, or the reasons why there are none.
 
     It has a row per evaluator, and a column per study and for the ``mean`` of each task. Cells
     contain the effect and its interval.
@@ -201,7 +201,7 @@ def _of_hanna(study: Study) -> list[pd.DataFrame]:
 
 
 def _of_usr(study: Study, name: str) -> list[pd.DataFrame]:
-    """Recompute USR's Table 1: correlations between rating columns, whoever gave the ratings."""
+    """Recompute USR's Table 1, which correlates columns of ratings, not annotators."""
     judgments = study.judgments
     assert judgments is not None
     judgments = judgments[judgments["dimension"] == study.dimension()]

@@ -80,8 +80,8 @@ def claim_rows(
     fields = {value, *re.findall(r"{(\w+)", " ".join(texts.values()))}
     if missing := sorted(fields - set(results.columns)):
         raise ValueError(
-            f"the table has no column {missing[0]!r}, which id, variant, reason or value needs; "
-            f"it has {', '.join(map(str, results.columns))}."
+            f"the table has no column {missing[0]!r}, which the id, variant, reason or value "
+            f"needs; it has {', '.join(map(str, results.columns))}."
         )
     records = results.to_dict("records")
     made: dict[str, Any] = {

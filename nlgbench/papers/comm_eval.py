@@ -63,7 +63,7 @@ def designed(study: Study) -> Study:
 
 
 def as_systems(study: Study) -> Study:
-    """Treat human captions as systems' outputs, as tests between evaluators need some."""
+    """Treat human captions as systems' outputs, for tests between evaluators."""
     return study.replace(outputs=study.outputs.assign(is_human=False))
 
 
@@ -71,7 +71,7 @@ def wording(study: Study) -> Study:
     """Prepare captions for overlap metrics as in the paper: lower case, no quotation marks.
 
     Outputs get a column ``half``: the quality and the context's position in its pair. CIDEr counts
-    document frequencies within each value of it.
+    document frequencies within each half.
     """
     outputs = study.outputs
     member = outputs["context"].str.rpartition(".")[2]
@@ -120,9 +120,9 @@ def human_votes(
     Interpret the correlation of these scores with quality with care: it is circular in two ways.
     Descriptive captions were selected because these listeners understood them, and misleading
     scores are the same clicks negated; no listener read a misleading caption. On the release,
-    Pearson's correlation with quality is .701 negated, as printed, and .722 twin_picked. With all
-    descriptive captions, understood or not, it is .478 and .547; in the unfiltered study, which
-    also has more ambiguous captions, .470 and .537.
+    Pearson's correlation with quality is .701 (negated, as printed) or .722 (twin_picked). With all
+    descriptive captions, understood or not, it is .478 or .547; in the unfiltered study, which also
+    has more ambiguous captions, it is .470 or .537.
     """
     if "listener_success" not in study.dimensions:
         raise ValueError(f"{study.name} has no judgments of listener_success: load comm-eval.")
@@ -199,7 +199,7 @@ def counts(study: Study) -> pd.DataFrame:
     kept = "descriptive captions per context after filtering"
     heard = f"of crowd captions with listeners; {n_unheard} ambiguous captions have none"
     mean = "mean over scored captions; a descriptive caption is not its own reference"
-    clicks = "clicks on crowd captions; misleading captions reuse those on descriptive ones"
+    clicks = "clicks on crowd captions; misleading captions reuse clicks on descriptive ones"
     rounds = "All rounds of the released training split, understood or not."
     rows = [
         ("5.1/contexts/count", outputs["context"].nunique(), ""),
@@ -267,8 +267,8 @@ def _over_outputs(study: Study, **options: Any) -> pd.DataFrame:
 _NOTES = {
     "pragmatic_entropy_exceeds_literal": "In nats; listeners are calibrated on the dev split.",
     "ambiguous_scores_are_bimodal": "Uniform scores would have 1/3 in the middle third.",
-    "looking_up_descriptions_appears_perfect": "Ensemble's score of filtered descriptions. We take "
-    "'perfect' to mean at least .95; the interval allows for .9 to .975.",
+    "looking_up_descriptions_appears_perfect": "The ensemble's score of filtered descriptions. We "
+    "take 'perfect' to mean at least .95; the interval allows for .9 to .975.",
 }
 _SHUFFLED = (
     "Mean absolute change when the words of longer captions are shuffled. We take .1 to matter; "
@@ -350,7 +350,7 @@ def _of_targets(said: pd.DataFrame) -> pd.Series:
 
 
 def both_tests(williams: pd.DataFrame, clustered: pd.DataFrame) -> pd.DataFrame:
-    """Combine Williams' tests with those that resample clusters, Holm-adjusted."""
+    """Combine Williams' tests with tests that resample clusters, both adjusted by Holm."""
     ends = ["evaluator_a", "evaluator_b"]
     pairs, tested = (table[ends].apply(frozenset, axis=1) for table in (clustered, williams))
     p_williams = pd.Series(adjust(williams["p"]), tested)
@@ -470,7 +470,7 @@ def _of_table1(study: Study, table: pd.DataFrame, place: str, seed: int) -> list
 
 
 def _people(study: Study, n_resamples: int, seed: int) -> list[pd.DataFrame]:
-    """Answer findings on human picks alone: without the filter, and by caption."""
+    """Make rows of findings on human picks: without the filter, and by caption."""
     collected = load("comm-eval", filtered=False)
     found = []
     for rule in ("negated", "twin_picked"):
@@ -512,5 +512,5 @@ def excuses(study: Study, table: pd.DataFrame) -> dict[str, str]:
     """Return why some of the release's claims are not answered without METEOR."""
     if not is_release(study) or "meteor" in set(table["evaluator"]):
         return {}
-    reason = "METEOR runs at full effort, with Java and pycocoevalcap."
+    reason = "METEOR runs only at full effort, and needs Java and pycocoevalcap."
     return {"comm-eval/table1/meteor/*": reason}

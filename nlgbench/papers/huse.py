@@ -65,8 +65,8 @@ def table1(study: Study, scores: pd.DataFrame) -> pd.DataFrame:
 def equation_9() -> pd.DataFrame:
     """Compute HUSE-D from the printed HUSE and HUSE-Q (equation 9): a row per row of Table 1.
 
-    ``implied`` is ``1 + huse - huse_q``; ``off`` is that minus the printed HUSE-D; ``follows`` is
-    whether rounding of three numbers, at most .015, explains the difference.
+    ``implied`` is ``1 + huse - huse_q``, and ``off`` is ``implied`` minus the printed HUSE-D;
+    ``follows`` is whether the rounding error of three numbers, at most .015, explains ``off``.
     """
     printed = load_printed("huse/table1")
     table = printed.assign(implied=1 + printed["huse"] - printed["huse_q"]).reset_index()
@@ -120,7 +120,7 @@ def answers(
 
     The unmodified release answers the paper's claims. Results of simulated studies are recorded
     under ``simulated/...``, those of other studies under ``study/<name>/...``. `scores` (Table 1)
-    and `intervals` (of other studies than the release) are from `nlgbench.huse`, `browser` (Table
+    and `intervals` (of studies other than the release) are from `nlgbench.huse`, `browser` (Table
     2) from `nlgbench.failures`, `directed` from `directions`. `moved` is from `moved_votes` and
     needs `scores`; `settled` is from `stability` for an easy task, with ten and all annotators.
     Simulations answer what the release cannot: `frequency` is from
@@ -144,7 +144,7 @@ def answers(
         for side, more, less in (("lower", "huse", "l_star"), ("upper", "upper", "huse")):
             gaps = bounds.assign(gap=bounds[more] - bounds[less])
             ids = f"{own}/{{system}}/theorem_1_{side}"
-            note = f"{more} - {less} in the population; by the theorem it is at least 0."
+            note = f"{more} - {less} in the population; by the theorem, it is at least 0."
             parts.append(claim_rows(gaps, ids, value="gap", reason=note, source="simulated"))
     if greedy is not None:
         ids = own + "/{system}/direction/beam_search_near_zero"
@@ -176,8 +176,8 @@ def _of_table1(
         hinges = (scores["system"] == system) & (scores["score"] != "huse")
         means = ", ".join(f"{value:g}" for value in outputs["judgment"].unique())
         reason[hinges] += (
-            f" Exact ties and raw floats disagree about {len(outputs)} outputs, with mean judgment "
-            f"{means}: equal distances differ in the last bit."
+            f" Exact ties and raw floats disagree where the mean judgment is {means} (outputs: "
+            f"{len(outputs)}), because equal distances differ in the last bit."
         )
     base = "huse/table1" if _released(study) else own_place(study, "huse-tradeoff")
     return claim_rows(
@@ -232,13 +232,13 @@ def directions(length: pd.DataFrame, fifty: pd.DataFrame, fewer: pd.DataFrame) -
         (
             "fifty_outputs_suffice",
             *smaller_than(ACCURATE, half, low, high).values(),
-            f"With 50 outputs, 90% of estimates lie within {half:.2f}; we take 'accurate' to mean "
-            ".1. The interval is that of the simulated width, for .05 to .2.",
+            f"With 50 outputs, the half-width of a 90% interval is {half:.2f}; we take 'accurate' "
+            "to mean .1. The interval of the simulated width allows for .05 to .2.",
         ),
         (
             "hard_tasks_need_more_than_twenty_annotators",
             *(with_ten[["estimate", "ci_low", "ci_high"]]),
-            "HUSE with ten annotators minus HUSE with all; above 0, it is still falling. 95% "
+            "HUSE with ten annotators minus HUSE with all; if positive, HUSE still falls. 95% "
             "interval over outputs, for these annotators; the data end at twenty annotators.",
         ),
     ]
@@ -249,7 +249,7 @@ def directions(length: pd.DataFrame, fifty: pd.DataFrame, fewer: pd.DataFrame) -
 def ties_sentence(scores: pd.DataFrame, moved: pd.DataFrame) -> str:
     """Describe the effect of the tie rule.
 
-    It gives the number of outputs classified differently, and each HUSE-Q that changes.
+    The sentence states how many outputs change class, and each HUSE-Q that changes.
 
     >>> row = {"system": "s", "score": "huse_q", "n_neighbors": 16}
     >>> scores = pd.DataFrame([row | {"ties": "exact", "estimate": 0.6}, row])

@@ -47,7 +47,7 @@ DIRECTIONS = {
         ("majority", "ranks_as_people_do_on_majority_labels"),
     )
 }
-#: Models with a hyper-parameter search at full effort, and models that only run at full effort.
+#: Models with a hyperparameter search at full effort, and models that run only at full effort.
 _SEARCHED = ("svm", "naive_bayes", "logistic_regression")
 _DEEP = ("lstm", "cnn", "cnn_lstm")
 _SHORT |= {model: model for model in _DEEP}
@@ -191,7 +191,7 @@ def sizes_sentence(data: Study) -> str:
 
 
 def judge_names(study: Study, *, full: bool) -> list[str]:
-    """List the available discriminators: trained on source and on majority, and individual ones."""
+    """List discriminators: meta ones for source and majority labels, and the individual SVM."""
     models = [*_SEARCHED]
     if study.source == "released" or full:
         models += ["random_forest"] + ["xgboost"] * bool(find_spec("xgboost"))
@@ -201,9 +201,9 @@ def judge_names(study: Study, *, full: bool) -> list[str]:
 
 
 def full_options(names: Sequence[str]) -> dict[str, dict[str, int]]:
-    """Set ten draws of hyper-parameters where a model has some, and five folds of deep models.
+    """Set ten draws of hyperparameters for models with a search, and five folds for deep models.
 
-    Ten folds of the deep models alone take half an hour on one core.
+    With ten folds, the deep models alone take half an hour on one core.
     """
     options = {}
     for name in names:
@@ -275,7 +275,7 @@ def with_truth(
     assert study.truth is not None
     true = study.truth["systems"].query("not is_human").rename(columns={"quality": "score"})
     true = true[["system", "score"]].assign(
-        evaluator="truth", signature="expected share of votes real"
+        evaluator="truth", signature="expected share of real votes"
     )
     everyone = [*evaluators, *people["evaluator"].unique()]
     both = study.replace(system_scores=people)
@@ -323,8 +323,8 @@ def answers(
     correct votes, `diversity` from `nlgbench.diversity` (Table 12 and the order of Self-BLEU),
     `partial` from `partial_correlations`. `corpus` has correlations of overlap with `quality`
     (Table 11), `directions` those with H1, `truth` those with a simulated study's true quality.
-    `scored` is a study with scores (Tables 14, 5, 7 and 8). Averages of Tables 7 and 8 follow from
-    print for any study.
+    `scored` is a study with scores (Tables 14, 5, 7 and 8). Averages of Tables 7 and 8 are
+    recomputed from printed cells for any study.
     """
     real = is_release(data)
     start = PAPER if real else own_place(data, "evaluator-correlations")
@@ -359,14 +359,14 @@ def excuses(data: Study, evaluators: Sequence[str] = ()) -> dict[str, str]:
     """Return why claims of the paper cannot be answered: pattern of claim ids -> reason."""
     found = not_recomputable() | {
         f"{PAPER}/section3.3.1/power_analysis/*": "The paper states only alpha = .05 and the "
-        "result. Of 180 common sets of assumptions two give 111: accuracy .7, margin .2, one-sided "
-        ".025, with power .9 for non-inferiority or .8 for equivalence."
+        "result. Of 180 common sets of assumptions, two give 111: accuracy .7, margin .2, "
+        "one-sided .025, with power .9 for non-inferiority or .8 for equivalence."
     }
     if data.source == "study":
         found[f"{PAPER}/*"] = f"{data.name}: the paper's own data were not used in this run"
     if is_release(data):
-        java = "METEOR runs at full effort, with Java and the extra meteor."
-        boosting = "XGBoost needs the extra boosting."
+        java = "METEOR runs only at full effort, and needs Java and the extra `meteor`."
+        boosting = "XGBoost needs the extra `boosting`."
         found |= {
             f"{PAPER}/direction/{slug}": java if name == "meteor" else boosting
             for name, slug in DIRECTIONS.items()
@@ -376,7 +376,7 @@ def excuses(data: Study, evaluators: Sequence[str] = ()) -> dict[str, str]:
 
 
 def _of_batch(data: Study, people: pd.DataFrame) -> list[pd.DataFrame]:
-    """Count the contents of the released batch, and how often its reviews are called real."""
+    """Count the contents of the released batch, and how often annotators vote real."""
     outputs, votes = data.outputs, data.judgments
     assert votes is not None
     sizes = outputs.groupby("system").size()
@@ -398,12 +398,12 @@ def _of_batch(data: Study, people: pd.DataFrame) -> list[pd.DataFrame]:
         (
             "page/annotators",
             judging.median(),
-            f"{n_five} of {len(judging)} pages; {span(judging, '.0f')} in all.",
+            f"{n_five} of {len(judging)} pages have five; the range is {span(judging, '.0f')}.",
         ),
         (
             "workers/distinct",
             votes["annotator_id"].nunique(),
-            "Workers of accepted assignments, one page each; five on every page would be 900.",
+            "Workers with accepted assignments, each on one page; five per page would be 900.",
         ),
     ]
     table = pd.DataFrame(counts, columns=["slug", "value", "note"])
@@ -429,8 +429,8 @@ def _of_corpus(corpus: pd.DataFrame) -> pd.DataFrame:
         table.dropna(subset="row"),
         PAPER + "/table11/{row}/{dimension}_{short}",
         variant="{evaluator}, TF-IDF references",
-        reason="Other references: the authors' sent2vec neighbors were not released. The "
-        "BLEU order is not printed. Interval over generators.",
+        reason="References differ, because the authors' sent2vec neighbors were not released. "
+        "The BLEU order is not printed. Interval over generators.",
         comparable=False,
     )
 
@@ -496,7 +496,7 @@ def _of_scores(scored: Study) -> list[pd.DataFrame]:
                 f"{PAPER}/table{number}/{{system}}/{{column}}",
                 value="accuracy",
                 variant="annotated set, out of fold",
-                reason="Trained out of fold on the annotated reviews, as D-train was not released. "
+                reason="Trained out of fold on annotated reviews; D-train was not released. "
                 "The Wilson interval ignores variation of the training texts.",
                 comparable=False,
             )

@@ -1,4 +1,4 @@
-"""Garbacea, Carton, Yan and Mei (2019), doi:10.18653/v1/D19-1409: answers from print alone.
+"""Garbacea, Carton, Yan and Mei (2019), doi:10.18653/v1/D19-1409: answers from printed tables.
 
 Quality is 100 - accuracy, for annotators and detectors alike. Table 13 correlates it with minus
 Self-BLEU, Table 15 with unchanged BLEU G-train; both use the meta-discriminators of Table 4.
@@ -30,7 +30,7 @@ _STARRED = 0.05
 _DETECTORS = {"svm": "SVM", "nb": "naive Bayes", "rf": "random forest", "xgboost": "XGBoost"}
 _DETECTORS |= {"lstm": "LSTM", "cnn": "CNN", "cnn_lstm": "CNN & LSTM"}
 
-# Rows and cells that do not follow -> values that would explain them; tests recompute these.
+# Printed rows and cells that we cannot reproduce -> likely causes; tests recompute these.
 _SUSPECTS = {
     "table6/svm_individual_discriminators": (
         "Table 5's 64.51 for MLE SeqGAN is suspect: values of 65.03 to 65.12 reproduce all six "
@@ -69,7 +69,7 @@ def _recomputed(*, of_reviews: bool) -> pd.DataFrame:
 
 
 def recompute() -> pd.DataFrame:
-    """Recompute the claims that follow from the printed tables, a row each.
+    """Recompute the claims that other printed tables determine, with a row for each.
 
     Columns: variant (``printed``: from other printed tables; ``authors' lists``: from `load_lists`;
     ``printed coefficient``: a star whose coefficient cannot be recomputed); value; ci_low, ci_high
@@ -82,7 +82,7 @@ def recompute() -> pd.DataFrame:
 
 
 def not_recomputable() -> dict[str, str]:
-    """Return why some coefficients do not follow from print: pattern of claim ids -> reason."""
+    """Return why printed tables do not determine some coefficients: claim ids -> reason."""
     names = {"meteor": "METEOR", "cider": "CIDEr"}
     found = {
         f"{PAPER}/table{number}/{metric}_evaluator/*": f"The {name} score of each generator on "
@@ -104,8 +104,8 @@ def generators(number: int) -> pd.DataFrame:
 def correlation(statistic: str, x: pd.Series, y: pd.Series) -> dict[str, float]:
     """Correlate two scores of the same generators: value, ci_low, ci_high, p, n.
 
-    The interval treats generators as a sample from a normal population (up to ranks), and ignores
-    the sampling error of accuracies.
+    The interval treats generators as a sample from a normal population (for ranks, after monotone
+    transformations), and ignores the sampling error of accuracies.
     """
     found = STATISTICS[statistic](x, y)
     value, n = float(found.statistic), len(x)
@@ -219,7 +219,7 @@ def _table8_reason(column: pd.Series) -> str:
     """Compare a detector's cells with its printed average over machine-generated reviews."""
     cells = int((column.iloc[:12] * 1.5).round().sum())
     average = round(column.iloc[14] * 18)
-    why = f"The cells imply {cells} of 1,800 reviews, the printed average {average}."
+    why = f"The cells imply {cells} of 1,800 reviews; the printed average implies {average}."
     if column.name == "svm":
         return (
             f"{why} Four of the cells repeat Table 7's; with values that reproduce Table 9's row, "
@@ -264,8 +264,8 @@ def findings() -> pd.DataFrame:
     pair = differ["a"] + "_minus_" + differ["b"]
     differ["place"] = "detector_differences/" + differ["reviews"] + "/" + pair
     differ["reason"] = (
-        "Widest interval that the two accuracies allow, as the number of reviews that both "
-        "misjudge is not printed."
+        "Widest interval that the two accuracies allow, because the number of reviews that "
+        "both misjudge is not printed."
     )
     found = pd.concat([pd.DataFrame(rows), flip, beyond, differ], ignore_index=True)
     found = found.fillna({"reason": ""})
@@ -283,7 +283,7 @@ def flip_under_independence() -> pd.DataFrame:
     Suppose that the detector calls a share p of a generator's reviews generated (Table 7), and the
     annotators' majority a share m (Table 3, H2). If they are independent given the generator, they
     agree on ``p m + (1 - p)(1 - m)``; quality is 100 minus that, in percent. If p > 1/2, agreement
-    increases with m, which Table 9 correlates it with: majority labels flip the sign by
+    increases with m. Table 9 correlates the two, so majority labels flip the sign by
     construction. Intervals ignore that p and m are estimates from 150 reviews.
     """
     quality, expected = 100 - generators(3), _agreement_under_independence()
@@ -305,7 +305,7 @@ def agreement_beyond_independence() -> pd.DataFrame:
     generators in percentage points; positive if both suspect the same reviews), ci_low, ci_high
     (95%, Student's t over generators), n (generators), reason. Cells of Table 8 that repeat Table
     7's SVM column are omitted. If a detector calls all reviews generated, the difference is
-    uninformative: it only reflects rounding of H2 and its few reviews with fewer than five
+    uninformative: it only reflects rounding of H2, and the few reviews with fewer than five
     votes.
     """
     expected, given = _agreement_under_independence(), generators(8)
@@ -327,7 +327,7 @@ def detector_differences() -> pd.DataFrame:
     but the number of joint errors is not printed. We use the largest variance of the difference
     that the two accuracies allow (no joint errors), ``(e_a + e_b - (e_a - e_b)^2) / n``, and a
     normal interval; the true interval is no wider. D-test has the generated reviews of Table 2 and
-    equally many human-written ones, as Table 4's overall averages are the means of both classes.
+    equally many human-written ones, because Table 4's overall averages are means of both.
     """
     sizes = load_printed(f"{PAPER}/table2")["d_test"]
     generated = 11 * sizes["model_in_table_1_except_google_lm"] + sizes["google_lm"]
@@ -351,7 +351,7 @@ def _agreement_under_independence() -> pd.DataFrame:
 
 
 def printed_cells() -> pd.DataFrame:
-    """Return for each recomputed cell whether it follows from print."""
+    """Return for each recomputed cell whether it equals the printed one."""
     cells = recompute()
     parts = cells["claim_id"].str.split("/", expand=True)
     cells = cells.assign(table=parts[1], row=parts[2], column=parts[3])
@@ -362,7 +362,7 @@ def printed_cells() -> pd.DataFrame:
 
 
 def followed() -> pd.DataFrame:
-    """Count values and stars that follow from print, and their totals, for each table."""
+    """Count the values and stars of each table, and those that recomputation reproduces."""
     cells = printed_cells()
     is_star = cells["column"].str.endswith("_star")
     groups = cells.assign(kind=np.where(is_star, "stars", "values")).groupby(["table", "kind"])
@@ -389,7 +389,7 @@ def printed_table(number: int) -> tuple[pd.DataFrame, dict[str, Any]]:
         "tables.",
         "decimals": 4,
         "marks": follows.loc[wide.index].map(lambda follows: "" if follows else "†"),
-        "note": "† differs from the printed cell; the ledger says why.",
+        "note": "† differs from the printed cell; the ledger gives the reason.",
     }
     return rows.drop(columns="tolerance"), layout
 

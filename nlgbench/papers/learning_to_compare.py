@@ -92,8 +92,8 @@ def open_studies(
 
     ``released``: the reviews of Judge the Judges and three sets of rated dialogue responses, with
     the last sixty words of their context. ``simulated``: reviews. Or your own tables, in `folder`.
-    ``related["human"]`` is training data of a language model, if it is not the study's own human
-    texts: `n_turns` human responses of DailyDialog to contexts without judgments. With
+    ``related["human"]`` is training data for a language model, unless the study's own human texts
+    are: `n_turns` human responses of DailyDialog to contexts without judgments. With
     `of_ratings`, for rating systems, there are only reviews, and simulated ones come with their
     truth.
     """
@@ -323,7 +323,7 @@ def by_claim(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def answers_from_print() -> pd.DataFrame:
-    """Make rows of the ledger from print alone: cells of Table 5 that Table 2 implies."""
+    """Make rows of the ledger from printed tables: cells of Table 5 that Table 2 implies."""
     return claim_rows(
         repeated_cells(),
         f"{PAPER}/table5/{{row}}/{{column}}",
@@ -396,8 +396,8 @@ def answers_of_truth(
         own + "/true_order/accuracy_{accuracy}",
         value="in_true_order",
         variant="{games_of_two_systems} games",
-        reason="Share of the {clear_pairs} pairs of systems that differ by more than .15 nats. No "
-        "interval, as there is one tournament each.",
+        reason="Share in the true order, of {clear_pairs} pairs of systems more than .15 nats "
+        "apart. There is no interval, because each accuracy has one tournament.",
     )
     if checkpoints is None:
         return found
@@ -472,7 +472,7 @@ def choosing_answers(
             own + "/{experiment}/{evaluator}_stopped",
             value="stopped",
             variant=f"patience={patience}",
-            reason="Number of {n} trainings that the rule stopped early.",
+            reason="How many of {n} trainings the rule stopped early.",
         ),
     ]
     if kept is not None:
@@ -483,7 +483,7 @@ def choosing_answers(
     if duels is not None and kept is not None:
         of = kept.set_index("evaluator")["system"]
         pair = duels["system"].eq(of["last_checkpoint"]) & duels["opponent"].eq(of["perplexity"])
-        reason = "Share of {n_games} pairs, ties half, by a comparator that was trained on votes "
+        reason = "Share of {n_games} pairs won (ties count half), by a comparator trained on votes "
         reason += "on other systems' reviews."
         ids = finding + "/last_beats_choice_of_perplexity"
         parts.append(claim_rows(duels[pair], ids, value="win_rate", reason=reason))

@@ -2,7 +2,7 @@
 
 Figure 6 shows the power of comparing two systems by Likert judgments, in settings with high and
 low variance; the numbers are in the authors' repository (dallascard/NLP-power-analysis). They
-follow from the printed variances by simulation, in the paper and here.
+are simulated from the printed variances, in the paper and here.
 
 The paper codes systems as -1 and 1, so its coefficient is half the difference between systems;
 standard deviations of items' and workers' slopes are on the same scale.
@@ -75,7 +75,7 @@ def answers(table: pd.DataFrame) -> pd.DataFrame:
         "Mixed model by maximum likelihood; without a difference, |t| exceeds 1.96 in {level:.3f} "
         "of studies instead of .05. The coefficient is half the systems' difference."
     )
-    planned = "A test of level .05, as in compare_systems with so few workers."
+    planned = "A test of level .05, as in compare_systems."
     note = "How often |t| exceeds 1.96 if systems do not differ."
     first = table.drop_duplicates(["setting", "n_items", "n_workers"])
     first = first.assign(cell=first["claim_id"].str.split("/").str[2])
@@ -115,8 +115,8 @@ def _studies(
 def _maximize_likelihood(sums: Floats, degrees: Floats) -> Floats:
     """Estimate the mean's expected square by maximum likelihood, with workers' variance >= 0.
 
-    Alternates between mean squares, as each one's equation is quadratic given the other: ``(d + 1)
-    l^2 + (d c - S) l - S c = 0``, where c is the other's contribution to the mean's.
+    Alternates between mean squares, because the equation of each is quadratic given the other:
+    ``(d + 1) l^2 + (d c - S) l - S c = 0``; c is what the other adds to the mean's expected square.
     """
     (of_workers, of_items, of_rest), (d_workers, d_items, d_rest) = sums, degrees
     rest = of_rest / d_rest

@@ -133,7 +133,7 @@ def plot_atlas(
     alt = "Heat map: each evaluator's correlation with human judgments, with its interval, for "
     alt += "each statistic. Within a kind, evaluators are sorted by mean correlation."
     if len(means):
-        alt += f" On average {means.idxmax()} correlates most ({means.max():.2f}) and "
+        alt += f" On average, {means.idxmax()} correlates most ({means.max():.2f}) and "
         alt += f"{means.idxmin()} least ({means.min():.2f})."
     drawing = drawn_on(ax, data, alt)
     words = textwrap.fill(words, int(drawing.figure.get_figwidth() * 16))

@@ -1,4 +1,4 @@
-"""An audit of judges on one page: order, length, own systems, agreement, ties and calibration."""
+"""An audit of judges on one page: order, length, own systems, agreement, ties, calibration."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def plot_audit(audited: Audit) -> Drawing:
     >>> study = nb.simulate("judges", n_items=400, seed=1)
     >>> wrote = study.truth["judges"].set_index("judge")["system"].to_dict()
     >>> plot_audit(nb.audit(study, authors=wrote)).alt.split(". ")[1]
-    'Found: wordy length, vain own'
+    'Biases found: wordy (length), vain (own)'
     """
     table = audited.findings.merge(audited.details, on=["evaluator", "test"])
     names = list(dict.fromkeys(table["evaluator"]))
@@ -107,12 +107,12 @@ def plot_audit(audited: Audit) -> Drawing:
     _legend(figure, table[table["test"].isin(tests)], len(own) > 0)
     found = table[table["verdict"].eq("found") & ~table["is_sentinel"]]
     listed = ", ".join(
-        f"{one} {test}" for one, test in zip(found["evaluator"], found["test"], strict=True)
+        f"{one} ({test})" for one, test in zip(found["evaluator"], found["test"], strict=True)
     )
     alt = (
         f"Audit of {len(judged)} judges and {len(sentinels)} sentinels: order, length, own "
-        f"systems, agreement, ties and calibration. Found: {listed or 'nothing'}. "
-        f"The gray band is the margin, {audited.margin:g} of verdicts."
+        f"systems, agreement, ties and calibration. Biases found: {listed or 'none'}. "
+        f"The gray band is the margin: {audited.margin:g} of verdicts."
     )
     return drawn_on(axes, table, alt)
 

@@ -25,7 +25,7 @@ _METHODS = {
 }
 _LOOKS = {
     True: (SYSTEM, "s", True, "detected in at least half of the studies"),
-    False: (HUMAN, "o", False, "detected in fewer"),
+    False: (HUMAN, "o", False, "detected in fewer studies"),
 }
 
 
@@ -43,7 +43,7 @@ def plot_biased_judges(swept: pd.DataFrame) -> Drawing:
     Drawing
         The upper panels show the share of annotators that a judge can replace; the lower panels
         show the audit's estimate from the same verdicts. Marks are means over studies with 95%
-        intervals; filled ones are detected in at least half of the studies. Data: the means.
+        intervals, filled if at least half of the studies detect the bias. Data: the means.
     """
     needed = "study bias planted:float method estimate:float noticed:bool"
     swept = read_table(swept, needed, "a sweep of biases has")
@@ -73,8 +73,8 @@ def plot_biased_judges(swept: pd.DataFrame) -> Drawing:
     look = {"loc": "outside lower center", "ncols": 2, "title": title, "title_fontsize": 7}
     figure.legend(handles=handles, **look)
     texts = ". ".join(_describe(data[data["bias"] == bias], bias) for bias in _BIASES)
-    alt = f"{title}. The alternative annotator test and the audit of the same verdicts, against "
-    alt += f"the planted bias; detected means in at least half of the studies. {texts}."
+    alt = f"{title}. Results of the alternative annotator test and the audit, by planted bias. A "
+    alt += f"bias counts as detected if at least half of the studies detect it. {texts}."
     return drawn_on(panels, data, alt)
 
 
@@ -90,7 +90,7 @@ def _means(swept: pd.DataFrame) -> pd.DataFrame:
 
 
 def _describe(data: pd.DataFrame, bias: str) -> str:
-    """Describe the smallest bias from which on each method detects it and all larger ones."""
+    """Describe for each method the smallest planted bias from which on it detects the bias."""
     texts = []
     for method in _METHODS:
         rows = data[data["method"].eq(method) & data["planted"].gt(0)]

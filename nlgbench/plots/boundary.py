@@ -37,8 +37,8 @@ def plot_boundary(
     Returns
     -------
     Drawing
-        Shading shows the classifier's probability, the line where it is one half. Histograms show
-        both features. Data: the outputs of all panels.
+        Shading shows the classifier's probability; the line is where it is one half. Histograms
+        show both features. Data: the outputs of all panels.
 
     Raises
     ------

@@ -48,7 +48,7 @@ def plot_training(
     truth: str | None = None,
     ax: Sequence[Axes] | None = None,
 ) -> Drawing:
-    """Draw each evaluator's values during one training, a panel each.
+    """Draw each evaluator's values during one training run, one panel per evaluator.
 
     Parameters
     ----------
@@ -56,9 +56,9 @@ def plot_training(
         A row per evaluator and checkpoint: ``evaluator``, ``progress`` (0 to 1), ``value``,
         ``ci_low``, ``ci_high`` (NaN bounds draw none).
     chosen : DataFrame
-        ``evaluator``, and ``progress`` of the checkpoint it selects; NaN, or no row, if none.
+        ``evaluator``, and ``progress`` of the checkpoint it selects (none: NaN, or no row).
     truth : str, optional
-        The "evaluator" that is the truth: a dashed line in all panels marks its best checkpoint.
+        The ``evaluator`` that is the true quality; a dashed line marks its best checkpoint.
     ax : sequence of Axes, optional
         One per panel; a new figure by default.
 
@@ -77,7 +77,7 @@ def plot_training(
     >>> table = pd.DataFrame({"evaluator": "bleu", "progress": [0.5, 1], "value": [0.1, 0.2]})
     >>> picked = pd.DataFrame({"evaluator": ["bleu"], "progress": [1.0]})
     >>> plot_training(table.assign(ci_low=None, ci_high=None), picked).alt
-    'Values of each evaluator during one training, and the checkpoint it selects: BLEU 1.'
+    'Values of each evaluator during one training run, and the checkpoint it selects: BLEU 1.'
     """
     needed = "evaluator progress:float value:float ci_low:float ci_high:float"
     curves = read_table(curves, needed, "curves have")
@@ -94,7 +94,7 @@ def plot_training(
     axes = axes_for(ax, TWO_COLUMN, height, n=len(titles), columns=4)
     if ax is None:
         words = "circle: selected checkpoint"
-        words += "" if truth is None else "; dashed line: truly best checkpoint"
+        words += "" if truth is None else "; dashed line: best checkpoint by true quality"
         axes[0].figure.supxlabel(f"Share of training ({words})", fontsize=8)
     picked = chosen.set_index("evaluator")["progress"]
     for one, (name, title) in zip(axes, titles.items(), strict=True):
@@ -108,7 +108,7 @@ def plot_training(
     data = curves.assign(panel=curves["evaluator"].map(titles))
     data = data.sort_values("evaluator", key=lambda at: at.map(list(titles).index), kind="stable")
     texts = "; ".join(f"{titles[name]} {picked[name]:g}" for name in titles if name in picked)
-    alt = "Values of each evaluator during one training, and the checkpoint it selects: "
+    alt = "Values of each evaluator during one training run, and the checkpoint it selects: "
     return drawn_on(axes, data, f"{alt}{texts}.")
 
 
@@ -215,7 +215,7 @@ def _draw_choices(ax: Axes, table: pd.DataFrame, names: list[str]) -> list[str]:
             ax.text(0.5, names.index(name), "undefined", va="center", fontsize=6.5, **place)
     name_rows(ax, [label(name) for name in names], ruled=True)
     return [
-        f"{label(name)} {value:.2f}, {wins.get(name, 'not compared')}"
+        f"{label(name)} {value:.2f}, {wins.get(name, 'not counted')}".replace("nan", "undefined")
         for name, value in regret[["evaluator", "estimate"]].itertuples(index=False)
         if name in there
     ]

@@ -105,7 +105,8 @@ def plot_corrected(
     ]
     listed = f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else shown[0]
     alt = f"Mean judgments by system, for {listed}, with intervals: {'; '.join(texts)}."
-    return drawn_on(panels, table, f"{alt} {note}.".removesuffix(" ."))
+    alt = f"{alt} {note}.".removesuffix(" .").replace(" nan", " undefined")
+    return drawn_on(panels, table, alt)
 
 
 def _describe_labels(table: pd.DataFrame) -> str:

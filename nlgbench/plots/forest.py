@@ -40,8 +40,8 @@ def plot_forest(
     ----------
     table : DataFrame
         One row per evaluator (or system) for one statistic: ``evaluator``, ``estimate``,
-        ``ci_low``, ``ci_high``. Optional: ``published``, a value in print; ``kind``, which gets its
-        own marker and color; ``data``, which gets its own panel.
+        ``ci_low``, ``ci_high``. Optional: ``published``, the published value; ``kind``, each with
+        its own marker and color; ``data``, each with its own panel.
     ax : Axes or sequence of Axes, optional
         Where to draw, one per panel; a new figure by default.
     xlabel : str

@@ -61,10 +61,11 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
     >>> table = table.assign(granularity="output", confidence=0.95, ci_low=0.2, ci_high=0.6)
     >>> from nlgbench.analysis.correlation.pooling import pool_correlations
     >>> plot_pooled(pool_correlations(table)).alt
-    'Spearman with human judgments in 5 studies, and mean over studies: chrF .38 [.24, .51].'
+    'Spearman correlation with human judgments in 5 studies, and mean: chrF .38 [.24, .51].'
     """
     summary, studies = _select(pooled)
-    what = f"{summary['statistic'].iloc[0]} with human judgments".replace("_", " ").capitalize()
+    statistic = str(summary["statistic"].iloc[0]).capitalize().replace("_", " ")
+    what = f"{statistic} correlation with human judgments"
     if "evaluator_b" in summary:
         what += f", minus that of {label(summary['evaluator_b'].iloc[0]).lower()}"
     names = list(summary.index)
@@ -117,7 +118,7 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
     data = pd.concat([studies[columns], means[columns], further], ignore_index=True)
     texts = "; ".join(f"{label(name)} {_describe(summary.loc[name])}" for name in names)
     n = studies["study"].nunique()
-    return drawn_on(panels, data, f"{what} in {n} studies, and mean over studies: {texts}.")
+    return drawn_on(panels, data, f"{what} in {n} studies, and mean: {texts}.")
 
 
 def drawn_evaluators(summary: pd.DataFrame) -> list[str]:
@@ -170,7 +171,7 @@ def _draw_mean(ax: Axes, mean: pd.Series, low: float) -> None:
 
 
 def _describe(mean: pd.Series) -> str:
-    """Describe a panel's mean and interval, or why there is none."""
+    """Describe a panel's mean and interval, or why the mean is missing."""
     if not np.isfinite(mean["estimate"]):
-        return f"no mean: {mean['n_studies']} studies"
+        return f"no mean (n = {mean['n_studies']})"
     return "{} [{}, {}]".format(*map(correlation, mean[["estimate", "ci_low", "ci_high"]]))

@@ -85,7 +85,7 @@ def _draw_ratings(ax: Axes, ratings: pd.DataFrame) -> str:
         draw_estimates(
             ax, doubtful.index, doubtful, color=SYSTEM, filled=False, linewidth=0, zorder=4
         )
-        words = "no or unreliable interval (see reason)"
+        words = "interval missing or unreliable (see reason)"
         handle = mark(words, "o", SYSTEM, face="white")
         ax.legend(handles=[handle], loc="lower left", bbox_to_anchor=(-0.3, 1.0), handlelength=1)
     covers = ""
@@ -134,8 +134,8 @@ def plot_win_rates(
     Examples
     --------
     >>> table = pd.DataFrame({"system": ["a", "b"], "opponent": ["b", "a"], "win_rate": [0.3, 0.7]})
-    >>> plot_win_rates(table).alt
-    'Row system wins against column system, % of comparisons (ties count half). Best first: b, a.'
+    >>> plot_win_rates(table).alt.split(". ")[1]
+    'Best first: b, a.'
     """
     table = rates.pairs if isinstance(rates, SystemComparison) else rates
     value = "superiority" if "superiority" in table else "win_rate"
@@ -146,7 +146,7 @@ def plot_win_rates(
         names = table.groupby("system")[value].mean().sort_values(ascending=False).index.tolist()
     if order is not None and set(order) != set(names):
         odd = sorted(set(order) ^ set(names))
-        raise ValueError(f"order must name each system of rates once; {odd[0]!r} is not in both.")
+        raise ValueError(f"order must list the same systems as rates; {odd[0]!r} is not in both.")
     labels = spaced(names if order is None else order)
     is_few, longest = len(names) <= _FEW, max(map(len, labels.values()))
     height = 2.0 + 0.06 * longest if is_few else 1.6 + 0.21 * len(names)
@@ -168,7 +168,7 @@ def plot_win_rates(
         text["fontweight"] = "bold" if row["bold"] else "normal"
         ax.text(at[row["opponent"]], at[row["system"]], f"{100 * row[value]:.0f}", **text)
     what = "Opponent (bold: significant)" if table["bold"].any() else "Opponent"
-    verb = "wins against" if value == "win_rate" else "judged higher than"
+    verb = "wins against" if value == "win_rate" else "is judged higher than"
     what += f"\nRow {verb} column,\n% (ties count half)"
     ax.set(xticks=places, yticks=places, xlabel=what, ylabel="System")
     ax.set_xticklabels(labels.values(), rotation=90)
@@ -177,8 +177,8 @@ def plot_win_rates(
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
     units = "comparisons" if value == "win_rate" else "items"
-    alt = f"Row system {verb} column system, % of {units} (ties count half). Best first: "
-    alt += f"{', '.join(labels.values())}."
+    alt = f"Percentage of {units} where the row system {verb} the column system (ties count half). "
+    alt += f"Best first: {', '.join(labels.values())}."
     if "verdict" in table:
         alt += f" Significant: {table['bold'].sum() // 2} of {len(table) // 2} pairs."
     return drawn_on(ax, table.drop(columns="bold"), alt)

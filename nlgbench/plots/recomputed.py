@@ -17,9 +17,9 @@ from nlgbench.plots.style import HUMAN, SYSTEM, TWO_COLUMN
 #: Outcome -> color, and heading of its counts.
 _OUTCOMES = {
     "recomputed and equal": (HUMAN, "equal"),
-    "follows from print": ("#56B4E9", "follow"),
+    "derived from other published numbers": ("#56B4E9", "derived"),
     "differs": (SYSTEM, "differ"),
-    "not recomputable": ("#E3E3E3", "not"),
+    "not recomputable": ("#E3E3E3", "n/a"),
 }
 _NEW = "Only values from other data, training or parameters are available."
 
@@ -42,9 +42,9 @@ def plot_recomputed(ledger: pd.DataFrame) -> Drawing:
     Notes
     -----
     A number with several rows counts once. It counts as recomputed and equal if a row from released
-    data matches; otherwise as following from print if a row from printed numbers matches; otherwise
-    as differing if a row differs. Findings without a number are omitted, and so are numbers that a
-    simulated run could not recompute because it did not use their data.
+    data matches; otherwise as derived from other published numbers if a row from those matches;
+    otherwise as differing if a row differs. Findings without a number are omitted, and so are
+    numbers that a simulated run could not recompute because it did not use their data.
     """
     data = _numbers(ledger)
     counts = data.groupby("paper", sort=False)["outcome"].value_counts().unstack(fill_value=0)
@@ -61,7 +61,7 @@ def plot_recomputed(ledger: pd.DataFrame) -> Drawing:
         place.barh(range(len(n)), share, left=left, color=color, height=0.72)
         left += share
         words = ((float(at), f"{one:,}") for at, one in enumerate(counts[outcome]))
-        write_beside(place, title, words, x=1.06 + 0.085 * number)
+        write_beside(place, title, words, x=1.06 + 0.1 * number)
     name_rows(place, [f"{CITED.get(paper, paper)} ({n[paper]:,})" for paper in counts.index])
     place.set(xlim=(0, 100), xlabel="Published numbers (%)")
     handles = [Patch(color=color, label=one) for one, (color, _) in _OUTCOMES.items()]

@@ -1,4 +1,4 @@
-"""Alternative annotator test: share of annotators replaced, and probability of equal agreement."""
+"""Alternative annotator test: share of annotators replaced (omega), advantage probability (rho)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nlgbench.plots.style import TWO_COLUMN, line_look
 
 @in_paper_style
 def plot_replacement(result: Replacement, *, ax: Sequence[Axes] | None = None) -> Drawing:
-    """Draw the share of annotators that evaluators can replace, over epsilon.
+    """Draw the share of annotators that evaluators can replace, by epsilon.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def plot_replacement(result: Replacement, *, ax: Sequence[Axes] | None = None) -
     Returns
     -------
     Drawing
-        Left: omega over epsilon; the mark is the smallest epsilon at which an evaluator passes.
+        Left: omega by epsilon; the mark is the smallest epsilon at which an evaluator passes.
         Right: rho, the chance of agreeing at least as well as an annotator. Data: the curves.
 
     Raises
@@ -39,8 +39,9 @@ def plot_replacement(result: Replacement, *, ax: Sequence[Axes] | None = None) -
     --------
     >>> import nlgbench as nb
     >>> study = nb.simulate("own", n_annotators=4, seed=1)
-    >>> plot_replacement(nb.replaces_annotators(study, epsilon=0.1, agreement="rmse")).alt
-    'Omega at epsilon 0.1: close 1.00, coarse 0.00, blind 0.00. Evaluators pass from 0.5 on.'
+    >>> found = nb.replaces_annotators(study, epsilon=0.1, agreement="rmse")
+    >>> plot_replacement(found).alt.split(". ")[0]
+    'Share of annotators replaced at epsilon 0.1: close 1.00, coarse 0.00, blind 0.00'
     """
     table = result.evaluators.merge(result.details, on="evaluator")
     tested = table[table["omega"].notna()]
@@ -72,5 +73,5 @@ def plot_replacement(result: Replacement, *, ax: Sequence[Axes] | None = None) -
     right.set_xlim(0, 1)
     right.set_xlabel("Advantage probability (\u03c1)")
     texts = ", ".join(f"{a} {b:.2f}" for a, b in tested[["label", "omega"]].itertuples(index=False))
-    alt = f"Omega at epsilon {epsilon:g}: {texts}. Evaluators pass from 0.5 on."
+    alt = f"Share of annotators replaced at epsilon {epsilon:g}: {texts}. A share of 0.5 passes."
     return drawn_on((left, right), result.curve, alt)

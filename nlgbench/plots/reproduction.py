@@ -19,7 +19,7 @@ _SCALES = {
     ("count", "mean count"): "count",
     ("correlation, magnitude",): "correlation (magnitude)",
 }
-_SOURCES = {"published": "from print", "released": "from data", "study": "from data"}
+_SOURCES = {"published": "derived", "released": "from data", "study": "from data"}
 #: A panel's axes are logarithmic if the ratio of its extremes exceeds this.
 _LOG_FROM = 50
 
@@ -61,7 +61,7 @@ def plot_reproduction(
     >>> ledger = ledger.assign(recomputed=[0.4, 0.52, 0.6], source="study")
     >>> ledger["verdict"] = ["matches", "differs", "matches"]
     >>> print(plot_reproduction(nb.reproduction(ledger)).alt)
-    study/pilot, published against recomputed: 3 values, of which 2 match, 1 differ.
+    study/pilot, published against recomputed: 3 values. Matching: 2, differing: 1.
     """
     drawn = found[found["kind"].eq("number") & found["recomputed"].notna()]
     if drawn.empty:
@@ -84,10 +84,10 @@ def plot_reproduction(
         _draw(one, data[data["panel"] == title])
         one.set_title(title[0].upper() + title[1:], fontsize=7.5)
     count = data["verdict"].value_counts().reindex(["matches", "differs", "new"], fill_value=0)
-    alt = f"{name}, published against recomputed: {len(data)} values, of which "
-    alt += f"{count['matches']} match, {count['differs']} differ"
+    alt = f"{name}, published against recomputed: {len(data)} value{'s' * (len(data) != 1)}. "
+    alt += f"Matching: {count['matches']}, differing: {count['differs']}"
     if count["new"]:
-        alt += f", {count['new']} (open marks) were recomputed under other conditions"
+        alt += f", recomputed under other conditions (open marks): {count['new']}"
     return drawn_on(axes, data, f"{alt}.")
 
 

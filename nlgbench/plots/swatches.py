@@ -102,8 +102,8 @@ def plot_contexts(
     return drawn_on(
         panels,
         data[["output_id", "state", "is_target", "listener", "probability"]],
-        f"{len(chosen)} captions with their colors, the target framed, and probabilities from "
-        f"{len(listeners)} listeners.",
+        f"Captions ({len(chosen)}) with their colors, the target framed, and probabilities from "
+        f"listeners ({', '.join(listeners)}).",
     )
 
 

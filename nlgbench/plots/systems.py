@@ -135,8 +135,8 @@ def plot_severity(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None 
     Returns
     -------
     Drawing
-        The most severe annotator comes first. Marks are open if the interval includes 0, crosses if
-        there is none. Arrows mark intervals that extend beyond the axis.
+        The most severe annotator comes first. Marks are open if the interval includes 0, and
+        crosses if an interval is missing. Arrows mark intervals that extend beyond the axis.
 
     Raises
     ------
@@ -182,7 +182,7 @@ def plot_severity(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None 
         low, high = low - 0.08 * (high - low), high + 0.08 * (high - low)
         ax.set_ylim(low, high)
         arrow: dict[str, Any] = {"color": SYSTEM, "ls": "", "markersize": 3.2, "clip_on": False}
-        arrow["label"] = "interval continues"
+        arrow["label"] = "interval extends further"
         for beyond, edge, marker in ((ends[:, 0] < low, low, "v"), (ends[:, 1] > high, high, "^")):
             if beyond.any():
                 ax.plot(rows.index[beyond], np.full(beyond.sum(), edge), marker=marker, **arrow)

@@ -23,7 +23,7 @@ def plot_typicality(
         From `nlgbench.worlds.typicality_table`: ``logprob_per_token`` (nats), ``judgment`` (mean),
         ``ci_low``, ``ci_high``, ``confidence``, ``source``.
     r : DataFrame, optional
-        From `nlgbench.worlds.typicality_correlation`; appears above the plot.
+        From `nlgbench.worlds.typicality_correlation`; it is shown above the plot.
     ax : Axes, optional
         Where to draw; a new figure by default.
 

@@ -21,7 +21,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 #: Parameters between 0 and 1 -> a hint about the usual value.
-_SHARES = {"confidence": ": 0.95 is usual", "alpha": ": 0.05 is usual", "test_size": ""}
+_SHARES = {"confidence": " (0.95 is usual)", "alpha": " (0.05 is usual)", "test_size": ""}
 _COUNTS = ("seed", "pair_seed", "n_", "max_")
 _WORDS = {str: "string", int: "whole number", float: "finite number", Mapping: "dict"}
 _VALUES = {bool: "True or False", types.NoneType: "None", Literal[""]: "empty"}
@@ -69,7 +69,7 @@ def _check(name: str, value: Any, hint: Any) -> None:
     if isinstance(value, Real) and name in _SHARES and not 0 < float(value) < 1:
         raise ValueError(f"{name} must be between 0 and 1. Got {value}{_SHARES[name]}.")
     if isinstance(value, Real) and name.startswith(_COUNTS) and float(value) < 0:
-        raise ValueError(f"{name} must be a whole number, not negative. Got {value}.")
+        raise ValueError(f"{name} must be a whole number, at least 0. Got {value}.")
 
 
 def _choices(hint: Any) -> list[str]:
@@ -112,7 +112,7 @@ def words(hint: Any, several: bool = False) -> str:
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     a, s = ("", "s") if several else ("a ", "")
     if origin in (typing.Union, types.UnionType):
-        # The longest comes last, as its elements would seem to include what follows.
+        # The longest comes last, because its elements would seem to include what follows.
         found = sorted(dict.fromkeys(words(one, several) for one in inner), key=len)
         text = (" or " if several else ", or ").join(found)
         return text.replace(f"list of {found[0]}", "list of them")
@@ -121,7 +121,7 @@ def words(hint: Any, several: bool = False) -> str:
     if origin is Literal:
         return " or ".join(filter(None, [", ".join(map(repr, inner[:-1])), repr(inner[-1])]))
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        each = "" if inner[1:] in ((), (Any,)) else f" with values that are {words(inner[1], True)}"
+        each = "" if inner[1:] in ((), (Any,)) else f" of {words(inner[1], True)}"
         return f"{a}dict{s}{each}"
     if origin is not None:
         return f"{a}non-empty list{s} of {words(inner[0], True)}"

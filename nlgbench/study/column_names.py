@@ -1,4 +1,4 @@
-"""Guess from columns' names which of our columns they are, and which look personal."""
+"""Guess from columns' names which of our columns they match, and which look personal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CSV files: strict parsing into texts, exact conversion, and writing in one step."""
+"""CSV files: strict parsing into strings, exact conversion, and writing in one step."""
 
 from __future__ import annotations
 
@@ -85,10 +85,10 @@ def parse(
     quotes: bool = True,
     problems: list[str] | None = None,
 ) -> tuple[pd.DataFrame, list[int]]:
-    """Read a CSV file as strings, and refuse whatever a lenient reader would guess.
+    """Read a CSV file as strings, and reject whatever a lenient reader would guess.
 
     If a list of problems is given, rows with too few or too many fields and columns with duplicate
-    names are left out and added to it.
+    names are left out and reported there.
     """
     text = read_text(path)
     quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
@@ -139,7 +139,7 @@ def parse(
     doubled = frame.columns.duplicated()
     if doubled.any():
         names = ", ".join(map(repr, frame.columns[doubled].unique()))
-        found.append(f"{path} has two columns named {names}: keep one.")
+        found.append(f"{path} has repeated columns ({names}): keep one of each.")
     if problems is not None:
         problems += found
     elif found:
@@ -154,7 +154,7 @@ def convert(column: pd.Series, kind: str) -> tuple[pd.Series, np.ndarray, str]:
 
 
 def _texts(column: pd.Series) -> tuple[pd.Series, np.ndarray, str]:
-    rule = "must be a text, never missing: use astype(str) for ids, '' for an empty text"
+    rule = "must be a text and not missing: use astype(str) for ids, and '' for an empty text"
     cells = column.to_numpy(dtype=object)  # much faster to iterate over than the column
     bad = np.array([not isinstance(value, str) for value in cells], dtype=bool)
     if not bad.any() and _HALF_PAIR.search("".join(cells)):
@@ -224,6 +224,6 @@ def save(frame: pd.DataFrame, path: Path) -> None:
 
 
 def harmless(texts: pd.Series) -> pd.Series:
-    """Quote what a spreadsheet would run as a formula; numbers stay as they are."""
+    """Quote cells that a spreadsheet would run as formulas; numbers are unchanged."""
     formula = r"^(?![+-]?(?:[\d.]+(?:e[+-]?\d+)?|inf)$)(?=[=+\-@\t\r])"
     return texts.astype("str").str.replace(formula, "'", regex=True)

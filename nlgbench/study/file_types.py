@@ -66,7 +66,7 @@ def read(
         records += [record for _, record in found]
         places += [", ".join(filter(None, [line, at if several else ""])) for at, _ in found]
     if not records:
-        raise TableError(f"{path} has no records: set `rows` to the path to the rows.")
+        raise TableError(f"{path} has no records: set `rows` to the path of the rows.")
     try:
         return _framed(records), places
     except RecursionError:
@@ -95,9 +95,9 @@ def documents(path: Path, kind: str) -> Iterator[tuple[str, Any]]:
 
 
 def _framed(records: list[dict[str, Any]]) -> pd.DataFrame:
-    """Turn records into a frame of strings, nested fields by path; missing fields are empty cells.
+    """Convert records to a frame of strings, with nested fields in columns named by their paths.
 
-    Strings first: in a frame of numbers, an id next to an empty cell would become 1.0.
+    Converted only afterwards, an id 1 in a column with empty cells would become 1.0.
     """
     frame = pd.DataFrame([dict(_flat(one)) for one in records], dtype=object)
     return frame.fillna("").astype("str")
@@ -119,7 +119,7 @@ def _separated(path: Path, delimiter: str, problems: list[str]) -> tuple[pd.Data
     lacks = ("Approve", "Reject")
     frame, lines = csv_files.parse(path, may_lack=lacks, delimiter=delimiter, problems=found)
     if found and delimiter == "\t":
-        # Tools differ in whether quotes enclose a TSV field; where they cannot, they are text.
+        # Tools differ in whether quotes enclose a TSV field. If parsing them fails, they are text.
         again: list[str] = []
         plain = csv_files.parse(path, delimiter=delimiter, quotes=False, problems=again)
         if not again:
@@ -130,9 +130,7 @@ def _separated(path: Path, delimiter: str, problems: list[str]) -> tuple[pd.Data
 
 def _parquet(path: Path) -> tuple[pd.DataFrame, list[str]]:
     if importlib.util.find_spec("pyarrow") is None:
-        raise TableError(
-            f"{path} is Parquet, which needs pyarrow: pip install pyarrow, or save it as CSV."
-        )
+        raise TableError(f"{path} is a Parquet file: pip install pyarrow, or save it as CSV.")
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {path}.")
     import pyarrow.parquet  # type: ignore[import-not-found, import-untyped, unused-ignore]
@@ -154,7 +152,7 @@ def _parquet(path: Path) -> tuple[pd.DataFrame, list[str]]:
 
 
 def load_json(text: str, where: str) -> Any:
-    """Read JSON, and refuse repeated keys, of which one value would be lost."""
+    """Read JSON, and reject repeated keys, because one value would be lost."""
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         made = dict(pairs)
@@ -230,7 +228,7 @@ def _each(at: str, whole: Any, where: str, what: str) -> Iterator[tuple[str, dic
     for number, one in enumerate(whole, 1):
         place = f"{at}, row {number}" if at else f"record {number}"
         if not isinstance(one, dict):
-            raise TableError(f"{where}, {place}: must be an object, not {brief(one)}.")
+            raise TableError(f"{where}, {place} must be an object, not {brief(one)}.")
         yield place, one
 
 

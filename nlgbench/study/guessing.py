@@ -124,7 +124,7 @@ class Guess:
 
 
 def used(there: Sequence[str], named: Iterable[Any]) -> set[str]:
-    """List a file's columns that entries of study.yml name, alone, in a list or in braces."""
+    """List a file's columns that entries of study.yml name directly, in a list or in braces."""
     found = set()
     for their in named:
         for name in [their] if isinstance(their, str) else their:
@@ -333,11 +333,11 @@ def _take_family(made: Guess, fields: dict[Around, dict[str, str]]) -> None:
         is_named = not any(key.isdigit() for own in fields.values() for key in own)
         named = _WORDS["system"] | (_ANSWER if is_named else set())
         doubt = not texts and not beside & named
-        key, why = "system", f"{shown} differ in one name" + "; they may be dimensions" * doubt
+        key, why = "system", f"{shown} differ in one word" + "; they may be dimensions" * doubt
     elif made.has("annotator_id") or not made.has("system") or beside & _WORDS["question"]:
         return
     elif rated:
-        key, why, doubt = "annotator_id", f"{shown} differ in one name; they may be questions", True
+        key, why, doubt = "annotator_id", f"{shown} differ in one word; they may be questions", True
     else:
         return
     made.captured[key] = list(next(iter(fields.values())))
@@ -408,7 +408,7 @@ def _take_likeliest(
     made: Guess, our: str, fits: Sequence[str], why: str, *, doubt: bool = False
 ) -> None:
     if fits:
-        also = f"; also by {', '.join(fits[1:4])}" if fits[1:] else ""
+        also = f"; alternatives: {', '.join(fits[1:4])}" if fits[1:] else ""
         made.set(our, fits[0], why + also, doubt=doubt or bool(also))
 
 
@@ -470,12 +470,12 @@ def _doubt_places(made: Guess) -> None:
     """Mark guesses from names that the cells contradict."""
     who = made.by_row("annotator_id")
     if made.why.get("annotator_id") and len(who) and who["annotator_id"].str.contains(_MODEL).all():
-        made.doubt("annotator_id", "by its name, but they are models; judges' ratings are scores")
+        made.doubt("annotator_id", "by its name, but these are models, whose ratings are scores")
     item = made.by_row("item_id")
     for name in made.free("text") if made.why.get("item_id") and len(item) else ():
         is_input = column_names.has_word(name, "source|prompt|input|question|context|article")
         if is_input and made.frame[name].groupby(item["item_id"]).nunique().max() > 1:
-            made.doubt("item_id", f"one value has several values of {name}")
+            made.doubt("item_id", f"one item has several values of {name}")
     systems = made.by_row("system")
     if made.why.get("system") and not systems.empty and len(systems["system"].unique()) == 1:
         made.doubt("system", "all rows have the same system")

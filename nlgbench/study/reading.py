@@ -135,9 +135,9 @@ def load_yaml(path: Path) -> Any:
         def construct_mapping(self, node: Any, deep: bool = False) -> Any:
             seen = set()
             for key, _ in node.value:
-                name = key.value if isinstance(key.value, str) else "a list or mapping"
-                if name in seen or name is not key.value:
-                    what = f"{name!r} is repeated, or is not a name"
+                name = key.value if isinstance(key.value, str) else None
+                if name in seen or name is None:
+                    what = "a key must be a name" if name is None else f"{name!r} is repeated"
                     raise yaml.constructor.ConstructorError(None, None, what, key.start_mark)
                 seen.add(name)
             return super().construct_mapping(node, deep=deep)
@@ -219,7 +219,7 @@ def _of_format(
         if not specs:
             problems.append(
                 f"{paths[0]} lacks the columns of format {said['format']}: correct `files`, or map "
-                f"its columns under `tables`. Found {some(list(map(str, parts[0])))}."
+                f"its columns under `tables`. Found columns {some(list(map(str, parts[0])))}."
             )
         file = [os.path.relpath(path, place) for path in paths]
         return {}, {table: {"file": file, **spec} for table, spec in specs.items()}, []
@@ -229,7 +229,7 @@ def _of_format(
         known = {"item_id", "{repeat}", "{line}", *schema.columns(table), *_PAIRED[table].values()}
         further = list(frame.columns.difference([*known, *extra], sort=False))
         if further:
-            notes.append(f"columns not read: {some(further)}. Keep one with settings: extra.")
+            notes.append(f"columns not read: {some(further)}. `settings: extra` can keep them.")
         rows = _without_repetition(table, frame.drop(columns=further))
         raws[table] = Raw(rows, str(place), list(rows.pop("{line}")))
     return raws, {}, notes
@@ -260,7 +260,7 @@ def _sources(about: str, given: Any) -> list[tuple[str, Mapping[str, Any]]]:
 
 
 def _stacked(table: str, parts: Sequence[Raw]) -> Raw:
-    """Concatenate the sources of a table; columns that one lacks get their defaults."""
+    """Concatenate the sources of a table; where one lacks a column, its default is used."""
     if len(parts) == 1:
         return parts[0]
     frames = [one.frame.assign(**{"{line}": one.lines}) for one in parts]
@@ -440,7 +440,7 @@ class _Table:
         kind = self.spec.get("format") or file_types.guess(self.path)
         if kind not in file_types.ENDINGS:
             what = unknown(kind or self.path.suffix, file_types.ENDINGS)
-            raise TableError(f"{self.about}: {self.path.name}: format {what} Set format.")
+            raise TableError(f"{self.about}: {self.path.name}: format {what} Set `format`.")
         asked = {
             name: self.spec[name] for name in ("delimiter", "keys", "rows") if name in self.spec
         }
@@ -460,8 +460,8 @@ class _Table:
                 continue
             if said := grouped(frame["item_id"], self.theirs[name].loc[frame["{at}"]]):
                 self.grouping.append(
-                    f"{self.path}: {said}, which is not read. If items of one {name} are alike, "
-                    f"read it with outputs and set settings: extra: [{name}] and clusters: {name}."
+                    f"{self.path}: {said}, which is not read. If items with the same {name} are "
+                    f"similar, set `settings: {{extra: [{name}], clusters: {name}}}`."
                 )
 
     def _long(self) -> pd.DataFrame:
@@ -492,7 +492,7 @@ class _Table:
         if (several is not None or "lists" in self.spec) and measure in frame:
             empty = frame[measure].str.strip() == ""
             if empty.any():
-                shown = f"skipped {int(empty.sum()):,} empty cells of {self.table}"
+                shown = f"empty cells of {self.table} skipped: {int(empty.sum()):,}"
                 self.notes.append(f"{self.path}: {shown}.")
                 frame = frame[~empty].reset_index(drop=True)
         for our, text in self.constants.items():
@@ -555,10 +555,10 @@ class _Table:
         if lost:
             hint = did_you_mean(lost[0], [*map(str, there), *self.there])
             if "constants" in key and not hint:
-                hint = f" If it is the same in all rows, write constants: {{{lost[0]}: ...}}."
+                hint = f" If it is the same in all rows, write `constants: {{{lost[0]}: ...}}`."
             what = (
                 f"{self.path} has no column{'s' * (len(lost) > 1)} {', '.join(map(repr, lost))}, "
-                f"needed by {{tables}} ({key} in {FILE}).{hint} Found {some(self.there)}."
+                f"needed by {{tables}} ({key} in {FILE}).{hint} Found columns {some(self.there)}."
             )
             self.lacking.setdefault(what, []).append(self.table)
             raise TableError
@@ -583,7 +583,7 @@ class _Table:
             self._refuse_cells(frame, made[name].isna(), name, rule)
         sizes = made[names].map(len)
         uneven = sizes.min(axis=1) < sizes.max(axis=1)
-        rule = f"must be as long as {', '.join(names[1:])}: fix the cells of that row"
+        rule = f"must be as long as the list in {', '.join(names[1:])}: fix the row"
         self._refuse_cells(frame, uneven, names[0], rule)
         made = made.explode(names).dropna(subset=names)
         made["position"] = (made.groupby(level=0).cumcount() + 1).astype("str")
@@ -602,7 +602,7 @@ class _Table:
         return made
 
     def _summed(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Sum the values of rows that are otherwise equal, such as a row per error."""
+        """Sum the values of rows that are otherwise equal, such as the errors in one text."""
         self._require_columns("sum", ["value"], frame)
         numbers, bad, _ = csv_files.convert(frame["value"], "float")
         rule = "must be a number: fix it, or map it to one in `values`"
@@ -644,7 +644,7 @@ def _identify(path: Path, raws: dict[str, Raw], extra: Sequence[str], problems: 
         ]
         if not pairs:
             problems.append(
-                f"{path}: there are no outputs. Name the file that has output_id, item_id and "
+                f"{path} describes no outputs. Name the file that has output_id, item_id and "
                 "system under `tables: outputs:`, or map item_id and system in another table."
             )
             return
@@ -672,11 +672,11 @@ def _identify(path: Path, raws: dict[str, Raw], extra: Sequence[str], problems: 
             if len(several):
                 item, name = several.iloc[0][by]
                 problems.append(
-                    f"{raw.where}: {table} names outputs by item_id and {system}, but outputs has "
-                    f"several rows for system {name!r} on item {item!r} ({len(several):,} too "
-                    f"many; the first is row {raws['outputs'].at(int(several.index[0]))}): add "
-                    "output_id to both tables, or remove from settings: extra the columns that "
-                    "differ between the rows of an output."
+                    f"{raw.where}: {table} identifies outputs by item_id and {system}, but outputs "
+                    f"has several rows for system {name!r} on item {item!r}. The second is row "
+                    f"{raws['outputs'].at(int(several.index[0]))}; repeated rows in all: "
+                    f"{len(several):,}. Add output_id to both tables. If only extra columns differ "
+                    "between these rows, remove them from `settings: extra` instead."
                 )
             found = ids.reindex(pd.MultiIndex.from_frame(frame[["item_id", system]]))
             named = frame["item_id"] + "/" + frame[system]
@@ -686,7 +686,7 @@ def _identify(path: Path, raws: dict[str, Raw], extra: Sequence[str], problems: 
 
 
 def rename_annotators(raws: dict[str, Raw]) -> None:
-    """Rename annotators to w001, w002, ... in order of first appearance, unless all are already."""
+    """Rename annotators to w001, w002, ... by first appearance, unless all have such names."""
     having = [one for one in ("judgments", "preferences") if one in raws]
     having = [one for one in having if "annotator_id" in raws[one].frame]
     if not having:

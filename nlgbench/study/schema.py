@@ -94,16 +94,19 @@ _PROBABILITY: _Rule = (
 )
 _DIRECTION: _Rule = (
     lambda texts: ~texts.str.contains(r"(?i)\bdirection\s*:(?!\s*(?:lower|higher)\b)"),
-    "must have the direction lower or higher: write direction:lower where lower is better",
+    "must declare the direction as lower or higher: write direction:lower if lower is better",
 )
 _OWN_CLAIM = re.compile(rf"{_PART}(?:/{_PART})+")
 _CLAIM = re.compile(rf"(?:{'|'.join(PAPERS)})/(?:direction/{_PART}|{_PART}/{_PART}/{_PART})")
 
 #: The setting that maps words to values.
-_WORDS = {("judgments", "value"): ", or map words to numbers, as in values: {value: {good: 1}}"}
+_WORDS = {
+    ("judgments", "value"): "must be a number: fix it, drop the row, or map words to numbers, as "
+    "in `values: {value: {good: 1}}`"
+}
 _CHOICE: _Rule = (
     lambda cells: cells.isin(("a", "b", "tie")),
-    "must be one of a, b, tie: map other words to these, as in values: {choice: {left: a}}",
+    "must be one of a, b, tie: map other words to these, as in `values: {choice: {left: a}}`",
 )
 
 #: Rules for single cells.
@@ -127,7 +130,7 @@ _RULES: dict[tuple[str, str], list[_Rule]] = {
         (
             lambda ids: ids.str.fullmatch(_CLAIM),
             "must have the form paper/where/row/column or paper/direction/slug, in lower case "
-            f"(a-z 0-9 . _ -), paper one of {', '.join(PAPERS)}",
+            f"(a-z 0-9 . _ -), where paper is one of {', '.join(PAPERS)}",
         )
     ],
     ("claims", "paper"): [_one_of(PAPERS)],
@@ -146,7 +149,7 @@ _RULES: dict[tuple[str, str], list[_Rule]] = {
 
 
 class Raw(NamedTuple):
-    """A table as strings, as it was written, and where its rows are, for messages."""
+    """A table of strings, as written, with the locations of its rows for messages."""
 
     frame: pd.DataFrame
     where: str
@@ -170,7 +173,7 @@ def _broken_rows(frame: pd.DataFrame, table: str) -> tuple[str, np.ndarray, str]
             return "output_b", same, "must differ from output_a: remove the row"
     if table == "comparisons":
         total = frame["prob_a"] + frame["prob_tie"] + frame["prob_b"]
-        rule = "must sum to 1 with prob_tie and prob_b: normalize the three"
+        rule = "must sum to 1 with prob_tie and prob_b: normalize all three"
         return "prob_a", np.asarray((total - 1).abs() > 1e-6), rule
     if table == "contexts":
         for name in frame.columns.difference(columns(table)):
@@ -178,7 +181,7 @@ def _broken_rows(frame: pd.DataFrame, table: str) -> tuple[str, np.ndarray, str]
                 rule = "must be finite: leave the cell empty if the value is undefined"
                 return str(name), np.isinf(frame[name]).to_numpy(), rule
         n_targets = frame.groupby("item_id")["is_target"].transform("sum")
-        rule = "must be true for exactly one state of each item: mark one target"
+        rule = "must be true for exactly one state of each item: mark one state as the target"
         return "is_target", np.asarray(n_targets != 1), rule
     if table == "claims":
         other = frame["claim_id"].str.split("/").str[0] != frame["paper"]
@@ -193,7 +196,7 @@ def columns(table: str) -> list[str]:
 
 
 def typed(rows: list[tuple] | pd.DataFrame, table: str) -> pd.DataFrame:
-    """Apply a table's columns and types to valid rows: ours, or from a file of known hash."""
+    """Apply a table's columns and types to rows that are known to be valid."""
     frame = rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(rows, columns=columns(table))
     frame = _filled(frame, table).reset_index(drop=True)
     kinds = _kinds(frame, table)
@@ -233,7 +236,7 @@ def examine(given: Raw, table: str, extra: Sequence[str] = ()) -> tuple[pd.DataF
     problems = []
     if doubled.any():
         names = _quoted(raw.columns[doubled].unique())
-        problems.append(f"{given.where}: {table} has two columns named {names}: keep one.")
+        problems.append(f"{given.where}: {table} has repeated columns ({names}): keep one of each.")
     raw = raw.loc[:, ~doubled]
     misnamed = _name_problems(list(map(str, raw)), table, given.where, extra)
     problems += misnamed
@@ -246,7 +249,7 @@ def examine(given: Raw, table: str, extra: Sequence[str] = ()) -> tuple[pd.DataF
     for name, kind in kinds.items():
         converted, bad, rule = csv_files.convert(raw[name], kind)
         if rule.startswith("must be a number"):
-            rule += _WORDS.get((table, name), "")
+            rule = _WORDS.get((table, name), rule)
         problems += problem(given, table, raw, bad, name, rule)
         good &= ~bad
         # Every readable cell is checked, whatever else is in its row.
@@ -260,8 +263,8 @@ def examine(given: Raw, table: str, extra: Sequence[str] = ()) -> tuple[pd.DataF
     if set(KEYS[table]) <= set(kinds) and has_keys:
         doubled = checked.duplicated(KEYS[table], keep=False).to_numpy()
         rule = (
-            f"must be unique: these rows have the same key ({' + '.join(KEYS[table])}). Drop the "
-            "duplicates, or give each row an id of its own"
+            f"must not repeat a key ({' + '.join(KEYS[table])}): drop the duplicates, or give each "
+            "row its own id"
         )
         problems += problem(given, table, checked, doubled, KEYS[table][0], rule)
     # An item may lack its target only because an invalid row was left out.
@@ -300,14 +303,14 @@ def _name_problems(found: list[str], table: str, where: str, extra: Sequence[str
         if unknown and not ways:
             unknowns = f"unknown column{'s' * (len(unknown) > 1)} {_quoted(unknown)}"
             ways = [f"add {it}, or rename the {unknowns}"]
-        way = ", ".join(ways) or f"add {it} (an optional text may be '')"
+        way = ", ".join(ways) or f"add {it}"
         problems.append(
             f"{where}: {table} has no column{'s' * (len(missing) > 1)} {_quoted(missing)}: {way}. "
-            f"It needs {', '.join(wanted)}; found {', '.join(found) or 'none'}."
+            f"Its columns are {', '.join(wanted)}; found {', '.join(found) or 'none'}."
         )
     problems += [
-        f"{where}: {table} has no column {name!r}, which settings: extra names: add it, or remove "
-        "it from settings."
+        f"{where}: {table} has no column {name!r}, which is listed in `settings: extra`: add the "
+        "column, or remove it from the list."
         for name in extra
         if name not in found
     ]
@@ -315,7 +318,7 @@ def _name_problems(found: list[str], table: str, where: str, extra: Sequence[str
         a, it = ("an unknown column", "it") if len(unknown) == 1 else ("unknown columns", "them")
         kept = "in a table of your own"
         if table == "outputs":
-            kept = f"with settings: extra: [{', '.join(unknown)}]"
+            kept = f"with `settings: extra: [{', '.join(unknown)}]`"
         problems.append(
             f"{where}: {table} has {a} {_quoted(unknown)}: drop {it}, or keep "
             f"{it} {kept}.{did_you_mean(unknown[0], wanted)} Known columns: {', '.join(wanted)}."

@@ -61,12 +61,12 @@ def settled(given: Mapping[str, Any], where: str = "settings") -> tuple[dict[str
 
 def _wrong_ends(key: str, ends: object) -> str:
     """Describe what is wrong with a scale, which needs both ends, or a range, which needs one."""
-    both = "and" if key == "scales" else "or"
+    both = "min and max" if key == "scales" else "min, max or both"
     said = dict(ends) if isinstance(ends, Mapping) else {}
     named = set(said) - ({"excluded"} if key == "valid" else set())
     right = named == {"min", "max"} or (key == "valid" and named in ({"min"}, {"max"}))
     if not right or not all(isinstance(end, Real) and math.isfinite(end) for end in said.values()):
-        return f"must have min {both} max, each a number"
+        return f"must have {both}, each a finite number"
     return "must have min below max" if key == "scales" and said["min"] >= said["max"] else ""
 
 
@@ -100,8 +100,7 @@ def exclude_invalid(
         outside = own & ~inside.to_numpy()
         if outside.any() and outside.sum() == own.sum():
             problems.append(
-                f"settings: valid: {dimension}: all {int(own.sum()):,} judgments are outside: "
-                "correct min and max."
+                f"settings: valid: {dimension}: this range excludes every judgment: correct it."
             )
             continue
         judgments = judgments[~outside]
@@ -137,7 +136,7 @@ def setting_problems(
         clusters = settings["clusters"]
         what = unknown(clusters, names)
         if any(clusters in raw.found for raw in raws.values()):
-            what = f"{clusters!r} is not a column of outputs: add settings: extra: [{clusters}]."
+            what = f"{clusters!r} is not a column of outputs: add `settings: extra: [{clusters}]`."
         # Unknown columns of outputs, and unknown names in `extra`, are problems of their own.
         unread = getattr(raws["outputs"].frame, "columns", ())
         if clusters not in {*names, *unread, *settings.get("extra", ())}:
@@ -147,6 +146,6 @@ def setting_problems(
         outside = ~judged["value"].between(ends["min"], ends["max"])
         bad = ((judged["dimension"] == dimension) & outside).to_numpy()
         raw = raws.get("judgments", Raw(judged, "Study(judgments=...)"))
-        rule += "or correct settings: scales"
+        rule += "or correct `settings: scales`"
         problems += schema.problem(raw, "judgments", judged, bad, "value", rule)
     return problems

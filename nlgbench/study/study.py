@@ -62,7 +62,7 @@ _NEEDS = {
     "audit": ["comparisons"],
     "variance_components": ["judgments", "outputs of two systems"],
     "sequential": [
-        "preferences or comparisons or judgments on a scale in settings",
+        "preferences or comparisons or judgments with a declared scale",
         "outputs of two systems",
     ],
 }
@@ -110,9 +110,9 @@ class Study:
     Raises
     ------
     TableError
-        If tables or settings are invalid: where, what is wrong, and how to fix it.
+        If tables or settings are invalid; the message locates each problem and suggests a fix.
     ValueError
-        For an unknown source; suggests the nearest name.
+        If the source is unknown; the message suggests the nearest name.
 
     Examples
     --------
@@ -139,7 +139,7 @@ class Study:
     related: Mapping[str, Study] = dataclasses.field(default_factory=dict)
     #: The original source of the data, such as "released:huse"; kept when written and read.
     origin: str = dataclasses.field(default="", init=False)
-    #: True only directly from a loader, when the study can answer claims from papers.
+    #: True for a study from a loader or simulation, until it changes; needed to answer claims.
     pristine: bool = dataclasses.field(default=False, init=False)
 
     def __post_init__(self) -> None:
@@ -193,8 +193,8 @@ class Study:
             return str(chosen)
         if len(there) > 1:
             raise ValueError(
-                f"{self.name} has {of} in {', '.join(there)}: choose one with dimension=, or "
-                "set settings={'quality': ...} for all analyses."
+                f"{self.name} has {of} in several dimensions ({', '.join(there)}): choose one with "
+                "dimension=, or set settings={'quality': ...} for all analyses."
             )
         return there[0]
 
@@ -261,7 +261,7 @@ class Study:
     def replace(self, **changes: Any) -> Study:
         """Return a copy of the study with some arguments of `Study` replaced and checked.
 
-        The copy is not compared with claims of papers, because it is no longer the released study.
+        The copy is not compared with papers' claims, because it is no longer the released study.
         """
         parts = _parts(self)
         for name in changes:
@@ -289,7 +289,7 @@ class Study:
         Raises
         ------
         ValueError
-            For an unknown system, or if no output is left.
+            If a system is unknown, or if no output is left.
         """
         kept = np.ones(len(self.outputs), dtype=bool)
         if systems is not None:
@@ -298,7 +298,7 @@ class Study:
         if is_human is not None:
             kept &= (self.outputs["is_human"] == is_human).to_numpy()
         if not kept.any():
-            raise ValueError(f"{self.name}: none of {len(kept)} outputs is left: select others.")
+            raise ValueError(f"{self.name}: none of {len(kept)} outputs is selected.")
         return part_of(self, kept)
 
     def check(self) -> pd.DataFrame:
@@ -321,7 +321,7 @@ class Study:
             "two judgments of an output": judgments is not None
             and bool(judgments.duplicated(["output_id", "dimension"]).any()),
             _LOGPROBS: self.logprobs is not None,
-            "judgments on a scale in settings": bool(scales),
+            "judgments with a declared scale": bool(scales),
         }
         rows = [
             (name, [one for one in wanted if not any(has[part] for part in one.split(" or "))])
@@ -360,14 +360,13 @@ class Study:
     def __repr__(self) -> str:
         there = [name for name in TABLES[1:] if getattr(self, name) is not None]
         more = f", {', '.join(there)}" if there else ""
-        return (
-            f"<Study {self.name!r} ({self.source}): {len(self.outputs):,} outputs of "
-            f"{self.outputs['system'].nunique()} systems{more}>"
-        )
+        n, k = len(self.outputs), self.outputs["system"].nunique()
+        size = f"{n:,} output{'s' * (n != 1)} of {k} system{'s' * (k != 1)}"
+        return f"<Study {self.name!r} ({self.source}): {size}{more}>"
 
 
 def trusted(outputs: pd.DataFrame, judgments: pd.DataFrame | None = None, **parts: Any) -> Study:
-    """Make a study from tables known to be valid, by a file's hash or by construction."""
+    """Make a study from tables that are valid by construction or come from a verified file."""
     made: Study = object.__new__(Study)
     for field in dataclasses.fields(Study):
         _set(made, **{field.name: None if field.default is dataclasses.MISSING else field.default})
@@ -404,7 +403,7 @@ def part_of(study: Study, kept: np.ndarray) -> Study:
 
 
 def with_tables(study: Study, **parts: Any) -> Study:
-    """Return a study with some unchecked tables of ours; it answers no claims."""
+    """Return a copy with some tables replaced but not checked; it answers no claims."""
     return _set(trusted(**_parts(study) | parts), origin=study.origin)
 
 
@@ -473,7 +472,7 @@ def _reference_problems(
         if lost.any():
             named[target] |= set(frame.loc[lost, column])
             hint = did_you_mean(frame.loc[lost, column].iloc[0], there.unique()[:5000])
-            rule = f"must be in column {target} of outputs.{hint} Add it there, or drop those rows"
+            rule = f"must occur in column {target!r} of outputs.{hint} Add it, or drop those rows"
             raw = raws.get(table, Raw(frame, f"Study({table}=...)"))
             problems += schema.problem(raw, table, frame, lost.to_numpy(), column, rule)
     return problems
@@ -527,7 +526,7 @@ def read_study(folder: str | os.PathLike, *, name: str | None = None) -> Study:
     FileNotFoundError
         If the folder does not exist, or has no ``study.yml``, ``study.py`` or ``outputs.csv``.
     TableError
-        As for `Study`, with the file, row and line of each problem.
+        As for `Study`; the message names the file, row and line of each problem.
 
     Examples
     --------
@@ -535,7 +534,7 @@ def read_study(folder: str | os.PathLike, *, name: str | None = None) -> Study:
     >>> with tempfile.TemporaryDirectory() as home:
     ...     _ = Path(home, "outputs.csv").write_text("output_id,item_id,system\n007,1,a\n")
     ...     read_study(home, name="pilot")
-    <Study 'pilot' (study): 1 outputs of 1 systems>
+    <Study 'pilot' (study): 1 output of 1 system>
     """
     problems: list[str] = []
     made, _ = read_folder(Path(folder), problems, name=name)
@@ -588,8 +587,7 @@ def read_folder(
     tables, found = _examined(raws, settings)
     problems += found
     notes += [
-        f"{dimension}: judgments excluded because they are outside settings: valid: "
-        f"{ends['excluded']:,}."
+        f"{dimension}: excluded judgments (outside `settings: valid`): {ends['excluded']:,}."
         for dimension, ends in (settings.get("valid", {}) if not problems else {}).items()
         if ends.get("excluded")
     ]
@@ -619,7 +617,7 @@ def why_no_study(place: Path) -> str:
         way = f" Run `nlgbench new` to describe {brief(other[0])} in {FILE}." if other else ""
         return f"the folder {place} has none of {FILE}, {CODE} and outputs.csv.{way or ' ' + needs}"
     if place.exists():
-        return f"{place} is a file: name its folder. {needs}"
+        return f"{place} is a file: pass its folder. {needs}"
     there = [other.name for other in place.parent.iterdir()] if place.parent.is_dir() else []
     return f"there is no folder {place}.{did_you_mean(place.name, there)} {needs}"
 
@@ -651,7 +649,7 @@ def _run(path: Path) -> Study:
 
 def _read_related(place: Path) -> Study:
     if (place / CODE).is_file():
-        raise TableError(f"{place / CODE} is not run, as you did not name its folder: remove it.")
+        raise TableError(f"{place / CODE} is not run, because its folder was not named: remove it.")
     return read_study(place)
 
 
@@ -664,9 +662,9 @@ def _find_tables(place: Path, raws: dict[str, Raw], problems: list[str]) -> None
             problems.append(f"{path} is not a file: restore it, or move it elsewhere.")
         elif not is_right and (kind == "csv" or (kind and name in TABLES)):
             problems.append(
-                f"{path} is not a table of a study.{did_you_mean(name, TABLES)} Tables are CSV "
-                f"files named {', '.join(TABLES)}: rename it, save it as CSV, or move it "
-                "elsewhere."
+                f"{path} is not a table of a study.{did_you_mean(name, TABLES)} Rename the file, "
+                "save it as CSV, or move it elsewhere. Tables are CSV files named "
+                f"{', '.join(TABLES)}."
             )
         elif is_right and name in TABLES:  # your own claims are read by `check_claims`
             try:

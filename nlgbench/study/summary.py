@@ -26,8 +26,8 @@ _DECISIVE = 6
 #: The most rows of paired outputs to compare; more would not fit in memory.
 _LARGEST = 5_000_000
 
-#: Systems' shares of outputs that lack judgments may differ by less: this moves a mean by at most
-#: 5% of its scale. The test's level is strict, because it runs on every study.
+#: Differences below `_GAP` in systems' shares of unjudged outputs are not reported: they move a
+#: mean by at most 5% of its scale. `_RARE` is a strict level, because the test runs on every study.
 _GAP, _RARE = 0.05, 0.001
 
 #: Kendall's tau between two orders of systems, below which they count as different.
@@ -152,12 +152,12 @@ def unused_clusters(study: Study) -> list[str]:
     found = []
     for name, table in tables.items():
         if said := grouped(table["item_id"], table[name]):
-            remedy = f"Set settings: clusters: {name}."
+            remedy = f"Set `settings: clusters: {name}`."
             if (n := table[name].nunique()) < FEWEST:
                 remedy = f"{n} clusters are too few to correct this (fewer than {FEWEST}): compare "
                 remedy += f"systems within each {name} instead."
             found.append(
-                f"{said}. If items of one {name} are alike, intervals that treat them as "
+                f"{said}. If items with the same {name} are similar, intervals that treat them as "
                 f"independent are too narrow. {remedy}"
             )
     return found
@@ -190,15 +190,15 @@ def doubts(study: Study, unread: Iterable[str] = ()) -> list[str]:
     if not study.persons:
         found.append(
             "annotators are positions in a file, not necessarily persons: intervals generalize to "
-            "these annotators only. If each position is one person, set settings: annotators: "
-            "persons."
+            "these annotators only. If each position is one person, set `settings: annotators: "
+            "persons`."
         )
     found += [*unused_clusters(study), *unread, *each(_few), *each(_undecided), *each(_missing)]
     found += each(_incomparable)
     if len(study.dimensions) > 1 and "quality" not in study.settings:
         found.append(
-            f"several dimensions ({', '.join(study.dimensions)}), none of them declared as "
-            "quality: set settings: quality, or pass dimension= to each analysis."
+            f"several dimensions ({', '.join(study.dimensions)}), none of which is declared as "
+            "quality: set `settings: quality`, or pass dimension= to each analysis."
         )
     return found + repeated_texts(study) + reversed_evaluators(study)
 
@@ -220,7 +220,7 @@ def _outliers(study: Study) -> list[str]:
             f"{dimension}: values above {threshold:,g} ({_EXTREME} times the 99th percentile): "
             f"{len(extreme):,}; the greatest is {greatest['value']:,g}, for output "
             f"{greatest['output_id']}, by {greatest['annotator_id']}. If they are errors, exclude "
-            f"them: settings: valid: {{{dimension}: {{max: ...}}}}."
+            f"them with `settings: valid: {{{dimension}: {{max: ...}}}}`."
         )
         # Ranks are divided by the annotator's number of judgments, so that all weigh the same.
         own = part.groupby("annotator_id")["value"]
@@ -247,7 +247,7 @@ def _few(study: Study, part: pd.DataFrame) -> list[str]:
     who, n = part["annotator_id"], part["annotator_id"].nunique()
     effective = effective_size(pd.factorize(who)[0])
     if study.persons and round(effective) < FEWEST:
-        more = f", or {effective:.1f} with equal loads" if effective < n - 0.5 else ""
+        more = f", effectively {effective:.1f}" if effective < n - 0.5 else ""
         found.append(
             f"few annotators ({n}{more}): with fewer than {FEWEST}, intervals generalize to other "
             "items, but not to other annotators, who may order systems differently."
@@ -332,7 +332,7 @@ def _incomparable(study: Study, part: pd.DataFrame) -> list[str]:
     if "choice" in part:
         across = int((part["item_id"] != part["item_id_b"]).sum())
         said = f"{across:,} of {len(part):,} compare outputs for different items: "
-        return [f"{said}easier items look like better systems."] if across else []
+        return [f"{said}easier items make systems look better."] if across else []
     found = []
     if part.groupby("output_id").size().max() == 1:
         found.append(
@@ -344,8 +344,8 @@ def _incomparable(study: Study, part: pd.DataFrame) -> list[str]:
     if lacking:
         found.append(f"{lacking:,} of {len(machines):,} outputs of systems are not judged.")
     for column, words, means in (
-        ("annotator_id", "annotators", "stricter annotators look like worse systems"),
-        ("item_id", "items", "harder items look like worse systems"),
+        ("annotator_id", "annotators", "stricter annotators make systems look worse"),
+        ("item_id", "items", "harder items make systems look worse"),
     ):
         groups = _connected(part, column)
         if len(groups) > 1:
@@ -399,6 +399,6 @@ def reversed_evaluators(study: Study) -> list[str]:
             found.append(
                 f"{part['evaluator'].iloc[0]} correlates negatively with {study.dimension()} "
                 f"(Spearman {r:.2f}, {n:,} {'items' if key == 'output_id' else 'systems'}): if "
-                "lower is better, name it in settings: lower_is_better; else, flip its sign."
+                "lower is better, add it to `settings: lower_is_better`; otherwise, flip its sign."
             )
     return found

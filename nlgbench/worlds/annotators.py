@@ -33,7 +33,7 @@ class Crew:
 
 
 def hire(n: int, *, seed: int | np.random.Generator) -> Crew:
-    """Draw annotators: leniency has standard deviation .5, and .1 of them are careless."""
+    """Draw annotators: leniency has standard deviation .5, and a tenth are careless."""
     rng = np.random.default_rng(seed)
     return Crew(rng.normal(0, BIAS_SD, size=n), rng.random(n) < CARELESS)
 

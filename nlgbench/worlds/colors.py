@@ -38,10 +38,10 @@ def color_world(
     exchanged. Twins without an understood caption are left out. Each caption has three listeners,
     who pick at random in a tenth of cases. Ids, systems, references and judgments are as in the
     comm-eval release, with the paper's filter. ``fresh_success`` has the picks of new listeners for
-    every kept caption. ``related`` has rounds for training; no two contexts, there or in the study,
-    have the same colors. ``truth["states"]`` has, per output and state, ``is_target`` and the
-    state's probabilities for a literal listener (``literal``), the ideal listener (``ideal``), and
-    one with random lapses (``success``).
+    every kept caption. ``related`` has rounds for training. Apart from twins, no two contexts in
+    the study and the rounds have the same colors. ``truth["states"]`` has, per output and state,
+    ``is_target`` and the state's probabilities for a literal listener (``literal``), the ideal
+    listener (``ideal``), and one with random lapses (``success``).
 
     A caption has the form ``[comparative] word [not word]``; its fit to a color is the product of
     its parts (`color_speech`). The literal listener's ``L0(c | u)`` is proportional to the fit. A
@@ -55,7 +55,7 @@ def color_world(
     if n_contexts < 2 or n_contexts % 2:
         raise ValueError(f"n_contexts must be an even number, at least 2. Got {n_contexts}.")
     if min(n_rounds.values(), default=1) < 1:
-        raise ValueError(f"every split of n_rounds needs a round. Got {dict(n_rounds)}.")
+        raise ValueError(f"every split of n_rounds needs at least one round. Got {dict(n_rounds)}.")
     rng = np.random.default_rng(seed)
     for_study, for_listeners, *for_rounds = rng.spawn(2 + len(n_rounds))
     taken: set[frozenset[int]] = set()

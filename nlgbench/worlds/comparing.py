@@ -27,7 +27,7 @@ def compared_reviews(*, n_outputs: int = 150, of_ratings: bool = True, seed: int
     ``related["human_again"]``, for a second language model; ``related["many"]``, a thousand outputs
     of each system, with their quality (nats per token under the grammar) in ``truth["outputs"]``;
     ``truth["systems"]``, the mean quality over 4,000 texts; and ``truth["pairs"]`` (system_a,
-    system_b, wins), the share of texts in which a is better minus the share in which b is.
+    system_b, wins), the share of pairs of texts in which a's is better minus that in which b's is.
     """
     study = simulate(
         "reviews", systems=SYSTEMS, n_outputs=n_outputs, n_annotators=5, n_truth=0, seed=seed
@@ -60,7 +60,7 @@ def compared_reviews(*, n_outputs: int = 150, of_ratings: bool = True, seed: int
 
 
 def _only_outputs(name: str, systems: Mapping[str, System], seed: int) -> Study:
-    """Simulate a thousand human reviews and as many of each system, without judgments."""
+    """Simulate a thousand human reviews and a thousand of each system, without judgments."""
     size = {"n_outputs": 1_000, "n_annotators": 1, "n_truth": 0}
     study = simulate("reviews", systems=systems, **size, seed=seed)
     return trusted(study.outputs.assign(context=""), name=name, source="simulated")

@@ -46,8 +46,8 @@ def review_crowd(
     check_classes(systems, n_outputs=n_outputs, n_votes=n_votes)
     if per_hit < 2 or per_hit % 2 or 2 * n_fake % per_hit:
         raise ValueError(
-            f"HITs of per_hit={per_hit}, half human, do not fit {n_fake} outputs of systems "
-            f"and as many human ones: per_hit must be even and divide {2 * n_fake}."
+            f"per_hit must be even and divide {2 * n_fake}, the number of outputs ({n_fake} of "
+            f"systems, {n_fake} human). Got {per_hit}."
         )
     texts = {"human": review_grammar().sample(n_fake, seed=for_texts)}
     texts |= {name: system.sample(n_outputs, seed=for_texts) for name, system in systems.items()}

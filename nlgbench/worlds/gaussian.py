@@ -9,9 +9,9 @@ from scipy.stats import norm
 from nlgbench.study import Study, from_rows
 from nlgbench.worlds.tables import check_classes, crossed_rows, output_rows
 
-#: System -> (quality shift, likelihood shift): its outputs' mean judgment is lower than the human
-#: one by the first, and their log-probability per token (nats) higher by the second. Annealing from
-#: t = 1.0 improves quality and concentrates outputs where the model is confident.
+#: System -> (quality shift, likelihood shift). Compared with human texts, the first lowers the mean
+#: judgment, and the second raises the log-probability per token (nats). Annealing from t = 1.0
+#: improves quality and concentrates outputs where the model is confident.
 ANNEALED: dict[str, tuple[float, float]] = {
     "t1.0": (0.75, 0.10),
     "t0.7": (0.25, 0.60),

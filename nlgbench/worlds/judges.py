@@ -4,7 +4,7 @@ The quality of an output is its system's mean, plus the output's own deviation, 
 its length. An annotator's vote on a pair follows Davidson's probabilities (1970) for the difference
 in quality, in nats. A judge observes that difference with an error. It reports the annotators'
 probabilities given its observation and the spread of such differences. An unbiased judge is
-therefore calibrated, and depends on length only as much as annotators do. Biases shift its nats.
+therefore calibrated, and depends on length only as much as annotators do. Biases shift its answer.
 """
 
 from __future__ import annotations
@@ -40,9 +40,8 @@ from nlgbench.worlds.tables import (
 )
 
 #: Defaults of a judge: standard deviations of its error per output and per answer, in units of that
-#: of an output's own quality; nats in favor of the first output shown, a text twice as long, and
-#: its
-#: own system's output; and the factor that stretches its reported log odds.
+#: of an output's own quality; nats in favor of the first output shown, of a text twice as long, and
+#: of its own system's output; and the factor that stretches its reported log odds.
 FAIR = {"error": 0.7, "noise": 1.0, "first": 0.0, "length": 0.0, "own": 0.0, "stretch": 1.0}
 JUDGES: dict[str, dict[str, float]] = {
     "fair": {},

@@ -1,4 +1,4 @@
-"""Simulated judgments by annotators with different severity and taste; also votes and scores."""
+"""Simulated judgments, votes and scores; annotators differ in severity and taste."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ def judgment_world(
     known(design, get_args(Design), "design")
     known(scale, get_args(Scale), "scale")
     if not 0 <= missing < 1:
-        raise ValueError(f"missing must be a share below 1. Got {missing}.")
+        raise ValueError(f"missing must be at least 0 and below 1. Got {missing}.")
     if len(means) < 2:
-        raise ValueError(f"means must be those of two systems or more. Got {list(means)}.")
+        raise ValueError(f"means must contain at least two systems' means. Got {list(means)}.")
     most = n_annotators if design == "scattered" else n_votes
     check_numbers(n_items=n_items, n_annotators=n_annotators, n_votes=(n_votes, most))
     rng = np.random.default_rng(seed)

@@ -136,7 +136,7 @@ def theorem_1(
     """Compute both bounds of Theorem 1 for a simulated study's systems and some others.
 
     The theorem is in appendix A.2 of Hashimoto, Zhang and Liang (2019, doi:10.18653/v1/N19-1169).
-    The table covers those of the study's systems that are `REVIEW_SYSTEMS`, then `systems`, with 20
+    The table covers the study's systems that are in `REVIEW_SYSTEMS`, then `systems`, with 20
     annotators; `truth.theorem1_bound` describes its columns. All systems use the same human texts.
     L* is estimated from the drawn texts, so that it shares their sampling error with HUSE.
     """

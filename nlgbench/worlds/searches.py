@@ -52,10 +52,10 @@ def simulate_searches(
 ) -> Searches:
     """Train small recurrent models on simulated reviews, with known true quality.
 
-    There are `n_groups` searches over `n_choices` random settings, and as many training runs for
+    There are `n_groups` searches over `n_choices` random settings, and `n_groups` training runs for
     early stopping, with a checkpoint per epoch. Evaluators are trained on 400 texts of four
     development models, rated by 20 annotators. The truth is the mean log-probability per token
-    under the grammar of `n_truth` further texts of each model; others count as -2.85 nats.
+    under the grammar of `n_truth` further texts of each model; texts outside it count as -2.85.
     """
     from nlgbench.generators.checkpoints import random_settings
 

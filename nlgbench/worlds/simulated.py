@@ -1,4 +1,4 @@
-"""Simulated studies by name, and a function that opens simulated, released or your own studies."""
+"""Simulate studies by name, and open simulated studies, released ones or your own."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def simulate(
     Raises
     ------
     ValueError
-        If a world or parameter is unknown, or a number is too small.
+        If a world is unknown, or a number is too small.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def open_study(
     folder: str | os.PathLike | None = None,
     **world: Any,
 ) -> Study:
-    """Open a simulated, released or your own study, as every notebook does first.
+    """Open a simulated study, a released one or your own, as every notebook does first.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def open_study(
     if folder is not None:
         if source == "released":
             raise ValueError(
-                f"source='released' and the folder {os.fspath(folder)!r} are two studies. Remove "
+                f"source='released' and the folder {os.fspath(folder)!r} are two studies. Choose "
                 "one of them."
             )
         return read_study(folder)

@@ -32,7 +32,7 @@ def check_numbers(**numbers: int | tuple[int, int]) -> None:
 
 
 def check_classes(systems: Collection[str], **numbers: int) -> None:
-    """Raise ValueError without systems, for a system called ``human``, or for numbers below 1."""
+    """Raise ValueError if no systems are given, one is called ``human``, or a number is below 1."""
     check_numbers(n_systems=len(systems), **numbers)
     if "human" in systems:
         raise ValueError("no system may be called 'human', the name of human texts. Rename it.")

@@ -38,7 +38,7 @@ def population_scores(reference: Draws, system: Draws, crew: Crew) -> dict[str, 
     and the mean is over both classes (Hashimoto, Zhang and Liang 2019, eq. 2 and proposition 2,
     doi:10.18653/v1/N19-1169). ``huse`` is twice the error of the optimal classifier of
     log-probability per token under the system and these annotators' mean judgment; ``huse_q`` uses
-    only the latter. Probabilities are estimated in bins on one half of the texts and the error on
+    only judgments. Probabilities are estimated in bins on one half of the texts and the error on
     the other, so the bias is small and upward.
     """
     return _averaged(_losses(_bin_texts(reference, system), crew))
@@ -133,7 +133,7 @@ def _bin_texts(reference: Draws, system: Draws) -> _Binned:
 
 
 def _cells(bins: np.ndarray, level: np.ndarray, given_level: Floats, weights: np.ndarray) -> Floats:
-    """Sum weights of texts by bin and sum of judgments, whose distribution the levels give."""
+    """Sum texts' weights by bin and by sum of judgments, using its distribution at each level."""
     shape = (int(bins.max()) + 1, _N_LEVELS)
     place = np.ravel_multi_index((bins, level), shape)
     weighed = np.bincount(place, weights=weights, minlength=shape[0] * shape[1])

@@ -47,10 +47,10 @@ def vote_world(
 ) -> Study:
     """Simulate votes of `n_votes` annotators on each of `n_pairs` pairs of outputs per item.
 
-    ``truth["systems"]``: the abilities. ``truth["pairs"]``: the probabilities for each two systems
-    over all items and annotators, in the format of games for `nlgbench.rate`. Scores: ``quality``,
-    the system's ability plus its performance on the item, and ``noisy``, with an added error of
-    equal variance.
+    ``truth["systems"]``: the abilities. ``truth["pairs"]``: the probabilities for each pair of
+    systems over all items and annotators, in the format of games for `nlgbench.rate`. Scores:
+    ``quality``, the system's ability plus its performance on the item, and ``noisy``, with an added
+    error of equal variance.
     """
     names, ability = list(systems), np.array(list(systems.values()))
     check_numbers(n_items=n_items, n_annotators=n_annotators, n_votes=(n_votes, n_annotators))

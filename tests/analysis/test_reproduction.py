@@ -118,7 +118,7 @@ def test_ones_own_claims_have_degrees_too():
 def test_an_empty_ledger_and_wrong_ones():
     frame = ledger([(1.0, 1.0)])
     assert nb.reproduction(frame.assign(published=np.nan)).empty
-    with pytest.raises(ValueError, match=r"have the same key.*claim_id='huse/table1/row0/huse'"):
+    with pytest.raises(ValueError, match=r"not repeat a key.*claim_id='huse/table1/row0/huse'"):
         nb.reproduction(pd.concat([frame, frame]))
     with pytest.raises(ValueError, match="'verdict' must be one of"):
         nb.reproduction(frame.assign(verdict="fine"))

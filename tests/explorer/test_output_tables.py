@@ -127,5 +127,5 @@ def test_an_item_has_all_systems_beside_each_other_and_long_texts_cut(table, stu
     rows = {row["name"]: row["cells"] for row in item["rows"]}
     assert rows["text"][0] == f"{'x' * N_CHARACTERS}… (50,000 characters)"
     assert rows["fluency"] == ["", "3.00 (w0 1, w1 5)"]
-    assert rows["won: votes"] == ["0.5 of 1", "0.5 of 1"] and rows["domain"] == ["b", "b"]
+    assert rows["won: votes"] == ["0.5 (n = 1)", "0.5 (n = 1)"] and rows["domain"] == ["b", "b"]
     assert item["votes"]["rows"] == [["b", "quality", "x", "y", "tie"]]

@@ -68,7 +68,7 @@ def test_one_endless_interval_does_not_flatten_the_others():
     assert ax.get_xlabel() == "60 annotators" and not ax.get_xticklabels()
     low, high = ax.get_ylim()
     assert -1 < low < 0 and 1 < high < 2
-    assert "interval continues" in [text.get_text() for text in ax.get_legend().get_texts()]
+    assert "interval extends further" in [text.get_text() for text in ax.get_legend().get_texts()]
 
 
 @pytest.mark.parametrize("name", ["systems", "win_rates", "severity"])

@@ -34,7 +34,7 @@ def test_the_effects_of_studies_and_their_mean_are_drawn():
 
 def test_few_studies_are_drawn_without_a_mean():
     drawn = nb.plot_pooled(nb.pool_correlations(effects(studies="abc")))
-    assert drawn.axes[0].get_title() == "chrF\nno mean: 3 studies"
+    assert drawn.axes[0].get_title() == "chrF\nno mean (n = 3)"
     assert not drawn.axes[0].patches and "no mean" in drawn.alt
 
 
@@ -53,7 +53,7 @@ def test_differences_are_named_and_fit():
         pairs.loc[pairs.index[0], name] += 1
     drawn = nb.plot_pooled(nb.pool_correlations(pairs))
     (ax,) = drawn.axes
-    assert ax.get_xlabel() == "Spearman with human judgments, minus that of length"
+    assert ax.get_xlabel() == "Spearman correlation with human judgments, minus that of length"
     assert drawn.alt.startswith(ax.get_xlabel())
     assert ax.get_xlim()[1] >= pairs["ci_high"].max() > 1
     two = pd.concat([pairs, pairs.assign(evaluator_b="bleu_4")])

@@ -39,7 +39,8 @@ def test_curves_least_epsilons_and_rho_are_those_of_the_tables():
     assert mark.get_xydata().tolist() == [[0.1, 0.5]]  # b's lies beyond the axis
     assert [line.get_xydata().tolist() for line in right.lines] == [[[0.8, 0]], [[0.6, 1]]]
     assert [text.get_text() for text in right.texts] == ["another scale"]
-    assert drawn.alt == "Omega at epsilon 0.2: a 1 1.00, b 0.25. Evaluators pass from 0.5 on."
+    words = "Share of annotators replaced at epsilon 0.2: a 1 1.00, b 0.25. A share of 0.5 passes."
+    assert drawn.alt == words
     pd.testing.assert_frame_equal(drawn.data, FOUND.curve)
 
 

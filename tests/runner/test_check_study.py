@@ -49,7 +49,7 @@ def test_a_traceback_is_shown_to_those_who_ask(tmp_path, monkeypatch):
 ORDER = [
     *("60 items, 120 outputs", "values above 60", "are positions in a file", "values of talk"),
     *("few items (1)", "ties leave fewer than 6", "missing judgments depend on the system"),
-    *("15 empty cells", "Analyses you can", "-p study=", "that need more"),
+    *("skipped: 15", "Analyses you can", "-p study=", "that need more"),
 ]
 
 

@@ -50,8 +50,8 @@ def test_runs_of_two_studies_have_a_sheet_each_and_other_parameters_are_named(re
     sheets = {path.name for path in (out / "report").glob("*.md")}
     assert sheets == {"checklist.md", "heds-90-own.md", "heds-90-own@study=b.md"}
     page = (out / "report" / "report.html").read_text(encoding="utf-8")
-    assert "Data: simulated, study." in page and "Failed: 91-bad.failed." in page
-    assert "Not shown: 1 runs with other parameters (90-own@k=2)." in page
+    assert "Data: simulated, study." in page and "Failed runs: 91-bad.failed." in page
+    assert "Runs with other parameters, not shown: 90-own@k=2." in page
 
 
 def test_ids_stay_as_they_are_written(tmp_path):

@@ -64,7 +64,7 @@ def test_the_order_of_alpaca_eval_follows_from_its_log_probabilities(tmp_path):
     found = shown(study.comparisons, "output_a", "output_b", "prob_a", "prob_tie", "prob_b")
     wanted = "1/gold 1/Null 0.1 0.0 0.9; 2/Null 2/gold 0.9 0.0 0.1; 3/gold 3/Null 0.0 1.0 0.0; "
     assert found == wanted + "4/gold 4/Null 0.0 0.0 1.0"
-    for note, what in zip(notes, ("ties whose", "verdicts whose", "without a pref"), strict=True):
+    for note, what in zip(notes, ("ties whose", "verdicts whose", "no preference"), strict=True):
         assert note.startswith(f"1 of 5 records: {what}")
     own = study.outputs.set_index("output_id").loc["2/Null"]
     assert (own["text"], own["context"], own["dataset"]) == (f"{HOSTILE}2", "ask 2", "koala")
@@ -81,7 +81,7 @@ def test_released_annotations_and_logs(tmp_path):
     files = {path.name: path.read_bytes() for path in LOGS.glob("inspect/*")}
     study, notes, _ = read(tmp_path / "i", "format: inspect\n", files)
     assert len(study.outputs) == 13 and study.scores["score"].sum() == 5
-    assert "3 of 16 records: samples of a log whose status is cancelled." in notes
+    assert "3 of 16 records: the log's status is cancelled, not success." in notes
 
 
 def sample(n, epoch, **more):
@@ -119,9 +119,9 @@ def test_logs_of_inspect_are_a_study_of_their_models(tmp_path):
     scores = study.scores[study.scores["output_id"] == "t/2/lab/a/2"]
     assert shown(scores, "evaluator", "score") == "exact 0.5; rubric/ok 1.0; rubric/tone 3.0"
     assert notes == [
-        "3 of 5 records: rubric/why is neither a number nor C, I, P or N, left out.",
-        "1 of 5 records: samples without an output, left out.",
-        "columns not read: Email. Keep one with settings: extra.",
+        "3 of 5 records: rubric/why left out (neither a number nor C, I, P or N).",
+        "1 of 5 records: no output, so the sample is left out.",
+        "columns not read: Email. `settings: extra` can keep them.",
     ]
 
 
@@ -179,9 +179,9 @@ def test_records_become_rows(what, tmp_path):
     study, notes, problems = read(tmp_path, f"format: {name}\n", FILES[name])
     assert not problems and shown(getattr(study, table), *columns) == what.partition(": ")[2]
     left_out = {
-        "lm_eval": "f1 is computed",
-        "mt_bench": "judgments without",
-        "promptfoo": "tests without",
+        "lm_eval": "f1 left out",
+        "mt_bench": "no score",
+        "promptfoo": "no output",
     }
     assert left_out.get(name, "") in "".join(notes)
 
@@ -208,13 +208,17 @@ REFUSED = [
         ["rename: system: 'exmple' is unknown"],
     ),
     (f"{ALPACA}tables: {{outputs: {{file: o}}}}\n", RIGHT, ["outputs also comes from `format`"]),
-    (ALPACA, {"a.json": [{"k": 1}] * 2}, ["record 1: there is no 'instruction'. Found k. 1 more"]),
+    (
+        ALPACA,
+        {"a.json": [{"k": 1}] * 2},
+        ["no key 'instruction'. Found k. Invalid records in all: 2"],
+    ),
     (ALPACA, {"a.json": {"id": 1}}, ["a.json has no list of records"]),
     (ALPACA, {"a.json": [annotation(1, 1, output_2="\ud800")]}, ["record 1: a text contains an"]),
     (ALPACA, {"a.json": [annotation(2, 2.9)]}, ["'prob_a' must be", "(a.json, record 1)"]),
     (ALPACA, TWO, ["several rows for system 'gold' on item '1'", "row 3 (b.json, record 1)"]),
     ("format: mt_bench\n", {"j.jsonl": '{"question_id": 1'}, ["j.jsonl, line 1 is not valid"]),
-    ("format: prolific\n", {"p.csv": "x,y\n1,2\n"}, ["lacks the columns", "Found x, y"]),
+    ("format: prolific\n", {"p.csv": "x,y\n1,2\n"}, ["lacks the columns", "Found columns x, y"]),
     ("format: inspect\n", {"a.eval": b"PK\x03\x04"}, ["a.eval is not a complete archive"]),
 ]
 
@@ -230,7 +234,7 @@ def test_what_a_format_cannot_be_is_refused(text, files, wanted, tmp_path):
 
 @pytest.mark.parametrize(
     ("method", "said"),
-    [(zipfile.ZIP_DEFLATED, "one member to 3,"), (zipfile.ZIP_BZIP2, "is not compressed with")],
+    [(zipfile.ZIP_DEFLATED, "one member to 3,"), (zipfile.ZIP_BZIP2, "other than deflate")],
 )
 def test_archives_are_unpacked_up_to_a_limit(method, said, tmp_path, monkeypatch):
     monkeypatch.setattr(records, "MEMBER", 2000)

@@ -234,7 +234,7 @@ def test_an_unread_column_that_groups_items_and_empty_cells_are_noted(tmp_path):
     rows = "".join(f"{i},{i // 3},{s},me,{'' if i == 5 else 3}\n" for i in range(6) for s in "ab")
     files = {"r.csv": f"item,talk_id,model,who,flow\n{rows}"}
     _, notes = read_folder(folder(tmp_path / "s", files, described("r.csv", WIDE)), [])
-    assert notes[0].endswith("r.csv: skipped 2 empty cells of judgments.") and len(notes) == 2
+    assert notes[0].endswith("r.csv: empty cells of judgments skipped: 2.") and len(notes) == 2
     assert "5 items have 2 values of talk_id, which is not read" in notes[1]
     assert "clusters: talk_id" in notes[1]
     used = described("r.csv", WIDE, top="settings: {clusters: group_id}\n")
@@ -247,7 +247,7 @@ def test_excluded_judgments_are_noted(tmp_path):
     about = described("r.csv", WIDE, top="settings: {valid: {flow: {max: 100}}}\n")
     study, notes = read_folder(folder(tmp_path / "s", files, about), [])
     assert study.judgments["value"].tolist() == [3]
-    assert notes == ["flow: judgments excluded because they are outside settings: valid: 1."]
+    assert notes == ["flow: excluded judgments (outside `settings: valid`): 1."]
 
 
 def test_contexts_are_mapped_and_equal_rows_count_once(tmp_path):
@@ -323,9 +323,7 @@ def test_parquet_that_cannot_be_read_says_so(tmp_path, monkeypatch):
         with pytest.raises(TableError, match=message):
             file_types.read(path, "parquet", problems=[])
     monkeypatch.setattr(file_types.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(
-        TableError, match=r"r\.parquet is Parquet, which needs pyarrow: pip install"
-    ):
+    with pytest.raises(TableError, match=r"r\.parquet is a Parquet file: pip install"):
         file_types.read(path, "parquet", problems=[])
 
 
@@ -367,7 +365,7 @@ def test_no_code_is_run_in_a_folder_that_nobody_named(tmp_path):
     home = nb.simulate("gaussian", n_outputs=20, seed=0)
     home.replace(related={"more": home}).write(tmp_path / "s")
     (tmp_path / "s" / "related" / "more" / "study.py").write_text("1 / 0")
-    with pytest.raises(TableError, match=r"study\.py is not run, as you did not name"):
+    with pytest.raises(TableError, match=r"study\.py is not run, because its folder"):
         nb.read_study(tmp_path / "s")
 
 

@@ -63,7 +63,7 @@ def with_outputs(rows):
 MALFORMED = {
     "nothing": ({}, ["has none of study.yml, study.py and outputs.csv. A study is"]),
     "a name misspelt": ({"output.csv": OUTPUTS}, ["output.csv is not a table", "mean 'outputs'?"]),
-    "a stray table": (plain(jugdments=""), ["jugdments.csv", "mean 'judgments'?", "rename it"]),
+    "a stray table": (plain(jugdments=""), ["jugdments.csv", "mean 'judgments'?", "Rename the"]),
     "another format": (plain({"logprobs.tsv": ""}), ["logprobs.tsv is not a table", "save it"]),
     "study.yaml": (plain({"study.yaml": "name: x"}), ["make it a file named study.yml"]),
     "tabs": (plain(scores=SCORES.replace(",", "\t")), ["scores.csv has no columns", "(tsv"]),
@@ -73,11 +73,11 @@ MALFORMED = {
     "a header again": (plain(outputs=OUTPUTS * 2), ["row 5 (line 6) repeats the header"]),
     "an id twice": (
         plain(outputs=OUTPUTS.replace("2,1,b", "1,1,b")),
-        ["same key (output_id)", "Found row 1 (line 2), output_id='1': '1'; row 2 (line 3)", "id"],
+        ["a key (output_id)", "Found row 1 (line 2), output_id='1': '1'; row 2 (line 3)", "id"],
     ),
     "an unknown output": (
         plain(scores=SCORES + "44,bleu,1\n"),
-        ["scores.csv", "must be in column output_id", "(line 4), output_id='44'", "mean '4'?"],
+        ["scores.csv", "must occur in column 'output_id'", "(line 4), output_id='44'", "mean '4'?"],
     ),
     "two descriptions": (plain({"study.json": "{}", "study.yml": "name: x"}), ["keep study.yml"]),
     "study.json broken": (plain({"study.json": "{"}), ["study.json, line 1, column 2 is not"]),
@@ -106,7 +106,7 @@ MALFORMED = {
     ),
     "clusters that are not read": (
         about(f"settings: {{clusters: depth}}\n{SEVERAL}"),
-        ["'depth' is not a column of outputs: add settings: extra: [depth]"],
+        ["'depth' is not a column of outputs: add `settings: extra: [depth]`"],
     ),
     "no such file": (table(file="rr.csv"), ["no file", "rr.csv. Did you mean 'r.csv'?", "`file`"]),
     "no known ending": (raw("x.dat", "a"), ["format '.dat' is unknown"]),
@@ -143,7 +143,7 @@ MALFORMED = {
     # settings
     "a quality unknown": (setting("quality: flaw"), ["settings: quality: 'flaw'", "mean 'flow'"]),
     "other annotators": (setting("annotators: people"), ["must be 'persons' or 'positions'"]),
-    "a range that leaves nothing": (setting("valid: {flow: {min: 9}}"), ["flow: all 3 judgments"]),
+    "a range that leaves nothing": (setting("valid: {flow: {min: 9}}"), ["excludes every"]),
     "scales upside down": (
         setting("scales: {flow: {min: 5, max: 1}}"),
         ["must have min below max"],
@@ -155,7 +155,7 @@ MALFORMED = {
     "clusters unknown": (setting("clusters: doc"), ["clusters: 'doc' is unknown"]),
     "extra unknown": (
         table(top="settings: {extra: [topic]}\n"),
-        ["no column 'topic', which settings: extra"],
+        ["no column 'topic', which is listed in `settings: extra`"],
     ),
     # JSON, gzip and Parquet
     "JSON cut off": (raw("u.json", LISTS[:20]), ["u.json is not valid", "line 1"]),
@@ -221,9 +221,9 @@ def test_all_problems_of_all_files_are_named_in_one_pass(tmp_path):
         "10 problems:",
         "outputs.csv, row 3 (line 4) has 2 fields",
         "outputs.csv: outputs, column 'item_id' must not be empty",
-        "same key (output_id). Drop the duplicates",
-        "judgments.csv: judgments, column 'output_id' must be in column output_id of outputs",
-        "must be within its scale, 1 to 5: fix the value, or correct settings: scales. Found row 1",
+        "must not repeat a key (output_id): drop the duplicates",
+        "judgments, column 'output_id' must occur in column 'output_id' of",
+        "must be within its scale, 1 to 5: fix the value, or correct `settings: scales`. Found",
         "scores.csv: scores has no columns 'evaluator', 'score'",
         "settings: quality: 'flow' is unknown",
     ):

@@ -42,18 +42,18 @@ def test_what_is_left_out_is_filled():
     [
         (
             {"judgments": judgments().replace("b1", "b2")},
-            r"must be in column output_id of outputs.*row 2, .*b2",
+            r"must occur in column 'output_id' of outputs.*row 2, .*b2",
         ),
         ({"judgments": [1, 2]}, r"Study\(judgments=...\) must be a DataFrame; got list"),
-        ({"outputs": pd.concat([outputs()] * 2, axis=1)}, r"two columns named 'output_id'"),
-        ({"outputs": outputs(topic="x")}, r"'topic': drop it, or keep it with settings: extra"),
+        ({"outputs": pd.concat([outputs()] * 2, axis=1)}, r"has repeated columns \('output_id'"),
+        ({"outputs": outputs(topic="x")}, r"'topic': drop it, or keep it with `settings: extra"),
         ({"scores": score(output_id="x")}, "'x'"),
-        ({"system_scores": score("system_scores", system="c")}, "must be in column system"),
+        ({"system_scores": score("system_scores", system="c")}, "must occur in column 'system'"),
         ({"references": pd.DataFrame({"item_id": ["9"], "reference_id": "r", "text": "t"})}, "'9'"),
         ({"settings": {"qualty": "x"}}, r"'qualty' is unknown\. Did you mean 'quality'\?"),
-        ({"settings": {"valid": {"quality": {}}}}, "valid: quality must have min or max"),
-        ({"settings": {"valid": {"quality": {"most": 4}}}}, "quality must have min or max"),
-        ({"settings": {"valid": {"quality": {"max": "4"}}}}, "each a number"),
+        ({"settings": {"valid": {"quality": {}}}}, "valid: quality must have min, max or both"),
+        ({"settings": {"valid": {"quality": {"most": 4}}}}, "quality must have min, max or both"),
+        ({"settings": {"valid": {"quality": {"max": "4"}}}}, "each a finite number"),
         ({"settings": {"scales": {"quality": {"min": 1}}}}, "quality must have min and max"),
         ({"settings": 3}, "settings must be a dict. Got 3"),
         ({"truth": np.zeros((2, 2))}, "truth must be a dict. Got a ndarray"),
@@ -76,7 +76,7 @@ def test_ids_hold_no_nul(table):
 def test_several_dimensions_need_a_choice():
     both = pd.concat([judgments(dimension="flow"), judgments(dimension="truth")])
     study = nb.Study(outputs(), both)
-    with pytest.raises(ValueError, match="judgments in flow, truth: choose one with dimension="):
+    with pytest.raises(ValueError, match=r"dimensions \(flow, truth\): choose one with dimension="):
         study.dimension()
     with pytest.raises(ValueError, match=r"dimension: 'flaw' is unknown\. Did you mean 'flow'"):
         study.dimension("flaw")
@@ -144,11 +144,11 @@ def test_only_and_replace_clear_the_mark_of_a_loader():
     assert not again.pristine and again.origin == world.origin and again.truth is world.truth
     with pytest.raises(ValueError, match=r"systems: 't0.6' is unknown"):
         world.only(systems=["t0.6"])
-    with pytest.raises(ValueError, match="none of 5 outputs is left"):
+    with pytest.raises(ValueError, match="none of 5 outputs is selected"):
         world.only(is_human=True).only(is_human=False)
     with pytest.raises(ValueError, match="replace: 'output' is unknown"):
         world.replace(output=world.outputs)
-    with pytest.raises(TableError, match="must be in column output_id of outputs"):
+    with pytest.raises(TableError, match="must occur in column 'output_id' of outputs"):
         world.replace(judgments=world.judgments.assign(output_id="x"))
 
 

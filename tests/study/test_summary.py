@@ -91,7 +91,7 @@ def test_several_dimensions_are_doubted_in_one_line_and_want_a_quality(crowd):
     both = pd.concat([rows.assign(dimension=one) for one in ("flow", "truth")])
     found = summary.doubts(crowd.replace(judgments=both))
     assert found[0].startswith("every dimension: few annotators (4)")
-    assert "(flow, truth), none of them declared as quality" in found[1] and len(found) == 2
+    assert "(flow, truth), none of which is declared as quality" in found[1] and len(found) == 2
     both = pd.concat([rows.assign(dimension="flow"), crowd.judgments.assign(dimension="truth")])
     found = summary.doubts(crowd.replace(judgments=both, settings={"quality": "truth"}))
     assert len(found) == 1 and found[0].startswith("flow: few annotators (4)")
@@ -175,8 +175,8 @@ def test_votes_across_items_and_few_annotators_are_counted(crowd):
     votes["output_b"] = [f"{i}/b" for i in (1, 0, *range(2, 10))]
     votes["annotator_id"] = [f"w{i}" for i in range(10)]
     across = (
-        "votes on quality: 2 of 10 compare outputs for different items: easier items look like "
-        "better systems."
+        "votes on quality: 2 of 10 compare outputs for different items: easier items make "
+        "systems look better."
     )
     assert summary.doubts(nb.Study(crowd.outputs, preferences=votes)) == [across]
     tied = summary.doubts(nb.Study(crowd.outputs, preferences=votes.assign(choice="tie")))

@@ -18,7 +18,7 @@ Weights = NDArray[np.floating]
 
 
 class PairCounts(NamedTuple):
-    """Numbers of pairs by how two variables order them; copies of one unit are not pairs."""
+    """Counts of pairs of units by their order in two variables; copies of a unit form no pair."""
 
     balance: Floats
     untied_x: Floats
@@ -33,7 +33,7 @@ def kendall_b(counts: PairCounts) -> Floats:
 
 
 def pairwise_accuracy(counts: PairCounts) -> Floats:
-    """Compute the share of pairs that two variables order alike, or that both tie.
+    """Compute the share of pairs that two variables order the same way, or that tie in both.
 
     See Deutsch, Foster and Freitag (2023, doi:10.18653/v1/2023.emnlp-main.798). Without ties, it
     equals that of Kocmi et al. (2021, https://aclanthology.org/2021.wmt-1.57).
@@ -58,7 +58,7 @@ OF_PAIRS: dict[str, Callable[[PairCounts], Floats]] = {
 
 
 def divide(above: Floats, below: Floats) -> Floats:
-    """Divide; division by 0 gives NaN."""
+    """Divide, with NaN where the divisor is 0."""
     above, below = np.broadcast_arrays(above, below)
     found = np.full(below.shape, np.nan)
     np.divide(above, below, out=found, where=below != 0)
@@ -72,7 +72,7 @@ def tolerance(values: Floats) -> float:
 
 
 def equalized(values: Floats) -> Floats:
-    """Set values equal that differ by at most their `tolerance`, along the last axis."""
+    """Make values equal if they differ by at most their `tolerance`, along the last axis."""
     limit = tolerance(values)
     order = np.argsort(values, axis=-1)
     ordered = np.take_along_axis(values, order, axis=-1)
@@ -84,7 +84,7 @@ def equalized(values: Floats) -> Floats:
     return found
 
 
-#: Bounds how many pairs of units, or weights, are in memory at once.
+#: The most pairs of units, or weights, in memory at once.
 _AT_ONCE = 1 << 20
 
 
@@ -137,7 +137,7 @@ def _pearson(dx: Floats, dy: Floats, w: Floats) -> Floats:
     """Correlate centered values; each row is a sample."""
     wx = w * dx
     over = np.sqrt(np.einsum("bi,bi->b", wx, dx) * np.einsum("bi,bi,bi->b", w, dy, dy))
-    # Only rounding errors exceed 1.
+    # Only rounding can make a correlation exceed 1.
     return np.clip(divide(np.einsum("bi,bi->b", wx, dy), over), -1, 1)
 
 
@@ -156,8 +156,8 @@ def weighted_coefficients(
 ) -> dict[str, Floats]:
     """Correlate several variables (m, n) with one (n,) under each row of weights (r, n): (m, r).
 
-    The results equal those of `coefficients`, but many points are faster: values are sorted once,
-    ranks are cumulative weights, and pairs are counted by runs of equal points.
+    The results equal those of `coefficients`. For many points, this function is faster: it sorts
+    values once, computes ranks from cumulative weights, and counts pairs by runs of equal points.
     """
     names = list(statistics)
     x, y, weights = (np.asarray(one, dtype=np.float64) for one in (x, y, weights))
@@ -305,7 +305,7 @@ def _inversions(x: Floats, y: Floats) -> Callable[[Weights], Floats]:
 
 
 def pair_confidences(values: Floats) -> Floats:
-    """Compute one-sided p that the first system of each pair of columns (items, systems) is better.
+    """Compute for each pair of columns (items, systems) one-sided p that the first is better.
 
     p is .5 where scores do not differ, and NaN where a system has no output. It is the normal limit
     of a paired permutation test, as in the soft pairwise accuracy of Thompson et al. (2024,

@@ -15,16 +15,16 @@ from scipy.stats import t as student
 
 from nlgbench.analysis.correlation import correlations
 from nlgbench.analysis.correlation.coefficients import Floats, coefficients, divide
-from nlgbench.analysis.correlation.intervals import Asked, interval_of_systems
+from nlgbench.analysis.correlation.intervals import NO_VARIATION, Asked, interval_of_systems
 from nlgbench.inference import adjust, bootstrap_counts
 from nlgbench.names import known
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 from nlgbench.text import check_n
 
-#: The number of permutations beyond Holm's strictest level, so that p has a relative error of .1.
+#: Permutations that correspond to Holm's strictest level, so that p has a relative error of .1.
 _BEYOND = 100
-#: The most counts of outputs in resamples that are in memory at once.
+#: The most resampled counts of outputs in memory at once.
 _AT_ONCE = 1 << 23
 #: Correlations of a few hundred units have rounding errors of about 1e-15.
 _ROUNDING = 1e-12
@@ -58,11 +58,11 @@ def compare_evaluators(
     statistic : str
         ``pearson``, ``spearman``, ``kendall_b``, or ``pairwise_accuracy``.
     n_resamples : int, optional
-        Bootstrap samples (default 1,000), or random swaps of 17 or more systems (default 9,999, or
-        more where Holm needs them). With up to 16 systems, all swaps are used.
+        Bootstrap samples (default 1,000), or random swaps if there are 17 or more systems (default
+        9,999, or more where Holm needs them). With up to 16 systems, all swaps are used.
     confidence : float
-        Coverage of intervals. `reason` reports if the number of systems is too small for any
-        adjusted p to reach 1 - confidence.
+        Confidence level of intervals, between 0 and 1. `reason` warns if there are too few systems
+        for any adjusted p to reach 1 - confidence.
 
     Returns
     -------
@@ -85,20 +85,20 @@ def compare_evaluators(
     **Swaps** (granularity "system"). Under the null hypothesis, two evaluators' standardized scores
     of a system are exchangeable, so scores are swapped system by system. p is the share of swaps
     whose statistic is at least as extreme as the observed one. Means are over the outputs that
-    every evaluator has scored (with `against`, over each one's own). For Pearson, the statistic is
+    every evaluator has scored (with `against`, that each has scored). For Pearson, the statistic is
     the studentized difference of Fisher's z (after DiCiccio and Romano 2017,
     doi:10.1080/01621459.2016.1202117); otherwise, the difference of the coefficients. With skewed
     scores and few systems, this test and Williams' reject too often (docs/validation.md).
 
     All pairs share the swaps. Their p is adjusted by a step-down max-T, which is approximate
-    because subset pivotality is not exact; p of named pairs is adjusted by Holm. With n systems, p
-    is at least ``2 / 2^n``, or ``2 m / 2^n`` by Holm: at most 102 pairs of 12 systems reach .05.
+    because subset pivotality does not hold exactly; p of m named pairs is adjusted by Holm. With n
+    systems, adjusted p is at least ``2 / 2^n``, or ``2 m / 2^n`` by Holm.
 
     **Resampling** (outputs, items). Only outputs that every evaluator has scored count. The
     interval combines `correlate`'s two intervals with the correlation rho of the two estimates over
     common resamples of clusters. It is the range of a minus b over all t, where ``a`` deviates by
-    cos(t) times its interval's half-width and ``b`` by (rho cos(t) + sqrt(1 - rho^2) sin(t)) times
-    its own. For symmetric intervals, these are the limits of Zou (2007,
+    cos(t) times the half-width of its interval, and ``b`` by (rho cos(t) + sqrt(1 - rho^2) sin(t))
+    times that of its own. For symmetric intervals, these are the limits of Zou (2007,
     doi:10.1037/1082-989X.12.4.399). p is that of a normal deviate whose interval has the same end
     on the side of 0, adjusted by Holm.
 
@@ -189,7 +189,7 @@ def _scored_by_all(scores: pd.DataFrame) -> NDArray[np.bool_]:
     if not whole.any():
         raise ValueError(
             "no judged output has a score of every evaluator: leave out evaluators that have "
-            "scored other outputs."
+            "scored different outputs."
         )
     return whole
 
@@ -205,7 +205,7 @@ def _named(pairs: Sequence[tuple[str, str]] | None, names: list[str]) -> list[tu
         a, b = (names.index(known(name, names, "evaluators")) for name in pair)
         if a == b or (a, b) in found or (b, a) in found:
             raise ValueError(
-                f"pairs must be of two evaluators, each pair once. Got {tuple(pair)!r}"
+                f"pairs must have two different evaluators, each pair once. Got {tuple(pair)!r}"
                 + ("." if a == b else " twice.")
             )
         found.append((a, b))
@@ -234,9 +234,9 @@ def _swapped(
     estimates, swapped = swapped_statistics(x, human.to_numpy(), statistic, swaps)
     p, adjusted, least = swap_p(swapped, named=pairs is not None)
     n = (np.isfinite(x).all(axis=0)).sum(axis=1)
-    undefined = "undefined: there are fewer than two systems, or scores do not vary"
+    n_tests = int(np.isfinite(p).sum())
     bound = f"systems: the smallest possible adjusted p is {least:.3g}"
-    unanswered = [f"cannot be significant with {size} {bound}" for size in n]
+    reasons = [NO_VARIATION, [f"cannot be significant with {size} {bound}" for size in n]]
     return pd.DataFrame(
         {
             "evaluator_a": [scores.columns[a] for a, _ in chosen],
@@ -246,13 +246,13 @@ def _swapped(
             "difference": estimates[0] - estimates[1],
             "ci_method": "none",
             # In floating point, 1 - .95 is slightly more than .05.
-            "reason": np.select([np.isnan(p), least > alpha + 1e-12], [undefined, unanswered], ""),
+            "reason": np.select([np.isnan(p), least > alpha + 1e-12], reasons, ""),
             "p": p,
             "p_adjusted": adjusted,
             "p_least": least,
             "adjustment": "max-T over all pairs, approximate"
             if pairs is None
-            else f"Holm over {int(np.isfinite(p).sum())} named pairs",
+            else f"Holm over {n_tests} named pair{'s' * (n_tests != 1)}",
             "p_method": f"swaps, {'all' if is_all else f'{len(swaps) - 1} drawn'}",
             "n": n,
             "n_clusters": 0,
@@ -264,9 +264,9 @@ def _swapped(
 def ways_to_swap(
     n: int, n_permutations: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.bool_], bool]:
-    """List ways to swap n systems, the first without a swap, and report whether these are all ways.
+    """List ways to swap n systems, the first without a swap, and report whether all are listed.
 
-    "All ways" are half of them, because the others mirror them.
+    Half of all ways are enough, because the other half mirrors them.
     """
     if 2**n <= correlations.MOST_EXACT:
         ways = np.arange(2 ** max(n - 1, 0))[:, None]
@@ -323,7 +323,7 @@ def _studentized(both: Floats, h: Floats) -> Floats:
 
 
 def swap_p(swapped: Floats, *, named: bool) -> tuple[Floats, Floats, float]:
-    """Return p, adjusted p (Holm for named pairs, else max-T) and the smallest possible one."""
+    """Return p, adjusted p (Holm for named pairs, else max-T) and its smallest possible value."""
     # The first swap is the observed data, so `exact` counts it once even for random swaps.
     p = correlations.permutation_p(swapped, swapped[:, :1], exact=True, two_sided=True)
     size = np.abs(np.nan_to_num(swapped))
@@ -361,7 +361,7 @@ def max_t(values: Floats) -> tuple[Floats, float]:
 
 
 def permutations_needed(n_tests: int, *, alpha: float) -> int:
-    """Compute how many random permutations a family of tests needs under Holm.
+    """Compute how many random permutations a family of tests needs with Holm's adjustment.
 
     A p of ``alpha / n_tests``, Holm's strictest level, then corresponds to 100 permutations, so
     the smallest possible p is a hundredth of it.
@@ -431,11 +431,12 @@ def resampled_differences(
         )
     table = pd.DataFrame(rows)
     n_tests = int(table["p"].notna().sum())
-    return table.assign(p_adjusted=adjust(table["p"]), adjustment=f"Holm over {n_tests} pairs")
+    adjustment = f"Holm over {n_tests} pair{'s' * (n_tests != 1)}"
+    return table.assign(p_adjusted=adjust(table["p"]), adjustment=adjustment)
 
 
 def _joint_interval(two: pd.DataFrame, replicates: Floats) -> tuple[float, float, float]:
-    """Return the difference of two rows of `correlate`, and the lower and upper half-widths.
+    """Return the difference of two rows of `correlate`, and its lower and upper half-widths.
 
     The correlation of the two estimates is that of their resamples (2, r).
     """
@@ -508,7 +509,7 @@ def partial_correlations(
     Notes
     -----
     The partial correlation is ``(r_xy - r_xg r_yg) / sqrt((1 - r_xg^2) (1 - r_yg^2))``. Its
-    interval is that of a correlation over one system less, ``tanh(atanh(r) -+ z / sqrt(n - 4))``
+    interval is that of a correlation over one system fewer, ``tanh(atanh(r) -+ z / sqrt(n - 4))``
     (Fisher 1924, *Metron* 3, 329-332). It treats systems as a sample of a normal population, and
     their scores as exact.
     """
@@ -550,7 +551,7 @@ def partial_correlations(
 def williams_tests(
     study: Study, *, evaluators: Sequence[str] | None = None, dimension: str | None = None
 ) -> pd.DataFrame:
-    """Run Williams' test of the difference of two human correlations, for all pairs of evaluators.
+    """Run Williams' test on all pairs of evaluators, for a difference of human correlations.
 
     Parameters
     ----------

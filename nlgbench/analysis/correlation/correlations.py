@@ -1,8 +1,8 @@
 """`correlate`: how well evaluators agree with human judgments, with intervals.
 
 The module joins judgments (`judged_outputs`) and scores. Evaluators that scored the same outputs
-share a `Sample` of arrays, from which `statistics_of` computes statistics of all data and without
-each cluster. Where only systems' scores are known, `correlate_system_scores` does all of this.
+share a `Sample` of arrays, from which `statistics_of` computes statistics of all data, and of the
+data without each cluster. If only systems' scores are known, `correlate_system_scores` does it all.
 """
 
 import math
@@ -37,7 +37,7 @@ PLAIN = ("pearson", "spearman", "kendall_b", "pairwise_accuracy")
 STATISTICS = (*PLAIN, "soft_pairwise")
 #: The most groups of clusters that the jackknife deletes one by one.
 _MOST_GROUPS = 1000
-_NOTHING = Interval(float("nan"), float("nan"), "none", "no interval: n_resamples = 0")
+_NOTHING = Interval(float("nan"), float("nan"), "none", "no interval: resample = None")
 
 
 @checked
@@ -67,7 +67,7 @@ def correlate(
         system_scores that have no scores of outputs.
     against : DataFrame, optional
         A table like ``system_scores`` (higher is better) to use instead of judgments, such as true
-        or printed values; each "evaluator" is a dimension. Needs granularity "system".
+        values; each ``evaluator`` in it is a dimension. Needs granularity "system".
     granularity : {"system", "output", "item"}
         ``"system"``: over systems' means. ``"output"``: over all outputs. ``"item"``: over the
         systems of each item, averaged over the items where the statistic is defined.
@@ -76,7 +76,7 @@ def correlate(
         granularity ``"system"`` also ``soft_pairwise`` (0 to 1).
     resample : {"items", "systems", "both"} or None
         What the interval generalizes to: other items or, at granularity "system", also other
-        systems or both. Where only systems' scores are known, it is always other systems.
+        systems or both. If only systems' scores are known, always other systems. None: no interval.
     dimension : str, optional
         A dimension of the judgments. Default: all of them, one after another.
     clusters : str, optional
@@ -85,17 +85,17 @@ def correlate(
     include_human : bool
         Whether human texts count as a system.
     n_resamples : int
-        Draws of the systems' expectations, and random permutations.
+        Number of draws of the systems' expectations, and of random permutations.
     confidence : float
         Confidence level of intervals, between 0 and 1.
     seed : int or Generator
-        Seed of the random numbers; each dimension starts from the same int.
+        Seed of the random numbers; all dimensions start from the same integer.
 
     Returns
     -------
     DataFrame
         A row per dimension, evaluator and statistic: evaluator, dimension, granularity, statistic,
-        estimate, ci_low, ci_high, confidence, ci_method, estimand (what the interval is for),
+        estimate, ci_low, ci_high, confidence, ci_method, estimand (what the interval covers),
         reason (why the estimate or interval is missing or doubtful, or ""), p, p_method, n
         (systems, outputs or items), n_clusters (0 where only systems' scores are known),
         n_undefined (items without a value; 1 where the estimate is undefined), n_missing (outputs
@@ -120,23 +120,23 @@ def correlate(
 
         r_d = (C_xy - N_xy) / sqrt((C_xx - N_xx) (C_yy - N_yy))
 
-    - ``"items"``, Pearson: r_d and Student's t times its jackknife standard error over clusters.
-      Ranks: posterior quantiles of the statistic of the expectations, with systems as a sample
-      of a bivariate normal population.
+    - ``"items"``, Pearson: r_d, plus or minus Student's t times its jackknife standard error over
+      clusters. Ranks: posterior quantiles of the statistic of the expectations, with systems as a
+      sample of a bivariate normal population.
     - ``"systems"``, Pearson: jackknife of Fisher's z over systems, with Student's t. Ranks: an
-      inverted test, which contains the normal populations compatible with the estimate.
+      inverted test, that is, the normal populations that are compatible with the estimate.
     - ``"both"``: the interval over systems, with its ends corrected for noise like r_d.
 
-    An interval that misses the estimate is extended to it. The interval is undefined for soft
-    accuracy, and if the reliability of mean scores or judgments is below .5. p is that of permuted
-    judgments of systems (all permutations for at most eight), two-sided for correlations.
+    An interval that misses the estimate is extended to it. It is missing for soft pairwise
+    accuracy, or if the reliability of mean scores or judgments is below .5. p is from permutations
+    of the systems' judgments (all of them for up to eight systems), two-sided for correlations.
 
     **Systems' scores alone.** Intervals treat the systems as a sample and their scores as exact:
     Pearson's uses Fisher's z, ranks use the inverted test. p is SciPy's.
 
     **Outputs, items.** Delete-one jackknife over clusters (in at most 1,000 random groups), with
-    Student's t, and over outputs on the scale of Fisher's z. p uses the same t, against 0, or for
-    accuracy against the value expected by chance with these ties.
+    Student's t; over outputs, on the scale of Fisher's z. p is from a test with the same t: against
+    0, or for accuracy against the value expected by chance with these ties.
 
     Examples
     --------
@@ -244,7 +244,7 @@ def dimensions_of(study: Study, dimension: str | None) -> list[str]:
     if study.judgments is None or study.judgments.empty:
         raise ValueError(
             f"{study.name} has no judgments: add Study(judgments=...), or pass a table of systems' "
-            "scores instead, against=..."
+            "scores as against=..."
         )
     return study.dimensions if dimension is None else [study.dimension(dimension)]
 
@@ -287,12 +287,12 @@ def judged_outputs(
     rows = rows[rows["judgment"].notna()].reset_index(drop=True)
     if rows.empty:
         raise ValueError(
-            f"none of the {len(outputs)} outputs{'' if include_human else ' that are not human'} "
-            f"has a judgment of {dimension!r}."
+            f"no output has a judgment of {dimension!r} ({len(outputs)} outputs"
+            f"{'' if include_human else ', human texts left out'})."
         )
     if (rows["cluster"].isna() | (rows["cluster"] == "")).any():
         raise ValueError(
-            f"column {clusters!r} of clusters is empty for some judged outputs: fill it in, or "
+            f"the cluster column {clusters!r} is empty for some judged outputs: fill it in, or "
             "choose another column."
         )
     return Judged(rows, len(outputs), clusters)
@@ -309,7 +309,7 @@ def _clusters(outputs: pd.DataFrame, judgments: pd.DataFrame, column: str | None
     several = of.nunique()[lambda n: n > 1]
     if len(several):
         raise ValueError(
-            f"output {several.index[0]!r} was judged in {several.iloc[0]} groups, but must lie in "
+            f"output {several.index[0]!r} was judged in {several.iloc[0]} groups, but must be in "
             "one cluster: keep the judgments of one group, or resample items."
         )
     return outputs["output_id"].map(of.first())
@@ -324,8 +324,8 @@ def output_scores(study: Study, judged: Judged, evaluators: Sequence[str]) -> pd
     for name in aligned:
         if aligned[name].isna().all():
             raise ValueError(
-                f"evaluator {name!r} has no score for any judged output: check its output_id, or "
-                "leave it out."
+                f"evaluator {name!r} has no score for any judged output: check the output_id of "
+                "its scores, or leave it out."
             )
     return aligned.apply(lambda one: equalized(one.to_numpy(dtype=np.float64)), raw=False)
 
@@ -346,7 +346,7 @@ class Sample(NamedTuple):
 
 
 def samples_of(judged: Judged, scores: pd.DataFrame) -> Iterator[tuple[list[str], Sample]]:
-    """Group evaluators that have scored the same outputs; all samples share their numbering."""
+    """Group evaluators that have scored the same outputs; all groups share one numbering."""
     there = scores.notna()
     number = {name: pd.factorize(judged.rows[name])[0] for name in ("item_id", "system", "cluster")}
     patterns = there.apply(lambda one: one.to_numpy().tobytes())
@@ -417,7 +417,7 @@ def correlated(
 
 
 def _estimand(granularity: str, resample: str | None, interval: Interval) -> str:
-    """Describe the quantity that an interval is for."""
+    """Describe the quantity that an interval covers."""
     if resample is None or interval.method == "none":
         return ""
     noiseless = granularity == "system" and resample != "systems"
@@ -462,7 +462,7 @@ def item_values(sample: Sample, statistics: Iterable[str]) -> dict[str, Floats]:
 
 
 def _soft_pairwise(sample: Sample, orders: NDArray[np.int64]) -> Floats:
-    """Return 1 minus the mean difference of one-sided p by judgments and by each evaluator.
+    """Return 1 minus the mean difference between one-sided p from judgments and each evaluator.
 
     Each row of `orders` permutes the systems' judgments.
     """
@@ -490,7 +490,7 @@ def system_means(sample: Sample) -> tuple[Floats, Floats]:
 
 
 def cluster_sums(sample: Sample) -> tuple[Floats, Floats, Floats]:
-    """Count outputs, and sum scores and judgments, by cluster and system, without empty ones."""
+    """Count outputs, and sum scores and judgments, by cluster and system, except empty ones."""
     count, x, y = _sums(sample, sample.cluster)
     rows, columns = np.ix_(count.any(axis=1), count.any(axis=0))
     return count[rows, columns], x[:, rows, columns], y[rows, columns]
@@ -618,8 +618,8 @@ def systems_scores(
     wide = _by_system(study, pd.concat(parts, ignore_index=True), include_human)
     if wide.empty:
         raise ValueError(
-            f"no evaluator has a score of a system of {study.name}"
-            + ("." if include_human else " that is not human. Use include_human=True to add these.")
+            f"no evaluator has scored a system of {study.name}."
+            + ("" if include_human else " Human texts are left out: see include_human=True.")
         )
     return wide
 
@@ -700,7 +700,7 @@ def correlate_system_scores(
 def _p_of_systems(
     x: Floats, y: Floats, name: str, estimate: float, n: int, rng: np.random.Generator
 ) -> tuple[float, str]:
-    """Return SciPy's p, as papers print it, or for accuracy that of a permutation test."""
+    """Return SciPy's p, as papers report it, or for accuracy that of a permutation test."""
     if not np.isfinite(estimate):
         return float("nan"), "none" if name in intervals.ACCURACIES else "scipy"
     if name in intervals.ACCURACIES:

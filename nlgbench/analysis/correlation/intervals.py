@@ -22,6 +22,9 @@ from nlgbench.analysis.correlation.coefficients import Floats, coefficients, div
 from nlgbench.crossed import FEWEST
 
 ACCURACIES = ("pairwise_accuracy", "soft_pairwise")
+#: Reasons why a statistic over systems is undefined, or its interval has no width.
+NO_VARIATION = "undefined: no variation in scores or judgments, or fewer than two systems"
+_NO_WIDTH = "zero width: leaving out a cluster does not change the estimate"
 
 
 class Asked(NamedTuple):
@@ -60,7 +63,9 @@ def system_intervals(
         least = min(found.reliability_scores[at], found.reliability_judgments[at])
         without_signal = ""
         if len(found.y) < 3:
-            without_signal = f"{len(found.y)} systems: with two, a correlation is always 1 or -1"
+            without_signal = "only two systems, over which a correlation is always 1 or -1"
+        elif np.isnan(least):
+            without_signal = "undefined reliability of means: a system has only one cluster"
         elif not least > 0.5:
             what = "scores" if found.reliability_scores[at] == least else "judgments"
             without_signal = (
@@ -70,11 +75,9 @@ def system_intervals(
         for name in full:
             estimate = float(full[name][at, 0])
             if not np.isfinite(estimate):
-                one = _none(
-                    "undefined: scores or judgments do not vary, or there is only one system"
-                )
+                one = _none(NO_VARIATION)
             elif name == "soft_pairwise":
-                one = _none("soft_pairwise has no validated interval")
+                one = _none("no interval has been validated for soft_pairwise")
             elif resample == "systems":
                 one = _over_systems(found, at, name, estimate, confidence)
             elif without_signal:
@@ -101,7 +104,7 @@ def _none(reason: str) -> Interval:
 
 
 def _extend_to_estimate(one: Interval, estimate: float) -> Interval:
-    """Extend an interval to the estimate if noise in the means has moved that outside."""
+    """Extend an interval to the estimate, which noise in the means can move outside."""
     low, high = min(one.low, estimate), max(one.high, estimate)
     reason = one.reason
     # Rounding alone is no reason for a warning.
@@ -117,10 +120,10 @@ def _over_clusters(found: Expectations, at: int, confidence: float) -> Interval:
     """
     r, error = float(found.r[at]), float(found.over_clusters[at])
     if not np.isfinite(error):
-        return _none("if one cluster is left out, noise explains all variance between systems")
+        return _none("without one of the clusters, noise explains all variance between systems")
     half = student.ppf(0.5 + confidence / 2, found.degrees) * error
     if half <= 1e-9:
-        return Interval(r, r, "jackknife of expectations", "zero width: clusters do not vary")
+        return Interval(r, r, "jackknife of expectations", _NO_WIDTH)
     center, reason = float(np.clip(r, -1, 1)), ""
     if center != r:
         reason = (
@@ -148,7 +151,7 @@ def _over_systems(
         error = float(jackknife_error(np.arctanh(without), np.zeros(n, dtype=np.int64)))
     half = student.ppf(0.5 + confidence / 2, n - 2) * error
     if not np.isfinite(half):
-        return _none("if one system is left out, the correlation is perfect or undefined")
+        return _none("without one of the systems, the correlation is perfect or undefined")
     low, high = np.tanh(np.arctanh(estimate) + np.array([-half, half]))
     return Interval(float(low), float(high), "jackknife of z")
 
@@ -201,7 +204,7 @@ def _simulate_ranks(name: str, n: int) -> Floats:
 
 
 def _share_below(drawn: Floats, name: str, n: int, value: float) -> Floats:
-    """Compute by population the share of samples below a value, plus half of those at it."""
+    """Compute each population's share of samples below a value, plus half of those equal to it."""
     ends = np.broadcast_to(value, len(drawn))
     if n > _MOST_DRAWN:
         ends = _scale_to_fewer(name, n, value)
@@ -268,7 +271,7 @@ def jackknife_intervals(
     intervals = {}
     for name in full.keys() - {"chance_accuracy"}:
         estimates = full[name]
-        on_z = asked.granularity == "output" and name not in ACCURACIES  # else about normal
+        on_z = asked.granularity == "output" and name not in ACCURACIES  # others are about normal
         with np.errstate(divide="ignore"):
             centers, others = (
                 np.arctanh(one) if on_z else one for one in (estimates, without[name])
@@ -281,13 +284,11 @@ def jackknife_intervals(
         for at, estimate in enumerate(estimates[:, 0].tolist()):
             error = float(errors[at])
             if not np.isfinite(estimate):
-                one = _none("undefined: scores or judgments do not vary, or only one is left")
+                one = _none("undefined: no variation in scores or judgments, or too few outputs")
             elif degrees < 1 or not np.isfinite(error):
-                one = _none("undefined if one of the clusters is left out")
+                one = _none("no interval: undefined if one of the clusters is left out")
             elif error <= 1e-9:
-                one = Interval(
-                    estimate, estimate, "jackknife", "zero width: scores and judgments do not vary"
-                )
+                one = Interval(estimate, estimate, "jackknife", _NO_WIDTH)
             else:
                 half = student.ppf(0.5 + asked.confidence / 2, degrees) * error
                 ends = centers[at, 0] + np.array([-half, half])
@@ -320,18 +321,18 @@ def interval_of_systems(
     is_pearson = name == "pearson"
     few = 3 + n_given if is_pearson else 4
     if n < 2 + 2 * n_given:
-        return _none(f"undefined: too few systems have all scores ({n})")
+        return _none(f"undefined: the number of systems with all scores is only {n}")
     if not np.isfinite(estimate):
         determined = ", or are determined by the given evaluator" if n_given else ""
         return _none("undefined: scores do not vary" + determined)
     if name not in ("pearson", "spearman", "kendall_b"):
-        return _none("no closed-form interval: use correlate, which resamples outputs")
+        return _none(f"no interval from systems' scores alone: {name} needs scores of outputs")
     if n <= few:
         return _none(f"only {n} systems: an interval needs at least {few + 1}")
     if not is_pearson:
         return _rank_interval(name, estimate, n, confidence)
     if 1 - abs(estimate) < 1e-12:
-        return _none("perfect correlation: the standard error of z is undefined")
+        return _none("perfect correlation: its Fisher's z is infinite")
     half = norm.ppf(0.5 + confidence / 2) / np.sqrt(n - few)
     low, high = np.tanh(np.arctanh(estimate) + np.array([-half, half]))
     return Interval(float(low), float(high), "Fisher's z")
@@ -358,7 +359,7 @@ class Expectations:
     """Systems' means over clusters of outputs, their noise, and noise-corrected correlations."""
 
     x: Floats  # mean scores (m, s) of s systems by m evaluators
-    y: Floats  # and mean judgments (s,)
+    y: Floats  # mean judgments (s,)
     noise: Floats  # (3, m, s): variance of mean scores, covariance, variance of mean judgments
     r: Floats  # (m,) Pearson's r of expectations; NaN where noise explains all variance
     over_clusters: Floats  # jackknife standard error of r, with `degrees` of freedom
@@ -457,7 +458,7 @@ def draw_expectations(
     n = means.shape[1]
     spread = means.var(axis=1, ddof=1)
     pooled = noise[[0, 2]].mean(axis=1)
-    # Candidate variances of the means, from each variable alone, at least those of the noise.
+    # Candidate variances of the means, from each variable alone; at least those of the noise.
     freedom = (n - 1) / 2
     upto = np.where(pooled > 0, gammainc(freedom, freedom * divide(spread, pooled)), 1.0)
     total = freedom * spread / gammaincinv(freedom, rng.random((_CANDIDATES, 2)) * upto)

@@ -48,7 +48,7 @@ UNTRAINED = (
 #: The number of most similar human texts used as references if items have no human text.
 N_NEAREST = 10
 _NEEDS_REFERENCES = re.compile(r"(bleu|rouge|chrf|cider|meteor)")
-_ITSELF = "one system: its mean on the other items is the judgment itself, sign-flipped"
+_ITSELF = "only one system: the mean of its other items mirrors the item's own judgment"
 
 _KEYS = ["evaluator", "statistic", "granularity"]
 _KEYS_OF_PAIRS = ["evaluator_a", "evaluator_b", "statistic", "granularity"]
@@ -79,7 +79,7 @@ class PooledCorrelations(Reported):
     summary, studies : DataFrame
         The tables described at `pool_correlations`.
     confidence : float
-        Confidence of intervals.
+        Confidence level of intervals.
     """
 
     summary: pd.DataFrame
@@ -106,10 +106,10 @@ def pool_correlations(
     Parameters
     ----------
     correlations : DataFrame
-        Correlations from `nlgbench.correlate`, with an added column ``study``, or from
-        `correlate_studies`, with one row per study and dimension. Or differences from
-        `nlgbench.compare_evaluators` with intervals and an added column ``study``, or from
-        `compare_with_length`. A column ``task`` is kept.
+        Correlations from `correlate_studies`, or from `nlgbench.correlate` with an added column
+        ``study``, one row per study and dimension; or differences with intervals from
+        `compare_with_length`, or from `nlgbench.compare_evaluators` with an added column ``study``.
+        A column ``task`` is kept.
     by : str, optional
         A column, such as the studies' task; studies are pooled separately for each of its values.
     confidence : float
@@ -126,8 +126,8 @@ def pool_correlations(
         effect), reason and prediction_reason (why the mean or prediction is undefined, or "").
         ``studies``: a row per study and the same keys: task (if given), estimate, ci_low, ci_high,
         z (for differences, the difference), se (of z), n_dimensions, n_left_out (dimensions
-        without an effect), reason (why a dimension is left out or doubtful), point (the estimate
-        or, without one, the mean over dimensions of correlations without a standard error).
+        without an effect), reason (why a dimension is left out or doubtful), point (the estimate;
+        without one, the mean over dimensions of the correlations that lack a standard error).
 
     Raises
     ------
@@ -204,8 +204,8 @@ def _check(table: pd.DataFrame, keys: Sequence[str], by: str | None) -> None:
         who = " and ".join(repr(row[name]) for name in keys if name.startswith("evaluator"))
         raise ValueError(
             f"correlations have two rows of study {row['study']!r}, evaluator {who}, dimension "
-            f"{row['dimension']!r} ({row['statistic']}, {row['granularity']}): keep one, such as "
-            "that of one value of resample."
+            f"{row['dimension']!r} ({row['statistic']}, {row['granularity']}): keep one, for "
+            "example the one with resample='items'."
         )
 
 
@@ -236,8 +236,8 @@ def _effects(table: pd.DataFrame, keys: list[str], confidence: float, pairs: boo
             f"fewer than {FEWEST_SYSTEMS} systems",
             "a correlation of -1 or 1 has no finite z",
             ("no interval: " + said).where(said != "", "no interval"),
-            "its interval reaches -1 or 1, which have no finite z",
-            "its interval has no width",
+            "the interval reaches -1 or 1, which have no finite z",
+            "the interval has no width",
         ],
         "",
     )
@@ -283,9 +283,9 @@ def _pooled(part: pd.DataFrame, confidence: float, turn: Callable[[Any], Any]) -
         shares = tau2 / (tau2 + found.typical)
         row |= dict(zip(("i2", "i2_low", "i2_high"), shares, strict=True))
         row |= {"q": found.q, "q_p": float(chi2.sf(found.q, k - 1))}
-    studies = "1 study" if k == 1 else f"{k} studies"
+    studies = ("no study has an effect", "only 1 study")[k] if k < 2 else f"only {k} studies"
     if k < FEWEST_STUDIES:
-        row["reason"] = f"only {studies}: a mean needs at least {FEWEST_STUDIES}"
+        row["reason"] = f"{studies}: a mean needs at least {FEWEST_STUDIES}"
     else:
         half = student.isf((1 - confidence) / 2, k - 1) * found.se
         ends = found.mean + np.array([-half, half])
@@ -293,7 +293,7 @@ def _pooled(part: pd.DataFrame, confidence: float, turn: Callable[[Any], Any]) -
         row["estimate"] = float(turn(found.mean))
         row["p"] = 2 * float(student.sf(abs(found.mean) / found.se, k - 1))
     if k < FEWEST_PREDICTED:
-        row["prediction_reason"] = f"only {studies}: a prediction needs at least {FEWEST_PREDICTED}"
+        row["prediction_reason"] = f"{studies}: a prediction needs at least {FEWEST_PREDICTED}"
     else:
         ends = interval_of_prediction(z, variance, confidence)
         row |= dict(zip(("prediction_low", "prediction_high"), turn(ends), strict=True))
@@ -549,7 +549,7 @@ def _renamed(study: Study, called: Mapping[str, str]) -> Study:
 
 
 def _scored(study: Study, evaluators: Sequence[str]) -> tuple[Study, dict[str, str]]:
-    """Score by all evaluators that can; return why the others cannot."""
+    """Score with the evaluators that the study allows; return why it does not allow the others."""
     has = set() if study.scores is None else set(study.scores["evaluator"])
     missing: dict[str, str] = {}
     texts, logprobs = study.outputs["text"].fillna("").ne(""), study.logprobs
@@ -565,7 +565,7 @@ def _scored(study: Study, evaluators: Sequence[str]) -> tuple[Study, dict[str, s
         elif name == "perplexity" and logprobs is None:
             missing[name] = "no log-probabilities"
         elif name == "perplexity" and logprobs is not None and len(logprobs["model"].unique()) > 1:
-            missing[name] = "log-probabilities of several models: name one, as perplexity@model"
+            missing[name] = "log-probabilities of several models: choose one with perplexity@model"
         else:
             chosen.append(name)
     return (score(study, chosen, references=references) if chosen else study), missing

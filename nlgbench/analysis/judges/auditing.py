@@ -1,4 +1,4 @@
-"""Audit of judges: biases of position, length and own system, ties, calibration, agreement."""
+"""Audit of judges: bias by position, length and own system, ties, calibration and agreement."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def audit(
         votes on some of the pairs (``preferences``; without any, judgments of both outputs by one
         annotator count as a vote).
     authors : mapping of str to str, optional
-        Judge -> its own system, or one of the same family.
+        Maps each judge to its own system, or to one of the same family.
     dimension : str, optional
         A dimension of preferences or judgments. Default: the study's quality dimension.
     margin : float
@@ -134,8 +134,8 @@ def audit(
     Raises
     ------
     ValueError
-        When there are no comparisons, a judge has the name of a sentinel, or an author or system
-        is unknown.
+        When there are no comparisons, a judge has the name of a sentinel, or `authors` contains an
+        unknown judge or system.
 
     Notes
     -----
@@ -322,8 +322,8 @@ def _orders(view: _SharedData, said: Floats) -> tuple[dict[str, dict[str, Any]],
 def _one_order(view: _SharedData, said: Floats) -> dict[str, Any]:
     """Estimate the gain of the first position from pairs with one randomly chosen order each.
 
-    For two systems, it averages the results with the one first and with the other first, so that
-    the difference in their quality cancels. Ties count for neither position.
+    For each pair of systems, it averages the results with either system first, so that their
+    difference in quality cancels. Ties count for neither position.
     """
     there = ~np.isnan(said)
     judged = there.any(axis=1)
@@ -348,7 +348,7 @@ def _one_order(view: _SharedData, said: Floats) -> dict[str, Any]:
     row = interval(gain, se, clusters, view.confidence, why)
     if not why:
         row["reason"] = "; ".join(filter(None, [row["reason"], _CHANCE]))
-        left = {"ties": len(shown) - len(won), "systems in one order": len(won) - used.sum()}
+        left = {"ties": len(shown) - len(won), "systems rarely swapped": len(won) - used.sum()}
         row["reason"] += "".join(f"; left out ({why}): {n:,}" for why, n in left.items() if n)
     return row | {"n": int(used.sum())}
 
@@ -373,7 +373,7 @@ def _slopes(view: _SharedData, verdict: Floats, is_own: Any) -> dict[str, dict[s
     parts = np.hstack([products.reshape(-1, q * q), right]) * w[:, None]
 
     def solved(sums: Floats) -> Floats:
-        """Return the slopes, and last the residual square of the expected vote."""
+        """Return the slopes, then the residual sum of squares of the expected vote."""
         inverse = np.linalg.pinv(sums[..., : q * q].reshape(*sums.shape[:-1], q, q))
         slopes = (inverse @ sums[..., q * q :, None])[..., 0]
         return np.concatenate([slopes, 1 / inverse[..., :1, 0]], axis=-1)
@@ -381,7 +381,7 @@ def _slopes(view: _SharedData, verdict: Floats, is_own: Any) -> dict[str, dict[s
     found, se = clusters.jackknife(parts, solved)
     why = {
         "length": "there are no texts, or they do not differ in length",
-        "own": "authors= names no system" if is_own is None else "its own system is in no pair",
+        "own": "no own system: see authors=" if is_own is None else "its own system is in no pair",
     }
     if not (w > 0).any():
         why["length"] = _NO_VOTES
@@ -392,7 +392,7 @@ def _slopes(view: _SharedData, verdict: Floats, is_own: Any) -> dict[str, dict[s
         estimate = found[place] if name in used else np.nan
         reason = why[name] if name not in used else ""
         if name in used and weak:
-            reason = "annotators agree too little for an estimate of the expected vote"
+            reason = "annotators agree too little to estimate the expected vote"
         row = interval(estimate, se[place], clusters, view.confidence, reason)
         if view.gold and not row["reason"]:
             row["reason"] = "each pair has one vote, which counts as the truth"
@@ -436,8 +436,8 @@ def _agreement(view: _SharedData, verdict: Floats) -> dict[str, dict[str, Any]]:
     said = verdict[data.pair]
     side = sign(data.vote if view.gold else view.sum[data.pair] - data.vote)
     used = (side != 0) & ~np.isnan(said)
-    # Votes whose others are tied are left out, and their pair has less weight. Otherwise, only the
-    # dissenting vote would represent pairs on which annotators disagree.
+    # A vote is left out if the other votes on its pair are tied, so this pair has less weight.
+    # Otherwise, only the dissenting vote would represent pairs on which annotators disagree.
     w = np.where(used, view.weight, 0.0)
     judge, person = 0.5 + np.nan_to_num(said) * side, 0.5 + data.vote * side
     parts = {

@@ -83,7 +83,7 @@ def corrected_quality(
     Returns
     -------
     CorrectedQuality
-        ``systems``, three rows for each, the best first: system, method (``labels alone``,
+        ``systems``, three rows per system, the best first: system, method (``labels alone``,
         ``evaluator alone``, ``corrected``), estimate, ci_low, ci_high, covers (what the interval
         generalizes to), rank_low, rank_high (simultaneous), labels_saved (how many more labels
         would give the same precision without the evaluator), reason (why an interval is missing or
@@ -105,9 +105,9 @@ def corrected_quality(
     Notes
     -----
     ``estimate = mean label + beta (mean score of all - mean score of labeled outputs)``. With
-    ``beta = lambda (1 + n / N)``, N the number without a label, this is PPI++ (Angelopoulos, Duchi
-    and Zrnic 2023, doi:10.48550/arXiv.2311.01453), and the regression estimator of survey sampling.
-    beta is the slope of labels on scores over labeled outputs. Standard errors are jackknife
+    ``beta = lambda (1 + n / N)``, for n outputs with a label and N without one, this is PPI++
+    (Angelopoulos, Duchi and Zrnic 2023, doi:10.48550/arXiv.2311.01453), and survey sampling's
+    regression estimator. beta is the slope of labels on scores. Standard errors are jackknife
     estimates that leave out one cluster (an item, or ``settings["clusters"]``) at a time and, if
     annotators are random, also one annotator at a time. t has ``G - 1`` degrees of freedom. G is a
     system's effective number of clusters. If annotators are random and their effective number is
@@ -190,7 +190,7 @@ def draw_labels(
     study : Study
         A study with judgments.
     n : int
-        Number of outputs, at least 1; all judged outputs if these are fewer.
+        Number of outputs to draw, at least 1. If fewer are judged, all are drawn.
     dimension : str, optional
         The dimension in which drawn outputs must have judgments. Default: quality.
     seed : int or Generator
@@ -236,7 +236,7 @@ _PAIRS = (
 def _read(
     study: Study, evaluator: str, dimension: str, include_human: bool
 ) -> tuple[np.ndarray, pd.DataFrame, pd.DataFrame, np.ndarray]:
-    """Return systems' names, outputs with scores, their judgments, and what is left out."""
+    """Return systems' names, outputs with scores, their judgments, and notes on omissions."""
     scores = study.scored([evaluator]).set_index("output_id")["score"]
     outputs = study.outputs if include_human else study.outputs[~study.outputs["is_human"]]
     cluster = outputs[study.clusters if study.clusters in outputs else "item_id"]
@@ -256,9 +256,9 @@ def _read(
     labels["annotator"] = pd.factorize(labels["annotator_id"])[0]
     labels["weight"] = 1 / labels.groupby("output_id")["value"].transform("size")
     gone = ", ".join(unscored.index.difference(names))
-    none = f"systems left out because they have no scores: {gone}" if gone else ""
+    none = f"systems left out because they have no score: {gone}" if gone else ""
     counts = [unscored.get(name, 0) for name in names]
-    some = [f"{n} outputs without a score are left out" if n else "" for n in counts]
+    some = [f"outputs left out because they have no score: {n}" if n else "" for n in counts]
     left_out = ["; ".join(filter(None, [one, none])) for one in some]
     return names.to_numpy(dtype=object), outputs, labels, np.array(left_out, dtype=object)
 

@@ -55,7 +55,7 @@ def rate_at_equal_length(
         found = _fit(design, share, weight)
         value, se = np.full(len(names), np.nan), np.full(len(names), np.nan)
         if found is None:
-            why = "the fit is infinite: some systems, or some lengths, never lose"
+            why = "infinite estimates: some systems, or some lengths, never lose"
         else:
             theta, bread = found
             residual = weight * (share - expit(design @ theta))
@@ -63,7 +63,7 @@ def rate_at_equal_length(
             value = START + POINTS * (center @ theta[: len(names)])
             se = POINTS * _errors(added[:, : len(names)] @ center, clusters)
             if se.max(initial=0) < 1e-9:
-                se, why = np.full(len(names), np.nan), "no interval: clusters do not vary"
+                se, why = np.full(len(names), np.nan), "no interval: all clusters give one value"
             if name == "equal_length":
                 slope = {"estimate": theta[-1], "se": _errors(added[:, -1:], clusters)[0]}
         half = student.ppf(0.5 + confidence / 2, clusters.n - 1) * se

@@ -1,4 +1,4 @@
-"""Judges with planted biases: whether the alternative annotator test and the audit notice."""
+"""Judges with planted biases: whether the alternative annotator test and the audit detect them."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def sweep_biases(
     """Plant biases in simulated judges, and test and audit the same verdicts.
 
     Each of `n_studies` simulated studies has ten annotators, and a judge for each bias and level. A
-    judge whose verdict changes with the order of two outputs says that they tie. Gives a row per
+    verdict that changes with the order of the two outputs counts as a tie. The table has a row per
     study, bias (``length`` or ``own``), level (``planted``, in nats) and method: ``test``
-    (`nlgbench.replaces_annotators`, whose estimate is omega) or ``audit`` (`nlgbench.audit`, a
-    share of verdicts), with its verdict and whether it notices the bias.
+    (`nlgbench.replaces_annotators`; its estimate is omega) or ``audit`` (`nlgbench.audit`; its
+    estimate is a share of verdicts), with the verdict and whether it detects the bias.
     """
     rng = np.random.default_rng(seed)
     planted = pd.DataFrame(product(("length", "own"), LEVELS), columns=["bias", "planted"])

@@ -54,8 +54,7 @@ def replaces_annotators(
 ) -> Replacement:
     """Test whether evaluators may replace annotators, by the alternative annotator test.
 
-    For each annotator, it compares the annotator and an evaluator: which of the two agrees better
-    with the other annotators?
+    For each annotator, it asks who agrees better with the others: the annotator or the evaluator.
 
     Parameters
     ----------
@@ -63,9 +62,9 @@ def replaces_annotators(
         A study with several annotators per output, and scores that are labels or numbers of the
         same kind as the judgments. All evaluators are tested.
     epsilon : float
-        The cost advantage of the evaluator: how much less often than the annotator it may be the
-        better one, at least 0 and below 1. Choose it before you see the data. Calderon et al.
-        (2025) use .2 for experts, .15 for skilled annotators and .1 for a crowd.
+        The evaluator's cost advantage, at least 0 and below 1: by how much the share of outputs
+        where the annotator agrees better may exceed the opposite share. Choose it before you see
+        the data. Calderon et al. (2025) use .2 (experts), .15 (skilled annotators), .1 (crowd).
     dimension : str, optional
         A dimension of the judgments. Default: the study's quality dimension.
     agreement : {"accuracy", "rmse"}, optional
@@ -82,12 +81,12 @@ def replaces_annotators(
         ``evaluators``, sorted by rho in descending order: evaluator, omega (share of annotators for
         whom the test rejects), verdict ("replaces" if omega is at least one half, else "not
         shown"), least_epsilon (the smallest epsilon from which omega is at least one half, in
-        thousandths; NaN if there is none below 1), rho (the probability that the evaluator agrees
+        thousandths; NaN if none is below 1), rho (the probability that the evaluator agrees
         at least as well as an annotator, averaged over annotators), ci_low, ci_high, covers (what
         the interval of rho generalizes to), n_annotators (tested), reason.
 
-        ``details``, by evaluator: label, epsilon, agreement, omega_paper (by the t test of that
-        paper, which treats outputs as independent), se, power (mean over annotators), n_left_out
+        ``details``, by evaluator: label, epsilon, agreement, omega_paper (omega by the paper's t
+        test, which treats outputs as independent), se, power (mean over annotators), n_left_out
         (annotators with fewer than 30 outputs), n_outputs, n_clusters, n_missing (outputs without a
         score).
 
@@ -130,8 +129,8 @@ def replaces_annotators(
     """
     if not 0 <= epsilon < 1:
         raise ValueError(
-            f"epsilon must be at least 0 and below 1. It is how much less often than the annotator "
-            f"the evaluator may be the better one. Got {epsilon}; the paper uses 0.2, 0.15 and 0.1."
+            "epsilon, the evaluator's cost advantage, must be at least 0 and below 1. "
+            f"Got {epsilon}; the paper uses 0.2, 0.15 and 0.1."
         )
     scores = study.scores
     if scores is None or scores.empty:
@@ -206,7 +205,7 @@ def _agreement(study: Study, judged: pd.DataFrame, dimension: str) -> Agreement:
 
 
 def differences(output: Ints, value: Floats, score: Floats, kind: Agreement) -> NDArray[np.int8]:
-    """Return for each judgment 1 if it is nearer than the score to the output's others, else -1."""
+    """Compare agreement with the others: 1 if the judgment's is better, -1 if the score's is."""
     if kind == "accuracy":
         names, label = np.unique(value, return_inverse=True)
         said = np.minimum(np.searchsorted(names, score), len(names) - 1)
@@ -234,12 +233,12 @@ def _differences_in(there: pd.DataFrame, kind: Agreement) -> NDArray[np.int8]:
 
 @dataclass(frozen=True)
 class Counts:
-    """By annotator: the outputs, those where they agree better or worse, and cluster effects."""
+    """By annotator: numbers of outputs (all, agreeing better, agreeing worse), and clusters."""
 
     n: Floats
     better: Floats
     worse: Floats
-    #: Variance of the mean difference over that for n independent outputs; at least 1.
+    #: Variance of the mean difference, divided by that of n independent outputs; at least 1.
     design_effect: Floats
     #: Effective number of clusters.
     n_clusters: Floats
@@ -302,7 +301,7 @@ def t_p(counts: Counts, epsilon: float) -> Floats:
 
 
 def adjusted(p: Floats) -> Floats:
-    """Adjust p over annotators, the first axis (Benjamini and Yekutieli 2001); NaN is 1."""
+    """Adjust p over annotators, the first axis (Benjamini and Yekutieli 2001); NaN counts as 1."""
     return np.asarray(false_discovery_control(np.nan_to_num(p, nan=1.0), axis=0, method="by"))
 
 
@@ -337,7 +336,7 @@ def _tested(
     inside = said.isin(given) if kind == "accuracy" else said.between(given.min(), given.max())
     unknown = ""
     if len(said) and not inside.any():
-        unknown = "no score lies in the range of the judgments: the scales differ"
+        unknown = "no score is in the range of the judgments: the scales differ"
         if kind == "accuracy":
             unknown = "no score matches a value of the judgments: the labels differ"
     elif not len(names):
@@ -397,7 +396,7 @@ def _annotators(names: NDArray, counts: Counts, epsilon: float, level: float) ->
 def _rho(
     there: pd.DataFrame, who: Ints, wins: NDArray[np.bool_], kind: Agreement, level: float
 ) -> dict[str, object]:
-    """Compute rho with an interval over clusters, and over annotators if there are ten."""
+    """Compute rho with an interval over clusters, and over annotators if there are at least ten."""
     m, cluster = int(who.max()) + 1, pd.factorize(there["cluster"])[0]
     tested = who >= 0
     n, won = np.zeros((2, m, int(cluster.max()) + 1))
@@ -415,7 +414,7 @@ def _rho(
         df = min(effective, m) - 1  # annotators have equal weight in rho
     se, reason = float(np.sqrt(crossed.largest_variance(*variances))), few_clusters(effective)
     if not (np.isfinite(se) and se > 1e-12 and df > 0):
-        unknown = "no interval: when one cluster or annotator is left out, rho does not change "
+        unknown = "no interval: without one of the clusters or annotators, rho does not change "
         unknown += "or is undefined"
         se, reason = np.nan, "; ".join(filter(None, [reason, unknown]))
     half = student.ppf(1 - level / 2, df) * se
@@ -425,7 +424,7 @@ def _rho(
 
 
 def _rho_of(there: pd.DataFrame, who: Ints, kind: Agreement) -> float:
-    """Compute rho from outputs that still have two judgments; who < 0 marks the untested."""
+    """Compute rho from outputs that still have two judgments; who < 0 marks untested annotators."""
     kept = there.duplicated("output_id", keep=False).to_numpy()
     if not kept.any():
         return float("nan")

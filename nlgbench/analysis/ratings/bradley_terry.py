@@ -1,7 +1,7 @@
 """Bradley-Terry with ties (Davidson), and win rates, with intervals over other outputs.
 
-An output can be a in one game and b in another, so games are dependent through both sides, and
-variances are dyadic. Annotators' choices also depend on each other through the annotator.
+An output can be side a of one game and side b of another. Games therefore depend on each other
+through both sides, and variances are dyadic. Choices of one annotator also depend on each other.
 """
 
 from __future__ import annotations
@@ -108,8 +108,8 @@ def bradley_terry(
     tie and loss of i against j are proportional to ``p_i``, ``nu sqrt(p_i p_j)`` and ``p_j``.
     Without ties it is that of Bradley and Terry (1952, doi:10.2307/2334029). The covariance is
     ``H^- M H^-``, with H the information and M the `covariance` of the scores. The interval uses
-    Student's t with one degree of freedom fewer than clusters: the smallest number of any system,
-    or for annotators' choices the effective number of each system.
+    Student's t with G - 1 degrees of freedom, where G is the smallest number of clusters of any
+    system, or for annotators' choices each system's effective number.
     """
     systems, a, b, results = as_arrays(played)
     if ties == "half":
@@ -130,7 +130,7 @@ def bradley_terry(
         ability, log_tie = _fit(a, b, results, n)
         tie = float(np.exp(log_tie))
         bread = _bread(a, b, ability, log_tie)
-        # Half wins vary less than games, by an amount that the model does not provide.
+        # With ties as half wins, results vary less, by an amount that the model does not provide.
         if by_model and ties == "davidson":
             variance = np.diag(bread)[:n]
         else:
@@ -199,8 +199,8 @@ def win_rates(
     doi:10.1080/01621459.1927.10502953) with Student's t and the effective number of games ``n* = r
     (1 - r) / V`` (Franco, Little, Louis and Slud 2019, doi:10.1093/jssam/smy019), where r is the
     rate and V its variance as in `rate`. For comparators' games with one item for both sides, or
-    none, the number of items or of games counts instead. Intervals are not simultaneous: among many
-    pairs, some miss.
+    none, n* is the number of items or of games. Intervals are not simultaneous: among many pairs,
+    some miss the true rate.
 
     Examples
     --------
@@ -259,8 +259,8 @@ def covariance(scores: csr_array, shares: csr_array, label: Ints) -> Floats:
     The fit is pulled toward each cluster in proportion to its share of the information. Each entry
     of u is therefore divided by one minus its games' share for that parameter (`shares`), as in the
     jackknife (Bell and McCaffrey 2002, *Survey Methodology* 28(2), for one factor). With 10 and 20
-    items on both sides, intervals with a factor n / (n - 1) cover in .91 and .92, and with shares
-    in .95 (six systems, at least 500 simulations).
+    items on both sides, intervals with a factor n / (n - 1) have coverage .91 and .92, and those
+    with shares .95 (six systems, at least 500 simulations).
     """
     own, shared = _sums(scores, shares, label)
     return (own.T @ own - shared.T @ shared).toarray()
@@ -324,7 +324,7 @@ def rate_intervals(
     """Compute intervals of each group's mean score, as in `win_rates`, a row per group.
 
     `one` and `other` are the clusters of the first and second side's outputs. If all games have the
-    same result, the variance is 0 and the number of clusters counts as n; `reason` reports it.
+    same result, the variance is 0 and the number of clusters is used as n; `reason` reports this.
     """
     n_games = np.bincount(group)
     k = len(n_games)
@@ -466,11 +466,11 @@ def _why_infinite(a: Ints, b: Ints, results: Floats, n: int) -> str:
     ends = np.concatenate([lower, a[tie], b[tie]]), np.concatenate([upper, b[tie], a[tie]])
     ways = coo_array((np.ones(len(ends[0])), ends), shape=(n, n))
     if csgraph.connected_components(ways, connection="strong")[0] > 1:
-        return "infinite ratings: some systems never lose to, or never play, some others. Add games"
+        return "infinite ratings: some systems never lose to others, or never play them. Add games"
     if not tie.any():
         return ""
-    # A ladder needs y_loser <= y_winner - 1 and |y_i - y_j| <= 1 at ties. It exists unless these
-    # bounds, as lengths of edges, form a negative cycle.
+    # One order explains all games if some y have y_loser <= y_winner - 1, and |y_i - y_j| <= 1 at
+    # ties. Such y exist unless these bounds, as lengths of edges, form a negative cycle.
     rung = np.full((n, n), np.inf)
     rung[np.concatenate([a[tie], b[tie]]), np.concatenate([b[tie], a[tie]])] = 1
     rung[upper, lower] = -1

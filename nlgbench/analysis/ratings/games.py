@@ -54,7 +54,7 @@ def games_of_one(
     played = read_games(study, of=of, dimension=dimension)
     n = played["comparator"].nunique()
     if n > 1:
-        raise ValueError(f"found {n} comparators, but need one: select its comparisons.")
+        raise ValueError(f"there are {n} comparators: select the comparisons of one.")
     return played
 
 
@@ -78,7 +78,7 @@ def games(
     found = found[found["system_a"] != found["system_b"]].reset_index(drop=True)
     if found.empty:
         raise ValueError(
-            f"there is no game: each of the {len(table)} comparisons is between two outputs of one "
+            f"there is no game: all comparisons ({len(table)}) are between two outputs of one "
             "system. Compare outputs of different systems."
         )
     return found

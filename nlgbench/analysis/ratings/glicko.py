@@ -79,10 +79,10 @@ def elo(played: pd.DataFrame, *, seed: int | np.random.Generator | None = None) 
 
 
 def with_intervals(ratings: pd.DataFrame, confidence: float) -> pd.DataFrame:
-    """Center ratings at 1500, with intervals of -+ z deviations.
+    """Center ratings at 1500, and add intervals of plus or minus z deviations.
 
     Games determine only differences, so the interval is for the rating relative to the mean of
-    systems. It is for the value that more games of the same outputs would converge to.
+    systems. It covers the value that more games of the same outputs would converge to.
     """
     rating = ratings["rating"] + (START - ratings["rating"].mean())
     half = norm.ppf(0.5 + confidence / 2) * ratings["deviation"]

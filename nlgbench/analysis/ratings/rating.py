@@ -44,7 +44,7 @@ def rate(
     Parameters
     ----------
     study : Study or DataFrame
-        A study with `comparisons` (see `nlgbench.compare_texts`) or `preferences`. Or a table with
+        A study with `comparisons` (see `nlgbench.compare_texts`) or `preferences`, or a table with
         a row per game: ``system_a``, ``system_b``, and ``outcome`` (a, b or tie) or ``prob_a,
         prob_tie, prob_b``; optionally ``output_a, output_b, item_a, item_b`` (or ``item_id``),
         ``annotator_id`` and ``comparator``.
@@ -58,13 +58,13 @@ def rate(
         win for both sides, as in the package evalica.
     tie_ratio : float or None
         For Glicko-2: a tie with a higher (lower) rated opponent counts as this share of a win
-        (loss), the rule of Zhou and Xu. None: a tie is half a win.
+        (loss), by the rule of Zhou and Xu. None: a tie is half a win.
     outcome : {"argmax", "sampled", "expected"}
         How to convert probabilities to results: the most probable of win, tie and loss (a tie if
         two are equally probable), a random one, or shares of each.
     annotators : {"fixed", "random"}, optional
-        For Bradley-Terry ratings from annotators' choices: what the intervals generalize to, other
-        items and these annotators, or other items and annotators. Default: random if the effective
+        What intervals of Bradley-Terry ratings from annotators' choices generalize to: other items
+        and these annotators, or other items and annotators. Default: random if the effective
         number of annotators, ``(sum n)^2 / sum n^2`` with n the choices of each, is at least ten.
     dimension : str, optional
         A dimension of the preferences. Default: quality, or the only one.
@@ -79,11 +79,11 @@ def rate(
         A row per comparator (``people`` for annotators) and system: comparator, system, rating
         (points, higher is better, with mean 1500; 173.7 per nat of log-odds), ci_low, ci_high
         (relative to the mean of all systems), confidence, method, covers (what the interval
-        generalizes to), n_games, reason (why a number is NaN or doubtful, or ""); for Bradley-Terry
-        se, n_clusters (for comparators: clusters among the system's outputs; for annotators'
-        choices: the effective number of items, or of annotators if these are random and there are
-        fewer of them), tie (Davidson's nu: 0 without ties; 2 if equal systems tie half the time);
-        for Glicko-2 and Elo deviation and volatility.
+        generalizes to), n_games, reason (why a number is NaN or doubtful, or "").
+        Bradley-Terry: also se, n_clusters (for comparators: clusters among the system's outputs;
+        for annotators' choices: the effective number of items, or of annotators if these are random
+        and fewer), tie (Davidson's nu: 0 without ties; 2 if equal systems tie half the time).
+        Glicko-2 and Elo: also deviation, volatility.
 
     Raises
     ------
@@ -96,14 +96,14 @@ def rate(
     Bradley-Terry follows Davidson (1970, doi:10.1080/01621459.1970.10481082). Ratings are infinite,
     and all results NaN, if some systems never lose to the rest (Ford 1957, doi:10.2307/2308513), or
     if some abilities explain all games exactly: a winner always exceeds the loser by at least some
-    fixed amount, and tied systems differ by at most that amount. The interval is for ratings over
+    fixed amount, and tied systems differ by at most that amount. The interval covers ratings over
     all outputs that these systems could produce, even if the model is wrong. Over other items and
     annotators, the variance is `nlgbench.crossed.largest_variance`; t has `n_clusters` - 1 degrees
     of freedom. docs/validation.md reports the measured coverage.
 
     Glicko-2 follows Glickman (2012) with the ties of Zhou and Xu (2020, section 3.2,
     doi:10.1609/aaai.v34i05.6521). Volatility is 0, because systems do not change. Its intervals
-    are for the rating that more games of the *same* outputs would converge to.
+    cover the rating that more games of the *same* outputs would converge to.
 
     Examples
     --------
@@ -220,8 +220,8 @@ def tournament(
     difference of the two columns of C, v the variance of the two systems' distance, and ``I = E (1
     - E)``. Games stop when, for each of the m pairs, the Bayes factor against equal skill reaches
     ``m / (1 - confidence)``. It is ``s / t exp(d^2 / (2 s^2))`` with d the distance, ``s =
-    sqrt(v)`` and t the initial s. If ratings are normal, the probability that it ever does so
-    between equals is at most the inverse (Robbins 1970, doi:10.1214/aoms/1177696786).
+    sqrt(v)`` and t the initial s. If ratings are normal, the probability that it ever reaches a
+    bound for equal systems is at most 1 / bound (Robbins 1970, doi:10.1214/aoms/1177696786).
     """
     rng = np.random.default_rng(seed)
     systems, a, b, results = as_arrays(games_of_one(study, of=of))
@@ -295,8 +295,8 @@ class Convergence:
     Parameters
     ----------
     table : DataFrame
-        A row per pairing and seed: pairing, seed, games, settled (whether the stopping rule ended
-        it), then Spearman's correlation of its ratings with those of all games, and with `quality`.
+        A row per tournament: pairing, seed, games, settled (whether the stopping rule ended it),
+        and Spearman's correlations of its ratings with those of all games and with `quality`.
     history : DataFrame
         The first tournament with random pairing: game, system, rating, deviation.
     """
@@ -325,7 +325,7 @@ def convergence(
     study, of, tie_ratio
         As in `nlgbench.rate`, for one comparator.
     quality : Series, optional
-        Quality by system to correlate ratings with: mean human judgments, or true values.
+        Quality by system, with which ratings are correlated: mean judgments, or true values.
     seed : int
         Seed of the first tournament; the next ones count up.
 

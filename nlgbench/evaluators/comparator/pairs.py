@@ -26,7 +26,7 @@ Kind = Literal["strong", "weak", "human"]
 
 #: The text columns of a row; a single text has the first two.
 SIDES = ["context_a", "text_a", "context_b", "text_b"]
-#: Shares of training: the smallest difference between checkpoints, and near convergence.
+#: Shares of training: the least difference between checkpoints, and where convergence is near.
 _LEAST_MARGIN, _CONVERGED = 0.1, 0.8
 COLUMNS = ["supervision", "item_id", "output_a", "output_b", *SIDES, "outcome", "margin"]
 
@@ -62,9 +62,9 @@ def supervise(
     dimension : str, optional
         Dimension of the judgments; higher must be better. Default: the quality dimension.
     threshold : float
-        Mean judgments that differ by this or less tie.
+        Outputs whose mean judgments differ by at most this tie.
     n : int
-        Pairs of each kind, but twice as many human pairs; all pairs if there are fewer.
+        Number of pairs of each kind, but twice as many human pairs; all if there are fewer.
     seed : int or Generator
         Seed of all random numbers.
 
@@ -82,11 +82,11 @@ def supervise(
 
     Notes
     -----
-    Zhou and Xu (2020, section 3.1, doi:10.1609/aaai.v34i05.6521). Of the strong pairs, half are
-    human versus machine, a quarter are two human texts, and a quarter are two texts of one machine
-    system. Weak pairs are at least .1 of the training apart and not both past .8, near convergence
-    (our thresholds; the paper gives none). Judgments are not corrected for the leniency of
-    annotators. The order within a pair does not matter, because training uses both orders.
+    Pairs follow Zhou and Xu (2020, section 3.1, doi:10.1609/aaai.v34i05.6521). Of the strong
+    pairs, half contain a human and a machine text, a quarter two human texts, and a quarter two
+    texts of one system. Weak pairs are at least .1 of the training apart and not both past .8, near
+    convergence (our thresholds; the paper gives none). Judgments are not corrected for annotators'
+    leniency. The order within a pair does not matter, because training uses both orders.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def supervise(
         parts.append(strong_pairs(_with_references(study), n=n, seed=rng))
     if "weak" in kinds:
         if checkpoints is None:
-            raise ValueError("weak supervision needs checkpoints=, a table of their texts.")
+            raise ValueError("kind 'weak' needs checkpoints=, a table of texts from checkpoints.")
         needed = "system:text model:text progress:float output_id:text item_id:text text:text"
         checkpoints = read_table(checkpoints, needed, "checkpoints have")
         steps = check_checkpoints(checkpoints)
@@ -180,9 +180,9 @@ def weak_pairs(
         parts.append(lay_out(outputs, *drawn, "better").assign(margin=margin))
     if sum(map(len, parts)) == 0:
         raise ValueError(
-            f"no two of the {len(checkpoints)} checkpoints can be compared. They must be of one "
-            f"model and share contexts; their progress must differ by {_LEAST_MARGIN} or more, and "
-            f"one must be below {_CONVERGED}. Save more early checkpoints, and sample from each."
+            f"no two of the checkpoints ({len(checkpoints)}) can be compared. They must be of one "
+            f"model, share contexts, and differ in progress by {_LEAST_MARGIN} or more. The "
+            f"earlier must be below {_CONVERGED}. Save more early checkpoints, and sample each."
         )
     return pd.concat(parts, ignore_index=True).assign(supervision="weak")[COLUMNS]
 
@@ -223,7 +223,7 @@ def check_checkpoints(table: pd.DataFrame) -> pd.DataFrame:
     if wrong.any():
         row = steps[wrong].iloc[0]
         raise ValueError(
-            "each checkpoint must have one model and one progress, from 0 to 1. Got system "
+            "each checkpoint must have one model, and one progress from 0 to 1. Got system "
             f"{row['system']!r} with progress {row['progress']}."
         )
     return steps
@@ -281,7 +281,7 @@ def _ids(table_a: pd.DataFrame, a: Ints, table_b: pd.DataFrame, b: Ints) -> pd.D
 def draw_between(
     table: pd.DataFrame, left: ArrayLike, right: ArrayLike, n: int, rng: np.random.Generator
 ) -> tuple[Ints, Ints]:
-    """Draw pairs of one row each of `left` and `right`, disjoint masks, with equal contexts."""
+    """Draw pairs of rows with equal contexts: one of `left` and one of `right` (disjoint masks)."""
     context = pd.factorize(table["context"])[0]
     others = np.flatnonzero(np.asarray(right))
     others = others[np.argsort(context[others], kind="stable")]

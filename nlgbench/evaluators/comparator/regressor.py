@@ -18,7 +18,7 @@ from nlgbench.study import Study
 if TYPE_CHECKING:
     from nlgbench.evaluators.comparator.encoder import Encoder
 
-#: Penalties from which leave-one-out chooses: two per power of ten.
+#: Penalties from which leave-one-out validation chooses: two per power of ten.
 PENALTIES = np.logspace(-2, 6, 17)
 
 
@@ -41,9 +41,8 @@ def train_regressor(
     table, quality = study.outputs[quality.notna()], quality.dropna()
     if quality.nunique() < 2:
         raise ValueError(
-            f"{len(quality)} outputs have judgments of {dimension!r}, with {quality.nunique()} "
-            "different means; training needs at least two. Check that judgments refer to these "
-            "outputs."
+            f"training needs at least two different mean judgments of {dimension!r}. Got "
+            f"{quality.nunique()} (judged outputs: {len(quality)}). Check their output_id."
         )
     made = f"scikit-learn {sklearn.__version__}"
     if backend == "tfidf":

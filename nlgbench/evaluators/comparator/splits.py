@@ -73,7 +73,7 @@ def split(
     in_train = ~in_test & ~text.isin(text[in_test]) & (table["system"] != leave_out)
     if not in_train.any() or not in_test.any():
         raise ValueError(
-            f"The split by {by} leaves {in_train.sum()} training and {in_test.sum()} test outputs, "
-            f"with {unit.nunique()} distinct {by}s. Split by another unit, or add outputs."
+            f"The split by {by} leaves {in_train.sum()} training and {in_test.sum()} test outputs "
+            f"(distinct {by}s: {unit.nunique()}). Split by another unit, or add outputs."
         )
     return part_of(study, in_train.to_numpy()), part_of(study, in_test.to_numpy())

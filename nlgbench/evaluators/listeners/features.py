@@ -119,7 +119,7 @@ def count_states(contexts: pd.DataFrame, item_ids: pd.Series) -> pd.Series:
 
 
 def state_rows(contexts: pd.DataFrame, item_ids: pd.Series) -> NDArray[np.int64]:
-    """Find the rows of each item's states, (n, n_states); all items must have equally many."""
+    """Find the rows of each item's states, (n, n_states); all items must have the same number."""
     places = contexts.groupby("item_id").indices
     rows = np.array([places[item] for item in item_ids], dtype=np.int64)
     return rows.reshape(len(item_ids), -1)

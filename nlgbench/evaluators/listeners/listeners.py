@@ -72,7 +72,7 @@ class Listener:
         raise NotImplementedError
 
     def score_outputs(self, study: Study) -> pd.Series:
-        """Score outputs by the probability that the listener finds the target.
+        """Score outputs by the probability that the listener assigns to the target.
 
         Parameters
         ----------
@@ -100,9 +100,8 @@ class Listener:
             asked = study.outputs.loc[study.outputs["item_id"].isin(learned), "item_id"]
             if len(asked):
                 raise ValueError(
-                    f"{self.name} learned from the context of item {asked.iloc[0]!r} "
-                    f"({len(asked)} outputs). Remove rounds with this context from its training "
-                    "and calibration data."
+                    f"{self.name} learned from contexts of this study, such as that of item "
+                    f"{asked.iloc[0]!r}. Remove them from its training and calibration data."
                 )
         of_target = found[found["is_target"]].set_index("output_id")["probability"]
         return of_target.rename("score").rename_axis(None)

@@ -62,7 +62,7 @@ class LiteralNetwork(torch.nn.Module):
         self.root = torch.nn.Linear(units, n_features * n_features)
 
     def forward(self, tokens: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
-        """Give unnormalized log-probabilities of states, (n, n_states)."""
+        """Return unnormalized log-probabilities of states, (n, n_states)."""
         meant = self.words(tokens)
         n_features = states.shape[2]
         root = self.root(meant).view(-1, n_features, n_features) / math.sqrt(n_features)
@@ -85,7 +85,7 @@ class ContextNetwork(torch.nn.Module):
         self.score = torch.nn.Linear(units, 1)
 
     def forward(self, tokens: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
-        """Give unnormalized log-probabilities of states, (n, n_states)."""
+        """Return unnormalized log-probabilities of states, (n, n_states)."""
         n, n_states, _ = states.shape
         own = states[:, :, None].expand(-1, -1, n_states, -1)
         other = states[:, None].expand(-1, n_states, -1, -1)

@@ -66,7 +66,7 @@ class NeuralListener(Listener):
     Attributes
     ----------
     temperature : float
-        Fitted on dev; 1 without dev. Probabilities are raised to its inverse.
+        Fitted on dev rounds; 1 without them. Probabilities are raised to its inverse.
 
     Notes
     -----
@@ -246,7 +246,7 @@ class ContextListener(NeuralListener):
 
 
 class PragmaticListener(NeuralListener):
-    """Infer the state that a speaker would describe so: Bayes' rule on a language model.
+    """Infer which state a speaker would describe this way: Bayes' rule on a language model.
 
     ``L(w | u)`` is proportional to ``P(u | w) P(w)``, where an LSTM gives the probability of the
     caption u with w as the target among the others (Newman, Cohn-Gordon and Potts 2020, section
@@ -257,7 +257,7 @@ class PragmaticListener(NeuralListener):
     _network = SpeakerNetwork
 
     def _loss(self, network: torch.nn.Module, batch: Batch) -> torch.Tensor:
-        """Return nats per caption: one random order of states in training, all orders otherwise."""
+        """Return nats per caption: for one random order of states in training, otherwise all."""
         tokens, states, targets = batch
         speaker: Any = network
         if network.training:

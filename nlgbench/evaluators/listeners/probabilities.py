@@ -72,12 +72,12 @@ def measure_calibration(
     ]
     table = pd.DataFrame(rows, columns=["measure", "estimate", "ci_low", "ci_high"])
     table = table.assign(confidence=confidence, n=n, n_undefined=int((~used).sum()))
-    no_nll = "" if np.isfinite(half) else "a target has probability 0, or there is one row"
+    no_nll = "" if np.isfinite(half) else "a target has probability 0, or there is one output"
     n_of = bins["n"].where(bins["n"] > 0)
     low, high = proportion_confint(bins["share"] * n_of, n_of, alpha, "wilson")
     bins = bins.assign(ci_low=low, ci_high=high, confidence=confidence, ece=ece)
     names = "bin_low bin_high probability share ci_low ci_high confidence n ece"
-    return table.assign(reason=["", no_nll, "biased upward"]), bins[names.split()]
+    return table.assign(reason=["", no_nll, "no interval: biased upward"]), bins[names.split()]
 
 
 def _bins(proba: Floats, right: Floats) -> pd.DataFrame:
@@ -104,8 +104,7 @@ def check_proba(proba: ArrayLike, *, n: int, n_states: int) -> Floats:
     if bad.any():
         row = int(bad.argmax())
         raise ValueError(
-            f"row {row} of the probabilities is {found[row].tolist()}, with sum "
-            f"{found[row].sum():g}. Each row must have numbers from 0 to 1 with sum 1: divide each "
-            "row by its sum."
+            f"row {row} of the probabilities is {found[row].tolist()}. Each row must have numbers "
+            "from 0 to 1 that sum to 1: divide each row by its sum."
         )
     return found

@@ -81,7 +81,7 @@ def _is_short(frame: pd.DataFrame, theirs: Sequence[str]) -> bool:
 
 
 def _is_rating(frame: pd.DataFrame, theirs: Sequence[str]) -> bool:
-    """Check whether a column contains ratings, unlike what forms also record."""
+    """Check whether a column contains ratings, not other data that forms record."""
     cells = pd.Series(frame[list(theirs)].to_numpy().ravel(), dtype="str")
     numbers = pd.to_numeric(cells[cells.str.strip() != ""], errors="coerce")
     return bool(len(numbers)) and bool((numbers.between(-100, 100) & (numbers % 0.5 == 0)).all())

@@ -15,13 +15,13 @@ _GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 
 
 def inspect(record: dict[str, Any], log: Log) -> Iterator[Row]:
-    """Read a sample: a log is one model on one task, and its scorers are evaluators."""
+    """Read a sample of a log of one model on one task; scorers become evaluators."""
     choices = record["output"].get("choices")
     if record.get("error") or not choices:
-        log.notes["samples without an output, left out"] += 1
+        log.notes["no output, so the sample is left out"] += 1
         return
     if (status := log.head.get("status", "started")) != "success":
-        log.notes[f"samples of a log whose status is {status}"] += 1
+        log.notes[f"the log's status is {status}, not success"] += 1
     about, epoch = log.head["eval"], record["epoch"]
     epochs = (about.get("config") or {}).get("epochs") or 1
     item = {"item_id": f"{about['task']}/{record['id']}"}
@@ -41,7 +41,7 @@ def inspect(record: dict[str, Any], log: Log) -> Iterator[Row]:
             evaluator = f"{scorer}/{name}" if name else scorer
             found = _GRADES.get(one) if isinstance(one, str) else number(one)
             if found is None and one is not None:
-                log.notes[f"{evaluator} is neither a number nor C, I, P or N, left out"] += 1
+                log.notes[f"{evaluator} left out (neither a number nor C, I, P or N)"] += 1
                 continue
             yield "scores", {**output, "evaluator": evaluator, "score": found}
 
@@ -61,7 +61,7 @@ def lm_eval(record: dict[str, Any], log: Log) -> Iterator[Row]:
     for metric in record["metrics"]:
         score = number(record[metric])
         if score is None and record[metric] is not None:
-            log.notes[f"{metric} is computed from all samples by the harness, left out"] += 1
+            log.notes[f"{metric} left out (the harness computes it from all samples)"] += 1
             continue
         evaluator = metric if rule == "none" else f"{metric}@{rule}"
         yield "scores", {**output, "evaluator": evaluator, "score": score}
@@ -77,10 +77,10 @@ def _answer(responses: list[list[Any]], requests: list[list[Any]]) -> str:
 
 
 def promptfoo(record: dict[str, Any], log: Log) -> Iterator[Row]:
-    """Read results.json or .jsonl: a provider with a prompt is a system, a test's vars an item."""
+    """Read results.json or .jsonl: systems are providers with a prompt, items are tests' vars."""
     response = record.get("response") or {}
     if response.get("output") is None:
-        log.notes["tests without an output, left out"] += 1
+        log.notes["no output, so the test is left out"] += 1
         return
     provider, prompt = record["provider"], record["prompt"]
     if isinstance(provider, dict):

@@ -21,7 +21,7 @@ def alpaca_eval(record: dict[str, Any], log: Log) -> Iterator[Row]:
     yield "outputs", {**item, "system": system, "text": record["output_2"], **beside}
     preference = number(record["preference"])
     if preference is None or math.isnan(preference):
-        log.notes["without a preference, left out"] += 1
+        log.notes["no preference, so the record is left out"] += 1
         return
     wins = (preference or 1.5) - 1  # 0 is also a tie
     is_first = _shown_first(record, wins)
@@ -29,8 +29,8 @@ def alpaca_eval(record: dict[str, Any], log: Log) -> Iterator[Row]:
     if is_first is None:
         what = "ties" if is_tie else "verdicts"
         log.notes[
-            f"{what} whose order of presentation is unknown, stored with the reference first: "
-            "tests of position bias cannot use them"
+            f"{what} whose order of presentation is unknown; they are stored with the reference "
+            "first, so tests of position bias cannot use them"
         ] += 1
     a, b = (system, reference) if is_first else (reference, system)
     pair = {**item, "system_a": a, "system_b": b, "comparator": record["annotator"]}
@@ -42,8 +42,8 @@ def alpaca_eval(record: dict[str, Any], log: Log) -> Iterator[Row]:
 def _shown_first(record: dict[str, Any], wins: float) -> bool | None:
     """Return whether the system was shown first; None if the record does not say.
 
-    The first token is m for the text shown first and M for the second. The probability of M, of
-    these two, is therefore the probability that the second wins.
+    The judge's first token is m to choose the text shown first, and M to choose the second.
+    Relative to both, the probability of M is therefore the probability that the second wins.
     """
     try:
         tokens = record["raw_completion"]["logprobs"]["content"][0]["top_logprobs"]
@@ -75,7 +75,7 @@ def mt_bench(record: dict[str, Any], log: Log) -> Iterator[Row]:
     if "score" in record:
         score = number(record["score"])
         if score is None or score < 0:
-            log.notes["judgments without a score, left out"] += 1
+            log.notes["no score, so the judgment is left out"] += 1
         else:
             yield "scores", {**item, "system": record["model"], "evaluator": judge, "score": score}
         return
@@ -83,7 +83,7 @@ def mt_bench(record: dict[str, Any], log: Log) -> Iterator[Row]:
     for a, b, winner in (("model_1", "model_2", "g1_winner"), ("model_2", "model_1", "g2_winner")):
         choice = {a: "a", b: "b", "tie": "tie"}.get(record[winner])
         if choice is None:
-            log.notes["pairs with a verdict that could not be read, left out"] += 1
+            log.notes[f"{winner} is not a verdict, so it is left out"] += 1
             continue
         pair = {**item, "system_a": record[a], "system_b": record[b], "comparator": judge}
         yield "comparisons", {**pair, **_certain(choice)}

@@ -1,4 +1,4 @@
-"""Read logs of tools, record by record and within limits of size, as rows of our tables."""
+"""Convert tools' logs to rows of our tables, record by record, with limits on their size."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Log:
     numbers: dict[str, dict[Any, str]] = field(default_factory=lambda: defaultdict(dict))
 
     def number(self, kind: str, of: Any) -> str:
-        """Assign a number to what has no id, the same in all files."""
+        """Assign a number to something without an id, the same in all files."""
         return self.numbers[kind].setdefault(of, str(len(self.numbers[kind]) + 1))
 
 
@@ -56,7 +56,7 @@ def read(
 ) -> tuple[dict[str, pd.DataFrame], list[str]]:
     """Read all records of files; return the tables, and notes.
 
-    Besides our columns and further ones of outputs, `{line}` is where a row comes from.
+    Besides our columns and further columns of outputs, `{line}` is the location of each row.
     """
     log, n = Log(), 0
     rows: dict[str, list[dict[str, str]]] = {}
@@ -75,7 +75,7 @@ def read(
         except (TableError, OSError) as error:
             problems += getattr(error, "problems", [str(error)])
         if wrong:
-            more = f" {len(wrong) - 1:,} more records are invalid." if len(wrong) > 1 else ""
+            more = f" Invalid records in all: {len(wrong):,}." if len(wrong) > 1 else ""
             problems.append(f"{wrong[0]}{more} Correct `files`, or choose another `format`.")
     frames = {table: pd.DataFrame(own, dtype=object).fillna("") for table, own in rows.items()}
     if "outputs" in frames:  # judgments and answers may each describe part of an output
@@ -106,7 +106,7 @@ def _described(error: Exception, record: Any) -> str:
     if isinstance(error, UnicodeEncodeError):
         return f"a text contains {csv_files.HALF}."
     found = ", ".join(list(record)[:12]) if isinstance(record, dict) else brief(record)
-    what = f"there is no {error.args[0]!r}" if isinstance(error, KeyError) else str(error)
+    what = f"no key {error.args[0]!r}" if isinstance(error, KeyError) else str(error)
     return f"{what}. Found {found}."
 
 
@@ -147,12 +147,12 @@ def _of_archive(path: Path) -> Iterator[tuple[dict[str, Any], str, Any]]:
             names.sort(key=lambda name: re.sub(r"\d+", lambda digits: digits[0].zfill(20), name))
             wanted = [there[name] for name in (heads[0], *names)]
             if {one.compress_type for one in wanted} - {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
-                raise TableError(f"{path} is not compressed with deflate: {convert}")
+                raise TableError(f"{path} uses a compression other than deflate: {convert}")
             sizes = [one.file_size for one in wanted]
             if max(sizes) > MEMBER or sum(sizes) > ARCHIVE:
                 raise TableError(
-                    f"{path} unpacks to {sum(sizes):,} bytes, and one member to {max(sizes):,}: "
-                    f"more than {ARCHIVE:,} or {MEMBER:,}. If the log is valid, {convert}"
+                    f"{path} unpacks to {sum(sizes):,} bytes, and one member to {max(sizes):,}; "
+                    f"the limits are {ARCHIVE:,} and {MEMBER:,}. If the log is valid, {convert}"
                 )
 
             def load(name: str) -> Any:

@@ -101,7 +101,7 @@ def test_named_pairs_are_the_family_and_say_what_it_can_reach():
     assert many["reason"].eq(said).all()
     one = compare_evaluators(asked, evaluators=[("e3", "e1")], **votes).iloc[0]
     assert [one["evaluator_a"], one["evaluator_b"]] == ["e3", "e1"]
-    assert one["p_adjusted"] == one["p"] and one["adjustment"] == "Holm over 1 named pairs"
+    assert one["p_adjusted"] == one["p"] and one["adjustment"] == "Holm over 1 named pair"
 
 
 def test_a_stricter_family_draws_more_swaps():
@@ -116,7 +116,7 @@ def test_a_stricter_family_draws_more_swaps():
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ({"evaluators": [("e0", "e0")]}, "pairs must be of two evaluators"),
+        ({"evaluators": [("e0", "e0")]}, "pairs must have two different evaluators"),
         ({"evaluators": [("e0", "e1"), ("e1", "e0")]}, "each pair once. Got .* twice"),
         ({"evaluators": [("e0", "e9")]}, "evaluators: 'e9' is unknown"),
         ({"evaluators": []}, "evaluators must be None, or a non-empty list of"),

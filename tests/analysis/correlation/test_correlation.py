@@ -102,7 +102,7 @@ def test_items_of_one_system_are_drawn_within_it():
     assert (totals == 30).all()
     found = correlate(made(outputs, scores, judgments), statistics=["soft_pairwise"], seed=0)
     assert found["estimate"].between(0.5, 1).all()
-    assert found["reason"].eq("soft_pairwise has no validated interval").all()
+    assert found["reason"].eq("no interval has been validated for soft_pairwise").all()
 
 
 def test_groups_are_clusters():
@@ -113,7 +113,7 @@ def test_groups_are_clusters():
     for granularity, groups, said in (
         ("item", {}, "some items belong to several clusters"),
         ("system", {"group_id": of_annotators}, "'o0' was judged in 3 groups"),
-        ("system", {"group_id": ""}, "group_id' of clusters is empty for some"),
+        ("system", {"group_id": ""}, "cluster column 'group_id' is empty for some"),
     ):
         outputs, scores, judgments = study()
         asked = made(outputs, scores, judgments.assign(**groups))
@@ -201,7 +201,7 @@ def test_two_systems_one_item_and_one_system():
     assert two["estimate"].abs().eq(1).all() and two["p"].eq(1).all()
     lone = correlate(made(*study(n_items=1)), granularity="item", **options)
     assert lone["n"].eq(1).all() and lone["ci_low"].isna().all()
-    assert lone["reason"].str.startswith("undefined if one of the clusters").all()
+    assert lone["reason"].str.startswith("no interval: undefined if one").all()
     single = correlate(made(*study(n_systems=1)), **options)
     assert single[["estimate", "ci_low", "p"]].isna().all(axis=None)
     assert single["n_undefined"].eq(1).all()

@@ -44,7 +44,7 @@ def test_studies_that_lack_what_is_needed_are_refused():
     for lacking, message in (
         ((outputs, scores, None), "has no judgments"),
         ((outputs, None, judgments), "has no scores"),
-        ((human, scores, judgments), "none of the 0 outputs that are not human"),
+        ((human, scores, judgments), r"no output has a judgment of 'quality' \(0 outputs"),
     ):
         with pytest.raises(ValueError, match=message):
             correlate(made(*lacking))

@@ -143,7 +143,7 @@ def test_what_has_no_z_is_left_out_and_says_why():
     assert studies["reason"].tolist() == [
         "no texts",
         "a correlation of -1 or 1 has no finite z",
-        "its interval reaches -1 or 1, which have no finite z",
+        "the interval reaches -1 or 1, which have no finite z",
         "no interval: three systems",
         "pairwise_accuracy is not a correlation from -1 to 1",
         "",
@@ -284,4 +284,4 @@ def test_one_system_has_no_mean_of_the_others(worlds):
     one = worlds["own"].only(systems=worlds["own"].systems[:1])
     found = correlate_studies({"one": one}, evaluators=["rouge_l"]).set_index("evaluator")
     row = found.loc["system_mean@sentinel"]
-    assert np.isnan(row["estimate"]) and row["reason"].startswith("one system")
+    assert np.isnan(row["estimate"]) and row["reason"].startswith("only one system")

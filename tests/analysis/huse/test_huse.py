@@ -209,7 +209,7 @@ JUDGED, LOGPROBS = WHOLE.judgments, WHOLE.logprobs
         (WHOLE.only(is_human=True), {}, "Found 20 human and 0 machine outputs: add machine"),
         (
             WHOLE.replace(judgments=pd.concat([JUDGED, JUDGED.assign(dimension="fluency")])),
-            *({}, "judgments in typicality, fluency: choose one"),
+            *({}, r"\(typicality, fluency\): choose one"),
         ),
         (WHOLE.replace(logprobs=None), {}, "d has no logprobs: HUSE needs"),
         (WHOLE.replace(judgments=None), {}, "d has no judgments"),

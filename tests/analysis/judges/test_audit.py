@@ -217,7 +217,7 @@ def test_pairs_in_one_order_are_held_against_other_pairs_of_the_same_systems():
     said = np.array([1, 1, 1, 0, 1, 1, 1, 1, 0, 0, 1, 0, 1, 0, 0.5, 1, 1])
     row = position(in_one_order(shown, said))
     assert row["n"] == 14 and row["reason"].endswith(
-        "assumed to be random; left out (ties): 1; left out (systems in one order): 2"
+        "assumed to be random; left out (ties): 1; left out (systems rarely swapped): 2"
     )
     halves = [10 * (3 / 4 - 2 / 6) / 2, 4 * (1 / 2 - 1 / 2) / 2]
     share = 16 / 17
@@ -271,7 +271,7 @@ def test_what_cannot_be_said_has_a_reason(study):
     rows = whole(found).set_index(["evaluator", "test"]).loc["fair"]
     orders, votes = "no pair was judged in both orders", "no annotator voted on the pairs"
     texts = "there are no texts"
-    said = [orders, "each pair was judged in one", votes, "authors= names", *[votes] * 5, texts]
+    said = [orders, "each pair was judged in one", votes, "no own system", *[votes] * 5, texts]
     assert [one.startswith(two) for one, two in zip(rows["reason"], said, strict=True)] == [
         True
     ] * 10

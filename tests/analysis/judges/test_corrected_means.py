@@ -182,15 +182,15 @@ def test_what_has_no_score_is_counted():
     score[np.setdiff1d(np.arange(300), labelled)[:7]] = np.nan
     found = ask(alone(score, value, labelled))
     assert row(found)[["n_labels", "n_outputs"]].tolist() == [55, 288]
-    assert row(found, "labels alone")["reason"] == "12 outputs without a score are left out"
+    assert row(found, "labels alone")["reason"] == "outputs left out because they have no score: 12"
     # Of several systems it is said where it is so; a system without any score is named.
     system = np.repeat(["a", "b", "c"], 100)
     score[200:] = np.nan
     n_gone = np.isnan(score[:200]).reshape(2, 100).sum(axis=1)
     found = ask(alone(score, value, labelled, system=system))
     for name, n in zip("ab", n_gone, strict=True):
-        assert (f"{n} outputs without a score" in row(found, system=name)["reason"]) == (n > 0)
-    assert "they have no scores: c" in row(found, system="a")["reason"]
+        assert (f"no score: {n}" in row(found, system=name)["reason"]) == (n > 0)
+    assert "they have no score: c" in row(found, system="a")["reason"]
 
 
 def test_pairs_are_over_items_that_both_answered():

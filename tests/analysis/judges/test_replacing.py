@@ -277,8 +277,8 @@ def test_agreement_follows_a_stated_rule():
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ({"epsilon": -0.1}, "epsilon must be at least 0 and below 1.*Got -0.1"),
-        ({"epsilon": 1.0}, "epsilon must be at least 0"),
+        ({"epsilon": -0.1}, "epsilon.* must be at least 0 and below 1.*Got -0.1"),
+        ({"epsilon": 1.0}, "epsilon.* must be at least 0"),
         ({}, "3 different values, which may be labels or numbers: set agreement="),
         ({"agreement": "acuracy"}, "Did you mean 'accuracy'"),
         ({"dimension": "fluency"}, "dimension: 'fluency' is unknown"),

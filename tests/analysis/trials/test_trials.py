@@ -83,7 +83,7 @@ def test_people_teach_the_true_order_and_averages_are_those_of_outputs(splits):
             own = found.outputs[found.outputs["evaluator"] == way].set_index("output_id")["score"]
             pd.testing.assert_series_equal(score, own.groupby(of).mean(), check_names=False)
             assert own.between(0, 3).all() == (way == COMPARED[1])
-    with pytest.raises(ValueError, match="was trained on the text"):
+    with pytest.raises(ValueError, match="was trained on some of the texts"):
         trial(human, one.train.only(is_human=False), "full model", seed=0)
 
 

@@ -121,11 +121,11 @@ def test_swapping_swaps_to_the_last_bit(comparator, data):
 def test_a_text_that_was_trained_on_is_refused_however_it_is_spaced_or_cased(rewritten):
     again = TEST.copy()
     again.loc[3, ["text", "output_id"]] = rewritten(TRAIN["text"][0]), "copied"
-    with pytest.raises(ValueError, match=r"trained on the text of 1 .* 'copied'.*split returns"):
+    with pytest.raises(ValueError, match=r"trained on .*: 1, such as 'copied'.*split returns"):
         compare(COMPARATOR, again, meet(again, human=True))
     study = HELD_OUT.replace(outputs=again.assign(output_id=TEST["output_id"]))
     for evaluator in (train(compares=False), train_regressor(LEARN, backend="tfidf")):
-        with pytest.raises(ValueError, match="trained on the text of 1 of the outputs"):
+        with pytest.raises(ValueError, match=r"some of the texts to judge \(outputs: 1,"):
             evaluator.score_outputs(study)
 
 
@@ -185,7 +185,7 @@ def test_weak_pairs_keep_the_margin_and_leave_out_the_converged():
     )
     np.testing.assert_allclose((later - earlier) / 10, pairs["margin"])
     other = steps.assign(model=names)
-    with pytest.raises(ValueError, match="no two of the 10 checkpoints"):
+    with pytest.raises(ValueError, match=r"no two of the checkpoints \(10\)"):
         weak_pairs(outputs, other, n=9, seed=0)
 
 
@@ -224,7 +224,7 @@ def test_splits_share_no_text(seed, by, left_out):
         (lambda: train(backend="tfid"), "mean 'tfidf'"),
         (lambda: train(encoder="x"), "has no encoder"),
         (lambda: train(HUMAN[["text_a"]]), "have no column"),
-        (lambda: train(HUMAN.assign(outcome="tie")), "no pair has a better text"),
+        (lambda: train(HUMAN.assign(outcome="tie")), "no pair has the outcome 'better'"),
         (lambda: taught("strong", n=0), "n must be at least 1"),
         (lambda: taught("human", dimension="overal"), "mean 'overall'"),
         (lambda: taught("human", threshold=-1), "0 or more"),
@@ -233,7 +233,7 @@ def test_splits_share_no_text(seed, by, left_out):
         (lambda: meet(TEST[TEST["system"] == "m1"]), "no two systems"),
         (lambda: split(STUDY, leave_out="m7"), "leave_out: 'm7' is unknown"),
         (lambda: split(STUDY, test_size=1.0), "between 0 and 1"),
-        (lambda: train_regressor(FLAT, backend="tfidf"), "with 1 different means"),
+        (lambda: train_regressor(FLAT, backend="tfidf"), "Got 1 .judged outputs"),
     ],
 )
 def test_what_is_wrong_is_named(call, message):
@@ -245,7 +245,7 @@ def test_comparisons_are_added_to_the_study():
     found = compare_texts(HELD_OUT, COMPARATOR, n_per_pair=50, seed=0)
     expected = compare(COMPARATOR, TEST, meet(TEST))
     pd.testing.assert_frame_equal(found.comparisons, expected)
-    with pytest.raises(ValueError, match="has comparisons by tfidf@human already"):
+    with pytest.raises(ValueError, match="already has comparisons by tfidf@human"):
         compare_texts(found, COMPARATOR)
     other = train(taught("strong"))
     both = compare_texts(found, other, n_per_pair=20)

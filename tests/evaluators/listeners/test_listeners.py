@@ -301,7 +301,7 @@ def test_listeners_learn_from_the_rounds_of_a_study_but_not_from_what_is_scored(
     right = said[said["is_target"]].set_index(["evaluator", "output_id"])["probability"]
     np.testing.assert_array_equal(right["ensemble"], scores["ensemble"])
     for name, rounds_of in (("literal_1", "train"), ("literal_1", "dev"), ("ensemble", "dev")):
-        with pytest.raises(ValueError, match="learned from the context of item"):
+        with pytest.raises(ValueError, match="learned from contexts of this study"):
             listeners[name].score_outputs(played.related[rounds_of])
 
 
@@ -345,7 +345,7 @@ def score_without(item):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: score_answer([[0.5, 0.3, 0.3]] * 2), "row 0 .* sum 1.1. .* divide each row"),
+        (lambda: score_answer([[0.5, 0.3, 0.3]] * 2), "row 0 .* divide each row"),
         (lambda: score_answer([[-0.5, 0.5, 1.0]] * 2), "numbers from 0 to 1"),
         (lambda: score_answer([[0.5, 0.5]]), r"shape \(2, 3\)"),
         (lambda: score_without("i1"), r"no item 'i1' \(1 outputs\)"),

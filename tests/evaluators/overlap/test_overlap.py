@@ -154,7 +154,7 @@ def test_similar_references_leave_out_a_texts_repetitions_or_nothing():
     # Mirrored words have the same cosine, whose sums are added up in another order.
     ties = ["c b a", "a b c", "b a c", "d"]
     assert similar_references(["a b c"], ties, n=4, copies=True) == [ties]
-    with pytest.raises(ValueError, match="from 1 to 3, the references available for text 0"):
+    with pytest.raises(ValueError, match=r"at most the number of .* text 0 \(3 of "):
         similar_references(POOL[:1], POOL, n=5)
     with pytest.raises(ValueError, match="no human texts with words"):
         similar_references(["a"], [" "], n=1)
