@@ -150,7 +150,7 @@ def join(
 
 
 def _says(row: dict) -> str:
-    """Return the verdict on a recorded value; unprinted values are new."""
+    """Return the verdict on a recorded value; values that no paper prints are new."""
     if not row["comparable"] or np.isnan(row["published"]):
         return "new"
     numbers = ("published", "recomputed", "tolerance", "ci_low", "ci_high")

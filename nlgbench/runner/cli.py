@@ -94,7 +94,7 @@ _SETTINGS = {"help_option_names": ["-h", "--help"], "show_default": True}
 @click.version_option(nlgbench.__version__, message="%(version)s")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 def main(debug: bool) -> None:
-    """Compare text generators, and the metrics and judges that evaluate them."""
+    """Evaluate text generators, and the evaluators that score them."""
 
 
 @main.command(name="list")
@@ -271,7 +271,7 @@ def run(
     """Run notebooks; save figures, tables and a ledger of claims.
 
     NOTEBOOK is a notebook's name or number, or the path of your own; the default is all notebooks.
-    Unchanged ones are skipped. The exit status is 0, or 1 if a run failed, or 2 for a usage error.
+    Unchanged notebooks are skipped. Exit status: 1 if a run failed, 2 for a usage error, 0 otherwise.
     """
     if quiet and verbose:
         raise click.UsageError("-q and -v contradict each other: omit one.")
@@ -279,8 +279,8 @@ def run(
         raise click.UsageError("--force and --retry-failed contradict each other: omit one.")
     if jobs > 1 and cluster not in (None, "local"):
         raise click.UsageError(
-            "omit --jobs with the address of a cluster: it runs one notebook per thread of its "
-            "workers."
+            "omit --jobs if you give the address of a cluster, which runs one notebook per thread "
+            "of its workers."
         )
     from nlgbench.runner import execute
     from nlgbench.runner import grid as grids

@@ -243,7 +243,7 @@ def execute(
         if kernels.stopped:
             return Outcome(plan, "failed", time.monotonic() - began, INTERRUPTED)
         kept = (new / "notebook.ipynb").is_file()  # missing if the run could not start
-        look = f"\nSee its output up to there in {failed / 'notebook.ipynb'}." if kept else ""
+        look = f"\nIts output until then is in {failed / 'notebook.ipynb'}." if kept else ""
         message = _explain(error, timeout) + look
         runs.keep_failed(new, failed)
         return Outcome(plan, "failed", time.monotonic() - began, message)

@@ -86,10 +86,10 @@ def describe_source(studies: Study | Mapping[str, Study] | str, source: str) -> 
     else:
         known = f"your study {name}"
     outputs = opened[0].outputs
-    writers = [counted(len(opened[0].systems), "system")] if opened[0].systems else []
-    writers += ["the human reference"] * bool(outputs["is_human"].any())
-    size = f"{counted(len(outputs), 'output')} of {listed(writers)}"
-    size += f" on {counted(outputs['item_id'].nunique(), 'item')}"
+    n_systems, n_human = len(opened[0].systems), int(outputs["is_human"].sum())
+    by_system = f"{counted(len(outputs) - n_human, 'output')} of {counted(n_systems, 'system')}"
+    kinds = [by_system] * bool(n_systems) + [counted(n_human, "human output")] * bool(n_human)
+    size = f"{listed(kinds)} on {counted(outputs['item_id'].nunique(), 'item')}"
     return {"study": name, "source": known, "data": size if len(names) == 1 else ""}
 
 
@@ -210,13 +210,13 @@ def _evaluators(study: Study, results: Results) -> str:
     if length.empty:
         return said
     if length[["ci_low", "ci_high"]].isna().any(axis=None):
-        return f"{said} Text length cannot be compared, because its correlation has no interval."
+        return f"{said} Text length cannot be compared, because its estimate has no interval."
     row = length.iloc[0]
     # If length correlates negatively with judgments, its negative predicts them equally well.
     better = agree[agree["ci_low"] > max(row["ci_high"], 2 * chance - row["ci_low"])]
     than = f"Text length ({_number(row)})"
     if better.empty:
-        return f"{said} {than} may be as good: the intervals overlap."
+        return f"{said} {than} may do as well, because the intervals overlap."
     names = _listed([label(str(name)) for name in better["evaluator"]])
     return f"{said} {than} is beaten by {names}."
 

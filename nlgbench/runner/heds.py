@@ -13,7 +13,7 @@ from nlgbench.study import Study
 from nlgbench.study.checks import checked
 from nlgbench.study.summary import range_of
 
-#: The most values of a scale that are listed; of others, only the ends are given.
+#: The most values of a scale that are listed; for longer scales, only the ends are given.
 _MOST_OPTIONS = 11
 
 #: Question, answer, and a comment on the answer.
@@ -166,7 +166,7 @@ def _compared(systems: pd.Series) -> _Answers:
     yield "4.3.9", means, ""
     differences = (
         "nlgbench.compare_systems: differences of means, with intervals over other items and other "
-        "annotators, p adjusted over all pairs; probability of superiority"
+        "annotators, p-values adjusted over all pairs; probability of superiority"
     )
     yield "4.3.10", differences, ""
 
@@ -195,7 +195,7 @@ def _again(own: pd.DataFrame, what: list[str]) -> _Answers:
     """Report whether an annotator judged the same thing twice."""
     n = int(own.duplicated([*what, "annotator_id"]).sum())
     if n:
-        said = f"responses that repeat an earlier one by the same evaluator: {n} of {len(own)}"
+        said = f"responses that repeat an earlier one by the same annotator: {n} of {len(own)}"
         yield "4.3.12.1", "", said
     else:
         yield from _not_assessed("4.3.12", "no annotator judged the same thing twice")

@@ -137,7 +137,7 @@ def numbers(folder: Folder) -> pd.DataFrame:
 def numbers_tex(folder: Folder) -> str:
     """Write a macro for each number, below a comment with its id."""
     lines = [
-        "% A macro for each number of the ledger and each estimate of the tables: the value.",
+        "% Each number of the ledger and each estimate of the tables has a macro with its value.",
         "% Suffixes: Low and High for the interval, Published for the printed number.",
         r"% Write \input{report/numbers} in the preamble, and \nlg...{} where a number belongs.",
     ]

@@ -147,7 +147,7 @@ def degrees(directory: Path, *, form: str) -> str:
     if form != "table":
         return _exported(papers, form, papers)
     papers = papers.loc[:, papers.ne(0).any()]
-    words = "CV* of each number, and reasons: see reproduction.csv.\n"
+    words = "CV* is in percent, and 0 for equal values. See reproduction.csv for each number.\n"
     return "\n\n".join(["Printed and recomputed numbers, by paper:", _fitted(papers), words])
 
 

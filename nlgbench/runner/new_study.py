@@ -285,8 +285,8 @@ def _written(sources: Sequence[Guess]) -> str:
         rest = [one for one in made.names if one not in used(made.names, named)]
         private = personal(rest)
         rest = [one for one in rest if one not in private]
-        for what, names in (("looks personal, so never read", private), ("not read", rest)):
-            others += [f"# {made.files[0]}: {what}: {_some(names)}"] if names else []
+        for what, names in (("that look personal and are never read", private), ("not read", rest)):
+            others += [f"# {made.files[0]}, columns {what}: {_some(names)}"] if names else []
     lines = ["# How the columns of this study's files are read. Each guess states its reason.", ""]
     lines += [*_settings(tables), "", "tables:" if tables else "tables: {}"]
     for table, several in tables.items():

@@ -96,7 +96,7 @@ def find_notebooks(names: Sequence[str] = ()) -> list[Path]:
         else:
             raise UsageError(
                 f"there is no notebook {shown(name)}.{did_you_mean(name, known)} Notebooks: "
-                f"{', '.join(known)}. For your own, give the path, ending in .ipynb."
+                f"{', '.join(known)}. For your own notebook, give its path, which ends in .ipynb."
             )
     found = list({path.resolve(): path for path in found}.values())
     by_name = {path.stem: path for path in found}

@@ -130,7 +130,7 @@ def check_claims(
         - ``claim_id``: lower-case letters, digits, ``. _ -``, in parts separated by ``/``. Ids that
           begin with ``direction/`` are claims about a sign: published is 1 (above 0) or -1.
         - ``published``: the number, as printed.
-        - ``tolerance``: largest difference that is a match; default: half a unit of the last digit.
+        - ``tolerance``: largest difference that matches; default: half a unit of the last digit.
         - ``analysis``: the name of the result.
         - ``where``: its row, as ``column=value; column=value``; empty if there is only one.
         - ``column``: its column. Default: ``estimate``.
@@ -150,8 +150,8 @@ def check_claims(
     Raises
     ------
     TableError
-        If a claim breaks a rule, or names a column that the result lacks, a column without numbers,
-        or more than one row. The message lists all such claims and how to fix them.
+        If a claim breaks a rule, names a column that the result lacks or that has no numbers, or
+        matches more than one row. The message lists all such claims and how to fix them.
 
     Examples
     --------

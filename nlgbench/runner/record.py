@@ -139,17 +139,17 @@ class Record:
 
         If `analysis` returns a DataFrame, it is saved as the table `name`. If it returns several
         tables, each is saved as ``<name>_<table>``, or only those in `tables`, a mapping of table
-        to file. `plot` draws the result as the figure `name`; a mapping draws several, by name. Of
-        a DataFrame, `columns` are shown, rounded, unless they are over two-thirds empty. If the
-        study lacks what `analysis` or `plot` needs (they raise ValueError), "Skipped ..." is
-        printed, and None is returned if there is no result.
+        to file. `plot` draws the result as the figure `name`; a mapping draws several, by name. A
+        DataFrame is shown rounded, with `columns` alone, and without those over two-thirds empty.
+        If the study lacks what `analysis` or `plot` needs (they raise ValueError), "Skipped ..." is
+        printed. Without a result, None is returned.
         """
         from IPython.display import display
 
         try:
             found = analysis()
         except ValueError as error:
-            print(f"Skipped {name}: {error}")
+            print(f"Skipped {name} because {error}")
             return None
         if isinstance(found, pd.DataFrame):
             self.table(found, name)
@@ -162,7 +162,7 @@ class Record:
             try:
                 drawing = draw(found)
             except ValueError as error:
-                print(f"Skipped the figure {figure_name}: {error}")
+                print(f"Skipped the figure {figure_name} because {error}")
             else:
                 self.figure(drawing, figure_name)
         shown: object = found

@@ -227,7 +227,7 @@ def _reproduction(ledger: pd.DataFrame) -> dict[str, Any]:
 
 
 def _checklist(found: Folder, answers: dict[str, pd.DataFrame]) -> dict[str, str]:
-    """Return what these runs answer of the ARR checklist."""
+    """Answer the questions of the ARR checklist that these runs can answer."""
 
     def answered(question: str) -> str:
         said = []
@@ -259,7 +259,7 @@ def _statistics(found: Folder) -> str:
     known = [table.frame[[table.value, "ci_low", "ci_high"]].notna() for table in tables]
     n = sum(int(one.iloc[:, 0].sum()) for one in known)
     said = [f"{sum(int(one.all(axis=1).sum()) for one in known)} of {n} estimates have an interval"]
-    names = {"confidence": "levels", "method": "methods", "n_resamples": "resamples"}
+    names = {"confidence": "confidence levels", "method": "methods", "n_resamples": "resamples"}
     for column, called in names.items():
         used = {_shown(one) for table in tables for one in table.frame.get(column, ())}
         shown = sorted(used - {"", "none"}, key=lambda one: (len(one), one))  # 200 before 1000

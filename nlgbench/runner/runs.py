@@ -219,7 +219,7 @@ def _study_folder(where: str, study: str) -> str:
 
     home = Path(os.path.expanduser(study)).absolute()
     if why := why_no_study(home) if study else "it is empty: name a folder":
-        raise ParameterError(f"{where}: study={shown(study)}: {why}")
+        raise ParameterError(f"{where}: study={shown(study)} is not a study, because {why}")
     return str(home)
 
 
@@ -324,7 +324,7 @@ def check_names(plan: Plan, given: Mapping[str, Any], opened: dict[str, Study]) 
         for each in map(str.strip, value.split(",") if name in _LISTS else [value]):
             if each not in choices[name]:
                 raise ParameterError(
-                    f"{plan.name}: {name}={shown(value)}: the study has no {shown(each)}."
+                    f"{plan.name}: {name}={shown(value)}, but the study has no {shown(each)}."
                     f"{did_you_mean(each, choices[name])} Available: "
                     f"{', '.join(choices[name]) or 'none'}."
                 )

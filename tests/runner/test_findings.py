@@ -42,8 +42,8 @@ def rows(table):
     [
         ((0.1, 0.0, 0.2), "Text length (0.10 [0.00, 0.20]) is beaten by metric 1."),
         # The length predicts as well with its sign changed.
-        ((-0.6, -0.7, -0.5), "[−0.70, −0.50]) may be as good: the intervals overlap."),
-        ((None, None, None), "Text length cannot be compared, because its correlation has no"),
+        ((-0.6, -0.7, -0.5), "[−0.70, −0.50]) may do as well, because the intervals overlap."),
+        ((None, None, None), "Text length cannot be compared, because its estimate has no"),
     ],
 )
 def test_evaluators_agree_by_their_interval_and_beat_the_length_by_both(length, words):

@@ -142,8 +142,8 @@ def test_a_section_is_recorded_and_drawn_or_skipped_with_its_reason(tmp_path, ca
     assert run.section("two", lambda: fail()) is None
     assert run.section("three", lambda: table, plot=fail, columns=["x"]) is table
     said = capsys.readouterr().out
-    assert "Skipped two: the study has no votes." in said
-    assert "Skipped the figure three: the study has no votes." in said
+    assert "Skipped two because the study has no votes." in said
+    assert "Skipped the figure three because the study has no votes." in said
     several = SimpleNamespace(stops=table, report=table)
     names = {"stops": "stops", "report": "stops_report"}
     run.section("many", lambda: several, tables=names)
