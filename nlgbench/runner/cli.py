@@ -271,7 +271,7 @@ def run(
     """Run notebooks; save figures, tables and a ledger of claims.
 
     NOTEBOOK is a notebook's name or number, or the path of your own; the default is all notebooks.
-    Unchanged notebooks are skipped. Exit status: 1 if a run failed, 2 for a usage error, 0 otherwise.
+    Unchanged ones are skipped. The exit status is 0, or 1 if a run failed, or 2 for a usage error.
     """
     if quiet and verbose:
         raise click.UsageError("-q and -v contradict each other: omit one.")
