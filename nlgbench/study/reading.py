@@ -289,7 +289,7 @@ def grouped(items: pd.Series, groups: pd.Series) -> str:
 
 def _matching(place: Path, name: str, lost: list[str]) -> list[Path]:
     """List the files of a folder that match a name or pattern."""
-    named = [name] if (place / name).is_file() else []
+    named = [name] if os.path.isfile(place / name) else []  # noqa: PTH113, names may be too long
     matching = named or glob.glob(name, root_dir=place, recursive=True)  # noqa: PTH207, absolute too
     found = sorted(one for one in matching if (place / one).is_file())
     if not found:
