@@ -8,6 +8,7 @@ a game can belong to two items, one for each side.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -37,7 +38,7 @@ _SMALLEST_SE = 1e-12
 def choose_annotators(
     annotators: Literal["fixed", "random"] | None, n_effective: float, *, persons: bool = True
 ) -> tuple[str, str]:
-    """Choose what intervals generalize to (``covers``), and explain why they are undefined, if so.
+    """Choose what intervals generalize to (``covers``); also return why they are undefined, or "".
 
     By default, annotators count as a random sample if there are at least ten effective ones
     (rounded), and as fixed otherwise. Positions in a file (``persons=False``) are always fixed.
@@ -61,8 +62,8 @@ def choose_annotators(
 def few_clusters(n: float, units: str = "clusters") -> str:
     """Return a warning if an interval has too few clusters to be trusted, else ""."""
     n = round(n)
-    few = f"only {n} {units}: an interval from fewer than {FEWEST} is unreliable"
-    return few if n < FEWEST else ""
+    few = f"{n} {units}" if n != 1 else re.sub(r"s\b", "", f"one {units}", count=1)
+    return f"only {few}: an interval from fewer than {FEWEST} is unreliable" if n < FEWEST else ""
 
 
 def effective_size(cluster: Ints) -> float:
@@ -86,7 +87,7 @@ def factors(item: Ints, annotator: Ints | None = None) -> list[Ints]:
     """List the labels of each factor: items and, if annotators are random, annotators and both.
 
     A label array has shape (rows, k): a game can involve two items, and a comparison of two votes
-    two annotators. The third factor has a column for each combination of an item and annotator.
+    two annotators. The third factor has a column for each combination of an item and an annotator.
     """
     if annotator is None:
         return [item]
@@ -196,7 +197,7 @@ def t_interval(
     missing: str = "",
     confidence: float = 0.95,
 ) -> dict[str, float | str]:
-    """Compute a t interval with n - 1 degrees of freedom, n the (effective) number of clusters.
+    """Compute a t interval with n - 1 degrees of freedom for n (effective) clusters.
 
     `missing` explains why there is no interval. ``reason`` repeats it, or warns of few clusters.
     """
