@@ -69,7 +69,7 @@ def _given(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name.isidentifier():
-            raise click.BadParameter(f"{shown(text)} is not NAME=VALUE, such as -p n_neighbors=8.")
+            raise click.BadParameter(f"{shown(text)} is not NAME=VALUE, as in -p n_neighbors=8.")
         if name in given:
             raise click.BadParameter(f"{name!r} appears twice: omit one.")
         given[name] = value

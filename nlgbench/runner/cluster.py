@@ -1,8 +1,8 @@
-"""Run notebooks on the workers of a Dask scheduler: checked and run there, returned as files.
+"""Run notebooks on the workers of a Dask scheduler.
 
-The command plans, skips, gathers and reports as usual. A worker with another nlgbench, other
-installed versions or other data refuses a run, and another worker gets it. Dask restarts the runs
-of a lost worker. Results return as bytes and are renamed into place by the command.
+The command plans, skips, gathers and reports as usual. A worker whose nlgbench, packages or data
+differ from those of the command refuses a run, and another worker gets it. Dask restarts the runs
+of a lost worker. Workers return the files of a result, which the command puts into place.
 """
 
 from __future__ import annotations

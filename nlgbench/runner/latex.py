@@ -119,7 +119,7 @@ def macro_name(words: str) -> str:
 
 
 def numbers(folder: Folder) -> pd.DataFrame:
-    """List all numbers of the ledger and all estimates of the tables: of (the id), macro, text.
+    """List the numbers of the ledger and the estimates of the tables: of (the id), macro, text.
 
     If two ids would have the same name, the second gets the suffix ``Again``.
     """
@@ -175,7 +175,7 @@ def _texts(values: dict[str, object], decimals: int | None) -> dict[str, str]:
 
 
 def number(value: float, decimals: int | None) -> str:
-    """Write a number for LaTeX, in text and formulas; None: three significant digits."""
+    """Write a number for LaTeX text or formulas; by default, with three significant digits."""
     if decimals is None:
         size = 0 if value == 0 else int(np.floor(np.log10(abs(value))))
         decimals = min(max(2 - size, 0), 12)

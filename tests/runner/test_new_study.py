@@ -202,7 +202,7 @@ def test_of_an_export_only_ratings_are_dimensions(tmp_path):
     assert nb.read_study(tmp_path / "s").dimensions == ["quality"]
     text = (tmp_path / "s" / "study.yml").read_text()
     assert "value: Answer.fluency" in text
-    assert "personal, is never read: Answer.userAgent, Answer.lat, Answer.telephone" in text
+    assert "personal, so never read: Answer.userAgent, Answer.lat, Answer.telephone" in text
     assert "not read: Answer.screenwidth, Answer.seconds, Answer.favorite" in text
     assert "Mozilla" not in said.stdout + text and "5550100" not in said.stdout + text
     assert "WorkerId" not in said.stdout
