@@ -1,4 +1,4 @@
-"""Simulated crowd votes on whether reviews are real or fake, with known true shares."""
+"""Simulated crowd votes "real" or "fake" on reviews, with known true shares of "real" votes."""
 
 from collections.abc import Mapping, Sequence
 

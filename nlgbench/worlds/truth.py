@@ -36,7 +36,7 @@ def population_scores(reference: Draws, system: Draws, crew: Crew) -> dict[str, 
 
     ``l_star`` = 1 - TV = E[2 min(h, 1 - h)], where h is the exact probability that a text is human
     and the mean is over both classes (Hashimoto, Zhang and Liang 2019, eq. 2 and proposition 2,
-    doi:10.18653/v1/N19-1169). ``huse`` is twice the error of the optimal classifier of
+    doi:10.18653/v1/N19-1169). ``huse`` is twice the error of the optimal classifier that uses
     log-probability per token under the system and these annotators' mean judgment; ``huse_q`` uses
     only judgments. Probabilities are estimated in bins on one half of the texts and the error on
     the other, so the bias is small and upward.
@@ -114,7 +114,7 @@ def theorem1_bound(reference: Draws, system: Draws, crew: Crew) -> dict[str, flo
 
 
 def _averaged(found: dict[str, Floats]) -> dict[str, float]:
-    """Average over texts, human ones first, and add standard errors."""
+    """Average over texts, of which the first half is human, and add standard errors."""
     means: dict[str, float] = {}
     for name, values in found.items():
         n = len(values) // 2
@@ -141,7 +141,7 @@ def _cells(bins: np.ndarray, level: np.ndarray, given_level: Floats, weights: np
 
 
 def _bins(values: Floats) -> np.ndarray:
-    """Return the bin of each value, of about sqrt(n) equally full bins."""
+    """Return the bin of each value, out of about sqrt(n) equally full bins."""
     finite = np.isfinite(values)
     n_bins = max(2, round(np.sqrt(len(values))))
     if not finite.any():

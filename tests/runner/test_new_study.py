@@ -81,8 +81,8 @@ def test_columns_of_votes_are_annotators_by_their_names(tmp_path):
 @pytest.mark.parametrize(("name", "is_doubted"), [("human-like", True), ("gold standard", False)])
 def test_a_system_that_may_not_be_human_is_a_doubt(tmp_path, name, is_doubted):
     started(tmp_path, None, "r.csv", f"item,system,rater,flow\n1,a,x,3\n1,{name},x,5\n2,a,x,4\n")
-    said = call("check", tmp_path / "s").output
-    assert (f"{name} is read as human texts, by its name" in " ".join(said.split())) == is_doubted
+    said = " ".join(call("check", tmp_path / "s").output.split())
+    assert (f"{name} is read as human texts because of its name" in said) == is_doubted
     assert nb.read_study(tmp_path / "s").outputs["is_human"].sum() == 1
 
 
