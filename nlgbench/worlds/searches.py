@@ -13,7 +13,7 @@ from joblib import Parallel, delayed
 from nlgbench.generators.reviews import review_grammar
 from nlgbench.study import Study, from_rows
 from nlgbench.text import text_key
-from nlgbench.worlds.annotators import hire, judge, typicality_of
+from nlgbench.worlds.annotators import draw_panel, judge, typicality_of
 from nlgbench.worlds.quality import true_quality
 from nlgbench.worlds.tables import crossed_rows
 
@@ -85,9 +85,9 @@ def simulate_searches(
     is_development = judged["group"] == "development"
     to_judge = judged[~is_development].reset_index(drop=True)
     steps = _unseen(judged[is_development].drop(columns=["group"]), to_judge)
-    crew = hire(20, seed=rng)
+    panel = draw_panel(20, seed=rng)
     rated = steps.iloc[rng.permutation(len(steps))[:400]]
-    ratings = judge(crew, typicality_of(rated["text"].tolist()), seed=rng)
+    ratings = judge(panel, typicality_of(rated["text"].tolist()), seed=rng)
     judgments = crossed_rows(rated["output_id"], ratings, "typicality")
     training = _training(steps, judgments, human, to_judge)
     n_left_out = int(is_development.sum()) - len(steps) + _n_lost(human, training)
