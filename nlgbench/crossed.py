@@ -8,6 +8,7 @@ a game can belong to two items, one for each side.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -61,8 +62,8 @@ def choose_annotators(
 def few_clusters(n: float, units: str = "clusters") -> str:
     """Return a warning if an interval has too few clusters to be trusted, else ""."""
     n = round(n)
-    few = f"only {n} {units}: an interval from fewer than {FEWEST} is unreliable"
-    return few if n < FEWEST else ""
+    few = f"{n} {units}" if n != 1 else re.sub(r"s\b", "", f"one {units}", count=1)
+    return f"only {few}: an interval from fewer than {FEWEST} is unreliable" if n < FEWEST else ""
 
 
 def effective_size(cluster: Ints) -> float:

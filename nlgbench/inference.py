@@ -155,8 +155,8 @@ def ci_columns(estimate: float, se: float, half_width: float, confidence: float)
 
 def _undefined(n: int, of: int, what: str) -> str:
     return (
-        f"{n} of {of} {what} are undefined: they have too few outputs for n_neighbors, lack a "
-        "class, or lack the judgments of an output"
+        f"undefined in {n} of {of} {what}: too few outputs for n_neighbors, a missing class, or an "
+        "output without judgments"
     )
 
 
