@@ -127,10 +127,10 @@ def world(cell: Cell, rng: np.random.Generator) -> tuple[pd.DataFrame, pd.DataFr
     who, felt = np.arange(len(where)), latent.ravel()[where]
     severity = 0.0
     if cell.n_annotators:
-        crew = np.random.default_rng(cell.n_annotators) if cell.fixed else rng
-        severity = crew.normal(0, cell.severity, cell.n_annotators) + np.zeros((k, 1))
+        for_annotators = np.random.default_rng(cell.n_annotators) if cell.fixed else rng
+        severity = for_annotators.normal(0, cell.severity, cell.n_annotators) + np.zeros((k, 1))
         severity = severity + (
-            crew.normal(0, cell.taste, (k, cell.n_annotators)) if cell.taste else 0
+            for_annotators.normal(0, cell.taste, (k, cell.n_annotators)) if cell.taste else 0
         )
         if cell.how == "own":  # the same number for each system
             who = [rng.permutation(size) % cell.n_annotators for size in labelled.sum(axis=1)]

@@ -41,7 +41,7 @@ N_OTHERS = 25  # other groups of annotators, for the expectation over them
 K = 16
 SYSTEMS = {name: gaussian.ANNEALED[name] for name in ("t1.0", "t0.5")} | {"twin": (0.0, 0.0)}
 REVIEWS = ["leaky_t1.0", "leaky_t0.7", "trigram_t0.7"]
-N_CREWS = 10
+N_PANELS = 10
 TRAINING_SEED = 7  # the trained systems are the same in all studies
 
 
@@ -61,7 +61,7 @@ class Cell:
 class Drawn:
     """One study as arrays: by system, log-probabilities and quality of human and its outputs."""
 
-    crew: int
+    panel: int
     systems: dict[str, tuple[np.ndarray, np.ndarray]]
     judge: Callable[[np.ndarray], np.ndarray]  # quality to judgments, shape (n, annotators)
     others: Callable[[np.ndarray], np.ndarray]  # the same by other annotators at each call
@@ -158,15 +158,17 @@ def review_studies(cell: Cell, rng: np.random.Generator) -> Iterator[Drawn]:
         name: {who: one.logprob(texts[who]) / length[who] for who in ("human", name)}
         for name, one in chosen.items()
     }
-    crews = [annotators.hire(cell.n_annotators, seed=rng) for _ in range(N_CREWS)]
+    panels = [annotators.draw_panel(cell.n_annotators, seed=rng) for _ in range(N_PANELS)]
     n_human, n_machine = cell.n
 
     def others(quality: np.ndarray) -> np.ndarray:
-        return annotators.judge(annotators.hire(cell.n_annotators, seed=rng), quality, seed=rng)
+        return annotators.judge(
+            annotators.draw_panel(cell.n_annotators, seed=rng), quality, seed=rng
+        )
 
     n_human, n_machine = cell.n
     while True:
-        for number, crew in enumerate(crews):
+        for number, panel in enumerate(panels):
             human = rng.choice(20_000, n_human, replace=False)
             systems = {}
             for name in chosen:
@@ -175,7 +177,7 @@ def review_studies(cell: Cell, rng: np.random.Generator) -> Iterator[Drawn]:
                 inside = np.isfinite(logprob)
                 quality = np.append(typical["human"][human], typical[name][own])
                 systems[name] = np.where(inside, logprob, logprob[inside].min() - 1), quality
-            yield Drawn(number, systems, partial(annotators.judge, crew, seed=rng), others, {})
+            yield Drawn(number, systems, partial(annotators.judge, panel, seed=rng), others, {})
 
 
 def measure(cell: Cell, n_worlds: int, *, seed: int) -> pd.DataFrame:
@@ -213,7 +215,7 @@ def measure(cell: Cell, n_worlds: int, *, seed: int) -> pd.DataFrame:
                     limits = study.limits.get(name, {})
                     tables_of.append(table.assign(system=name, limit=table["score"].map(limits)))
             found += [
-                table.assign(world=number, crew=study.crew, interval=over) for table in tables_of
+                table.assign(world=number, panel=study.panel, interval=over) for table in tables_of
             ]
     return pd.concat(found, ignore_index=True).assign(cell=cell.name)
 
@@ -238,7 +240,7 @@ def report(found: pd.DataFrame) -> pd.DataFrame:
     for column in ("target", "sd", "limit"):
         if column not in found:
             found[column] = np.nan
-    own = found.groupby([*keys, "crew"], sort=False)["estimate"]
+    own = found.groupby([*keys, "panel"], sort=False)["estimate"]
     # The mean of n worlds is closer to each of them than the expectation is; useless for one world.
     nearer = np.sqrt(1 - 1 / own.transform("size")).where(found["target"].isna(), 1.0)
     found["target"] = found["target"].fillna(own.transform("mean"))
@@ -279,10 +281,10 @@ CELLS = (
     Cell("reviews 100", review_studies, (100, 100), 20),
     Cell("reviews 100, 3 annotators", review_studies, (100, 100), 3),
     Cell("reviews 50", review_studies, (50, 50), 20),
-    Cell("crews, Gaussian 100", gaussian_studies, (100, 100), 20, ("annotators",)),
-    Cell("crews of 10, Gaussian 100", gaussian_studies, (100, 100), 10, ("annotators",)),
-    Cell("crews, reviews 100", review_studies, (100, 100), 20, ("annotators",)),
-    Cell("crews of 10, reviews 100", review_studies, (100, 100), 10, ("annotators",)),
+    Cell("panels, Gaussian 100", gaussian_studies, (100, 100), 20, ("annotators",)),
+    Cell("panels of 10, Gaussian 100", gaussian_studies, (100, 100), 10, ("annotators",)),
+    Cell("panels, reviews 100", review_studies, (100, 100), 20, ("annotators",)),
+    Cell("panels of 10, reviews 100", review_studies, (100, 100), 10, ("annotators",)),
 )
 
 

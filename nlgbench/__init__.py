@@ -1,7 +1,7 @@
 """Evaluate text generators, and the evaluators that score them.
 
-Analyses take a `Study` as first argument. Names are loaded on first use: ``dir(nlgbench)`` lists
-them, and `__init__.pyi` shows their modules.
+Analyses take a `Study` as their first argument. Names are loaded on first use: ``dir(nlgbench)``
+lists them, and `__init__.pyi` shows their modules.
 
 >>> import nlgbench as nb
 >>> study = nb.simulate("gaussian", seed=0)

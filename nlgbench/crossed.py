@@ -8,6 +8,7 @@ a game can belong to two items, one for each side.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -22,10 +23,10 @@ from nlgbench.inference import ci_columns
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-#: Maps sums over rows (..., m) to a value (...), or to several in the last axis; NaN if undefined.
+#: Maps sums over rows (..., m) to a value (...), or to several on the last axis; NaN if undefined.
 Statistic = Callable[[Floats], Floats]
 
-#: An interval from fewer clusters or systems is marked in its reason.
+#: An interval from fewer clusters or systems has a warning in its ``reason``.
 FEWEST = 10
 #: What an interval generalizes to (the column ``covers``).
 THESE_ANNOTATORS = "other items, these annotators"
@@ -37,10 +38,10 @@ _SMALLEST_SE = 1e-12
 def choose_annotators(
     annotators: Literal["fixed", "random"] | None, n_effective: float, *, persons: bool = True
 ) -> tuple[str, str]:
-    """Choose what intervals generalize to (``covers``), and explain why they are undefined, if so.
+    """Choose what intervals generalize to (``covers``); if they are undefined, explain why.
 
-    By default, annotators count as a random sample if there are at least ten effective ones
-    (rounded), and as fixed otherwise. Positions in a file (``persons=False``) are always fixed.
+    By default, annotators count as a random sample if their effective number, rounded, is at least
+    ten. Fewer annotators, and positions in a file (``persons=False``), count as fixed.
     """
     few = round(n_effective) < FEWEST
     if annotators == "fixed" or (annotators is None and (few or not persons)):
@@ -52,8 +53,8 @@ def choose_annotators(
         )
     if few:
         return OTHER_ANNOTATORS, (
-            f"only {n_effective:.1f} effective annotators: an interval over other annotators needs "
-            f"at least {FEWEST}. Use annotators='fixed' for an interval over these annotators"
+            f"only {n_effective:.1f} effective annotators: an interval that generalizes to other "
+            f"annotators needs at least {FEWEST}. For these annotators only, use annotators='fixed'"
         )
     return OTHER_ANNOTATORS, ""
 
@@ -61,8 +62,8 @@ def choose_annotators(
 def few_clusters(n: float, units: str = "clusters") -> str:
     """Return a warning if an interval has too few clusters to be trusted, else ""."""
     n = round(n)
-    few = f"only {n} {units}: an interval from fewer than {FEWEST} is unreliable"
-    return few if n < FEWEST else ""
+    few = f"{n} {units}" if n != 1 else re.sub(r"s\b", "", f"one {units}", count=1)
+    return f"only {few}: an interval from fewer than {FEWEST} is unreliable" if n < FEWEST else ""
 
 
 def effective_size(cluster: Ints) -> float:
@@ -83,10 +84,10 @@ def effective_sizes(
 
 
 def factors(item: Ints, annotator: Ints | None = None) -> list[Ints]:
-    """List the labels of each factor: items and, if annotators are random, annotators and both.
+    """List the labels of items and, if annotators are random, of annotators and combinations.
 
     A label array has shape (rows, k): a game can involve two items, and a comparison of two votes
-    two annotators. The third factor has a column for each combination of an item and annotator.
+    can involve two annotators. Each column of combinations pairs an item with an annotator.
     """
     if annotator is None:
         return [item]
@@ -196,7 +197,7 @@ def t_interval(
     missing: str = "",
     confidence: float = 0.95,
 ) -> dict[str, float | str]:
-    """Compute a t interval with n - 1 degrees of freedom, n the (effective) number of clusters.
+    """Compute a t interval with n - 1 degrees of freedom; n is the (effective) number of clusters.
 
     `missing` explains why there is no interval. ``reason`` repeats it, or warns of few clusters.
     """

@@ -70,7 +70,7 @@ def interval(
     df: float = math.inf,
     confidence: float = 0.95,
 ) -> dict[str, float | int | str]:
-    """Compute an interval around the full estimate from subsamples of a given fraction.
+    """Compute an interval around the full sample's estimate from subsamples of a given fraction.
 
     The interval uses Student's t with `df` degrees of freedom (default: normal). ``center`` is the
     mean of the replicates, ``n_undefined`` counts the undefined ones, and ``reason`` explains why
@@ -105,7 +105,7 @@ def split_interval(
     added: float = 0.0,
     confidence: float = 0.95,
 ) -> dict[str, float | int | str]:
-    """Compute an interval around the full estimate from splits into two halves.
+    """Compute an interval around the full sample's estimate from splits into two halves.
 
     The result is as for `interval`, except that center is the mean of all halves, n_resamples
     counts splits, and n_undefined counts splits with an undefined half, which reason reports.
@@ -116,8 +116,8 @@ def split_interval(
     doi:10.1007/978-0-387-35099-8). The two halves share no rows, so their difference varies like
     that of two independent studies of half the size. Its variance is twice the variance at half the
     size, for any statistic, and four times the variance at full size where variance is proportional
-    to 1 / n. For a mean, `interval` gives the same result. For terms that depend on m rows jointly,
-    it gives ``2 - 2^(1 - m)`` times the variance, because half-samples share fewer such sets.
+    to 1 / n. For a mean, `interval` gives the same variance. For terms that depend on m
+    rows jointly, its variance is ``2 - 2^(1 - m)`` times as large: half-samples share fewer sets.
     """
     values = np.array([halves, others], dtype=np.float64)
     defined = values[:, np.isfinite(values).all(axis=0)]
@@ -135,7 +135,7 @@ def split_interval(
 def _interval(
     estimate: float, se: float, df: float, confidence: float, counts: dict[str, float], reason: str
 ) -> dict[str, float | int | str]:
-    """Return an interval as columns; it is undefined where the replicates do not vary."""
+    """Return an interval as columns; it is undefined if the replicates do not vary."""
     half_width = float(student.ppf(0.5 + confidence / 2, df)) * se
     if se < 1e-12:
         half_width, reason = np.nan, "no interval: all subsamples give the same value"
@@ -155,13 +155,13 @@ def ci_columns(estimate: float, se: float, half_width: float, confidence: float)
 
 def _undefined(n: int, of: int, what: str) -> str:
     return (
-        f"{n} of {of} {what} are undefined: they have too few outputs for n_neighbors, lack a "
-        "class, or lack the judgments of an output"
+        f"undefined in {n} of {of} {what}: too few outputs for n_neighbors, a missing class, or an "
+        "output without judgments"
     )
 
 
 def linked(one: ArrayLike, other: ArrayLike) -> NDArray[np.int64]:
-    """Enumerate the connected components of a bipartite graph, for each of its edges."""
+    """Return, for each edge of a bipartite graph, the number of its connected component."""
     left, right = pd.factorize(np.asarray(one))[0], pd.factorize(np.asarray(other))[0]
     n = int(left.max(initial=-1)) + 1
     size = n + int(right.max(initial=-1)) + 1

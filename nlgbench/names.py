@@ -33,7 +33,7 @@ def known(name: str, choices: Sequence[str], what: str) -> str:
 
 
 def spaced(names: Iterable[object]) -> dict[str, str]:
-    """Replace underscores in names by spaces, except where two names would become equal.
+    """Replace underscores in names with spaces, except where two names would become equal.
 
     >>> spaced(["word_lstm", "a_b", "a b"])
     {'word_lstm': 'word lstm', 'a_b': 'a_b', 'a b': 'a b'}

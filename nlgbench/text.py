@@ -29,8 +29,8 @@ def text_key(text: str) -> str:
 def ngram_counts(texts: Sequence[str], *, max_n: int) -> list[pd.DataFrame]:
     """Count every n-gram in every text, for n from 1 to `max_n`.
 
-    An n-gram is a pair of numbers: that of its first n - 1 tokens, and that of its last token. A
-    comparison therefore costs the same for any n. Time grows as m log m with m tokens.
+    An n-gram is stored as two ids, one for its first n - 1 tokens and one for its last token, so
+    comparing n-grams costs the same for any n. For m tokens, time grows as m log m.
     """
     n_texts = len(texts)
     return [count_pairs(ngram, text, n_texts) for ngram, text in _occurrences(texts, max_n)]
@@ -39,7 +39,7 @@ def ngram_counts(texts: Sequence[str], *, max_n: int) -> list[pd.DataFrame]:
 def _occurrences(
     texts: Sequence[str], max_n: int
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Yield for each n the number and the text of each n-gram occurrence, text by text."""
+    """Yield, for each n, the ids of the n-gram and of the text at each occurrence, text by text."""
     check_n(max_n, "max_n")
     tokens: list[str] = []
     ends = [0]
@@ -51,7 +51,7 @@ def _occurrences(
     for n in range(1, max_n + 1):
         if n > 1:
             inside = text[n - 1 :] == text[: 1 - n]
-            # -1 marks n-grams that would extend beyond their text, and all longer ones from there.
+            # -1 marks n-grams that extend beyond their text, and all longer ones that start there.
             longer = ngram[:-1] * (token.max(initial=0) + 1) + token[n - 1 :]
             ngram = np.full(len(longer), -1)
             ngram[inside] = pd.factorize(longer[inside])[0]
@@ -60,8 +60,8 @@ def _occurrences(
 
 
 def count_pairs(ngram: NDArray[np.int64], text: NDArray[np.int64], n_texts: int) -> pd.DataFrame:
-    """Count how often each n-gram occurs in each text, from the numbers at each occurrence."""
-    pairs = np.sort(ngram * n_texts + text)  # one number per pair sorts faster than two
+    """Count how often each n-gram occurs in each text, from both ids of each occurrence."""
+    pairs = np.sort(ngram * n_texts + text)  # faster to sort than two numbers
     first = np.flatnonzero(np.diff(pairs, prepend=-1))
     ngram, text = np.divmod(pairs[first], max(n_texts, 1))
     return pd.DataFrame({"ngram": ngram, "text": text, "count": np.diff(first, append=len(pairs))})
@@ -108,7 +108,7 @@ def check_n(n: int, name: str) -> None:
 
 
 def span(values: Iterable[float], form: str = ".2f") -> str:
-    """Format the range of some numbers, without missing ones.
+    """Format the range of some numbers, ignoring missing ones.
 
     >>> span([0.25, 0.12, 0.2]), span([150, 150], ",.0f"), span([float("nan")])
     ('0.12 to 0.25', '150', 'none')

@@ -154,7 +154,7 @@ def save(model: torch.nn.Module, path: str | os.PathLike, settings: dict[str, An
     """Save weights as safetensors, and replace an existing file atomically.
 
     To reuse a trained model, store in `settings` all that training depends on (options, seed, and
-    the `digest` of the data and of the initial weights). Train only if `load` returns others.
+    the `digest` of the data and of initial weights). Train again if `load` returns other settings.
     """
     state = _state(model)
     written = {_MARK: json.dumps(settings, sort_keys=True), "digest": digest(state)}
@@ -173,7 +173,7 @@ def load(path: str | os.PathLike) -> tuple[dict[str, torch.Tensor], dict[str, An
     except safetensors.SafetensorError as error:
         raise ValueError(f"{path} is not a complete safetensors file ({error}): {fix}.") from error
     if _MARK not in written:
-        raise ValueError(f"{path} was not saved by nlgbench: give another path.")
+        raise ValueError(f"{path} was not saved by nlgbench: pass another path.")
     files.note_read(Path(path))
     if written.get("digest") != digest(state):
         raise ValueError(f"{path} has changed since it was saved: {fix}.")

@@ -84,7 +84,7 @@ def test_undefined_splits_are_counted_and_said():
     found = split_interval([0.1, math.nan, 0.3], [0.3, 0.2, math.nan], 0.2, df=10)
     assert (found["n_undefined"], found["n_resamples"]) == (2, 3)
     assert found["se"] == pytest.approx(0.1) and found["center"] == pytest.approx(0.2)
-    assert found["reason"].startswith("2 of 3 splits are undefined")
+    assert found["reason"].startswith("undefined in 2 of 3 splits")
     none = split_interval([math.nan], [0.1], 0.2, df=10)
     assert math.isnan(none["se"]) and math.isnan(none["ci_low"]) and math.isnan(none["center"])
 

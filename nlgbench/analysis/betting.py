@@ -1,10 +1,10 @@
 """Testing by betting: e-values and confidence sequences for bounded means.
 
-To test whether values d in [-1, 1] have mean m, bet a share c of wealth on a higher mean. A value
-multiplies wealth by ``1 + c (d - m) / (1 + m)``, or in a bet on a lower mean (c < 0) by ``1 + c
-(d - m) / (1 - m)``. If m is the mean, expected wealth is constant (Waudby-Smith and Ramdas 2024,
-doi:10.1093/jrsssb/qkad009). The e-value is the mean wealth over all shares. It is log-convex in m,
-so the means that are not rejected form an interval.
+To test whether values d in [-1, 1] have mean m, bet a share c of wealth on a higher mean (c > 0) or
+a lower one (c < 0). Each value multiplies wealth by ``1 + c (d - m) / (1 + m)`` if c > 0, and by
+``1 + c (d - m) / (1 - m)`` if c < 0. If m is the mean, expected wealth is constant (Waudby-Smith
+and Ramdas 2024, doi:10.1093/jrsssb/qkad009). The e-value is the mean wealth over all c. It is
+log-convex in m, so the means that are not rejected form an interval.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MEANS: Floats = np.linspace(-1, 1, 401)[1:-1]
 
 
 def log_e_values(values: Floats, mean: float | Floats = 0.0) -> Floats:
-    """Compute the log e-value against a mean after each value of streams (..., n), skipping NaN."""
+    """Compute log e-values for a mean after each value along the last axis, skipping NaN."""
     found = np.full(values.shape, -np.inf)
     for share, log_weight in zip(SHARES, LOG_WEIGHTS, strict=True):
         steps = np.log1p(share * (values - mean) / (1 + np.sign(share) * mean))
@@ -34,7 +34,7 @@ def log_e_values(values: Floats, mean: float | Floats = 0.0) -> Floats:
 
 
 def least_n(log_threshold: float) -> int:
-    """Compute the fewest values that can reach a log e-value."""
+    """Compute the smallest number of values that can reach a log e-value."""
     n = 1
     while logsumexp(LOG_WEIGHTS + n * np.log1p(SHARES)) < log_threshold:
         n += 1
@@ -45,7 +45,7 @@ def confidence_sequence(values: Floats, confidence: float) -> tuple[Floats, Floa
     """Compute a confidence sequence: the means not rejected after each value, skipping NaN."""
     logs = log_e_values(np.broadcast_to(values, (len(MEANS), len(values))), MEANS[:, None])
     refuted = np.logical_or.accumulate(logs >= -np.log(1 - confidence), axis=1).T
-    # Ends lie at the outermost means not rejected; if all are rejected, the two ends cross.
+    # Ends are the grid points just outside the means not rejected; they cross if all are rejected.
     none = refuted.all(axis=1)
     n_low = np.where(none, len(MEANS), refuted.argmin(axis=1))
     n_high = np.where(none, len(MEANS), refuted[:, ::-1].argmin(axis=1))
@@ -56,8 +56,8 @@ def confidence_sequence(values: Floats, confidence: float) -> tuple[Floats, Floa
 def e_holm(e_values: Floats) -> Floats:
     """Adjust e-values (..., K) for multiple testing.
 
-    Each becomes the smallest mean of all sets that contain it: the closure of the arithmetic mean,
-    valid under any dependence (Vovk and Wang 2021, doi:10.1214/20-AOS2020).
+    Each e-value becomes the smallest mean over all sets that contain it: closed testing with the
+    arithmetic mean, valid under any dependence (Vovk and Wang 2021, doi:10.1214/20-AOS2020).
     """
     # The set with the smallest mean adds the smallest e-values first.
     order = np.argsort(e_values, axis=-1)

@@ -26,13 +26,13 @@ def disagreements(study: Study, evaluator_a: str, evaluator_b: str, *, n: int = 
     Returns
     -------
     DataFrame
-        output_id, rank_a, rank_b (as shares of the outputs that both have scored, 0 to 1, ties
+        output_id, rank_a, rank_b (divided by the number of outputs that both scored; ties
         averaged), gap (a minus b). Rows are sorted by gap: outputs that b ranks higher come first.
 
     Raises
     ------
     ValueError
-        When an evaluator has no scores; the message suggests the nearest name.
+        When an evaluator has no scores. The message suggests the closest name.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Degrees of reproduction: how close recomputed numbers are to printed ones."""
+"""Degrees of reproduction: how close recomputed numbers are to published ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def cv_star(values: ArrayLike) -> Floats:
     Parameters
     ----------
     values : array-like of shape (n_values,) or (n_sets, n_values)
-        Repeated measurements of one quantity, or of one per row, on a scale that starts at 0.
+        Repeated measurements of a quantity, or of a quantity per row, on a scale that starts at 0.
 
     Returns
     -------
@@ -58,35 +58,35 @@ def cv_star(values: ArrayLike) -> Floats:
 
 @checked
 def reproduction(ledger: pd.DataFrame) -> pd.DataFrame:
-    """Compare the recomputed values of a ledger with the printed ones, by CV*.
+    """Compare the recomputed values of a ledger with the published ones, by CV*.
 
     Parameters
     ----------
     ledger : DataFrame
         Rows of a ledger (``ledger.csv`` of a run, or the result of `nlgbench.check_claims`) with
         columns claim_id, published, recomputed, verdict and source, and optionally variant, ci_low,
-        ci_high, tolerance and reason. Rows without a printed number are left out.
+        ci_high, tolerance and reason. Rows without a published number are excluded.
 
     Returns
     -------
     DataFrame
-        A row for each printed number and variant: paper, where (table or section), claim_id,
-        variant, source (``published``: recomputed from printed numbers alone), kind (``number``;
-        ``label``: a star; ``bound``: of a p-value; ``finding``: a sentence without a number), unit,
+        A row for each published number and variant: paper, where (table or section), claim_id,
+        variant, source (``published``: derived from other published numbers), kind (``number``;
+        ``label``: a star; ``bound``: a bound on p; ``finding``: a sentence without a number), unit,
         published, recomputed, ci_low, ci_high (of recomputed), verdict, scale_start (subtracted
-        before CV* is computed), cv_star (percent; lower is better), reason (the ledger's, and why
-        CV* is undefined).
+        before CV* is computed), cv_star (percent; lower is better), reason (that of the ledger, and
+        why CV* is undefined).
 
     Raises
     ------
     ValueError
-        When a column is missing or invalid, or a claim is repeated under a variant.
+        When a column is missing or invalid, or a claim occurs twice with the same variant.
 
     Notes
     -----
     CV* needs a scale that starts at 0: 1 is added to correlations and kappas, and subtracted from
     ratings that start at 1. CV* is undefined for log-probabilities, stars, bounds and findings
-    (Belz 2025, QRA++, arXiv:2505.17043). If a claim has no known unit, its scale starts at 0.
+    (Belz 2025, QRA++, arXiv:2505.17043). A scale of unknown unit is assumed to start at 0.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def reproduction(ledger: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_paper(found: pd.DataFrame) -> pd.DataFrame:
-    """Count the verdicts of a result of `reproduction` by paper and source, and add median CV*.
+    """Count the verdicts of a result of `reproduction` by paper and source, and add the median CV*.
 
     A claim has a row for each variant. The median leaves out values with the verdict ``new``, which
     were recomputed under conditions that differ from the paper's.

@@ -20,7 +20,7 @@ SETS = {
     "10k_prompts": "skilled: quality of prompts, 1 to 5",
     "lesion": "skilled: five features of images of lesions, 0 to 6",
     "kilogram": "free descriptions of shapes; each distinct description is a label",
-    "cebab_aspects": "crowd: sentiment of reviews about an aspect",
+    "cebab_aspects": "crowd: sentiment of reviews toward an aspect",
     "cebab_stars": "crowd: star ratings of reviews, 1 to 5",
     "wax": "crowd: relation between two words",
 }

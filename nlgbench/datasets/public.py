@@ -68,7 +68,7 @@ _STUDIES = {
         "captions",
         "color captions of three qualities, with listeners' choices; related: rounds of the color "
         "game (train, dev, test)",
-        options={"filtered": "False: include captions that the paper left out"},
+        options={"filtered": "False: include captions that the paper excluded"},
         related={split: functools.partial(_rounds, split) for split in monroe.RAW_FILES},
     ),
     "judge-the-judges": _Public(
@@ -84,7 +84,7 @@ _STUDIES = {
         None,
         "instructions",
         "votes of 124 annotators on pairs of outputs of 59 language models, without texts; with 13 "
-        "prompts, only single contrasts have intervals over items (t, 12 degrees of freedom)",
+        "prompts, intervals over items have at most 12 degrees of freedom",
     ),
     **{
         name: _Public(
@@ -210,7 +210,7 @@ def load(name: str, **options: Any) -> Study:
     name : str
         One of `studies`.
     **options
-        ``filtered=False`` for ``comm-eval`` (include captions that the paper left out);
+        ``filtered=False`` for ``comm-eval`` (include captions that the paper excluded);
         ``ratings=True`` for ``hanna`` (single ratings instead of means).
 
     Returns

@@ -59,7 +59,7 @@ def load_claims(paper: str | None = None) -> pd.DataFrame:
 def load_printed(where: str) -> pd.DataFrame:
     """Load one printed table, such as ``huse/table1``, laid out as the paper prints it.
 
-    Cells that are empty in the paper are NaN. Stars and p-values next to numbers are left out.
+    Cells that are empty in the paper are NaN. Stars and p-values next to numbers are omitted.
     """
     claims = load_claims()
     claims = claims[(claims["paper"] + "/" + claims["where"]).eq(where)]

@@ -30,7 +30,7 @@ def read_webnlg(*paths: Path) -> Study:
     178 items, each with outputs of 16 systems (named after their teams) and a human output, whose
     text is empty because it was not released. 88 annotators, up to three per output; one output has
     none. ``item_id`` is the release's sample number, the line in a team's output file. Annotators'
-    comments are left out.
+    comments are omitted.
     """
     files = {path.name: path.read_text(encoding="utf-8") for path in paths}
     outputs, judgments = [], []

@@ -106,7 +106,7 @@ class GameView(View):
         return None
 
     def says(self, values: Values) -> str:
-        """Compare the score with the listener's, and report what annotators chose."""
+        """Compare the reader's score with the listener's; count the annotators who were correct."""
         if not self.answers:
             return ""
         found = self.believed(values)

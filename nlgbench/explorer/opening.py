@@ -32,8 +32,8 @@ def explore(study: Study | str | os.PathLike | None = None) -> Explorer:
 
     Raises
     ------
-    ValueError, TableError
-        If the study cannot be read, as by `read_study`.
+    FileNotFoundError, TableError
+        If `read_study` cannot read the folder.
 
     Notes
     -----

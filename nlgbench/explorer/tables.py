@@ -176,7 +176,7 @@ def better(table: pd.DataFrame, system_a: str, system_b: str, values: pd.Series)
 
 
 def both_poor(table: pd.DataFrame, system_a: str, system_b: str, values: pd.Series) -> pd.DataFrame:
-    """Find the items on which both systems are in the lowest quarter of all outputs."""
+    """Find the items for which both systems' outputs are in the lowest quarter of all outputs."""
     found = same_item(table, system_a, system_b, values.rank(pct=True))
     found["rank"] = found[["value_x", "value_y"]].max(axis=1, skipna=False)
     return found[found["rank"] <= 0.25].sort_values("rank", kind="stable")

@@ -1,8 +1,8 @@
 """The base class of the explorer's views: controls, and parts that the browser draws.
 
 A part is a dictionary for JSON: an image (a public function's figure, with clickable areas), a
-table whose rows can be opened, an item, or a picture as numbers. It contains the message that each
-area or row sends when selected. Controls check all values that a message can set.
+table whose rows can be opened, an item, or a picture as numbers to draw. It contains the message
+that each area or row sends when selected. Controls check all values that a message can set.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def _pairs(options: Iterable[str] | Mapping[str, str]) -> list[list[str]]:
 
 
 def jump(view: str, **values: Any) -> dict[str, Any]:
-    """Return the message of a selected row or area that opens a view with some values."""
+    """Return the message with which a selected row or area opens a view with some values."""
     return {"type": "jump", "view": view, "values": values}
 
 

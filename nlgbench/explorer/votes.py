@@ -12,7 +12,7 @@ from nlgbench.explorer.tables import verdicts
 from nlgbench.explorer.view import Values, View, choice
 from nlgbench.study import Study
 
-#: The largest number of systems in the matrix whose numbers are readable.
+#: The largest number of systems for which the numbers in the matrix are readable.
 N_SYSTEMS = 20
 
 

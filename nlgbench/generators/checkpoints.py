@@ -67,7 +67,7 @@ def sample_checkpoints(
 ) -> pd.DataFrame:
     """Sample an output from every checkpoint of a model for each context.
 
-    Contexts are empty for a model without contexts. The table has the columns of ``outputs``, with
+    For a model without contexts, pass empty strings. The table has the columns of ``outputs``, with
     one system per checkpoint (``MODEL@PROGRESS``), and model and progress, for
     `nlgbench.supervise`.
     """
@@ -98,9 +98,9 @@ def train_checkpoints(
 
     `human` is an ``outputs`` table of human training texts. If any has a context, the model is
     conditional, and `n` contexts are drawn uniformly. `to_score` are the outputs to compute
-    perplexity for. The first result is the table of `sample_checkpoints`; the second contains their
-    ``logprobs`` under the trained model, in the same order. These are sums over known words and the
-    end of the text, which ``n_tokens`` counts.
+    perplexity for. The first result is the table of `sample_checkpoints`; the second contains the
+    ``logprobs`` of `to_score` under the trained model, in the same order. These are sums over known
+    words and the end of the text, which ``n_tokens`` counts.
     """
     for_model, for_contexts, for_texts = np.random.default_rng(seed).spawn(3)
     conditional = bool(human["context"].ne("").any())
@@ -110,7 +110,7 @@ def train_checkpoints(
         epochs=epochs,
         n_checkpoints=n_checkpoints,
         units=units,
-        min_count=2,  # words of a single text are outside the vocabulary
+        min_count=2,  # words that occur in only one text are outside the vocabulary
         seed=for_model,
     )
     chosen = [""] * n

@@ -159,8 +159,8 @@ def _misspelled(phrase: str) -> str:
 class Corrupted:
     """A grammar that, with probability q, repeats one word of a sentence, drawn uniformly.
 
-    The probability of a text is (1 - q) p(text) + q times the sum, over the sentences that can
-    produce it, of p(sentence) x ways / length. It is exact even if the grammar repeats words.
+    The probability of a text is (1 - q) p(text) + q times the sum of p(sentence) k / length over
+    sentences, k of whose words give the text if repeated. This is exact in any grammar.
     """
 
     grammar: Grammar

@@ -105,7 +105,7 @@ class RecurrentModel:
     #: any word. `context_words` is None for a model without contexts.
     words: tuple[str, ...] = field(repr=False)
     context_words: tuple[str, ...] | None = field(repr=False)
-    #: In double precision, so that truncation keeps the same words whatever the batch.
+    #: In double precision, so that truncation keeps the same words in every batch.
     network: Network = field(repr=False)
     max_length: int  # maximum number of words; then the text ends
     #: Transformations of each step's distribution, always applied in this order.
@@ -189,7 +189,7 @@ class RecurrentModel:
         return replace(self, temperature=self.temperature * temperature)
 
     def truncated(self, nucleus: float) -> "RecurrentModel":
-        """Keep each step's most probable words (`sampling.truncated`); replaces an earlier cut."""
+        """Truncate each step (`sampling.truncated`); this replaces an earlier truncation."""
         return replace(self, nucleus=nucleus)
 
 
@@ -242,12 +242,12 @@ def fit_recurrent(
     learning_rate: float = 2e-3,
     seed: int | np.random.Generator,
 ) -> tuple[dict[float, RecurrentModel], pd.DataFrame]:
-    """Train a recurrent language model, with checkpoints at equal fractions of the training.
+    """Train a recurrent language model, with checkpoints at equal intervals.
 
     One LSTM layer generates the text; a second one reads the context and provides the initial state
     (Sutskever, Vinyals and Le 2014, arXiv:1409.3215). Training uses Adam with the gradient norm
     clipped at 5. Words outside the vocabulary are read as one unknown word, but not predicted or
-    counted in the losses. So ``exp(dev_loss)`` is a perplexity over known words, comparable only
+    counted in the losses. Hence ``exp(dev_loss)`` is a perplexity over known words, comparable only
     between models with the same vocabulary.
     """
     split = _words(texts, "texts")

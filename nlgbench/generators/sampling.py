@@ -12,7 +12,7 @@ from nlgbench.generators.grammar import Floats, Ints, sharpened
 #: (nats) of each next word and, last, of the end; and the new state, indexed by text.
 Step = Callable[[Any, Ints, int], tuple[Floats, Any]]
 
-_TIE = 1e-9  # nats; without a tolerance, rounding could exclude a text from its own support
+_TIE = 1e-9  # nats; without a tolerance, rounding could give a sampled text probability 0
 
 
 def truncated(logprobs: Floats, nucleus: float) -> Floats:
@@ -25,7 +25,7 @@ def truncated(logprobs: Floats, nucleus: float) -> Floats:
         return logprobs
     ordered = -np.sort(-logprobs, axis=-1)
     upto = np.cumsum(np.exp(ordered), axis=-1)
-    # The word that reaches the share is the last one to keep.
+    # The word at which the sum reaches `nucleus` is the last one to keep.
     n_before = (upto < nucleus - _TIE).sum(axis=-1, keepdims=True)
     last = np.take_along_axis(ordered, np.minimum(n_before, ordered.shape[-1] - 1), axis=-1)
     return sharpened(np.where(logprobs >= last - _TIE, logprobs, -np.inf), 1.0)

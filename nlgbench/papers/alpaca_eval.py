@@ -78,7 +78,7 @@ def answers(study: Study) -> pd.DataFrame:
         ("n_wins_base", counts, "loss", plain),
         ("n_draws", counts, "tie", plain),
         ("discrete_win_rate", discrete, "estimate", ""),
-        ("avg_length", counts, "length", "The leaderboard truncates it to an integer."),
+        ("avg_length", counts, "length", "The leaderboard truncates lengths to integers."),
     ]
     shared: dict[str, Any] = {"source": "released"}
     rows = [

@@ -63,8 +63,8 @@ _TIES = (
     "Two pairs of systems have equal rating sums; in the authors' means, rounding breaks one tie."
 )
 _EQUAL = (
-    "`correlate` treats scores that differ by less than 1e-9 standard deviations as tied. Many of "
-    "this metric's scores are; without this rule, the printed value is reproduced."
+    "Many of this metric's scores differ by less than 1e-9 standard deviations, which `correlate` "
+    "treats as ties. Without this rule, the printed value is reproduced."
 )
 #: HANNA's metrics and tables with such scores.
 _TINY = [("cider", "story_kendall")]
@@ -223,7 +223,7 @@ def _of_usr(study: Study, name: str) -> list[pd.DataFrame]:
 
 
 def _between_annotators(wide: pd.DataFrame, how: Literal["spearman", "pearson"]) -> dict[str, Any]:
-    """Average the correlation of two annotators (columns) over pairs with ten shared outputs."""
+    """Average the correlation of two columns over pairs that share at least ten outputs."""
     pairs = [both for two in combinations(wide, 2) if len(both := wide[[*two]].dropna()) >= FEWEST]
 
     def mean(left_out: str = "") -> float:

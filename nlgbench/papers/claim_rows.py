@@ -49,7 +49,7 @@ def slugs_of(names: pd.Series) -> pd.Series:
 def smaller_than(threshold: float, value: float, ci_low: float, ci_high: float) -> dict[str, float]:
     """Express the claim that a quantity is small as a signed difference.
 
-    The interval allows for half to twice the threshold, so the choice of it is not decisive.
+    The interval allows for half to twice the threshold, so the exact threshold is not decisive.
     """
     return {
         "value": threshold - value,

@@ -266,7 +266,7 @@ def _over_outputs(study: Study, **options: Any) -> pd.DataFrame:
 
 _NOTES = {
     "pragmatic_entropy_exceeds_literal": "In nats; listeners are calibrated on the dev split.",
-    "ambiguous_scores_are_bimodal": "Uniform scores would have 1/3 in the middle third.",
+    "ambiguous_scores_are_bimodal": "If scores were uniform, 1/3 would be in the middle third.",
     "looking_up_descriptions_appears_perfect": "The ensemble's score of filtered descriptions. We "
     "take 'perfect' to mean at least .95; the interval allows for .9 to .975.",
 }
@@ -438,8 +438,8 @@ def _accuracies(study: Study, calibrated: Calibration | None, place: str) -> lis
             rows[~ours],
             "comm-eval/section5.2" + ids,
             variant="trained here, seed {seed}",
-            reason="Trained differently: Adam, one-cycle rate, batches of 64, dropout. The "
-            "authors' models are released only as pickles, which we do not load.",
+            reason="Trained differently: Adam, one-cycle learning rate, batches of 64, dropout. "
+            "The authors' models are released only as pickles, which we do not load.",
             comparable=False,
         ),
         claim_rows(rows[ours], place + ids, variant="seed {seed}"),

@@ -255,16 +255,16 @@ def ties_sentence(scores: pd.DataFrame, moved: pd.DataFrame) -> str:
     >>> scores = pd.DataFrame([row | {"ties": "exact", "estimate": 0.6}, row])
     >>> scores = scores.fillna({"ties": "released", "estimate": 0.5})
     >>> print(ties_sentence(scores, pd.DataFrame({"output_id": ["o1", "o2"]})))
-    At k = 16, the tie rule changes the classification of 2 outputs, and the HUSE-Q of 1 of 1
-    systems: s 0.600 (released 0.500).
+    At k = 16, the tie rule changes the classification of 2 outputs, and the HUSE-Q of s (0.600
+    under exact, 0.500 under released).
     """
     quality = scores[scores["score"] == "huse_q"]
     wide = quality.pivot(index="system", columns="ties", values="estimate")
     changed = wide[(wide["exact"] - wide["released"]).abs() > 1e-9]
     values = listed(
-        f"{row.Index} {row.exact:.3f} (released {row.released:.3f})" for row in changed.itertuples()
+        f"{row.Index} ({row.exact:.3f} under exact, {row.released:.3f} under released)"
+        for row in changed.itertuples()
     )
-    return (
-        f"At k = {scores['n_neighbors'].iloc[0]}, the tie rule changes the classification of "
-        f"{len(moved)} outputs, and the HUSE-Q of {len(changed)} of {len(wide)} systems: {values}."
-    )
+    n = f"{len(moved)} output{'s' * (len(moved) != 1)}"
+    start = f"At k = {scores['n_neighbors'].iloc[0]}, the tie rule changes the classification of"
+    return f"{start} {n}, and the HUSE-Q of {values or 'no system'}."

@@ -398,7 +398,7 @@ def _of_batch(data: Study, people: pd.DataFrame) -> list[pd.DataFrame]:
         (
             "page/annotators",
             judging.median(),
-            f"{n_five} of {len(judging)} pages have five; the range is {span(judging, '.0f')}.",
+            f"{n_five} of {len(judging)} pages have five annotators; range {span(judging, '.0f')}.",
         ),
         (
             "workers/distinct",

@@ -37,9 +37,9 @@ _SUSPECTS = {
         "cells of this row, and changing any other single cell of Table 5 does not."
     ),
     "table9/svm_meta_discriminator": (
-        "Four of Table 8's SVM cells repeat Table 7's. All six cells of this row follow for "
-        "Scheduled Sampling 50.00, SeqGAN 62.67, RankGAN 60.67, LeakGAN 63.33, or 50.67, 61.33, "
-        "60.67, 64.67; no other counts out of 150 reproduce them."
+        "Four of Table 8's SVM cells repeat Table 7's. All six cells of this row follow from "
+        "Scheduled Sampling 50.00, SeqGAN 62.67, RankGAN 60.67 and LeakGAN 63.33, or from 50.67, "
+        "61.33, 60.67 and 64.67; no other counts out of 150 reproduce them."
     ),
     "table7/test_set_reviews_machine_generated/lstm": (
         "SeqGAN's cell repeats RankGAN's 67.33, but the printed average implies 54.00. Table 10 "

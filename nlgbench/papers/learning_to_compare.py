@@ -92,10 +92,9 @@ def open_studies(
 
     ``released``: the reviews of Judge the Judges and three sets of rated dialogue responses, with
     the last sixty words of their context. ``simulated``: reviews. Or your own tables, in `folder`.
-    ``related["human"]`` is training data for a language model, unless the study's own human texts
-    are: `n_turns` human responses of DailyDialog to contexts without judgments. With
-    `of_ratings`, for rating systems, there are only reviews, and simulated ones come with their
-    truth.
+    For dialogues, ``related["human"]`` is training data for a language model: `n_turns` human
+    responses of DailyDialog to contexts without judgments. With `of_ratings`, for rating systems,
+    there are only reviews, and simulated ones come with their truth.
     """
     known(source, ["simulated", "released"], "source")
     if folder is not None:
@@ -455,8 +454,8 @@ def choosing_answers(
 ) -> pd.DataFrame:
     """Convert results of model selection to rows of the ledger.
 
-    For simulated trainings: `choices` from `judge_choices`, and `stops` from `count_stops` with
-    this `patience`. For one released training: `kept` from `stop_training`, and `duels`, the win
+    For simulated training runs: `choices` from `judge_choices`, and `stops` from `count_stops` with
+    this `patience`. For one released run: `kept` from `stop_training`, and `duels`, the win
     rates between its checkpoints.
     """
     own, finding = "simulated/choosing-models", f"{PAPER}/finding/early_stopping"
@@ -472,12 +471,12 @@ def choosing_answers(
             own + "/{experiment}/{evaluator}_stopped",
             value="stopped",
             variant=f"patience={patience}",
-            reason="How many of {n} trainings the rule stopped early.",
+            reason="How many of {n} training runs the rule stopped early.",
         ),
     ]
     if kept is not None:
         stopped = np.where(kept["stopped_at"].notna(), "Stopped early.", "Trained to the end.")
-        reason = "{note} One training on 1,000 human reviews: no interval over trainings."
+        reason = "{note} Only one training run, on 1,000 human reviews, so there is no interval."
         ids, rows = finding + "/{evaluator}_progress", kept.assign(note=stopped)
         parts.append(claim_rows(rows, ids, value="progress", reason=reason))
     if duels is not None and kept is not None:

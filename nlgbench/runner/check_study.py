@@ -19,7 +19,7 @@ _WIDTH, _ROWS = 80, 20
 
 
 def check(place: Path) -> tuple[str, bool]:
-    """Check a study's folder, or a public study; return a report, and whether it is valid."""
+    """Check a study's folder or a public study; return a report, and whether the study is valid."""
     problems: list[str] = []
     doubts: list[str] = []
     notes: list[str] = []
@@ -98,7 +98,7 @@ def _section(title: str, lines: list[str]) -> list[str]:
 
 
 def _line(text: str, before: str = "  ") -> str:
-    """Wrap a line without breaking words, as they may be paths."""
+    """Wrap a line without breaking words, because they may be paths."""
     return textwrap.fill(
         listing.visible(text),
         _WIDTH,

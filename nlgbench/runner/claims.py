@@ -68,7 +68,7 @@ def kinds(ledger: pd.DataFrame, claims: pd.DataFrame) -> pd.Series:
 
 
 def summary(ledger: pd.DataFrame, claims: pd.DataFrame) -> pd.DataFrame:
-    """Count a ledger's verdicts by evidence, as recomputed and derived values differ."""
+    """Count a ledger's verdicts by the evidence for its rows."""
     of_kind = ledger.groupby(kinds(ledger, claims), observed=True)
     counts = of_kind["claim_id"].agg(claims="nunique", rows="size")
     verdicts = of_kind["verdict"].value_counts().unstack(fill_value=0)
@@ -85,8 +85,8 @@ def check_known(claim_ids: Iterable[str], claims: pd.DataFrame) -> None:
             hint = did_you_mean(claim_id, known)
             raise ValueError(
                 f"no claim has the id {claim_id!r}.{hint} Claims are listed in "
-                "data/published/claims.csv; our own findings have ids '<paper>/finding/...', "
-                "simulated results 'simulated/...'."
+                "data/published/claims.csv; ids of our own findings are '<paper>/finding/...', and "
+                "those of simulated results 'simulated/...'."
             )
 
 
@@ -119,7 +119,7 @@ def ledger(
 def join(
     claims: pd.DataFrame, records: pd.DataFrame, *, source: str, skipped: Mapping[str, str]
 ) -> pd.DataFrame:
-    """Give each record its verdict, and each claim without one its excuse, in the claims' order."""
+    """Give each record its verdict, and each claim without a record its excuse."""
     printed = claims[["claim_id", "published", "tolerance"]]
     answered = records.merge(claims[[*printed, "where"]], on="claim_id", how="left")
     answered["verdict"] = [_says(row) for row in answered.to_dict("records")]
@@ -135,8 +135,8 @@ def join(
     silent = claims.loc[is_open & (reason == ""), "claim_id"]
     if len(silent):
         raise ValueError(
-            f"{len(silent)} claims were neither recorded nor excused, the first of them "
-            f"{silent.iloc[0]!r}: record them with run.claims(...), or give the reason with "
+            f"claims neither recorded nor excused: {len(silent)} (first: "
+            f"{silent.iloc[0]!r}). Record them with run.claims(...), or give the reason with "
             "run.skip(ids, reason)."
         )
     excused = printed.assign(reason=reason, source=source, variant="", verdict="not recomputable")
@@ -150,7 +150,7 @@ def join(
 
 
 def _says(row: dict) -> str:
-    """Return the verdict on a recorded value; unprinted values are new."""
+    """Return the verdict on a recorded value; values that no paper prints are new."""
     if not row["comparable"] or np.isnan(row["published"]):
         return "new"
     numbers = ("published", "recomputed", "tolerance", "ci_low", "ci_high")

@@ -69,7 +69,7 @@ def _given(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name.isidentifier():
-            raise click.BadParameter(f"{shown(text)} is not NAME=VALUE, such as -p n_neighbors=8.")
+            raise click.BadParameter(f"{shown(text)} is not NAME=VALUE, as in -p n_neighbors=8.")
         if name in given:
             raise click.BadParameter(f"{name!r} appears twice: omit one.")
         given[name] = value
@@ -94,7 +94,7 @@ _SETTINGS = {"help_option_names": ["-h", "--help"], "show_default": True}
 @click.version_option(nlgbench.__version__, message="%(version)s")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 def main(debug: bool) -> None:
-    """Compare text generators, and the metrics and judges that evaluate them."""
+    """Evaluate text generators, and the evaluators that score them."""
 
 
 @main.command(name="list")
@@ -279,8 +279,8 @@ def run(
         raise click.UsageError("--force and --retry-failed contradict each other: omit one.")
     if jobs > 1 and cluster not in (None, "local"):
         raise click.UsageError(
-            "omit --jobs with the address of a cluster: it runs one notebook per thread of its "
-            "workers."
+            "omit --jobs if you give the address of a cluster, which runs one notebook per thread "
+            "of its workers."
         )
     from nlgbench.runner import execute
     from nlgbench.runner import grid as grids

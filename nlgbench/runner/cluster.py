@@ -1,8 +1,8 @@
-"""Run notebooks on the workers of a Dask scheduler: checked and run there, returned as files.
+"""Run notebooks on the workers of a Dask scheduler.
 
-The command plans, skips, gathers and reports as usual. A worker with another nlgbench, other
-installed versions or other data refuses a run, and another worker gets it. Dask restarts the runs
-of a lost worker. Results return as bytes and are renamed into place by the command.
+The command plans, skips, gathers and reports as usual. A worker whose nlgbench, packages or data
+differ from those of the command refuses a run, and another worker gets it. Dask restarts the runs
+of a lost worker. Workers return the files of a result, which the command puts into place.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def _make(
                 with suppress(TimeoutError):
                     answer = future.result(timeout=_LOOK)
         except Exception as error:  # such as workers that die, or lack the package
-            _alive(client)  # or that the scheduler is gone
+            _alive(client)  # raises an error if the scheduler is gone
             why = (
                 f"no worker completed it ({type(error).__name__}: {error}): see the workers' logs."
             )
@@ -147,7 +147,7 @@ def _alive(client: Client) -> list[str]:
 def _put(outcome: Outcome, files: Mapping[str, bytes], plan: Plan, out: Path) -> str:
     """Put a result into its place, or explain why it differs from a result made here."""
     new, failed = runs.aside(out, plan.place), out / f"{plan.place}.failed"
-    for name in sorted(files, key=lambda name: name == runs.MANIFEST):  # which completes it
+    for name in sorted(files, key=lambda name: name == runs.MANIFEST):  # the manifest is last
         (new / name).parent.mkdir(parents=True, exist_ok=True)
         (new / name).write_bytes(files[name])
     if outcome.status == "failed":

@@ -64,16 +64,16 @@ def run(
     verbose: bool = False,
     makers: Callable[[], AbstractContextManager[Makers]] | None = None,
 ) -> list[Outcome]:
-    """Run notebooks; skip those with a current result; a failure does not stop the others.
+    """Run notebooks, except those with an up-to-date result; a failure does not stop the others.
 
     Each notebook runs with every set of parameters in `grid`, added to `given`. `say` receives
-    progress, `complain` failures. `makers` make the runs instead of this machine.
+    progress messages, and `complain` failures. Runs are made here, or else by `makers`.
     """
     shown_out, out = out, out.absolute()
     tell = say or (lambda text: None)
     settle_data_folder()
-    # Matrices here are small: the threads of one product wait for each other, up to forty times as
-    # long on busy cores. With one thread, results also do not depend on the number of cores.
+    # Products of small matrices can take forty times as long with several threads, which wait for
+    # each other on busy cores. With one thread, results do not depend on the number of cores.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     plans = _plans(names, given, grid, source=source, effort=effort, out=out)
     if retry_failed:
@@ -155,7 +155,7 @@ def _plans(
     effort: str,
     out: Path,
 ) -> list[Plan]:
-    """Plan all runs, each place once; report usage errors before any run starts."""
+    """Plan all runs, one per folder of results; report usage errors before any run starts."""
     notebooks = [read_notebook(path) for path in find_notebooks(names)]
     if twice := [name for part in grid for name in part if name in given]:
         raise ParameterError(f"-p and --grid both set {twice[0]!r}: omit one.")
@@ -200,7 +200,7 @@ def execute(
     from jupyter_core.utils import ensure_event_loop
 
     began, started = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
-    # Papermill does not know `int | None`, and logs deaths of kernels that we explain.
+    # Papermill does not know `int | None`, and logs deaths of kernels, which we explain.
     logging.getLogger("papermill").setLevel(logging.CRITICAL)
     printed = [_Lines(listener) for _ in range(2)]
     options: dict[str, Any] = {"stdout_file": printed[0], "stderr_file": printed[1]}
@@ -243,7 +243,7 @@ def execute(
         if kernels.stopped:
             return Outcome(plan, "failed", time.monotonic() - began, INTERRUPTED)
         kept = (new / "notebook.ipynb").is_file()  # missing if the run could not start
-        look = f"\nSee its output up to there in {failed / 'notebook.ipynb'}." if kept else ""
+        look = f"\nIts output until then is in {failed / 'notebook.ipynb'}." if kept else ""
         message = _explain(error, timeout) + look
         runs.keep_failed(new, failed)
         return Outcome(plan, "failed", time.monotonic() - began, message)
@@ -260,7 +260,7 @@ def _verbatim(path: Path) -> str:
 
 
 def _release(path: Path) -> None:
-    # The notebook's output folder is renamed; opened in Jupyter, it shows results but writes none.
+    # The output folder is renamed. Opened in Jupyter, the notebook shows results but writes none.
     import nbformat
 
     node = nbformat.read(path, as_version=4)
@@ -287,9 +287,9 @@ def _explain(error: Exception, timeout: float | None) -> str:
             what = f"{what[:600]} [... {len(what) - 900:,} characters ...] {what[-300:]}"
         return f"in cell [{error.exec_count}]{line}\n{error.ename}: {what}"
     if isinstance(error, CellTimeoutError):
-        return f"took longer than {timeout:g} s: raise --timeout."
+        return f"it took longer than {timeout:g} s. Raise --timeout."
     if isinstance(error, DeadKernelError):
-        return "its kernel died (killed, or out of memory?): run the notebook again."
+        return "its kernel died (killed, or out of memory?). Run the notebook again."
     return f"{type(error).__name__}: {error}"
 
 
@@ -305,7 +305,7 @@ def _ended(outcome: Outcome) -> str:
     how = {
         "skipped": "unchanged since the last run, skipped (--force reruns it)",
         "done": f"done in {outcome.seconds:.0f} s",
-        "failed": f"FAILED after {outcome.seconds:.0f} s {outcome.message}",
+        "failed": f"FAILED after {outcome.seconds:.0f} s: {outcome.message}",
     }
     return f"{outcome.plan.place}: {how[outcome.status]}"
 

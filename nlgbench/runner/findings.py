@@ -1,4 +1,4 @@
-"""Write findings in sentences: estimates with their intervals, and the source of the data."""
+"""Write findings as sentences: estimates with their intervals, and the source of the data."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def say(
     where: str = "",
     rest: str = "",
 ) -> str:
-    """Write a sentence about the first rows, or "" if no row has an estimate.
+    """Write a sentence about the first rows of a table; empty if no row has an estimate.
 
-    `each` describes a row by its columns and ``{number}``: the `value` with its interval, marked as
-    inconclusive if the interval contains `null`. `where` selects rows, as in ``DataFrame.query``;
-    `rest` describes the remaining ``{n}`` rows, after a semicolon if it starts with one.
+    The template `each` describes a row. It may contain columns and ``{number}``: the `value` with
+    its interval, marked as inconclusive if the interval contains `null`. `where` selects rows, as
+    in ``DataFrame.query``. `rest` describes the ``{n}`` rows that are not shown.
 
     >>> table = pd.DataFrame({"system": ["s_1"], "estimate": 0.1, "ci_low": -0.2, "ci_high": 0.4})
     >>> say("The difference is", table, "{number} for {system}", null=0)
@@ -64,7 +64,9 @@ def _name(column: str, value: object) -> object:
     """Write a name as it appears in a sentence, and leave a number as it is."""
     if not isinstance(value, str):
         return value
-    return label(value) if column.startswith("evaluator") else value.replace("_", " ")
+    if column.startswith("evaluator"):
+        return label(value).replace(", ", " with ")
+    return value.replace("_", " ")
 
 
 def describe_source(studies: Study | Mapping[str, Study] | str, source: str) -> dict[str, str]:
@@ -77,31 +79,36 @@ def describe_source(studies: Study | Mapping[str, Study] | str, source: str) -> 
     names = list(dict.fromkeys(called))
     name = names[0] if len(names) == 1 else f"{len(opened)} studies"
     if released:
-        papers = dict.fromkeys(cite(one) for one in names)
-        known = f"released data of {listed(papers)}"
+        known = f"released data of {listed(dict.fromkeys(map(cite, names)))}"
     elif source == "simulated":
         worlds = listed(map(repr, names))
         known = f"simulated world{'s' * (len(names) > 1)} {worlds}, whose truth is known"
     else:
         known = f"your study {name}"
     outputs = opened[0].outputs
-    size = f"{len(outputs):,} outputs of {len(opened[0].systems):,} systems"
-    size += " and the human reference" * bool(outputs["is_human"].any())
-    size += f" on {outputs['item_id'].nunique():,} items"
+    n_systems, n_human = len(opened[0].systems), int(outputs["is_human"].sum())
+    by_system = f"{counted(len(outputs) - n_human, 'output')} of {counted(n_systems, 'system')}"
+    kinds = [by_system] * bool(n_systems) + [counted(n_human, "human output")] * bool(n_human)
+    size = f"{listed(kinds)} on {counted(outputs['item_id'].nunique(), 'item')}"
     return {"study": name, "source": known, "data": size if len(names) == 1 else ""}
 
 
-def findings(study: Study, results: Results) -> dict[str, str]:
-    """Write the findings of notebook 08 about systems, evaluators, and the design's limits.
+def counted(n: int, thing: str) -> str:
+    """Write a number with its noun."""
+    return f"{n:,} {thing}" if n == 1 else f"{n:,} {thing}s"
 
-    `results` are tables by name; analyses that the study does not support are missing.
+
+def findings(study: Study, results: Results) -> dict[str, str]:
+    """Write the findings of notebook 08 on systems, evaluators, and limits of the study's design.
+
+    `results` maps names to tables, without analyses that the study does not support.
     """
     found = {"systems": _systems, "evaluators": _evaluators, "limits": _limits}
     return {about: find(study, results) for about, find in found.items()}
 
 
 def _systems(study: Study, results: Results) -> str:
-    """Say which systems are distinguishable, by the best evidence that the study has."""
+    """Report which systems are distinguishable, by the best evidence that the study has."""
     if "compare_systems" in results:
         by = f"By annotators' judgments of {results['pairs']['dimension'].iloc[0]}"
         return _ranking(study, results["compare_systems"], by, "adjusted mean")
@@ -114,7 +121,7 @@ def _systems(study: Study, results: Results) -> str:
 
 
 def _without_annotators(study: Study, table: pd.DataFrame) -> str:
-    """Say how the first judge or evaluator ranks systems, and how many rank the same one first."""
+    """Report the first judge's or evaluator's ranking, and how many others agree on the best."""
     evaluator, compared = table["evaluator"].iloc[0], "n_games" in table
     of = "comparisons of the judge" if compared else "the scores of"
     by = f"By {of} {label(str(evaluator))}, not by annotators"
@@ -128,7 +135,7 @@ def _without_annotators(study: Study, table: pd.DataFrame) -> str:
 
 
 def _ranking(study: Study, table: pd.DataFrame, by: str, value: str) -> str:
-    """Report which system ranks first, and how many pairs are distinguishable."""
+    """Report which system ranks first, and how many pairs of systems are distinguishable."""
     rows = table.dropna(subset="estimate")
     if rows.empty:
         return f"{by}, the order of systems is undefined: {table['reason'].iloc[0]}."
@@ -146,7 +153,7 @@ def _ranking(study: Study, table: pd.DataFrame, by: str, value: str) -> str:
     doubtful = ~missing & rows["reason"].fillna("").ne("")
     if doubtful.any():
         why = "; ".join(dict.fromkeys(map(_few, rows.loc[doubtful, "reason"])))
-        said += f" {doubtful.sum()} of {n} intervals are unreliable ({why})."
+        said += f" Unreliable intervals: {doubtful.sum()} of {n} ({why})."
     which = "reliable " * bool(doubtful.any())
     if tested:
         low, how = rows["rank_low"], "of systems differ significantly (Holm-adjusted tests)"
@@ -157,7 +164,9 @@ def _ranking(study: Study, table: pd.DataFrame, by: str, value: str) -> str:
         beaten_by = rows["ci_low"].to_numpy()[None] > rows["ci_high"].to_numpy()[:, None]
         low = pd.Series(1 + beaten_by.sum(axis=1), rows.index)
         how = f"of {which}intervals do not overlap (a description, not a test)"
-    pairs = f"; {int((low - 1).sum())} of {n * (n - 1) // 2} pairs {how}" * (n > 2)
+    if (n_differ := int((low - 1).sum())) == 1:
+        how = how.replace(" differ ", " differs ").replace(" do ", " does ")
+    pairs = f"; {n_differ} of {n * (n - 1) // 2} pairs {how}" * (n > 2)
     pairs += f"; systems without an interval: {int(missing.sum())}" * bool(missing.any())
     first = [study.label(name) for name in rows.loc[low == 1, "system"]]
     if len(first) == 1:
@@ -171,7 +180,7 @@ def _ranking(study: Study, table: pd.DataFrame, by: str, value: str) -> str:
 
 
 def _evaluators(study: Study, results: Results) -> str:
-    """Say which evaluators agree with annotators, and which of them beat text length."""
+    """Report which evaluators agree with annotators, and which of them beat text length."""
     if "correlate" in results:
         table = results["correlate"].query("granularity == 'output' and statistic == 'spearman'")
         words, chance = "correlate with annotators' judgments over outputs (Spearman)", 0.0
@@ -185,7 +194,7 @@ def _evaluators(study: Study, results: Results) -> str:
     if own.empty:
         human = study.judgments is not None or study.preferences is not None
         if human and (study.scores is not None or study.system_scores is not None):
-            return "Evaluators' scores cannot be compared with judgments or votes of the outputs."
+            return "The study's scores could not be compared with its judgments or votes."
         lacking = "no evaluator scores" if human else "no judgments or votes"
         return f"The study has {lacking}, so agreement of evaluators with annotators is untested."
     own = own.sort_values("estimate", ascending=False, kind="stable")
@@ -195,23 +204,21 @@ def _evaluators(study: Study, results: Results) -> str:
         known = own.dropna(subset="estimate")
         shown = f" The highest estimates: {_estimates(known)}." if len(known) else ""
         return f"No evaluator is shown to {words}{why}.{shown}"
-    said = f"Of {len(own)} evaluators, {len(agree)} {words}: {_estimates(agree)}."
+    words = re.sub(r"^\w+", r"\g<0>s", words) if len(agree) == 1 else words
+    said = f"Of {counted(len(own), 'evaluator')}, {len(agree)} {words}: {_estimates(agree)}."
     length = table[table["evaluator"] == LENGTH]
     if length.empty:
         return said
     if length[["ci_low", "ci_high"]].isna().any(axis=None):
-        return (
-            f"{said} They cannot be compared with text length, because its correlation has no "
-            "interval."
-        )
+        return f"{said} Text length cannot be compared, because its estimate has no interval."
     row = length.iloc[0]
-    # A negative correlation of length with judgments predicts them, too, with its sign flipped.
+    # If length correlates negatively with judgments, its negative predicts them equally well.
     better = agree[agree["ci_low"] > max(row["ci_high"], 2 * chance - row["ci_low"])]
-    than = f"text length ({_number(row)})"
+    than = f"Text length ({_number(row)})"
     if better.empty:
-        return f"{said} The data do not show whether any beats {than}: intervals overlap."
+        return f"{said} {than} may do as well, because the intervals overlap."
     names = _listed([label(str(name)) for name in better["evaluator"]])
-    return f"{said} Shown to beat {than}: {names}."
+    return f"{said} {than} is beaten by {names}."
 
 
 def _limits(study: Study, results: Results) -> str:
@@ -233,19 +240,19 @@ def _limits(study: Study, results: Results) -> str:
 
 
 def _why(rows: pd.DataFrame) -> str:
-    """Return the reason why an interval is missing."""
+    """Return the first reason why an interval is missing."""
     reasons = rows.loc[rows["ci_low"].isna(), "reason"].fillna("")
     return next((one for one in reasons if one), "intervals are undefined")
 
 
 def _few(reason: str) -> str:
-    """Shorten the reason why an interval is unreliable, and explain effective numbers."""
+    """Shorten the reason why an interval is unreliable, and explain an effective number."""
     why = re.sub(r"^only \d+ (.+): an interval.*", rf"fewer than {FEWEST} \1", reason)
     return re.sub(r"effective (\w+)$", r"effective \1: most data come from a few \1", why)
 
 
 def _number(row: pd.Series, value: str = "estimate") -> str:
-    """Write an estimate with its interval, both to two or three significant digits."""
+    """Write an estimate and its interval, rounded to two or three significant digits."""
     values = [row[value], row.get("ci_low", math.nan), row.get("ci_high", math.nan)]
     largest = np.nanmax(np.abs(values)) or 1.0
     exponent = math.floor(math.log10(largest))
@@ -260,6 +267,6 @@ def _estimates(rows: pd.DataFrame) -> str:
 
 
 def _listed(names: list[str]) -> str:
-    """Join names, or the first of many."""
+    """Join names; of many, only the first, and the number of the others."""
     left = len(names) - _MOST_NAMES
     return listed([*names[:_MOST_NAMES], f"{left} others"] if left > 1 else names)

@@ -1,4 +1,4 @@
-"""Gather what the runs in a folder found: ledger, list of figures, sweep, degrees."""
+"""Gather what the runs in a folder found: ledger, index of results, degrees of reproduction."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nlgbench.plots.recomputed import plot_recomputed
 from nlgbench.runner import runs
 from nlgbench.study import schema
 
-#: The recorded values of a folder with several runs of a notebook, and their parameters.
+#: The file with recorded values and parameters, if a folder has several runs of a notebook.
 SWEEP = "sweep.csv"
 _VALUES = {"claim_id": "quantity", "recomputed": "estimate"}
 _RESULT = ["variant", "estimate", "ci_low", "ci_high", "source"]
@@ -54,7 +54,7 @@ def gather(out: Path) -> list[str]:
 
 
 def recomputed(ledger: pd.DataFrame) -> Drawing | None:
-    """Draw what can be recomputed, if runs on the papers' own data answer every claim."""
+    """Draw which numbers can be recomputed, if runs on the papers' own data answer every claim."""
     own = ledger[ledger["run"].eq("") & ledger["source"].isin(["released", "published"])]
     claims = load_claims()["claim_id"]
     is_whole = claims.isin(own["claim_id"]).all()
@@ -74,11 +74,11 @@ def _values(ledger: pd.DataFrame, notebook: str) -> pd.DataFrame:
 
 
 def degrees(ledger: pd.DataFrame) -> pd.DataFrame:
-    """Compute the degrees of runs with default parameters; a study's runs answer its own claims."""
+    """Compute degrees of reproduction from default runs, on papers' data and on your studies."""
     whole = ledger[ledger["run"].map(runs.is_default).astype(bool)]
     own = whole["claim_id"].str.startswith("study/")
     rows = whole[own | whole["run"].eq("")]
-    # Two studies with one name answer claims with the same ids.
+    # Claims of two studies with the same name have the same ids.
     twice = rows.duplicated(["claim_id", "variant"], keep=False)
     apart = (rows["variant"] + ", " + rows["run"]).str.removeprefix(", ")
     return reproduction(rows.assign(variant=rows["variant"].where(~twice, apart)))

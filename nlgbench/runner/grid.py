@@ -33,7 +33,7 @@ def read_grid(path: Path) -> list[dict[str, Any]]:
 def spread(
     parameters: Mapping[str, Parameter], given: Mapping[str, Any], *, where: str
 ) -> list[dict[str, Any]]:
-    """Split a text at commas if it does not fit a parameter as a whole, but its parts do."""
+    """Split values at commas where the whole text does not fit; return all combinations."""
     lists = []
     for name, value in given.items():
         values = [value]

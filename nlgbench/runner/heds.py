@@ -8,11 +8,12 @@ import pandas as pd
 
 from nlgbench.analysis.people.reliability import Coefficient, agreement
 from nlgbench.analysis.people.votes import vote_agreement
+from nlgbench.runner.findings import counted
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 from nlgbench.study.summary import range_of
 
-#: More values than annotators usually choose from.
+#: The most values of a scale that are listed; for longer scales, only the ends are given.
 _MOST_OPTIONS = 11
 
 #: Question, answer, and a comment on the answer.
@@ -73,10 +74,6 @@ def datasheet(study: Study, *, confidence: float = 0.95) -> pd.DataFrame:
     return table.loc[order.sort_values(kind="stable").index].reset_index(drop=True)
 
 
-def _counted(n: int, thing: str) -> str:
-    return f"{n} {thing}" + "s" * (n != 1)
-
-
 def _once(study: Study) -> _Answers:
     """Answer the questions about the whole study: outputs, items and annotators."""
     tables = [one for one in (study.judgments, study.preferences) if one is not None]
@@ -84,8 +81,8 @@ def _once(study: Study) -> _Answers:
     seen = study.outputs[study.outputs["output_id"].isin(pd.concat(ids))]
     answer = (
         f"{range_of(seen['system'].value_counts())} for each of "
-        f"{_counted(seen['system'].nunique(), 'system')}: {_counted(len(seen), 'output')} of "
-        f"{_counted(seen['item_id'].nunique(), 'item')}"
+        f"{counted(seen['system'].nunique(), 'system')}: {counted(len(seen), 'output')} of "
+        f"{counted(seen['item_id'].nunique(), 'item')}"
     )
     human = seen.loc[seen["is_human"], "system"].unique()
     if len(human):
@@ -93,7 +90,7 @@ def _once(study: Study) -> _Answers:
     yield "3.1.1", answer, ""
     yield "3.1.3.1", "", "nlgbench.plan_study computes the power of a design from a pilot"
     people = pd.concat([one["annotator_id"] for one in tables])
-    given = f"{_counted(len(people), 'response')}, {range_of(people.value_counts())} by each"
+    given = f"{counted(len(people), 'response')}, {range_of(people.value_counts())} by each"
     yield "3.2.1", str(people.nunique()), given
 
 
@@ -122,7 +119,7 @@ def _scale(found: list[float], scale: tuple[float, float] | None) -> _Answers:
     whole = all(one % 1 == 0 for one in found)
     if scale is None:
         unstated = "observed; the study declares no scale"
-        yield "4.3.3", f"{_counted(len(found), 'different value')} {unstated}", ""
+        yield "4.3.3", f"{counted(len(found), 'different value')} {unstated}", ""
         listed, end = found, f" ({unstated})"
     else:
         low, high = scale
@@ -160,7 +157,7 @@ def _compared(systems: pd.Series) -> _Answers:
     """Report how judgments become means, and how these are tested."""
     if systems.nunique() < 2:
         for question in ("4.3.9", "4.3.10"):
-            yield question, "", "one system was judged"
+            yield question, "", "only one system was judged"
         return
     means = (
         "nlgbench.compare_systems: systems' means, adjusted by a linear model as if each annotator "
@@ -169,7 +166,7 @@ def _compared(systems: pd.Series) -> _Answers:
     yield "4.3.9", means, ""
     differences = (
         "nlgbench.compare_systems: differences of means, with intervals over other items and other "
-        "annotators, p adjusted over all pairs; probability of superiority"
+        "annotators, p-values adjusted over all pairs; probability of superiority"
     )
     yield "4.3.10", differences, ""
 
@@ -198,7 +195,7 @@ def _again(own: pd.DataFrame, what: list[str]) -> _Answers:
     """Report whether an annotator judged the same thing twice."""
     n = int(own.duplicated([*what, "annotator_id"]).sum())
     if n:
-        said = f"of {len(own)} responses, {n} repeat one by the same evaluator"
+        said = f"responses that repeat an earlier one by the same annotator: {n} of {len(own)}"
         yield "4.3.12.1", "", said
     else:
         yield from _not_assessed("4.3.12", "no annotator judged the same thing twice")

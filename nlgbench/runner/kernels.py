@@ -1,9 +1,9 @@
-"""Run kernels that end, with all processes that they started, when their run or command ends.
+"""Run kernels that end with their run or command, together with all processes they started.
 
 Each kernel leads a process group, which is killed after its run. A separate process, the watch, is
 informed of each group. It reads from a pipe that the system closes when the command ends, even by
-kill -9, and then kills what is left. Kernels communicate through sockets in a private folder, as
-another process could take a port between its choice and its use.
+kill -9, and then kills what is left. Kernels communicate through sockets in a private folder,
+because another process could take a port between its choice and its use.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _LONGEST = 70
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end a command like Ctrl-C, unless they are ignored."""
+    """Let SIGTERM and SIGHUP end a command as Ctrl-C does, unless they are ignored."""
     former = {}
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
@@ -123,13 +123,13 @@ class Kernels:
     def _tell(self, group: int) -> None:
         """Send a group to the watch: once when it starts, once when it has ended."""
         if self._watch is not None and self._watch.stdin is not None:
-            with contextlib.suppress(OSError):  # if the watch was killed, the command ends its own
+            with contextlib.suppress(OSError):  # without a watch, the command ends its kernels
                 self._watch.stdin.write(f"{group}\n")
                 self._watch.stdin.flush()
 
     @contextmanager
     def kernel(self, folder: Path) -> Iterator[dict[str, Any]]:
-        """Return papermill's options for a kernel that runs in `folder` and ends with the block."""
+        """Return papermill's options for a kernel that logs in `folder` and ends with the block."""
         from jupyter_client.manager import AsyncKernelManager
         from traitlets.config import Config
 
@@ -160,8 +160,8 @@ class Kernels:
             start_kernel = _async_start_kernel
 
             async def _async_interrupt_kernel(self) -> None:
-                # The manager interrupts a kernel before it asks it to shut down. A kernel in the
-                # handler of its last message would then log an error.
+                # The manager interrupts a kernel before a shutdown. A kernel that still handles its
+                # last message would then log an error.
                 if not self.shutting_down:
                     await super()._async_interrupt_kernel()
 

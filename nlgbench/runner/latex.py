@@ -119,7 +119,7 @@ def macro_name(words: str) -> str:
 
 
 def numbers(folder: Folder) -> pd.DataFrame:
-    """List all numbers of the ledger and all estimates of the tables: of (the id), macro, text.
+    """List the numbers of the ledger and the estimates of the tables: of (the id), macro, text.
 
     If two ids would have the same name, the second gets the suffix ``Again``.
     """
@@ -137,7 +137,7 @@ def numbers(folder: Folder) -> pd.DataFrame:
 def numbers_tex(folder: Folder) -> str:
     """Write a macro for each number, below a comment with its id."""
     lines = [
-        "% A macro for each number of the ledger and each estimate of the tables: the value.",
+        "% Each number of the ledger and each estimate of the tables has a macro with its value.",
         "% Suffixes: Low and High for the interval, Published for the printed number.",
         r"% Write \input{report/numbers} in the preamble, and \nlg...{} where a number belongs.",
     ]
@@ -175,7 +175,7 @@ def _texts(values: dict[str, object], decimals: int | None) -> dict[str, str]:
 
 
 def number(value: float, decimals: int | None) -> str:
-    """Write a number for LaTeX, in text and formulas; None: three significant digits."""
+    """Write a number for LaTeX text or formulas; by default, with three significant digits."""
     if decimals is None:
         size = 0 if value == 0 else int(np.floor(np.log10(abs(value))))
         decimals = min(max(2 - size, 0), 12)

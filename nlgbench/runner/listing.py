@@ -48,7 +48,7 @@ def notebooks(*, form: str | None) -> str:
         data = f"released data: {', '.join(notebook.datasets) or 'none'}"
         lines += ["", f"{notebook.name}: {notebook.title}", f"    {data}; claims: {n_claims}"]
         lines += [f"    {one}" for one in declared]
-    summed = f"{len(found)} notebooks; {len(claims):,} claims of papers"
+    summed = f"{len(found)} notebooks; {len(claims):,} claims from papers"
     return _json(found) if form == "json" else "\n".join(map(_filled, [summed, *lines]))
 
 
@@ -147,12 +147,12 @@ def degrees(directory: Path, *, form: str) -> str:
     if form != "table":
         return _exported(papers, form, papers)
     papers = papers.loc[:, papers.ne(0).any()]
-    words = "CV* of each number, and reasons: see reproduction.csv.\n"
+    words = "CV* is in percent, and 0 for equal values. See reproduction.csv for each number.\n"
     return "\n\n".join(["Printed and recomputed numbers, by paper:", _fitted(papers), words])
 
 
 def _short(value: object) -> str:
-    """Write a cell for reading: a number in four digits, an undefined one as empty."""
+    """Write a cell for reading: numbers with four significant digits, empty if undefined."""
     if isinstance(value, float):
         return "" if pd.isna(value) else f"{value:.4g}"
     return visible(str(value))
@@ -186,7 +186,7 @@ def _fitted(frame: pd.DataFrame) -> str:
 
 
 def visible(text: str) -> str:
-    r"""Escape what would control a terminal or break a line, as in a Python string: `\x1b`."""
+    r"""Escape characters that control a terminal or break lines, as Python does: `\x1b`."""
     steers = {"Cc", "Cf", "Zl", "Zp"}  # Unicode categories: controls, formats, line separators
     return "".join(
         one.encode("unicode_escape").decode() if unicodedata.category(one) in steers else one

@@ -29,7 +29,7 @@ CONFIRM = "# confirm: "
 _WHY = {
     "delimiter": "separates the columns in the first line",
     "rows": "the objects in this list are the rows",
-    "keys": "the keys of the objects are ids; which ids is a guess",
+    "keys": "the keys of the objects are ids; which ids they are is guessed",
     "lists": "cells are lists, such as [3, 5]",
     "only": "which rows are read, or which columns match a pattern",
     "values": "what the file contains -> what it means",
@@ -105,7 +105,7 @@ def place_of(
 
 
 def unconfirmed(place: Path) -> list[str]:
-    """List the guesses in a study.yml that need confirmation, as the data fit other readings."""
+    """List the guesses in a study.yml to confirm, because the data also fit other readings."""
     if not (place / FILE).is_file():
         return []
     lines = enumerate(csv_files.read_text(place / FILE).split("\n"), 1)
@@ -200,7 +200,7 @@ def _options(path: Path, kind: str) -> dict[str, Any]:
 
 
 def _path_to_rows(document: Any) -> str:
-    """Find the only list of objects within a document, or within the objects of its list."""
+    """Find the only list of objects in a document, or in its first object if it is a list."""
     record = document[0] if isinstance(document, list) and document else document
     if not isinstance(record, dict):
         return ""
@@ -237,7 +237,7 @@ def _guess(sources: Sequence[Guess], shape: Any, flags: Mapping[str, Sequence[st
     who = {*flags.get("annotator_id", ())}
     if any(len(who & {*made.names}) > 1 for made in sources):
         raise UsageError(
-            "--annotator: one column of a file names who judged. If each of several columns holds "
+            "--annotator takes only one column of a file. If each of several columns holds "
             "an annotator's judgments, use --value '{annotator}'."
         )
     columns = [one for made in sources for one in made.names]
@@ -285,9 +285,9 @@ def _written(sources: Sequence[Guess]) -> str:
         rest = [one for one in made.names if one not in used(made.names, named)]
         private = personal(rest)
         rest = [one for one in rest if one not in private]
-        for what, names in (("looks personal, is never read", private), ("not read", rest)):
-            others += [f"# {made.files[0]}: {what}: {_some(names)}"] if names else []
-    lines = ["# How the columns of this study's files are read. Guesses give their reason.", ""]
+        for what, names in (("that look personal and are never read", private), ("not read", rest)):
+            others += [f"# {made.files[0]}, columns {what}: {_some(names)}"] if names else []
+    lines = ["# How the columns of this study's files are read. Each guess states its reason.", ""]
     lines += [*_settings(tables), "", "tables:" if tables else "tables: {}"]
     for table, several in tables.items():
         lines.append(f"  {table}:")
@@ -366,9 +366,9 @@ def _settings(tables: Mapping[str, list[tuple[Guess, dict[str, Any]]]]) -> list[
         one for one in dimensions if re.search(r"(?:^|_)(?:rank|errors?|mqm)", plain_name(one))
     ]
     if lower:
-        lines.append(f"  lower_is_better: {_yaml(lower)}  # guessed: by its name")
+        lines.append(f"  lower_is_better: {_yaml(lower)}  # guessed: from its name")
     scaled = _yaml(dimensions[0]) if dimensions else "quality"
-    hint = f"  # scales: {{{scaled}: {{min: 1, max: 5}}}}  # values outside are errors"
+    hint = f"  # scales: {{{scaled}: {{min: 1, max: 5}}}}  # values outside this scale are errors"
     return ["settings:", *lines, hint] if lines else ["# settings:", hint.replace("  #", "#  ", 1)]
 
 

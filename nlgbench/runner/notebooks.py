@@ -15,7 +15,7 @@ from nlgbench.runner.parameters import Parameter, UsageError, read_parameters, s
 
 _PACKAGE = Path(nlgbench.__file__).parent
 
-#: Bytes of a name, as folders are named after it, with a digest before and a suffix after it.
+#: The most bytes in a notebook's name: folders of results are named after it, with additions.
 _LONGEST = 150
 
 
@@ -25,8 +25,8 @@ def notebooks_dir() -> Path:
         if folder.is_dir():
             return folder
     raise FileNotFoundError(
-        f"no notebooks next to {_PACKAGE} or in it: the installation is incomplete. Reinstall "
-        "the wheel, or work from a clone with `pip install -e .`."
+        f"there are no notebooks in {_PACKAGE} or next to it: the installation is incomplete. "
+        "Reinstall the wheel, or work from a clone with `pip install -e .`."
     )
 
 
@@ -38,7 +38,7 @@ class Notebook:
     title: str  # its first heading
     code: list[str]  # sources of the code cells, in order
     parameters: dict[str, Parameter]
-    datasets: list[str]  # that it reads if their files are available
+    datasets: list[str]  # names of data sets that it reads if they are available
 
     @property
     def name(self) -> str:
@@ -47,11 +47,8 @@ class Notebook:
 
 
 def read_notebook(path: Path) -> Notebook:
-    """Read a notebook with its parameters and the names of its data sets.
-
-    The file is read as JSON, because importing nbformat takes longer than all other checks.
-    """
-    try:
+    """Read a notebook with its parameters and the names of its data sets."""
+    try:  # as JSON, because importing nbformat takes longer than all other checks
         node = json.loads(path.read_text(encoding="utf-8"))
         json.dumps(node, ensure_ascii=False).encode()  # refuses unpaired surrogates such as \ud800
         if node["nbformat"] != 4:
@@ -98,8 +95,8 @@ def find_notebooks(names: Sequence[str] = ()) -> list[Path]:
             found += by_number
         else:
             raise UsageError(
-                f"no notebook {shown(name)}.{did_you_mean(name, known)} Notebooks: "
-                f"{', '.join(known)}. For your own, give the path, ending in .ipynb."
+                f"there is no notebook {shown(name)}.{did_you_mean(name, known)} Notebooks: "
+                f"{', '.join(known)}. For your own notebook, give its path, which ends in .ipynb."
             )
     found = list({path.resolve(): path for path in found}.values())
     by_name = {path.stem: path for path in found}
@@ -126,7 +123,7 @@ def _own(name: str, known: Iterable[str]) -> Path:
         return path
     why = "it is not a regular file" if os.path.lexists(path) else "there is no such file"
     hint = did_you_mean(path.name, [*(one.name for one in path.parent.glob("*.ipynb")), *known])
-    raise UsageError(f"no notebook {shown(name)}: {why}.{hint}")
+    raise UsageError(f"cannot open the notebook {shown(name)}: {why}.{hint}")
 
 
 def _by_number(name: str, known: Mapping[str, Path]) -> list[Path]:

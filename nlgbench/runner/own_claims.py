@@ -29,7 +29,7 @@ _RULES = {
     "claim_id": "a unique id of lower-case letters, digits and . _ -, in parts separated by /",
     "published": "a finite number as printed, such as 0.41; for a direction 1 (above 0) or -1",
     "tolerance": "a finite number that is not negative, such as 0.005 for 0.41",
-    "analysis": "the result that answers the claim, or under unavailable why none can, not both",
+    "analysis": "the result that answers the claim; or, under unavailable, why none can (not both)",
     "where": "column=value; column=value, each column once",
 }
 #: The column that ci_low and ci_high belong to: the first of these that a table has.
@@ -39,7 +39,7 @@ _ESTIMATES = ("estimate", "rating", "win_rate", "mean")
 def read_claims(claims: str | os.PathLike | pd.DataFrame) -> pd.DataFrame:
     """Read claims from a study's folder (its claims.csv, if it has one), a CSV file or a table.
 
-    Raises `TableError`, which lists all problems by row, column, rule and value.
+    Raises `TableError`, which lists all problems by row and column.
 
     >>> table = pd.DataFrame({"claim_id": ["table2/bleu"], "published": ["0.41"]})
     >>> read_claims(table.assign(analysis="correlate", where="evaluator=bleu"))["tolerance"].item()
@@ -145,13 +145,13 @@ def check_claims(
     DataFrame
         One row of the ledger per claim, for `run.claims` in a notebook: claim_id
         (``study/<name>/...``), variant, published, recomputed, ci_low, ci_high, tolerance, verdict,
-        reason, source. Verdicts are those for claims from papers.
+        reason, source. Verdicts mean the same as for claims from papers.
 
     Raises
     ------
     TableError
-        If claims break rules, or name columns that a result lacks, columns without numbers, or
-        several rows: lists all such claims by row, column and value, with the rule and the fix.
+        If a claim breaks a rule, names a column that the result lacks or that has no numbers, or
+        matches more than one row. The message lists all such claims and how to fix them.
 
     Examples
     --------
@@ -201,12 +201,12 @@ def _answer(claim: dict[Any, Any], results: Mapping[str, pd.DataFrame]) -> dict[
             raise LookupError(f"{name} has no row where {one} is {text!r}.{hint}")
         rows = rows[_same(rows[one], text)]
     if rows.empty:
-        raise LookupError(f"{name} has no row with all of: {claim['where']}.")
+        raise LookupError(f"{name} has no row with all of these: {claim['where']}.")
     if len(rows) > 1:
         more = [one for one in rows if one not in wanted and len(set(rows[one].map(_text))) > 1]
+        how = f"differ in {', '.join(map(str, more))}: add one of these" if more else "are equal"
         raise ValueError(
-            f"column 'where': {len(rows)} rows of {name} match {claim['where']!r}; they differ in "
-            f"{', '.join(map(str, more)) or 'no column'}: add one of these."
+            f"column 'where': {len(rows)} rows of {name} match {claim['where']!r}; they {how}."
         )
     row = rows.iloc[0]
     found: dict[str, Any] = {"reason": _text(row.get("reason"))}
@@ -218,7 +218,7 @@ def _answer(claim: dict[Any, Any], results: Mapping[str, pd.DataFrame]) -> dict[
     if column == next((one for one in _ESTIMATES if one in table), None):
         found |= {end: float(row[end]) for end in ("ci_low", "ci_high") if end in row}
     if np.isnan(found["recomputed"]) and not found["reason"]:
-        found["reason"] = f"{column} of {name} is undefined there"
+        found["reason"] = f"{column} is undefined in this row of {name}"
     return found
 
 

@@ -1,4 +1,4 @@
-"""Read a notebook's parameters from its cell with `ast`, and check values before a run.
+"""Read a notebook's parameters from their cell with `ast`, and check values before a run.
 
 Papermill's own inspection drops annotations such as ``int | None``, and only warns about a name
 that the notebook does not have.
@@ -19,7 +19,7 @@ from nlgbench.names import did_you_mean
 
 
 class UsageError(ValueError):
-    """A request that is invalid as given; reported before anything starts."""
+    """An invalid request, which is reported before anything starts."""
 
 
 class ParameterError(UsageError):
@@ -51,11 +51,11 @@ class Parameter:
 
     name: str
     default: Any
-    annotation: str  # as written; if empty, the default's type counts
+    annotation: str  # as written; if empty, the default's type applies
     note: str  # the comment after the assignment
 
     def __str__(self) -> str:
-        """Write it as in its cell."""
+        """Write the parameter as in its cell."""
         annotation = f": {self.annotation}" if self.annotation else ""
         return f"{self.name}{annotation} = {self.default!r}" + f"  # {self.note}" * bool(self.note)
 
@@ -86,7 +86,7 @@ def read_parameters(source: str, *, where: str) -> dict[str, Parameter]:
             case _:
                 raise ParameterError(
                     f"{where}: line {node.lineno} of the parameters cell is not `name = value`: "
-                    "move it to a cell of its own."
+                    "move it to another cell."
                 )
         try:
             default = ast.literal_eval(value)
@@ -94,7 +94,7 @@ def read_parameters(source: str, *, where: str) -> dict[str, Parameter]:
         except (ValueError, TypeError):
             raise ParameterError(
                 f"{where}: the default of {name!r} is {ast.unparse(value)!r}, which is not a "
-                "literal: use a number, a text, True, False, None, or a list or dict of them."
+                "literal: use a number, a string, True, False, None, or a list or dict of these."
             ) from None
         behind = lines[(node.end_lineno or 0) - 1][node.end_col_offset :].decode()
         found[name] = Parameter(name, default, annotation, behind.lstrip(" #").rstrip())
@@ -221,7 +221,7 @@ def _literal(text: Any) -> Any:
 
 
 def _is_json(value: Any) -> bool:
-    """Check whether a value reaches the kernel unchanged: no set, NaN or unpaired surrogate."""
+    """Check whether JSON can pass a value to the kernel: no set, NaN or unpaired surrogate."""
     try:
         return bool(json.dumps(value, allow_nan=False, ensure_ascii=False).encode())
     except (ValueError, TypeError, RecursionError):

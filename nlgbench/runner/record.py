@@ -24,7 +24,7 @@ from nlgbench import files
 from nlgbench.datasets.published import load_claims
 from nlgbench.names import known
 from nlgbench.runner import claims, runs
-from nlgbench.runner.findings import describe_source
+from nlgbench.runner.findings import counted, describe_source
 from nlgbench.runner.findings import say as say
 from nlgbench.runner.latex import to_latex
 from nlgbench.study import Study, schema
@@ -51,9 +51,9 @@ _PHRASES: dict[Any, tuple[str, str]] = {
 def open(notebook: str, *, source: Source, output_dir: str | None = None) -> Record:
     """Start the record of one notebook's run.
 
-    The notebook's name, without ``.ipynb``, owns the claims that name it. `source` is the origin of
-    the run's data, written with every figure and value. The runner sets `output_dir`; without it,
-    everything is shown, and nothing is written.
+    `notebook` is the file's name without ``.ipynb``; claims belong to the notebook that they name.
+    `source` is the origin of the run's data, saved with every figure and value. The runner sets
+    `output_dir`; without it, everything is shown, and nothing is written.
     """
     known(source, schema.SOURCES, "source")
     if output_dir is not None:
@@ -79,7 +79,7 @@ class Record:
         """Show a drawing, and save it as PDF and PNG with its alternative text and its data.
 
         The name must be unique in the notebook. The source (default: that of the run) is added to
-        the alternative text, and to the data as a column, or in rows without one.
+        the alternative text, and to all rows of the data that have none.
         """
         from IPython.display import display
 
@@ -135,21 +135,21 @@ class Record:
         columns: Sequence[str] | None = None,
         tables: Mapping[str, str] | None = None,
     ) -> T | None:
-        """Run an analysis, record and show what it returns; or print why it was skipped.
+        """Run an analysis, and record and show its result; or print why it was skipped.
 
         If `analysis` returns a DataFrame, it is saved as the table `name`. If it returns several
         tables, each is saved as ``<name>_<table>``, or only those in `tables`, a mapping of table
-        to file. `plot` draws the result as the figure `name`; a mapping draws several, by name. Of
-        a DataFrame, `columns` are shown, rounded, without those that are two-thirds empty. If the
-        study lacks what `analysis` or `plot` needs (they raise ValueError), "Skipped ..." is
-        printed, and None is returned if there is no result.
+        to file. `plot` draws the result as the figure `name`; a mapping draws several, by name. A
+        DataFrame is shown rounded, with `columns` alone, and without those over two-thirds empty.
+        If the study lacks what `analysis` or `plot` needs (they raise ValueError), "Skipped ..." is
+        printed. Without a result, None is returned.
         """
         from IPython.display import display
 
         try:
             found = analysis()
         except ValueError as error:
-            print(f"Skipped {name}: {error}")
+            print(f"Skipped {name} because {error}")
             return None
         if isinstance(found, pd.DataFrame):
             self.table(found, name)
@@ -162,7 +162,7 @@ class Record:
             try:
                 drawing = draw(found)
             except ValueError as error:
-                print(f"Skipped the figure {figure_name}: {error}")
+                print(f"Skipped the figure {figure_name} because {error}")
             else:
                 self.figure(drawing, figure_name)
         shown: object = found
@@ -174,15 +174,15 @@ class Record:
         return found
 
     def claims(self, answers: pd.DataFrame) -> None:
-        """Record recomputed values with the printed ones.
+        """Record recomputed values, for comparison with the printed ones.
 
-        One row per value, as modules of `nlgbench.papers` return them: ``claim_id``, ``value``;
+        `answers` has one row per value, with the columns ``claim_id`` and ``value``, and
         optionally ``ci_low`` and ``ci_high``, ``variant`` (the convention used; a claim can be
         recorded once under each), ``reason`` (why it differs, or has no interval), ``source``
-        (default: that of the run; ``published`` for what follows from printed numbers alone) and
+        (default: that of the run; ``published`` if it is computed from printed numbers alone) and
         ``comparable`` (False if a parameter differs from the paper's: the verdict is then
-        ``new``). Alternatively, rows with verdicts, as `nlgbench.check_claims` returns them for
-        your own claims.
+        ``new``). For your own claims, pass the rows with verdicts that `nlgbench.check_claims`
+        returns.
         """
         if "verdict" in answers.columns:
             given = schema.check(answers, "ledger")
@@ -192,7 +192,7 @@ class Record:
             return
         if missing := sorted({"claim_id", "value"} - set(answers.columns)):
             raise ValueError(
-                f"answers have no column {missing[0]!r}; they have "
+                f"answers have no column {missing[0]!r}: add it. They have "
                 f"{', '.join(map(str, answers.columns))}."
             )
         rows = answers.rename(columns={"value": "recomputed"}).reset_index(drop=True)
@@ -210,8 +210,8 @@ class Record:
             )
         if ((rows["source"] == "published") & (rows["variant"] == "")).any():
             raise ValueError(
-                "values that follow from printed numbers need a variant that names the method, as "
-                "the claim has a row of its own."
+                "values computed from printed numbers need a variant that names the method, "
+                "because the claim itself has another row."
             )
         self._rows.append(rows)
 
@@ -230,8 +230,8 @@ class Record:
     def conclude(self, studies: Study | Mapping[str, Study] | str, *sentences: str) -> None:
         """Show and save the run's findings, count its verdicts, name its source, and close it.
 
-        Each sentence ends with the study and its source in brackets. Empty sentences, of results
-        that were skipped, are left out. Without a study, `studies` is the source in words.
+        Each sentence ends with the study and its source in brackets. Empty sentences (of results
+        that were skipped) are left out. If there is no study, `studies` describes the source.
         """
         from IPython.display import Markdown, display
 
@@ -242,10 +242,8 @@ class Record:
         verdicts = ledger["verdict"]
         counts = verdicts[~verdicts.isin(["new", "not recomputable"])].value_counts()
         if n := counts.sum():
-            shown = listed(
-                f"{count} {_PHRASES[str(one)][count > 1]}" for one, count in counts.items()
-            )
-            found.append(f"Of {n} comparisons with published numbers, {shown}.")
+            said = (f"{each} {_PHRASES[str(one)][each > 1]}" for one, each in counts.items())
+            found.append(f"Of {counted(n, 'comparison')} with published numbers, {listed(said)}.")
         found.append(f"Source: {about.pop('source')}.")
         self.table(pd.DataFrame({"finding": found, **about}), "findings")
         display(Markdown("\n".join(f"- {escape(one, quote=False)}" for one in found)))
@@ -279,8 +277,8 @@ class Record:
     def _announce(self, kind: str, name: str, path: str, alt: str, source: Source | None) -> None:
         if not re.fullmatch(r"[A-Za-z0-9_.-]+", name):
             raise ValueError(
-                f"the name of a {kind} also names its files, which LaTeX reads: use only letters a "
-                f"to z, digits, '_', '.' and '-'; got {name!r}."
+                f"{name!r} cannot name a {kind}, because LaTeX reads files with this name: use "
+                "only letters (a to z, A to Z), digits, '_', '.' and '-'."
             )
         if any(made["kind"] == kind and made["name"] == name for made in self._made):
             raise ValueError(f"a {kind} named {name!r} is already recorded: choose another name.")

@@ -17,6 +17,7 @@ from nlgbench.analysis.reproduction import by_paper
 from nlgbench.datasets.published import load_claims
 from nlgbench.plots.reproduction import plot_reproduction
 from nlgbench.runner import claims, latex, run_folder, runs
+from nlgbench.runner.findings import counted
 from nlgbench.runner.gathering import degrees, recomputed
 from nlgbench.runner.run_folder import Folder, Run, interval, legible, rankings
 from nlgbench.study import schema
@@ -24,11 +25,11 @@ from nlgbench.study.csv_files import harmless
 
 #: The report's folder, next to those of the runs, and the page in it.
 PLACE, PAGE = "report", "report.html"
-#: Tables that notebooks record: the answers of `nlgbench.datasheet`, findings, and their limits.
+#: Tables of a run: answers of `nlgbench.datasheet`, findings, and doubts about the study.
 _DATASHEET, _FINDINGS, _DOUBTS = "datasheet", "findings", "doubts"
 #: The end of a doubt that tells a study's author which setting to choose.
 _ADVICE = re.compile(r"[.:;]( if [^.:;]*,)? (set|exclude them:|name it in) settings:.*$", re.I)
-#: The most rows of a table that the page shows; its file has all.
+#: The most rows of a table that the page shows; the table's file has all.
 _MOST_ROWS = 50
 #: CSS pixels per pixel of a picture with 300 per inch: a quarter larger than in print.
 _SCALE = 96 / 300 * 1.25
@@ -115,7 +116,7 @@ def _files(found: Folder) -> dict[str, str]:
 
 
 def _harmless_copies(found: Folder) -> dict[Path, tuple[str, str]]:
-    """Copy the CSV files that a spreadsheet would run formulas of, as names of systems may be."""
+    """Return harmless copies of CSV files in which a spreadsheet would run cells as formulas."""
     copies = {}
     figures = [one.path.with_suffix(".csv") for one in found.figures]
     for path in [*(table.path for table in found.tables), *figures]:
@@ -160,14 +161,14 @@ def _cell(text: str) -> str:
 
 
 def _shown(value: object) -> str:
-    """Write a cell of a table: four digits of a number, empty if undefined."""
+    """Write a cell of a table: numbers with four significant digits, empty if undefined."""
     if isinstance(value, float):
         return "" if pd.isna(value) else f"{value:.4g}".replace("-", "−")
     return str(value)
 
 
 def _picture(png: bytes) -> dict[str, Any]:
-    """Embed a PNG as an address in the page, with its size."""
+    """Embed a PNG as a data URL, with its size on the page."""
     width, height = (round(int.from_bytes(png[at : at + 4]) * _SCALE) for at in (16, 20))
     data = f"data:image/png;base64,{base64.b64encode(png).decode()}"
     return {"src": data, "width": width, "height": height}
@@ -199,7 +200,7 @@ def _about(run: Run) -> dict[str, str]:
 
 
 def _verdicts(ledger: pd.DataFrame) -> pd.DataFrame:
-    """Count the verdicts by their evidence."""
+    """Count the verdicts by the evidence for them."""
     counts = claims.summary(ledger, load_claims()) if len(ledger) else ledger
     return counts.loc[:, [name for name in counts if counts[name].any()]]
 
@@ -226,7 +227,7 @@ def _reproduction(ledger: pd.DataFrame) -> dict[str, Any]:
 
 
 def _checklist(found: Folder, answers: dict[str, pd.DataFrame]) -> dict[str, str]:
-    """Return the numbers of these runs for items of the ARR checklist."""
+    """Answer the questions of the ARR checklist that these runs can answer."""
 
     def answered(question: str) -> str:
         said = []
@@ -242,8 +243,8 @@ def _checklist(found: Folder, answers: dict[str, pd.DataFrame]) -> dict[str, str
     known = [one for one in _versions(found) if one.split()[0] in _PACKAGES]
     return {
         "sizes": answered("3.1.1"),
-        "budget": f"{len(found.runs)} runs, {seconds:.0f} s in all, at most {memory / 2**20:.0f} "
-        f"MiB of memory; {', '.join(machines)}",
+        "budget": f"{counted(len(found.runs), 'run')}, {seconds:.0f} s in all, at most "
+        f"{memory / 2**20:.0f} MiB of memory; {', '.join(machines)}",
         "settings": "; ".join(f"{run.title}: {_about(run)['parameters']}" for run in found.runs),
         "statistics": _statistics(found),
         "packages": ", ".join(known),
@@ -258,7 +259,7 @@ def _statistics(found: Folder) -> str:
     known = [table.frame[[table.value, "ci_low", "ci_high"]].notna() for table in tables]
     n = sum(int(one.iloc[:, 0].sum()) for one in known)
     said = [f"{sum(int(one.all(axis=1).sum()) for one in known)} of {n} estimates have an interval"]
-    names = {"confidence": "levels", "method": "methods", "n_resamples": "resamples"}
+    names = {"confidence": "confidence levels", "method": "methods", "n_resamples": "resamples"}
     for column, called in names.items():
         used = {_shown(one) for table in tables for one in table.frame.get(column, ())}
         shown = sorted(used - {"", "none"}, key=lambda one: (len(one), one))  # 200 before 1000

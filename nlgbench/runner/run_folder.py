@@ -83,7 +83,7 @@ class Run:
 
     @property
     def source(self) -> str:
-        """The origin of the data; runs without any use printed numbers."""
+        """The origin of the data; runs without data use printed numbers."""
         return self.manifest["source"] or "published"
 
 
@@ -93,8 +93,8 @@ class Folder:
 
     path: Path
     runs: list[Run]
-    others: list[str]  # runs with other parameters, and
-    failed: list[str]  # runs that failed: only named
+    others: list[str]  # names of runs with other parameters
+    failed: list[str]  # names of failed runs
     ledger: pd.DataFrame
 
     @property
@@ -165,17 +165,17 @@ def _asked(notebook: Path) -> tuple[str, str]:
 
 
 def legible(table: Table) -> pd.DataFrame:
-    """Call the comparator or evaluator `people` annotators; leave out undefined agreement."""
+    """Rename the comparator or evaluator `people` to annotators; omit undefined agreement."""
     names = {name: {"people": "annotators"} for name in ("comparator", "evaluator")}
     frame = table.frame.replace(names)
     return frame.dropna(subset=table.value) if table.name == "agreement" else frame
 
 
 def rankings(table: Table) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Rank a table's systems or evaluators, separately for the values of other key columns.
+    """Rank a table's systems or evaluators, separately for each value of the other keys.
 
-    Yields these values, in words, and a table: system or evaluator, estimate, interval and, if
-    known, ranks (their range) and reason.
+    Yields these values in words, and a table: system or evaluator, estimate, interval and, if
+    known, the range of ranks and the reason.
     """
     subject = next((name for name in _SUBJECTS if name in table.keys), "")
     if not subject or not {"ci_low", "ci_high"} <= set(table.frame):

@@ -48,7 +48,7 @@ MANIFEST = "manifest.json"
 OPEN, RECORD, FAILED = ".open", ".record.json", ".failed"
 #: The table of how close recomputed numbers are to printed ones.
 DEGREES = "reproduction.csv"
-#: The figure of what can be recomputed, in four files.
+#: The figure of which printed numbers can be recomputed, in four files.
 RECOMPUTED = "recomputed"
 #: Why a run is made if there is no result.
 FIRST = "not run yet"
@@ -64,7 +64,7 @@ _TABLES = {
 _PACKAGE = Path(nlgbench.__file__).parent
 #: Sums over more threads are computed in another order, so their last digits differ.
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
-#: Parameters whose newest run replaces the former one, and those already in the folder's name.
+#: Parameters that a folder's name omits (a new run replaces the former one) or already has.
 _BY_THEMSELVES = ("source", "effort", "study", "output_dir")
 #: Parameters that name something in the study.
 _LISTS = ("evaluators", "authors")
@@ -219,7 +219,7 @@ def _study_folder(where: str, study: str) -> str:
 
     home = Path(os.path.expanduser(study)).absolute()
     if why := why_no_study(home) if study else "it is empty: name a folder":
-        raise ParameterError(f"{where}: study={shown(study)}: {why}")
+        raise ParameterError(f"{where}: study={shown(study)} is not a study, because {why}")
     return str(home)
 
 
@@ -232,7 +232,7 @@ def plan(
     effort: str,
     around: Mapping[str, str],
 ) -> Plan:
-    """Decide a notebook's parameters, source and identity; studies are `opened` once."""
+    """Decide a notebook's parameters, source and identity; each study is `opened` once."""
     values = check(notebook, given, source=source, effort=effort)
     values.pop("output_dir", None)
     chosen, notes, varied = "", [], {}
@@ -324,7 +324,7 @@ def check_names(plan: Plan, given: Mapping[str, Any], opened: dict[str, Study]) 
         for each in map(str.strip, value.split(",") if name in _LISTS else [value]):
             if each not in choices[name]:
                 raise ParameterError(
-                    f"{plan.name}: {name}={shown(value)}: the study has no {shown(each)}."
+                    f"{plan.name}: {name}={shown(value)}, but the study has no {shown(each)}."
                     f"{did_you_mean(each, choices[name])} Available: "
                     f"{', '.join(choices[name]) or 'none'}."
                 )
@@ -379,7 +379,7 @@ def why_rerun(place: Path, parts: Mapping[str, str], study: str | None = None) -
         return FIRST
     former = manifest.get("parts", {})
     if changed := [name for name in parts if parts[name] != former.get(name)]:
-        return f"changed since: {', '.join(changed)}"
+        return f"changed: {', '.join(changed)}"
     for name, expected in manifest.get("files", {}).items():
         path = place / name
         if not path.is_file():
@@ -390,7 +390,7 @@ def why_rerun(place: Path, parts: Mapping[str, str], study: str | None = None) -
 
 
 def _changed_read(manifest: Mapping[str, Any], study: str | None) -> str:
-    """Report files that a run read and that were changed since."""
+    """Report a file that a run read and that has changed since."""
     for name, expected in manifest.get("read", {}).items():
         path = Path(os.path.normpath(Path(study or "", name)))
         if not path.exists():
@@ -408,7 +408,7 @@ def refuse_other_study(place: Path, study: str, data: Mapping[str, str]) -> None
         return
     if manifest.get("data") != data or _changed_read(manifest, study):
         raise UsageError(
-            f"{place} has results of the study in {former}. The one in {study} has the same "
+            f"{place} has results of the study in {former}. The study in {study} has the same "
             "name but different content: choose another --out, or change one study's `name` in its "
             "study.yml or study.py."
         )
@@ -528,7 +528,7 @@ def writing(out: Path) -> Iterator[None]:
 
 
 def check_place(out: Path, places: Iterable[str]) -> None:
-    """Refuse to write to a folder that contains files of others."""
+    """Refuse to replace files that nlgbench did not make."""
     names = [name + end for name in places for end in ("", ".failed")]
     for path in (out / name for name in (*names, *_TABLES)):
         if path.is_dir():
@@ -545,7 +545,7 @@ def check_place(out: Path, places: Iterable[str]) -> None:
 
 
 def run_of(folder: Path) -> str:
-    """Name a run by its parameters that are not defaults; empty if all are."""
+    """Name a run by the parameters that are not defaults; empty if all of them are."""
     return folder.name.partition("@")[2]
 
 

@@ -135,9 +135,9 @@ def read_table(frame: pd.DataFrame, columns: str, subject: str) -> pd.DataFrame:
     """Convert a table's columns to their declared types, or report the first invalid cell.
 
     Columns are declared as "system estimate:float task?". A question mark makes a column optional,
-    and its texts may be missing. Undeclared columns stay unchanged. A "float" must be finite, a
-    "number" need not be. A "name" (the default) is a text or number short enough for a figure, a
-    "key" any text or number. The subject includes its verb, such as "scores have".
+    and its texts may be missing. Undeclared columns stay unchanged. A "float" must not be infinite;
+    a "number" may be. A "name" (the default) is a text or number that is short enough for a
+    figure; a "key" is any text or number. The subject includes its verb, such as "scores have".
     """
     kinds, wanted = {}, []
     for declared in columns.split():
@@ -150,7 +150,7 @@ def read_table(frame: pd.DataFrame, columns: str, subject: str) -> pd.DataFrame:
 def convert_columns(
     frame: pd.DataFrame, kinds: Mapping[str, str], wanted: list[str], subject: str
 ) -> pd.DataFrame:
-    """Convert columns as `read_table` does, but with names that may be any text."""
+    """Convert columns as `read_table` does, but allow any text as a column's name."""
     thing, has = subject.rsplit(" ", 1)
     if frame.columns.nlevels > 1:
         raise TableError(f"{subject} several levels of columns: keep one level with droplevel().")

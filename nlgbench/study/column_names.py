@@ -94,7 +94,7 @@ def recognized(columns: Sequence[str]) -> dict[str, str]:
 
 
 def counted(frame: pd.DataFrame) -> dict[str, list[str]]:
-    """Select the valid rows of an export, if a column of its tool marks them."""
+    """Return the columns that mark valid rows of an export, each with the values that do so."""
     kept = {name: _COUNTS.get(plain_name(name), []) for name in map(str, frame)}
     return {name: values for name, values in kept.items() if frame[name].isin(values).any()}
 

@@ -1,4 +1,4 @@
-"""CSV files: strict parsing into strings, exact conversion, and writing in one step."""
+"""CSV files: strict parsing into strings, exact conversion, and lossless writing."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class TableError(ValueError):
 
 
 def read_text(path: Path) -> str:
-    """Read a UTF-8 file, unpacked if its name ends in .gz; report what other files are."""
+    """Read a UTF-8 file, unpacked if its name ends in .gz; explain why other files are rejected."""
     if not path.is_file():
         there = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
         raise FileNotFoundError(f"there is no file {path}.{did_you_mean(path.name, there)}")
@@ -182,7 +182,7 @@ def _numbers(column: pd.Series) -> tuple[pd.Series, np.ndarray, str]:
         found = column.astype("float64")
         bad = np.zeros(len(column), dtype=bool)
     else:
-        # float() returns exactly the number that was written; pandas' parser can miss the last bit.
+        # float() returns exactly the number that was written; pandas' parser sometimes does not.
         parsed = [_number(value) for value in column.to_numpy(dtype=object)]
         bad = np.array([value is None for value in parsed], dtype=bool)
         found = pd.Series(parsed, index=column.index, dtype="float64")

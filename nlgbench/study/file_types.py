@@ -97,7 +97,7 @@ def documents(path: Path, kind: str) -> Iterator[tuple[str, Any]]:
 def _framed(records: list[dict[str, Any]]) -> pd.DataFrame:
     """Convert records to a frame of strings, with nested fields in columns named by their paths.
 
-    Converted only afterwards, an id 1 in a column with empty cells would become 1.0.
+    Cells are converted beforehand, because an id 1 in a column with empty cells would become 1.0.
     """
     frame = pd.DataFrame([dict(_flat(one)) for one in records], dtype=object)
     return frame.fillna("").astype("str")
@@ -115,7 +115,7 @@ def _separated(path: Path, delimiter: str, problems: list[str]) -> tuple[pd.Data
     if len(delimiter) != 1:
         raise TableError(f"{path}: delimiter must be one character. Got {delimiter!r}.")
     found: list[str] = []
-    # Mechanical Turk adds two columns for the requester to fill in, and writes no field for them.
+    # Mechanical Turk adds two columns for the requester to fill in, and writes no fields for them.
     lacks = ("Approve", "Reject")
     frame, lines = csv_files.parse(path, may_lack=lacks, delimiter=delimiter, problems=found)
     if found and delimiter == "\t":
@@ -172,7 +172,7 @@ def load_json(text: str, where: str) -> Any:
     except RecursionError:
         raise TableError(f"{where} is nested too deeply: flatten it.") from None
     except json.JSONDecodeError as error:
-        line = "" if ", line " in where else f"line {error.lineno}, "  # of JSON Lines: in `where`
+        line = "" if ", line " in where else f"line {error.lineno}, "  # for JSON Lines, in `where`
         way = ", or rename it to .jsonl if each line is a document" if line else ""
         raise TableError(
             f"{where} is not valid JSON: {error.msg} in {line}column {error.colno}. Fix it, or get "

@@ -68,7 +68,7 @@ class Guess:
     frame: pd.DataFrame
     columns: dict[str, Any] = field(default_factory=dict)  # our column -> theirs
     why: dict[str, str] = field(default_factory=dict)  # our column -> reason
-    doubts: set[str] = field(default_factory=set)  # our columns that the data leave open
+    doubts: set[str] = field(default_factory=set)  # our columns whose guess is uncertain
     captured: dict[str, list[str]] = field(default_factory=dict)  # name in braces -> its values
     answers: dict[str, str] = field(default_factory=dict)  # column or pattern -> dimension
     only: dict[str, list[str]] = field(default_factory=dict)  # which rows are kept
@@ -193,7 +193,7 @@ def scale_of(cells: pd.Series) -> dict[str, str]:
 
 
 def specs(frame: pd.DataFrame) -> column_names.Specs:
-    """Map a file's columns to tables, if one of them names systems or outputs."""
+    """Map a file's columns to tables, if there is a column of systems or outputs."""
     rows = [str(n + 1) for n in range(len(frame))]
     made = Guess(frame.assign(**{"{file}": "", "{row}": rows}))
     guess(made, {})
@@ -204,8 +204,8 @@ def specs(frame: pd.DataFrame) -> column_names.Specs:
 def guess(made: Guess, flags: Mapping[str, Sequence[str]]) -> None:
     """Determine what the columns of a file are.
 
-    Flags map our columns to theirs; if they name several, those in the file apply. The frame's
-    columns `{file}` and `{row}` are the names of files and the numbers of rows.
+    Flags map our columns to the files' columns; of those that a flag names, those in this file
+    apply. The frame's columns `{file}` and `{row}` are the names of files and the numbers of rows.
     """
     made.only = column_names.counted(made.frame)
     for name, kept in made.only.items():
@@ -214,7 +214,7 @@ def guess(made: Guess, flags: Mapping[str, Sequence[str]]) -> None:
         _take_flag(made, our, theirs, flags)
     asked = {"value", "score", "choice"} & set(flags)
     real = made.names
-    # Votes may be in several columns whose names do not reveal it.
+    # Votes may be in several columns that are not named after votes.
     sides = column_names.recognized([*real, "choice"])
     sides = {our: one for our, one in sides.items() if our[:-1] == "system_"}
     for our, their in (sides | column_names.recognized(real)).items():
@@ -258,7 +258,7 @@ def _take_flag(
 
 
 def _splits(name: str) -> Iterator[tuple[Around, str]]:
-    """Split a name in every way into the text around a key, and the key."""
+    """Split a name, in every possible way, into a key and the text around it."""
     parts = re.findall(r"\d+|[^\W\d_]+|[\W_]+", name)
     words = [at for at, part in enumerate(parts) if part[0].isalnum()][:8]
     for start in words:
@@ -323,7 +323,7 @@ def _take_family(made: Guess, fields: dict[Around, dict[str, str]]) -> None:
     beside = set().union(*map(_beside, rated))
     doubt = False
     if "system" in of and not made.has("system") and (rated or texts):
-        key, why = "slot", f"{first[of['system'][0]]} and similar names have the same values"
+        key, why = "slot", f"{first[of['system'][0]]} and similar columns have the same values"
         made.set("system", _pattern(of["system"][0], key), why)
     elif rated and beside & _WORDS["annotator"] and not made.has("annotator_id"):
         rated = [one for one in rated if _beside(one) & _WORDS["annotator"]]
@@ -342,7 +342,7 @@ def _take_family(made: Guess, fields: dict[Around, dict[str, str]]) -> None:
         return
     made.captured[key] = list(next(iter(fields.values())))
     if texts and key != "annotator_id":
-        made.set("text", _pattern(texts[0], key), f"{first[texts[0]]} and similar names are texts")
+        made.set("text", _pattern(texts[0], key), f"texts, as in {first[texts[0]]}")
     of_each = {_pattern(one, key): _dimension(one) for one in rated}
     made.answers = _joint(made, rated, key) or of_each
     made.why["value"] = why
@@ -458,7 +458,7 @@ def _find_places(made: Guess) -> None:
         names = [one for one in names if made.frame[one].duplicated().any()]
         fits = _unique(made, names, *by)
         is_position = fits[:1] == ["{position}"]
-        why = "identifies a row of an output"
+        why = "distinguishes rows of the same output"
         _take_likeliest(made, "annotator_id", fits, why, doubt=not is_position)
     elif several and "item_id" in made.columns and made.by_row(*by).duplicated().any():
         fits = _unique(made, ["{file}"], *by)
@@ -554,7 +554,7 @@ def _numbers(cells: pd.Series) -> pd.Series:
 
 
 def _judged(made: Guess, names: Sequence[str]) -> list[str]:
-    """Drop columns that annotators of an output share, and doubt unusual numbers."""
+    """Drop columns that are the same for all annotators of an output; doubt unusual numbers."""
     places = made.by_row("output_id", "item_id", "system")
     several = places.duplicated(keep=False) if len(places.columns) else pd.Series(dtype=bool)
     if several.any():
@@ -576,7 +576,7 @@ def _judged(made: Guess, names: Sequence[str]) -> list[str]:
 
 
 def _name_annotators(made: Guess) -> None:
-    """Name annotators by row, or all the same, if no column names them."""
+    """Name annotators after rows, or give all the same name, if no column names them."""
     places = made.by_row("output_id", "item_id", "system", "dimension")
     several = len(places.columns) > 0 and places.duplicated().any()
     made.set("annotator_id", "{row}" if several else "all", "no column names annotators")
@@ -613,7 +613,7 @@ def _map_votes(made: Guess, asked: set[str]) -> None:
         around, own = next(iter(_family(made, "choice").items()), (("", ""), {}))
         named = _pattern(around, "annotator_id")
         made.captured["annotator_id"] = list(own) or found
-        made.why["choice"] = f"{', '.join(found[:4])} contain votes, and are read as annotators"
+        made.why["choice"] = f"{', '.join(found[:4])} contain votes, of one annotator each"
         if not all(_words(one) & _WORDS["annotator"] for one in found):
             made.doubts.add("choice")
         found = [named]
@@ -688,7 +688,7 @@ def _add(
         if human := _human(made, our):
             spec["values"] |= {our: {human: "human"}}
             if _words(human) & {"human", "humans"} and len(_words(human)) > 1:
-                made.doubt(our, f"{human} is read as human texts, by its name")
+                made.doubt(our, f"{human} is read as human texts because of its name")
     spec["only"] = dict(made.only)
     for key, kept in made.captured.items():
         fits = [fit for one in patterns for fit in matching(one, made.names).values()]

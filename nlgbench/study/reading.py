@@ -117,7 +117,7 @@ def about(path: Path, problems: list[str]) -> dict[str, Any]:
         if not said["tables"]:
             problems.append(f"{path}: `tables` is empty: add at least outputs or judgments.")
     if "files" in said and "format" not in said:
-        problems.append(f"{path}: `files` needs a `format`: add it, or name the files in tables.")
+        problems.append(f"{path}: `files` needs a `format`: add it, or name files in `tables`.")
     return said
 
 
@@ -272,7 +272,7 @@ def _stacked(table: str, parts: Sequence[Raw]) -> Raw:
 
 
 def _without_repetition(table: str, rows: pd.DataFrame) -> pd.DataFrame:
-    """Drop duplicate rows of outputs, for example, from files with a row per judgment."""
+    """Drop duplicate outputs, references and contexts, as in files with a row per judgment."""
     if table not in ("outputs", "references", "contexts"):
         return rows
     return rows.drop_duplicates(list(rows.columns.drop("{line}")), ignore_index=True)
@@ -289,7 +289,7 @@ def grouped(items: pd.Series, groups: pd.Series) -> str:
 
 def _matching(place: Path, name: str, lost: list[str]) -> list[Path]:
     """List the files of a folder that match a name or pattern."""
-    named = [name] if (place / name).is_file() else []
+    named = [name] if os.path.isfile(place / name) else []  # noqa: PTH113, names may be too long
     matching = named or glob.glob(name, root_dir=place, recursive=True)  # noqa: PTH207, absolute too
     found = sorted(one for one in matching if (place / one).is_file())
     if not found:
@@ -570,7 +570,7 @@ class _Table:
             raise TableError(*found)
 
     def _exploded(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Make a row of each element of cells that are lists."""
+        """Make a row for each element of cells that are lists."""
         names = self.spec.get("lists", [])
         if not names:
             return frame
@@ -614,7 +614,7 @@ class _Table:
 
 
 def _replaced(cells: pd.Series, changed: Mapping[str, str]) -> pd.Series:
-    """Replace cells by the first entry of a map that matches; stars match any text."""
+    """Replace cells by their exact entry in a map, or by the first entry whose stars match."""
     starred = {
         re.compile(".*".join(map(re.escape, old.split("*"))), re.DOTALL): new
         for old, new in changed.items()

@@ -99,7 +99,7 @@ _DIRECTION: _Rule = (
 _OWN_CLAIM = re.compile(rf"{_PART}(?:/{_PART})+")
 _CLAIM = re.compile(rf"(?:{'|'.join(PAPERS)})/(?:direction/{_PART}|{_PART}/{_PART}/{_PART})")
 
-#: The setting that maps words to values.
+#: Rules that also suggest how to map words to values.
 _WORDS = {
     ("judgments", "value"): "must be a number: fix it, drop the row, or map words to numbers, as "
     "in `values: {value: {good: 1}}`"
@@ -223,7 +223,7 @@ def check(
 
 
 def examine(given: Raw, table: str, extra: Sequence[str] = ()) -> tuple[pd.DataFrame, list[str]]:
-    """Find all problems of a table; return its valid cells, typed, and the problems.
+    """Find all problems in a table; return its valid rows, typed, and the problems.
 
     Optional columns are filled in. Rows keep their numbers as index.
     """

@@ -137,7 +137,7 @@ class Study:
     settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     truth: Mapping[str, pd.DataFrame] | None = None
     related: Mapping[str, Study] = dataclasses.field(default_factory=dict)
-    #: The original source of the data, such as "released:huse"; kept when written and read.
+    #: The original source of the data, such as "released:huse"; `write` preserves it.
     origin: str = dataclasses.field(default="", init=False)
     #: True for a study from a loader or simulation, until it changes; needed to answer claims.
     pristine: bool = dataclasses.field(default=False, init=False)
@@ -341,7 +341,7 @@ class Study:
         place = Path(folder)
         if place.exists() and not (place / WRITTEN).is_file():
             raise FileExistsError(
-                f"{place} exists and is not a study (it has no {WRITTEN}): choose another folder."
+                f"{place} has no {WRITTEN}, so it is not a saved study: choose another folder."
             )
         place.parent.mkdir(parents=True, exist_ok=True)
         aside = place.with_name(f".{place.name}.{uuid.uuid4().hex[:8]}")
@@ -632,7 +632,7 @@ def _run(path: Path) -> Study:
             "nb.Study, or rename the file."
         )
     try:
-        # Not imported: Python would write its cache there, which changes the folder's digest.
+        # An import would write Python's cache there, which changes the folder's digest.
         with contextlib.chdir(path.parent):
             exec(compile(code, os.fspath(path), "exec"), names)
             made = names["study"]()
@@ -649,7 +649,7 @@ def _run(path: Path) -> Study:
 
 def _read_related(place: Path) -> Study:
     if (place / CODE).is_file():
-        raise TableError(f"{place / CODE} is not run, because its folder was not named: remove it.")
+        raise TableError(f"{place / CODE} is not run in a related study's folder: remove it.")
     return read_study(place)
 
 

@@ -37,7 +37,7 @@ _OTHER_ORDER = 0.5
 def by_dimension(study: Study) -> pd.DataFrame:
     """Count judgments, with one row for each dimension.
 
-    `tied` is the share of pairs of outputs on one item whose mean judgments are equal; `repeated`
+    `tied` is the share of pairs of outputs for one item that have equal mean judgments; `repeated`
     counts judgments by an annotator who had judged the same output before.
     """
     rows = []
@@ -222,7 +222,7 @@ def _outliers(study: Study) -> list[str]:
             f"{greatest['output_id']}, by {greatest['annotator_id']}. If they are errors, exclude "
             f"them with `settings: valid: {{{dimension}: {{max: ...}}}}`."
         )
-        # Ranks are divided by the annotator's number of judgments, so that all weigh the same.
+        # Dividing ranks by the annotator's number of judgments weights all annotators equally.
         own = part.groupby("annotator_id")["value"]
         ranks = (own.rank() - 0.5) / own.transform("size")
         machines = part.assign(rank=ranks)[~part["is_human"].to_numpy(dtype=bool)]
@@ -301,9 +301,9 @@ def _undecided(study: Study, part: pd.DataFrame) -> list[str]:
 def _missing(study: Study, part: pd.DataFrame) -> list[str]:
     """Report systems that lack judgments or votes more often than others.
 
-    An output lacks some if it has fewer than the most common number. Reported if systems' shares of
-    such outputs differ by `_GAP`, and if a chi-squared test with expected counts of at least 1
-    (Cochran's rule) has a p-value below `_RARE`.
+    An output lacks some if it has fewer than the most common number. Systems are reported if their
+    shares of such outputs differ by at least `_GAP`, and if a chi-squared test with expected counts
+    of at least 1 (Cochran's rule) has a p-value below `_RARE`.
     """
     machines = study.outputs[~study.outputs["is_human"]]
     counts = part.filter(regex="^output_").stack().value_counts()
@@ -352,7 +352,7 @@ def _incomparable(study: Study, part: pd.DataFrame) -> list[str]:
             shown = "; ".join(", ".join(group[:4]) + ", ..." * (len(group) > 4) for group in groups)
             found.append(
                 f"systems fall into {len(groups)} groups that share no {words} ({shown}). Systems "
-                f"of different groups cannot be compared: {means}."
+                f"in different groups cannot be compared: {means}."
             )
     return found
 
@@ -399,6 +399,6 @@ def reversed_evaluators(study: Study) -> list[str]:
             found.append(
                 f"{part['evaluator'].iloc[0]} correlates negatively with {study.dimension()} "
                 f"(Spearman {r:.2f}, {n:,} {'items' if key == 'output_id' else 'systems'}): if "
-                "lower is better, add it to `settings: lower_is_better`; otherwise, flip its sign."
+                "lower is better, add it to `settings: lower_is_better`; if not, check its scores."
             )
     return found

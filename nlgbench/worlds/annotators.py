@@ -25,17 +25,17 @@ _CONFIDENCE = 0.9  # level of the intervals in Figure 2
 
 
 @dataclass(frozen=True, eq=False)
-class Crew:
+class Panel:
     """A sample of annotators, each of whom judges every output."""
 
     leniency: Floats  # each annotator's shift of all ratings, before rounding
     careless: NDArray[np.bool_]  # annotators who rate 0 to 5 at random
 
 
-def hire(n: int, *, seed: int | np.random.Generator) -> Crew:
+def draw_panel(n: int, *, seed: int | np.random.Generator) -> Panel:
     """Draw annotators: leniency has standard deviation .5, and a tenth are careless."""
     rng = np.random.default_rng(seed)
-    return Crew(rng.normal(0, BIAS_SD, size=n), rng.random(n) < CARELESS)
+    return Panel(rng.normal(0, BIAS_SD, size=n), rng.random(n) < CARELESS)
 
 
 def typicality(logprob_per_token: Floats) -> Floats:
@@ -50,25 +50,25 @@ def typicality_of(texts: list[str]) -> Floats:
 
 
 def judge(
-    crew: Crew, typical: Floats, *, dimension: str = "typicality", seed: int | np.random.Generator
+    panel: Panel, typical: Floats, *, dimension: str = "typicality", seed: int | np.random.Generator
 ) -> Floats:
     """Simulate judgments of every text by every annotator."""
     rng = np.random.default_rng(seed)
-    shape = (len(typical), len(crew.leniency))
-    latent = typical[:, None] + crew.leniency + rng.normal(0, NOISE_SD, size=shape)
+    shape = (len(typical), len(panel.leniency))
+    latent = typical[:, None] + panel.leniency + rng.normal(0, NOISE_SD, size=shape)
     if dimension == "typicality":
         careful, n_values = np.clip(np.round(latent), 0, HIGHEST), HIGHEST + 1
     else:
         careful, n_values = (latent > REAL_ABOVE).astype(np.float64), 2
-    return np.where(crew.careless, rng.integers(n_values, size=shape), careful)
+    return np.where(panel.careless, rng.integers(n_values, size=shape), careful)
 
 
-def sum_distribution(crew: Crew, typical: Floats) -> Floats:
+def sum_distribution(panel: Panel, typical: Floats) -> Floats:
     """Compute the exact distribution of the sum of a text's typicality ratings."""
     edges = np.concatenate([[-np.inf], np.arange(HIGHEST) + 0.5, [np.inf]])
-    above = (edges[:, None] - typical - crew.leniency[:, None, None]) / NOISE_SD
+    above = (edges[:, None] - typical - panel.leniency[:, None, None]) / NOISE_SD
     rated = np.diff(ndtr(above), axis=1)  # annotators, values, texts
-    rated[crew.careless] = 1 / (HIGHEST + 1)
+    rated[panel.careless] = 1 / (HIGHEST + 1)
     total = np.ones((1, len(typical)))
     for one in rated:
         wider = np.zeros((len(total) + HIGHEST, len(typical)))
@@ -109,7 +109,7 @@ def typicality_table(
     table["n_tokens"] = n_tokens(table["text"].tolist())
     table["logprob_per_token"] = table["logprob"] / table["n_tokens"]
     typical = typicality(table["logprob_per_token"].to_numpy())
-    values = judge(hire(20, seed=rng), typical, seed=rng)
+    values = judge(draw_panel(20, seed=rng), typical, seed=rng)
     table["judgment"] = values.mean(axis=1)
     half = student.ppf(0.5 + _CONFIDENCE / 2, 19) * values.std(axis=1, ddof=1)
     table["ci_low"] = table["judgment"] - half / np.sqrt(20)

@@ -100,7 +100,7 @@ def _fits(triples: np.ndarray) -> np.ndarray:
 def _speak(log_listener: np.ndarray, beliefs: np.ndarray) -> np.ndarray:
     """Compute the log-probability of every caption: contexts x speakers x captions.
 
-    Utility is minus the divergence of the listener's belief from the speaker's own.
+    Utility is the negative divergence of the listener's belief from the speaker's, less word costs.
     """
     from scipy.special import log_softmax
 

@@ -39,9 +39,9 @@ from nlgbench.worlds.tables import (
     score_rows,
 )
 
-#: Defaults of a judge: standard deviations of its error per output and per answer, in units of that
+#: Defaults of a judge: standard deviations of its error per output and per answer, relative to that
 #: of an output's own quality; nats in favor of the first output shown, of a text twice as long, and
-#: of its own system's output; and the factor that stretches its reported log odds.
+#: of its own system's output; and the factor by which its reported log odds are stretched.
 FAIR = {"error": 0.7, "noise": 1.0, "first": 0.0, "length": 0.0, "own": 0.0, "stretch": 1.0}
 JUDGES: dict[str, dict[str, float]] = {
     "fair": {},
@@ -91,7 +91,7 @@ def judge_world(
     check_numbers(n_items=n_items, n_annotators=n_annotators, n_votes=(n_votes, n_annotators))
     check_numbers(n_judgments=(n_judgments, n_annotators))
     if not 0 <= judged <= 1:
-        raise ValueError(f"judged must be a share of the outputs, 0 to 1. Got {judged}.")
+        raise ValueError(f"judged must be a share of outputs, from 0 to 1. Got {judged}.")
     for one in judges.values():
         for name in one:
             known(name, list(FAIR), "options of a judge")

@@ -79,7 +79,7 @@ def judgment_world(
         n_judges = n_items * n_votes
         annotator = (item[:, None] * n_votes + np.arange(n_votes)).ravel()
     else:
-        # The fastest in an exponential race: weighted draws without replacement.
+        # An exponential race draws without replacement, with probabilities weighted by diligence.
         diligence = rng.lognormal(0, 0.5, n_annotators)
         race = rng.exponential(size=(n_outputs, n_annotators)) / diligence
         annotator = np.argpartition(race, n_votes - 1, axis=1)[:, :n_votes].ravel()

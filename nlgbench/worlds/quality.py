@@ -12,8 +12,8 @@ from nlgbench.worlds.annotators import INVALID_NATS, Floats, n_tokens
 def true_quality(texts: Sequence[str]) -> Floats:
     """Return the quality of texts: their log-probability per token (nats) under the reference.
 
-    A text outside the grammar counts as -2.85, the value at which annotators rate a text invalid.
-    Its log-probability is minus infinity, so a single such text would determine its system's mean.
+    A text outside the grammar counts as -2.85, which corresponds to an invalid text's typicality.
+    Its log-probability of minus infinity would otherwise determine its system's mean.
     """
     listed = list(texts)
     logprob = review_grammar().logprob(listed)

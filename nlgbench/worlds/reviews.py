@@ -20,7 +20,7 @@ from nlgbench.worlds.annotators import n_tokens
 from nlgbench.worlds.tables import check_classes, crossed_rows, output_rows
 
 #: Samples of annotators, besides the study's own, for which truth is computed.
-N_CREWS = 20
+N_PANELS = 20
 
 
 def review_draws(system: System, texts: list[str]) -> truth.Draws:
@@ -59,22 +59,22 @@ def review_world(
     ``truth["systems"]`` has a row per system: l_star (1 - TV), huse, huse_q, huse_d, and entropy
     (nats per text), each with its Monte Carlo standard error in ``*_se`` (0 if enumerated); see
     `truth.population_scores`. These scores use typicality and this study's annotators, of whom
-    ``n_careless`` rate at random. Further columns describe the scores over `N_CREWS` other samples
+    ``n_careless`` rate at random. Further columns describe the scores over `N_PANELS` other samples
     of equally many annotators: huse_crews (the mean), huse_crews_sd, huse_crews_min,
-    huse_crews_max, and the same for huse_q and huse_d; see `truth.over_crews`.
+    huse_crews_max, and the same for huse_q and huse_d; see `truth.over_panels`.
     """
     rng = np.random.default_rng(seed)
-    for_training, for_crew, for_humans, for_truth = rng.spawn(4)
+    for_training, for_panel, for_humans, for_truth = rng.spawn(4)
     if not isinstance(systems, Mapping):
         systems = review_systems(systems, seed=for_training)
     check_classes(systems, n_outputs=n_outputs, n_annotators=n_annotators)
     if n_truth == 1:
         raise ValueError("n_truth must be 0, or at least 2 texts of each class. Got 1.")
     grammar = review_grammar()
-    crew = annotators.hire(n_annotators, seed=for_crew)
+    panel = annotators.draw_panel(n_annotators, seed=for_panel)
     decisions = grammar.decide(n_outputs, seed=for_humans)
     human, about = grammar.render(decisions), contexts(decisions)
-    others = [annotators.hire(n_annotators, seed=one) for one in for_truth.spawn(N_CREWS)]
+    others = [annotators.draw_panel(n_annotators, seed=one) for one in for_truth.spawn(N_PANELS)]
     true_human = grammar.sample(n_truth, seed=for_truth)
     parts: dict[str, list[pd.DataFrame]] = {"outputs": [], "judgments": [], "logprobs": []}
     true_rows = []
@@ -84,7 +84,7 @@ def review_world(
         outputs = _outputs(name, texts, about)
         parts["outputs"].append(outputs)
         ids = outputs["output_id"].tolist()
-        values = annotators.judge(crew, annotators.typicality_of(texts), seed=own)
+        values = annotators.judge(panel, annotators.typicality_of(texts), seed=own)
         parts["judgments"].append(crossed_rows(ids, values, "typicality"))
         if name == "human":
             human_ids = ids
@@ -95,8 +95,8 @@ def review_world(
         if n_truth:
             drawn = system.sample(n_truth, seed=own)
             draws = review_draws(system, true_human), review_draws(system, drawn)
-            scores = truth.population_scores(*draws, crew) | truth.over_crews(*draws, others)
-            scores["n_careless"] = int(crew.careless.sum())
+            scores = truth.population_scores(*draws, panel) | truth.over_panels(*draws, others)
+            scores["n_careless"] = int(panel.careless.sum())
             nats = -system.logprob(drawn)
             scores["entropy"] = float(nats.mean())
             scores["entropy_se"] = float(nats.std(ddof=1) / np.sqrt(n_truth))
@@ -115,7 +115,7 @@ def review_world(
 
 @checked
 def annotator_samples(truth: pd.DataFrame) -> pd.DataFrame:
-    """Compare the truth for a study's own annotators with that for `N_CREWS` other samples."""
+    """Compare the truth for a study's own annotators with that for `N_PANELS` other samples."""
     endings = ["", "_crews", "_crews_sd", "_crews_min", "_crews_max"]
     columns = ["system", "own", "mean", "sd", "min", "max"]
     parts = []
@@ -144,13 +144,13 @@ def theorem_1(
     rng = np.random.default_rng(seed)
     for_training, for_annotators, for_humans = rng.spawn(3)
     chosen = review_systems(list(dict.fromkeys([*known, *systems])), seed=for_training)
-    crew = annotators.hire(20, seed=for_annotators)
+    panel = annotators.draw_panel(20, seed=for_annotators)
     human = review_grammar().sample(n_texts, seed=for_humans)
     rows = []
     for (name, system), own in zip(chosen.items(), rng.spawn(len(chosen)), strict=True):
         drawn = system.sample(n_texts, seed=own)
         draws = review_draws(system, human), review_draws(system, drawn)
-        rows.append({"system": name} | truth.theorem1_bound(*draws, crew))
+        rows.append({"system": name} | truth.theorem1_bound(*draws, panel))
     return pd.DataFrame(rows)
 
 

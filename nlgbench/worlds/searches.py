@@ -13,7 +13,7 @@ from joblib import Parallel, delayed
 from nlgbench.generators.reviews import review_grammar
 from nlgbench.study import Study, from_rows
 from nlgbench.text import text_key
-from nlgbench.worlds.annotators import hire, judge, typicality_of
+from nlgbench.worlds.annotators import draw_panel, judge, typicality_of
 from nlgbench.worlds.quality import true_quality
 from nlgbench.worlds.tables import crossed_rows
 
@@ -33,7 +33,7 @@ class Searches:
     training: Study
     #: Texts of development models' checkpoints, for weak supervision.
     checkpoints: pd.DataFrame | None
-    #: `models` with quality (mean, nats per token), se, copied (share of texts from training).
+    #: `models` with quality (mean, nats per token), se, copied (share of texts found in training).
     truth: pd.DataFrame | None
     #: Number of texts left out of training.
     n_left_out: int
@@ -54,8 +54,8 @@ def simulate_searches(
 
     There are `n_groups` searches over `n_choices` random settings, and `n_groups` training runs for
     early stopping, with a checkpoint per epoch. Evaluators are trained on 400 texts of four
-    development models, rated by 20 annotators. The truth is the mean log-probability per token
-    under the grammar of `n_truth` further texts of each model; texts outside it count as -2.85.
+    development models, rated by 20 annotators. The truth is the mean of `n_truth` further texts'
+    log-probability per token under the grammar; texts outside the grammar count as -2.85.
     """
     from nlgbench.generators.checkpoints import random_settings
 
@@ -85,9 +85,9 @@ def simulate_searches(
     is_development = judged["group"] == "development"
     to_judge = judged[~is_development].reset_index(drop=True)
     steps = _unseen(judged[is_development].drop(columns=["group"]), to_judge)
-    crew = hire(20, seed=rng)
+    panel = draw_panel(20, seed=rng)
     rated = steps.iloc[rng.permutation(len(steps))[:400]]
-    ratings = judge(crew, typicality_of(rated["text"].tolist()), seed=rng)
+    ratings = judge(panel, typicality_of(rated["text"].tolist()), seed=rng)
     judgments = crossed_rows(rated["output_id"], ratings, "typicality")
     training = _training(steps, judgments, human, to_judge)
     n_left_out = int(is_development.sum()) - len(steps) + _n_lost(human, training)
@@ -104,7 +104,7 @@ def stop_one_model(
     """Train one language model on the human texts of a study, with checkpoints for early stopping.
 
     The study's texts must not depend on contexts. Training uses a thousand human texts (three
-    fifths if there are few), and perplexity 300 (one fifth); the rest are for training evaluators.
+    fifths if there are few), perplexity uses 300 (one fifth), and evaluators train on the rest.
     The result has no truth and no checkpoints for weak supervision.
     """
     rng = np.random.default_rng(seed)
@@ -113,7 +113,7 @@ def stop_one_model(
     texts = [" ".join(text.split()) for text in written["text"].iloc[order]]
     n, n_dev = min(1_000, 3 * len(texts) // 5), min(300, len(texts) // 5)
     sentences, dev, human = texts[:n], texts[n : n + n_dev], texts[n + n_dev :]
-    # Conventional sizes, not tuned; words of a single text are outside the vocabulary.
+    # Conventional sizes, not tuned; words that occur in only one text are outside the vocabulary.
     setting = {"units": 128, "learning_rate": 0.005, "epochs": n_checkpoints, "min_count": 2}
     about = {"group": "stopping", "model": "lstm", "n_checkpoints": n_checkpoints}
     jobs = [{"texts": sentences, "settings": setting, **about}]

@@ -67,7 +67,7 @@ def simulate(
     seed : int or Generator
         Seed of all random numbers.
     n_truth : int
-        Texts per class for computing the truth of reviews and crowd; 0 omits it.
+        Texts per class for computing the truth of reviews and crowd; 0 omits the truth.
     **world
         ``systems`` (names, or their properties), ``means``, ``n_items``, ``n_outputs``,
         ``n_annotators``, ``n_votes`` and others: the parameters of the world's function in

@@ -18,7 +18,7 @@ Ints = NDArray[np.int64]
 
 
 def numbered(letter: str, n: int, width: int = 3) -> np.ndarray:
-    """Return ids of a letter and a number from 1."""
+    """Return n ids that consist of a letter and a number, starting at 1."""
     return np.array([f"{letter}{number:0{width}d}" for number in range(1, n + 1)], dtype=object)
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from nlgbench.worlds.annotators import Crew, sum_distribution, typicality
+from nlgbench.worlds.annotators import Panel, sum_distribution, typicality
 from nlgbench.worlds.tables import Floats, Ints
 
 _N_LEVELS = 400  # typicality levels for computing the distribution of judgments
@@ -31,23 +31,23 @@ class _Binned(NamedTuple):
     bins: Ints  # bin of the log-probability under the system
 
 
-def population_scores(reference: Draws, system: Draws, crew: Crew) -> dict[str, float]:
+def population_scores(reference: Draws, system: Draws, panel: Panel) -> dict[str, float]:
     """Compute L*, HUSE, HUSE-Q and HUSE-D in the limit of infinitely many outputs.
 
     ``l_star`` = 1 - TV = E[2 min(h, 1 - h)], where h is the exact probability that a text is human
     and the mean is over both classes (Hashimoto, Zhang and Liang 2019, eq. 2 and proposition 2,
-    doi:10.18653/v1/N19-1169). ``huse`` is twice the error of the optimal classifier of
+    doi:10.18653/v1/N19-1169). ``huse`` is twice the error of the optimal classifier that uses
     log-probability per token under the system and these annotators' mean judgment; ``huse_q`` uses
     only judgments. Probabilities are estimated in bins on one half of the texts and the error on
     the other, so the bias is small and upward.
     """
-    return _averaged(_losses(_bin_texts(reference, system), crew))
+    return _averaged(_losses(_bin_texts(reference, system), panel))
 
 
-def _losses(placed: _Binned, crew: Crew) -> dict[str, Floats]:
+def _losses(placed: _Binned, panel: Panel) -> dict[str, Floats]:
     """Compute each text's contribution to every score."""
     human, level = placed.human, placed.level
-    given_level = sum_distribution(crew, placed.levels)
+    given_level = sum_distribution(panel, placed.levels)
     loss = {"l_star": 2 * np.minimum(human, 1 - human)}
     half = np.tile(np.arange(len(human) // 2) % 2, 2)
     for name, bins in {"huse": placed.bins, "huse_q": np.zeros_like(placed.bins)}.items():
@@ -61,20 +61,22 @@ def _losses(placed: _Binned, crew: Crew) -> dict[str, Floats]:
     return loss
 
 
-def over_crews(reference: Draws, system: Draws, crews: Sequence[Crew]) -> dict[str, float]:
+def over_panels(reference: Draws, system: Draws, panels: Sequence[Panel]) -> dict[str, float]:
     """Compute mean, standard deviation and range of the scores over samples of annotators.
 
     All samples judge the same texts, so the spread comes only from annotators.
     """
     placed = _bin_texts(reference, system)
-    losses = pd.DataFrame({k: v.mean() for k, v in _losses(placed, crew).items()} for crew in crews)
+    losses = pd.DataFrame(
+        {k: v.mean() for k, v in _losses(placed, panel).items()} for panel in panels
+    )
     found = {"crews": losses.mean(), "crews_sd": losses.std()}
     found |= {"crews_min": losses.min(), "crews_max": losses.max()}
     names = ("huse", "huse_q", "huse_d")
     return {f"{name}_{of}": float(values[name]) for name in names for of, values in found.items()}
 
 
-def theorem1_bound(reference: Draws, system: Draws, crew: Crew) -> dict[str, float | bool]:
+def theorem1_bound(reference: Draws, system: Draws, panel: Panel) -> dict[str, float | bool]:
     """Compute the bounds of HUSE from Theorem 1, in the limit of infinitely many outputs.
 
     ``L* <= L(phi) <= L* + 2 (1 - 2^-I)``, where ``I = I(z_opt; phi_opt | phi)`` in bits, z_opt is
@@ -85,8 +87,8 @@ def theorem1_bound(reference: Draws, system: Draws, crew: Crew) -> dict[str, flo
     biases it upward, so ``holds`` is stricter than the theorem.
     """
     placed = _bin_texts(reference, system)
-    loss, level, bins = _losses(placed, crew), placed.level, placed.bins
-    given_level = sum_distribution(crew, placed.levels)
+    loss, level, bins = _losses(placed, panel), placed.level, placed.bins
+    given_level = sum_distribution(panel, placed.levels)
     says_human = placed.human > 0.5 + 1e-9  # rounding must not decide ties
     of_human, of_machine = (
         _cells(bins, level, given_level, weight) for weight in (says_human, ~says_human)
@@ -114,7 +116,7 @@ def theorem1_bound(reference: Draws, system: Draws, crew: Crew) -> dict[str, flo
 
 
 def _averaged(found: dict[str, Floats]) -> dict[str, float]:
-    """Average over texts, human ones first, and add standard errors."""
+    """Average over texts, of which the first half is human, and add standard errors."""
     means: dict[str, float] = {}
     for name, values in found.items():
         n = len(values) // 2
@@ -141,7 +143,7 @@ def _cells(bins: np.ndarray, level: np.ndarray, given_level: Floats, weights: np
 
 
 def _bins(values: Floats) -> np.ndarray:
-    """Return the bin of each value, of about sqrt(n) equally full bins."""
+    """Return the bin of each value, out of about sqrt(n) equally full bins."""
     finite = np.isfinite(values)
     n_bins = max(2, round(np.sqrt(len(values))))
     if not finite.any():

@@ -60,7 +60,7 @@ def test_simulated_runs_leave_the_papers_claims_open():
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        (ALL[:2], r"1 claims were neither .* 'huse/direction/up'"),
+        (ALL[:2], r"neither recorded .*: 1 \(first: 'huse/direction/up'"),
         ([ALL[0], *ALL], r"must not repeat a key .*variant='ties=exact'"),
         ([("huse/table1/a/hus", "", 1.0, "released")], "Did you mean 'huse/table1/a/huse'"),
         ([("huse/table1/a/huse", "", 0.53, "simulated")], "that begins with 'simulated/'"),

@@ -123,7 +123,7 @@ def test_what_is_told_of_a_run(make_notebook, tmp_path):
     assert lines[-1] == "Error: 1 of 2 failed: bad@k=2"
     assert len(failed["message"]) < 1_500
     assert "ValueError: aaa" in told.stderr and "characters ...] aaa" in told.stderr
-    assert "aaaz\nSee its output up to there in" in told.stderr
+    assert "aaaz\nIts output until then is in" in told.stderr
 
 
 @pytest.fixture

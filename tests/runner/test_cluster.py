@@ -138,7 +138,7 @@ def test_a_sweep_on_workers_equals_a_local_one(dask, make_notebook, tmp_path, mo
     for folder, manifest in runs.finished(out):
         assert runs.why_rerun(local / folder.name, manifest["parts"]) == ""
     assert "AssertionError: three is too much" in said
-    assert f"See its output up to there in {out / 'mine@k=3.failed' / 'notebook.ipynb'}" in said
+    assert f"Its output until then is in {out / 'mine@k=3.failed' / 'notebook.ipynb'}" in said
     assert "mine@k=2: done in" in said and "mine@k=3: FAILED" in said
     assert (out / "mine@k=3.failed" / "notebook.ipynb").is_file()
     before = done(out)

@@ -65,7 +65,7 @@ def test_who_was_asked_the_same_twice_is_counted():
     again = study.judgments.iloc[:1].assign(group_id="again")
     twice = study.replace(judgments=pd.concat([study.judgments, again]))
     reason = nb.datasheet(twice).set_index("question").loc["4.3.12.1", "reason"]
-    assert reason == "of 5 responses, 1 repeat one by the same evaluator"
+    assert reason == "responses that repeat an earlier one by the same annotator: 1 of 5"
 
 
 def test_what_the_tables_do_not_answer_says_why():

@@ -41,7 +41,7 @@ ENDINGS = {
     "good": ((WORK, WRITE, "import nlgbench as nb\nnb.read_study({study!r})"), "done in"),
     "bad": ((WORK, "rows = [1]", "print(rows[3])"), "print(rows[3])\nIndexError: list index out"),
     "dead": ((WORK, "os.kill(os.getpid(), 9)"), "its kernel died"),
-    "slow": ((WORK, SLEEP), "took longer than 15 s: raise --timeout"),
+    "slow": ((WORK, SLEEP), "took longer than 15 s. Raise --timeout"),
     "unclosed": ((OPEN.format(name="unclosed") + "output_dir=output_dir)",), "did not close it"),
     "renamed": (
         (OPEN.format(name="another") + "output_dir=output_dir)\nrun.close()",),
@@ -232,7 +232,7 @@ def test_done_then_skipped_then_noticed(make_notebook, tmp_path, in_process):
     assert said == "mine: would run (made.txt in its result was changed)"
     make_notebook("mine", PARAMETERS, WRITE + "# another cell text\n")
     status, said = run(path, **by)
-    assert status == ["done"] and "changed since: code" in said
+    assert status == ["done"] and "changed: code" in said
     assert (out / "mine" / "made.txt").read_text() == "1"
 
 

@@ -40,10 +40,10 @@ def rows(table):
 @pytest.mark.parametrize(
     "length, words",
     [
-        ((0.1, 0.0, 0.2), "Shown to beat text length (0.10 [0.00, 0.20]): metric 1."),
+        ((0.1, 0.0, 0.2), "Text length (0.10 [0.00, 0.20]) is beaten by metric 1."),
         # The length predicts as well with its sign changed.
-        ((-0.6, -0.7, -0.5), "do not show whether any beats text length"),
-        ((None, None, None), "text length, because its correlation has no interval"),
+        ((-0.6, -0.7, -0.5), "[−0.70, −0.50]) may do as well, because the intervals overlap."),
+        ((None, None, None), "Text length cannot be compared, because its estimate has no"),
     ],
 )
 def test_evaluators_agree_by_their_interval_and_beat_the_length_by_both(length, words):
@@ -67,7 +67,7 @@ def test_intervals_of_ratings_that_overlap_are_inconclusive_and_missing_ones_giv
     few = "only 3 effective items: an interval from fewer than 10 is unreliable"
     found = said(study, {"rate": table.assign(**ends, reason=["", few, ""])})["systems"]
     assert "b ranks first of 3 systems" in found
-    assert "1 of 3 intervals are unreliable (fewer than 10 effective items: most data" in found
+    assert "Unreliable intervals: 1 of 3 (fewer than 10 effective items: most data" in found
     assert found.endswith("The reliable interval of c lies entirely above the other.")
     missing = table.assign(ci_low=float("nan"), ci_high=float("nan"), reason="one item alone")
     found = said(study, {"rate": missing})["systems"]

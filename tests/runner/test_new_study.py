@@ -81,8 +81,8 @@ def test_columns_of_votes_are_annotators_by_their_names(tmp_path):
 @pytest.mark.parametrize(("name", "is_doubted"), [("human-like", True), ("gold standard", False)])
 def test_a_system_that_may_not_be_human_is_a_doubt(tmp_path, name, is_doubted):
     started(tmp_path, None, "r.csv", f"item,system,rater,flow\n1,a,x,3\n1,{name},x,5\n2,a,x,4\n")
-    said = call("check", tmp_path / "s").output
-    assert (f"{name} is read as human texts, by its name" in " ".join(said.split())) == is_doubted
+    said = " ".join(call("check", tmp_path / "s").output.split())
+    assert (f"{name} is read as human texts because of its name" in said) == is_doubted
     assert nb.read_study(tmp_path / "s").outputs["is_human"].sum() == 1
 
 
@@ -202,7 +202,7 @@ def test_of_an_export_only_ratings_are_dimensions(tmp_path):
     assert nb.read_study(tmp_path / "s").dimensions == ["quality"]
     text = (tmp_path / "s" / "study.yml").read_text()
     assert "value: Answer.fluency" in text
-    assert "personal, is never read: Answer.userAgent, Answer.lat, Answer.telephone" in text
+    assert "personal and are never read: Answer.userAgent, Answer.lat, Answer.telephone" in text
     assert "not read: Answer.screenwidth, Answer.seconds, Answer.favorite" in text
     assert "Mozilla" not in said.stdout + text and "5550100" not in said.stdout + text
     assert "WorkerId" not in said.stdout

@@ -126,7 +126,7 @@ def test_half_a_unit_of_the_last_printed_digit_is_the_tolerance(tmp_path):
         ({"tolerance": -0.1}, "column 'tolerance', -0.1: .* not negative"),
         ({"tolerance": None}, "column 'tolerance', None: .* a finite number that is not negative"),
         ({"claim_id": "direction/a"}, "column 'published', 0.41: .* for a direction 1"),
-        ({"unavailable": "No."}, "column 'analysis', 'correlate': .* not both"),
+        ({"unavailable": "No."}, "column 'analysis', 'correlate': .* .not both"),
         ({"where": "n=1; n=2"}, "'n=1; n=2': write column=value; column=value, each column once"),
         ({"where": "evaluatr=bleu"}, "no column 'evaluatr'. Did you mean 'evaluator'"),
         ({"column": "estimat"}, "correlate has no column 'estimat'"),

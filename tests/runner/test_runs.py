@@ -129,7 +129,7 @@ def test_a_result_is_made_anew_when_it_is_not_whole_or_what_it_read_was_changed(
         return runs.why_rerun(place, {"code": code})
 
     assert runs.why_rerun(tmp_path / "other", {"code": "c"}) == "not run yet"
-    assert (why(), why("x")) == ("", "changed since: code")
+    assert (why(), why("x")) == ("", "changed: code")
     (mine / "outputs.csv").write_text("b")
     assert why() == f"it read {mine}, which was changed"
     shutil.rmtree(mine)

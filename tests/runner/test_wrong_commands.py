@@ -77,7 +77,7 @@ WRONG = [
     # Options of run.
     ("run --jobs 0", 2, "0 is not in the range"),
     ("run good.ipynb --cluster lokal", 2, "'lokal' is not an address: use local, tcp://HOST:PORT"),
-    ("run --cluster tcp://127.0.0.1:1 --jobs 2", 2, "omit --jobs with the address"),
+    ("run --cluster tcp://127.0.0.1:1 --jobs 2", 2, "omit --jobs if you give the address"),
     ("run good.ipynb --cluster tcp://127.0.0.1:1", 1, "no scheduler answers at tcp://127.0.0.1:1"),
     ("run -q -v", 2, "-q and -v contradict each other"),
     ("run --out=", 2, "is empty, is not printable, or begins with ~"),
@@ -86,7 +86,7 @@ WRONG = [
     # Notebooks that are not there.
     ("run 01-huse-tradeof", 2, "Did you mean '01-huse-tradeoff'"),
     (["run", LONG], 2, "(20,002 characters)"),
-    ("run good", 2, "For your own, give the path, ending in .ipynb"),
+    ("run good", 2, "For your own notebook, give its path, which ends in"),
     ("run god.ipynb", 2, "there is no such file. Did you mean 'good.ipynb'?"),
     ("run pipe.ipynb", 2, "it is not a regular file"),
     (

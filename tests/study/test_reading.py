@@ -365,7 +365,7 @@ def test_no_code_is_run_in_a_folder_that_nobody_named(tmp_path):
     home = nb.simulate("gaussian", n_outputs=20, seed=0)
     home.replace(related={"more": home}).write(tmp_path / "s")
     (tmp_path / "s" / "related" / "more" / "study.py").write_text("1 / 0")
-    with pytest.raises(TableError, match=r"study\.py is not run, because its folder"):
+    with pytest.raises(TableError, match=r"study\.py is not run in a related study"):
         nb.read_study(tmp_path / "s")
 
 

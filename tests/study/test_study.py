@@ -216,7 +216,7 @@ def same(made, again):
 def test_only_a_former_study_is_replaced_in_one_step(tmp_path, monkeypatch):
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "todo.txt").write_text("keep me")
-    with pytest.raises(FileExistsError, match="is not a study"):
+    with pytest.raises(FileExistsError, match="is not a saved study"):
         nb.Study(outputs()).write(tmp_path / "notes")
     assert (tmp_path / "notes" / "todo.txt").read_text() == "keep me"
     nb.Study(outputs(), judgments()).write(tmp_path / "s")

@@ -10,9 +10,9 @@ from scipy.stats import multivariate_normal, norm
 import nlgbench as nb
 from nlgbench.worlds import annotators, theorem_1, truth
 
-CAREFUL = annotators.Crew(np.array([0.3]), np.array([False]))
+CAREFUL = annotators.Panel(np.array([0.3]), np.array([False]))
 STUDY = nb.simulate("gaussian", n_outputs=1)  # whose systems write no reviews
-CARELESS = annotators.Crew(np.zeros(2), np.array([True, True]))
+CARELESS = annotators.Panel(np.zeros(2), np.array([True, True]))
 
 
 def per_token(typical: np.ndarray) -> np.ndarray:

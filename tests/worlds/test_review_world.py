@@ -47,12 +47,12 @@ def test_l_star_where_it_has_a_closed_form():
 
 
 def test_the_sum_of_ratings_is_that_of_simulated_ratings():
-    crew = annotators.Crew(np.array([0.4, -0.6, 0.0]), np.array([False, False, True]))
+    panel = annotators.Panel(np.array([0.4, -0.6, 0.0]), np.array([False, False, True]))
     typical = np.array([-1.0, 2.3, 4.6])
-    exact = annotators.sum_distribution(crew, typical)
+    exact = annotators.sum_distribution(panel, typical)
     np.testing.assert_allclose(exact.sum(axis=1), 1)
     for row, value in zip(exact, typical, strict=True):
-        sums = annotators.judge(crew, np.full(40_000, value), seed=1).sum(axis=1).astype(int)
+        sums = annotators.judge(panel, np.full(40_000, value), seed=1).sum(axis=1).astype(int)
         found = np.bincount(sums, minlength=16) / 40_000
         assert np.abs(found - row).max() < 4 * np.sqrt(0.25 / 40_000)
 
@@ -85,13 +85,13 @@ def test_temperature_trades_diversity_for_quality_until_texts_are_too_typical():
         assert exact[score].is_monotonic_decreasing
 
 
-def test_the_truth_over_crews_is_that_of_each_crew_put_together():
+def test_the_truth_over_panels_combines_that_of_each_panel():
     system = worlds.review_systems(["trigram_t1.0"], seed=2)["trigram_t1.0"]
     texts = review_grammar().sample(600, seed=5), system.sample(600, seed=6)
     draws = [worlds.review_draws(system, one) for one in texts]
-    crews = [annotators.hire(n, seed=n) for n in (3, 5, 8, 20)]
-    each = pd.DataFrame([truth.population_scores(*draws, crew) for crew in crews])
-    found = truth.over_crews(*draws, crews)
+    panels = [annotators.draw_panel(n, seed=n) for n in (3, 5, 8, 20)]
+    each = pd.DataFrame([truth.population_scores(*draws, panel) for panel in panels])
+    found = truth.over_panels(*draws, panels)
     for score in SCORES:
         expected = each[score].agg(["mean", "std", "min", "max"]).tolist()
         ours = [found[f"{score}_crews{ending}"] for ending in ("", "_sd", "_min", "_max")]

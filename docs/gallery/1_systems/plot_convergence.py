@@ -2,7 +2,7 @@
 Ratings as games accumulate
 ===========================
 
-Glicko-2 ratings as games (votes) are drawn; open marks are ratings from all games, each used once.
+Glicko-2 ratings as votes are drawn one by one; open marks are ratings from every vote, used once.
 """
 
 import nlgbench as nb

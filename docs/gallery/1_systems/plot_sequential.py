@@ -2,7 +2,7 @@
 Stop early without false alarms
 ===============================
 
-E-values and a confidence sequence after each block of votes, valid whenever you look.
+E-values and a confidence sequence after each block of votes; both are valid whenever you look.
 """
 
 import nlgbench as nb

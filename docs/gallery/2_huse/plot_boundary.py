@@ -2,7 +2,7 @@
 Decision boundary
 =================
 
-Outputs by log-probability and mean judgment, shaded by the predictions of HUSE's classifier.
+Outputs by log-probability and mean judgment; shading shows the predictions of HUSE's classifier.
 """
 
 import nlgbench as nb

@@ -2,7 +2,7 @@
 HUSE under other analysis choices
 =================================
 
-Scores for all combinations of number of neighbors, tie rules, scaling and length normalization.
+Scores for all combinations of the number of neighbors, tie rules, scaling and length normalization.
 """
 
 import nlgbench as nb

@@ -2,7 +2,7 @@
 How many outputs and annotators HUSE needs
 ==========================================
 
-Scores of subsamples of increasing size, with bands that contain 90% of the subsamples.
+Scores of subsamples of increasing size, with bands that contain 90% of these scores.
 """
 
 import nlgbench as nb

@@ -2,7 +2,7 @@
 Can this judge be trusted?
 ==========================
 
-Biases of position, length and own system, and calibration: an audit of five simulated judges.
+An audit of five simulated judges: position, length and own-system bias, and calibration.
 """
 
 import nlgbench as nb

@@ -2,7 +2,7 @@
 Biased judges can pass the alternative annotator test
 =====================================================
 
-Simulated judges with planted biases: the share of annotators replaced, and the audit's estimate.
+Results of the test and of the audit for simulated judges, by the size of the planted bias.
 """
 
 import nlgbench as nb

@@ -2,7 +2,7 @@
 Published and recomputed numbers
 ================================
 
-Mean judgments of five systems in a simulated study and in its repetition.
+Mean judgments of five systems in a simulated study and in its replication.
 """
 
 import pandas as pd

@@ -1,6 +1,6 @@
 """Coefficients of agreement between scores and judgments, vectorized over many samples.
 
-Use `coefficients` for many small samples, `weighted_coefficients` for many points and weightings.
+Use `coefficients` for many small samples, and `weighted_coefficients` to reweight a large one.
 """
 
 import math
@@ -36,7 +36,7 @@ def pairwise_accuracy(counts: PairCounts) -> Floats:
     """Compute the share of pairs that two variables order the same way, or that tie in both.
 
     See Deutsch, Foster and Freitag (2023, doi:10.18653/v1/2023.emnlp-main.798). Without ties, it
-    equals that of Kocmi et al. (2021, https://aclanthology.org/2021.wmt-1.57).
+    is the accuracy of Kocmi et al. (2021, https://aclanthology.org/2021.wmt-1.57).
     """
     concordant = (counts.untied_both + counts.balance) / 2
     tied_both = counts.pairs - counts.untied_x - counts.untied_y + counts.untied_both
@@ -44,7 +44,7 @@ def pairwise_accuracy(counts: PairCounts) -> Floats:
 
 
 def chance_accuracy(counts: PairCounts) -> Floats:
-    """Compute the expected accuracy of randomly permuted scores, given these ties."""
+    """Compute the expected accuracy of randomly permuted scores, given the ties."""
     x, y = divide(counts.untied_x, counts.pairs), divide(counts.untied_y, counts.pairs)
     return x * y / 2 + (1 - x) * (1 - y)
 
@@ -154,7 +154,7 @@ def _centered(values: Floats, w: Floats) -> Floats:
 def weighted_coefficients(
     x: ArrayLike, y: ArrayLike, weights: ArrayLike, *, statistics: Iterable[str]
 ) -> dict[str, Floats]:
-    """Correlate several variables (m, n) with one (n,) under each row of weights (r, n): (m, r).
+    """Correlate m variables (m, n) with one (n,) under each row of weights (r, n); return (m, r).
 
     The results equal those of `coefficients`. For many points, this function is faster: it sorts
     values once, computes ranks from cumulative weights, and counts pairs by runs of equal points.
@@ -195,7 +195,7 @@ def _pearson_of_points(x: Floats, y: Floats, w: Floats) -> Floats:
 
 
 def _runs(*variables: NDArray[Any]) -> csr_array:
-    """Return the (runs, points) matrix of runs of equal points, sorted last variable first."""
+    """Return the (runs, points) matrix of equal points, sorted by the last variable first."""
     order = np.lexsort(variables)
     new = np.any([np.diff(one[order]) != 0 for one in variables], axis=0)
     ends = np.concatenate([[0], 1 + np.flatnonzero(new), [len(order)]])
@@ -292,7 +292,7 @@ def _inversions(x: Floats, y: Floats) -> Callable[[Weights], Floats]:
 
     def count(w: Weights) -> Floats:
         grid = (cells @ w).reshape(n_cells, n_cells, -1)
-        later = grid[:0:-1].copy()  # in the order of x, and earlier in that of y
+        later = grid[:0:-1].copy()  # later in the order of x, earlier in that of y
         _cumulate(later)
         _cumulate(later.swapaxes(0, 1))
         found = np.einsum("xyr,xyr->r", grid[:-1, 1:], later[::-1, :-1], dtype=np.float64)
@@ -305,7 +305,7 @@ def _inversions(x: Floats, y: Floats) -> Callable[[Weights], Floats]:
 
 
 def pair_confidences(values: Floats) -> Floats:
-    """Compute for each pair of columns (items, systems) one-sided p that the first is better.
+    """Compute one-sided p for the first of each pair of columns (items, systems) being better.
 
     p is .5 where scores do not differ, and NaN where a system has no output. It is the normal limit
     of a paired permutation test, as in the soft pairwise accuracy of Thompson et al. (2024,

@@ -51,7 +51,7 @@ def compare_evaluators(
     Parameters
     ----------
     study, against, granularity, dimension, clusters, seed
-        As in `correlate`. Human texts are left out.
+        As in `correlate`. Human texts are excluded.
     evaluators : sequence of str or of (str, str), optional
         Evaluators, of which all pairs are compared, or pairs that you chose before seeing the data.
         p is adjusted over these pairs. Default: all.
@@ -71,7 +71,7 @@ def compare_evaluators(
         estimate_b (over units with both scores and a judgment), difference (a minus b), ci_low,
         ci_high (NaN for swaps), confidence, ci_method, reason (why a result is missing or doubtful,
         or ""), p, p_adjusted (over all pairs), p_least (swaps: the smallest possible p_adjusted),
-        adjustment, p_method, n (systems), n_clusters (0 for swaps), n_missing (outputs left out),
+        adjustment, p_method, n (systems), n_clusters (0 for swaps), n_missing (excluded outputs),
         resample (the units drawn).
 
     Raises
@@ -91,8 +91,8 @@ def compare_evaluators(
     scores and few systems, this test and Williams' reject too often (docs/validation.md).
 
     All pairs share the swaps. Their p is adjusted by a step-down max-T, which is approximate
-    because subset pivotality does not hold exactly; p of m named pairs is adjusted by Holm. With n
-    systems, adjusted p is at least ``2 / 2^n``, or ``2 m / 2^n`` by Holm.
+    because subset pivotality does not hold exactly. For m named pairs, Holm's method is used. With
+    n systems, adjusted p is at least ``2 / 2^n``, or ``2 m / 2^n`` with Holm's method.
 
     **Resampling** (outputs, items). Only outputs that every evaluator has scored count. The
     interval combines `correlate`'s two intervals with the correlation rho of the two estimates over
@@ -100,7 +100,7 @@ def compare_evaluators(
     cos(t) times the half-width of its interval, and ``b`` by (rho cos(t) + sqrt(1 - rho^2) sin(t))
     times that of its own. For symmetric intervals, these are the limits of Zou (2007,
     doi:10.1037/1082-989X.12.4.399). p is that of a normal deviate whose interval has the same end
-    on the side of 0, adjusted by Holm.
+    on the side of 0. It is adjusted by Holm's method.
 
     Examples
     --------
@@ -205,7 +205,7 @@ def _named(pairs: Sequence[tuple[str, str]] | None, names: list[str]) -> list[tu
         a, b = (names.index(known(name, names, "evaluators")) for name in pair)
         if a == b or (a, b) in found or (b, a) in found:
             raise ValueError(
-                f"pairs must have two different evaluators, each pair once. Got {tuple(pair)!r}"
+                f"pairs must have two different evaluators and occur once. Got {tuple(pair)!r}"
                 + ("." if a == b else " twice.")
             )
         found.append((a, b))
@@ -279,7 +279,7 @@ def ways_to_swap(
 def swapped_statistics(
     x: Floats, h: Floats, statistic: str, swaps: NDArray[np.bool_]
 ) -> tuple[Floats, Floats]:
-    """Correlate pairs (2, m, n) with h: both estimates (2, m), test statistics under swaps (m, r).
+    """Correlate pairs (2, m, n) with h; return estimates (2, m) and statistics under swaps (m, r).
 
     Pearson's statistic is studentized; the others are divided by their root mean square.
     """
@@ -551,7 +551,7 @@ def partial_correlations(
 def williams_tests(
     study: Study, *, evaluators: Sequence[str] | None = None, dimension: str | None = None
 ) -> pd.DataFrame:
-    """Run Williams' test on all pairs of evaluators, for a difference of human correlations.
+    """Test every pair of evaluators for different correlations with judgments (Williams' test).
 
     Parameters
     ----------

@@ -135,8 +135,8 @@ def correlate(
     Pearson's uses Fisher's z, ranks use the inverted test. p is SciPy's.
 
     **Outputs, items.** Delete-one jackknife over clusters (in at most 1,000 random groups), with
-    Student's t; over outputs, on the scale of Fisher's z. p is from a test with the same t: against
-    0, or for accuracy against the value expected by chance with these ties.
+    Student's t; over outputs, on the scale of Fisher's z. p is from a jackknife t test against 0,
+    or for accuracy against the value expected by chance, given the ties.
 
     Examples
     --------
@@ -288,7 +288,7 @@ def judged_outputs(
     if rows.empty:
         raise ValueError(
             f"no output has a judgment of {dimension!r} ({len(outputs)} outputs"
-            f"{'' if include_human else ', human texts left out'})."
+            f"{'' if include_human else ', human texts excluded'})."
         )
     if (rows["cluster"].isna() | (rows["cluster"] == "")).any():
         raise ValueError(
@@ -462,7 +462,7 @@ def item_values(sample: Sample, statistics: Iterable[str]) -> dict[str, Floats]:
 
 
 def _soft_pairwise(sample: Sample, orders: NDArray[np.int64]) -> Floats:
-    """Return 1 minus the mean difference between one-sided p from judgments and each evaluator.
+    """Return 1 minus the mean absolute difference between evaluators' and judgments' one-sided p.
 
     Each row of `orders` permutes the systems' judgments.
     """
@@ -619,7 +619,7 @@ def systems_scores(
     if wide.empty:
         raise ValueError(
             f"no evaluator has scored a system of {study.name}."
-            + ("" if include_human else " Human texts are left out: see include_human=True.")
+            + ("" if include_human else " Human texts are excluded unless include_human=True.")
         )
     return wide
 

@@ -376,8 +376,8 @@ def expectations(count: Floats, x: Floats, y: Floats) -> Expectations:
 
     With C the covariance of the systems' means and N its part due to noise,
     ``r = (C_xy - N_xy) / sqrt((C_xx - N_xx) (C_yy - N_yy))``. If every cluster has every system, N
-    is the mean product of system-by-cluster interactions over the number of clusters. The jackknife
-    deletes one cluster at a time, within systems if each cluster has only one.
+    is the mean product of system-by-cluster interactions, divided by the number of clusters. The
+    jackknife deletes one cluster at a time, within systems if each cluster has only one.
     """
     means = [divide(one.sum(axis=-2), count.sum(axis=0)) for one in (x, y)]
     x, y = (one - count * mean[..., None, :] for one, mean in zip((x, y), means, strict=True))
@@ -417,7 +417,7 @@ def expectations(count: Floats, x: Floats, y: Floats) -> Expectations:
 def _without_each_cluster(
     count: Floats, a: Floats, b: Floats, mean_a: Floats, mean_b: Floats
 ) -> Floats:
-    """Compute covariances of expectations: of all clusters, then without each, in the last axis.
+    """Compute covariances of expectations along the last axis: all clusters, then without each.
 
     `a` and `b` are sums of differences from the means. Sums of products over clusters are computed
     once, and each cluster's own product is subtracted.

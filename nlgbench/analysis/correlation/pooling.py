@@ -36,7 +36,7 @@ from nlgbench.study.checks import checked, convert_columns, read_table
 #: With fewer studies, intervals of the mean, and predictions for a new study, are not useful.
 FEWEST_STUDIES = 5
 FEWEST_PREDICTED = 8
-#: With fewer systems, correlations are left out: over two, a rank correlation is always 1 or -1.
+#: With fewer systems, correlations are excluded: over two, a rank correlation is always 1 or -1.
 FEWEST_SYSTEMS = 5
 #: The statistics that Fisher's z applies to.
 CORRELATIONS = ("pearson", "spearman", "kendall_b")
@@ -126,7 +126,7 @@ def pool_correlations(
         effect), reason and prediction_reason (why the mean or prediction is undefined, or "").
         ``studies``: a row per study and the same keys: task (if given), estimate, ci_low, ci_high,
         z (for differences, the difference), se (of z), n_dimensions, n_left_out (dimensions
-        without an effect), reason (why a dimension is left out or doubtful), point (the estimate;
+        without an effect), reason (why a dimension is excluded or doubtful), point (the estimate;
         without one, the mean over dimensions of the correlations that lack a standard error).
 
     Raises
@@ -138,9 +138,9 @@ def pool_correlations(
     Notes
     -----
     **Effects.** A study's dimensions are judged on the same outputs, so each study contributes one
-    effect: the mean of its dimensions' Fisher's z, with the mean of their standard errors (as for
-    perfectly correlated dimensions). The standard error of z is the width of its interval over
-    twice the normal quantile. Correlations over fewer than five systems are left out, as are those
+    effect: the mean Fisher's z of its dimensions, with the mean of their standard errors (as for
+    perfectly correlated dimensions). The standard error of z is its interval's width divided by
+    twice the normal quantile. Correlations over fewer than five systems are excluded, as are those
     whose value or interval reaches -1 or 1. Differences of correlations are pooled untransformed.
 
     **Mean.** The weights are w = 1 / (v + tau^2), with tau^2 by Paule and Mandel (1982,

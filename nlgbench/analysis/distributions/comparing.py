@@ -83,7 +83,7 @@ def compare_distributions(
     DataFrame
         A row per system and measure: system, measure, estimate, se, ci_low, ci_high (not clipped;
         NaN with a reason), p_value (of no difference; NaN for measures without a test),
-        between_people (the measure if other human texts replace the system's, or NaN without these;
+        between_people (the measure with other human texts in place of the system's, NaN if too few;
         for Vendi, that of human texts), n_human, n_system (texts compared), n_items, features,
         confidence, n_resamples, n_undefined, reason, signature (recipe and direction), method.
 
@@ -98,12 +98,12 @@ def compare_distributions(
     study's clusters) where these exist. All measures except MMD depend on the number of texts, so
     compare systems only where ``n_system`` is equal. MMD^2 (Gretton et al. 2012, JMLR 13, lemma 6)
     is unbiased. Its kernels are the cosine and ``exp(-d^2 / (2 s^2))``, with s the median distance.
-    Pairs within an item are left out, and all texts of an item are permuted together. The other
+    MMD excludes pairs within an item, and its test permutes texts of an item together. The other
     measures are precision and recall (Kynkäänniemi et al. 2019, arXiv:1904.06991, eq. 1), density
     and coverage (Naeem et al. 2020, arXiv:2002.09797, section 3), the Vendi score (Friedman and
     Dieng 2023, arXiv:2210.02410), and the frontier (after Pillutla et al. 2021, arXiv:2102.01454;
     values differ from those of the authors' program). Intervals come from subsamples of two thirds,
-    and cover the expectation at this number of texts. docs/distributions.md has definitions.
+    and are for the expected value at this number of texts. docs/distributions.md has definitions.
 
     Examples
     --------
@@ -154,7 +154,7 @@ class _Sample:
     texts: list[str]
     is_human: Bools
     item: Ints
-    paired: bool  # each item has equal numbers of both texts; else each text is its own item
+    paired: bool  # items have equal numbers of human and system texts; else one text each
 
     @property
     def n(self) -> int:
@@ -184,7 +184,7 @@ class _Task:
 def _matched(
     human: pd.DataFrame, theirs: pd.DataFrame, unit: str, rng: np.random.Generator
 ) -> tuple[_Sample, _Sample | None]:
-    """Draw equal numbers of human and system texts and, if enough exist, of two human sets.
+    """Draw a sample of human and system texts, and one of human texts alone if enough exist.
 
     If items have texts of both sides, only such items count, with equal numbers of both; otherwise,
     each item contributes one text. In the second sample, other human texts replace the system's.

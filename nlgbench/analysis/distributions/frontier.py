@@ -21,10 +21,7 @@ _MIXTURES = np.linspace(0, 1, 201)
 
 
 def clusters(rows: Any, n_clusters: int, n_kinds: int, seed: int) -> Ints:
-    """Cluster texts by k-means on the principal components of both sides together.
-
-    `n_kinds` is the number of distinct rows.
-    """
+    """Cluster texts by k-means on shared principal components; `n_kinds` counts distinct rows."""
     n_components = min(_MOST, n_kinds - 1, *(size - 1 for size in rows.shape))
     if n_components < 1:
         return np.zeros(rows.shape[0], dtype=np.int64)
@@ -39,7 +36,7 @@ def clusters(rows: Any, n_clusters: int, n_kinds: int, seed: int) -> Ints:
 
 
 def frontier_of_subsets(cluster: Ints, is_human: Bools, members: Bools) -> Floats:
-    """Compute the area for subsets (n_subsets, n) of texts; NaN where a side has no text."""
+    """Compute the area below the frontier of subsets (n_subsets, n); NaN if a side has no text."""
     onehot = np.eye(int(cluster.max()) + 1)[cluster]
     human, other = (members & is_human) @ onehot, (members & ~is_human) @ onehot
     found = np.full(len(members), np.nan)
@@ -63,6 +60,6 @@ def area(p: Floats, q: Floats) -> float:
     """
     mixed = _MIXTURES[:, None] * p + (1 - _MIXTURES)[:, None] * q
     x, y = (np.exp(-SCALE * rel_entr(one, mixed).sum(axis=1)) for one in (q, p))
-    # The curve runs from (0, 1), the limit for r = p, to (1, 0), the limit for r = q.
+    # At r = p the curve has y = 1: extend it to (0, 1), so that the area starts at x = 0.
     x, y = np.append(x, 0.0), np.append(y, 1.0)
     return float(-np.trapezoid(y, x))

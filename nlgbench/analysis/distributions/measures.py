@@ -36,8 +36,8 @@ def across_items(kernel: Floats, item: Ints) -> Floats:
 def mmd_of_subsets(kernel: Floats, is_human: Bools, item: Ints, members: Bools) -> Floats:
     """Compute MMD^2 of subsets (n_subsets, n) of texts, from a kernel `across_items`.
 
-    It is the mean over pairs of human texts, plus that over pairs of system texts, minus twice that
-    over mixed pairs, all without pairs within an item; NaN where a mean has no pairs.
+    It is the kernel's mean over pairs of human texts, plus that over pairs of system texts, minus
+    twice that over mixed pairs, all without pairs within an item; NaN where a mean has no pairs.
     """
     onehot = _onehot(item)
     human, other = (members & is_human).astype(float), (members & ~is_human).astype(float)
@@ -92,7 +92,7 @@ def manifolds_of_subsets(
 ) -> dict[str, Floats]:
     """Compute precision, recall, density and coverage of subsets (n_subsets, n) of texts.
 
-    A text's ball is open, with the distance of its `n_neighbors`-th nearest neighbor on its own
+    A text's ball is open, with the distance to its `n_neighbors`-th nearest neighbor on its own
     side as radius; equal texts are always inside. NaN where a side has too few texts.
     """
     found = {name: np.full(len(members), np.nan) for name in MANIFOLDS}
@@ -122,8 +122,8 @@ def _radii(distance: Floats, n_neighbors: int) -> Floats:
 def vendi_of_subsets(similarity: Floats, members: Bools) -> Floats:
     """Compute the Vendi score of subsets (n_subsets, n) of texts; NaN for empty subsets.
 
-    It is the exponential of the entropy of the eigenvalues of the similarity matrix over n
-    (Friedman and Dieng 2023, definition 3.1), whose diagonal is 1.
+    It is the exponential of the entropy of the eigenvalues of the similarity matrix, which has a
+    diagonal of 1, divided by the number of texts (Friedman and Dieng 2023, definition 3.1).
     """
     found = np.full(len(members), np.nan)
     for row, held in enumerate(members):

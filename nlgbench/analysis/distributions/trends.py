@@ -44,8 +44,8 @@ def measure_trends(
     systems : sequence of str, optional
         The systems of the series, at least three. Default: all of `truth`.
     against : sequence of str
-        Columns of `truth`. ``l_star`` is 1 - TV, how well texts pass for human; ``huse_q`` and
-        ``huse_d`` are its parts due to quality and diversity; ``entropy`` is in nats per text.
+        Columns of `truth`. ``l_star`` is 1 - TV (total variation distance from human texts), with
+        parts ``huse_q`` (quality) and ``huse_d`` (diversity); ``entropy`` is in nats per text.
     confidence : float
         Confidence level of intervals, between 0 and 1.
 
@@ -68,12 +68,12 @@ def measure_trends(
 
     Notes
     -----
-    The slope is that of least squares, ``sum w e`` with ``w = (t - mean t) / sum (t - mean t)^2``.
-    Systems share human texts, so their errors are correlated. The variance is an upper bound for
-    errors without negative correlations:
-    ``se^2 = (sum of w se over w > 0)^2 + (sum of w se over w < 0)^2``. "Not monotone" is based on
-    Bonferroni-adjusted tests of all pairs of systems whose truth differs by .1 or more. Verdicts
-    are not adjusted for the number of measures. docs/validation.md reports their error rates.
+    The least-squares slope of the estimates e on the truth t is ``sum w e``, with ``w = (t - mean
+    t) / sum (t - mean t)^2``. Systems share human texts, so their errors are correlated. The
+    variance is an upper bound for errors without negative correlations: ``se^2 = (sum of w se over
+    w > 0)^2 + (sum of w se over w < 0)^2``. "Not monotone" is based on Bonferroni-adjusted tests of
+    all pairs of systems whose truth differs by .1 or more. Verdicts are not adjusted for the number
+    of measures. docs/validation.md reports their error rates.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def measure_trends(
 
 
 def _both_ways(true: Floats, estimate: Floats, se: Floats, confidence: float) -> bool:
-    """Test whether some pairs differ significantly as the truth does, and others against it."""
+    """Test whether some pairs differ significantly in the truth's direction, others against it."""
     i, j = np.triu_indices(len(true), 1)
     apart = np.abs(true[i] - true[j]) >= _LEAST_RANGE
     i, j = i[apart], j[apart]
@@ -135,7 +135,7 @@ def _slope(systems: pd.DataFrame, confidence: float) -> dict[str, float | str]:
     left_out = ", ".join(systems.index.difference(known.index, sort=False))
     true, estimate, se = (known[name].to_numpy() for name in ("true", "estimate", "se"))
     slope = error = float("nan")
-    reason = f"left out for a missing estimate, error or truth: {left_out}" if left_out else ""
+    reason = f"excluded for lack of an estimate, error or truth: {left_out}" if left_out else ""
     if len(known) < _FEWEST:
         reason = f"fewer than {_FEWEST} systems are complete ({len(known)}); {reason}"
     elif np.ptp(true) < _LEAST_RANGE:

@@ -39,10 +39,10 @@ class Boundary:
         huse, huse_q, huse_d.
     outputs : DataFrame
         A row per output: its features and, for both features (``_huse``) and for the judgment alone
-        (``_huse_q``), the number of neighbors, machine share, prediction, and its correctness.
+        (``_huse_q``), the number of neighbors, machine share, prediction and whether it is correct.
     grid : DataFrame
         The class-weighted machine share of the neighborhood, 0 to 1, at points of a grid: rows are
-        judgments, columns log-probabilities per token (nats). The boundary is at one half.
+        judgments, columns log-probabilities per token (nats). The boundary is where it is one half.
     """
 
     system: str
@@ -76,7 +76,7 @@ def boundary(
     ties : {"exact", "released"}
         As in `huse`, but only one rule.
     n_grid : int, default 200
-        Points along each axis, at least 2. The grid extends .05 of the range beyond the outputs.
+        Points along each axis, at least 2. The grid extends .05 of the outputs' range beyond them.
 
     Returns
     -------
@@ -264,7 +264,7 @@ def multiverse(
 
     Notes
     -----
-    HUSE-Q uses only the judgment. Length does not affect it, and of the scalings only "rank" does.
+    HUSE-Q uses only the judgment. Length does not affect it; of the scalings, only "rank" does.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Leave-one-out nearest-neighbor votes, exact under heavy ties and near-linear in time.
 
 The *neighborhood* of an output contains its ``n_neighbors`` nearest other outputs and all others
-at the distance of the last of these, which is called the cut. The Euclidean distance is
-``sqrt(sum((a - b) ** 2))`` in floating point; an output is inside if its distance is at most the
+at the same distance as the last of these. This distance is called the cut. The Euclidean distance
+is ``sqrt(sum((a - b) ** 2))`` in floating point; an output is inside if its distance is at most the
 cut plus ``tolerance``. Features are finite, scaled arrays of shape (n, d). Labels are True for
 outputs of the system.
 """
@@ -24,7 +24,7 @@ LabelTies = Literal["human", "system", "half"]
 EXACT_TOLERANCE = 1e-9
 """The largest difference between distances, in unit-variance features, that counts as a tie."""
 
-# Points that the tree does not return are, up to rounding, as far away as its last one or farther.
+# Points that the tree omits are, up to rounding, at least as far away as the last one it returns.
 _BELOW = 1 - 1e-12
 # Number of counts that are summed together, small enough for the cache.
 _WALKED = 2_000_000
@@ -67,9 +67,9 @@ def neighborhoods(
 def votes(size: Ints, machine: Ints, n_human: Ints, n_machine: Ints) -> tuple[Ints, Ints]:
     """Weight the votes for machine and for human, so that both classes have equal total weight.
 
-    L* (Hashimoto, Zhang, Liang 2019, eq. 2, doi:10.18653/v1/N19-1169) gives each class probability
-    one half, so a vote is weighted by the inverse of its class's size. Integers keep ties exact.
-    For classes of equal size this is the majority vote.
+    L* (Hashimoto, Zhang, Liang 2019, eq. 2, doi:10.18653/v1/N19-1169) gives each class a
+    probability of one half, so a vote is weighted by the inverse of its class's size. Integers keep
+    ties exact. For classes of equal size this is the majority vote.
     """
     return machine * n_human, (size - machine) * n_machine
 
@@ -127,7 +127,7 @@ def sample_errors(
 
 
 def _totals(features: ArrayLike, human: Bools, machine: Bools) -> tuple[Floats, Counts]:
-    """Return distinct points, and numbers of outputs and system outputs there in each sample."""
+    """Return the distinct points, and each sample's numbers of outputs and system outputs there."""
     every = np.asarray(features, dtype=np.float64)
     order = np.lexsort(every.T)
     every = every[order]
@@ -141,7 +141,7 @@ def _totals(features: ArrayLike, human: Bools, machine: Bools) -> tuple[Floats, 
 def _count(
     points: Floats, counts: Counts, queries: Floats, k: int, tolerance: float
 ) -> Iterator[tuple[Ints, Ints, Ints]]:
-    """Yield rows of queries, their neighborhoods' sizes and system outputs in them, by sample.
+    """Yield rows of queries, and by sample the sizes and system outputs of their neighborhoods.
 
     A k-d tree lists the nearest points of each query. In each sample, the neighbors are the points
     of this list up to the k-th output, and all further ones at its distance. If a list may be too
@@ -169,7 +169,7 @@ def _count(
 def _listed(
     tree: cKDTree, points: Floats, queries: Floats, n_listed: int, tolerance: float
 ) -> tuple[Ints, Ints]:
-    """List the nearest points, and where the neighborhood ends if its k-th output is at each place.
+    """List the nearest points and, for each, the neighborhood's end if its k-th output is there.
 
     The end lies beyond the list if points that are not listed might be as near.
     """

@@ -1,7 +1,7 @@
 """HUSE: how well a system's outputs can be distinguished from human ones, with intervals.
 
 The functions come in the order of the computation: the two features, the scores, the scores of
-resampled outputs and annotators, the intervals, and at the end the public `huse`.
+resampled outputs and annotators, the intervals, and the public `huse`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -43,7 +43,7 @@ _COLUMNS = [
 LEAST_UNITS = 10  # outputs of the rarer class, or items with such outputs
 LEAST_SHARE = 3  # outputs in a half, as a multiple of k
 LEAST_VALUES = 20  # distinct mean judgments, for HUSE-Q and therefore HUSE-D
-#: With fewer annotators of a HIT, halves vary too little for an interval.
+#: If a HIT has fewer annotators, halves vary too little for an interval.
 LEAST_ANNOTATORS = 10
 
 
@@ -73,7 +73,7 @@ class Compared:
 
     @cached_property
     def judged(self) -> pd.DataFrame:
-        """Their judgments."""
+        """The judgments of the compared outputs."""
         assert self.study.judgments is not None  # `compare` has checked this
         judged = self.study.judgments[self.study.judgments["dimension"] == self.dimension]
         return judged[judged["output_id"].isin(self.outputs["output_id"])]
@@ -100,7 +100,7 @@ def compare(
     scaling: Scaling = "unit variance",
     length: Length = "per token",
 ) -> Compared:
-    """Compute both features of the system's and the human outputs, and check all arguments."""
+    """Compute both features of a system's outputs and the human ones, and check all arguments."""
     dimension = study.dimension(dimension)
     if study.judgments is None or study.logprobs is None:
         raise ValueError(
@@ -227,7 +227,7 @@ def scaled(feature: Floats, scaling: str, name: str) -> tuple[Floats, float]:
 def output_replicates(
     one: Compared, members: ArrayLike, labels: ArrayLike | None = None
 ) -> pd.DataFrame:
-    """Score subsamples of the outputs (m, n), or outputs with other labels; NaN where undefined.
+    """Score m subsamples of the n outputs, or the outputs with other labels; NaN where undefined.
 
     Features keep the scales of the full sample, so that distances do not change.
     """
@@ -324,7 +324,7 @@ def intervals(
 def halves_interval(
     replicates: pd.DataFrame, estimates: dict[str, float], n_units: int, confidence: float
 ) -> pd.DataFrame:
-    """Compute intervals from `with_complements`, with about half as many degrees of freedom."""
+    """Compute intervals from halves and their complements, with n_units / 2 degrees of freedom."""
     found = []
     for score, estimate in estimates.items():
         halves, others = np.split(replicates[score].to_numpy(), 2)
@@ -370,8 +370,8 @@ def huse(
     Parameters
     ----------
     study : Study
-        A study with human outputs, judgments, and log-probabilities of every human output and every
-        output of a system under the model with the system's name.
+        A study with human outputs, judgments, and log-probabilities under a model with the name of
+        each system, for the system's outputs and for all human ones.
     systems : str or iterable of str, optional
         Systems to score. Default: all.
     dimension : str, optional
@@ -383,18 +383,18 @@ def huse(
         ``"released"``: distances are compared exactly in floating point, as in the authors' code;
         the result then depends on rounding and on the order of the outputs.
     label_ties : {"human", "system", "half"}
-        The prediction of a tied vote; ``"half"`` counts half an error. The authors use ``"human"``.
+        Prediction for a tied vote; ``"half"`` counts half an error. The authors use ``"human"``.
     scaling : {"unit variance", "none", "rank"}
-        The scale of the features: divided by their standard deviation (as in the paper), unscaled,
-        or converted to average ranks and divided by the ranks' standard deviation.
+        The scale of the features: divided by their standard deviation (ddof 0, as in the paper),
+        unscaled, or converted to average ranks and divided by the ranks' standard deviation.
     length : {"per token", "whole text"}
         Whether the log-probability is divided by the number of tokens, as in the paper (eq. 5).
     n_resamples : int, default 1000
         Number of random splits into two halves; 0 skips intervals.
     resample : {"outputs", "items", "annotators"}
-        What intervals generalize to. ``"outputs"``: halves of the outputs, stratified by class.
-        ``"items"``: halves of the items, each with all its outputs. ``"annotators"``: halves of the
-        annotators within each ``group_id`` (HIT), or of all if it is empty; outputs are fixed.
+        What is split into halves, and so what intervals generalize to. ``"outputs"``: outputs,
+        stratified by class. ``"items"``: items, each with all its outputs. ``"annotators"``: the
+        annotators of each ``group_id`` (HIT), or all if it is empty; outputs are fixed.
     confidence : float, default 0.95
         Confidence level of intervals, between 0 and 1.
     seed : int or Generator, default 0
@@ -421,14 +421,14 @@ def huse(
 
     Notes
     -----
-    HUSE estimates ``L(phi) = 2 inf_f P[f(phi) != z]`` for both features, HUSE-Q for the judgment
-    alone, and HUSE-D is 1 + HUSE - HUSE-Q (Hashimoto, Zhang and Liang 2019, sections 3 and 4, eq. 3
-    and 7-9, algorithm 1, doi:10.18653/v1/N19-1169). Features are divided by their standard
-    deviation (ddof = 0). A neighborhood contains the k nearest outputs and all others at the
-    distance of the k-th; classes have equal weight. A log-probability of minus infinity is
+    ``L(phi) = 2 inf_f P[f(phi) != z]`` is twice the smallest error of predicting the class z from
+    features phi. HUSE estimates it for both features, HUSE-Q for the judgment alone, and HUSE-D is
+    1 + HUSE - HUSE-Q (Hashimoto, Zhang and Liang 2019, sections 3 and 4, eq. 3 and 7-9, algorithm
+    1, doi:10.18653/v1/N19-1169). A neighborhood contains the k nearest outputs and all others at
+    the distance of the k-th; classes have equal weight. A log-probability of minus infinity is
     replaced by the smallest finite one minus one nat. Halves are drawn without replacement, because
-    a bootstrap places copies of an output among its own neighbors. Intervals are for the
-    expectation at this number of outputs and annotators. docs/validation.md reports their coverage.
+    a bootstrap places copies of an output among its own neighbors. Intervals are for the expected
+    score at this number of outputs and annotators. docs/validation.md reports their coverage.
 
     Examples
     --------
@@ -481,10 +481,10 @@ def huse(
 def outputs_of(one: Compared) -> pd.DataFrame:
     """Return the classifier's features and predictions, a row per output.
 
-    Columns: ``compared`` (the system), ``logprob_per_token`` (nats), ``judgment`` (mean), the same
-    two features scaled and, for both features (``_huse``) and the judgment alone (``_huse_q``),
-    ``neighbors_*``, ``machine_share_*`` (class-weighted, 0 to 1), ``predicted_human_*`` and
-    ``correct_*`` (missing for tied votes under ``label_ties="half"``).
+    Columns: ``compared`` (the system), ``logprob_per_token`` (nats), ``judgment`` (mean), and both
+    features scaled. Predictions from both features (``_huse``) and from the judgment alone
+    (``_huse_q``) have ``neighbors_*`` (their number), ``machine_share_*`` (class-weighted, 0 to 1),
+    ``predicted_human_*``, ``correct_*`` (missing for tied votes under ``label_ties="half"``).
     """
     table = one.outputs.assign(
         logprob_per_token=one.raw[:, 0],

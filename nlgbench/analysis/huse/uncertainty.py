@@ -57,7 +57,7 @@ def permutation_test(
         ``estimate``, ``p`` (small: distinguishable), ``null_mean`` and ``null_sd`` (of the permuted
         scores), ``within`` ("items": labels are permuted among the outputs of one item; "hits":
         whole HITs (``group_id``) exchange labels, if each output was judged in one HIT and each HIT
-        contains one class), ``n_units`` (items of both classes, or HITs), ``log10_labelings``,
+        contains only one class), ``n_units`` (items of both classes, or HITs), ``log10_labelings``,
         ``n_permutations`` (labelings used), ``exact`` (whether these are all).
 
     Raises
@@ -67,10 +67,10 @@ def permutation_test(
 
     Notes
     -----
-    The test is one-sided. p is the share of labelings with a score at most the observed one, or for
-    random labelings ``(1 + #(permuted <= observed)) / (n_permutations + 1)`` (Phipson and Smyth
-    2010, doi:10.2202/1544-6115.1585). If every HIT contains one class, "items" confounds the class
-    with the leniency of the HIT's annotators. "hits" avoids this, but has little power.
+    The test is one-sided. p is the share of labelings that score at most as high as observed, or
+    for random labelings ``(1 + #(permuted <= observed)) / (n_permutations + 1)`` (Phipson and Smyth
+    2010, doi:10.2202/1544-6115.1585). If every HIT contains one class, "items" confounds class with
+    the leniency of the HIT's annotators. "hits" avoids this, but has little power.
 
     Examples
     --------
@@ -159,7 +159,7 @@ def _permuted_within(
     """Permute labels among the rows of each item."""
     ordered = np.argsort(item, kind="stable")
     permuted = np.empty((n_permutations, len(label)), dtype=bool)
-    # Random keys, sorted within each item: as whole numbers below item + key.
+    # Sort random keys within each item: the item's number, which is added, keeps items in order.
     keys = np.argsort(item[ordered] + rng.random((n_permutations, len(label))), axis=1)
     permuted[:, ordered] = label[ordered][keys]
     return permuted
@@ -325,13 +325,13 @@ def annotator_difference(
     """Estimate how much higher HUSE is with fewer annotators than with all.
 
     The result has one row: system, n_annotators, estimate (the mean of HUSE over 20 samples of
-    annotators of each ``group_id`` (HIT), minus HUSE with all), se, ci_low, ci_high (95%, over
-    half-samples of outputs and samples of these annotators; conservative), reason.
+    annotators of each ``group_id`` (HIT), minus HUSE with all of them), se, ci_low, ci_high (95%,
+    over half-samples of outputs and samples of these annotators; conservative), reason.
 
     >>> import nlgbench as nb
     >>> study = nb.simulate("gaussian", n_outputs=30, seed=0)
     >>> found = annotator_difference(study, system="t0.7", n_annotators=20, n_resamples=20)
-    >>> float(found["estimate"].iloc[0])  # the study has twenty
+    >>> float(found["estimate"].iloc[0])  # the study has 20 annotators
     0.0
     """
     system = score.the_system(study, system)
@@ -377,10 +377,11 @@ def interval_widths(
 ) -> pd.DataFrame:
     """Simulate the width of intervals for each number of outputs and annotators.
 
-    `world` is a function of (outputs of each class, annotators, Generator) that simulates a new
-    study, so the width reflects the sampling of outputs and annotators. It can also be a study; its
-    subsamples then replace new studies. Dividing their standard deviation by ``sqrt(1 - f)``, with
-    ``f`` the share of outputs drawn, corrects for shared outputs (but not for shared annotators).
+    `world` is a function that simulates a new study from the number of outputs of each class, the
+    number of annotators, and a Generator. The width then reflects the sampling of both. `world` can
+    also be a study; its subsamples then replace new studies. Dividing their standard deviation by
+    ``sqrt(1 - f)``, with ``f`` the share of outputs drawn, corrects for shared outputs (but not for
+    shared annotators).
 
     A row per pair of sizes and score: n_outputs (of each class), n_annotators, score, mean (over
     studies), sd, width (``2 z sd``, for a normal interval), width_low, width_high (95% interval of

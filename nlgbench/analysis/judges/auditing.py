@@ -26,7 +26,7 @@ from nlgbench.study.checks import checked
 BIASES = ("position", "length", "own")
 #: Bins with equal numbers of votes, if there are enough.
 N_BINS = 10
-#: With a smaller F, votes are too noisy an instrument for the expected vote (Staiger, Stock 1997).
+#: With smaller F, votes are too weak an instrument for the expected vote (Staiger and Stock 1997).
 WEAK = 10.0
 _NO_VOTES = "no annotator voted on the pairs that the judge compared"
 _CHANCE = "each pair was judged in one order, which is assumed to be random"
@@ -110,10 +110,10 @@ def audit(
         length                  gain of a text twice as long, as a share of verdicts, between
                                 outputs that annotators find equally good
         own                     gain of the judge's own system, likewise
-        ties                    share of ties among the judge's verdicts, minus that of votes
+        ties                    share of ties among the judge's verdicts, minus that among votes
         overconfidence          mean probability of the judge's preferred output, minus how often
                                 annotators prefer it (ties count half)
-        agreement               of the judge with the majority of the other annotators (ties half)
+        agreement               of the judge with the majority of other annotators (ties count half)
         agreement_of_people     of each annotator, likewise
         agreement_less_people   the difference
         length_in_ratings       slope of Bradley-Terry log odds (nats) for a text twice as long
@@ -125,8 +125,8 @@ def audit(
         n_right_swapped, n_right_both.
 
         ``calibration``: evaluator, bin, low, high, said (mean probability of the preferred output),
-        people (how often annotators prefer it, ties half), ci_low, ci_high, n (votes, in either
-        order).
+        people (how often annotators prefer it; ties count half), ci_low, ci_high, n (votes, in
+        either order).
 
         ``ratings``: evaluator (including ``people``), system, rating, equal_length (the rating at
         equal text length), each with its interval, reason.
@@ -349,7 +349,7 @@ def _one_order(view: _SharedData, said: Floats) -> dict[str, Any]:
     if not why:
         row["reason"] = "; ".join(filter(None, [row["reason"], _CHANCE]))
         left = {"ties": len(shown) - len(won), "systems rarely swapped": len(won) - used.sum()}
-        row["reason"] += "".join(f"; left out ({why}): {n:,}" for why, n in left.items() if n)
+        row["reason"] += "".join(f"; excluded ({why}): {n:,}" for why, n in left.items() if n)
     return row | {"n": int(used.sum())}
 
 
@@ -381,7 +381,7 @@ def _slopes(view: _SharedData, verdict: Floats, is_own: Any) -> dict[str, dict[s
     found, se = clusters.jackknife(parts, solved)
     why = {
         "length": "there are no texts, or they do not differ in length",
-        "own": "no own system: see authors=" if is_own is None else "its own system is in no pair",
+        "own": "no own system: set authors=" if is_own is None else "its own system is in no pair",
     }
     if not (w > 0).any():
         why["length"] = _NO_VOTES
@@ -436,8 +436,8 @@ def _agreement(view: _SharedData, verdict: Floats) -> dict[str, dict[str, Any]]:
     said = verdict[data.pair]
     side = sign(data.vote if view.gold else view.sum[data.pair] - data.vote)
     used = (side != 0) & ~np.isnan(said)
-    # A vote is left out if the other votes on its pair are tied, so this pair has less weight.
-    # Otherwise, only the dissenting vote would represent pairs on which annotators disagree.
+    # A vote is excluded if the other votes on its pair are tied; the pair then has less weight.
+    # At full weight, the dissenting vote alone would represent a pair with two votes to one.
     w = np.where(used, view.weight, 0.0)
     judge, person = 0.5 + np.nan_to_num(said) * side, 0.5 + data.vote * side
     parts = {

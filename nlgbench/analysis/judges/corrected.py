@@ -71,7 +71,7 @@ def corrected_quality(
     dimension : str, optional
         A dimension of the judgments. Default: quality. Signs are flipped where lower is better.
     include_human : bool
-        Whether human texts count as a system. Default: they are left out.
+        Whether human texts count as a system. Default: they are excluded.
     annotators : {"fixed", "random"}, optional
         What intervals generalize to: other items judged by these annotators, or other items and
         annotators. Default: random if the effective number of annotators is at least ten. If each
@@ -236,7 +236,7 @@ _PAIRS = (
 def _read(
     study: Study, evaluator: str, dimension: str, include_human: bool
 ) -> tuple[np.ndarray, pd.DataFrame, pd.DataFrame, np.ndarray]:
-    """Return systems' names, outputs with scores, their judgments, and notes on omissions."""
+    """Return systems' names, outputs with scores, their judgments, and notes on exclusions."""
     scores = study.scored([evaluator]).set_index("output_id")["score"]
     outputs = study.outputs if include_human else study.outputs[~study.outputs["is_human"]]
     cluster = outputs[study.clusters if study.clusters in outputs else "item_id"]
@@ -256,9 +256,9 @@ def _read(
     labels["annotator"] = pd.factorize(labels["annotator_id"])[0]
     labels["weight"] = 1 / labels.groupby("output_id")["value"].transform("size")
     gone = ", ".join(unscored.index.difference(names))
-    none = f"systems left out because they have no score: {gone}" if gone else ""
+    none = f"systems excluded because they have no score: {gone}" if gone else ""
     counts = [unscored.get(name, 0) for name in names]
-    some = [f"outputs left out because they have no score: {n}" if n else "" for n in counts]
+    some = [f"outputs excluded because they have no score: {n}" if n else "" for n in counts]
     left_out = ["; ".join(filter(None, [one, none])) for one in some]
     return names.to_numpy(dtype=object), outputs, labels, np.array(left_out, dtype=object)
 

@@ -63,7 +63,7 @@ def rate_at_equal_length(
             value = START + POINTS * (center @ theta[: len(names)])
             se = POINTS * _errors(added[:, : len(names)] @ center, clusters)
             if se.max(initial=0) < 1e-9:
-                se, why = np.full(len(names), np.nan), "no interval: all clusters give one value"
+                se, why = se * np.nan, "no interval: all clusters give the same value"
             if name == "equal_length":
                 slope = {"estimate": theta[-1], "se": _errors(added[:, -1:], clusters)[0]}
         half = student.ppf(0.5 + confidence / 2, clusters.n - 1) * se

@@ -80,8 +80,8 @@ def replaces_annotators(
     Replacement
         ``evaluators``, sorted by rho in descending order: evaluator, omega (share of annotators for
         whom the test rejects), verdict ("replaces" if omega is at least one half, else "not
-        shown"), least_epsilon (the smallest epsilon from which omega is at least one half, in
-        thousandths; NaN if none is below 1), rho (the probability that the evaluator agrees
+        shown"), least_epsilon (the smallest epsilon, in steps of .001, at which omega is at least
+        one half; NaN if none is below 1), rho (the probability that the evaluator agrees
         at least as well as an annotator, averaged over annotators), ci_low, ci_high, covers (what
         the interval of rho generalizes to), n_annotators (tested), reason.
 
@@ -94,16 +94,16 @@ def replaces_annotators(
         (share of outputs where the annotator agrees better, minus that where the evaluator does),
         advantage (share where the evaluator agrees at least as well; rho is its mean), p (of
         difference >= epsilon), p_adjusted (Benjamini and Yekutieli, over annotators), rejected,
-        p_paper, rejected_paper, power (to be among the half that reject if the difference is 0),
+        p_paper, rejected_paper, power (for a difference of 0, at the level that half must reach),
         n_outputs, n_ties, n_clusters (effective), design_effect, reason.
 
-        ``curve``: evaluator, epsilon (thousandths, 0 to .5), omega.
+        ``curve``: evaluator, epsilon (0 to .5 in steps of .001), omega.
 
     Raises
     ------
     ValueError
         When there are no scores or judgments, no output has two annotators, `epsilon` is out of
-        range, the dimension is unknown, or `agreement` is required.
+        range, the dimension is unknown, or a required `agreement` is missing.
 
     Notes
     -----
@@ -114,7 +114,7 @@ def replaces_annotators(
     function uses the score test of a difference of paired shares (Tango 1998, *Statistics in
     Medicine* 17, 891-908), with its variance multiplied by the design effect of clusters. The
     interval of rho is a jackknife over clusters, and with at least ten annotators also over them.
-    Numbers count as equal within 1e-9 of the range. docs/validation.md reports the level.
+    Numbers that differ by up to 1e-9 of the range are equal. docs/validation.md reports the level.
 
     Examples
     --------
@@ -414,8 +414,7 @@ def _rho(
         df = min(effective, m) - 1  # annotators have equal weight in rho
     se, reason = float(np.sqrt(crossed.largest_variance(*variances))), few_clusters(effective)
     if not (np.isfinite(se) and se > 1e-12 and df > 0):
-        unknown = "no interval: without one of the clusters or annotators, rho does not change "
-        unknown += "or is undefined"
+        unknown = "no interval: rho is undefined or unchanged if a cluster or annotator is left out"
         se, reason = np.nan, "; ".join(filter(None, [reason, unknown]))
     half = student.ppf(1 - level / 2, df) * se
     covers = crossed.OTHER_ANNOTATORS if m >= FEWEST else crossed.THESE_ANNOTATORS

@@ -29,7 +29,7 @@ class Fit(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Judgments:
-    """Judgments as arrays; if the model has no effects of items or annotators, these are all 0."""
+    """Judgments as arrays; the labels of a factor without effects in the model are all 0."""
 
     value: Floats
     system: Ints
@@ -119,7 +119,8 @@ def without_few(data: Judgments, whole: Fit, cluster: Ints) -> Floats:
     """Compute the levels without each of many small clusters, ten times as fast as by refitting.
 
     Without judgments c, the effects change by ``-P X_c' (I - H_c)^+ e_c`` (Bell and McCaffrey 2002;
-    MacKinnon, Nielsen and Webb 2023, doi:10.1002/jae.2969), with the wide factor partialled out.
+    MacKinnon, Nielsen and Webb 2023, doi:10.1002/jae.2969), with the wide factor partialed out, P
+    the inverse of the normal matrix, H_c the hat matrix of c, and e_c its residuals.
     """
     k, inverse = data.k, np.linalg.inv(_fix_means(data.normal, data.k))
     own = whole.level - whole.level.mean()

@@ -115,7 +115,7 @@ def aggregate_judgments(
     likelihood (doi:10.2307/2346806), starting from the shares of votes. **MACE.** ``C_j[k, v] =
     theta_j [v = k] + (1 - theta_j) xi_j[v]``, with equally likely classes and the priors
     Beta(.5, .5) for theta and Dirichlet(10) for xi (https://aclanthology.org/N13-1132, section 3),
-    by variational Bayes; the best of ten starts.
+    by variational Bayes, with the best of ten starts.
 
     Accuracies have no intervals, because labels come from the same votes. Wilson's intervals had a
     coverage of .51 to .89 for majorities, and .77 to .92 after correction for uncertain labels.
@@ -180,8 +180,8 @@ def _votes(study: Study, dimension: str) -> _Votes:
     if not 1 < len(values) <= MOST_CLASSES:
         raise ValueError(
             f"aggregation needs 2 to {MOST_CLASSES} distinct values. Found {len(values)} in "
-            f"{dimension!r} of {study.name}, the smallest of which is {values[0]:g}. Group values "
-            "into bins, or choose another dimension."
+            f"{dimension!r} of {study.name} (smallest: {values[0]:g}). Choose another dimension, "
+            "or group the values into bins if there are too many."
         )
     n_groups = frame.groupby("output_id")["group_id"].transform("nunique")
     frame["group_id"] = frame["group_id"].where(n_groups == 1, "")
@@ -231,7 +231,7 @@ def converge(
     """Alternate between annotators' probabilities and outputs' classes until convergence.
 
     `said` counts outputs x (annotator, value), and `posterior` has shape (outputs, k). With a
-    `state` of competences and answers when guessing, the model is MACE, else Dawid and Skene's.
+    `state` (competences, and answers by guessing), the model is MACE, else that of Dawid and Skene.
     """
     k, to_annotators = posterior.shape[1], said.T.tocsr()
     lost, share = 0.0, np.full(k, 1 / k)

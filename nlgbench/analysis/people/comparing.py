@@ -68,7 +68,7 @@ def compare_systems(
         documents, these are the sampled units; clusters that share items are merged.
     dimension : str, or sequence of str, optional
         Dimensions of the judgments. Default: the study's quality dimension. Several form one family
-        of tests: p is adjusted over all pairs of all dimensions, and rank ranges cover all of them.
+        of tests: p is adjusted, and rank ranges are simultaneous, over all pairs of all dimensions.
     annotators : {"fixed", "random"}, optional
         What intervals and tests generalize to. ``"fixed"``: other items, these annotators.
         ``"random"``: other items and other annotators. Default: random if the effective number of
@@ -88,8 +88,8 @@ def compare_systems(
     Returns
     -------
     SystemComparison
-        ``systems``, the best first: system, estimate (adjusted mean: that of all judgments if each
-        were of this system), ci_low, ci_high, covers (what intervals generalize to), rank,
+        ``systems``, the best first: system, estimate (adjusted mean: the mean judgment if every
+        judgment were of this system), ci_low, ci_high, covers (what intervals generalize to), rank,
         rank_low, rank_high (simultaneous), n_judgments, reason. With several dimensions, the first
         column is dimension.
 
@@ -100,9 +100,9 @@ def compare_systems(
         ``pairs``, two rows per pair, one in each direction: dimension, system, opponent, difference
         (above 0: system is better), ci_low, ci_high (not simultaneous), se, df, covers, p,
         p_adjusted (Holm over all pairs), superiority (P(system better than opponent) on an item;
-        ties count half), superiority_low, superiority_high, standardized (difference over the
-        annotators' standard deviation), p_equivalent, p_not_inferior (Holm; NaN without margin),
-        verdict (``better``, ``worse``, ``equivalent``, ``not inferior``, ``undecided``), reason.
+        ties count half), superiority_low, superiority_high, standardized (by the standard deviation
+        within annotators), p_equivalent, p_not_inferior (Holm; NaN without margin), verdict
+        (``better``, ``worse``, ``equivalent``, ``not inferior``, ``undecided``), reason.
 
         ``annotators``: dimension, annotator_id, severity (how much lower the annotator judges than
         the average annotator), ci_low, ci_high, se, n_judgments, n_items, n_systems, reason.
@@ -117,11 +117,11 @@ def compare_systems(
     -----
     The model is least squares of system + item + annotator (system + item if each annotator judged
     once), so that severe annotators and hard items do not penalize the systems they happened to
-    judge. With fixed annotators, the variance of a difference is a delete-one-cluster jackknife
-    over items; otherwise it is `nlgbench.crossed.largest_variance` of jackknives over items,
-    annotators, and pairs of both. t has ``min(G) - 1`` degrees of freedom, with G the effective
-    number of clusters of a factor. The study's clusters replace items as sampled units; items keep
-    their effects. Rank ranges count pairs that Holm rejects, so they cover simultaneously.
+    judge. With fixed annotators, variances come from a delete-one-cluster jackknife over items.
+    Otherwise, `nlgbench.crossed.largest_variance` combines jackknives over items, annotators, and
+    pairs of both. t has ``min(G) - 1`` degrees of freedom, with G the effective number of clusters
+    of a factor. The study's clusters replace items as sampled units; items keep their effects. Rank
+    ranges count the pairs that differ significantly (p_adjusted), so they cover simultaneously.
     docs/validation.md reports the measured coverage.
 
     Examples
@@ -301,7 +301,7 @@ def _fitted(study: Study, dimension: str, include_human: bool, scale: Scale = "r
 
 
 def _rescaled(frame: pd.DataFrame, scale: Scale) -> pd.DataFrame:
-    """Standardize or rank judgments by annotator; z leaves out annotators with one value."""
+    """Standardize or rank judgments by annotator; z excludes annotators with one distinct value."""
     by = frame.groupby("annotator_id")["value"]
     if scale == "rank":
         return frame.assign(value=(by.rank() - 0.5) / by.transform("size"))
@@ -332,7 +332,7 @@ def _disconnected(frame: pd.DataFrame, names: list[str], part: Ints) -> str:
 
 
 def _spread(judged: _Judged, covers: str, missing: str) -> _Spread:
-    """Refit without each item (or group of items), and without each annotator if random."""
+    """Refit without each item (or group of items) and, if annotators are random, each annotator."""
     kind = judged.grouped_by or "item"
     sizes = crossed.effective_size(judged.group), crossed.effective_size(judged.annotator)
     random = covers == crossed.OTHER_ANNOTATORS and not missing
@@ -378,7 +378,7 @@ def _lost(without: Floats, names: pd.Series, cluster: Ints, kind: str) -> list[s
 
 
 def _pairs(judged: _Judged, spread: _Spread, confidence: float) -> pd.DataFrame:
-    """Compare each pair of systems in both directions; systems are numbers."""
+    """Compare each pair of systems in both directions; systems are numbered."""
     k = len(judged.names)
     one, other = np.triu_indices(k, 1)
     contrasts = np.eye(k)[one] - np.eye(k)[other]
@@ -421,7 +421,7 @@ def _superiority(
 ) -> dict[str, Floats]:
     """Estimate how often a judgment of one system is higher than one of another on the same item.
 
-    In a nested design, all judgments count as one item. The variance is that of a difference.
+    In a nested design, all judgments count as one item. The variance uses the clusters of `spread`.
     """
     block = np.zeros_like(judged.item) if judged.nested else judged.item
     counted = wins.tabulate(judged.data.value, judged.system, block)
@@ -482,7 +482,7 @@ def _systems(
     scale: Scale,
     confidence: float,
 ) -> pd.DataFrame:
-    """Return a row per system, by number, in the judgments' original units."""
+    """Return a row per system, by number; raw judgments regain their original direction."""
     frame, level = judged.frame, judged.whole.level
     counted = frame.groupby("system", sort=False).agg(
         n_outputs=("output_id", "nunique"),
@@ -533,7 +533,7 @@ _WORDS = {"z": "z-score within annotator", "rank": "rank within annotator, 0 to 
 
 
 def _ranks(pairs: pd.DataFrame, k: int, confidence: float) -> dict[str, Floats]:
-    """Compute rank ranges from the pairs that Holm rejects; NaN without tests."""
+    """Compute rank ranges from the pairs that differ significantly; NaN without tests."""
     if pairs["p_adjusted"].isna().all():
         return dict.fromkeys(("rank_low", "rank_high"), np.full(k, np.nan))
     one, other = (pairs[name].to_numpy() for name in ("system", "opponent"))

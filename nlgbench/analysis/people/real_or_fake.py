@@ -26,8 +26,8 @@ def accuracy(
     study : Study
         A study with votes as judgments: 1 (real) or 0 (fake).
     rule : {"votes", "majority"}
-        ``"votes"``: every vote counts. ``"majority"``: the majority vote of each output counts. It
-        uses outputs with the most frequent number of votes, which must be odd.
+        ``"votes"``: every vote counts. ``"majority"``: each output counts once, by its
+        majority vote, if it has the most frequent number of votes, which must be odd.
     dimension : str, optional
         The dimension with the votes. Default: the study's quality dimension.
     confidence : float
@@ -45,8 +45,8 @@ def accuracy(
     Raises
     ------
     ValueError
-        When there are no judgments, the dimension is unknown, a value is not 0 or 1, the most
-        frequent number of votes is even.
+        When there are no judgments, the dimension is unknown, a value is not 0 or 1, or, for
+        ``"majority"``, the most frequent number of votes is even.
 
     Notes
     -----
@@ -57,7 +57,7 @@ def accuracy(
     doi:10.18653/v1/D19-1409).
 
     In 500 simulated crowds for each of three layouts (docs/validation.md), the coverage of 95%
-    intervals was .94 to .99. Do not trust intervals near 0 or 1. Those of ``all`` and ``fake`` are
+    intervals was .94 to .99. Do not trust intervals near 0 or 1. Those for ``all`` and ``fake`` are
     wide (coverage .97 to .99, standard errors up to a third too large), because they treat the mix
     of systems as random.
 
@@ -103,7 +103,7 @@ def accuracy(
 
 
 def judged(study: Study, dimension: str | None) -> pd.DataFrame:
-    """Return a row per judgment with its output; ``cluster`` is its HIT, if any, or the output.
+    """Return a row per judgment with its output; ``cluster`` is its HIT, or else the output.
 
     HITs that share outputs form one cluster.
     """

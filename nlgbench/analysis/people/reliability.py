@@ -42,7 +42,7 @@ def agreement(
         One or more of ``percent_agreement``, ``fleiss_kappa``, ``krippendorff_alpha``.
     coded : {"value", "correct"}
         Whether to compare the judgments (such as real or fake), or the correctness of votes. Within
-        a class the two are equivalent. Over all outputs, chance agreement differs.
+        a class (real or fake), the two are equivalent. Over all outputs, chance agreement differs.
     metric : {"nominal", "ordinal", "interval"}, optional
         Metric of Krippendorff's alpha. Default: interval, or nominal for at most two distinct
         values. Set it to nominal for labels that are coded as more than two numbers.
@@ -76,7 +76,7 @@ def agreement(
     Kappa is that of Fleiss (1971, doi:10.1037/h0031619), with equal weight for outputs, whatever
     their number of judgments. Alpha is that of Krippendorff (2004, *Content Analysis*, 2nd ed.,
     chapter 11), with equal weight for judgments. All coefficients except interval alpha treat
-    values as categories, and are undefined for over 30 distinct values; ``reason`` then says so.
+    values as categories. With over 30 distinct values they are undefined, as ``reason`` reports.
 
     Intervals come from a delete-one-cluster jackknife, with Student's t and one degree of freedom
     fewer than there are clusters. If annotators are random, the jackknife also leaves out each
@@ -149,7 +149,7 @@ def split_half(
     confidence: float = 0.95,
     seed: int | np.random.Generator = 0,
 ) -> pd.DataFrame:
-    """Correlate mean judgments by halves of the annotators, to estimate evaluators' ceiling.
+    """Correlate mean judgments by halves of the annotators, to estimate the ceiling for evaluators.
 
     Parameters
     ----------
@@ -243,12 +243,12 @@ def split_half(
             if np.isnan(half[0]):
                 reason = "undefined: no output has two judgments, or the means of a half are equal"
             elif np.isnan(estimate):
-                reason = "the ceiling is undefined: the halves correlate negatively"
+                reason = "undefined: the halves correlate negatively"
             elif n_undefined:
                 reason = "half-samples left out, because their correlation is 1, -1 or undefined: "
                 reason += f"{n_undefined} of {n_resamples}"
             elif np.isnan(low):
-                reason = "the lower end is undefined: there, the halves correlate negatively"
+                reason = "the lower end is undefined, because the halves correlate negatively there"
             else:
                 reason = crossed.few_clusters(n_clusters)
             row: dict[str, Any] = {"unit": unit, "quantity": quantity, "estimate": estimate}

@@ -26,7 +26,7 @@ CHOICES = ("a", "tie", "b")
 _SCALE = np.arange(3.0)
 
 
-#: Computes an interval of a function of sums over the pairs of some votes.
+#: A function that computes an interval from some votes and from sums over their pairs.
 _Interval = Callable[[pd.DataFrame, Sums], dict[str, Any]]
 
 
@@ -113,7 +113,7 @@ def vote_accuracy(
     annotators: Literal["fixed", "random"] | None = None,
     confidence: float = 0.95,
 ) -> pd.DataFrame:
-    """Compare evaluators, and annotators themselves, with annotators' votes on pairs.
+    """Compare verdicts of evaluators, and of each annotator, with annotators' votes on pairs.
 
     Parameters
     ----------
@@ -146,15 +146,15 @@ def vote_accuracy(
     Notes
     -----
     An evaluator's verdict is a, tie or b: the output with the higher score, or a comparator's most
-    probable outcome. Scores tie if they differ by at most 1e-9, times the largest score if that is
-    below 1. If a comparator has both orders, each verdict counts half. A choice has a majority if
-    it has more votes than either of the other two. Kappa is that of Cohen (1960,
-    doi:10.1177/001316446002000104).
+    probable outcome. Scores tie if they differ by at most 1e-9, or by 1e-9 times the largest
+    absolute score if that is below 1. If a comparator has both orders, each verdict counts half. A
+    choice has a majority if it has more votes than either of the other two. Kappa is that of Cohen
+    (1960, doi:10.1177/001316446002000104).
 
     ``people`` is the ceiling for evaluators. It compares each vote with those of the other
-    annotators, or with their majority, which has one annotator fewer, so this ceiling is slightly
-    low. It leaves out repeated votes of an annotator on a pair and, for the majority, votes on
-    pairs where the other votes have no majority.
+    annotators, or with their majority. That majority has one annotator fewer, so the ceiling is
+    slightly low. Repeated votes of an annotator on a pair are excluded and, for the majority, votes
+    on pairs where the other votes have no majority.
 
     Examples
     --------
@@ -200,7 +200,7 @@ def _unit(votes: pd.DataFrame) -> Ints:
 
 
 def _intervals(study: Study, votes: pd.DataFrame, annotators: Any, confidence: float) -> _Interval:
-    """Choose what intervals generalize to, and return their function, clustered by item."""
+    """Choose what intervals generalize to, and return the function that computes them, by item."""
     effective = crossed.effective_size(pd.factorize(votes["annotator_id"])[0])
     covers, missing = crossed.choose_annotators(annotators, effective, persons=study.persons)
     random = covers == crossed.OTHER_ANNOTATORS
@@ -231,7 +231,7 @@ def _measured(
     n_left_out: int,
     interval: _Interval,
 ) -> list[dict[str, Any]]:
-    """Return a row for each measure of agreement between verdicts (first) and votes."""
+    """Return a row for each measure of agreement between an evaluator's verdicts and votes."""
     rows = []
     for measure, statistic in _MEASURES.items():
         sums = beside(statistic=statistic)

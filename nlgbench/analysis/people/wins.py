@@ -64,7 +64,7 @@ def spread(wins: Wins, cluster: Ints) -> Floats:
         gone = np.bincount(flat, minlength=len(at) * k).reshape(-1, k)
         lost = added(flat, wins.lower[rows], gone.size).reshape(-1, k, k)
         twice = added(flat, own[rows], gone.size).reshape(-1, k, k)
-        # Pairs that the cell won in the block, and lost; pairs within the cell are in both.
+        # Subtract pairs that the cell won or lost; add pairs within it, which are subtracted twice.
         beaten = wins.count[at][:, :, None] * gone[:, None, :] - lost.transpose(0, 2, 1)
         now = _shares(wins.won[at] - lost - beaten + twice, wins.count[at] - gone)
         left = np.isfinite(now)

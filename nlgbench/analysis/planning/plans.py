@@ -86,7 +86,7 @@ def plan_study(
         A pilot study, whose variances are estimated (in its quality dimension); a table of
         `variance_components`; or assumed variances. For means, in squared points: ``system x
         item``, ``system x annotator``, ``rest``. For preferences (win 1, tie 0, loss -1): ``item``
-        and ``annotator`` (how a pair's score varies over these), and ``ties``, the share of ties.
+        and ``annotator`` (the variance of votes over these), and ``ties``, the share of ties.
     difference : float
         The smallest difference that matters, above 0: between two systems' means in points, or
         between the shares of wins and losses.
@@ -101,11 +101,11 @@ def plan_study(
         output (for votes: as ``"blocked"``). ``"distinct"``: as blocked, but each annotator has
         only one item.
     n_items, n_annotators : sequence of int
-        Numbers for the curve; ``"distinct"`` has `n_votes` annotators for each item instead.
+        Numbers for the curve. ``"distinct"`` has `n_votes` annotators per item, not `n_annotators`.
     n_votes : int
         Annotators per output or pair, for the curve; ``"crossed"`` uses all.
     prices : mapping of str to float, optional
-        Prices of a ``judgment`` (or vote), ``item``, ``annotator``. Default: judgments cost 1.
+        Prices of a ``judgment`` (or vote), ``item``, ``annotator``. Default: 1 per judgment.
     power : float
         Target power of `designs`, and of the minimum detectable difference.
 
@@ -122,7 +122,7 @@ def plan_study(
     ------
     ValueError
         When a component is unknown, missing or negative, the difference is not above 0, there are
-        more votes than annotators, or a price has an unknown name.
+        more votes than annotators, or a price is negative or has an unknown name.
 
     Notes
     -----
@@ -200,7 +200,7 @@ def _components(
     if missing:
         raise ValueError(
             f"pilot lacks {', '.join(map(repr, missing))}. A plan for {question} needs "
-            f"{', '.join(wanted)}: add the others, with 0 where there is no variance."
+            f"{', '.join(wanted)}: add the missing ones, with 0 where there is no variance."
         )
     bad = table[table["variance"] < 0]
     if len(bad):
@@ -258,7 +258,7 @@ def _cheapest(
     grid: pd.DataFrame, design: Design, question: Question, prices: dict[str, float], power: float
 ) -> pd.DataFrame:
     """Find the cheapest layout with the target power for each number of annotators."""
-    # For means both systems' outputs are judged; for preferences, their pair.
+    # For means, both systems' outputs are judged; for preferences, their pair.
     n_judgments = grid["n_items"] * grid["n_votes"] * (2 if question == "means" else 1)
     counts = {"judgment": n_judgments, "item": grid["n_items"], "annotator": grid["n_annotators"]}
     price = sum(n * prices[name] for name, n in counts.items())

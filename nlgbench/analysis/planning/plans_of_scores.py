@@ -45,7 +45,7 @@ def plan_correlations(
     confidence : float
         1 - confidence is the level of the test.
     n_simulations : int
-        Simulated studies for each number of systems.
+        Number of simulated studies for each number of systems.
     seed : int or Generator
         Seed of the simulations.
 
@@ -54,9 +54,9 @@ def plan_correlations(
     StudyPlan
         ``curve``, by number of systems: n_systems, df, se, power (of Williams' t at these
         correlations, with n - 3 degrees of freedom; Steiger 1980, doi:10.1037/0033-2909.87.2.245),
-        mdd, simulated, simulated_low, simulated_high (share of simulated studies in which the test
-        of `compare_evaluators` is significant, Wilson's 95%), n_simulations, reason. ``designs``:
-        the fewest systems with this power.
+        mdd (minimum detectable difference), simulated, simulated_low, simulated_high (share of
+        simulated studies in which the test of `compare_evaluators` is significant, Wilson's 95%),
+        n_simulations, reason. ``designs``: the fewest systems with this power.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def plan_correlations(
     alpha, rng = 1 - confidence, np.random.default_rng(seed)
 
     def found(better: float, n: float) -> float:
-        # A change of sign at the boundary of possible correlations does not count.
+        # Williams' t is NaN where its variance is 0; there, the power is 1.
         t, _ = comparing.williams(better, b, both, int(n))
         return float(power_of(t, 1.0, n - 3, alpha)) if np.isfinite(t) else 1.0
 
@@ -90,7 +90,7 @@ def plan_correlations(
     if a >= most:
         raise ValueError(
             f"correlations {a:g}, {b:g} and {both:g} are impossible together: given the other two, "
-            f"the first is below {most:.3f}."
+            f"the first must be below {most:.3f}."
         )
     curve = pd.DataFrame({"n_systems": list(n_systems)})
     curve["df"] = curve["n_systems"] - 3.0
@@ -125,9 +125,9 @@ def plan_correlations(
 def rejections(
     correlations: Sequence[float], n_systems: int, alpha: float, n: int, rng: np.random.Generator
 ) -> int:
-    """Count simulations in which `compare_evaluators` distinguishes two evaluators, by swaps.
+    """Count simulations in which `compare_evaluators` distinguishes two evaluators.
 
-    `correlations` are those of each evaluator with human judgments, and of the two, over systems.
+    `correlations` are as in `plan_correlations`, and `n` is the number of simulations.
     """
     a, b, both = correlations
     whole = np.array([[1, both, a], [both, 1, b], [a, b, 1]])

@@ -48,7 +48,7 @@ def sequential(
     Parameters
     ----------
     study : Study or DataFrame
-        A study, of which preferences are used if present, else judgments on a declared scale, else
+        A study: its preferences are used if present, else judgments on a declared scale, else
         comparisons by one comparator. Or a table with a row per vote, as in `nlgbench.rate`.
     block : {"annotator", "item"}
         The unit that you add one by one: all judgments of one annotator, or of one item, form one
@@ -62,15 +62,15 @@ def sequential(
     Returns
     -------
     Sequential
-        ``stops``, a row per pair of systems: system, opponent, estimate (mean over blocks: P(win) -
-        P(loss), or points; above 0, the system is better), ci_low, ci_high (confidence sequence,
-        which covers at all times simultaneously, for one row), covers (what tests and intervals
-        generalize to), p_adjusted (1 over the largest e-value after e-Holm over all rows, at most
-        1), verdict (``better``, ``worse``, ``undecided``), stopped_at (the block, from 1, after
-        which the verdict was reached; NaN while undecided), reason.
+        ``stops``, a row per pair of systems: system, opponent, estimate (mean over blocks of P(win)
+        - P(loss), or of the difference in points; above 0, the system is better), ci_low, ci_high
+        (a confidence sequence, simultaneous over time but not over pairs), covers (what tests and
+        intervals generalize to), p_adjusted (1 over the largest e-value, adjusted over all pairs by
+        e-Holm; at most 1), verdict (``better``, ``worse``, ``undecided``), stopped_at (the block,
+        from 1, after which the verdict was reached; NaN while undecided), reason.
 
         ``details``: system, opponent, n_blocks (with both), e_value (after the last block), p (1
-        over the largest e-value so far, for one row).
+        over the largest e-value, not adjusted).
 
         ``path``, a row per pair of systems and block: system, opponent, block, name (of the
         annotator or item), n_blocks, log_e, log_e_adjusted, estimate (so far), lower, upper.
@@ -120,7 +120,7 @@ def sequential(
         if n < least:
             reason = f"a verdict needs at least {least} blocks (found: {n})"
         elif crossed:
-            reason = "no interval: every possible mean is rejected, so blocks may differ"
+            reason = "no interval: every possible mean is rejected, so the mean may vary by block"
         ends = (np.nan, np.nan) if crossed else (low[-1], high[-1])
         row = {"estimate": unit * so_far[-1], "ci_low": unit * ends[0], "ci_high": unit * ends[1]}
         row |= {"covers": covers, "p_adjusted": min(1.0, float(1 / adjusted[:, k].max()))}
@@ -140,7 +140,7 @@ def sequential(
 def _read(
     study: Study | pd.DataFrame, block: Block, dimension: str | None
 ) -> tuple[pd.DataFrame, float, str]:
-    """Return values (blocks, pairs of systems), their unit in points, and the population."""
+    """Return values (blocks, pairs of systems), their unit in points, and what they cover."""
     of: Literal["preferences", "comparisons"] | None = None
     if isinstance(study, Study):
         if study.preferences is None and study.judgments is not None:
@@ -201,7 +201,7 @@ def _of_judgments(
     if table.empty:
         raise ValueError(
             f"no {block} has judgments of two systems: use block={_OTHER[block]!r}, or collect "
-            f"judgments of several systems for every {block}."
+            f"judgments of several systems per {block}."
         )
     return table, span, _covers(judged, block)
 

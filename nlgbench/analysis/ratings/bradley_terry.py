@@ -106,7 +106,7 @@ def bradley_terry(
 
     In the model of Davidson (1970, doi:10.1080/01621459.1970.10481082), the probabilities of win,
     tie and loss of i against j are proportional to ``p_i``, ``nu sqrt(p_i p_j)`` and ``p_j``.
-    Without ties it is that of Bradley and Terry (1952, doi:10.2307/2334029). The covariance is
+    Without ties, it is that of Bradley and Terry (1952, doi:10.2307/2334029). The covariance is
     ``H^- M H^-``, with H the information and M the `covariance` of the scores. The interval uses
     Student's t with G - 1 degrees of freedom, where G is the smallest number of clusters of any
     system, or for annotators' choices each system's effective number.
@@ -172,7 +172,7 @@ def win_rates(
     dimension: str | None = None,
     confidence: float = 0.95,
 ) -> pd.DataFrame:
-    """Compute how often each system beats each other system.
+    """Compute how often each system beats each of the others.
 
     Parameters
     ----------
@@ -198,9 +198,9 @@ def win_rates(
     An output plays several games, so games are not independent. Intervals are Wilson's (1927,
     doi:10.1080/01621459.1927.10502953) with Student's t and the effective number of games ``n* = r
     (1 - r) / V`` (Franco, Little, Louis and Slud 2019, doi:10.1093/jssam/smy019), where r is the
-    rate and V its variance as in `rate`. For comparators' games with one item for both sides, or
-    none, n* is the number of items or of games. Intervals are not simultaneous: among many pairs,
-    some miss the true rate.
+    rate and V its variance as in `rate`. Student's t has `n_clusters` - 1 degrees of freedom.
+    Without items or outputs, each game is a cluster. Intervals are not simultaneous: among many
+    pairs, some miss the true rate.
 
     Examples
     --------
@@ -307,7 +307,7 @@ def _sizes(
 
 
 def _of_these(sample: Sample) -> str:
-    one = re.sub(r"s\b", "", sample.units)
+    one = re.sub(r"s\b", "", sample.units, count=1)
     return f"{one} or annotator" if sample.annotators else one
 
 

@@ -91,7 +91,7 @@ def single_outputs(comparisons: pd.DataFrame) -> pd.DataFrame:
 
 
 def as_arrays(played: pd.DataFrame) -> tuple[list[str], Ints, Ints, Floats]:
-    """Enumerate systems in the order of their names; return names, numbers of a and b, results."""
+    """Enumerate systems in the order of their names; return names, indices of a and b, results."""
     index = pd.Index(sorted(pd.concat([played["system_a"], played["system_b"]]).unique()))
     places = (index.get_indexer(played[name]) for name in ("system_a", "system_b"))
     return list(index), *places, played[["win", "tie", "loss"]].to_numpy()

@@ -32,10 +32,10 @@ def glicko2(
     See Glickman (2012), *Example of the Glicko-2 system*,
     http://www.glicko.net/glicko/glicko2.pdf. With mu and phi in nats, ``g = 1 / sqrt(1 + 3 phi_j^2
     / pi^2)``, ``E = 1 / (1 + exp(-g (mu - mu_j)))`` and the information ``I = sum g^2 E (1 - E)``,
-    a game updates ``phi'^2 = 1 / (1 / phi^2 + I)`` and ``mu' = mu + phi'^2 sum g (s - E)``.
+    the update is ``phi'^2 = 1 / (1 / phi^2 + I)`` and ``mu' = mu + phi'^2 sum g (s - E)``.
 
-    Each game is a period. Systems do not change, so volatility is 0, and deviations do not grow
-    between games. Without a seed, games follow the table's order.
+    Each game is a rating period. Systems do not change, so volatility is 0, and deviations do not
+    grow between games. Without a seed, games follow the table's order.
     """
     if tie_ratio is not None and not 0 <= tie_ratio <= 1:
         raise ValueError(
@@ -63,8 +63,8 @@ def _in_order(
 def elo(played: pd.DataFrame, *, seed: int | np.random.Generator | None = None) -> pd.DataFrame:
     """Rate by Elo, with the columns of `glicko2`; deviation and volatility are NaN.
 
-    By Elo (1978), *The Rating of Chessplayers, Past and Present*, ``R' = R + K (s - E)`` with ``E =
-    1 / (1 + 10 ** ((R_j - R) / 400))``. K is constant (32), so late games count most.
+    As in Elo (1978, *The Rating of Chessplayers, Past and Present*), ``R' = R + K (s - E)`` with
+    ``E = 1 / (1 + 10 ** ((R_j - R) / 400))``. K is constant (32), so late games count most.
     """
     systems, a, b, results = _in_order(played, seed)
     mu = [0.0] * len(systems)
@@ -82,7 +82,7 @@ def with_intervals(ratings: pd.DataFrame, confidence: float) -> pd.DataFrame:
     """Center ratings at 1500, and add intervals of plus or minus z deviations.
 
     Games determine only differences, so the interval is for the rating relative to the mean of
-    systems. It covers the value that more games of the same outputs would converge to.
+    systems. It covers the value to which ratings from more games of the same outputs converge.
     """
     rating = ratings["rating"] + (START - ratings["rating"].mean())
     half = norm.ppf(0.5 + confidence / 2) * ratings["deviation"]

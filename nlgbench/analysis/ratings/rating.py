@@ -103,11 +103,11 @@ def rate(
 
     Glicko-2 follows Glickman (2012) with the ties of Zhou and Xu (2020, section 3.2,
     doi:10.1609/aaai.v34i05.6521). Volatility is 0, because systems do not change. Its intervals
-    cover the rating that more games of the *same* outputs would converge to.
+    cover the value to which ratings from more games of the *same* outputs converge.
 
     Examples
     --------
-    With three wins and one loss, the log-odds are ln 3, half of it on each side of the mean.
+    With three wins and one loss, the log-odds are ln 3, half on each side of the mean.
 
     >>> table = pd.DataFrame({"system_a": "x", "system_b": "y", "outcome": [*"aaab"]})
     >>> rate(table)[["system", "rating"]].round(2).values.tolist()
@@ -216,12 +216,12 @@ def tournament(
 
     With ``"adaptive"`` pairing, the two systems with the least certain order play. Ratings have a
     joint covariance C, because deviations alone ignore correlated errors. Each game is a Gaussian
-    update, ``mu += u (s - E) / (1 + I v)`` and ``C -= u u' I / (1 + I v)``, where u is the
-    difference of the two columns of C, v the variance of the two systems' distance, and ``I = E (1
-    - E)``. Games stop when, for each of the m pairs, the Bayes factor against equal skill reaches
-    ``m / (1 - confidence)``. It is ``s / t exp(d^2 / (2 s^2))`` with d the distance, ``s =
-    sqrt(v)`` and t the initial s. If ratings are normal, the probability that it ever reaches a
-    bound for equal systems is at most 1 / bound (Robbins 1970, doi:10.1214/aoms/1177696786).
+    update, ``mu += u (s - E) / (1 + I v)`` and ``C -= u u' I / (1 + I v)``, where s is the result,
+    E its expectation, ``I = E (1 - E)``, u the difference of the systems' columns of C, and v the
+    variance of their distance d. Games stop when, for each of the m pairs, the Bayes factor against
+    equal skill reaches ``m / (1 - confidence)``. It is ``sqrt(v / v_0) exp(d^2 / (2 v))``, where
+    v_0 is the initial v. If ratings are normal and two systems are equal, the probability that it
+    ever reaches a bound is at most 1 / bound (Robbins 1970, doi:10.1214/aoms/1177696786).
     """
     rng = np.random.default_rng(seed)
     systems, a, b, results = as_arrays(games_of_one(study, of=of))

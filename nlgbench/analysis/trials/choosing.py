@@ -157,7 +157,7 @@ def win_and_loss(
     checkpoint, n is 0 and the other results are missing. The interval is that of the win rate (ties
     count half), on the scale of the difference. It generalizes to other samples of the same
     checkpoints, and accounts for outputs in several pairs. In 2,000 simulations of 300 pairs of 30
-    outputs each, it covered the truth in .95; intervals that treat pairs as independent, in .50.
+    outputs each, its coverage was .95; that of intervals that treat pairs as independent was .50.
     """
     played = single_outputs(comparisons)
     of = played["system_a"].map(outputs.set_index("output_id")["system"]).rename("system")
@@ -221,7 +221,7 @@ def train_choosers(
     -------
     Choosers
         ``comparator`` is trained on all kinds of pairs, ``comparator_human`` only on human
-        judgments, and ``comparator_self`` on all others.
+        judgments, and ``comparator_self`` on all other kinds.
     """
     rng, training = np.random.default_rng(pair_seed), searches.training
     assert training.judgments is not None
@@ -268,7 +268,7 @@ def train_choosers(
 
 @checked
 def score_models(searches: Searches, choosers: Choosers) -> pd.DataFrame:
-    """Score models by evaluators of single texts or models.
+    """Score models with evaluators that score single texts or whole models.
 
     Parameters
     ----------
@@ -488,7 +488,7 @@ def judge_choices(searches: Searches, chosen: Mapping[str, pd.DataFrame]) -> pd.
         choice), n_undefined (groups without one), reason (why the interval is undefined, or ""),
         experiment, variant (``tolerance=0`` or ``tolerance=2 se``). With the latter, models within
         two standard errors of a difference from the best also count as best. Measures:
-        ``win_times`` (groups in which the choice is the best of all), ``wins_among_choices``
+        ``win_times`` (groups in which the choice is the best model), ``wins_among_choices``
         (groups in which it is the best of all choices), ``quality`` (mean over groups), ``regret``
         (mean distance from the group's best), ``gain`` (mean distance from the group's average).
 

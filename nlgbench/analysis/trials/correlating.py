@@ -202,7 +202,7 @@ def correlate_trials(
     tuple of (DataFrame, DataFrame)
         A row per evaluator: evaluator, statistic, estimate (the mean over trials), ci_low, ci_high,
         lowest, highest (over trials), confidence, n (systems), n_trials, n_undefined (trials
-        without a coefficient, which are left out), method, reason (why the estimate or interval is
+        without a coefficient, which are excluded), method, reason (why the estimate or interval is
         missing or doubtful). And a row per pair of evaluators: evaluator_a, evaluator_b, statistic,
         difference (a minus b, over the trials of both), ci_low, ci_high, confidence, method,
         reason.
@@ -223,8 +223,8 @@ def correlate_trials(
     and this dependence is ignored.
 
     In 600 simulations each, with 12 or 20 systems and 5 trials, the coverage of 95% intervals
-    (standard error .009) was .945 to .977 for Pearson, but .92 if systems are exponentially
-    distributed; .947 to .987 for Spearman; and .937 to .992 for differences (`docs/validation.md`).
+    (standard error .009) was .945 to .977 for Pearson, but .92 with exponentially distributed
+    scores; .947 to .987 for Spearman; and .937 to .992 for differences (`docs/validation.md`).
     The interval is undefined for fewer than five systems, or if a correlation is 1, -1, or
     undefined when one system is left out. ``reason`` warns of fewer than ten systems or one trial.
 
@@ -330,7 +330,7 @@ def _correlations(
     human = read_table(human.rename("human").to_frame(), "human:number", "human has")["human"]
     unknown = sorted({*scores["system"]} - {*human.index})
     if unknown:
-        raise ValueError(f"human has no quality of {unknown}: add it, or leave systems out.")
+        raise ValueError(f"human has no quality of {unknown}: add it, or drop these systems.")
     evaluators, trials = list(scores["evaluator"].unique()), sorted(scores["trial"].unique())
     wide = scores.pivot(index=["evaluator", "trial"], columns="system", values="score")
     wide = wide.reindex(pd.MultiIndex.from_product([evaluators, trials]))

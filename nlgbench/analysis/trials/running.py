@@ -396,7 +396,7 @@ def trial(
     tie_ratio: float = 0.1,
     seed: int,
 ) -> Trial:
-    """Train one of `VARIANTS` on pairs, and score held-out machine outputs and their systems by it.
+    """Train one of `VARIANTS` on pairs, and score held-out machine outputs and their systems.
 
     As in Zhou and Xu (2020, sections 3.2 and 4.2, doi:10.1609/aaai.v34i05.6521), systems are rated
     by Glicko-2, with one context per game. The full model also rates single outputs by

@@ -41,7 +41,7 @@ def true_order(study: Study, *, tie_ratio: float = 0.1, seed: int = 0) -> pd.Dat
 
     Notes
     -----
-    Pairs of similar systems are left out: one may win more often and yet be worse on average,
+    Pairs of similar systems are excluded: the one that is worse on average may win more games,
     because games count wins, not margins.
     """
     assert study.truth is not None and study.related is not None

@@ -57,7 +57,7 @@ def find(name: str, where: str) -> Mapped | Recorded:
 def draft(name: str, names: Sequence[str]) -> str:
     """Write the study.yml for files that a format of records reads."""
     return (
-        f"format: {name}  # this format is known, so columns need no names here\n"
+        f"format: {name}  # for this format, columns need not be mapped\n"
         f"files: {json.dumps(list(names), ensure_ascii=False)}\n"
         "# rename: {system: {old: new}}  # works for evaluators and comparators, too\n"
     )

@@ -43,7 +43,7 @@ def _shown_first(record: dict[str, Any], wins: float) -> bool | None:
     """Return whether the system was shown first; None if the record does not say.
 
     The judge's first token is m to choose the text shown first, and M to choose the second.
-    Relative to both, the probability of M is therefore the probability that the second wins.
+    The probability that the second wins is therefore P(M) / (P(m) + P(M)).
     """
     try:
         tokens = record["raw_completion"]["logprobs"]["content"][0]["top_logprobs"]

@@ -19,8 +19,8 @@ from nlgbench.names import brief
 from nlgbench.study import csv_files, file_types, schema
 from nlgbench.study.csv_files import TableError
 
-#: A table's name and its columns; `extra` are further columns of outputs, `{repeat}` numbers the
-#: outputs of a system on one item.
+#: A table's name and a row's cells by column. `extra` has further columns of outputs; `{repeat}`
+#: numbers the outputs of a system on one item.
 Row = tuple[str, dict[str, Any]]
 #: Errors that a reader raises for records of another shape.
 _OTHER_SHAPE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
@@ -56,7 +56,7 @@ def read(
 ) -> tuple[dict[str, pd.DataFrame], list[str]]:
     """Read all records of files; return the tables, and notes.
 
-    Besides our columns and further columns of outputs, `{line}` is the location of each row.
+    Besides our columns and further columns of outputs, each row has its location in `{line}`.
     """
     log, n = Log(), 0
     rows: dict[str, list[dict[str, str]]] = {}

@@ -136,7 +136,7 @@ def test_a_study_of_human_texts_alone_says_what_to_do():
     outputs, scores, judgments = study(n_items=3)
     human = made(outputs.assign(is_human=True), scores, judgments)
     votes = table("h", np.arange(6.0))
-    with pytest.raises(ValueError, match="see include_human=True"):
+    with pytest.raises(ValueError, match="unless include_human=True"):
         correlate(human, against=votes)
     assert correlate(human, against=votes, include_human=True)["n"].eq(6).all()
 

@@ -99,7 +99,7 @@ def test_halves_too_small_for_k_are_undefined_with_a_reason(study):
     table = nb.huse(study, systems="t0.7", n_neighbors=60, n_resamples=20)
     assert table["n_undefined"].eq(20).all()
     assert table[["se", "ci_low", "ci_high", "center"]].isna().all(axis=None)
-    assert table["reason"].str.contains("20 of 20 splits are undefined").all()
+    assert table["reason"].str.contains("undefined in 20 of 20 splits").all()
 
 
 def test_a_sample_of_annotators_is_the_study_of_their_judgments(study):

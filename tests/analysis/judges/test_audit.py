@@ -217,7 +217,7 @@ def test_pairs_in_one_order_are_held_against_other_pairs_of_the_same_systems():
     said = np.array([1, 1, 1, 0, 1, 1, 1, 1, 0, 0, 1, 0, 1, 0, 0.5, 1, 1])
     row = position(in_one_order(shown, said))
     assert row["n"] == 14 and row["reason"].endswith(
-        "assumed to be random; left out (ties): 1; left out (systems rarely swapped): 2"
+        "assumed to be random; excluded (ties): 1; excluded (systems rarely swapped): 2"
     )
     halves = [10 * (3 / 4 - 2 / 6) / 2, 4 * (1 / 2 - 1 / 2) / 2]
     share = 16 / 17

@@ -182,7 +182,7 @@ def test_what_has_no_score_is_counted():
     score[np.setdiff1d(np.arange(300), labelled)[:7]] = np.nan
     found = ask(alone(score, value, labelled))
     assert row(found)[["n_labels", "n_outputs"]].tolist() == [55, 288]
-    assert row(found, "labels alone")["reason"] == "outputs left out because they have no score: 12"
+    assert row(found, "labels alone")["reason"] == "outputs excluded because they have no score: 12"
     # Of several systems it is said where it is so; a system without any score is named.
     system = np.repeat(["a", "b", "c"], 100)
     score[200:] = np.nan
