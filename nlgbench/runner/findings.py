@@ -31,11 +31,11 @@ def say(
     where: str = "",
     rest: str = "",
 ) -> str:
-    """Write a sentence about the first rows of a table; empty if no row has an estimate.
+    """Write a sentence about a table's first rows; without any estimate, return an empty string.
 
-    The template `each` describes a row. It may contain columns and ``{number}``: the `value` with
-    its interval, marked as inconclusive if the interval contains `null`. `where` selects rows, as
-    in ``DataFrame.query``. `rest` describes the ``{n}`` rows that are not shown.
+    The template `each` describes a row. It may name columns and ``{number}``, which is the `value`
+    with its interval, marked as inconclusive if the interval contains `null`. `where` selects rows,
+    as in ``DataFrame.query``. `rest` describes the ``{n}`` rows that are not shown.
 
     >>> table = pd.DataFrame({"system": ["s_1"], "estimate": 0.1, "ci_low": -0.2, "ci_high": 0.4})
     >>> say("The difference is", table, "{number} for {system}", null=0)
@@ -101,7 +101,7 @@ def counted(n: int, thing: str) -> str:
 def findings(study: Study, results: Results) -> dict[str, str]:
     """Write the findings of notebook 08 on systems, evaluators, and limits of the study's design.
 
-    `results` maps names to tables, without analyses that the study does not support.
+    `results` maps analyses to tables, without analyses that the study does not support.
     """
     found = {"systems": _systems, "evaluators": _evaluators, "limits": _limits}
     return {about: find(study, results) for about, find in found.items()}
@@ -123,8 +123,7 @@ def _systems(study: Study, results: Results) -> str:
 def _without_annotators(study: Study, table: pd.DataFrame) -> str:
     """Report the first judge's or evaluator's ranking, and how many others agree on the best."""
     evaluator, compared = table["evaluator"].iloc[0], "n_games" in table
-    of = "comparisons of the judge" if compared else "the scores of"
-    by = f"By {of} {label(str(evaluator))}, not by annotators"
+    by = f"According to {label(str(evaluator))}, not annotators"
     own = table[table["evaluator"] == evaluator]
     said = _ranking(study, own, by, "win rate" if compared else "mean score")
     first = table.drop_duplicates("evaluator")["system"]
@@ -183,7 +182,7 @@ def _evaluators(study: Study, results: Results) -> str:
     """Report which evaluators agree with annotators, and which of them beat text length."""
     if "correlate" in results:
         table = results["correlate"].query("granularity == 'output' and statistic == 'spearman'")
-        words, chance = "correlate with annotators' judgments over outputs (Spearman)", 0.0
+        words, chance = "correlate positively with human judgments over outputs (Spearman)", 0.0
     elif "vote_accuracy" in results:
         table = results["vote_accuracy"]
         table = table.query("measure == 'accuracy_decided' and against == 'votes'")

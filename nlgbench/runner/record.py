@@ -79,12 +79,12 @@ class Record:
         """Show a drawing, and save it as PDF and PNG with its alternative text and its data.
 
         The name must be unique in the notebook. The source (default: that of the run) is added to
-        the alternative text, and to all rows of the data that have none.
+        the alternative text, and to all rows of the data that have no source.
         """
         from IPython.display import display
 
         if not drawing.alt.strip():
-            raise ValueError(f"figure {name!r} needs an alternative text: describe what it shows.")
+            raise ValueError(f"figure {name!r} needs alternative text that describes the figure.")
         said = source or self.source
         words = f"{drawing.alt.strip()} Source: {said}."
         self._announce("figure", name, f"figures/{name}.pdf", words, source)
@@ -135,14 +135,14 @@ class Record:
         columns: Sequence[str] | None = None,
         tables: Mapping[str, str] | None = None,
     ) -> T | None:
-        """Run an analysis, and record and show its result; or print why it was skipped.
+        """Run an analysis, then record and show its result, or print why it was skipped.
 
         If `analysis` returns a DataFrame, it is saved as the table `name`. If it returns several
         tables, each is saved as ``<name>_<table>``, or only those in `tables`, a mapping of table
         to file. `plot` draws the result as the figure `name`; a mapping draws several, by name. A
-        DataFrame is shown rounded, with `columns` alone, and without those over two-thirds empty.
-        If the study lacks what `analysis` or `plot` needs (they raise ValueError), "Skipped ..." is
-        printed. Without a result, None is returned.
+        DataFrame is shown rounded, with only `columns` (default: all), and without columns that are
+        more than two-thirds empty. If the study lacks what `analysis` or `plot` needs, so that they
+        raise ValueError, the reason is printed. Without a result, None is returned.
         """
         from IPython.display import display
 
@@ -187,7 +187,7 @@ class Record:
         if "verdict" in answers.columns:
             given = schema.check(answers, "ledger")
             if not given["claim_id"].map(claims.is_own).all():
-                raise ValueError("verdicts on a paper's claims are computed here: omit verdict.")
+                raise ValueError("verdicts on a paper's claims are computed here: omit 'verdict'.")
             self._own.append(given)
             return
         if missing := sorted({"claim_id", "value"} - set(answers.columns)):
@@ -211,27 +211,27 @@ class Record:
         if ((rows["source"] == "published") & (rows["variant"] == "")).any():
             raise ValueError(
                 "values computed from printed numbers need a variant that names the method, "
-                "because the claim itself has another row."
+                "to distinguish them from the claim's own row in the ledger."
             )
         self._rows.append(rows)
 
     def skip(self, ids: str | Iterable[str], reason: str) -> None:
-        """Give the reason why this run cannot answer some claims.
+        """Give the reason why this run cannot check some claims.
 
         `ids` are claim ids or shell patterns (``huse/table1/*``); the ledger shows the reason.
         """
         if not reason.strip():
-            raise ValueError("skip() needs a reason, which the ledger shows.")
+            raise ValueError("skip() needs a reason: pass the text that the ledger will show.")
         for pattern in [ids] if isinstance(ids, str) else list(ids):
             if not any(fnmatch.fnmatchcase(known, pattern) for known in self._claims["claim_id"]):
                 claims.check_known([pattern], self._claims)
             self._skipped[pattern] = reason
 
     def conclude(self, studies: Study | Mapping[str, Study] | str, *sentences: str) -> None:
-        """Show and save the run's findings, count its verdicts, name its source, and close it.
+        """Show and save the findings, the counts of verdicts and the source, and close the record.
 
-        Each sentence ends with the study and its source in brackets. Empty sentences (of results
-        that were skipped) are left out. If there is no study, `studies` describes the source.
+        The study and its source are added to each sentence in parentheses. Empty sentences (of
+        skipped results) are omitted. Without a study, `studies` is a description of the source.
         """
         from IPython.display import Markdown, display
 
@@ -239,11 +239,12 @@ class Record:
         of = f" ({about['study']}, {self.source})." if about["study"] else "."
         found = [f"{one.removesuffix('.')}{of}" for one in sentences if one]
         ledger = self._ledger()
-        verdicts = ledger["verdict"]
-        counts = verdicts[~verdicts.isin(["new", "not recomputable"])].value_counts()
-        if n := counts.sum():
+        rows = ledger[~ledger["verdict"].isin(["new", "not recomputable"])]
+        if n := len(rows):
+            counts = rows["verdict"].value_counts()
             said = (f"{each} {_PHRASES[str(one)][each > 1]}" for one, each in counts.items())
-            found.append(f"Of {counted(n, 'comparison')} with published numbers, {listed(said)}.")
+            of = "derived from other" if rows["source"].eq("published").all() else "compared with"
+            found.append(f"Of {counted(n, 'value')} {of} published numbers, {listed(said)}.")
         found.append(f"Source: {about.pop('source')}.")
         self.table(pd.DataFrame({"finding": found, **about}), "findings")
         display(Markdown("\n".join(f"- {escape(one, quote=False)}" for one in found)))
@@ -252,7 +253,7 @@ class Record:
     def close(self) -> pd.DataFrame:
         """Complete this notebook's ledger, and write it if there is an output folder.
 
-        Raises an error if a claim of the notebook was neither recorded nor excused.
+        Raises an error if a claim of the notebook was neither recorded nor skipped with a reason.
         """
         return self._close(self._ledger())
 

@@ -51,7 +51,7 @@ def test_evaluators_agree_by_their_interval_and_beat_the_length_by_both(length, 
     study, results = judged([1.0, 0.0])
     results["correlate"] = rows([*table, ("length@sentinel", *length)])
     found = said(study, results)["evaluators"]
-    assert found.startswith("Of 3 evaluators, 2 correlate with annotators' judgments")
+    assert found.startswith("Of 3 evaluators, 2 correlate positively with human judgments")
     assert "metric 1 0.60 [0.50, 0.70] and metric 2 0.20 [0.10, 0.30]." in found and words in found
     results["correlate"] = rows([("metric_1", 0.2, None, None)])
     found = said(study, results)["evaluators"]

@@ -107,7 +107,7 @@ MISSPELT = PRINTED[:1].assign(claim_id="huse/table2/quality_failure_model/h")
     ("wrong", "message"),
     [
         (lambda run: record.open(NOTEBOOK, source="real"), "source: .real. is unknown"),
-        (lambda run: run.figure(line(alt=" "), "x"), "needs an alternative text"),
+        (lambda run: run.figure(line(alt=" "), "x"), "needs alternative text"),
         (lambda run: run.figure(line(), "../out"), "use only letters"),
         (lambda run: run.table(pd.DataFrame(), "50% of it"), "use only letters"),
         (lambda run: [run.table(PRINTED, "x") for _ in "ab"], "a table named 'x' is already"),
