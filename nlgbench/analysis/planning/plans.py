@@ -114,8 +114,8 @@ def plan_study(
     StudyPlan
         ``curve``, by number of items and annotators: n_items, n_annotators, n_votes, se (of the
         difference), df, power, mdd (the minimum detectable difference), reason. ``designs``, the
-        cheapest with this power (if none has it, the most powerful) for each n_annotators
-        (distinct: n_votes): design, n_items, n_annotators, n_votes, n_judgments, price, power, mdd, reason.
+        cheapest with this power or the most powerful, for each n_annotators (distinct: n_votes):
+        design, n_items, n_annotators, n_votes, n_judgments, price, power, mdd, reason.
         ``components``: component, variance, reason, source. ``question``, in words.
 
     Raises
