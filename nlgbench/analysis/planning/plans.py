@@ -114,7 +114,7 @@ def plan_study(
     StudyPlan
         ``curve``, by number of items and annotators: n_items, n_annotators, n_votes, se (of the
         difference), df, power, mdd (the minimum detectable difference), reason. ``designs``, the
-        cheapest with this power or the most powerful, for each n_annotators (distinct: n_votes):
+        cheapest with this power, else the most powerful, by n_annotators (distinct: by n_votes):
         design, n_items, n_annotators, n_votes, n_judgments, price, power, mdd, reason.
         ``components``: component, variance, reason, source. ``question``, in words.
 
