@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 
 import numpy as np
@@ -106,7 +107,10 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
         panel.set(xlim=(-reach, reach), ylim=(low + 1.9, -0.7))
         panel.set_xticks([-0.5, 0, 0.5], ["−.5", "0", ".5"])
         panel.tick_params(axis="x", labelsize=6.5)
-    panels[(n_rows - 1) * n_columns].set_xlabel(what, loc="left")
+    if ax is None:  # a panel's own label would widen its column
+        panels[0].figure.supxlabel(textwrap.fill(what, 110 if n_columns > 1 else 50), fontsize=8)
+    else:
+        panels[(n_rows - 1) * n_columns].set_xlabel(what, loc="left")
     if ax is None and SENTINELS in map(kind, names):
         gray = [Patch(color=GRAY, label="sentinels")]
         panels[0].figure.legend(handles=gray, loc="outside lower right")
