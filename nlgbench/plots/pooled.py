@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 
 import numpy as np
@@ -67,7 +68,8 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
     statistic = str(summary["statistic"].iloc[0]).capitalize().replace("_", " ")
     what = f"{statistic} correlation with human judgments"
     if "evaluator_b" in summary:
-        what += f", minus that of {label(summary['evaluator_b'].iloc[0]).lower()}"
+        other = label(summary["evaluator_b"].iloc[0])
+        what += f", minus that of {other.lower() if other.istitle() else other}"
     names = list(summary.index)
     lines = _lines(studies)
     n_columns = min(MOST_COLUMNS, len(names))
@@ -106,7 +108,10 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
         panel.set(xlim=(-reach, reach), ylim=(low + 1.9, -0.7))
         panel.set_xticks([-0.5, 0, 0.5], ["−.5", "0", ".5"])
         panel.tick_params(axis="x", labelsize=6.5)
-    panels[(n_rows - 1) * n_columns].set_xlabel(what, loc="left")
+    if ax is None:  # a panel's own label would widen its column
+        panels[0].figure.supxlabel(textwrap.fill(what, 110 if n_columns > 1 else 50), fontsize=8)
+    else:
+        panels[(n_rows - 1) * n_columns].set_xlabel(what, loc="left")
     if ax is None and SENTINELS in map(kind, names):
         gray = [Patch(color=GRAY, label="sentinels")]
         panels[0].figure.legend(handles=gray, loc="outside lower right")
@@ -122,7 +127,7 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
 
 
 def drawn_evaluators(summary: pd.DataFrame) -> list[str]:
-    """List evaluators with a mean, or else with several studies, as in figures: sentinels last."""
+    """List evaluators to draw: those with a mean, or else with several studies; sentinels last."""
     with_mean = summary["estimate"].notna()
     known = summary.loc[with_mean if with_mean.any() else summary["n_studies"] > 1, "evaluator"]
     if known.empty:

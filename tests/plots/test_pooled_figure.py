@@ -53,8 +53,9 @@ def test_differences_are_named_and_fit():
         pairs.loc[pairs.index[0], name] += 1
     drawn = nb.plot_pooled(nb.pool_correlations(pairs))
     (ax,) = drawn.axes
-    assert ax.get_xlabel() == "Spearman correlation with human judgments, minus that of length"
-    assert drawn.alt.startswith(ax.get_xlabel())
+    words = drawn.figure.get_supxlabel().replace("\n", " ")
+    assert words == "Spearman correlation with human judgments, minus that of length"
+    assert drawn.alt.startswith(words)
     assert ax.get_xlim()[1] >= pairs["ci_high"].max() > 1
     two = pd.concat([pairs, pairs.assign(evaluator_b="bleu_4")])
     with pytest.raises(ValueError, match="several evaluators"):
