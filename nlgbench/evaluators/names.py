@@ -30,7 +30,7 @@ _TABLE: list[tuple[str, str, str]] = [
     ("meteor", "METEOR", "Word overlap"),
     (r"self_bleu_(\d)", r"Self-BLEU-\1", "Diversity"),
     (r"minus_self_bleu_(\d)", r"minus Self-BLEU-\1", "Diversity"),
-    ("training_overlap_4", "BLEU against the human corpus", "Diversity"),
+    ("training_overlap_4", "BLEU vs. human corpus", "Diversity"),
     (r"training_overlap_(\d)", r"BLEU-\1 against the human corpus", "Diversity"),
     (r"distinct_(\d)", r"Distinct-\1", "Diversity"),
     (r"entropy_(\d)", r"Entropy-\1", "Diversity"),
