@@ -223,7 +223,7 @@ def load(name: str, **options: Any) -> Study:
     ValueError
         If a name or option is unknown; the message suggests the nearest one.
     DataUnavailableError
-        If its files are not in the cache; run ``nlgbench fetch``.
+        If the study's files are not in the cache; run ``nlgbench fetch``.
     DataCorruptError
         If a file's hash differs from that of the released file.
 

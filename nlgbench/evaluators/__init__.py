@@ -1,1 +1,1 @@
-"""Evaluators: metrics, discriminators, listeners and comparators that score texts."""
+"""Evaluators of texts: overlap metrics, discriminators, listeners, comparators and others."""

@@ -76,8 +76,8 @@ def score_discriminators(
     search maximizes balanced accuracy in three inner folds, grouped by text; where a class has
     fewer than six distinct texts, defaults are used. Classes have equal total weight. Scores are
     uncalibrated probabilities; the SVM's is the logistic function of its margin. A human text's
-    individual score is the mean over the systems' discriminators. NaN where the training fold had
-    only one class, no n-gram that occurs in two texts, or, for a deep model, a class with one text.
+    individual score is the mean over the systems' discriminators. NaN where the training texts have
+    one class, no n-gram in two of them or, for a deep model, only one distinct text of a class.
     """
     base = int(np.random.default_rng(seed).integers(2**31))
     wanted = {name: _parse_name(name, **options[name]) for name in names}

@@ -242,7 +242,7 @@ def overlap_with_training(
 
     Table 14 of Garbacea et al. (2019, *Judge the Judges*, doi:10.18653/v1/D19-1409) reports the
     mean per generator. The paper specifies "nearest neighbors in G-train", but neither their number
-    nor the similarity; elsewhere it uses ten, by sentence vectors. We use `nearest_texts`.
+    nor the similarity; elsewhere it uses the ten nearest sentence vectors. We use `nearest_texts`.
     """
     counts, order = ngram_matrix([*texts, *corpus], max_n=max_n)
     of_order = (order[:, None] == np.arange(1, max_n + 1)).astype(np.float64)

@@ -21,14 +21,14 @@ def meteor(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> ND
     Denkowski and Lavie (2014, doi:10.3115/v1/W14-3348), with the options of pycocoevalcap: matches
     of words, stems, WordNet synonyms and paraphrases, alpha .85, beta .2, gamma .6, delta .75. The
     program lower-cases, tokenizes and normalizes punctuation itself (``-norm``). As in
-    pycocoevalcap, white space (with line breaks) and ``|||`` become one space.
+    pycocoevalcap, line breaks, other white space and ``|||`` become single spaces.
     """
     found = usable(references)
     rows = [at for at, texts in enumerate(found) if texts]
     scores = np.full(len(found), np.nan)
     if rows:
         most = max(len(found[at]) for at in rows)
-        # The program needs equally many references; repeating the last one changes no maximum.
+        # Each text needs the same number of references; repeating the last changes no maximum.
         padded = [text for at in rows for text in (found[at] + [found[at][-1]] * most)[:most]]
         scores[rows] = _run_java([hypotheses[at] for at in rows], padded, most)
     return scores

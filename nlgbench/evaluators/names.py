@@ -30,8 +30,8 @@ _TABLE: list[tuple[str, str, str]] = [
     ("meteor", "METEOR", "Word overlap"),
     (r"self_bleu_(\d)", r"Self-BLEU-\1", "Diversity"),
     (r"minus_self_bleu_(\d)", r"minus Self-BLEU-\1", "Diversity"),
-    ("training_overlap_4", "BLEU to human corpus", "Diversity"),
-    (r"training_overlap_(\d)", r"BLEU-\1 to human corpus", "Diversity"),
+    ("training_overlap_4", "BLEU vs. human corpus", "Diversity"),
+    (r"training_overlap_(\d)", r"BLEU-\1 against the human corpus", "Diversity"),
     (r"distinct_(\d)", r"Distinct-\1", "Diversity"),
     (r"entropy_(\d)", r"Entropy-\1", "Diversity"),
     ("perplexity", "Perplexity", "Probability"),
@@ -72,8 +72,8 @@ _TABLE += [
     ("last_checkpoint", "Last checkpoint", "Baselines"),
     ("random choice", "Random choice", "Baselines"),
     ("length@sentinel", "Length", "Sentinels"),
-    ("constant@sentinel", "A constant", "Sentinels"),
-    ("system_mean@sentinel", "Mean of the system", "Sentinels"),
+    ("constant@sentinel", "Constant", "Sentinels"),
+    ("system_mean@sentinel", "System mean", "Sentinels"),
 ]
 
 
@@ -115,7 +115,7 @@ _STATISTICS = {
 
 
 def labelled(correlations: pd.DataFrame) -> pd.DataFrame:
-    """Replace evaluators and statistics by their labels for figures, add kinds, and sort by kind.
+    """Replace evaluators and statistics with their labels, add evaluators' kinds, and sort by kind.
 
     Rows with the same ``criterion`` stay together; an existing ``kind`` column is kept.
     Discriminators scored by their errors (``/`` in the name) have a kind of their own.

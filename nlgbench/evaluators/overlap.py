@@ -51,7 +51,7 @@ def bleu(
     reference length, the shorter one in a tie. Both styles use sacrebleu's counts (Post 2018,
     doi:10.18653/v1/W18-6319). ``sacrebleu``: missing n-grams are smoothed exponentially, and orders
     longer than the text are left out. ``coco``: the definition of pycocoevalcap (and nlg-eval),
-    which adds 1e-15 to matches and 1e-9 to counts. A text without a matching n-gram then scores
+    which adds 1e-15 to matches and 1e-9 to totals. A text without a matching n-gram then scores
     slightly above 0 (BLEU-4 of an exact match of 2 words is .001, BLEU-1 is 1 - 1e-9).
     """
     found = usable(references)
@@ -173,8 +173,8 @@ def rouge_l(
     """Score texts by ROUGE-L, the longest common subsequence.
 
     Lin (2004, section 3, ACL Anthology W04-1013): ``(1 + beta^2) P R / (R + beta^2 P)``; the
-    default `beta` is pycocoevalcap's. As there, a text is one sentence, and P and R are separate
-    maxima over the references. (pycocoevalcap splits at single spaces, so it counts a double space
+    default `beta` is pycocoevalcap's. As there, a text is one sentence, and precision P and recall
+    R are maximized separately. (pycocoevalcap splits at single spaces, so it counts a double space
     as an extra word.)
     """
     from rapidfuzz.distance import LCSseq
@@ -208,7 +208,7 @@ def cider(
     """Score texts by CIDEr-D or CIDEr; document frequencies are counted within each `group`.
 
     Vedantam, Zitnick and Parikh (2015, section 4 and the paragraph on CIDEr-D,
-    doi:10.1109/CVPR.2015.7299087). A hypothesis' references form one document. The weight of an
+    doi:10.1109/CVPR.2015.7299087). A hypothesis's references form one document. The weight of an
     n-gram is its count times ``ln N - ln max(1, df)``, with N documents in the group. For one
     reference, CIDEr-D is ``10 exp(-(difference in words)^2 / (2 * 6^2)) * sum(min(h, r) * r) / (|h|
     |r|)``, and CIDEr is ``10 sum(h * r) / (|h| |r|)`` (the factor 10 is in its authors' code, not

@@ -27,8 +27,8 @@ def nearest_references(
     ----------
     study : Study
         A study with one machine output per item.
-    n : int
-        Number of references for each output; human texts with the output's words are excluded.
+    n : int, default 10
+        Number of references for each output; human texts that equal the output are excluded.
     lower : bool, default False
         Convert texts to lower case first; the references are then in lower case, too.
 

@@ -115,8 +115,8 @@ def score(
     Parameters
     ----------
     study : Study or Dask DataFrame
-        Outputs to score. Each partition of a Dask DataFrame of outputs is scored separately (extra
-        ``cluster``); ``minus_self_bleu_4`` and CIDEr need all of a system's texts in one partition.
+        Outputs to score. Partitions of a Dask DataFrame of outputs (extra ``cluster``) are scored
+        separately; ``minus_self_bleu_4`` and CIDEr need all texts of a system in one partition.
     evaluators : sequence of str or fitted object
         Names:
 
@@ -126,14 +126,14 @@ def score(
           system: ``corpus_bleu_4@coco``, ``corpus_chrf``;
         - diversity of systems: ``self_bleu_4`` (*lower* is more diverse), ``distinct_2``,
           ``entropy_2``; of outputs: ``minus_self_bleu_4`` (against the system's other outputs),
-          ``training_overlap_4`` (overlap with the study's human texts);
+          ``training_overlap_4`` (overlap with the study's human texts: higher is closer to them);
         - ``perplexity`` (*lower* is better; under the model of ``logprobs``, or
           ``perplexity@model``);
         - discriminators: ``svm``, ``naive_bayes``, ``logistic_regression``, ``random_forest``,
           ``xgboost``, ``lstm``, ``cnn``, ``cnn_lstm``, followed by ``_meta`` (one for all systems)
           or ``_individual`` (one per system), then ``@natural`` (default) or ``@majority``, the
           training labels (1 is human). With ``/natural`` or ``/majority`` appended, the score is
-          1 where the classification is wrong by these labels;
+          1 where the classification is wrong by these labels, else 0;
         - listeners: ``literal``, ``pragmatic``, ``context``, ``ensemble``;
         - sentinels, which ignore content: ``length@sentinel`` (words), ``constant@sentinel``,
           ``system_mean@sentinel`` (the mean judgment of the system's other items).
@@ -162,7 +162,7 @@ def score(
     Study
         The study with new rows in ``scores`` (a score per output, and a signature that describes
         its computation) or ``system_scores``. Identical existing scores are kept. Undefined scores
-        are NaN. Higher is better unless noted above. For a Dask DataFrame, only ``scores``.
+        are NaN. Higher is better unless noted above. Dask input gives a Dask DataFrame of scores.
 
     Raises
     ------

@@ -112,7 +112,7 @@ def figure2(study: Study, people: pd.DataFrame) -> pd.DataFrame:
 
 
 def quality(study: Study, people: pd.DataFrame) -> pd.DataFrame:
-    """Return annotators' error rate by generator, as a table of system_scores (h1, h2)."""
+    """Return annotators' error rate by generator, as system_scores by evaluators h1 and h2."""
     rows = people[people["row"].isin(study.systems)].reset_index(drop=True)
     rows = rows.assign(score=1 - rows["estimate"] / 100, signature="1 - accuracy")
     rows = rows.rename(columns={"row": "system", "criterion": "evaluator"})

@@ -56,7 +56,7 @@ def plot_atlas(
     ax : Axes, optional
         Where to draw; a new figure by default.
     interval_label, second_label : str
-        Meaning of the square and the round brackets, for the line below the map.
+        What the intervals in square and in round brackets are, for the line below the map.
 
     Returns
     -------

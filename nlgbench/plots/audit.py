@@ -21,7 +21,7 @@ _PANELS = {
     "consistency": ("Order consistency", "share of pairs"),
     "position": ("Gain when shown first", "share of verdicts"),
     "length": ("Gain when twice as long", "share of verdicts"),
-    "own": ("Gain of its own system", "share of verdicts"),
+    "own": ("Gain of own system", "share of verdicts"),
     "agreement": ("Agreement with majority", "share of votes"),
     "ties": ("Ties, judge − annotators", "share of verdicts"),
 }
@@ -52,8 +52,8 @@ def plot_audit(audited: Audit) -> Drawing:
     -------
     Drawing
         A row per judge, with sentinels below; each estimate has its interval and a marker for its
-        verdict. Tests without an estimate for any judge are omitted. For judges with probabilities,
-        a panel compares these with how often annotators prefer the same text.
+        verdict. Tests without an estimate for any judge are omitted. For judges that report
+        probabilities, a panel shows how often annotators agree, by the judge's probability.
 
     Examples
     --------

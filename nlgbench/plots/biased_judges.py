@@ -42,8 +42,8 @@ def plot_biased_judges(swept: pd.DataFrame) -> Drawing:
     -------
     Drawing
         The upper panels show the share of annotators that a judge can replace; the lower panels
-        show the audit's estimate from the same verdicts. Marks are means over studies with 95%
-        intervals, filled if at least half of the studies detect the bias. Data: the means.
+        show the bias that the audit estimates from the same verdicts. Marks are means over studies
+        with 95% intervals, filled if the bias is detected in at least half. Data: the means.
     """
     needed = "study bias planted:float method estimate:float noticed:bool"
     swept = read_table(swept, needed, "a sweep of biases has")
@@ -74,7 +74,7 @@ def plot_biased_judges(swept: pd.DataFrame) -> Drawing:
     figure.legend(handles=handles, **look)
     texts = ". ".join(_describe(data[data["bias"] == bias], bias) for bias in _BIASES)
     alt = f"{title}. Results of the alternative annotator test and the audit, by planted bias. A "
-    alt += f"bias counts as detected if at least half of the studies detect it. {texts}."
+    alt += f"bias counts as detected if it is detected in at least half of the studies. {texts}."
     return drawn_on(panels, data, alt)
 
 
@@ -90,7 +90,7 @@ def _means(swept: pd.DataFrame) -> pd.DataFrame:
 
 
 def _describe(data: pd.DataFrame, bias: str) -> str:
-    """Report the smallest planted bias from which each method always detects the bias."""
+    """Report, for each method, from which planted bias upward it always detects the bias."""
     texts = []
     for method in _METHODS:
         rows = data[data["method"].eq(method) & data["planted"].gt(0)]

@@ -1,4 +1,4 @@
-"""HUSE's two-dimensional classification problem (Figures 1 and 4)."""
+"""HUSE's two-dimensional classification problem: Figures 1 and 4 of Hashimoto et al. (2019)."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ def plot_boundary(
     Parameters
     ----------
     boundaries : Boundary or sequence of Boundary
-        From `boundary`; each gets its own panel.
+        From `nlgbench.boundary`; each gets its own panel.
     ax : Axes or sequence of Axes, optional
         Where to draw, one per panel; a new figure by default.
 
     Returns
     -------
     Drawing
-        Shading shows the classifier's probability of a model output; along the line it is one half.
-        Histograms show both features. Data: the outputs of all panels.
+        Shading shows the classifier's probability of a model output, which is one half on the line.
+        Histograms show each feature's distribution. Data: the outputs of all panels.
 
     Raises
     ------
     ValueError
-        If `boundaries` is empty, or has more or fewer elements than `ax`.
+        If `boundaries` is empty, or `ax` does not have one Axes per boundary.
 
     Examples
     --------

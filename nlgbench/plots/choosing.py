@@ -56,9 +56,9 @@ def plot_training(
         A row per evaluator and checkpoint: ``evaluator``, ``progress`` (0 to 1), ``value``,
         ``ci_low``, ``ci_high`` (NaN: no interval).
     chosen : DataFrame
-        ``evaluator``, and ``progress`` of the checkpoint it selects (if none: NaN, or no row).
+        ``evaluator``, and the ``progress`` of the checkpoint that it selects (NaN or no row: none).
     truth : str, optional
-        The ``evaluator`` that is the true quality; a dashed line marks its best checkpoint.
+        The ``evaluator`` whose values are true quality; a dashed line marks its best checkpoint.
     ax : sequence of Axes, optional
         One per panel; a new figure by default.
 
@@ -77,7 +77,7 @@ def plot_training(
     >>> table = pd.DataFrame({"evaluator": "bleu", "progress": [0.5, 1], "value": [0.1, 0.2]})
     >>> picked = pd.DataFrame({"evaluator": ["bleu"], "progress": [1.0]})
     >>> plot_training(table.assign(ci_low=None, ci_high=None), picked).alt
-    "Each evaluator's values in one training run, and when it selects a checkpoint: BLEU at 1."
+    "Each evaluator's values in one training run. Checkpoints selected, by progress: BLEU at 1."
     """
     needed = "evaluator progress:float value:float ci_low:float ci_high:float"
     curves = read_table(curves, needed, "curves have")
@@ -108,7 +108,7 @@ def plot_training(
     data = curves.assign(panel=curves["evaluator"].map(titles))
     data = data.sort_values("evaluator", key=lambda at: at.map(list(titles).index), kind="stable")
     texts = "; ".join(f"{titles[name]} at {picked[name]:g}" for name in titles if name in picked)
-    alt = "Each evaluator's values in one training run, and when it selects a checkpoint: "
+    alt = "Each evaluator's values in one training run. Checkpoints selected, by progress: "
     return drawn_on(axes, data, f"{alt}{texts}.")
 
 

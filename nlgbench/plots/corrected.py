@@ -1,4 +1,4 @@
-"""Systems' corrected means, and means of the labels and of the evaluator's scores."""
+"""Systems' means from labels alone and from the evaluator alone, and corrected means."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LOOKS = {
 def plot_corrected(
     corrected: pd.DataFrame | CorrectedQuality, *, ax: Axes | None = None
 ) -> Drawing:
-    """Draw systems' means from labels alone and from the evaluator alone, and corrected means.
+    """Draw each system's mean from labels alone, from the evaluator alone, and corrected.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def plot_corrected(
     >>> table = pd.DataFrame({"system": "a", "method": ["labels alone", "corrected"]})
     >>> table = table.assign(estimate=[3.5, 3.6], ci_low=[3.0, 3.3], ci_high=[4.0, 3.9])
     >>> plot_corrected(table).alt
-    'Mean judgments by system, for labels alone and corrected, with intervals: a 3.50, 3.60.'
+    'Means by system (labels alone, corrected), with intervals: a 3.50, 3.60.'
     """
     if isinstance(corrected, CorrectedQuality):
         table = corrected.systems.merge(corrected.details, on=["system", "method"])
@@ -103,8 +103,7 @@ def plot_corrected(
         + ", ".join(f"{value:.2f}" for value in table.loc[table["system"] == name, "estimate"])
         for name, label in zip(systems["system"], names, strict=True)
     ]
-    listed = f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else shown[0]
-    alt = f"Mean judgments by system, for {listed}, with intervals: {'; '.join(texts)}."
+    alt = f"Means by system ({', '.join(shown)}), with intervals: {'; '.join(texts)}."
     alt = f"{alt} {note}.".removesuffix(" .").replace(" nan", " undefined")
     return drawn_on(panels, table, alt)
 

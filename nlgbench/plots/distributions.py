@@ -1,4 +1,4 @@
-"""Which measures of distributions detect changes in a known true value."""
+"""A matrix that shows which measures of distributions follow a known true value."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _UNTESTED = "not tested"
 
 @in_paper_style
 def plot_distributions(trends: pd.DataFrame, *, ax: Axes | None = None) -> Drawing:
-    """Draw whether measures follow the true value under changes: a matrix of slopes and verdicts.
+    """Draw a matrix of slopes and verdicts, which shows whether measures follow the true value.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def plot_distributions(trends: pd.DataFrame, *, ax: Axes | None = None) -> Drawi
     Returns
     -------
     Drawing
-        Each cell shows the verdict and the slope with its interval; hatched: no verdict.
+        Each cell shows the verdict and the slope with its interval; hatched cells have no verdict.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def plot_distributions(trends: pd.DataFrame, *, ax: Axes | None = None) -> Drawi
     ax.set_xticks(range(len(changes)), changes, fontweight="bold")
     ax.tick_params(length=0)
     ax.spines[["left", "bottom"]].set_visible(False)
-    words = "Slope on the true value, oriented so that higher is better, with 95% interval."
+    words = "Slope per unit of the true value (sign-flipped if lower is better), with 95% interval."
     if trends["verdict"].eq("").any():
         words += " Hatched: some systems have no standard error."
     ax.set_xlabel(words, loc="right", fontsize=7)

@@ -42,7 +42,7 @@ class Drawing:
     Parameters
     ----------
     figure : Figure
-        Made without pyplot, so no figure stays open and Jupyter shows it once.
+        The figure, made without pyplot: it need not be closed, and Jupyter shows it once.
     axes : tuple of Axes
         The axes that contain the plot.
     data : DataFrame
@@ -62,7 +62,7 @@ class Drawing:
         Parameters
         ----------
         path : path
-            File name; its suffix, if any, is replaced. ``boundary`` creates
+            File name without a suffix, or with one of the four. ``boundary`` creates
             ``boundary.pdf``, ``.png`` (300 dpi), ``.csv`` and ``.txt``.
 
         Returns
@@ -140,7 +140,7 @@ def axes_for(
     return axes[:n]
 
 
-#: Figures of one study show at most this many evaluators, plus all sentinels and length.
+#: Figures of one study show at most this many evaluators, plus sentinels, length and humans.
 MOST_EVALUATORS = 20
 
 

@@ -40,8 +40,8 @@ def plot_forest(
     ----------
     table : DataFrame
         One row per evaluator (or system) for one statistic: ``evaluator``, ``estimate``,
-        ``ci_low``, ``ci_high``. Optional: ``published``, the published value; ``kind``, each with
-        its own marker and color; ``data``, each with its own panel.
+        ``ci_low``, ``ci_high``. Optional: ``published``, the published value; ``kind``, with a
+        marker and color for each value; ``data``, with a panel for each value.
     ax : Axes or sequence of Axes, optional
         Where to draw, one per panel; a new figure by default.
     xlabel : str
@@ -54,8 +54,8 @@ def plot_forest(
     Returns
     -------
     Drawing
-        Evaluators are sorted by estimate, highest first; with several kinds or panels they keep the
-        order of `table`. Its data are `table`, with evaluators' labels.
+        Evaluators are sorted by estimate, highest first. With several panels, or several kinds of
+        one evaluator, they keep the order of `table`. Data: `table`, with evaluators' labels.
 
     Raises
     ------
@@ -122,7 +122,7 @@ def plot_forest(
 
 
 def plot_votes(table: pd.DataFrame) -> Drawing:
-    """Draw how often evaluators agree with votes, from `nlgbench.vote_accuracy`."""
+    """Draw how often evaluators agree with annotators' votes (from `nlgbench.vote_accuracy`)."""
     rows = table.query("measure == 'accuracy_decided' and against == 'votes'")
     rows = rows[["evaluator", "estimate", "ci_low", "ci_high"]]
     rows = rows.replace({"evaluator": {"people": "Other annotators"}})

@@ -26,8 +26,9 @@ from nlgbench.plots.style import GROUPS, TWO_COLUMN
 _LEVELS = ("output", "item", "system")
 _PALE = "#BBBBBB"
 _REQUIREMENTS = (
-    f"A mean needs {pooling.FEWEST_STUDIES} studies with a finite standard error, and a prediction "
-    f"interval {pooling.FEWEST_PREDICTED}. Correlations over systems need {pooling.FEWEST_SYSTEMS}."
+    f"Required: {pooling.FEWEST_STUDIES} studies with standard errors for a mean, "
+    f"{pooling.FEWEST_PREDICTED} for a prediction interval; over systems, "
+    f"{pooling.FEWEST_SYSTEMS} systems per study."
 )
 #: Offset of a level's mean, to the right of its studies.
 _OFFSET = 0.32
@@ -79,8 +80,8 @@ def plot_granularity(pooled: PooledCorrelations) -> Drawing:
     means = summary.sort_values("granularity", key=lambda one: one.map(levels.index))
     words = means.apply(_describe, axis=1).groupby(means["evaluator"]).agg(", ".join)
     texts = [f"{label(name)} {words[name]}" for name in names]
-    alt = f"{statistic} correlation with human judgments by level in {studies['study'].nunique()} "
-    alt += f"studies, and the mean over studies: {'; '.join(texts)}. {_REQUIREMENTS}"
+    alt = f"{statistic} correlation with human judgments by granularity in "
+    alt += f"{studies['study'].nunique()} studies, and means: {'; '.join(texts)}. {_REQUIREMENTS}"
     columns = ["study", "evaluator", "granularity", "estimate", "ci_low", "ci_high"]
     further = ["prediction_low", "prediction_high", "n_studies"]
     both = [studies[["task", *columns, "point"]], means.assign(study="Mean")[[*columns, *further]]]

@@ -1,4 +1,4 @@
-"""Labels of points, placed at the nearest free positions."""
+"""Labels of points, placed where they overlap little."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def place_labels(
     avoid: np.ndarray | None = None,
     looks: Sequence[dict[str, Any]] | None = None,
 ) -> None:
-    """Place each label near its point, so that it overlaps no other label, point or interval.
+    """Place each label near its point, where it overlaps other labels, points and intervals least.
 
     Labels are placed in turn, those of crowded points first, and then revised twice. Intervals
     are the lines already drawn; `avoid` are further points, which have no label.

@@ -1,4 +1,4 @@
-"""Estimates under all defensible choices, with the paper's choice marked."""
+"""HUSE for all combinations of analysis choices, with the choices of its paper marked."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def plot_multiverse(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = N
     Parameters
     ----------
     table : DataFrame
-        From `multiverse`; each system gets its own panel.
+        From `nlgbench.multiverse`; each system gets its own panel.
     ax : Axes or sequence of Axes, optional
         Where to draw, one per system; a new figure by default.
 
     Returns
     -------
     Drawing
-        A dot per combination, and a diamond for the paper's.
+        A dot per combination of choices, and a diamond for those of the HUSE paper.
 
     Raises
     ------

@@ -68,7 +68,8 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
     statistic = str(summary["statistic"].iloc[0]).capitalize().replace("_", " ")
     what = f"{statistic} correlation with human judgments"
     if "evaluator_b" in summary:
-        what += f", minus that of {label(summary['evaluator_b'].iloc[0]).lower()}"
+        other = label(summary["evaluator_b"].iloc[0])
+        what += f", minus that of {other.lower() if other.istitle() else other}"
     names = list(summary.index)
     lines = _lines(studies)
     n_columns = min(MOST_COLUMNS, len(names))
@@ -126,7 +127,7 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
 
 
 def drawn_evaluators(summary: pd.DataFrame) -> list[str]:
-    """List evaluators with a mean, or else with several studies, as in figures: sentinels last."""
+    """List evaluators to draw: those with a mean, or else with several studies; sentinels last."""
     with_mean = summary["estimate"].notna()
     known = summary.loc[with_mean if with_mean.any() else summary["n_studies"] > 1, "evaluator"]
     if known.empty:

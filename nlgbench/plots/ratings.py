@@ -29,7 +29,7 @@ def plot_ratings(ratings: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = No
     ratings : DataFrame
         From `nlgbench.rate`, or several such tables concatenated: ``system``, ``rating``,
         ``ci_low``, ``ci_high``. Optional: ``method``, with a panel for each value; ``covers``,
-        written below the panel; ``reason``, whose systems have an open mark.
+        written below the panel; ``reason`` (systems that have one get an open mark).
     ax : Axes or sequence of Axes, optional
         Where to draw, one per method; a new figure by default.
 
@@ -113,7 +113,7 @@ def plot_win_rates(
     ----------
     rates : DataFrame or SystemComparison
         From `nlgbench.win_rates`: ``system``, ``opponent``, ``win_rate`` (0 to 1). Or from
-        `nlgbench.compare_systems`: ``superiority``, and ``verdict``.
+        `nlgbench.compare_systems`, whose pairs have ``superiority`` and ``verdict`` instead.
     ax : Axes, optional
         Where to draw; a new figure by default.
     order : sequence of str, optional
@@ -129,7 +129,7 @@ def plot_win_rates(
     Raises
     ------
     ValueError
-        If a column is missing, a pair has two rows, or `order` lacks a system.
+        If a column is missing, a pair has two rows, or `order` does not list the same systems.
 
     Examples
     --------
@@ -196,7 +196,7 @@ def plot_convergence(
         From `nlgbench.convergence`: ``game``, ``system``, ``rating``, ``deviation``. Deviations
         generalize to other games, not to other texts.
     ratings : DataFrame, optional
-        ``system`` and ``rating`` after all games, drawn at the right.
+        ``system`` and its ``rating`` after all games, drawn at the right.
     ax : Axes, optional
         Where to draw; a new figure by default.
 

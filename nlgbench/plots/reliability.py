@@ -37,7 +37,7 @@ def plot_reliability(
     Returns
     -------
     Drawing
-        Points on the diagonal are perfectly calibrated. Its data are the bins.
+        In a perfectly calibrated bin, the point is on the diagonal. Its data are the bins.
 
     Raises
     ------

@@ -15,7 +15,7 @@ from nlgbench.plots.style import TWO_COLUMN, line_look
 
 @in_paper_style
 def plot_replacement(result: Replacement, *, ax: Sequence[Axes] | None = None) -> Drawing:
-    """Draw the share of annotators that evaluators can replace, by epsilon.
+    """Draw the share of annotators that evaluators can replace, by their cost advantage epsilon.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def plot_replacement(result: Replacement, *, ax: Sequence[Axes] | None = None) -
     Returns
     -------
     Drawing
-        Left: omega by epsilon; the mark is the smallest epsilon at which an evaluator passes.
+        Left: omega, the share replaced; marks are the smallest epsilons at which evaluators pass.
         Right: rho, the chance of agreeing at least as well as an annotator. Data: the curves.
 
     Raises

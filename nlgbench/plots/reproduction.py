@@ -43,15 +43,15 @@ def plot_reproduction(
     -------
     Drawing
         A panel per scale (percent, correlations, counts, ...) and source: recomputed from data, or
-        derived from other published numbers. On the diagonal, both are equal. Markers distinguish
-        tables; open ones were recomputed under conditions that differ from the paper's. Lines are
-        intervals of recomputed values. Its data are the rows drawn, which exclude stars, bounds and
-        findings without a number.
+        derived from other published numbers. On the diagonal, recomputed and published numbers
+        are equal. Markers distinguish tables; open ones mark conditions that differ from the
+        paper's. Lines are intervals of recomputed values. Its data are the rows drawn, which
+        exclude stars, bounds and findings without a number.
 
     Raises
     ------
     ValueError
-        If the paper is unknown, or no number of it was recomputed.
+        If the paper is unknown, or none of its numbers was recomputed.
 
     Examples
     --------

@@ -70,8 +70,7 @@ def plot_scatter_systems(
     missing = len(table) - len(known)
     if missing:
         ax.set_title(f"{missing} of {len(table)} systems omitted: undefined", loc="left")
-    names = [str(name) for name in known["system"]]
-    place_labels(ax, known[[x, y]].to_numpy(dtype=float), names)
+    place_labels(ax, known[[x, y]].to_numpy(dtype=float), known["system"].astype(str).tolist())
     alt = f"{ax.get_ylabel()} against {ax.get_xlabel()} for {len(known)} systems"
     alt += ", with intervals" if ends.notna().any(axis=None) else ""
     if len(known) > 2:

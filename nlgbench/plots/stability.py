@@ -1,4 +1,4 @@
-"""Stability of an estimate as outputs and annotators are added (Figure 5)."""
+"""Stability as outputs and annotators are added: Figure 5 of Hashimoto et al. (2019)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def plot_stability(
     Parameters
     ----------
     curves : DataFrame
-        From `stability`; a row of panels per system, a panel per value of ``over``.
+        From `nlgbench.stability`; a row of panels per system, a panel per value of ``over``.
     truth : DataFrame, optional
         True scores (lines): ``system, huse, huse_q, huse_d``, such as ``study.truth["systems"]``.
     ax : Axes or sequence of Axes, optional

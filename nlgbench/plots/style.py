@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from itertools import cycle
 from typing import Any
 
-#: Widths of figures in inches: slightly less than ACL's column and text block, for TeX's sake.
+#: Widths of figures in inches, just below ACL's column and text width to avoid overfull boxes.
 ONE_COLUMN = 3.02
 TWO_COLUMN = 6.28
 
@@ -44,7 +44,7 @@ LINES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (7, 3))
 
 
 def line_look(n: int) -> dict[str, Any]:
-    """Return the color, marker and dashes of the n-th line; after seven, the dashes change."""
+    """Return the n-th line's color, marker and dashes; beyond seven, only the dashes are new."""
     marker, color = GROUPS[n % len(GROUPS)]
     dashes = LINES[(n + n // len(GROUPS)) % len(LINES)]
     return {"color": color, "marker": marker, "linestyle": dashes}

@@ -1,4 +1,4 @@
-"""HUSE-D against HUSE-Q: the quality-diversity plane (Figure 3)."""
+"""HUSE-D against HUSE-Q, the quality-diversity plane: Figure 3 of Hashimoto et al. (2019)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def plot_tradeoff(
     Parameters
     ----------
     scores : DataFrame
-        From `huse`, or several such tables: points of source ``published`` are filled, others open.
+        From `nlgbench.huse`, or several such tables. Points of source ``published`` are filled.
         Only the first tie rule is drawn. A label that ends in a setting ("lstm p0.95") is split
         into task and setting, unless the table has ``task`` and ``label``.
     truth : DataFrame, optional

@@ -1,4 +1,4 @@
-"""Mean judgment against the frequency of a text (Figure 2)."""
+"""Mean judgment against the frequency of a text: Figure 2 of Hashimoto et al. (2019)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def plot_typicality(
     Returns
     -------
     Drawing
-        Its data are `table` without texts; ``log_frequency`` is on the x axis.
+        Its data are `table` without texts; ``logprob_per_token`` is called ``log_frequency``.
 
     Raises
     ------

@@ -53,12 +53,12 @@ def plot_violins(
     Raises
     ------
     ValueError
-        If there are no scores, a name is unknown, or a score is off its scale.
+        If there are no scores, a name is unknown, or a score is outside its scale.
 
     Notes
     -----
-    Densities use a Gaussian kernel of .2 standard deviations, as in Figure 2 of Newman,
-    Cohn-Gordon and Potts (2020, arXiv:1909.07290), and end at the extreme scores.
+    The bandwidth of the Gaussian kernel is .2 standard deviations, as in Figure 2 of Newman,
+    Cohn-Gordon and Potts (2020, arXiv:1909.07290). Violins end at the extreme scores.
 
     Examples
     --------

@@ -165,7 +165,7 @@ def kind_of(cells: pd.Series) -> str:
 
 
 def choices(cells: pd.Series) -> dict[str, str]:
-    """Map the names of votes to a, b and tie, where they are clear."""
+    """Map the names of votes to a, b and tie, if their meaning is clear."""
     found = {}
     for one in cells.unique():
         plain = plain_name(one)

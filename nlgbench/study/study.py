@@ -79,7 +79,7 @@ class Study:
         ``is_human`` (default: true for the system ``human``).
     judgments : DataFrame, optional
         One row per output, annotator and dimension: ``output_id, annotator_id, value``; optionally
-        ``dimension`` (default "quality") and ``group_id`` (outputs judged on one page).
+        ``dimension`` (default "quality") and ``group_id`` (the HIT or page of outputs).
     name : str, default "study"
         The name in results and figures.
     source : {"study", "released", "simulated", "published"}
@@ -282,7 +282,7 @@ class Study:
         Parameters
         ----------
         systems : iterable of str, optional
-            Names; human texts are also kept, unless `is_human` excludes them.
+            Names of systems; human texts are also kept, unless `is_human` excludes them.
         is_human : bool, optional
             True keeps only human texts, False only those of systems.
 
@@ -336,7 +336,7 @@ class Study:
         """Write the study as a folder of CSV files and a ``study.json``.
 
         A study that was written there before is replaced in one step, except its claims. Any other
-        folder is refused (`FileExistsError`).
+        existing folder is refused (`FileExistsError`).
         """
         place = Path(folder)
         if place.exists() and not (place / WRITTEN).is_file():
@@ -403,7 +403,7 @@ def part_of(study: Study, kept: np.ndarray) -> Study:
 
 
 def with_tables(study: Study, **parts: Any) -> Study:
-    """Return a copy with some tables replaced but not checked; it answers no claims."""
+    """Return a copy with some tables replaced but not checked; claims are not tested on it."""
     return _set(trusted(**_parts(study) | parts), origin=study.origin)
 
 
@@ -546,7 +546,7 @@ def read_study(folder: str | os.PathLike, *, name: str | None = None) -> Study:
 def read_folder(
     place: Path, problems: list[str], doubts: list[str] | None = None, *, name: str | None = None
 ) -> tuple[Study | None, list[str]]:
-    """Read a study's folder: add to the problems and doubts, and return the study and notes."""
+    """Read a study's folder; list problems and doubts, and return the study and notes."""
     if not place.is_dir():
         raise FileNotFoundError(why_no_study(place))
     files.note_read(place)

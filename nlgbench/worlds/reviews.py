@@ -115,7 +115,7 @@ def review_world(
 
 @checked
 def annotator_samples(truth: pd.DataFrame) -> pd.DataFrame:
-    """Compare the truth for a study's own annotators with that for `N_PANELS` other samples."""
+    """Compare the truth for a study's own annotators with that for `N_PANELS` other panels."""
     endings = ["", "_crews", "_crews_sd", "_crews_min", "_crews_max"]
     columns = ["system", "own", "mean", "sd", "min", "max"]
     parts = []

@@ -71,7 +71,7 @@ def simulate(
     **world
         ``systems`` (names, or their properties), ``means``, ``n_items``, ``n_outputs``,
         ``n_annotators``, ``n_votes`` and others: the parameters of the world's function in
-        `nlgbench.worlds`. ``systems`` of reviews may be a function of the seed that returns them.
+        `nlgbench.worlds`. For reviews, ``systems`` may be a function from the seed to the systems.
 
     Returns
     -------
@@ -110,12 +110,12 @@ def open_study(
     folder: str | os.PathLike | None = None,
     **world: Any,
 ) -> Study:
-    """Open a simulated study, a released one or your own, as every notebook does first.
+    """Open a simulated study, a released study, or your own.
 
     Parameters
     ----------
     name : str
-        A public study (`nlgbench.studies`).
+        The name of a public study (see `nlgbench.studies`).
     source : {"simulated", "released"}
         ``released`` loads the study; ``simulated`` simulates a study with the same layout.
     folder : path, optional

@@ -19,7 +19,7 @@ def test_each_of_three_methods_has_its_mark():
     # An evaluator's own mean may be on another scale: it is not on the axis of judgments.
     assert own.collections and max(ax.get_xlim()) < 4.5 < max(own.get_xlim())
     assert [text.get_text() for text in own.texts] == ["labels\nsaved", "\u22123"]
-    assert drawn.alt.startswith("Mean judgments by system, for labels alone, evaluator alone and")
+    assert drawn.alt.startswith("Means by system (labels alone, evaluator alone, ")
 
 
 def test_a_result_is_drawn_and_says_what_was_labelled():

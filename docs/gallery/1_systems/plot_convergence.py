@@ -2,7 +2,7 @@
 Ratings as games accumulate
 ===========================
 
-Glicko-2 ratings as votes are drawn one by one; open marks are ratings from every vote, used once.
+Glicko-2 ratings as votes are drawn one by one; open marks use all votes, each once.
 """
 
 import nlgbench as nb

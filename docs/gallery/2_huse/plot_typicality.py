@@ -1,6 +1,6 @@
 """
-Text probability and human judgments
-====================================
+Text frequency and human judgments
+==================================
 
 Mean judged typicality of 40 texts against their log-frequency per token, with 90% intervals.
 """

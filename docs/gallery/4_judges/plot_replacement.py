@@ -2,7 +2,7 @@
 Can an evaluator replace annotators?
 ====================================
 
-The share of annotators that each evaluator could replace, as a function of epsilon.
+The share of annotators that each evaluator could replace, as a function of the margin epsilon.
 """
 
 import nlgbench as nb

@@ -2,7 +2,7 @@
 Regret of choosing a checkpoint
 ===============================
 
-Regret is the quality lost by keeping the checkpoint that an evaluator prefers.
+Regret is the quality lost by keeping an evaluator's favorite checkpoint instead of the best one.
 """
 
 import numpy as np

@@ -46,61 +46,61 @@ def compare_evaluators(
     confidence: float = 0.95,
     seed: int | np.random.Generator = 0,
 ) -> pd.DataFrame:
-    """Test for pairs of evaluators whether they agree equally well with human judgments.
+    """Test whether the two evaluators of each pair agree equally well with human judgments.
 
     Parameters
     ----------
     study, against, granularity, dimension, clusters, seed
         As in `correlate`. Human texts are excluded.
     evaluators : sequence of str or of (str, str), optional
-        Evaluators, of which all pairs are compared, or pairs that you chose before seeing the data.
-        p is adjusted over these pairs. Default: all.
+        Names of evaluators, to compare all pairs of them, or pairs of names that you chose before
+        seeing the data. p is adjusted over the compared pairs. Default: all evaluators.
     statistic : str
-        ``pearson``, ``spearman``, ``kendall_b``, or ``pairwise_accuracy``.
+        The measure of agreement: ``pearson``, ``spearman``, ``kendall_b`` or ``pairwise_accuracy``.
     n_resamples : int, optional
-        Bootstrap samples (default 1,000), or random swaps if there are 17 or more systems (default
-        9,999, or more where Holm needs them). With up to 16 systems, all swaps are used.
+        Number of bootstrap samples (default 1,000) or, at granularity "system", of random swaps
+        (default 9,999; more if Holm's method needs them). For up to 16 systems, all swaps are used.
     confidence : float
-        Confidence level of intervals, between 0 and 1. `reason` warns if there are too few systems
-        for any adjusted p to reach 1 - confidence.
+        Confidence level of intervals, between 0 and 1. ``reason`` warns if there are too few
+        systems for any adjusted p to be as small as 1 - confidence.
 
     Returns
     -------
     DataFrame
-        A row per pair: evaluator_a, evaluator_b, dimension, granularity, statistic, estimate_a,
-        estimate_b (over units with both scores and a judgment), difference (a minus b), ci_low,
-        ci_high (NaN for swaps), confidence, ci_method, reason (why a result is missing or doubtful,
-        or ""), p, p_adjusted (over all pairs), p_least (swaps: the smallest possible p_adjusted),
+        A row per dimension and pair: evaluator_a, evaluator_b, dimension, granularity, statistic,
+        estimate_a, estimate_b (of the statistic), difference (a minus b), ci_low, ci_high (NaN for
+        swaps), confidence, ci_method, reason (why a result is missing or doubtful, or ""), p,
+        p_adjusted (over all pairs), p_least (for swaps, the smallest possible p_adjusted),
         adjustment, p_method, n (systems), n_clusters (0 for swaps), n_missing (excluded outputs),
-        resample (the units drawn).
+        resample (the resampled units).
 
     Raises
     ------
     ValueError
-        Under the same conditions as `correlate`, or if there is only one evaluator, no output has a
-        score of every evaluator, or a pair is repeated or names one evaluator twice.
+        Under the same conditions as `correlate`, or when there is only one evaluator, no output has
+        a score of every evaluator, or a pair is repeated or names one evaluator twice.
 
     Notes
     -----
-    **Swaps** (granularity "system"). Under the null hypothesis, two evaluators' standardized scores
-    of a system are exchangeable, so scores are swapped system by system. p is the share of swaps
-    whose statistic is at least as extreme as the observed one. Means are over the outputs that
-    every evaluator has scored (with `against`, that each has scored). For Pearson, the statistic is
-    the studentized difference of Fisher's z (after DiCiccio and Romano 2017,
-    doi:10.1080/01621459.2016.1202117); otherwise, the difference of the coefficients. With skewed
-    scores and few systems, this test and Williams' reject too often (docs/validation.md).
+    **Swaps** (granularity "system"). Under the null hypothesis, the two standardized scores of each
+    system are exchangeable, so the scores of some systems are swapped, in all possible ways or at
+    random. p is the share of swaps whose test statistic is at least as extreme as the observed one.
+    For Pearson, the test statistic is the studentized difference of Fisher's z (after DiCiccio and
+    Romano 2017, doi:10.1080/01621459.2016.1202117); otherwise, the difference of the coefficients.
+    Means are over the outputs that all evaluators have scored; with `against`, each evaluator's are
+    over all its outputs. With skewed scores and few systems, the test rejects too often.
 
-    All pairs share the swaps. Their p is adjusted by a step-down max-T, which is approximate
-    because subset pivotality does not hold exactly. For m named pairs, Holm's method is used. With
+    All pairs use the same swaps. Their p is adjusted by a step-down max-T procedure, which is only
+    approximate (it requires subset pivotality), or by Holm's method for m pairs that you name. With
     n systems, adjusted p is at least ``2 / 2^n``, or ``2 m / 2^n`` with Holm's method.
 
-    **Resampling** (outputs, items). Only outputs that every evaluator has scored count. The
-    interval combines `correlate`'s two intervals with the correlation rho of the two estimates over
-    common resamples of clusters. It is the range of a minus b over all t, where ``a`` deviates by
-    cos(t) times the half-width of its interval, and ``b`` by (rho cos(t) + sqrt(1 - rho^2) sin(t))
-    times that of its own. For symmetric intervals, these are the limits of Zou (2007,
-    doi:10.1037/1082-989X.12.4.399). p is that of a normal deviate whose interval has the same end
-    on the side of 0. It is adjusted by Holm's method.
+    **Resampling** (outputs, items). Only outputs that all evaluators have scored are used. The
+    interval combines `correlate`'s two intervals, given the correlation rho of the two estimates in
+    common resamples of clusters. It is the range of a - b over all t, where a is its estimate plus
+    cos(t) times the half-width of its interval, and b is its own estimate plus (rho cos(t) + sqrt(1
+    - rho^2) sin(t)) times its half-width. For symmetric intervals, its ends are those of Zou (2007,
+    doi:10.1037/1082-989X.12.4.399). p is that of a normal test whose standard error is the
+    half-width toward 0, divided by the normal quantile; it is adjusted by Holm's method.
 
     Examples
     --------
@@ -464,7 +464,7 @@ def _joint_interval(two: pd.DataFrame, replicates: Floats) -> tuple[float, float
 
 
 def _p_from_half_width(gap: float, reach: float, confidence: float) -> float:
-    """Compute p of a normal deviate whose interval has this half-width toward 0."""
+    """Compute p of a normal test from the half-width of its interval toward 0."""
     if gap == 0 or not reach > 0:
         return 1.0 if gap == 0 else float("nan")
     return float(2 * norm.sf(abs(gap) / reach * norm.ppf(0.5 + confidence / 2)))
@@ -496,10 +496,10 @@ def partial_correlations(
     Returns
     -------
     DataFrame
-        A row per dimension and other evaluator, over the systems that have all three scores:
-        evaluator, dimension, given, with_human, with_given, given_with_human (Pearson's r),
-        estimate (partial), ci_low, ci_high, reason (why the estimate or interval is undefined, or
-        ""), confidence, n (systems).
+        A row per dimension and evaluator except `given`, over the systems with scores by both and
+        human scores: evaluator, dimension, given, with_human, with_given, given_with_human
+        (the three Pearson correlations), estimate (the partial correlation), ci_low, ci_high,
+        reason (why the estimate or interval is undefined, or ""), confidence, n (systems).
 
     Raises
     ------
@@ -508,8 +508,8 @@ def partial_correlations(
 
     Notes
     -----
-    The partial correlation is ``(r_xy - r_xg r_yg) / sqrt((1 - r_xg^2) (1 - r_yg^2))``. Its
-    interval is that of a correlation over one system fewer, ``tanh(atanh(r) -+ z / sqrt(n - 4))``
+    The partial correlation r of x and y given g is ``(r_xy - r_xg r_yg) / sqrt((1 - r_xg^2) (1 -
+    r_yg^2))``. Its interval is that for one system fewer, ``tanh(atanh(r) -+ z / sqrt(n - 4))``
     (Fisher 1924, *Metron* 3, 329-332). It treats systems as a sample of a normal population, and
     their scores as exact.
     """
@@ -551,20 +551,20 @@ def partial_correlations(
 def williams_tests(
     study: Study, *, evaluators: Sequence[str] | None = None, dimension: str | None = None
 ) -> pd.DataFrame:
-    """Test every pair of evaluators for different correlations with judgments (Williams' test).
+    """Test whether the correlations of two evaluators with judgments differ (Williams' test).
 
     Parameters
     ----------
     study, evaluators, dimension
-        As in `compare_evaluators`; pairs follow the order of `evaluators`.
+        As in `compare_evaluators`, but `evaluators` must be names; pairs follow their order.
 
     Returns
     -------
     DataFrame
-        A row per dimension and pair, over the outputs that every evaluator has scored: evaluator_a,
-        evaluator_b, dimension, estimate_a, estimate_b (Pearson's r with the judgments),
-        correlation (of the two), difference (a minus b), t, p (two-sided), n. t and p are NaN
-        where a variable is constant or there are fewer than four outputs.
+        A row per dimension and pair, over the outputs that all evaluators have scored: evaluator_a,
+        evaluator_b, dimension, estimate_a, estimate_b (Pearson's r with the judgments), correlation
+        (of the two evaluators), difference (a minus b), t, p (two-sided), n (outputs). t and p are
+        NaN where a variable is constant or there are fewer than four outputs.
 
     Raises
     ------
@@ -627,14 +627,14 @@ def williams(r12: float, r13: float, r23: float, n: int) -> tuple[float, float]:
     r23 : float
         Correlation of the two evaluators.
     n : int
-        Units (outputs or systems), at least 4.
+        Number of units (outputs or systems), at least 4.
 
     Returns
     -------
     tuple of float
-        t, positive where r12 is larger, and its two-sided p with n - 3 degrees of freedom. NaN
-        where the variance is 0 to within 1e-12: the evaluators are identical or opposite, or the
-        judgments are the difference of the two.
+        t, positive where r12 is larger, and its two-sided p with n - 3 degrees of freedom. Both are
+        NaN where the variance is 0 to within 1e-12: the evaluators are identical or opposite, or
+        judgments are proportional to the difference of their standardized scores.
 
     Raises
     ------

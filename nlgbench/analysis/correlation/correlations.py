@@ -2,7 +2,7 @@
 
 The module joins judgments (`judged_outputs`) and scores. Evaluators that scored the same outputs
 share a `Sample` of arrays, from which `statistics_of` computes statistics of all data, and of the
-data without each cluster. If only systems' scores are known, `correlate_system_scores` does it all.
+data without each cluster. `correlate_system_scores` is used if only systems' scores are known.
 """
 
 import math
@@ -63,33 +63,33 @@ def correlate(
     study : Study
         A study with judgments, and with scores (of outputs) or system_scores.
     evaluators : sequence of str, optional
-        Names of evaluators. Default: all in scores, and at granularity "system" also those in
-        system_scores that have no scores of outputs.
+        Names of evaluators. Default: all in ``scores`` and, at granularity "system", also those
+        that are only in ``system_scores``.
     against : DataFrame, optional
         A table like ``system_scores`` (higher is better) to use instead of judgments, such as true
-        values; each ``evaluator`` in it is a dimension. Needs granularity "system".
+        values; each of its evaluators is treated as a dimension. Needs granularity "system".
     granularity : {"system", "output", "item"}
-        ``"system"``: over systems' means. ``"output"``: over all outputs. ``"item"``: over the
-        systems of each item, averaged over the items where the statistic is defined.
+        The units over which the statistic is computed: ``"system"``, systems' means; ``"output"``,
+        all outputs; ``"item"``, systems within an item, averaged over items where it is defined.
     statistics : sequence of str
         ``pearson``, ``spearman``, ``kendall_b`` (-1 to 1), ``pairwise_accuracy`` (0 to 1), and at
         granularity ``"system"`` also ``soft_pairwise`` (0 to 1).
     resample : {"items", "systems", "both"} or None
-        What the interval generalizes to: other items or, at granularity "system", also other
-        systems or both. If only systems' scores are known, always other systems. None: no interval.
+        What the interval generalizes to: other items or, at granularity "system", other systems or
+        both. With `against` or only systems' scores, it is always other systems. None: no interval.
     dimension : str, optional
         A dimension of the judgments. Default: all of them, one after another.
     clusters : str, optional
-        ``"group_id"`` (HIT) or a column of outputs, to resample instead of items. Default:
-        ``settings["clusters"]``, or items.
+        The clusters to resample instead of items: ``"group_id"`` (HIT) or a column of outputs.
+        Default: ``settings["clusters"]``, or items.
     include_human : bool
         Whether human texts count as a system.
     n_resamples : int
-        Number of draws of the systems' expectations, and of random permutations.
+        Number of posterior draws of the systems' expectations, and of random permutations.
     confidence : float
         Confidence level of intervals, between 0 and 1.
     seed : int or Generator
-        Seed of the random numbers; all dimensions start from the same integer.
+        Seed of the random numbers. An integer is used again for each dimension.
 
     Returns
     -------
@@ -97,15 +97,15 @@ def correlate(
         A row per dimension, evaluator and statistic: evaluator, dimension, granularity, statistic,
         estimate, ci_low, ci_high, confidence, ci_method, estimand (what the interval covers),
         reason (why the estimate or interval is missing or doubtful, or ""), p, p_method, n
-        (systems, outputs or items), n_clusters (0 where only systems' scores are known),
-        n_undefined (items without a value; 1 where the estimate is undefined), n_missing (outputs
-        or systems that lack a score or a judgment), resample (the units drawn).
+        (systems, outputs or items), n_clusters (0 where only systems' scores are used), n_undefined
+        (items without a value, or else 1 if the estimate is undefined), n_missing (outputs or
+        systems that lack a score or a judgment), resample (the resampled units).
 
     Raises
     ------
     ValueError
-        When the study lacks the data, a name is unknown, a number is out of range, an evaluator has
-        scored no judged output, or an item lies in several clusters.
+        When the study lacks scores or judgments, a name is unknown, a number is out of range, an
+        evaluator has scored no judged output, or an output or item belongs to several clusters.
 
     Notes
     -----
@@ -113,30 +113,30 @@ def correlate(
     variable, a single system) is NaN, never 0. Values that differ by at most 1e-9 standard
     deviations count as equal.
 
-    **Systems' means.** Noise in the means lowers correlations. The estimate is that of the means,
-    but intervals for ``"items"`` and ``"both"`` cover the correlation of the systems'
-    *expectations*. With C the covariance of the means over systems, and N its part due to noise,
-    estimated from differences between clusters::
+    **Systems' means.** Noise in the means lowers correlations. The estimate is computed from the
+    means, but intervals for ``"items"`` and ``"both"`` cover the correlation of the systems'
+    *expectations*. With C the covariance of the means over systems, and N its part due to noise
+    (estimated from differences between clusters), this correlation is estimated by::
 
         r_d = (C_xy - N_xy) / sqrt((C_xx - N_xx) (C_yy - N_yy))
 
     - ``"items"``, Pearson: r_d, plus or minus Student's t times its jackknife standard error over
       clusters. Ranks: posterior quantiles of the statistic of the expectations, with systems as a
       sample of a bivariate normal population.
-    - ``"systems"``, Pearson: jackknife of Fisher's z over systems, with Student's t. Ranks: an
-      inverted test, that is, the normal populations that are compatible with the estimate.
-    - ``"both"``: the interval over systems, with its ends corrected for noise like r_d.
+    - ``"systems"``, Pearson: jackknife of Fisher's z over systems, with Student's t. Ranks: the
+      range of the statistic over all normal populations that fit the estimate (an inverted test).
+    - ``"both"``: the interval over systems, with its ends corrected for noise as in r_d.
 
-    An interval that misses the estimate is extended to it. It is missing for soft pairwise
-    accuracy, or if the reliability of mean scores or judgments is below .5. p is from permutations
-    of the systems' judgments (all of them for up to eight systems), two-sided for correlations.
+    An interval that excludes the estimate is extended to it. Soft pairwise accuracy has none;
+    ``"items"`` and ``"both"`` need a reliability of mean scores and judgments above .5. p is from
+    permutations of systems' judgments (all for up to eight systems), two-sided for correlations.
 
-    **Systems' scores alone.** Intervals treat the systems as a sample and their scores as exact:
-    Pearson's uses Fisher's z, ranks use the inverted test. p is SciPy's.
+    **Systems' scores alone** (or `against`). Intervals treat systems as a sample, scores as exact:
+    Pearson's use Fisher's z, ranks the inverted test. p is SciPy's; for accuracy, of permutations.
 
-    **Outputs, items.** Delete-one jackknife over clusters (in at most 1,000 random groups), with
-    Student's t; over outputs, on the scale of Fisher's z. p is from a jackknife t test against 0,
-    or for accuracy against the value expected by chance, given the ties.
+    **Outputs, items.** Intervals use a delete-one jackknife over clusters (in at most 1,000 random
+    groups), with Student's t; for correlations over outputs, on the scale of Fisher's z. p is from
+    a jackknife t test against 0 or, for accuracy, against its expectation by chance given the ties.
 
     Examples
     --------

@@ -77,7 +77,7 @@ class PooledCorrelations(Reported):
     Parameters
     ----------
     summary, studies : DataFrame
-        The tables described at `pool_correlations`.
+        The tables described in `pool_correlations`.
     confidence : float
         Confidence level of intervals.
     """
@@ -106,28 +106,27 @@ def pool_correlations(
     Parameters
     ----------
     correlations : DataFrame
-        Correlations from `correlate_studies`, or from `nlgbench.correlate` with an added column
-        ``study``, one row per study and dimension; or differences with intervals from
-        `compare_with_length`, or from `nlgbench.compare_evaluators` with an added column ``study``.
-        A column ``task`` is kept.
+        Correlations or differences with intervals, a row per study, dimension, and evaluator or
+        pair: from `correlate_studies` or `compare_with_length`, or from `nlgbench.correlate` or
+        `nlgbench.compare_evaluators` with an added column ``study``. A column ``task`` is kept.
     by : str, optional
-        A column, such as the studies' task; studies are pooled separately for each of its values.
+        A column that groups studies, such as ``task``; each group of studies is pooled separately.
     confidence : float
         Confidence level of intervals, between 0 and 1.
 
     Returns
     -------
     PooledCorrelations
-        ``summary``: a row per evaluator, statistic, granularity (and value of `by`): estimate,
-        ci_low, ci_high (the mean over studies), p (of t, against 0), prediction_low,
+        ``summary``: a row per evaluator, statistic, granularity (and value of `by`): estimate (the
+        mean over studies), ci_low, ci_high, p (of a t test of the mean against 0), prediction_low,
         prediction_high (interval for the correlation in a new study), tau (standard deviation
         of Fisher's z between studies), tau_low, tau_high, i2, i2_low, i2_high (share of variance
         between studies), q, q_p (test of homogeneity), n_studies, n_left_out (studies without an
         effect), reason and prediction_reason (why the mean or prediction is undefined, or "").
         ``studies``: a row per study and the same keys: task (if given), estimate, ci_low, ci_high,
-        z (for differences, the difference), se (of z), n_dimensions, n_left_out (dimensions
-        without an effect), reason (why a dimension is excluded or doubtful), point (the estimate;
-        without one, the mean over dimensions of the correlations that lack a standard error).
+        z (for differences, the difference), se (of z), n_dimensions, n_left_out (dimensions without
+        an effect), reason (why a dimension is excluded or doubtful), point (the estimate or, if it
+        is missing, the mean correlation over dimensions).
 
     Raises
     ------
@@ -143,21 +142,21 @@ def pool_correlations(
     twice the normal quantile. Correlations over fewer than five systems are excluded, as are those
     whose value or interval reaches -1 or 1. Differences of correlations are pooled untransformed.
 
-    **Mean.** The weights are w = 1 / (v + tau^2), with tau^2 by Paule and Mandel (1982,
-    doi:10.6028/jres.087.022). The standard error is ``sqrt(max(1, q) / sum(w))``, with q = ``sum(w
-    (z - mean)^2) / (k - 1)``, and the interval uses Student's t with k - 1 degrees of freedom:
-    Hartung and Knapp (2001, doi:10.1002/sim.1009), modified by Knapp and Hartung (2003,
-    doi:10.1002/sim.1482). The mean needs five studies; `tau`, `i2` and `q` need two.
+    **Mean.** The weight of a study is w = 1 / (se^2 + tau^2), with tau^2 after Paule and Mandel
+    (1982, doi:10.6028/jres.087.022). For k studies, the standard error of the mean is ``sqrt(max(1,
+    h) / sum(w))``, with h = ``sum(w (z - mean)^2) / (k - 1)``, and the interval uses Student's t
+    with k - 1 degrees of freedom: Hartung and Knapp (2001, doi:10.1002/sim.1009), modified by Knapp
+    and Hartung (2003, doi:10.1002/sim.1482). The mean needs five studies; tau, i2 and q need two.
 
-    **Prediction.** The interval for a new study is that of ``mean + se t + tau u``, with Student's
-    t of k - 1 degrees of freedom, normal u, and tau^2 from its confidence distribution by the
-    Q-profile (after Nagashima, Noma and Furukawa 2019, doi:10.1177/0962280218773520). The mean and
-    se are recomputed for each tau^2. It needs eight studies.
+    **Prediction.** The interval for a new study has the quantiles of ``mean + error t + tau u``,
+    where error is the mean's standard error, t Student's with k - 1 degrees of freedom, u normal,
+    and tau^2 from its confidence distribution by the Q-profile (after Nagashima, Noma and Furukawa
+    2019, doi:10.1177/0962280218773520). Mean and error depend on tau^2. Eight studies are needed.
 
-    **Heterogeneity.** The interval of tau is the Q-profile (Viechtbauer 2007,
-    doi:10.1002/sim.2514); it is NaN if studies agree too closely for any tau. I^2 is
-    ``tau^2 / (tau^2 + s^2)``, with s^2 the typical variance of Higgins and Thompson (2002,
-    doi:10.1002/sim.1186).
+    **Heterogeneity.** The interval of tau is from the Q-profile (Viechtbauer 2007,
+    doi:10.1002/sim.2514); it is NaN if studies agree too closely for any tau. I^2 is ``tau^2 /
+    (tau^2 + s^2)``, where s^2 is the typical variance of a study's effect (Higgins and Thompson
+    2002, doi:10.1002/sim.1186).
 
     Examples
     --------
@@ -389,7 +388,7 @@ def correlate_studies(
         Studies with judgments. Existing scores are kept, and missing ones are added where texts and
         references allow it.
     evaluators : sequence of str
-        Evaluators for `nlgbench.score`. Default: those that need no training.
+        Evaluators that `nlgbench.score` adds. Default: those that need no training.
     called : mapping of str to str, optional
         Maps studies' own names of evaluators to common names, so that one evaluator has one name in
         all studies. Scores by a study's authors take precedence over new ones.
@@ -399,20 +398,20 @@ def correlate_studies(
     Returns
     -------
     DataFrame
-        The table of `nlgbench.correlate` with a column ``study`` and rows of three sentinels:
-        the text's ``length``, a ``constant`` and the ``system_mean``. An evaluator that cannot
-        score a study has a row for each dimension with a ``reason``.
+        The table of `nlgbench.correlate` with a column ``study``, and rows of the sentinels length,
+        constant and system_mean (with the suffix ``@sentinel``). An evaluator that cannot score a
+        study has a row with a ``reason`` for each dimension.
 
     Raises
     ------
     ValueError
-        When a study has no judgments, or no scores to correlate with them.
+        When a study has no judgments or scores, or `called` maps two of its evaluators to one name.
 
     Notes
     -----
-    References are the study's own or else the human texts of the same item. If no item has both
-    human texts and system outputs, they are the ten most similar human texts in lower case
-    (`nearest_references`).
+    References are the study's own, or else the human texts of the same item. If no item has both
+    human texts and system outputs, each output's references are the ten most similar human texts,
+    in lower case.
 
     Examples
     --------
@@ -459,21 +458,21 @@ def compare_with_length(
     n_resamples: int = 200,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Compare evaluators' correlations over outputs with that of text length, in many studies.
+    """Compare, in many studies, how well evaluators and text length agree with human judgments.
 
     Parameters
     ----------
     studies, evaluators, called, statistic, seed
         As in `correlate_studies`.
     n_resamples : int
-        Bootstrap samples, used to estimate the correlation of the two estimates.
+        Number of bootstrap samples, used to estimate the correlation of the two estimates.
 
     Returns
     -------
     DataFrame
         The table of `nlgbench.compare_evaluators` at granularity "output", with a column ``study``
-        and without adjusted p. It has a row for each study, dimension and evaluator (a; b is the
-        length), over the outputs that have both scores. Unavailable results have a ``reason``.
+        and without adjusted p. It has a row for each study, dimension and evaluator (evaluator_b is
+        the length), over outputs with both scores. Rows without a result have a ``reason``.
 
     Raises
     ------

@@ -44,8 +44,8 @@ def measure_trends(
     systems : sequence of str, optional
         The systems of the series, at least three. Default: all of `truth`.
     against : sequence of str
-        Columns of `truth`. ``l_star`` is 1 - TV (total variation distance from human texts), with
-        parts ``huse_q`` (quality) and ``huse_d`` (diversity); ``entropy`` is in nats per text.
+        Columns of `truth`. ``l_star`` is 1 - TV (total variation distance from human texts).
+        ``huse_q`` and ``huse_d`` are HUSE's quality and diversity; ``entropy`` is in nats per text.
     confidence : float
         Confidence level of intervals, between 0 and 1.
 
@@ -57,8 +57,8 @@ def measure_trends(
         n_systems, verdict, reason, method. ``verdict`` is "sees" if the interval is above 0,
         "sees the wrong way" if it is below, "does not see" if it contains 0, and "not monotone"
         if some pairs of systems differ significantly in the direction of the truth and others
-        against it. It is empty, with a reason, if fewer than three systems have an estimate, if the
-        truth varies by less than .1, or if a standard error is missing and the interval contains 0.
+        against it. It is empty, with a reason, if fewer than three systems have all values, if the
+        truth varies by less than .1, or if a system lacks a value and the interval contains 0.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def measure_trends(
     -----
     The least-squares slope of the estimates e on the truth t is ``sum w e``, with ``w = (t - mean
     t) / sum (t - mean t)^2``. Systems share human texts, so their errors are correlated. The
-    variance is an upper bound for errors without negative correlations: ``se^2 = (sum of w se over
+    variance is an upper bound if no errors are negatively correlated: ``se^2 = (sum of w se over
     w > 0)^2 + (sum of w se over w < 0)^2``. "Not monotone" is based on Bonferroni-adjusted tests of
     all pairs of systems whose truth differs by .1 or more. Verdicts are not adjusted for the number
     of measures. docs/validation.md reports their error rates.

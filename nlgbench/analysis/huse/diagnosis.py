@@ -72,11 +72,11 @@ def boundary(
     study, dimension, n_neighbors, label_ties
         As in `huse`.
     system : str, optional
-        The system; optional if there is only one.
+        The system. Optional if the study has only one.
     ties : {"exact", "released"}
-        As in `huse`, but only one rule.
+        As in `huse`, but a single rule.
     n_grid : int, default 200
-        Points along each axis, at least 2. The grid extends .05 of the outputs' range beyond them.
+        Points along each axis, at least 2. Axes extend beyond the outputs by .05 of their range.
 
     Returns
     -------
@@ -150,7 +150,7 @@ def failures(
     n_neighbors: int = 16,
     ties: Ties = "exact",
 ) -> pd.DataFrame:
-    """Classify outputs by what distinguishes them from the other class, for the failure browser.
+    """Classify outputs by what distinguishes them from the other class: quality or diversity.
 
     Parameters
     ----------

@@ -370,8 +370,8 @@ def huse(
     Parameters
     ----------
     study : Study
-        A study with human outputs, judgments, and log-probabilities under a model with the name of
-        each system, for the system's outputs and for all human ones.
+        A study with human outputs, judgments and, for each system, log-probabilities of its outputs
+        and of all human ones under the model with the system's name.
     systems : str or iterable of str, optional
         Systems to score. Default: all.
     dimension : str, optional
@@ -394,7 +394,7 @@ def huse(
     resample : {"outputs", "items", "annotators"}
         What is split into halves, and so what intervals generalize to. ``"outputs"``: outputs,
         stratified by class. ``"items"``: items, each with all its outputs. ``"annotators"``: the
-        annotators of each ``group_id`` (HIT), or all if it is empty; outputs are fixed.
+        annotators of each ``group_id`` (HIT), or all annotators if it is empty; outputs are fixed.
     confidence : float, default 0.95
         Confidence level of intervals, between 0 and 1.
     seed : int or Generator, default 0

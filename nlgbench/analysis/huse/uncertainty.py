@@ -39,7 +39,7 @@ def permutation_test(
     n_permutations: int = 1000,
     seed: int | np.random.Generator = 0,
 ) -> pd.DataFrame:
-    """Test whether a system's outputs are indistinguishable from human ones.
+    """Test whether HUSE distinguishes a system's outputs from human ones.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def permutation_test(
 
     Notes
     -----
-    The test is one-sided. p is the share of labelings that score at most as high as observed, or
+    The test is one-sided. p is the share of labelings whose score is at most the observed one, or
     for random labelings ``(1 + #(permuted <= observed)) / (n_permutations + 1)`` (Phipson and Smyth
     2010, doi:10.2202/1544-6115.1585). If every HIT contains one class, "items" confounds class with
     the leniency of the HIT's annotators. "hits" avoids this, but has little power.
@@ -209,9 +209,9 @@ def stability(
 
     Notes
     -----
-    ci_low and ci_high show the spread of subsamples of *this* study. They meet at the full size,
-    whatever the sampling error, so use `huse` for intervals. The analysis follows figure 5 of
-    Hashimoto, Zhang and Liang (2019), doi:10.18653/v1/N19-1169.
+    ci_low and ci_high show the spread of subsamples of *this* study. They are equal at the full
+    size despite sampling error, so use `huse` for confidence intervals. The analysis follows figure
+    5 of Hashimoto, Zhang and Liang (2019), doi:10.18653/v1/N19-1169.
 
     Examples
     --------
@@ -379,9 +379,9 @@ def interval_widths(
 
     `world` is a function that simulates a new study from the number of outputs of each class, the
     number of annotators, and a Generator. The width then reflects the sampling of both. `world` can
-    also be a study; its subsamples then replace new studies. Dividing their standard deviation by
-    ``sqrt(1 - f)``, with ``f`` the share of outputs drawn, corrects for shared outputs (but not for
-    shared annotators).
+    also be a study, whose subsamples then replace new studies. In this case, sd is divided by
+    ``sqrt(1 - f)``, with ``f`` the share of the smaller class that is drawn, to correct for outputs
+    (but not annotators) that subsamples share.
 
     A row per pair of sizes and score: n_outputs (of each class), n_annotators, score, mean (over
     studies), sd, width (``2 z sd``, for a normal interval), width_low, width_high (95% interval of

@@ -74,11 +74,11 @@ def audit(
     Parameters
     ----------
     study : Study
-        A study with ``comparisons``, ideally of each pair in both orders, texts, and annotators'
-        votes on some of the pairs (``preferences``; without any, judgments of both outputs by one
-        annotator count as a vote).
+        A study with texts, ``comparisons`` (ideally of each pair in both orders), and annotators'
+        votes on some of the pairs: ``preferences`` or, without any, judgments of both outputs by
+        the same annotator.
     authors : mapping of str to str, optional
-        Maps each judge to its own system, or to one of the same family.
+        Maps each judge to its own system, or to a system of the same model family.
     dimension : str, optional
         A dimension of preferences or judgments. Default: the study's quality dimension.
     margin : float
@@ -92,44 +92,45 @@ def audit(
     -------
     Audit
         ``findings``, with a row per test for each judge, then each sentinel (``longest`` prefers
-        the longer text, ``first`` the one shown first, ``constant`` always ties, ``random``;
-        sentinels are not tested): evaluator, test, estimate, ci_low, ci_high, covers (what the
+        the longer text, ``first`` the one shown first, ``constant`` always ties, and ``random``;
+        they have no p or verdict): evaluator, test, estimate, ci_low, ci_high, covers (what the
         interval generalizes to), p_adjusted (Holm, over the judge's tests of position, length and
-        own), verdict (``found``: significant, with the interval beyond the margin;
-        ``significant``: the bias may lie within the margin; ``acquitted``: not significant, with
-        the 90% interval within the margin; ``not shown``: inconclusive), n, reason. ``details``,
-        by evaluator and test: is_sentinel, confidence, se, inner_low, inner_high (the 90%
-        interval), p. The tests:
+        own), verdict (``found``: significant, with the interval beyond the margin; ``significant``:
+        the bias may lie within the margin; ``acquitted``: not significant, with the inner interval
+        within the margin; ``not shown``: inconclusive), n, reason. ``details``, by evaluator and
+        test: is_sentinel, confidence, se, inner_low, inner_high (the inner interval, with 90%
+        confidence by default), p. The tests:
 
         ======================  ===================================================================
         consistency             share of pairs with the same verdict in both orders
         position                gain of the output shown first, as a share of all verdicts; p is
                                 exact (McNemar), from pairs won by one position in both orders. If
-                                no pair has both orders: half the increase in systems' win rates
-                                where they are shown first, assuming random orders
+                                no pair has both orders: half the difference between systems' win
+                                rates when shown first and when shown second (in random orders)
         length                  gain of a text twice as long, as a share of verdicts, between
                                 outputs that annotators find equally good
-        own                     gain of the judge's own system, likewise
+        own                     gain of the judge's own system, between such outputs
         ties                    share of ties among the judge's verdicts, minus that among votes
         overconfidence          mean probability of the judge's preferred output, minus how often
                                 annotators prefer it (ties count half)
-        agreement               of the judge with the majority of other annotators (ties count half)
-        agreement_of_people     of each annotator, likewise
-        agreement_less_people   the difference
-        length_in_ratings       slope of Bradley-Terry log odds (nats) for a text twice as long
+        agreement               of the judge with the majority of all annotators but one (ties count
+                                half), averaged over the annotator left out
+        agreement_of_people     of the annotator left out, likewise
+        agreement_less_people   agreement minus agreement_of_people
+        length_in_ratings       gain in Bradley-Terry log odds (nats) for a text twice as long
         ======================  ===================================================================
 
-        ``orders``: evaluator, n_pairs (with any verdict), n_both (in both orders), n_same,
-        n_first, n_second, n_tied (a tie in one order only), n_known (pairs with a majority of
-        votes), n_right (agreeing with it in the order shown to annotators, or judged first),
-        n_right_swapped, n_right_both.
+        ``orders``, with numbers of pairs: evaluator, n_pairs (with any verdict), n_both (with both
+        orders), n_same, n_first, n_second (won by this position in both), n_tied (tied in one order
+        only), n_known (with a majority of votes), n_right (whose verdict agrees with the majority
+        in the order that annotators saw), n_right_swapped (in the other), n_right_both.
 
-        ``calibration``: evaluator, bin, low, high, said (mean probability of the preferred output),
-        people (how often annotators prefer it; ties count half), ci_low, ci_high, n (votes, in
-        either order).
+        ``calibration``: evaluator, bin, low, high (of the preferred output's probability), said
+        (its mean), people (how often annotators prefer that output; ties count half), ci_low,
+        ci_high, n (votes, counted once per order).
 
-        ``ratings``: evaluator (including ``people``), system, rating, equal_length (the rating at
-        equal text length), each with its interval, reason.
+        ``ratings``: evaluator (including ``people``), system, rating and equal_length (the rating
+        at equal text length) with their intervals, reason.
 
     Raises
     ------
@@ -139,12 +140,11 @@ def audit(
 
     Notes
     -----
-    Length and own come from a least-squares regression of the verdict (mean of both orders) on the
-    expected vote, the difference of log2 text lengths in characters, and the judge's own system.
-    The expected vote is not observed, so its sum of squares is estimated by products of two
-    annotators' votes. Intervals leave out one item at a time and, if the effective number of
-    annotators is at least ten, one annotator at a time. docs/validation.md reports the level and
-    coverage.
+    Length and own are slopes in a least-squares regression of the verdict (mean of both orders) on
+    the expected vote, the difference of log2 lengths in characters, and the judge's own system. The
+    expected vote is not observed, so its sum of squares is estimated by products of two annotators'
+    votes on a pair. Jackknife intervals leave out one item at a time and, if the effective number
+    of annotators is at least ten, one annotator. docs/validation.md reports the level and coverage.
 
     Examples
     --------

@@ -85,17 +85,17 @@ def corrected_quality(
     CorrectedQuality
         ``systems``, three rows per system, the best first: system, method (``labels alone``,
         ``evaluator alone``, ``corrected``), estimate, ci_low, ci_high, covers (what the interval
-        generalizes to), rank_low, rank_high (simultaneous), labels_saved (how many more labels
-        would give the same precision without the evaluator), reason (why an interval is missing or
-        doubtful).
+        generalizes to), rank_low, rank_high (simultaneous intervals), labels_saved (how many more
+        labels would give the same precision without the evaluator), reason (why an interval is
+        missing or doubtful).
 
         ``details``, by system and method: label, se, df, n_labels (labeled outputs), n_outputs,
-        lambda (PPI++'s), correlation (of labels and scores), better.
+        lambda (of PPI++), correlation (of labels and scores), better (higher or lower values).
 
-        ``pairs``, two rows per pair of systems, for ``labels alone`` and ``corrected``: method,
-        system, opponent, difference (above 0: system is better), ci_low, ci_high, se, df, p,
-        p_adjusted (Holm over all pairs), verdict (``better``, ``worse``, ``undecided``), n_items
-        (with outputs of both), covers, reason.
+        ``pairs``, for ``labels alone`` and ``corrected``, a row for each direction of a pair of
+        systems: method, system, opponent, difference (above 0: system is better), ci_low,
+        ci_high, se, df, p, p_adjusted (Holm over all pairs), verdict (``better``, ``worse``,
+        ``undecided``), n_items (with outputs of both systems), covers, reason.
 
     Raises
     ------
@@ -104,14 +104,14 @@ def corrected_quality(
 
     Notes
     -----
-    ``estimate = mean label + beta (mean score of all - mean score of labeled outputs)``. With
-    ``beta = lambda (1 + n / N)``, for n outputs with a label and N without one, this is PPI++
-    (Angelopoulos, Duchi and Zrnic 2023, doi:10.48550/arXiv.2311.01453), and survey sampling's
-    regression estimator. beta is the slope of labels on scores. Standard errors are jackknife
-    estimates that leave out one cluster (an item, or ``settings["clusters"]``) at a time and, if
-    annotators are random, also one annotator at a time. t has ``G - 1`` degrees of freedom. G is a
-    system's effective number of clusters. If annotators are random and their effective number is
-    smaller, G is that number. For a pair, G is the smaller of its two systems' values.
+    ``estimate = mean label + beta (mean score of all - mean score of labeled outputs)``, where beta
+    is the slope of labels on scores. With ``beta = lambda (1 + n / N)``, for n outputs with a label
+    and N without one, this is the estimator of PPI++ (Angelopoulos, Duchi and Zrnic 2023,
+    doi:10.48550/arXiv.2311.01453) and the regression estimator of survey sampling. Jackknife
+    standard errors leave out one cluster (an item, or ``settings["clusters"]``) at a time and, if
+    annotators are random, also one annotator at a time. Student's t has ``G - 1`` degrees of
+    freedom, where G is the system's effective number of clusters or, if annotators are random, that
+    of annotators if it is smaller. For a pair, G is the smaller of its two systems' values.
     docs/validation.md reports the measured coverage.
 
     Examples
@@ -192,14 +192,14 @@ def draw_labels(
     n : int
         Number of outputs to draw, at least 1. If fewer are judged, all are drawn.
     dimension : str, optional
-        The dimension in which drawn outputs must have judgments. Default: quality.
+        Outputs are drawn from those with judgments of this dimension. Default: quality.
     seed : int or Generator
         Seed of the sample.
 
     Returns
     -------
     Study
-        The study with these judgments, and the scores of all judged outputs.
+        The study with the judgments of the drawn outputs, and the scores of all judged outputs.
 
     Examples
     --------

@@ -28,13 +28,13 @@ def sweep_biases(
     epsilon: float = 0.1,
     seed: int | np.random.Generator = 0,
 ) -> pd.DataFrame:
-    """Plant biases in simulated judges, and test and audit the same verdicts.
+    """Plant biases in simulated judges, and record whether a test and an audit detect them.
 
-    Each of `n_studies` simulated studies has ten annotators, and a judge for each bias and level. A
-    verdict that changes with the order of the two outputs counts as a tie. The table has a row per
-    study, bias (``length`` or ``own``), level (``planted``, in nats) and method: ``test``
-    (`nlgbench.replaces_annotators`; its estimate is omega) or ``audit`` (`nlgbench.audit`; its
-    estimate is a share of verdicts), with the verdict and whether it detects the bias.
+    Each of `n_studies` simulated studies has ten annotators, and a judge for each bias and level.
+    The table has a row per study, bias (``length`` or ``own``), level (``planted``, in nats) and
+    method: ``test`` (`nlgbench.replaces_annotators`; its estimate is omega) or ``audit``
+    (`nlgbench.audit`; its estimate is a share of verdicts), with the verdict and whether it detects
+    the bias (``noticed``). In the test, a verdict that changes with the order counts as a tie.
     """
     rng = np.random.default_rng(seed)
     planted = pd.DataFrame(product(("length", "own"), LEVELS), columns=["bias", "planted"])

@@ -52,9 +52,9 @@ def replaces_annotators(
     agreement: Agreement | None = None,
     confidence: float = 0.95,
 ) -> Replacement:
-    """Test whether evaluators may replace annotators, by the alternative annotator test.
+    """Test whether evaluators may replace annotators, with the alternative annotator test.
 
-    For each annotator, it asks who agrees better with the others: the annotator or the evaluator.
+    For each annotator, it tests who agrees better with the others: the annotator or the evaluator.
 
     Parameters
     ----------
@@ -63,14 +63,14 @@ def replaces_annotators(
         same kind as the judgments. All evaluators are tested.
     epsilon : float
         The evaluator's cost advantage, at least 0 and below 1: by how much the share of outputs
-        where the annotator agrees better may exceed the opposite share. Choose it before you see
-        the data. Calderon et al. (2025) use .2 (experts), .15 (skilled annotators), .1 (crowd).
+        where the annotator agrees better may exceed the share where the evaluator does. Choose it
+        before seeing the data. Calderon et al. (2025) use .2 (experts), .15 (skilled), .1 (crowd).
     dimension : str, optional
         A dimension of the judgments. Default: the study's quality dimension.
     agreement : {"accuracy", "rmse"}, optional
         How to measure agreement with the other annotators of an output: the share of equal labels,
         or minus the root mean squared difference of numbers. Default: "accuracy" for at most two
-        distinct values, where both measures agree, and "rmse" if ``settings["scales"]`` has the
+        distinct values, where both are equivalent, and "rmse" if ``settings["scales"]`` has the
         dimension. Otherwise it is required, because labels may be coded as numbers.
     confidence : float
         Confidence level of intervals, between 0 and 1; 1 - confidence is the level of tests.
@@ -79,23 +79,23 @@ def replaces_annotators(
     -------
     Replacement
         ``evaluators``, sorted by rho in descending order: evaluator, omega (share of annotators for
-        whom the test rejects), verdict ("replaces" if omega is at least one half, else "not
-        shown"), least_epsilon (the smallest epsilon, in steps of .001, at which omega is at least
-        one half; NaN if none is below 1), rho (the probability that the evaluator agrees
-        at least as well as an annotator, averaged over annotators), ci_low, ci_high, covers (what
-        the interval of rho generalizes to), n_annotators (tested), reason.
+        whom the null hypothesis is rejected), verdict ("replaces" if omega is at least one half,
+        else "not shown"), least_epsilon (the smallest epsilon, in steps of .001, at which omega is
+        at least one half; NaN if none below 1 is enough), rho (the probability that the evaluator
+        agrees at least as well as an annotator, averaged over annotators), ci_low, ci_high, covers
+        (what the interval of rho generalizes to), n_annotators (tested), reason.
 
-        ``details``, by evaluator: label, epsilon, agreement, omega_paper (omega by the paper's t
-        test, which treats outputs as independent), se, power (mean over annotators), n_left_out
-        (annotators with fewer than 30 outputs), n_outputs, n_clusters, n_missing (outputs without a
-        score).
+        ``details``, by evaluator: label, epsilon, agreement, omega_paper (omega by the t test of
+        Calderon et al., which treats outputs as independent), se (of rho), power (mean over
+        annotators), n_left_out (annotators with fewer than 30 outputs), n_outputs, n_clusters,
+        n_missing (outputs without a score).
 
         ``annotators``, a row for each evaluator and annotator: evaluator, annotator_id, difference
         (share of outputs where the annotator agrees better, minus that where the evaluator does),
-        advantage (share where the evaluator agrees at least as well; rho is its mean), p (of
-        difference >= epsilon), p_adjusted (Benjamini and Yekutieli, over annotators), rejected,
-        p_paper, rejected_paper, power (for a difference of 0, at the level that half must reach),
-        n_outputs, n_ties, n_clusters (effective), design_effect, reason.
+        advantage (share where the evaluator agrees at least as well; rho is its mean), p (of the
+        null hypothesis, difference >= epsilon), p_adjusted (Benjamini and Yekutieli, over
+        annotators), rejected, p_paper, rejected_paper, power (if the difference is 0, at the level
+        that half must reach), n_outputs, n_ties, n_clusters (effective), design_effect, reason.
 
         ``curve``: evaluator, epsilon (0 to .5 in steps of .001), omega.
 
@@ -113,8 +113,8 @@ def replaces_annotators(
     often if d is mostly 0 or outputs share a cluster (an item, or ``settings["clusters"]``). This
     function uses the score test of a difference of paired shares (Tango 1998, *Statistics in
     Medicine* 17, 891-908), with its variance multiplied by the design effect of clusters. The
-    interval of rho is a jackknife over clusters, and with at least ten annotators also over them.
-    Numbers that differ by up to 1e-9 of the range are equal. docs/validation.md reports the level.
+    interval of rho is from a jackknife over clusters, and over annotators if at least ten. Numbers
+    that differ by up to 1e-9 of the range count as equal. docs/validation.md reports the level.
 
     Examples
     --------

@@ -117,8 +117,8 @@ def aggregate_judgments(
     Beta(.5, .5) for theta and Dirichlet(10) for xi (https://aclanthology.org/N13-1132, section 3),
     by variational Bayes, with the best of ten starts.
 
-    Accuracies have no intervals, because labels come from the same votes. Wilson's intervals had a
-    coverage of .51 to .89 for majorities, and .77 to .92 after correction for uncertain labels.
+    Accuracies have no intervals, because labels come from the same votes. In simulations, Wilson's
+    intervals had coverage .51 to .89 (majority), and .77 to .92 if corrected for uncertain labels.
 
     Examples
     --------

@@ -115,7 +115,7 @@ def compare_systems(
 
     Notes
     -----
-    The model is least squares of system + item + annotator (system + item if each annotator judged
+    Least squares fits system + item + annotator (or system + item if each annotator judged only
     once), so that severe annotators and hard items do not penalize the systems they happened to
     judge. With fixed annotators, variances come from a delete-one-cluster jackknife over items.
     Otherwise, `nlgbench.crossed.largest_variance` combines jackknives over items, annotators, and

@@ -149,7 +149,7 @@ def split_half(
     confidence: float = 0.95,
     seed: int | np.random.Generator = 0,
 ) -> pd.DataFrame:
-    """Correlate mean judgments by halves of the annotators, to estimate the ceiling for evaluators.
+    """Correlate two halves of the annotators, to estimate the ceiling for evaluators' correlations.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def split_half(
     1910, Brown 1910, doi:10.1111/j.2044-8295.1910.tb00206.x and .tb00207.x). Only outputs that both
     halves judged count. Intervals come from half-samples of clusters (HITs) on the scale of
     Fisher's z, with Student's t and one degree of freedom fewer than there are systems (for
-    outputs: clusters). The systems are fixed. Splits in which a half is constant are left out.
+    outputs: clusters). The systems are fixed. Splits in which a half has equal means are excluded.
 
     Examples
     --------

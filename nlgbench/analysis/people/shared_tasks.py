@@ -40,8 +40,8 @@ def rank_systems(
 
     Notes
     -----
-    Systems are sorted by mean z-score (within annotator). Each system that is worse than an earlier
-    one (two-sided rank-sum test, p < .05) receives the next rank after it (Castro Ferreira et al.
+    Systems are sorted by mean z-score (within annotator). A system that is significantly worse than
+    an earlier one (two-sided rank-sum test, p < .05) is ranked one below it (Castro Ferreira et al.
     2020, aclanthology.org/2020.webnlg-1.7). Unlike `compare_systems`, this rule treats annotators
     as fixed and does not adjust for multiple testing.
 

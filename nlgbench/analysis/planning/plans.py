@@ -47,7 +47,7 @@ _FEW = np.array([1, 2, 3, 4, 5, 7, 10])
 
 @dataclass(frozen=True, eq=False)
 class StudyPlan(Reported):
-    """How many judgments or systems a question needs: the result of planning functions.
+    """How many judgments or systems a question needs, from `plan_study` or `plan_correlations`.
 
     >>> stated = {"system x item": 0.5, "system x annotator": 0.05, "rest": 1.0}
     >>> plan = plan_study(stated, difference=0.3, n_items=[50], n_annotators=[20])
@@ -78,7 +78,7 @@ def plan_study(
     prices: Mapping[str, float] | None = None,
     power: float = 0.8,
 ) -> StudyPlan:
-    """Plan how many items and annotators a comparison of two systems needs, and its price.
+    """Plan how many items and annotators a comparison of two systems needs, and what it costs.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def plan_study(
         A pilot study, whose variances are estimated (in its quality dimension); a table of
         `variance_components`; or assumed variances. For means, in squared points: ``system x
         item``, ``system x annotator``, ``rest``. For preferences (win 1, tie 0, loss -1): ``item``
-        and ``annotator`` (the variance of votes over these), and ``ties``, the share of ties.
+        and ``annotator`` (the variance of votes due to each), and ``ties``, the share of ties.
     difference : float
         The smallest difference that matters, above 0: between two systems' means in points, or
         between the shares of wins and losses.
@@ -101,7 +101,7 @@ def plan_study(
         output (for votes: as ``"blocked"``). ``"distinct"``: as blocked, but each annotator has
         only one item.
     n_items, n_annotators : sequence of int
-        Numbers for the curve. ``"distinct"`` has `n_votes` annotators per item, not `n_annotators`.
+        Numbers for the curve. ``"distinct"`` ignores `n_annotators`: each item has its own.
     n_votes : int
         Annotators per output or pair, for the curve; ``"crossed"`` uses all.
     prices : mapping of str to float, optional
@@ -114,8 +114,8 @@ def plan_study(
     StudyPlan
         ``curve``, by number of items and annotators: n_items, n_annotators, n_votes, se (of the
         difference), df, power, mdd (the minimum detectable difference), reason. ``designs``, the
-        cheapest with this power for each number of annotators (or the most powerful if none has
-        it): design, n_items, n_annotators, n_votes, n_judgments, price, power, mdd, reason.
+        cheapest with this power, else the most powerful, by n_annotators (distinct: by n_votes):
+        design, n_items, n_annotators, n_votes, n_judgments, price, power, mdd, reason.
         ``components``: component, variance, reason, source. ``question``, in words.
 
     Raises
@@ -127,7 +127,7 @@ def plan_study(
     Notes
     -----
     docs/planning.md gives the variance by design. Power is that of a t test at the level .05, with
-    ``min(n_items, n_annotators) - 1`` degrees of freedom (distinct: n_items - 1).
+    ``min(n_items, n_annotators) - 1`` degrees of freedom (fixed or distinct: n_items - 1).
 
     Examples
     --------
@@ -264,7 +264,7 @@ def _cheapest(
     price = sum(n * prices[name] for name, n in counts.items())
     grid = grid.assign(design=design, n_judgments=n_judgments, price=price)
     enough = grid[grid["power"] >= power]
-    # Among equal prices, the smallest detectable difference decides.
+    # Among equal prices, the highest power decides.
     if enough.empty:
         order = grid.sort_values(["power", "price"], ascending=[False, True], kind="stable")
         order["reason"] = f"even {_ITEMS.max():g} items do not reach a power of {power:g}"

@@ -61,8 +61,8 @@ def plan_correlations(
     Raises
     ------
     ValueError
-        When the correlations are impossible together, the first is not above the second, or there
-        are fewer than five systems.
+        When no data can have these three correlations, the first is not above the second, or a
+        number of systems is below five.
 
     Examples
     --------

@@ -50,7 +50,7 @@ def standard_error(
 def degrees_of_freedom(
     design: Design, n_items: Any, n_annotators: Any, fixed: bool = False
 ) -> Floats:
-    """Return the degrees of freedom of `compare_systems`: min(items, annotators) - 1."""
+    """Return the degrees of freedom of `compare_systems`: the fewest sampled clusters, minus 1."""
     least = n_items if fixed or design == "distinct" else np.minimum(n_items, n_annotators)
     return np.asarray(least, dtype=np.float64) - 1
 

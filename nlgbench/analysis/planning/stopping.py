@@ -73,13 +73,13 @@ def sequential(
         over the largest e-value, not adjusted).
 
         ``path``, a row per pair of systems and block: system, opponent, block, name (of the
-        annotator or item), n_blocks, log_e, log_e_adjusted, estimate (so far), lower, upper.
+        annotator or item), n_blocks, log_e, log_e_adjusted, estimate, lower, upper (so far).
 
     Raises
     ------
     ValueError
-        When the study lacks the data or the names of blocks, blocks are items but a pair has
-        outputs of two items, there are several comparators, or ``settings["scales"]`` does not
+        When data or the names of blocks are missing, when blocks are items but a pair has outputs
+        for two items, when there are several comparators, or when ``settings["scales"]`` does not
         declare the scale of the judgments.
 
     Notes

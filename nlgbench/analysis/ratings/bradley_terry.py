@@ -184,9 +184,9 @@ def win_rates(
     DataFrame
         Two rows for each pair that played, one in each direction: comparator, system, opponent,
         n_games, win, tie, loss (shares of the games), win_rate (win + tie / 2; above .5 is better),
-        ci_low, ci_high (of win_rate), confidence, covers, n_clusters (of the side with fewer; for
-        annotators' choices the effective number, as in `rate`), reason (why an interval is missing
-        or cannot be trusted, or "").
+        ci_low, ci_high (of win_rate), confidence, covers, n_clusters (of the side with fewer
+        clusters; for annotators' choices, the effective number as in `rate`), reason (why an
+        interval is missing or doubtful, or "").
 
     Raises
     ------
@@ -198,9 +198,9 @@ def win_rates(
     An output plays several games, so games are not independent. Intervals are Wilson's (1927,
     doi:10.1080/01621459.1927.10502953) with Student's t and the effective number of games ``n* = r
     (1 - r) / V`` (Franco, Little, Louis and Slud 2019, doi:10.1093/jssam/smy019), where r is the
-    rate and V its variance as in `rate`. Student's t has `n_clusters` - 1 degrees of freedom.
-    Without items or outputs, each game is a cluster. Intervals are not simultaneous: among many
-    pairs, some miss the true rate.
+    rate and V its variance as in `rate`. Student's t has `n_clusters` - 1 degrees of freedom. If a
+    comparator's games have no items or outputs, or one ``item_id`` for both outputs, n* is the
+    number of games or items, and the quantile is normal. Intervals are not simultaneous.
 
     Examples
     --------

@@ -51,8 +51,8 @@ def rate(
     of : {"comparisons", "preferences"}, optional
         The table of the study with the games. Required if the study has both.
     method : {"bradley_terry", "glicko2", "elo"}
-        Maximum likelihood, which does not depend on the order of games; or sequential updates in a
-        random order, by Glicko-2 as in Zhou and Xu (2020), or by Elo with K = 32.
+        Bradley-Terry, by maximum likelihood; or sequential updates in a random order of games, by
+        Glicko-2 as in Zhou and Xu (2020) or by Elo with K = 32.
     ties : {"davidson", "half"}
         For Bradley-Terry: ties are a third outcome, as in Davidson's model; or each tie is half a
         win for both sides, as in the package evalica.
@@ -61,11 +61,11 @@ def rate(
         (loss), by the rule of Zhou and Xu. None: a tie is half a win.
     outcome : {"argmax", "sampled", "expected"}
         How to convert probabilities to results: the most probable of win, tie and loss (a tie if
-        two are equally probable), a random one, or shares of each.
+        two are equally probable), a random one, or all three as shares of a game.
     annotators : {"fixed", "random"}, optional
         What intervals of Bradley-Terry ratings from annotators' choices generalize to: other items
-        and these annotators, or other items and annotators. Default: random if the effective
-        number of annotators, ``(sum n)^2 / sum n^2`` with n the choices of each, is at least ten.
+        and these annotators, or other items and annotators. Default: random if the effective number
+        of annotators, ``(sum n)^2 / sum n^2`` for n choices of an annotator, is at least ten.
     dimension : str, optional
         A dimension of the preferences. Default: quality, or the only one.
     confidence : float
@@ -94,16 +94,17 @@ def rate(
     Notes
     -----
     Bradley-Terry follows Davidson (1970, doi:10.1080/01621459.1970.10481082). Ratings are infinite,
-    and all results NaN, if some systems never lose to the rest (Ford 1957, doi:10.2307/2308513), or
+    and reported as NaN, if some systems never lose to the rest (Ford 1957, doi:10.2307/2308513), or
     if some abilities explain all games exactly: a winner always exceeds the loser by at least some
-    fixed amount, and tied systems differ by at most that amount. The interval covers ratings over
-    all outputs that these systems could produce, even if the model is wrong. Over other items and
-    annotators, the variance is `nlgbench.crossed.largest_variance`; t has `n_clusters` - 1 degrees
-    of freedom. docs/validation.md reports the measured coverage.
+    fixed amount, and tied systems differ by at most that amount. If items or outputs are known, the
+    interval covers ratings over all outputs that these systems could produce, even if the model is
+    wrong. Over other items and annotators, the variance is `nlgbench.crossed.largest_variance`.
+    Student's t has `n_clusters` - 1 degrees of freedom; for comparators, the smallest of all
+    systems. docs/validation.md reports the measured coverage.
 
     Glicko-2 follows Glickman (2012) with the ties of Zhou and Xu (2020, section 3.2,
     doi:10.1609/aaai.v34i05.6521). Volatility is 0, because systems do not change. Its intervals
-    cover the value to which ratings from more games of the *same* outputs converge.
+    cover the value to which ratings would converge with more games of the *same* outputs.
 
     Examples
     --------
@@ -155,9 +156,9 @@ def order_stability(
     Returns
     -------
     DataFrame
-        A row per comparator and system: comparator, system, rating_sd (points, over orders of the
-        same games, so not a sampling error), worst_rank, best_rank (1 is best; equal ratings share
-        the mean rank), deviation (Glicko-2's own, after one order).
+        A row per comparator and system: comparator, system, rating_sd (standard deviation over
+        orders, in points; not a sampling error), worst_rank, best_rank (1 is best; equal ratings
+        share the mean rank), deviation (Glicko-2's own, after the games in one order).
 
     Raises
     ------
@@ -296,7 +297,7 @@ class Convergence:
     ----------
     table : DataFrame
         A row per tournament: pairing, seed, games, settled (whether the stopping rule ended it),
-        and Spearman's correlations of its ratings with those of all games and with `quality`.
+        and Spearman's correlations of its ratings with ratings from all games and with `quality`.
     history : DataFrame
         The first tournament with random pairing: game, system, rating, deviation.
     """
@@ -314,25 +315,25 @@ def convergence(
     quality: pd.Series | None = None,
     seed: int = 0,
 ) -> Convergence:
-    """Play tournaments from five seeds, to test how soon and how consistently the order settles.
+    """Play tournaments with five seeds, to test how soon and how consistently the order settles.
 
-    Games are drawn with replacement until the order is settled, by the paper's rule (random pairs;
-    no change while each system plays 50 more games) and by an adaptive rule (the pair with the
-    least certain order; confidence .95 for the whole order), or for at most 20,000 games.
+    With random pairing, games stop when each system has played 50 games without a change in the
+    order (Zhou and Xu 2020). With adaptive pairing, the two systems with the least certain order
+    play, until the whole order has confidence .95. Games (up to 20,000) are drawn with replacement.
 
     Parameters
     ----------
     study, of, tie_ratio
         As in `nlgbench.rate`, for one comparator.
     quality : Series, optional
-        Quality by system, with which ratings are correlated: mean judgments, or true values.
+        Quality of each system, to correlate with its rating: mean judgments, or true values.
     seed : int
         Seed of the first tournament; the next ones count up.
 
     Returns
     -------
     Convergence
-        The table, and one history to plot.
+        The table of all tournaments, and the history of the first one.
 
     Raises
     ------

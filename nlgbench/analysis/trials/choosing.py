@@ -202,7 +202,7 @@ def train_choosers(
     seed: int = 0,
     pair_seed: int | np.random.Generator = 0,
 ) -> Choosers:
-    """Train the evaluators of Table 3 on the training data of `searches`.
+    """Train the evaluators of Table 3 of Zhou and Xu (2020) on the training data of `searches`.
 
     Parameters
     ----------
@@ -220,8 +220,8 @@ def train_choosers(
     Returns
     -------
     Choosers
-        ``comparator`` is trained on all kinds of pairs, ``comparator_human`` only on human
-        judgments, and ``comparator_self`` on all other kinds.
+        The trained evaluators. Of the comparators, ``comparator`` is trained on all kinds of pairs,
+        ``comparator_human`` only on human judgments, and ``comparator_self`` on the other kinds.
     """
     rng, training = np.random.default_rng(pair_seed), searches.training
     assert training.judgments is not None
@@ -280,9 +280,9 @@ def score_models(searches: Searches, choosers: Choosers) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        evaluator (bleu: mean of BLEU-2, 3 and 4 against the ten most similar human texts;
-        adversarial; regressor; perplexity, negated), system, score (mean over texts), se, kind,
-        group, model, progress.
+        A row per evaluator and model: evaluator (``bleu``: mean of BLEU-2, 3 and 4 against the ten
+        most similar human texts; ``adversarial``; ``regressor``; ``perplexity``, negated), system,
+        score (mean over texts), se, kind, group, model, progress.
     """
     table, related = searches.to_judge, searches.training.related
     assert related is not None
@@ -313,7 +313,7 @@ def rate_searches(
     seed: int = 0,
     pair_seed: int | np.random.Generator = 0,
 ) -> pd.DataFrame:
-    """Rate the models of each search by each comparator, so that ratings can choose models.
+    """Rate the models of each search by each comparator's verdicts, as scores for `choose`.
 
     Parameters
     ----------
@@ -329,7 +329,7 @@ def rate_searches(
     Returns
     -------
     DataFrame
-        group, evaluator, system, score (Glicko-2), deviation, volatility, n_games.
+        group, evaluator, system, score (Glicko-2 rating), deviation, volatility, n_games.
     """
     rng = np.random.default_rng(pair_seed)
     about = searches.models.set_index("system")
@@ -362,7 +362,7 @@ def stop_training(
     n_comparisons: int = 200,
     seed: int | np.random.Generator = 0,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Apply early stopping by each evaluator to each training run.
+    """Stop each training run early, based on each evaluator in turn.
 
     Parameters
     ----------
@@ -371,10 +371,10 @@ def stop_training(
     scores : DataFrame
         From `score_models`.
     patience : int
-        Stop after this many consecutive checkpoints that lose more often than they win, or that
-        have no higher score; Zhou and Xu (2020) use 5.
+        Stop after this many consecutive checkpoints that lose more often than they win, or whose
+        scores do not exceed the best so far. Zhou and Xu (2020) use 5.
     reverse : bool
-        Reverse the order of checkpoints, so that quality falls from the first one.
+        Whether to reverse the order of checkpoints, so that quality falls during training.
     n_comparisons : int
         Number of comparisons per checkpoint.
     seed : int or Generator
@@ -383,10 +383,10 @@ def stop_training(
     Returns
     -------
     tuple of (DataFrame, DataFrame)
-        The checkpoint that each evaluator keeps: evaluator (`LAST` never stops), group, system,
-        progress, stopped_at (NaN if training runs to the end). And comparators' rates: evaluator,
-        model, system, progress, win, tie, loss (against the two checkpoints before), difference
-        with its 95% interval.
+        First, the checkpoint that each evaluator keeps: evaluator (``last_checkpoint`` never
+        stops), group, system, progress, stopped_at (NaN if training runs to the end). Second,
+        comparators' rates: evaluator, model, system, progress, win, tie, loss (against the two
+        preceding checkpoints), difference with its 95% interval.
     """
     steps = searches.models[searches.models["kind"] == "stopping"]
     if reverse:
@@ -420,7 +420,7 @@ def count_stops(kept: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        experiment, evaluator, stopped, n, ci_low, ci_high (Wilson's, as counts).
+        experiment, evaluator, stopped, n, ci_low, ci_high (Wilson's interval, as counts).
     """
     both = kept.assign(stopped=kept["stopped_at"].notna())
     stops = both.groupby(["experiment", "evaluator"])["stopped"].agg(stopped="sum", n="size")
@@ -432,7 +432,7 @@ def count_stops(kept: pd.DataFrame) -> pd.DataFrame:
 def one_training(
     searches: Searches, scores: pd.DataFrame, rates: pd.DataFrame, kept: pd.DataFrame
 ) -> tuple[str, pd.DataFrame, pd.DataFrame]:
-    """Choose a training run to plot: the one whose true quality changes most, or the first.
+    """Choose a training run to plot: where true quality varies most (if unknown, the first).
 
     Parameters
     ----------
@@ -442,9 +442,9 @@ def one_training(
     Returns
     -------
     tuple of (str, DataFrame, DataFrame)
-        The model, its curves and the kept checkpoints, for `nlgbench.plot_training`. Intervals are
-        95%, over texts. ``quality`` is the truth, if known. Perplexity is on the log scale (nats
-        per word, lower is better), without an interval.
+        The model, its curves and the kept checkpoints, for `nlgbench.plot_training`. Intervals have
+        95% confidence and are over texts. ``quality`` is the truth, if known. Perplexity is on the
+        log scale (nats per word, lower is better), without an interval.
     """
     model, parts, marks = str(kept["group"].iloc[0]), [], []
     if searches.truth is not None:
@@ -471,34 +471,34 @@ def _curve(rows: pd.DataFrame, value: pd.Series, half: pd.Series) -> pd.DataFram
 
 @checked
 def judge_choices(searches: Searches, chosen: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Compare choices with the truth, with and without a tolerance for its standard error.
+    """Compare the chosen models with the truly best ones, with and without a tolerance.
 
     Parameters
     ----------
     searches : Searches
         Searches with known true quality.
     chosen : mapping of str to DataFrame
-        Results of `choose` or `stop_training` by experiment: ``hyperparameter_search`` chooses
-        among settings of a group, the others among checkpoints of a model.
+        Results of `choose` or `stop_training` by experiment. In ``hyperparameter_search``, the
+        choice is among the settings of a group, in all others among the checkpoints of a model.
 
     Returns
     -------
     DataFrame
-        evaluator (`RANDOM` last), measure, estimate, ci_low, ci_high, confidence, n (groups with a
-        choice), n_undefined (groups without one), reason (why the interval is undefined, or ""),
-        experiment, variant (``tolerance=0`` or ``tolerance=2 se``). With the latter, models within
-        two standard errors of a difference from the best also count as best. Measures:
-        ``win_times`` (groups in which the choice is the best model), ``wins_among_choices``
-        (groups in which it is the best of all choices), ``quality`` (mean over groups), ``regret``
-        (mean distance from the group's best), ``gain`` (mean distance from the group's average).
+        evaluator (``random choice`` last), measure, estimate, ci_low, ci_high, confidence, n
+        (groups with a choice), n_undefined (groups without one), reason (why there is no interval,
+        or ""), experiment, variant (``tolerance=0`` or ``tolerance=2 se``). With the latter, models
+        within two standard errors of a difference from the best also count as best. Measures:
+        ``win_times`` (number of groups where the choice is the best model), ``wins_among_choices``
+        (where it is the best of all choices), and means over groups: ``quality``, ``regret`` (the
+        group's best quality minus the choice's), ``gain`` (the choice's minus the group's mean).
 
     Notes
     -----
     Win times and mean quality are those of Table 3 of Zhou and Xu (2020), which does not specify
     whether wins are among all five models of a group or among the chosen ones. Both are reported,
     and tied best models all count. Intervals are over groups: Wilson's for counts, Student's t for
-    means. Regret is skewed: with ten groups and exponential regrets, its interval covers the mean
-    in .90 rather than .95 of samples. Win times of a random choice are exact given the groups.
+    means. Regret is skewed: with ten groups and exponential regrets, its interval has a coverage of
+    .90 rather than .95. The expected win times of a random choice are exact, given the groups.
     """
     assert searches.truth is not None
     truth = searches.truth

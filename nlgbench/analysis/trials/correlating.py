@@ -70,7 +70,7 @@ def correlate_outputs(
     DataFrame
         The table of `nlgbench.correlate` for the first split, with Spearman's and Pearson's
         correlations, plus data, split, supervision, and the mean, min and max over splits. Splits
-        share texts, so the range from min to max is not an interval.
+        share texts, so the range from min to max is not a confidence interval.
 
     Raises
     ------
@@ -113,7 +113,7 @@ def compare_outputs(
     DataFrame
         data, evaluator_a (the comparator), evaluator_b (a baseline), difference (of Spearman's
         correlations, positive where the comparator agrees better with human judgments), ci_low,
-        ci_high, over (the resampled units), reason.
+        ci_high, over (the split and the resampled units), reason.
 
     Raises
     ------
@@ -156,7 +156,7 @@ def correlate_systems(
     Returns
     -------
     tuple of (DataFrame, DataFrame)
-        The tables of `correlate_trials` with a column data; the first also has supervision.
+        The tables of `correlate_trials`, with a column data; the first also has supervision.
 
     Raises
     ------
@@ -200,12 +200,12 @@ def correlate_trials(
     Returns
     -------
     tuple of (DataFrame, DataFrame)
-        A row per evaluator: evaluator, statistic, estimate (the mean over trials), ci_low, ci_high,
-        lowest, highest (over trials), confidence, n (systems), n_trials, n_undefined (trials
-        without a coefficient, which are excluded), method, reason (why the estimate or interval is
-        missing or doubtful). And a row per pair of evaluators: evaluator_a, evaluator_b, statistic,
-        difference (a minus b, over the trials of both), ci_low, ci_high, confidence, method,
-        reason.
+        First, a row per evaluator: evaluator, statistic, estimate (the mean over trials), ci_low,
+        ci_high, lowest, highest (over trials), confidence, n (systems), n_trials, n_undefined
+        (trials without a coefficient, which are excluded), method, reason (why the estimate or
+        interval is missing or doubtful). Second, a row per pair of evaluators: evaluator_a,
+        evaluator_b, statistic, difference (a minus b, over the trials with coefficients of both),
+        ci_low, ci_high, confidence, method, reason.
 
     Raises
     ------
@@ -216,17 +216,17 @@ def correlate_trials(
     Notes
     -----
     The interval generalizes to other systems and other splits. Its variance, on the scale of ``z =
-    atanh`` of the mean correlation, is the sum of a delete-one-system jackknife variance and the
-    variance of correlations between trials, divided by the number of trials. t has n - 2 degrees of
-    freedom. For a difference, two intervals are combined (Zou 2007,
-    doi:10.1037/1082-989X.12.4.399), with their correlation from the jackknife. Trials share texts,
-    and this dependence is ignored.
+    atanh`` of the mean correlation, is a delete-one-system jackknife variance plus the variance of
+    correlations between trials divided by n_trials. Student's t has n - 2 degrees of freedom. For a
+    difference, the intervals of both evaluators are combined (Zou 2007,
+    doi:10.1037/1082-989X.12.4.399), with the correlation of the two estimates computed likewise.
+    Trials share texts, and this dependence is ignored.
 
     In 600 simulations each, with 12 or 20 systems and 5 trials, the coverage of 95% intervals
     (standard error .009) was .945 to .977 for Pearson, but .92 with exponentially distributed
     scores; .947 to .987 for Spearman; and .937 to .992 for differences (`docs/validation.md`).
-    The interval is undefined for fewer than five systems, or if a correlation is 1, -1, or
-    undefined when one system is left out. ``reason`` warns of fewer than ten systems or one trial.
+    The interval is undefined for fewer than five systems, or if the mean correlation (of all
+    or all but one) is 1, -1 or undefined. ``reason`` warns of fewer than ten systems or one trial.
 
     Examples
     --------

@@ -139,7 +139,7 @@ def split_studies(
     units: int = 64,
     seed: int = 0,
 ) -> list[Split]:
-    """Split studies, and draw training pairs.
+    """Split studies into training and test data, and draw training pairs.
 
     Parameters
     ----------
@@ -148,16 +148,16 @@ def split_studies(
         outputs have contexts, else texts. ``related["human"]`` is the training data of a small
         language model, which computes perplexity and whose checkpoints provide weak supervision;
         studies with the same data share a model. By default, the model is trained on the human
-        texts of each training split. Without torch, weak supervision and perplexity are left out.
+        texts of each training split. Without torch, there is no weak supervision or perplexity.
     n_splits : int or mapping of str to int
         Number of splits of each study.
     test_size : float
         As in `nlgbench.split`.
     leave_out : bool
-        Whether to repeat each split with each system in turn left out of training. These splits use
-        only human judgments of the other systems.
+        Whether to repeat each split with each system in turn left out of training. `run_trials`
+        then trains on human judgments of the other systems only.
     ties_within : mapping of str to float, optional
-        Mean judgments that differ by at most this count as tied. Default: .5.
+        For each study, the largest difference of mean judgments that counts as a tie. Default: .5.
     n_pairs : int
         Number of pairs for each kind of supervision; twice as many for human judgments.
     n_written, units : int
@@ -263,15 +263,15 @@ def run_trials(
     Parameters
     ----------
     splits : sequence of Split
-        Splits from `nlgbench.analysis.trials.split_studies`. If a system is left out, a comparator
-        trained only on human judgments rates it among the others.
+        Splits from `nlgbench.analysis.trials.split_studies`. If a split leaves out a system, a
+        comparator trained only on human judgments rates this system among the others.
     variants : mapping of str to sequence of str, optional
         The `VARIANTS` for each study, which must include "full model" and "w/o comparison".
         Default: all that the backend and installed packages allow.
     backend : {"tfidf", "frozen", "cross_encoder"}
         As in `nlgbench.train_comparator`.
     encoder : Encoder or str, optional
-        Name or folder of a Hugging Face model, or the `encoder` of earlier trials of these texts.
+        Name or folder of a Hugging Face model, or the encoder of earlier trials with these texts.
     n_games : int
         Number of games for each pair of systems.
     tie_ratio : float
@@ -292,8 +292,8 @@ def run_trials(
     The comparator is compared with the paper's baselines: a ridge regression of judgments instead
     of ADEM, the adversarial evaluator, BLEU (mean of BLEU-2, 3 and 4, sentence level, smoothed) and
     negative perplexity of known words (NaN for texts over twice as long as any training text).
-    References are the study's own; else the other human outputs of the item or, for texts without
-    context, the ten most similar human texts of the training split.
+    References are the study's own, if any. Otherwise, they are the human outputs of the item or,
+    for texts without context, the ten most similar human texts of the training split.
 
     Examples
     --------

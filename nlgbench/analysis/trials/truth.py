@@ -35,14 +35,14 @@ def true_order(study: Study, *, tie_ratio: float = 0.1, seed: int = 0) -> pd.Dat
     Returns
     -------
     DataFrame
-        A row per accuracy and number of games: accuracy, games of two systems, clear pairs (of
-        systems more than .15 nats per token apart), in true order (share of these), spearman (of
+        A row per accuracy and number of games: accuracy, games of two systems, clear pairs (number
+        of pairs more than .15 nats per token apart), in true order (share of these), spearman (of
         ratings with systems' mean quality).
 
     Notes
     -----
-    Pairs of similar systems are excluded: the one that is worse on average may win more games,
-    because games count wins, not margins.
+    Pairs that differ less are excluded, because the system that is worse on average may win more
+    games: a win counts the same, whatever its margin.
     """
     assert study.truth is not None and study.related is not None
     truth = study.truth["systems"].set_index("system")["quality"]

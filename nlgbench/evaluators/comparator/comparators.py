@@ -121,7 +121,7 @@ def train_comparator(
     Returns
     -------
     Comparator
-        For `nlgbench.compare_texts`, and for `nlgbench.score`.
+        The trained evaluator, for `nlgbench.compare_texts` and `nlgbench.score`.
 
     Raises
     ------

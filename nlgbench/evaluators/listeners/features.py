@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 PADDING, UNKNOWN, START, END = range(4)
 #: The first entries of a vocabulary, at the positions above.
 SPECIAL = ("<padding>", "<unknown>", "<start>", "<end>")
-#: Maximum tokens per caption, without the end token; 7 of Monroe's 15,665 for training have more.
+#: Maximum tokens per caption, without the end; 7 of Monroe's 15,665 training captions have more.
 LONGEST = 40
 
 _PIECE = re.compile(r"[a-z0-9']+|[^\sa-z0-9']")
@@ -78,8 +78,8 @@ def fourier_features(colors: ArrayLike) -> Floats:
 
     Real and imaginary parts of ``exp(-2 pi i (j x + k y + l z))`` for j, k, l in 0, 1, 2, as in
     Monroe, Hawkins, Goodman and Potts (2017, doi:10.1162/tacl_a_00064). These features make hue
-    circular and let a network learn regions that are not convex. Equal grays with different hues
-    look the same, but have different features.
+    circular and let a network learn regions that are not convex. Grays that differ only in hue look
+    the same, but have different features.
     """
     hsl = np.asarray(colors, dtype=np.float64) / LIMITS
     if not ((hsl >= 0) & (hsl <= 1)).all():

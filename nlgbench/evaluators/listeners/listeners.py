@@ -29,7 +29,7 @@ class Listener:
     Attributes
     ----------
     name : str
-        Its name in tables.
+        The listener's name in tables.
     signature : str
         A description of its scores: recipe, unit and scale.
 
@@ -143,7 +143,7 @@ def named(listeners: Listeners) -> dict[str, Listener]:
 
 @checked
 def beliefs(study: Study, listeners: Listeners) -> pd.DataFrame:
-    """Compute each listener's probabilities that an output refers to each state.
+    """Compute each listener's probability that an output refers to a state, for every state.
 
     Parameters
     ----------
@@ -210,8 +210,8 @@ def calibration(study: Study, listeners: Listeners, *, confidence: float = 0.95)
     Parameters
     ----------
     study : Study
-        A study with contexts and outputs whose targets are correct. Use rounds that played no part
-        in training or model selection.
+        A study with contexts and outputs whose targets are correct. Use rounds that were not used
+        in training, model selection or temperature scaling.
     listeners : Listener, several, or a mapping of name to Listener
         Listeners with a temperature are also measured without it (stage ``before``).
     confidence : float, default 0.95

@@ -50,9 +50,9 @@ class _Words(torch.nn.Module):
 class LiteralNetwork(torch.nn.Module):
     """Score each state by its distance from the caption's predicted meaning.
 
-    ``-(f - mean)' Sigma (f - mean)``, Sigma = A'A, where mean and A are linear in the last state of
-    an LSTM over the caption (Newman, Cohn-Gordon and Potts 2020, equation 3). A state's score does
-    not depend on the other states.
+    The score is ``-(f - mean)' Sigma (f - mean)``, Sigma = A'A, where mean and A are linear in the
+    last state of an LSTM over the caption (Newman, Cohn-Gordon and Potts 2020, equation 3). The
+    score of a state with features f does not depend on the other states.
     """
 
     def __init__(self, n_words: int, n_features: int, n_embedding: int, units: int) -> None:

@@ -55,9 +55,9 @@ class NeuralListener(Listener):
     seed : int or Generator
         Seed of initial weights, order of rounds and dropout.
     features : {"hsv", "raw"}
-        Represent states by Fourier features of HSL colors or raw numbers (scale these to about 1).
+        Input for states: Fourier features of HSL colors, or raw numbers (scale these to about 1).
     epochs : int
-        Passes over the rounds.
+        Passes over the training rounds.
     learning_rate : float
         Maximum learning rate of Adam, which rises and falls once (one cycle).
     units : int, optional
@@ -66,12 +66,12 @@ class NeuralListener(Listener):
     Attributes
     ----------
     temperature : float
-        Fitted on dev rounds; 1 without them. Probabilities are raised to its inverse.
+        Fitted on dev rounds; 1 without them. It divides log-probabilities before normalization.
 
     Notes
     -----
-    Batches of 64, dropout .3, gradients clipped to norm 5. The epoch with the lowest dev loss, at
-    its best temperature, provides the weights. An empty caption makes all equally likely.
+    Training uses batches of 64, dropout .3 and gradients clipped to norm 5. Dev loss, at its best
+    temperature, selects the epoch. An empty caption makes all states equally likely.
     """
 
     kind: ClassVar[str]
@@ -223,9 +223,9 @@ class NeuralListener(Listener):
 class LiteralListener(NeuralListener):
     """Interpret a caption literally, as a region of states, regardless of the alternatives.
 
-    ``softmax(-(f - mean)' Sigma (f - mean))`` over states f, where an LSTM predicts mean and Sigma
-    from the caption: equation 3 of Newman, Cohn-Gordon and Potts (2020, arXiv:1909.07290), after
-    Monroe et al. (2017, doi:10.1162/tacl_a_00064).
+    Probabilities are ``softmax(-(f - mean)' Sigma (f - mean))`` over states f, where an LSTM
+    predicts mean and Sigma from the caption: equation 3 of Newman, Cohn-Gordon and Potts (2020,
+    arXiv:1909.07290), after Monroe et al. (2017, doi:10.1162/tacl_a_00064).
     """
 
     kind = "literal"
@@ -245,7 +245,7 @@ class ContextListener(NeuralListener):
 
 
 class PragmaticListener(NeuralListener):
-    """Infer which state a speaker would describe this way: Bayes' rule with a language model.
+    """Infer which state a speaker would describe this way, by Bayes' rule and a language model.
 
     ``L(w | u)`` is proportional to ``P(u | w) P(w)``, where an LSTM gives the probability of the
     caption u with w as the target among the others (Newman, Cohn-Gordon and Potts 2020, section
@@ -256,7 +256,7 @@ class PragmaticListener(NeuralListener):
     _network = SpeakerNetwork
 
     def _loss(self, network: torch.nn.Module, batch: Batch) -> torch.Tensor:
-        """Return nats per caption: for one random order of states in training, otherwise all."""
+        """Return nats per caption: for one random order of states in training, else for all."""
         tokens, states, targets = batch
         speaker: Any = network
         if network.training:
@@ -292,7 +292,7 @@ def train_listeners(
         ``literal``, ``pragmatic``, ``context``, with a number for several of a kind (``literal_0``,
         ``literal_1``); ``ensemble`` is the mean of the others.
     epochs : int, default 8
-        Passes over the rounds.
+        Passes over the training rounds.
     units : int, optional
         Units of each LSTM. Default: 200; 160 for the context-aware listener.
     n_jobs : int, default 1

@@ -17,7 +17,7 @@ _N_BINS = 15
 
 
 def temper(proba: ArrayLike, temperature: float) -> Floats:
-    """Rescale rows to ``proba ** (1 / temperature)``: flatter above 1, sharper below."""
+    """Normalize rows of ``proba ** (1 / temperature)``: flatter if the temperature is above 1."""
     with np.errstate(divide="ignore"):
         return softmax(np.log(np.asarray(proba, dtype=np.float64)) / temperature, axis=1)
 

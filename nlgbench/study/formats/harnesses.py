@@ -15,7 +15,7 @@ _GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 
 
 def inspect(record: dict[str, Any], log: Log) -> Iterator[Row]:
-    """Read a sample of a log of one model on one task; scorers become evaluators."""
+    """Read one sample from a log of one model on one task; scorers become evaluators."""
     choices = record["output"].get("choices")
     if record.get("error") or not choices:
         log.notes["no output, so the sample is left out"] += 1
@@ -77,7 +77,7 @@ def _answer(responses: list[list[Any]], requests: list[list[Any]]) -> str:
 
 
 def promptfoo(record: dict[str, Any], log: Log) -> Iterator[Row]:
-    """Read results.json or .jsonl: systems are providers with a prompt, items are tests' vars."""
+    """Read results.json or .jsonl. Systems are providers with a prompt; items are tests' vars."""
     response = record.get("response") or {}
     if response.get("output") is None:
         log.notes["no output, so the test is left out"] += 1
