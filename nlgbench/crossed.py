@@ -170,9 +170,9 @@ def jackknife_variance(without: Floats) -> Any:
 
 
 def largest_variance(items: Any, *others: Any) -> Floats:
-    """Combine variances over two crossed factors: the largest of V_I, V_A and V_I + V_A - V_IA.
+    """Combine variances over items, annotators and combinations: max(V_I, V_A, V_I + V_A - V_IA).
 
-    Without `others` (V_A and V_IA), it is V_I. V_I + V_A - V_IA alone (Cameron, Gelbach and Miller
+    Without `others` (V_A and V_IA), return V_I. V_I + V_A - V_IA alone (Cameron, Gelbach and Miller
     2011, doi:10.1198/jbes.2010.07136) is often positive and tiny where judgments are mostly noise,
     so tests based on it reject too often (MacKinnon, Nielsen and Webb 2024, arXiv:2406.08880).
     """

@@ -117,7 +117,7 @@ def split_interval(
     that of two independent studies of half the size. Its variance is twice the variance at half the
     size, for any statistic, and four times the variance at full size where variance is proportional
     to 1 / n. For a mean, `interval` gives the same variance. For terms that depend on m
-    rows jointly, its variance is ``2 - 2^(1 - m)`` times as large: half-samples share fewer sets.
+    rows jointly, `interval` gives ``2 - 2^(1 - m)`` times this variance.
     """
     values = np.array([halves, others], dtype=np.float64)
     defined = values[:, np.isfinite(values).all(axis=0)]

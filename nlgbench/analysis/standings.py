@@ -72,7 +72,7 @@ def mean_scores(study: Study, *, include_human: bool = False) -> pd.DataFrame:
     if study.scores is None and study.system_scores is not None:
         return _system_scores(study.system_scores)
     if study.scores is None:
-        raise ValueError(f"{study.name} has no scores of outputs: add Study(scores=...).")
+        raise ValueError(f"{study.name} has no scores: compute them with nb.score.")
     outputs = study.outputs.set_index("output_id")[["item_id", "system"]]
     scores = study.scores.dropna(subset="score").join(outputs, on="output_id")
     found = []

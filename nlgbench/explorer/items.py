@@ -21,7 +21,7 @@ N_LISTED, N_VOTES = 12, 60
 
 
 def item_of(study: Study, measured: pd.DataFrame, chosen: Iterable[int]) -> dict[str, Any]:
-    """Describe the item of one or two outputs, which come first, before its other outputs."""
+    """Describe the item of one or two outputs, which are listed before its other outputs."""
     chosen = list(chosen)
     outputs = study.outputs
     item = outputs["item_id"].iloc[chosen[0]]

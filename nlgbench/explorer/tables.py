@@ -183,7 +183,7 @@ def both_poor(table: pd.DataFrame, system_a: str, system_b: str, values: pd.Seri
 
 
 def as_pairs(table: pd.DataFrame, pairs: pd.DataFrame, by: str) -> pd.DataFrame:
-    """Select pairs, with their item, both systems, and the values that selected them."""
+    """Select pairs, with their item, both systems, and the values by which they were selected."""
     first, second = (table.iloc[pairs[side]].reset_index() for side in ("first", "second"))
     found = first[["index", "item_id"]].set_axis(["first", "item_id"], axis=1)
     found.insert(1, "second", second["index"])
@@ -194,7 +194,7 @@ def as_pairs(table: pd.DataFrame, pairs: pd.DataFrame, by: str) -> pd.DataFrame:
 
 
 def as_csv(selection: pd.DataFrame, outputs: pd.DataFrame) -> bytes:
-    """Write a selection with ids and full texts; spreadsheets run no cell as a formula."""
+    """Write a selection as CSV with full texts, in which spreadsheets find no formulas to run."""
     written = selection.drop(columns=["first", "second"])
     for side, name in sides(selection).items():
         rows = outputs.iloc[selection[side]]

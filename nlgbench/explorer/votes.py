@@ -51,7 +51,7 @@ class VotesView(View):
         said = "; ".join(one for one in ratings["reason"].unique() if one)
         if (n := rates["system"].nunique()) == len(ratings):
             return said
-        return f"Win rates are for the {n} systems with the most votes, of {len(ratings)}. {said}"
+        return f"Win rates are for the {n} of {len(ratings)} systems with the most votes. {said}"
 
     def counted(self, values: Values) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Return win rates and ratings."""

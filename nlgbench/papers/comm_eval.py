@@ -197,7 +197,7 @@ def counts(study: Study) -> pd.DataFrame:
     n_unheard = (~collected.outputs["output_id"][vague].isin(listeners.index)).sum()
     crowds = len(crowd) / crowd["context"].nunique(), "collected from the crowd, before filtering"
     kept = "descriptive captions per context after filtering"
-    heard = f"of crowd captions with listeners; {n_unheard} ambiguous captions have none"
+    heard = f"mean over crowd captions with listeners; {n_unheard} ambiguous captions have none"
     mean = "mean over scored captions; a descriptive caption is not its own reference"
     clicks = "clicks on crowd captions; misleading captions reuse clicks on descriptive ones"
     rounds = "All rounds of the released training split, understood or not."
@@ -271,8 +271,8 @@ _NOTES = {
     "take 'perfect' to mean at least .95; the interval allows for .9 to .975.",
 }
 _SHUFFLED = (
-    "Mean absolute change when the words of longer captions are shuffled. We take .1 to matter; "
-    "the interval allows for .05 to .2."
+    "Mean absolute change in score when a caption's words (two or more) are shuffled. We take .1 "
+    "to matter; the interval allows for .05 to .2."
 )
 # Claims that a quantity is small -> our threshold for small.
 _SMALL = {"looking_up_descriptions_appears_perfect": 0.05}
@@ -339,7 +339,7 @@ def directions(
         seed=seed,
     )
     lead = leads[leads["evaluator_a"] == "bleu_1@coco"].sort_values("difference").iloc[0]
-    note = f"Against {lead['evaluator_b']}, by Pearson's correlation."
+    note = f"Difference from {lead['evaluator_b']} in Pearson's correlation."
     best = {"slug": "bleu_1_is_the_best_bleu", "value": lead["difference"], "note": note}
     return pd.DataFrame([*rows, best | lead[["ci_low", "ci_high"]].to_dict()])
 
@@ -438,7 +438,7 @@ def _accuracies(study: Study, calibrated: Calibration | None, place: str) -> lis
             rows[~ours],
             "comm-eval/section5.2" + ids,
             variant="trained here, seed {seed}",
-            reason="Trained differently: Adam, one-cycle learning rate, batches of 64, dropout. "
+            reason="We train with Adam, a one-cycle learning rate, batches of 64 and dropout. "
             "The authors' models are released only as pickles, which we do not load.",
             comparable=False,
         ),
@@ -458,7 +458,7 @@ def _of_table1(study: Study, table: pd.DataFrame, place: str, seed: int) -> list
     printed = rows["row"].notna() & is_release(study)
     trained, ids = printed & rows["listener"].notna(), "comm-eval/table1/{row}/{short}"
     why = (rows["ci_method"] + ", pairs of contexts.").mask(rows["evaluator"] == "human", _CIRCULAR)
-    why = why.mask(trained, "Trained differently from the authors', and selected on the dev split.")
+    why = why.mask(trained, "Our listeners are trained differently, and selected on the dev split.")
     variant = ("trained here, seed " + rows["seed"]).where(trained, "")
     rows = rows.assign(why=why, variant=variant)
     return [
@@ -512,5 +512,5 @@ def excuses(study: Study, table: pd.DataFrame) -> dict[str, str]:
     """Return why some of the release's claims are not answered without METEOR."""
     if not is_release(study) or "meteor" in set(table["evaluator"]):
         return {}
-    reason = "METEOR runs only at full effort, and needs Java and pycocoevalcap."
+    reason = "METEOR is computed only with effort='full', and needs Java and pycocoevalcap."
     return {"comm-eval/table1/meteor/*": reason}

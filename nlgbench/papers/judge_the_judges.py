@@ -365,7 +365,7 @@ def excuses(data: Study, evaluators: Sequence[str] = ()) -> dict[str, str]:
     if data.source == "study":
         found[f"{PAPER}/*"] = f"{data.name}: the paper's own data were not used in this run"
     if is_release(data):
-        java = "METEOR runs only at full effort, and needs Java and the extra `meteor`."
+        java = "METEOR is computed only with effort='full', and needs Java and the extra `meteor`."
         boosting = "XGBoost needs the extra `boosting`."
         found |= {
             f"{PAPER}/direction/{slug}": java if name == "meteor" else boosting

@@ -171,7 +171,7 @@ def _stars(cells: pd.DataFrame) -> pd.DataFrame:
         decision = float(found["p"] <= _STARRED)
         why = f"p = {found['p']:.2g} with n = 12; a decision has no interval."
         if decision != printed:
-            why = f"The star is {'missing' if decision else 'spurious'}: {why}"
+            why = f"The significance star is {'missing' if decision else 'spurious'}: {why}"
         rows.append({"claim_id": star, **found, "value": decision, "n": 12, "reason": why})
     return pd.DataFrame(rows)
 

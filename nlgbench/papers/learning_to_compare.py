@@ -348,13 +348,14 @@ def answers(
     `correlate_trials` on splits that leave a system out.
     """
     theirs, own = _places(studies)
-    spread = "{lowest:.2f} to {highest:.2f} over splits."
+    spread = "Range over splits: {lowest:.2f} to {highest:.2f}."
     parts = [
         claim_rows(
             outputs.assign(row=outputs["evaluator"].map(IN_PRINT)),
             own + "/table1/{row}/{data}/{statistic}",
             variant="first split",
-            reason="Supervision: {supervision}. Over splits {mean:.2f} ({min:.2f} to {max:.2f}).",
+            reason="Supervision: {supervision}. Over splits: mean {mean:.2f}, range {min:.2f} to "
+            "{max:.2f}.",
         ),
         claim_rows(
             systems,
@@ -395,8 +396,8 @@ def answers_of_truth(
         own + "/true_order/accuracy_{accuracy}",
         value="in_true_order",
         variant="{games_of_two_systems} games",
-        reason="Share in the true order, of {clear_pairs} pairs of systems more than .15 nats "
-        "apart. There is no interval, because each accuracy has one tournament.",
+        reason="Share in the true order, among {clear_pairs} pairs of systems more than .15 nats "
+        "apart. There is no interval, because each accuracy has only one tournament.",
     )
     if checkpoints is None:
         return found
@@ -471,7 +472,7 @@ def choosing_answers(
             own + "/{experiment}/{evaluator}_stopped",
             value="stopped",
             variant=f"patience={patience}",
-            reason="How many of {n} training runs the rule stopped early.",
+            reason="Number of training runs, out of {n}, that the rule stopped early.",
         ),
     ]
     if kept is not None:
@@ -482,8 +483,8 @@ def choosing_answers(
     if duels is not None and kept is not None:
         of = kept.set_index("evaluator")["system"]
         pair = duels["system"].eq(of["last_checkpoint"]) & duels["opponent"].eq(of["perplexity"])
-        reason = "Share of {n_games} pairs won (ties count half), by a comparator trained on votes "
-        reason += "on other systems' reviews."
+        reason = "Share of {n_games} pairs that the last checkpoint wins (ties count half), "
+        reason += "according to a comparator trained on votes on other systems' reviews."
         ids = finding + "/last_beats_choice_of_perplexity"
         parts.append(claim_rows(duels[pair], ids, value="win_rate", reason=reason))
     return pd.concat(parts, ignore_index=True)

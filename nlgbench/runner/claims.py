@@ -11,7 +11,7 @@ import pandas as pd
 from nlgbench.names import did_you_mean
 from nlgbench.study import schema
 
-#: Why a run on other data cannot answer a paper's claims.
+#: Why a run on other data cannot check a paper's claims.
 OTHER_DATA = {
     "simulated": "simulated source: the paper's own data were not used in this run",
     "study": "your own study: the paper's own data were not used in this run",
@@ -110,8 +110,8 @@ def ledger(
     if len(misplaced):
         raise ValueError(
             f"{misplaced['claim_id'].iloc[0]!r} is a paper's claim, which "
-            f"{misplaced['source'].iloc[0]} data cannot answer: record such results under an "
-            f"id that begins with '{misplaced['source'].iloc[0]}/'."
+            f"cannot be checked with data of source {misplaced['source'].iloc[0]!r}: record such "
+            f"results under an id that begins with '{misplaced['source'].iloc[0]}/'."
         )
     return join(claims, records, source=source, skipped=skipped or {})
 

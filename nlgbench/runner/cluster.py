@@ -65,7 +65,7 @@ def workers(address: str, jobs: int) -> Iterator[Makers]:
                 silence_logs=logging.CRITICAL,
             )
             stack.enter_context(own)
-            runs.set_threads(threads)  # Dask sets more for its workers, also in this process
+            runs.set_threads(threads)  # Dask changes them, also in this process
             address = own.scheduler_address
         try:
             if "://" not in address:
@@ -145,7 +145,7 @@ def _alive(client: Client) -> list[str]:
 
 
 def _put(outcome: Outcome, files: Mapping[str, bytes], plan: Plan, out: Path) -> str:
-    """Put a result into its place, or explain why it differs from a result made here."""
+    """Put a result into its place, or explain why it is not valid here."""
     new, failed = runs.aside(out, plan.place), out / f"{plan.place}.failed"
     for name in sorted(files, key=lambda name: name == runs.MANIFEST):  # the manifest is last
         (new / name).parent.mkdir(parents=True, exist_ok=True)
@@ -170,7 +170,7 @@ def refusal(plan: Plan) -> str:
     for name in sorted(names, key=lambda name: (name not in around, name)):
         if here.get(name) != there.get(name):
             return (
-                f"its {name} is {here.get(name, 'none')} there and {there.get(name, 'none')} where "
+                f"its {name} is {here.get(name, 'none')}, but {there.get(name, 'none')} where "
                 "the command runs. Both need the same nlgbench, package versions "
                 "(lock/requirements.txt) and platform, and the same data under the same path. To "
                 "provide released data, run `nlgbench fetch` on the worker, or set NLGBENCH_DATA "

@@ -27,7 +27,7 @@ from nlgbench.runner.runs import Outcome, Plan, SourceWish
 if TYPE_CHECKING:
     from nlgbench.study import Study
 
-#: Seconds in which runs must notice that their kernel was killed.
+#: Seconds within which runs must notice that their kernel was killed.
 _PATIENCE = 8.0
 
 
@@ -93,9 +93,9 @@ def run(
             would = f"would run ({why})" if why else "unchanged, would be skipped"
             (say or complain)(f"{each.place}: {would}")
         return []
-    # Imported in advance: two threads that import it first can deadlock.
+    # Import these in advance, because two threads that import them at once can deadlock.
     require_extra("nlgbench run", "run", "papermill", "pandas")
-    # Whatever makes the runs must exist before anything is written.
+    # Kernels or workers must be available before anything is written.
     with interruptible(), (makers or partial(here, jobs))() as by, runs.writing(out):
         runs.check_place(out, [plan.place for plan in plans])
 

@@ -54,7 +54,7 @@ def gather(out: Path) -> list[str]:
 
 
 def recomputed(ledger: pd.DataFrame) -> Drawing | None:
-    """Draw which numbers can be recomputed, if runs on the papers' own data answer every claim."""
+    """Draw which numbers can be recomputed, if runs on the papers' own data check every claim."""
     own = ledger[ledger["run"].eq("") & ledger["source"].isin(["released", "published"])]
     claims = load_claims()["claim_id"]
     is_whole = claims.isin(own["claim_id"]).all()

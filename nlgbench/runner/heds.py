@@ -90,7 +90,7 @@ def _once(study: Study) -> _Answers:
     yield "3.1.1", answer, ""
     yield "3.1.3.1", "", "nlgbench.plan_study computes the power of a design from a pilot"
     people = pd.concat([one["annotator_id"] for one in tables])
-    given = f"{counted(len(people), 'response')}, {range_of(people.value_counts())} by each"
+    given = f"{counted(len(people), 'response')}, {range_of(people.value_counts())} per annotator"
     yield "3.2.1", str(people.nunique()), given
 
 
@@ -192,10 +192,10 @@ def _not_assessed(question: str, reason: str) -> _Answers:
 
 
 def _again(own: pd.DataFrame, what: list[str]) -> _Answers:
-    """Report whether an annotator judged the same thing twice."""
+    """Report whether an annotator judged the same output or pair twice."""
     n = int(own.duplicated([*what, "annotator_id"]).sum())
     if n:
         said = f"responses that repeat an earlier one by the same annotator: {n} of {len(own)}"
         yield "4.3.12.1", "", said
     else:
-        yield from _not_assessed("4.3.12", "no annotator judged the same thing twice")
+        yield from _not_assessed("4.3.12", "no annotator judged the same output or pair twice")

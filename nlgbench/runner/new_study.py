@@ -47,8 +47,8 @@ def new(
     for name in (FILE, "study.py", "study.json"):
         if (place / name).exists():
             raise FileExistsError(
-                f"{place / name} exists and is not replaced: `nlgbench check {place}` reports what "
-                "it reads. Move it away to start again."
+                f"{place / name} exists and is not replaced. To see how the study is read, run "
+                f"`nlgbench check {place}`. To start again, move the file away."
             )
     text = EMPTY
     if (place / "outputs.csv").is_file():

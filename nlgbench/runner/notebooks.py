@@ -110,7 +110,7 @@ def find_notebooks(names: Sequence[str] = ()) -> list[Path]:
 
 
 def _own(name: str, known: Iterable[str]) -> Path:
-    """Check the path to a notebook of the user."""
+    """Check the path to the user's own notebook."""
     path = Path(name)
     if os.path.isfile(path):
         folder = path.stem

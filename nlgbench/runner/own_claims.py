@@ -1,4 +1,4 @@
-"""Your own claims: printed numbers, each compared with the result that answers it."""
+"""Your own claims: printed numbers, each compared with a result of an analysis."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _RULES = {
     "claim_id": "a unique id of lower-case letters, digits and . _ -, in parts separated by /",
     "published": "a finite number as printed, such as 0.41; for a direction 1 (above 0) or -1",
     "tolerance": "a finite number that is not negative, such as 0.005 for 0.41",
-    "analysis": "the result that answers the claim; or, under unavailable, why none can (not both)",
+    "analysis": "the result to compare with; or, under unavailable, why there is none (not both)",
     "where": "column=value; column=value, each column once",
 }
 #: The column that ci_low and ci_high belong to: the first of these that a table has.
@@ -135,7 +135,7 @@ def check_claims(
         - ``where``: its row, as ``column=value; column=value``; empty if there is only one.
         - ``column``: its column. Default: ``estimate``.
         - ``quantity``: what the number is, for readers; optional.
-        - ``unavailable``: instead of an analysis, why no result can answer the claim.
+        - ``unavailable``: instead of an analysis, why no result can check the claim.
     results : mapping of str to DataFrame
         Result tables by the names that claims use under ``analysis``, such as
         ``{"correlate": nb.correlate(study)}``.
@@ -184,7 +184,7 @@ def check_claims(
 
 
 def _answer(claim: dict[Any, Any], results: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
-    """Answer one claim from the results; LookupError explains why no result answers it."""
+    """Find the value to compare with one claim; LookupError explains why there is none."""
     name, column = claim["analysis"], claim["column"]
     if name not in results:
         there, hint = ", ".join(results) or "none", did_you_mean(name, results)

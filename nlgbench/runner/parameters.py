@@ -70,7 +70,7 @@ def read_parameters(source: str, *, where: str) -> dict[str, Parameter]:
         body = ast.parse(source).body
     except SyntaxError as error:
         raise ParameterError(
-            f"{where}: the parameters cell is not Python (line {error.lineno}: {error.msg})."
+            f"{where}: the parameters cell is not valid Python (line {error.lineno}: {error.msg})."
         ) from None
     lines = source.encode().splitlines()
     found: dict[str, Parameter] = {}

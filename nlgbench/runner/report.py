@@ -28,7 +28,7 @@ PLACE, PAGE = "report", "report.html"
 #: Tables of a run: answers of `nlgbench.datasheet`, findings, and doubts about the study.
 _DATASHEET, _FINDINGS, _DOUBTS = "datasheet", "findings", "doubts"
 #: The end of a doubt that tells a study's author which setting to choose.
-_ADVICE = re.compile(r"[.:;]( if [^.:;]*,)? (set|exclude them:|name it in) settings:.*$", re.I)
+_ADVICE = re.compile(r"[.:;]( if [^.:;]*,)? (set|exclude them with|add it to) `settings:.*$", re.I)
 #: The most rows of a table that the page shows; the table's file has all.
 _MOST_ROWS = 50
 #: CSS pixels per pixel of a picture with 300 per inch: a quarter larger than in print.

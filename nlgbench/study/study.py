@@ -184,7 +184,7 @@ class Study:
         """Return a dimension of judgments or preferences; by default, the one for quality."""
         table: pd.DataFrame | None = getattr(self, of)
         if table is None or table.empty:
-            raise ValueError(f"{self.name} has no {of}: pass Study({of}=...).")
+            raise ValueError(f"{self.name} has no {of}: add a table of {of} to the study.")
         there = [str(one) for one in table["dimension"].unique()]
         if name is not None:
             return name if name in there else known(name, there, "dimension")
@@ -194,7 +194,7 @@ class Study:
         if len(there) > 1:
             raise ValueError(
                 f"{self.name} has {of} in several dimensions ({', '.join(there)}): choose one with "
-                "dimension=, or set settings={'quality': ...} for all analyses."
+                "dimension=, or set `settings: quality` for all analyses."
             )
         return there[0]
 

@@ -68,7 +68,7 @@ def test_many_systems_have_the_win_rates_of_those_with_the_most_votes(monkeypatc
     shown = tell(nb.explore(study), type="open", view="votes")
     data = eval(shown["code"], {"nb": nb, "study": study}).data
     assert set(data["system"]) == set(data["opponent"]) == set(n_games.nlargest(3).index)
-    assert f"the 3 systems with the most votes, of {len(n_games)}" in shown["says"]
+    assert f"the 3 of {len(n_games)} systems with the most votes" in shown["says"]
 
 
 def test_only_views_that_the_study_supports_are_shown():

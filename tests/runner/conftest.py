@@ -99,7 +99,7 @@ def reported(tmp_path_factory):
     correlations = nb.correlate(study, n_resamples=200)
     run.table(correlations, "correlations")
     run.table(nb.datasheet(study), "datasheet")
-    doubt = "few votes. If judges differ, exclude them: settings: valid: {flow: {max: 7}}."
+    doubt = "few votes. If they are errors, exclude them with `settings: valid: {flow: {max: 7}}`."
     run.table(pd.DataFrame({"could change a conclusion": [doubt]}), "doubts")
     results = {"compare_systems": compared.systems, "pairs": compared.pairs}
     run.conclude(study, *findings(study, results | {"correlate": correlations}).values())

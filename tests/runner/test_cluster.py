@@ -260,10 +260,10 @@ def test_a_run_is_stopped_when_its_command_lets_go_of_it_or_its_worker_closes(
     ("part", "message"),
     [
         (None, ""),
-        ("package", "its package is [0-9a-f]* there and other where the command runs"),
-        ("installed packages", "its numpy is .* there and 0.0 where the command runs"),
-        ("no study", "its outputs.csv is none there"),
-        ("released", "its huse/.* is none there .*NLGBENCH_DATA before the worker"),
+        ("package", "its package is [0-9a-f]*, but other where the command runs"),
+        ("installed packages", "its numpy is .*, but 0.0 where the command runs"),
+        ("no study", "its outputs.csv is none, but"),
+        ("released", "its huse/.* is none, but .*NLGBENCH_DATA before the worker"),
     ],
 )
 def test_a_worker_that_differs_says_in_what(make_notebook, tmp_path, monkeypatch, part, message):

@@ -188,8 +188,8 @@ def _scored_by_all(scores: pd.DataFrame) -> NDArray[np.bool_]:
     whole = scores.notna().all(axis=1).to_numpy()
     if not whole.any():
         raise ValueError(
-            "no judged output has a score of every evaluator: leave out evaluators that have "
-            "scored different outputs."
+            "no judged output has scores from all evaluators: leave out evaluators that scored "
+            "other outputs."
         )
     return whole
 
@@ -205,7 +205,7 @@ def _named(pairs: Sequence[tuple[str, str]] | None, names: list[str]) -> list[tu
         a, b = (names.index(known(name, names, "evaluators")) for name in pair)
         if a == b or (a, b) in found or (b, a) in found:
             raise ValueError(
-                f"pairs must have two different evaluators and occur once. Got {tuple(pair)!r}"
+                f"pairs must be of two different evaluators, and occur once. Got {tuple(pair)!r}"
                 + ("." if a == b else " twice.")
             )
         found.append((a, b))

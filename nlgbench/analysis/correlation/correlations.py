@@ -243,8 +243,8 @@ def dimensions_of(study: Study, dimension: str | None) -> list[str]:
     """List the dimensions of the judgments, or check the selected one."""
     if study.judgments is None or study.judgments.empty:
         raise ValueError(
-            f"{study.name} has no judgments: add Study(judgments=...), or pass a table of systems' "
-            "scores as against=..."
+            f"{study.name} has no judgments: add a table of judgments to the study, or pass a "
+            "table of systems' scores as against=..."
         )
     return study.dimensions if dimension is None else [study.dimension(dimension)]
 
@@ -629,8 +629,8 @@ def human_system_scores(study: Study, against: pd.DataFrame, include_human: bool
     against = read_table(against, "system evaluator score:number", "against has")
     doubled = against.duplicated(["system", "evaluator"])
     if doubled.any():
-        row = against[doubled].iloc[0]
-        raise ValueError(f"against has two scores of {row['system']!r} by {row['evaluator']!r}.")
+        system, evaluator = against.loc[doubled, ["system", "evaluator"]].iloc[0]
+        raise ValueError(f"against has two scores of {system!r} by {evaluator!r}: keep one.")
     if "signature" in against:
         against = oriented(against)
     return _by_system(study, against, include_human)

@@ -65,7 +65,7 @@ def system_intervals(
         if len(found.y) < 3:
             without_signal = "only two systems, over which a correlation is always 1 or -1"
         elif np.isnan(least):
-            without_signal = "undefined reliability of means: a system has only one cluster"
+            without_signal = "the reliability of means is undefined: a system has only one cluster"
         elif not least > 0.5:
             what = "scores" if found.reliability_scores[at] == least else "judgments"
             without_signal = (
@@ -109,7 +109,7 @@ def _extend_to_estimate(one: Interval, estimate: float) -> Interval:
     reason = one.reason
     # Rounding alone is no reason for a warning.
     if not reason and (low < one.low - 1e-9 or high > one.high + 1e-9):
-        reason = "extended to include the estimate, which noise in the means has biased"
+        reason = "extended to include the estimate, which is biased by noise in the means"
     return one._replace(low=low, high=high, reason=reason)
 
 

@@ -48,7 +48,7 @@ UNTRAINED = (
 #: The number of most similar human texts used as references if items have no human text.
 N_NEAREST = 10
 _NEEDS_REFERENCES = re.compile(r"(bleu|rouge|chrf|cider|meteor)")
-_ITSELF = "only one system: the mean of its other items mirrors the item's own judgment"
+_ITSELF = "only one system: the mean of its other items falls as the item's own judgment rises"
 
 _KEYS = ["evaluator", "statistic", "granularity"]
 _KEYS_OF_PAIRS = ["evaluator_a", "evaluator_b", "statistic", "granularity"]
@@ -168,7 +168,7 @@ def pool_correlations(
     >>> pooled.summary[["estimate", "ci_low", "ci_high"]].round(2).values.tolist()
     [[0.38, 0.27, 0.48]]
     >>> pooled.summary["prediction_reason"].tolist()
-    ['only 5 studies: a prediction needs at least 8']
+    ['only 5 studies: a prediction interval needs 8']
     """
     pairs = "difference" in correlations
     own, value = (_KEYS_OF_PAIRS, "difference") if pairs else (_KEYS, "estimate")
@@ -292,7 +292,7 @@ def _pooled(part: pd.DataFrame, confidence: float, turn: Callable[[Any], Any]) -
         row["estimate"] = float(turn(found.mean))
         row["p"] = 2 * float(student.sf(abs(found.mean) / found.se, k - 1))
     if k < FEWEST_PREDICTED:
-        row["prediction_reason"] = f"{studies}: a prediction needs at least {FEWEST_PREDICTED}"
+        row["prediction_reason"] = f"{studies}: a prediction interval needs {FEWEST_PREDICTED}"
     else:
         ends = interval_of_prediction(z, variance, confidence)
         row |= dict(zip(("prediction_low", "prediction_high"), turn(ends), strict=True))
@@ -494,7 +494,7 @@ def compare_with_length(
             scored = scored if LENGTH in has else score(scored, [LENGTH])
             alike = _scored_alike(scored)
         else:
-            missing |= dict.fromkeys([*has, *evaluators], "no texts to measure the length of")
+            missing |= dict.fromkeys([*has, *evaluators], "no texts, so length is unknown")
         for dimension in dimensions_of(scored, None):
             about: dict[str, Any] = {"study": name, "dimension": dimension}
             about |= {"granularity": "output", "statistic": statistic, "confidence": 0.95}

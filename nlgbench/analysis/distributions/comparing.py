@@ -356,7 +356,7 @@ def _reason(name: Measure, sample: _Sample, k: int, found: dict[str, Any]) -> st
     distinct = pd.Series(sample.texts).groupby(sample.is_human).nunique().min() / sample.n
     if name in _HURT_BY_COPIES and distinct < _DISTINCT:
         return (
-            f"only {distinct:.0%} of one side's texts are distinct: with copies, subsamples do not "
+            f"only {distinct:.0%} of one side's texts are distinct, so subsamples do not "
             "show how much the measure varies"
         )
     return str(found["reason"])

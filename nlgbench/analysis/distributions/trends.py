@@ -113,7 +113,7 @@ def measure_trends(
             found = _slope(there.assign(true=true[name].astype(float)), confidence)
             rows.append({"measure": measure, "truth": name, **found})
     return pd.DataFrame(rows).assign(
-        method="least squares on the truth, errors not negatively correlated, normal"
+        method="least squares on the truth; assumes normal, not negatively correlated errors"
     )
 
 
@@ -135,7 +135,7 @@ def _slope(systems: pd.DataFrame, confidence: float) -> dict[str, float | str]:
     left_out = ", ".join(systems.index.difference(known.index, sort=False))
     true, estimate, se = (known[name].to_numpy() for name in ("true", "estimate", "se"))
     slope = error = float("nan")
-    reason = f"excluded for lack of an estimate, error or truth: {left_out}" if left_out else ""
+    reason = f"excluded because estimate, se or truth is missing: {left_out}" if left_out else ""
     if len(known) < _FEWEST:
         reason = f"fewer than {_FEWEST} systems are complete ({len(known)}); {reason}"
     elif np.ptp(true) < _LEAST_RANGE:

@@ -226,7 +226,7 @@ def impossible_outputs(study: Study) -> pd.DataFrame:
     [0.0, 0.0, 0.0]
     """
     if study.logprobs is None:
-        raise ValueError(f"{study.name} has no logprobs: add Study(logprobs=...).")
+        raise ValueError(f"{study.name} has no logprobs: add a table of logprobs to the study.")
     human = study.outputs.loc[study.outputs["is_human"], "output_id"]
     of_people = study.logprobs[study.logprobs["output_id"].isin(human)]
     never = (of_people["logprob"] == -np.inf).groupby(of_people["model"]).mean()

@@ -105,7 +105,7 @@ def compare(
     if study.judgments is None or study.logprobs is None:
         raise ValueError(
             f"{study.name} has no logprobs: HUSE needs the log-probability of every output under "
-            "the system's model. Add Study(logprobs=...)."
+            "the system's model. Add a table of logprobs to the study."
         )
     is_human = study.outputs["is_human"].to_numpy(dtype=bool)
     own = (study.outputs["system"].to_numpy() == system) & ~is_human

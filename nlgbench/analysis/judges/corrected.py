@@ -169,7 +169,7 @@ def corrected_quality(
     whole["reason"] = ["; ".join(filter(None, reasons)) for reasons in more]
     whole["system"] = names[whole["number"]]
     whole["label"] = [study.label(name) for name in whole["system"]]
-    whole["better"] = "lower, signs are flipped" if study.sign(dimension) < 0 else "higher"
+    whole["better"] = "lower (signs are flipped)" if study.sign(dimension) < 0 else "higher"
     both = pd.DataFrame(columns=list(_PAIRS))
     if pairs:
         both = pd.concat(pairs)

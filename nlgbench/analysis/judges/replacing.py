@@ -130,13 +130,13 @@ def replaces_annotators(
     if not 0 <= epsilon < 1:
         raise ValueError(
             "epsilon, the evaluator's cost advantage, must be at least 0 and below 1. "
-            f"Got {epsilon}; the paper uses 0.2, 0.15 and 0.1."
+            f"Got {epsilon}; Calderon et al. (2025) use 0.2, 0.15 and 0.1."
         )
     scores = study.scores
     if scores is None or scores.empty:
         raise ValueError(
-            f"{study.name} has no scores: add Study(scores=...) with an evaluator's labels or "
-            "numbers for judged outputs, on the scale of the judgments."
+            f"{study.name} has no scores: add a table of scores to the study, with an "
+            "evaluator's labels or numbers for judged outputs, on the scale of the judgments."
         )
     dimension = study.dimension(dimension)
     judged = _judged(study, dimension)

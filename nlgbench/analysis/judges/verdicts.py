@@ -70,8 +70,8 @@ def read_verdicts(study: Study, dimension: str | None, rng: np.random.Generator)
     table = study.comparisons
     if table is None or table.empty:
         raise ValueError(
-            f"{study.name} has no comparisons, so there is no judge to audit: add "
-            "Study(comparisons=...), with rows (a, b) and (b, a) of each pair."
+            f"{study.name} has no comparisons, so there is no judge to audit: add a table "
+            "of comparisons to the study, with rows (a, b) and (b, a) of each pair."
         )
     judges = [str(name) for name in table["comparator"].unique()]
     taken = [name for name in judges if name in (*SENTINELS, PEOPLE)]

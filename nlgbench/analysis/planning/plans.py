@@ -192,7 +192,7 @@ def _components(
         pilot = pd.DataFrame({"component": pilot.keys(), "variance": pilot.values()})
     table = read_table(pilot, "component variance:float? reason:text?", "pilot has")
     if "variance" not in table:
-        raise ValueError("pilot has no column 'variance': pass a table of variance_components.")
+        raise ValueError("pilot has no column 'variance': pass the result of variance_components.")
     wanted, idle = _PARTS[question], _IDLE[question]
     for name in table["component"]:
         known(name, (*wanted, *idle), "pilot")

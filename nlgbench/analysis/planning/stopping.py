@@ -179,10 +179,9 @@ def _of_judgments(
     dimension = study.dimension(dimension)
     ends = study.scale(dimension)
     if ends is None:
-        example = f"settings={{'scales': {{{dimension!r}: {{'min': 1, 'max': 5}}}}}}"
         raise ValueError(
             f"{study.name} does not declare the minimum and maximum of {dimension!r}, which "
-            f"e-values of judgments need: set {example}."
+            f"e-values need: set `settings: scales: {{{dimension}: {{min: 1, max: 5}}}}`."
         )
     span = ends[1] - ends[0]
     judged = study.judged(dimension)

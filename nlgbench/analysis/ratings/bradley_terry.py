@@ -68,8 +68,8 @@ def sample_of(
                 "annotator_id: leave out annotators=."
             )
         missing = (
-            "no interval: expected outcomes vary less than games, so an interval needs items. Add "
-            "item_a and item_b, or use outcome='sampled'"
+            "no interval: expected outcomes vary less than sampled ones, so an interval needs "
+            "items. Add item_a and item_b, or use outcome='sampled'"
         )
         certain = units == "games" and outcome == "expected"
         return Sample(units, False, False, units, missing if certain else "")

@@ -105,7 +105,7 @@ def of_outputs(study: Study, table: pd.DataFrame | None, name: str) -> pd.DataFr
     """
     if table is None:
         hint = " Create them with nlgbench.compare_texts." if name == "comparisons" else ""
-        raise ValueError(f"{study.name} has no {name}: add Study({name}=...).{hint}")
+        raise ValueError(f"{study.name} has no {name}: add a table of {name} to the study.{hint}")
     of = study.outputs.set_index("output_id")[["item_id", "system"]]
     found = table.copy()
     for side in ("a", "b"):

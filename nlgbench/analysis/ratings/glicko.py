@@ -39,8 +39,8 @@ def glicko2(
     """
     if tie_ratio is not None and not 0 <= tie_ratio <= 1:
         raise ValueError(
-            f"tie_ratio must be between 0 and 1. Got {tie_ratio}. The paper uses 0.1; None counts "
-            "a tie as half a win."
+            f"tie_ratio must be between 0 and 1. Got {tie_ratio}. Zhou and Xu (2020) use 0.1; "
+            "None counts a tie as half a win."
         )
     systems, a, b, results = _in_order(played, seed)
     state = start(len(systems))

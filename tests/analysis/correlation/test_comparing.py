@@ -116,7 +116,7 @@ def test_a_stricter_family_draws_more_swaps():
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ({"evaluators": [("e0", "e0")]}, "pairs must have two different evaluators"),
+        ({"evaluators": [("e0", "e0")]}, "pairs must be of two different evaluators"),
         ({"evaluators": [("e0", "e1"), ("e1", "e0")]}, "occur once. Got .* twice"),
         ({"evaluators": [("e0", "e9")]}, "evaluators: 'e9' is unknown"),
         ({"evaluators": []}, "evaluators must be None, or a non-empty list of"),

@@ -57,7 +57,7 @@ def test_what_is_left_out_may_be_what_would_have_been_seen():
     flat, errors = [0.9, 0.9, 0.9, 0.0], [0.01, 0.01, 0.01, np.nan]
     found = nb.measure_trends(table("recall", flat, errors), TRUTH, against=["l_star"]).iloc[0]
     assert found["verdict"] == "" and found["n_systems"] == 3
-    assert found["reason"] == "excluded for lack of an estimate, error or truth: d"
+    assert found["reason"] == "excluded because estimate, se or truth is missing: d"
     # A fall from .9 to 0 is not hidden, though there is no error to test it by.
     assert found["slope"] == pytest.approx(linregress(TRUTH["l_star"], flat).slope)
     assert found[["se", "ci_low", "ci_high"]].isna().all()
@@ -76,7 +76,7 @@ def test_what_has_no_line_has_a_reason():
     assert found["reason"].tolist() == [
         "the truth differs by less than 0.1 between systems",
         "fewer than 3 systems are complete (2); "
-        "excluded for lack of an estimate, error or truth: b, d",
+        "excluded because estimate, se or truth is missing: b, d",
     ]
     assert (found["verdict"] == "").all() and found[["slope", "ci_low"]].isna().all(axis=None)
 

@@ -173,7 +173,7 @@ def test_signs_are_turned_where_lower_is_better():
     one, other = ask(plain), ask(turned)
     np.testing.assert_allclose(one.systems[columns], other.systems[columns], rtol=1e-12)
     np.testing.assert_allclose(one.details["lambda"], other.details["lambda"], rtol=1e-12)
-    assert set(other.details["better"]) == {"lower, signs are flipped"}
+    assert set(other.details["better"]) == {"lower (signs are flipped)"}
 
 
 def test_what_has_no_score_is_counted():

@@ -162,7 +162,7 @@ SCALE = {"scales": {"quality": {"min": 1, "max": 5}}}
         (VOTES.drop(columns="annotator_id"), {"block": "annotator"}, "column annotator_id"),
         (VOTES.assign(item_a=1, item_b=2), {"block": "item"}, "both outputs to belong to one item"),
         (VOTES.assign(comparator=["p", "q"]), {"block": "annotator"}, "2 comparators"),
-        (judged([[1, 2]]), {"block": "annotator"}, "settings={'scales'"),
+        (judged([[1, 2]]), {"block": "annotator"}, "settings: scales"),
         (judged([[1], [2]], **SCALE), {"block": "annotator"}, "(Found 1 in|of two systems)"),
     ],
 )
