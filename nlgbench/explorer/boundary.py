@@ -125,7 +125,7 @@ class BoundaryView(View):
         texts = self.study.outputs.set_index("output_id")
         text = texts.loc[picked]
         judged = compared.judged[compared.judged["output_id"] == picked]
-        judgments = [f"{row.annotator_id} {row.value:g}" for row in judged.itertuples()]
+        judgments = [f"{row.annotator_id}\xa0{row.value:zg}" for row in judged.itertuples()]
         nearest = outputs.iloc[near]
         who = ["human" if is_human else "model" for is_human in nearest["is_human"]]
         previews = [cut(one, N_PREVIEW) for one in texts["text"][nearest["output_id"]]]

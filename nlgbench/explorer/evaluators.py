@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 import nlgbench as nb
-from nlgbench.evaluators.names import label
+from nlgbench.evaluators.names import label, labelled
 from nlgbench.explorer import view
 from nlgbench.explorer.tables import output_table
 from nlgbench.explorer.view import Values, View, choice
@@ -70,7 +70,7 @@ class EvaluatorsView(View):
             opens = [view.jump(self.name, **scatter, evaluator=one) for one in rows["evaluator"]]
             side = [view.table("Scatter plot of an evaluator", columns, listed, opens)]
         elif self.possible("correlate"):
-            rows = self.rows(values)
+            rows = labelled(self.rows(values))
             listed = [[one["statistic"], view.estimated(one)] for _, one in rows.iterrows()]
             columns = ["correlation", "estimate (95% interval)"]
             side = [view.table(f"Agreement over {rows['n'].max():,} outputs", columns, listed)]

@@ -92,7 +92,7 @@ class GameView(View):
             colors.append({**color, "color": to_hex(rgb), "mark": ", ".join(marks)})
         game: dict[str, Any] = {
             "type": "game",
-            "title": f"Caption {values['round']} of {len(self.rounds)}",
+            "title": f"Caption {values['round']:,} of {len(self.rounds):,}",
         }
         game |= {"caption": f"“{cut(self.caption(values)['text'])}”", "answered": own is not None}
         return {"main": [game | {"colors": colors}]}

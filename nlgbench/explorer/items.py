@@ -86,7 +86,7 @@ def _judgments(study: Study, ids: pd.Series) -> list[dict[str, Any]]:
 def _listed(rows: pd.DataFrame) -> str:
     """Write the mean of an output's judgments, and each judgment."""
     mean = written(rows["value"].mean())
-    each = [f"{row.annotator_id} {row.value:.4g}" for row in rows.itertuples()]
+    each = [f"{row.annotator_id} {row.value:z.4g}" for row in rows.itertuples()]
     more = ["..."] if len(each) > N_LISTED else []
     return f"{mean} ({', '.join(each[:N_LISTED] + more)})" if len(each) > 1 else mean
 

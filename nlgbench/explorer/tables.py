@@ -208,7 +208,7 @@ def as_csv(selection: pd.DataFrame, outputs: pd.DataFrame) -> bytes:
 
 def number(value: float) -> str:
     """Format a number; NaN becomes an empty string."""
-    return "" if np.isnan(value) else f"{value:.4g}".replace("-", "−")
+    return "" if np.isnan(value) else f"{value:z.4g}".replace("-", "−")
 
 
 def sides(selection: pd.DataFrame) -> dict[str, str]:

@@ -207,5 +207,5 @@ def rankings(table: Table) -> Iterator[tuple[str, pd.DataFrame]]:
 
 def interval(low: float, high: float) -> str:
     """Write an interval; empty if an end is missing."""
-    shown = f"[{low:#.4g}, {high:#.4g}]".replace(".,", ",").replace(".]", "]")
+    shown = f"[{low:#.4g}, {high:#.4g}]".replace(".,", ",").replace(".]", "]").replace("-", "−")
     return "" if pd.isna(low) or pd.isna(high) else shown

@@ -182,6 +182,7 @@ def test_a_click_on_a_point_opens_its_text_and_a_row_its_scatter_plot():
     atlas = open_view("judges", "evaluators", figure="atlas")
     shown = tell(atlas, **atlas.shown["parts"]["side"][0]["opens"][0])
     assert "outputs: mean quality against" in main(shown)["alt"]
+    assert shown["parts"]["side"][0]["rows"][0][0] == "Pearson"
 
 
 def test_points_are_those_of_huse_and_a_picked_one_tells_its_neighbors_votes():
@@ -192,7 +193,7 @@ def test_points_are_those_of_huse_and_a_picked_one_tells_its_neighbors_votes():
     drawn = {name: x for mark in points for name, x in zip(mark["ids"], mark["x"], strict=True)}
     assert drawn == table["logprob_per_token"].to_dict()
     assert f"HUSE = {boundary.scores['huse']:.2f}" in main(widget.shown)["title"]
-    for name in table.index[[0, 30]]:
+    for name in table.index[[0, 31]]:
         parts, row = tell(widget, type="pick", id=name)["parts"], table.loc[name]
         detail, near = parts["side"][0], parts["main"][0]["near"]
         assert detail["text"] == study.outputs.set_index("output_id").loc[name, "text"]
@@ -202,6 +203,7 @@ def test_points_are_those_of_huse_and_a_picked_one_tells_its_neighbors_votes():
         predicted = "human" if row["predicted_human_huse"] else "model"
         assert f"classified as {predicted}" in detail["says"][-1]
         assert detail["says"][-1].startswith("Correctly") == row["correct_huse"]
+        assert "\xa0-0" not in detail["says"][-2]  # judgments are rounded, some from below 0
 
 
 def test_the_game_keeps_the_score_against_a_listener():

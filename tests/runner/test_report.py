@@ -71,6 +71,7 @@ def test_systems_are_ranked_within_what_else_is_named(tmp_path):
         "dimension: flow": ["a", "b"],
     }
     assert ranked[""]["interval"].eq("").all()
+    assert run_folder.interval(-1, 2) == "[−1.000, 2.000]"
 
 
 def test_people_are_annotators_and_undefined_agreement_is_left_out(tmp_path):
