@@ -280,9 +280,10 @@ def _require(study: Study, family: _Family, name: str, given: Mapping[str, Any])
     """Raise ValueError if the study lacks what an evaluator needs."""
     outputs, needs = study.outputs, family.needs
     if needs and given.get(needs, getattr(study, needs)) is None:
-        more = " or references=nearest_references(study)" if needs == "references" else ""
+        more = ", or pass references=nearest_references(study)" if needs == "references" else ""
         raise ValueError(
-            f"{name} needs {needs}, but {study.name} has none. Provide Study({needs}=...){more}."
+            f"{name} needs {needs}, but {study.name} has none. Add a table of {needs} to the "
+            f"study{more}."
         )
     textless = ("perplexity", "sentinels")
     if not family.function.startswith(textless) and not (outputs["text"] != "").any():

@@ -112,8 +112,8 @@ def ask_listener(listener: Listener, study: Study) -> pd.DataFrame:
     contexts, outputs = study.contexts, study.outputs
     if contexts is None:
         raise ValueError(
-            f"{study.name} has no contexts, so the possible states are unknown. Provide Study("
-            "contexts=...) with item_id, state, is_target and a column per feature."
+            f"{study.name} has no contexts, so the possible states are unknown. Add a table of "
+            "contexts to the study, with item_id, state, is_target and a column per feature."
         )
     n_states = count_states(contexts, outputs["item_id"])
     values = contexts[feature_columns(contexts)].to_numpy(dtype=np.float64)
