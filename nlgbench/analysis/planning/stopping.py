@@ -78,16 +78,16 @@ def sequential(
     Raises
     ------
     ValueError
-        When data or the names of blocks are missing, when blocks are items but a pair has outputs
-        for two items, when there are several comparators, or when ``settings["scales"]`` does not
+        When data or the names of blocks are missing, when blocks are items but the outputs of a
+        vote are for two items, when there are several comparators, or when ``settings["scales"]`` does not
         declare the scale of the judgments.
 
     Notes
     -----
     Each block has one value in [-1, 1]: the mean of its votes (win 1, tie 0, loss -1), or the
-    difference of two systems' mean judgments over the range of the scale. Under the null hypothesis
-    (mean 0, given all earlier blocks), the probability that an e-value ever reaches 1 / alpha is at
-    most alpha (Ville's inequality). docs/stopping-early.md has formulas and sources.
+    difference of two systems' mean judgments, divided by the range of the scale. Under the null
+    hypothesis (mean 0, given all earlier blocks), the probability that an e-value ever reaches
+    1 / alpha is at most alpha (Ville's inequality). docs/stopping-early.md has formulas and sources.
 
     Examples
     --------
