@@ -299,7 +299,7 @@ class Study:
         if is_human is not None:
             kept &= (self.outputs["is_human"] == is_human).to_numpy()
         if not kept.any():
-            raise ValueError(f"{self.name}: none of {len(kept)} outputs is selected.")
+            raise ValueError(f"{self.name}: none of the {len(kept)} outputs is selected.")
         return part_of(self, kept)
 
     def check(self) -> pd.DataFrame:
