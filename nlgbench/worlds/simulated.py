@@ -71,7 +71,7 @@ def simulate(
     **world
         ``systems`` (names, or their properties), ``means``, ``n_items``, ``n_outputs``,
         ``n_annotators``, ``n_votes`` and others: the parameters of the world's function in
-        `nlgbench.worlds`. For ``reviews``, ``systems`` may be a function that maps a seed to systems.
+        `nlgbench.worlds`. For ``reviews``, ``systems`` may be a function from seed to systems.
 
     Returns
     -------
