@@ -41,7 +41,7 @@ def nearest_references(
     Raises
     ------
     ValueError
-        If items have several outputs, or the human texts have no words or are too few.
+        If an item has several machine outputs, or the human texts have no words or are too few.
 
     Notes
     -----

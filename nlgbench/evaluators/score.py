@@ -115,7 +115,7 @@ def score(
     Parameters
     ----------
     study : Study or Dask DataFrame
-        Outputs to score. Partitions of a Dask DataFrame of outputs (extra ``cluster``) are scored
+        Outputs to score. Partitions of a Dask DataFrame (needs the extra ``cluster``) are scored
         separately; ``minus_self_bleu_4`` and CIDEr need all texts of a system in one partition.
     evaluators : sequence of str or fitted object
         Names:
@@ -145,7 +145,7 @@ def score(
         reference whose ``reference_id`` is an ``output_id`` is not compared with that output.
     options : mapping of str to mapping, optional
         Keyword arguments by evaluator name (or ``overlap``, ``discriminators`` for the whole
-        group); defaults in brackets. Overlap: ``lower`` (False; compare in lower case), ``group``
+        group); defaults in parentheses. Overlap: ``lower`` (False; lowercase all texts), ``group``
         ("system"; CIDEr counts document frequencies within groups of this column; None: over all).
         ``training_overlap_4``: ``n_neighbors`` (10), ``lower`` (False). Discriminators: ``search``
         (0; draws of a random search), ``n_folds`` (10). ``system_mean@sentinel``: ``dimension``.
