@@ -51,8 +51,8 @@ def diversity(
     Notes
     -----
     Subsamples are drawn without replacement, because a bootstrap repeats texts, which lowers
-    diversity. Intervals are for the expected value at this number of outputs, so compare only
-    systems with equal numbers (`evaluators.diversity.draw_equal`). Intervals of distinct-1 are too
+    diversity. Intervals are for the expected value at this number of outputs, so compare systems
+    only at equal numbers (`evaluators.diversity.draw_equal`). Intervals of distinct-1 are too
     wide: their standard errors are 1.45 to 1.9 times the true ones (other measures: .95 to 1.2).
 
     Examples

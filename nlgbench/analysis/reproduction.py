@@ -84,9 +84,9 @@ def reproduction(ledger: pd.DataFrame) -> pd.DataFrame:
 
     Notes
     -----
-    CV* needs a scale that starts at 0: 1 is added to signed correlations and kappas, and subtracted
-    from ratings that start at 1. CV* is undefined for log-probabilities, stars, bounds and findings
-    (Belz 2025, QRA++, arXiv:2505.17043). A scale of unknown unit is assumed to start at 0.
+    CV* needs a scale that starts at 0, so 1 is added to signed correlations and kappas, and
+    subtracted from ratings that start at 1. It is undefined for log-probabilities, stars, bounds
+    and findings (Belz 2025, QRA++, arXiv:2505.17043). An unknown scale is assumed to start at 0.
 
     Examples
     --------

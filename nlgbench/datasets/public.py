@@ -208,7 +208,7 @@ def load(name: str, **options: Any) -> Study:
     Parameters
     ----------
     name : str
-        One of `studies`.
+        A name listed by `studies`.
     **options
         ``filtered=False`` for ``comm-eval`` (include captions that the paper excluded);
         ``ratings=True`` for ``hanna`` (single ratings instead of means).

@@ -201,10 +201,10 @@ def discriminator_accuracy(
     study : Study
         Your study, with scores of discriminators such as ``svm_meta@natural`` (from `score`).
     labels : {"natural", "majority"}
-        The correct answer: the source, or the majority of votes. Outputs without a label are left
-        out; their number is reported.
+        The correct answers: human or machine (``natural``), or the majority of an output's votes
+        (``majority``). Outputs without a label are excluded; their number is reported.
     by : {"system", "class", "all"}
-        One row per system; one for human and one for machine texts; or one for all texts.
+        A row per ``system``, per ``class`` (human or machine texts), or for ``all`` texts.
     confidence : float
         Confidence level of the intervals, between 0 and 1.
 
@@ -212,7 +212,7 @@ def discriminator_accuracy(
     -------
     DataFrame
         A row per evaluator and system (``human``, ``machine`` or ``all`` where systems are pooled):
-        evaluator, labels_trained (after the @ of its name), labels_scored, system, is_human,
+        evaluator, labels_trained (after the evaluator's @), labels_scored, system, is_human,
         accuracy (0 to 1; a score of exactly .5 counts as half), ci_low, ci_high, confidence, n
         (outputs), n_effective, n_unlabeled, n_undefined (labeled outputs without a score), reason
         (why accuracy is undefined, or "").
@@ -225,7 +225,7 @@ def discriminator_accuracy(
     Notes
     -----
     Wilson's interval generalizes to other texts, for the discriminators as trained. Copies reduce
-    the sample size: ``n_effective = n**2 / sum(m**2)``, where a distinct text occurs m times.
+    the sample size to ``n_effective = n**2 / sum(m**2)``, where a distinct text occurs m times.
 
     Examples
     --------

@@ -41,7 +41,7 @@ def nearest_references(
     Raises
     ------
     ValueError
-        If items have several outputs, or the human texts have no words or are too few.
+        If an item has several machine outputs, or the human texts have no words or are too few.
 
     Notes
     -----
@@ -61,7 +61,7 @@ def nearest_references(
     if len(shared):
         raise ValueError(
             f"References belong to an item, but item {shared.iloc[0]!r} has several outputs, with "
-            "different nearest texts. Provide your own references: Study(references=...)."
+            "different nearest texts. Add a table of references to the study."
         )
     texts = outputs["text"]
     if lower:

@@ -115,7 +115,7 @@ def score(
     Parameters
     ----------
     study : Study or Dask DataFrame
-        Outputs to score. Partitions of a Dask DataFrame of outputs (extra ``cluster``) are scored
+        Outputs to score. Partitions of a Dask DataFrame (needs the extra ``cluster``) are scored
         separately; ``minus_self_bleu_4`` and CIDEr need all texts of a system in one partition.
     evaluators : sequence of str or fitted object
         Names:
@@ -145,7 +145,7 @@ def score(
         reference whose ``reference_id`` is an ``output_id`` is not compared with that output.
     options : mapping of str to mapping, optional
         Keyword arguments by evaluator name (or ``overlap``, ``discriminators`` for the whole
-        group); defaults in brackets. Overlap: ``lower`` (False; compare in lower case), ``group``
+        group); defaults in parentheses. Overlap: ``lower`` (False; lowercase all texts), ``group``
         ("system"; CIDEr counts document frequencies within groups of this column; None: over all).
         ``training_overlap_4``: ``n_neighbors`` (10), ``lower`` (False). Discriminators: ``search``
         (0; draws of a random search), ``n_folds`` (10). ``system_mean@sentinel``: ``dimension``.
@@ -280,9 +280,10 @@ def _require(study: Study, family: _Family, name: str, given: Mapping[str, Any])
     """Raise ValueError if the study lacks what an evaluator needs."""
     outputs, needs = study.outputs, family.needs
     if needs and given.get(needs, getattr(study, needs)) is None:
-        more = " or references=nearest_references(study)" if needs == "references" else ""
+        more = ", or pass references=nearest_references(study)" if needs == "references" else ""
         raise ValueError(
-            f"{name} needs {needs}, but {study.name} has none. Provide Study({needs}=...){more}."
+            f"{name} needs {needs}, but {study.name} has none. Add a table of {needs} to the "
+            f"study{more}."
         )
     textless = ("perplexity", "sentinels")
     if not family.function.startswith(textless) and not (outputs["text"] != "").any():

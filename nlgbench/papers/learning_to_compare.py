@@ -317,6 +317,7 @@ def directions(between: pd.DataFrame, beside: pd.DataFrame) -> pd.DataFrame:
 def by_claim(table: pd.DataFrame) -> pd.DataFrame:
     """Format `directions`: a row per claim, a column per data set, and intervals as text."""
     text = [f"{r.difference:+.2f} [{r.ci_low:+.2f}, {r.ci_high:+.2f}]" for r in table.itertuples()]
+    text = [one.replace("[+nan, +nan]", "(no interval)") for one in text]
     wide = table.assign(text=text).pivot(index="slug", columns="data", values="text")
     return wide[list(dict.fromkeys(table["data"]))].loc[table["slug"].unique()].fillna("")
 

@@ -50,13 +50,13 @@ def plot_atlas(
         ``ci_high``. Optional: ``p_adjusted`` (a star if below .05 and no interval includes 0),
         ``kind``, ``reason`` (marks doubtful values), ``second_low`` and ``second_high`` (another
         interval, below the first). Statistics are grouped by granularity, study, criterion or
-        dimension: by the first of them that has several values.
+        dimension: by the first of these with several values.
     kinds : sequence of str, optional
         Draw only these kinds; about thirty evaluators fit on a page.
     ax : Axes, optional
         Where to draw; a new figure by default.
     interval_label, second_label : str
-        What the intervals in square and in round brackets are, for the line below the map.
+        Descriptions of [ci_low, ci_high] and (second_low, second_high) for the line below the map.
 
     Returns
     -------

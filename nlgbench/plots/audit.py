@@ -52,8 +52,8 @@ def plot_audit(audited: Audit) -> Drawing:
     -------
     Drawing
         A row per judge, with sentinels below; each estimate has its interval and a marker for its
-        verdict. Tests without an estimate for any judge are omitted. For judges that report
-        probabilities, a panel shows how often annotators agree, by the judge's probability.
+        verdict. Tests in which no judge has an estimate are omitted. For judges that report
+        probabilities, a panel shows how often annotators agree with them, by their probability.
 
     Examples
     --------

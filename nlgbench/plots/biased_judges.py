@@ -42,8 +42,8 @@ def plot_biased_judges(swept: pd.DataFrame) -> Drawing:
     -------
     Drawing
         The upper panels show the share of annotators that a judge can replace; the lower panels
-        show the bias that the audit estimates from the same verdicts. Marks are means over studies
-        with 95% intervals, filled if the bias is detected in at least half. Data: the means.
+        show the bias that the audit estimates in the same studies. Marks are means over studies
+        with 95% intervals, filled if at least half the studies detect the bias. Data: the means.
     """
     needed = "study bias planted:float method estimate:float noticed:bool"
     swept = read_table(swept, needed, "a sweep of biases has")

@@ -60,12 +60,12 @@ def plot_training(
     truth : str, optional
         The ``evaluator`` whose values are true quality; a dashed line marks its best checkpoint.
     ax : sequence of Axes, optional
-        One per panel; a new figure by default.
+        Where to draw, one per panel; a new figure by default.
 
     Returns
     -------
     Drawing
-        A circle marks the selected checkpoint. Its data are `curves` with ``panel``.
+        A circle marks the selected checkpoint. Its data are `curves` with a column ``panel``.
 
     Raises
     ------
@@ -145,7 +145,7 @@ def plot_choices(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = None
     Returns
     -------
     Drawing
-        A row per evaluator, with open marks for baselines; the right column counts best choices.
+        A row per evaluator (open marks: baselines); at the right, how often it chose the best.
 
     Raises
     ------

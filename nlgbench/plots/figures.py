@@ -62,13 +62,13 @@ class Drawing:
         Parameters
         ----------
         path : path
-            File name without a suffix, or with one of the four. ``boundary`` creates
-            ``boundary.pdf``, ``.png`` (300 dpi), ``.csv`` and ``.txt``.
+            File name. ``boundary``, or this name with any of the four suffixes, creates
+            ``boundary.pdf``, ``boundary.png`` (300 dpi), ``boundary.csv`` and ``boundary.txt``.
 
         Returns
         -------
         list of Path
-            The four files. Each replaces an earlier one only when it is complete.
+            The four files. Each replaces an earlier version only when it is complete.
         """
         start = Path(path)
         if start.suffix in (".pdf", ".png", ".csv", ".txt"):

@@ -53,7 +53,7 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
     Raises
     ------
     ValueError
-        If an evaluator has several rows, or none has effects in several studies.
+        If an evaluator has several means, or none has effects in several studies.
 
     Examples
     --------

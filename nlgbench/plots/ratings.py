@@ -129,7 +129,7 @@ def plot_win_rates(
     Raises
     ------
     ValueError
-        If a column is missing, a pair has two rows, or `order` does not list the same systems.
+        If a column is missing, a pair has two rows, or `order` does not match the systems.
 
     Examples
     --------
@@ -188,7 +188,7 @@ def plot_win_rates(
 def plot_convergence(
     history: pd.DataFrame, *, ratings: pd.DataFrame | None = None, ax: Axes | None = None
 ) -> Drawing:
-    """Draw the convergence of ratings over games, with bands of one deviation.
+    """Draw the convergence of ratings over games, with bands of one deviation on each side.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ def plot_recomputed(ledger: pd.DataFrame) -> Drawing:
 
     Notes
     -----
-    A number with several rows counts once. It counts as recomputed and equal if a row from released
+    A number with several rows counts once. It counts as recomputed and equal if a row computed from
     data matches; otherwise as derived from other published numbers if a row from those matches;
     otherwise as differing if a row differs. Findings without a number are omitted, and so are
     numbers that a simulated run could not recompute because it did not use their data.

@@ -32,7 +32,7 @@ def plot_reliability(
     seed : int, optional
         Seed of the listener to draw, if there are several of one kind. Default: the first.
     ax : Axes or sequence of Axes, optional
-        One per listener; a new figure by default.
+        Where to draw, one per listener; a new figure by default.
 
     Returns
     -------

@@ -15,7 +15,7 @@ from nlgbench.plots.style import TWO_COLUMN, line_look
 
 @in_paper_style
 def plot_replacement(result: Replacement, *, ax: Sequence[Axes] | None = None) -> Drawing:
-    """Draw the share of annotators that evaluators can replace, by their cost advantage epsilon.
+    """Draw the share of annotators that evaluators can replace, by cost advantage epsilon.
 
     Parameters
     ----------

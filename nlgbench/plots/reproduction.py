@@ -46,7 +46,7 @@ def plot_reproduction(
         derived from other published numbers. On the diagonal, recomputed and published numbers
         are equal. Markers distinguish tables; open ones mark conditions that differ from the
         paper's. Lines are intervals of recomputed values. Its data are the rows drawn, which
-        exclude stars, bounds and findings without a number.
+        exclude significance stars, bounds and findings without a number.
 
     Raises
     ------

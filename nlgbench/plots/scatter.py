@@ -29,11 +29,11 @@ def plot_scatter_systems(
     ----------
     table : DataFrame
         One row per system: ``system`` (its label in the figure) and the columns `x` and `y`.
-        Optional intervals: columns with the suffixes ``_low`` and ``_high``; NaN draws none.
+        Optional interval ends: ``bleu_low`` and ``bleu_high`` if `x` is ``bleu``; NaN draws none.
     x, y : str
         Columns with the two scores.
     ax : Axes, optional
-        Where to draw; a new figure by default. Names are placed for its current size.
+        Where to draw; a new figure by default. Names are placed for the current size of `ax`.
     xlabel, ylabel : str, optional
         Labels of the axes; the names of the columns by default.
 

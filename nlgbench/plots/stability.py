@@ -21,12 +21,12 @@ def plot_stability(
     truth: pd.DataFrame | None = None,
     ax: Axes | Sequence[Axes] | None = None,
 ) -> Drawing:
-    """Draw each score, with a band, against the size of subsamples.
+    """Draw mean scores of subsamples against their size, with bands that contain most subsamples.
 
     Parameters
     ----------
     curves : DataFrame
-        From `nlgbench.stability`; a row of panels per system, a panel per value of ``over``.
+        From `nlgbench.stability`; a row of panels per system, with a panel per value of ``over``.
     truth : DataFrame, optional
         True scores (lines): ``system, huse, huse_q, huse_d``, such as ``study.truth["systems"]``.
     ax : Axes or sequence of Axes, optional

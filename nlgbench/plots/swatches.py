@@ -30,7 +30,7 @@ def plot_contexts(
     evaluators: Sequence[str] = (),
     ax: Axes | Sequence[Axes] | None = None,
 ) -> Drawing:
-    """Draw captions with the colors they refer to, the target, and listeners' probabilities.
+    """Draw captions with the colors of their contexts, the target, and listeners' probabilities.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def plot_contexts(
     evaluators : sequence of str, default ()
         Evaluators whose scores follow each caption, such as those used to select it.
     ax : Axes or sequence of Axes, optional
-        One per output; a new figure by default.
+        Where to draw, one per output; a new figure by default.
 
     Returns
     -------

@@ -40,8 +40,8 @@ def plot_tradeoff(
     ----------
     scores : DataFrame
         From `nlgbench.huse`, or several such tables. Points of source ``published`` are filled.
-        Only the first tie rule is drawn. A label that ends in a setting ("lstm p0.95") is split
-        into task and setting, unless the table has ``task`` and ``label``.
+        Of several tie rules, the first is drawn. A label that ends in a setting ("lstm p0.95") is
+        split into task and setting, unless the table has ``task`` and ``label``.
     truth : DataFrame, optional
         True values (crosses): ``system, huse, huse_q, huse_d``, such as ``study.truth["systems"]``.
     ax : Axes, optional

@@ -42,13 +42,13 @@ def plot_violins(
     systems : sequence of str, optional
         Systems to draw, in this order. Default: all, in order of appearance.
     ax : Axes or sequence of Axes, optional
-        One per evaluator; a new figure by default.
+        Where to draw, one per evaluator; a new figure by default.
 
     Returns
     -------
     Drawing
         Bars show mean and range. Axes span the ``scale`` in an evaluator's signature (default: 0 to
-        1; larger scales end above the highest score). Data: evaluator, system, output_id, score.
+        1; scales beyond 1 end above the highest score). Data: evaluator, system, output_id, score.
 
     Raises
     ------

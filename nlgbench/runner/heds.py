@@ -27,9 +27,9 @@ def datasheet(study: Study, *, confidence: float = 0.95) -> pd.DataFrame:
     Parameters
     ----------
     study : Study
-        A study with judgments or preferences. Each dimension of either is a criterion.
+        A study with judgments or preferences. Each dimension of either table is a criterion.
     confidence : float
-        Coverage of intervals, between 0 and 1.
+        Confidence level of the intervals, between 0 and 1.
 
     Returns
     -------

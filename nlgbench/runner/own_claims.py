@@ -117,25 +117,25 @@ def check_claims(
     claims: str | os.PathLike | pd.DataFrame | None,
     results: Mapping[str, pd.DataFrame],
 ) -> pd.DataFrame:
-    """Compare your own claims with the results of a study, with verdicts.
+    """Compare your own claims with the results of a study, and give each claim a verdict.
 
     Parameters
     ----------
     study : Study
-        The study of the results, whose name and source are in every row.
+        The study that the results are from; its name and source are in every row.
     claims : path, DataFrame or None
         A study's folder (its ``claims.csv`` is read if it exists), a CSV file, a table, or None for
         no claims. Columns:
 
         - ``claim_id``: lower-case letters, digits, ``. _ -``, in parts separated by ``/``. Ids that
-          begin with ``direction/`` are claims about a sign: published is 1 (above 0) or -1.
+          begin with ``direction/`` are claims about a sign: published is 1 (above 0) or -1 (below).
         - ``published``: the number, as printed.
         - ``tolerance``: largest difference that matches; default: half a unit of the last digit.
         - ``analysis``: the name of the result.
         - ``where``: its row, as ``column=value; column=value``; empty if there is only one.
         - ``column``: its column. Default: ``estimate``.
         - ``quantity``: what the number is, for readers; optional.
-        - ``unavailable``: instead of an analysis, why no result can check the claim.
+        - ``unavailable``: why no result can check the claim; then leave ``analysis`` empty.
     results : mapping of str to DataFrame
         Result tables by the names that claims use under ``analysis``, such as
         ``{"correlate": nb.correlate(study)}``.

@@ -90,7 +90,8 @@ class Study:
     logprobs : DataFrame, optional
         ``output_id, model, logprob, n_tokens``: the whole text's log-probability in nats.
     references, contexts : DataFrame, optional
-        ``item_id, reference_id, text``; ``item_id, state, is_target`` and a column per feature.
+        References: ``item_id, reference_id, text``. Contexts: ``item_id, state, is_target`` and a
+        column per feature.
     scores, system_scores : DataFrame, optional
         Scores of outputs (``output_id, evaluator, score, signature``), and of systems (the same
         columns, with ``system`` instead of ``output_id``).
@@ -100,12 +101,12 @@ class Study:
         ``quality`` (a dimension), ``lower_is_better`` (dimensions), ``clusters`` (a column of
         outputs, or ``group_id``), ``labels`` (name -> label in figures), ``extra`` (further columns
         of outputs to keep), ``scales`` (dimension -> ``{"min": 1, "max": 5}``; values outside are
-        errors), ``valid`` (likewise; judgments outside are excluded), ``annotators``
+        errors), ``valid`` (same form; judgments outside are excluded), ``annotators``
         (``"positions"`` if ids do not identify persons). See docs/own-study.md.
     truth : mapping of str to DataFrame, optional
         The true values of a simulated study.
     related : mapping of str to Study, optional
-        Studies that evaluators may learn from; their outputs are not scored.
+        Studies whose outputs evaluators may learn from, but do not score.
 
     Raises
     ------
@@ -176,12 +177,12 @@ class Study:
 
     @property
     def main_dimension(self) -> str | None:
-        """The dimension that `settings` declares as quality, else the first of the judgments."""
+        """The quality dimension declared in `settings`, else the judgments' first dimension."""
         first = next(iter(self.dimensions), None)
         return self.settings.get("quality", first)
 
     def dimension(self, name: str | None = None, *, of: str = "judgments") -> str:
-        """Return a dimension of judgments or preferences; by default, the one for quality."""
+        """Return the name of a dimension in the table `of`; default: the quality dimension."""
         table: pd.DataFrame | None = getattr(self, of)
         if table is None or table.empty:
             raise ValueError(f"{self.name} has no {of}: add a table of {of} to the study.")
@@ -214,11 +215,11 @@ class Study:
         return bool(self.settings.get("annotators") != "positions")
 
     def sign(self, dimension: str) -> float:
-        """Return 1, or -1 if lower values are better."""
+        """Return -1 if lower values of the dimension are better, else 1."""
         return -1.0 if dimension in self.settings.get("lower_is_better", ()) else 1.0
 
     def scale(self, dimension: str) -> tuple[float, float] | None:
-        """Return the least and the greatest possible value, if declared."""
+        """Return the dimension's least and greatest possible values, or None if not declared."""
         ends = self.settings.get("scales", {}).get(dimension)
         return None if ends is None else (float(ends["min"]), float(ends["max"]))
 
@@ -298,7 +299,7 @@ class Study:
         if is_human is not None:
             kept &= (self.outputs["is_human"] == is_human).to_numpy()
         if not kept.any():
-            raise ValueError(f"{self.name}: none of {len(kept)} outputs is selected.")
+            raise ValueError(f"{self.name}: none of the {len(kept)} outputs is selected.")
         return part_of(self, kept)
 
     def check(self) -> pd.DataFrame:

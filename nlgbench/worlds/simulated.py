@@ -57,8 +57,8 @@ def simulate(
     ----------
     name : {"reviews", "crowd", "colors", "gaussian", "judgments", "votes", "own", "judges"}
         ``reviews``: short product reviews with known probabilities, rated by annotators.
-        ``crowd``: such reviews with votes for real or fake, in the layout of Judge the Judges.
-        ``colors``: captions of colors, their listeners, and rounds for training.
+        ``crowd``: such reviews with votes (real or fake), in the layout of Judge the Judges.
+        ``colors``: captions of colors, judgments by listeners, and rounds for training.
         ``gaussian``: two Gaussian classes, with HUSE in closed form.
         ``judgments``: judgments of systems by annotators who differ in severity and taste.
         ``votes``: votes on pairs of outputs, with known probabilities.
@@ -67,11 +67,11 @@ def simulate(
     seed : int or Generator
         Seed of all random numbers.
     n_truth : int
-        Texts per class for computing the truth of reviews and crowd; 0 omits the truth.
+        Texts per class for computing the truth of ``reviews`` and ``crowd``; 0 omits the truth.
     **world
         ``systems`` (names, or their properties), ``means``, ``n_items``, ``n_outputs``,
         ``n_annotators``, ``n_votes`` and others: the parameters of the world's function in
-        `nlgbench.worlds`. For reviews, ``systems`` may be a function from the seed to the systems.
+        `nlgbench.worlds`. For ``reviews``, ``systems`` may be a function from seed to systems.
 
     Returns
     -------

@@ -144,7 +144,7 @@ def test_only_and_replace_clear_the_mark_of_a_loader():
     assert not again.pristine and again.origin == world.origin and again.truth is world.truth
     with pytest.raises(ValueError, match=r"systems: 't0.6' is unknown"):
         world.only(systems=["t0.6"])
-    with pytest.raises(ValueError, match="none of 5 outputs is selected"):
+    with pytest.raises(ValueError, match="none of the 5 outputs is selected"):
         world.only(is_human=True).only(is_human=False)
     with pytest.raises(ValueError, match="replace: 'output' is unknown"):
         world.replace(output=world.outputs)

@@ -2,7 +2,7 @@
 Labels from a model of annotators
 =================================
 
-The share of judgments, and of Dawid-Skene labels, that call a system's outputs real.
+Shares of *real* among judgments (adjusted for annotators) and Dawid-Skene labels, by system.
 """
 
 import pandas as pd

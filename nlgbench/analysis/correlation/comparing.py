@@ -95,12 +95,12 @@ def compare_evaluators(
     n systems, adjusted p is at least ``2 / 2^n``, or ``2 m / 2^n`` with Holm's method.
 
     **Resampling** (outputs, items). Only outputs that all evaluators have scored are used. The
-    interval combines `correlate`'s two intervals, given the correlation rho of the two estimates in
-    common resamples of clusters. It is the range of a - b over all t, where a is its estimate plus
-    cos(t) times the half-width of its interval, and b is its own estimate plus (rho cos(t) + sqrt(1
-    - rho^2) sin(t)) times its half-width. For symmetric intervals, its ends are those of Zou (2007,
-    doi:10.1037/1082-989X.12.4.399). p is that of a normal test whose standard error is the
-    half-width toward 0, divided by the normal quantile; it is adjusted by Holm's method.
+    interval combines both evaluators' intervals, given the correlation rho of their estimates in
+    common resamples of clusters. It is the range of u - v over all angles t, where u is estimate_a
+    plus cos(t) times its interval's half-width, and v is estimate_b plus (rho cos(t) + sqrt(1 -
+    rho^2) sin(t)) times its interval's half-width. If both intervals are symmetric, this is Zou's
+    method (2007, doi:10.1037/1082-989X.12.4.399). p is from a normal test whose standard error is
+    the half-width toward 0, divided by the normal quantile; it is adjusted by Holm's method.
 
     Examples
     --------

@@ -98,8 +98,8 @@ def correlate(
         estimate, ci_low, ci_high, confidence, ci_method, estimand (what the interval covers),
         reason (why the estimate or interval is missing or doubtful, or ""), p, p_method, n
         (systems, outputs or items), n_clusters (0 where only systems' scores are used), n_undefined
-        (items without a value, or else 1 if the estimate is undefined), n_missing (outputs or
-        systems that lack a score or a judgment), resample (the resampled units).
+        (number of items without a value or, for other granularities, 1 if the estimate is
+        undefined), n_missing (outputs or systems without a score or a judgment), resample (units).
 
     Raises
     ------
@@ -121,18 +121,18 @@ def correlate(
         r_d = (C_xy - N_xy) / sqrt((C_xx - N_xx) (C_yy - N_yy))
 
     - ``"items"``, Pearson: r_d, plus or minus Student's t times its jackknife standard error over
-      clusters. Ranks: posterior quantiles of the statistic of the expectations, with systems as a
-      sample of a bivariate normal population.
-    - ``"systems"``, Pearson: jackknife of Fisher's z over systems, with Student's t. Ranks: the
+      clusters. Other statistics: posterior quantiles of the statistic of the expectations, with
+      systems as a sample of a bivariate normal population.
+    - ``"systems"``, Pearson: jackknife of Fisher's z over systems, with Student's t. Others: the
       range of the statistic over all normal populations that fit the estimate (an inverted test).
     - ``"both"``: the interval over systems, with its ends corrected for noise as in r_d.
 
-    An interval that excludes the estimate is extended to it. Soft pairwise accuracy has none;
-    ``"items"`` and ``"both"`` need a reliability of mean scores and judgments above .5. p is from
-    permutations of systems' judgments (all for up to eight systems), two-sided for correlations.
+    An interval that excludes the estimate is extended to it. ``soft_pairwise`` has no interval.
+    ``"items"`` and ``"both"`` require mean scores and judgments with reliabilities above .5. p is
+    from permutations of systems' judgments (all if at most 8 systems), two-sided for correlations.
 
-    **Systems' scores alone** (or `against`). Intervals treat systems as a sample, scores as exact:
-    Pearson's use Fisher's z, ranks the inverted test. p is SciPy's; for accuracy, of permutations.
+    **Systems' scores alone** (or `against`) count as exact. Intervals over systems use Fisher's z
+    (Pearson) or the inverted test (others). p is from SciPy or, for accuracy, from permutations.
 
     **Outputs, items.** Intervals use a delete-one jackknife over clusters (in at most 1,000 random
     groups), with Student's t; for correlations over outputs, on the scale of Fisher's z. p is from

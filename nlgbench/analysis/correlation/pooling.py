@@ -148,10 +148,10 @@ def pool_correlations(
     with k - 1 degrees of freedom: Hartung and Knapp (2001, doi:10.1002/sim.1009), modified by Knapp
     and Hartung (2003, doi:10.1002/sim.1482). The mean needs five studies; tau, i2 and q need two.
 
-    **Prediction.** The interval for a new study has the quantiles of ``mean + error t + tau u``,
-    where error is the mean's standard error, t Student's with k - 1 degrees of freedom, u normal,
-    and tau^2 from its confidence distribution by the Q-profile (after Nagashima, Noma and Furukawa
-    2019, doi:10.1177/0962280218773520). Mean and error depend on tau^2. Eight studies are needed.
+    **Prediction.** The limits for a new study are quantiles of ``mean + se t + tau u``: t follows
+    Student's t with k - 1 degrees of freedom, u is standard normal, and tau^2 is drawn from its
+    Q-profile confidence distribution. The mean and its standard error se depend on tau^2 (after
+    Nagashima, Noma and Furukawa 2019, doi:10.1177/0962280218773520). Eight studies are needed.
 
     **Heterogeneity.** The interval of tau is from the Q-profile (Viechtbauer 2007,
     doi:10.1002/sim.2514); it is NaN if studies agree too closely for any tau. I^2 is ``tau^2 /

@@ -84,7 +84,7 @@ def compare_distributions(
         A row per system and measure: system, measure, estimate, se, ci_low, ci_high (not clipped;
         NaN with a reason), p_value (of no difference; NaN for measures without a test),
         between_people (the measure with other human texts in place of the system's, NaN if too few;
-        Vendi: that of the human texts), n_human, n_system (texts compared), n_items, features,
+        for Vendi, of the human texts), n_human, n_system (texts compared), n_items, features,
         confidence, n_resamples, n_undefined, reason, signature (recipe and direction), method.
 
     Raises
@@ -97,13 +97,13 @@ def compare_distributions(
     Each system is compared with an equal number of human texts, from shared items (or from the
     study's clusters) where these exist. All measures except MMD depend on the number of texts, so
     compare systems only where ``n_system`` is equal. MMD^2 (Gretton et al. 2012, JMLR 13, lemma 6)
-    is unbiased. Its kernels are the cosine and ``exp(-d^2 / (2 s^2))``, with s the median distance.
-    MMD excludes pairs within an item, and its test swaps all texts of an item together. The other
-    measures are precision and recall (Kynkäänniemi et al. 2019, arXiv:1904.06991, eq. 1), density
-    and coverage (Naeem et al. 2020, arXiv:2002.09797, section 3), the Vendi score (Friedman and
-    Dieng 2023, arXiv:2210.02410), and the frontier (after Pillutla et al. 2021, arXiv:2102.01454;
-    values differ from those of the authors' program). Intervals are for the expected value at
-    this sample size, from subsamples of two thirds. docs/distributions.md has definitions.
+    is unbiased. The linear kernel is the cosine; the Gaussian one is ``exp(-d^2 / (2 s^2))``, where
+    s is the median distance d. MMD excludes pairs within an item; its test swaps all texts of an
+    item together. Other sources: precision and recall, Kynkäänniemi et al. (2019, arXiv:1904.06991,
+    eq. 1); density and coverage, Naeem et al. (2020, arXiv:2002.09797, section 3); Vendi, Friedman
+    and Dieng (2023, arXiv:2210.02410); frontier, Pillutla et al. (2021, arXiv:2102.01454; values
+    differ from those of the authors' program). Intervals are for the expected value at this
+    sample size, from subsamples of two thirds. docs/distributions.md has definitions.
 
     Examples
     --------

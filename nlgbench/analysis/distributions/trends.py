@@ -69,7 +69,7 @@ def measure_trends(
     Notes
     -----
     The least-squares slope of the estimates e on the truth t is ``sum w e``, with ``w = (t - mean
-    t) / sum (t - mean t)^2``. Systems share human texts, so their errors are correlated. The
+    t) / sum (t - mean t)^2``. All systems share human texts, so errors are correlated. The
     variance is an upper bound if no errors are negatively correlated: ``se^2 = (sum of w se over
     w > 0)^2 + (sum of w se over w < 0)^2``. "Not monotone" is based on Bonferroni-adjusted tests of
     all pairs of systems whose truth differs by .1 or more. Verdicts are not adjusted for the number

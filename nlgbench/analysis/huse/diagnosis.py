@@ -76,7 +76,7 @@ def boundary(
     ties : {"exact", "released"}
         As in `huse`, but a single rule.
     n_grid : int, default 200
-        Points along each axis, at least 2. Axes extend beyond the outputs by .05 of their range.
+        Number of points per axis, at least 2. Axes extend beyond the outputs by .05 of their range.
 
     Returns
     -------
@@ -264,7 +264,7 @@ def multiverse(
 
     Notes
     -----
-    HUSE-Q uses only the judgment. Length does not affect it; of the scalings, only "rank" does.
+    HUSE-Q uses only the judgment: length has no effect on it, and of the scalings only "rank" has.
 
     Examples
     --------

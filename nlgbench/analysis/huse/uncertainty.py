@@ -57,8 +57,8 @@ def permutation_test(
         ``estimate``, ``p`` (small: distinguishable), ``null_mean`` and ``null_sd`` (of the permuted
         scores), ``within`` ("items": labels are permuted among the outputs of one item; "hits":
         whole HITs (``group_id``) exchange labels, if each output was judged in one HIT and each HIT
-        contains only one class), ``n_units`` (items of both classes, or HITs), ``log10_labelings``,
-        ``n_permutations`` (labelings used), ``exact`` (whether these are all).
+        contains only one class), ``n_units`` (items with both classes, or HITs),
+        ``log10_labelings``, ``n_permutations`` (labelings used), ``exact`` (whether these are all).
 
     Raises
     ------
@@ -67,8 +67,8 @@ def permutation_test(
 
     Notes
     -----
-    The test is one-sided. p is the share of labelings whose score is at most the observed one, or
-    for random labelings ``(1 + #(permuted <= observed)) / (n_permutations + 1)`` (Phipson and Smyth
+    The test is one-sided. p is the share of labelings whose score is at most the observed one; for
+    random labelings, ``(1 + #(permuted <= observed)) / (n_permutations + 1)`` (Phipson and Smyth
     2010, doi:10.2202/1544-6115.1585). If every HIT contains one class, "items" confounds class with
     the leniency of the HIT's annotators. "hits" avoids this, but has little power.
 

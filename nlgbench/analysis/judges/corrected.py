@@ -100,7 +100,7 @@ def corrected_quality(
     Raises
     ------
     ValueError
-        When the study lacks these scores or judgments, or no output has both.
+        When the study lacks judgments or this evaluator's scores, or no output has both.
 
     Notes
     -----

@@ -95,7 +95,7 @@ def replaces_annotators(
         advantage (share where the evaluator agrees at least as well; rho is its mean), p (of the
         null hypothesis, difference >= epsilon), p_adjusted (Benjamini and Yekutieli, over
         annotators), rejected, p_paper, rejected_paper, power (if the difference is 0, at the level
-        that half must reach), n_outputs, n_ties, n_clusters (effective), design_effect, reason.
+        required for omega = .5), n_outputs, n_ties, n_clusters (effective), design_effect, reason.
 
         ``curve``: evaluator, epsilon (0 to .5 in steps of .001), omega.
 
@@ -113,8 +113,8 @@ def replaces_annotators(
     often if d is mostly 0 or outputs share a cluster (an item, or ``settings["clusters"]``). This
     function uses the score test of a difference of paired shares (Tango 1998, *Statistics in
     Medicine* 17, 891-908), with its variance multiplied by the design effect of clusters. The
-    interval of rho is from a jackknife over clusters, and over annotators if at least ten. Numbers
-    that differ by up to 1e-9 of the range count as equal. docs/validation.md reports the level.
+    interval of rho is from a jackknife over clusters and, if there are at least ten, annotators.
+    Numbers that differ by up to 1e-9 of the range are equal. docs/validation.md reports the level.
 
     Examples
     --------

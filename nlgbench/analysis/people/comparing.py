@@ -80,7 +80,7 @@ def compare_systems(
     include_human : bool
         Whether human texts count as a system. Default: they are left out.
     margin : float, optional
-        The smallest difference that matters on this scale, above 0. Choose it before you see the
+        The smallest difference that matters on `scale`, above 0. Choose it before you see the
         data. It adds tests of equivalence and non-inferiority.
     confidence : float
         Confidence level of intervals, between 0 and 1; 1 - confidence is the level of tests.
@@ -100,8 +100,8 @@ def compare_systems(
         ``pairs``, two rows per pair, one in each direction: dimension, system, opponent, difference
         (above 0: system is better), ci_low, ci_high (not simultaneous), se, df, covers, p,
         p_adjusted (Holm over all pairs), superiority (P(system better than opponent) on an item;
-        ties count half), superiority_low, superiority_high, standardized (by the standard deviation
-        within annotators), p_equivalent, p_not_inferior (Holm; NaN without margin), verdict
+        ties count half), superiority_low, superiority_high, standardized (difference divided by the
+        SD within annotators), p_equivalent, p_not_inferior (Holm; NaN without margin), verdict
         (``better``, ``worse``, ``equivalent``, ``not inferior``, ``undecided``), reason.
 
         ``annotators``: dimension, annotator_id, severity (how much lower the annotator judges than
@@ -119,9 +119,9 @@ def compare_systems(
     once), so that severe annotators and hard items do not penalize the systems they happened to
     judge. With fixed annotators, variances come from a delete-one-cluster jackknife over items.
     Otherwise, `nlgbench.crossed.largest_variance` combines jackknives over items, annotators, and
-    pairs of both. t has ``min(G) - 1`` degrees of freedom, with G the effective number of clusters
-    of a factor. The study's clusters replace items as sampled units; items keep their effects. Rank
-    ranges count the pairs that differ significantly (p_adjusted), so they cover simultaneously.
+    pairs of both. t has ``min(G) - 1`` degrees of freedom, with G each factor's effective number
+    of clusters. The study's clusters replace items as sampled units; items keep their effects. Rank
+    ranges count the pairs that differ significantly (p_adjusted), so coverage is simultaneous.
     docs/validation.md reports the measured coverage.
 
     Examples

@@ -19,7 +19,7 @@ def accuracy(
     dimension: str | None = None,
     confidence: float = 0.95,
 ) -> pd.DataFrame:
-    """Estimate how often votes on real and fake outputs are correct: overall, by class and system.
+    """Estimate how often votes on real and fake outputs are correct, by class and by system.
 
     Parameters
     ----------

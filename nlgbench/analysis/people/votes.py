@@ -131,9 +131,9 @@ def vote_accuracy(
     DataFrame
         Three measures for each evaluator (scores, comparators, then ``people``: each annotator
         against the others), against ``votes`` (each vote) and ``majority`` (of a pair's votes):
-        evaluator, against, measure (accuracy, with ties as a class; accuracy_decided, without ties
-        of either; cohen_kappa), estimate, se, ci_low, ci_high (not clipped), confidence, n_clusters
-        (as in `vote_agreement`), reason, covers, n (votes or pairs), n_ties (ties among these),
+        evaluator, against, measure (accuracy, with ties as a class; accuracy_decided, without tied
+        votes or verdicts; cohen_kappa), estimate, se, ci_low, ci_high (not clipped), confidence,
+        n_clusters (as in `vote_agreement`), reason, covers, n (votes or pairs), n_ties (of these),
         n_said_tie (ties among the evaluator's verdicts; each order of a judge counts half),
         n_left_out (votes or pairs without a verdict, a majority, or another vote).
 

@@ -63,12 +63,11 @@ def variance_components(
     -----
     In ``y = system + item + annotator + system x item + system x annotator + rest``, systems are
     fixed. If every annotator judged every output equally often, variances come from an analysis of
-    variance, truncated at 0, with modified large sample intervals (Ting and others 1990,
+    variance, truncated at 0, with modified large-sample intervals (Ting et al. 1990,
     doi:10.1080/00949659008811240) for components with 20 or more levels and at least a tenth of the
     variance. Otherwise they come from restricted maximum likelihood (statsmodels' MixedLM) or, with
-    over 500 levels of the factors, from the method of moments, which equates sums of squares to
-    their expectations (Rao 1971, doi:10.1016/0047-259X(71)90001-7). docs/validation.md reports the
-    measured coverage.
+    over 500 levels in total, from the method of moments, which equates sums of squares to their
+    expectations (Rao 1971, doi:10.1016/0047-259X(71)90001-7). docs/validation.md reports coverage.
 
     Examples
     --------

@@ -114,9 +114,9 @@ def plan_study(
     StudyPlan
         ``curve``, by number of items and annotators: n_items, n_annotators, n_votes, se (of the
         difference), df, power, mdd (the minimum detectable difference), reason. ``designs``, the
-        cheapest with this power, else the most powerful, by n_annotators (distinct: by n_votes):
+        cheapest with the target power, else the most powerful, by n_annotators (distinct: n_votes):
         design, n_items, n_annotators, n_votes, n_judgments, price, power, mdd, reason.
-        ``components``: component, variance, reason, source. ``question``, in words.
+        ``components``: component, variance, reason, source. ``question``: the question in words.
 
     Raises
     ------

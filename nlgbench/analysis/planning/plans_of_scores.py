@@ -55,8 +55,8 @@ def plan_correlations(
         ``curve``, by number of systems: n_systems, df, se, power (of Williams' t at these
         correlations, with n - 3 degrees of freedom; Steiger 1980, doi:10.1037/0033-2909.87.2.245),
         mdd (minimum detectable difference), simulated, simulated_low, simulated_high (share of
-        simulated studies in which the test of `compare_evaluators` is significant, Wilson's 95%),
-        n_simulations, reason. ``designs``: the fewest systems with this power.
+        simulated studies where the test of `compare_evaluators` is significant, and Wilson's 95%
+        interval), n_simulations, reason. ``designs``: the fewest systems with the target power.
 
     Raises
     ------

@@ -69,8 +69,8 @@ def sequential(
         e-Holm; at most 1), verdict (``better``, ``worse``, ``undecided``), stopped_at (the block,
         from 1, after which the verdict was reached; NaN while undecided), reason.
 
-        ``details``: system, opponent, n_blocks (with both), e_value (after the last block), p (1
-        over the largest e-value, not adjusted).
+        ``details``: system, opponent, n_blocks (with both systems), e_value (after the last block),
+        p (1 over the largest e-value, not adjusted).
 
         ``path``, a row per pair of systems and block: system, opponent, block, name (of the
         annotator or item), n_blocks, log_e, log_e_adjusted, estimate, lower, upper (so far).
@@ -78,16 +78,16 @@ def sequential(
     Raises
     ------
     ValueError
-        When data or the names of blocks are missing, when blocks are items but a pair has outputs
-        for two items, when there are several comparators, or when ``settings["scales"]`` does not
-        declare the scale of the judgments.
+        When data or the names of blocks are missing, when blocks are items but the outputs of a
+        vote are for two items, when there are several comparators, or when ``settings["scales"]``
+        does not declare the scale of the judgments.
 
     Notes
     -----
-    Each block has one value in [-1, 1]: the mean of its votes (win 1, tie 0, loss -1), or the
-    difference of two systems' mean judgments over the range of the scale. Under the null hypothesis
-    (mean 0, given all earlier blocks), the probability that an e-value ever reaches 1 / alpha is at
-    most alpha (Ville's inequality). docs/stopping-early.md has formulas and sources.
+    For two systems, a block has one value in [-1, 1]: its mean vote (win 1, tie 0, loss -1), or the
+    difference between their mean judgments, divided by the range of the scale. Under the null
+    hypothesis (mean 0, given all earlier blocks), the probability that an e-value ever reaches
+    1 / alpha is at most alpha (Ville's inequality). docs/stopping-early.md has the formulas.
 
     Examples
     --------

@@ -198,9 +198,10 @@ def win_rates(
     An output plays several games, so games are not independent. Intervals are Wilson's (1927,
     doi:10.1080/01621459.1927.10502953) with Student's t and the effective number of games ``n* = r
     (1 - r) / V`` (Franco, Little, Louis and Slud 2019, doi:10.1093/jssam/smy019), where r is the
-    rate and V its variance as in `rate`. Student's t has `n_clusters` - 1 degrees of freedom. If a
-    comparator's games have no items or outputs, or one ``item_id`` for both outputs, n* is the
-    number of games or items, and the quantile is normal. Intervals are not simultaneous.
+    rate and V its variance as in `rate`. Student's t has `n_clusters` - 1 degrees of freedom. For a
+    comparator, n* is the number of games if items and outputs are unknown. It is the number of
+    items if each game has one ``item_id``. In both cases, the normal quantile replaces Student's t.
+    Intervals are not simultaneous.
 
     Examples
     --------

@@ -99,12 +99,12 @@ def rate(
     fixed amount, and tied systems differ by at most that amount. If items or outputs are known, the
     interval covers ratings over all outputs that these systems could produce, even if the model is
     wrong. Over other items and annotators, the variance is `nlgbench.crossed.largest_variance`.
-    Student's t has `n_clusters` - 1 degrees of freedom; for comparators, the smallest of all
-    systems. docs/validation.md reports the measured coverage.
+    Student's t has `n_clusters` - 1 degrees of freedom; for comparators, the smallest `n_clusters`
+    of all systems is used. docs/validation.md reports the measured coverage.
 
     Glicko-2 follows Glickman (2012) with the ties of Zhou and Xu (2020, section 3.2,
-    doi:10.1609/aaai.v34i05.6521). Volatility is 0, because systems do not change. Its intervals
-    cover the value to which ratings would converge with more games of the *same* outputs.
+    doi:10.1609/aaai.v34i05.6521). Volatility is 0, because systems do not change. Intervals of
+    Glicko-2 cover the value to which ratings would converge with more games of the *same* outputs.
 
     Examples
     --------
@@ -328,7 +328,7 @@ def convergence(
     quality : Series, optional
         Quality of each system, to correlate with its rating: mean judgments, or true values.
     seed : int
-        Seed of the first tournament; the next ones count up.
+        Seed of the first tournament; each later one uses the next integer.
 
     Returns
     -------

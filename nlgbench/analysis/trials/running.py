@@ -266,7 +266,7 @@ def run_trials(
         Splits from `nlgbench.analysis.trials.split_studies`. If a split leaves out a system, a
         comparator trained only on human judgments rates this system among the others.
     variants : mapping of str to sequence of str, optional
-        The `VARIANTS` for each study, which must include "full model" and "w/o comparison".
+        The `VARIANTS` to train on each study, including "full model" and "w/o comparison".
         Default: all that the backend and installed packages allow.
     backend : {"tfidf", "frozen", "cross_encoder"}
         As in `nlgbench.train_comparator`.
@@ -289,9 +289,9 @@ def run_trials(
 
     Notes
     -----
-    The comparator is compared with the paper's baselines: a ridge regression of judgments instead
-    of ADEM, the adversarial evaluator, BLEU (mean of BLEU-2, 3 and 4, sentence level, smoothed) and
-    negative perplexity of known words (NaN for texts over twice as long as any training text).
+    The baselines follow Zhou and Xu (2020): a ridge regression of judgments instead of ADEM, the
+    adversarial evaluator, BLEU (mean of smoothed sentence-level BLEU-2, 3 and 4) and the negative
+    perplexity of known words (NaN for texts over twice as long as any training text).
     References are the study's own, if any. Otherwise, they are the human outputs of the item or,
     for texts without context, the ten most similar human texts of the training split.
 

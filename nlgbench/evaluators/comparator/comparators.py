@@ -134,8 +134,8 @@ def train_comparator(
     -----
     The fit maximizes the likelihood (equation 1 of Zhou and Xu 2020) over all pairs in both orders,
     with equal weights. ``"frozen"`` and ``"cross_encoder"`` train in stages: first without weak
-    pairs of small margins, then with all pairs, finally on human pairs. The fit of ``"tfidf"`` does
-    not depend on the order of pairs. Without ties in training, no tie is ever predicted.
+    pairs with small margins, then with all pairs, finally on human pairs. The fit of ``"tfidf"``
+    does not depend on the order of pairs. Without ties in training, no tie is ever predicted.
 
     Strong supervision alone can invert the order of systems: outputs that are easy to distinguish
     from human texts are not always judged worse (docs/learning-to-compare.md).
@@ -210,7 +210,7 @@ def compare_texts(
     n_per_pair: int = 100,
     seed: int | np.random.Generator = 0,
 ) -> Study:
-    """Compare pairs of outputs with a comparator: win, tie or loss.
+    """Compare pairs of outputs with a comparator, which predicts a win, tie or loss.
 
     Parameters
     ----------
@@ -219,8 +219,8 @@ def compare_texts(
     comparator : Comparator
         From `nlgbench.train_comparator`.
     n_per_pair : int
-        Number of pairs to draw for every two systems, or all if there are fewer. The outputs of a
-        pair have equal contexts; human texts are excluded.
+        Number of output pairs to draw for each pair of systems, or all if there are fewer. The
+        outputs of a pair have equal contexts; human texts are excluded.
     seed : int or Generator
         Seed of all random numbers.
 
@@ -239,12 +239,11 @@ def compare_texts(
     Notes
     -----
     A pairwise classifier can change its prediction when the texts are swapped, so both orders are
-    averaged: ``prob_a = (P(a > b) + P(b < a)) / 2``. Swapping a and b in any row swaps its
-    probabilities exactly.
+    averaged: ``prob_a = (P(a > b) + P(b < a)) / 2``. Swapping a and b swaps prob_a and prob_b.
 
     Examples
     --------
-    As in `nlgbench.train_comparator`.
+    See `nlgbench.train_comparator`.
     """
     if n_per_pair < 1:
         raise ValueError(f"n_per_pair must be at least 1. Got {n_per_pair}.")

@@ -64,7 +64,7 @@ def supervise(
     threshold : float
         Largest difference between mean judgments that counts as a tie.
     n : int
-        Number of pairs of each kind, but twice as many human pairs; all if there are fewer.
+        Number of strong and of weak pairs (2n human pairs). If fewer exist, all of them are used.
     seed : int or Generator
         Seed of all random numbers.
 

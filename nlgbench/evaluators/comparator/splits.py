@@ -41,7 +41,7 @@ def split(
     -------
     tuple of (Study, Study)
         Training and test study, without shared texts. When you split by context or item, outputs
-        that would break this are dropped from training.
+        whose texts also occur in the test study are dropped from training.
 
     Raises
     ------

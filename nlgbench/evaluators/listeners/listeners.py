@@ -112,8 +112,8 @@ def ask_listener(listener: Listener, study: Study) -> pd.DataFrame:
     contexts, outputs = study.contexts, study.outputs
     if contexts is None:
         raise ValueError(
-            f"{study.name} has no contexts, so the possible states are unknown. Provide Study("
-            "contexts=...) with item_id, state, is_target and a column per feature."
+            f"{study.name} has no contexts, so the possible states are unknown. Add a table of "
+            "contexts to the study, with item_id, state, is_target and a column per feature."
         )
     n_states = count_states(contexts, outputs["item_id"])
     values = contexts[feature_columns(contexts)].to_numpy(dtype=np.float64)
@@ -156,7 +156,7 @@ def beliefs(study: Study, listeners: Listeners) -> pd.DataFrame:
     -------
     DataFrame
         A row per listener, output and state: output_id, item_id, evaluator, state, is_target,
-        probability (rows of an output sum to one, or are all NaN).
+        probability (for each listener and output, they sum to one, or all are NaN).
 
     Raises
     ------
@@ -210,7 +210,7 @@ def calibration(study: Study, listeners: Listeners, *, confidence: float = 0.95)
     Parameters
     ----------
     study : Study
-        A study with contexts and outputs whose targets are correct. Use rounds that were not used
+        A study with contexts, whose outputs refer to their targets. Use rounds that were not used
         in training, model selection or temperature scaling.
     listeners : Listener, several, or a mapping of name to Listener
         Listeners with a temperature are also measured without it (stage ``before``).
@@ -230,9 +230,9 @@ def calibration(study: Study, listeners: Listeners, *, confidence: float = 0.95)
     Notes
     -----
     Expected calibration error (Guo et al. 2017, arXiv:1706.04599, section 2) over fifteen bins,
-    ``sum(n_b / n * |share_b - probability_b|)``, has no interval, because it is biased upward: it
-    exceeds 0 even for a calibrated listener. Intervals assume independent outputs: Wilson's for
-    accuracy and shares, normal for nll.
+    ``sum(n_b / n * |share_b - probability_b|)``, has no interval, because it is biased upward: its
+    mean exceeds 0 even for a calibrated listener. Intervals assume independent outputs: Wilson's
+    for accuracy and shares, normal for nll.
 
     Examples
     --------

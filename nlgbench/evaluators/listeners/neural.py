@@ -61,7 +61,7 @@ class NeuralListener(Listener):
     learning_rate : float
         Maximum learning rate of Adam, which rises and falls once (one cycle).
     units : int, optional
-        Units of each LSTM. Default: 200; 160 for the context-aware listener.
+        Units of each LSTM. Default: 160 for the context-aware listener, 200 for the others.
 
     Attributes
     ----------
@@ -294,13 +294,13 @@ def train_listeners(
     epochs : int, default 8
         Passes over the training rounds.
     units : int, optional
-        Units of each LSTM. Default: 200; 160 for the context-aware listener.
+        Units of each LSTM. Default: 160 for the context-aware listener, 200 for the others.
     n_jobs : int, default 1
         Number of processes; each trains on one thread.
     seed : int or Generator
         Seed of all random numbers; listener ``literal_2`` uses ``seed + 2``.
     keep : path or True, optional
-        A folder for weights, which are reused while nothing changes. True: the user's cache.
+        A folder for weights, reused while rounds and options are unchanged. True: the user's cache.
 
     Returns
     -------

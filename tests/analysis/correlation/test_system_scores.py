@@ -91,7 +91,7 @@ def test_compared_means_are_over_outputs_with_all_scores():
     ((by, scores, human, n_missing),) = _system_scores(asked, None, None, None)
     assert scores.to_numpy().tolist() == [[2, 2], [5, 5]]
     assert (by, human.to_dict(), n_missing) == ("q", {"s": 1.5, "t": 4}, 1)
-    with pytest.raises(ValueError, match="no judged output has a score of every evaluator"):
+    with pytest.raises(ValueError, match="no judged output has scores from all evaluators"):
         compare_evaluators(made(outputs, pd.concat([first[:3], second[3:]]), judgments))
 
 
