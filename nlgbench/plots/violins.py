@@ -48,7 +48,7 @@ def plot_violins(
     -------
     Drawing
         Bars show mean and range. Axes span the ``scale`` in an evaluator's signature (default: 0 to
-        1; scales beyond 1 end above the highest score). Data: evaluator, system, output_id, score.
+        1); a scale beyond 1 is cut at the highest score. Data: evaluator, system, output_id, score.
 
     Raises
     ------

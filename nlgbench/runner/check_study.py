@@ -70,7 +70,7 @@ def _counts(study: Study) -> list[str]:
             continue
         same = [name for name in table.columns[1:] if len(set(table[name])) == 1]
         what = str(table.columns[0])
-        of = f"of {len(table)} {what}s" if len(table) > 1 else f"({table[what].iloc[0]!s})"
+        of = f"of {len(table)} {what}s, each:" if len(table) > 1 else f"({table[what].iloc[0]!s})"
         lines = [f"{title} {of}", *_cells(table[same].iloc[0])]
         rest = table.drop(columns=same).head(_ROWS)
         laid_out = listing.plain(rest).splitlines() if len(rest.columns) > 1 else []
@@ -89,7 +89,7 @@ def _cells(row: pd.Series) -> list[str]:
         if isinstance(cell, Integral):
             said.append(f"{cell:,} {name.removesuffix('s') if cell == 1 else name}")
         elif cell:
-            said.append(f"{name} {cell}")
+            said.append(f"{cell} {name}" if name.startswith(("per ", "tie")) else f"{name} {cell}")
     return [_line(", ".join(said))] if said else []
 
 

@@ -306,7 +306,7 @@ def _name_problems(found: list[str], table: str, where: str, extra: Sequence[str
         way = ", ".join(ways) or f"add {it}"
         problems.append(
             f"{where}: {table} has no column{'s' * (len(missing) > 1)} {_quoted(missing)}: {way}. "
-            f"Its columns are {', '.join(wanted)}; found {', '.join(found) or 'none'}."
+            f"Expected columns: {', '.join(wanted)}. Found: {', '.join(found) or 'none'}."
         )
     problems += [
         f"{where}: {table} has no column {name!r}, which is listed in `settings: extra`: add the "

@@ -113,7 +113,7 @@ def test_wrong_columns_are_named_with_the_nearest():
     where = "the frame passed in: logprobs has"
     for bad, message in [
         (frame.rename(columns={"n_tokens": "n_token"}), "no column 'n_tokens': rename 'n_token'"),
-        (frame.drop(columns="model"), r"no column 'model': add it\. .*; found output_id"),
+        (frame.drop(columns="model"), r"no column 'model': add it\. .* Found: output_id"),
         (frame.assign(logprobs=1.0), r"an unknown column 'logprobs'.* Did you mean 'logprob'"),
         (frame.assign(color="red"), "an unknown column 'color': drop it"),
         (pd.concat([frame, frame["model"]], axis=1), r"repeated columns .'model'.: keep one"),

@@ -90,9 +90,9 @@ def compare_evaluators(
     Means are over the outputs that all evaluators have scored; with `against`, each evaluator's are
     over all its outputs. With skewed scores and few systems, the test rejects too often.
 
-    All pairs use the same swaps. Their p is adjusted by a step-down max-T procedure, which is only
-    approximate (it requires subset pivotality), or by Holm's method for m pairs that you name. With
-    n systems, adjusted p is at least ``2 / 2^n``, or ``2 m / 2^n`` with Holm's method.
+    All pairs use the same swaps. Their p-values are adjusted by a step-down max-T procedure, which
+    is only approximate (it requires subset pivotality), or by Holm's method for m pairs that you
+    name. With n systems, adjusted p is at least ``2 / 2^n``, or ``2 m / 2^n`` with Holm's method.
 
     **Resampling** (outputs, items). Only outputs that all evaluators have scored are used. The
     interval combines both evaluators' intervals, given the correlation rho of their estimates in

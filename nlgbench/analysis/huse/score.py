@@ -422,7 +422,7 @@ def huse(
     Notes
     -----
     ``L(phi) = 2 inf_f P[f(phi) != z]`` is twice the smallest error of predicting the class z from
-    features phi. HUSE estimates it for both features, HUSE-Q for the judgment alone, and HUSE-D is
+    features phi. HUSE estimates it for both features, and HUSE-Q for the judgment alone; HUSE-D is
     1 + HUSE - HUSE-Q (Hashimoto, Zhang and Liang 2019, sections 3 and 4, eq. 3 and 7-9, algorithm
     1, doi:10.18653/v1/N19-1169). A neighborhood contains the k nearest outputs and all others at
     the distance of the k-th; classes have equal weight. A log-probability of minus infinity is

@@ -78,7 +78,7 @@ def games(
     found = found[found["system_a"] != found["system_b"]].reset_index(drop=True)
     if found.empty:
         raise ValueError(
-            f"there is no game: all comparisons ({len(table)}) are between two outputs of one "
+            f"there are no games: all comparisons ({len(table)}) are between two outputs of one "
             "system. Compare outputs of different systems."
         )
     return found

@@ -147,7 +147,7 @@ def _of_archive(path: Path) -> Iterator[tuple[dict[str, Any], str, Any]]:
             names.sort(key=lambda name: re.sub(r"\d+", lambda digits: digits[0].zfill(20), name))
             wanted = [there[name] for name in (heads[0], *names)]
             if {one.compress_type for one in wanted} - {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
-                raise TableError(f"{path} uses a compression other than deflate: {convert}")
+                raise TableError(f"{path} is not compressed with deflate: {convert}")
             sizes = [one.file_size for one in wanted]
             if max(sizes) > MEMBER or sum(sizes) > ARCHIVE:
                 raise TableError(

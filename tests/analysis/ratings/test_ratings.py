@@ -156,7 +156,7 @@ def test_systems_play_through_their_outputs():
     played = read_games(study_of(rows, x="x1 x2", y="y1"))
     assert played[["system_a", "system_b"]].to_numpy().tolist() == [["x", "y"], ["y", "x"]]
     assert played[["item_a", "item_b"]].eq("1").all(axis=None)
-    with pytest.raises(ValueError, match=r"there is no game: all comparisons \(1\)"):
+    with pytest.raises(ValueError, match=r"there are no games: all comparisons \(1\)"):
         read_games(study_of(rows[2:], x="x1 x2"))
     with pytest.raises(ValueError, match=r"has no comparisons: add .* with nlgbench.compare_texts"):
         rate(study_of(rows, x="x1 x2", y="y1").replace(comparisons=None))
