@@ -183,7 +183,7 @@ def test_readme_reports_the_wins_of_a_constant_text(made):
     rows = released(made, "09-judges-and-people/tables/alpaca_eval.csv")
     row = rows.query("evaluator == 'NullModel' and kind == 'all prompts'").iloc[0]
     wins, low, high = row[["estimate", "ci_low", "ci_high"]]
-    readme_has(f"wins {wins:.0%} [{low:.0%}, {high:.0%}] of {row['n_clusters']} comparisons")
+    readme_has(f"of {wins:.0%} [{low:.0%}, {high:.0%}] in {row['n_clusters']} comparisons")
 
 
 def test_readme_reports_how_many_numbers_were_recomputed(made):
