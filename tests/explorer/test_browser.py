@@ -219,6 +219,13 @@ def fits(page):
         page.wait_for_function(f"(width) => innerWidth === width && {inside}", arg=width)
 
 
+RUN_UNTIL_STARTED = """() => {
+    const isNew = document.querySelector(".jp-CodeCell .jp-InputPrompt").textContent === "[ ]:";
+    if (isNew) jupyterapp.commands.execute("notebook:run-all-cells");
+    return !isNew;
+}"""
+
+
 def test_outputs_and_boundary_are_explored_in_jupyterlab(browser, study_folder, tmp_path):
     """Where keys are Lab's own unless the explorer keeps them."""
     cell = nbformat.v4.new_code_cell(f"import nlgbench as nb\n\nnb.explore({str(study_folder)!r})")
@@ -232,8 +239,8 @@ def test_outputs_and_boundary_are_explored_in_jupyterlab(browser, study_folder, 
         port = address_of(process, r"127\.0\.0\.1:(\d+)")[1]
         with opened(browser, f"http://127.0.0.1:{port}/lab/tree/by-hand.ipynb?token=t") as page:
             page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status=idle]")
-            # A key is lost where Lab moves the focus while it opens.
-            page.evaluate("() => void jupyterapp.commands.execute('notebook:run-all-cells')")
+            # Lab can lose keys and commands while it opens: run the cell until it has started.
+            page.wait_for_function(RUN_UNTIL_STARTED, polling=500)
             explore_outputs(page)
             explore_boundary(page)
             is_harmless(page)
