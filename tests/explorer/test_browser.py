@@ -219,11 +219,7 @@ def fits(page):
         page.wait_for_function(f"(width) => innerWidth === width && {inside}", arg=width)
 
 
-RUN_UNTIL_STARTED = """() => {
-    const isNew = document.querySelector(".jp-CodeCell .jp-InputPrompt").textContent === "[ ]:";
-    if (isNew) jupyterapp.commands.execute("notebook:run-all-cells");
-    return !isNew;
-}"""
+KERNEL_STATUS = "window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status"
 
 
 def test_outputs_and_boundary_are_explored_in_jupyterlab(browser, study_folder, tmp_path):
@@ -238,9 +234,9 @@ def test_outputs_and_boundary_are_explored_in_jupyterlab(browser, study_folder, 
     with started("-m", "jupyterlab", *settings, cwd=tmp_path) as process:
         port = address_of(process, r"127\.0\.0\.1:(\d+)")[1]
         with opened(browser, f"http://127.0.0.1:{port}/lab/tree/by-hand.ipynb?token=t") as page:
-            page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status=idle]")
-            # Lab can lose keys and commands while it opens: run the cell until it has started.
-            page.wait_for_function(RUN_UNTIL_STARTED, polling=500)
+            # Lab loses keys while it opens, and runs no cell before it has a kernel.
+            page.wait_for_function(f"() => {KERNEL_STATUS} === 'idle'")
+            page.evaluate("() => void jupyterapp.commands.execute('notebook:run-all-cells')")
             explore_outputs(page)
             explore_boundary(page)
             is_harmless(page)
