@@ -11,7 +11,14 @@ from matplotlib.axes import Axes
 
 from nlgbench.evaluators.names import kind, label, order
 from nlgbench.names import known
-from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style, one_row_each
+from nlgbench.plots.figures import (
+    Drawing,
+    axes_for,
+    drawn_on,
+    in_paper_style,
+    one_row_each,
+    two_decimals,
+)
 from nlgbench.plots.rows import (
     draw_estimates,
     draw_intervals,
@@ -215,7 +222,7 @@ def _draw_choices(ax: Axes, table: pd.DataFrame, names: list[str]) -> list[str]:
             ax.text(0.5, names.index(name), "undefined", va="center", fontsize=6.5, **place)
     name_rows(ax, [label(name) for name in names], ruled=True)
     return [
-        f"{label(name)} {value:.2f}, {wins.get(name, 'not counted')}".replace("nan", "undefined")
+        f"{label(name)} {two_decimals(value)}, {wins.get(name, 'not counted')}"
         for name, value in regret[["evaluator", "estimate"]].itertuples(index=False)
         if name in there
     ]

@@ -9,7 +9,14 @@ from matplotlib.axes import Axes
 
 from nlgbench.analysis.judges import CorrectedQuality
 from nlgbench.names import known
-from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style, one_row_each
+from nlgbench.plots.figures import (
+    Drawing,
+    axes_for,
+    drawn_on,
+    in_paper_style,
+    one_row_each,
+    two_decimals,
+)
 from nlgbench.plots.rows import draw_estimates, legend_above, name_rows, row_names, write_beside
 from nlgbench.plots.style import HUMAN, SYSTEM, TWO_COLUMN
 from nlgbench.study.checks import read_table
@@ -99,13 +106,11 @@ def plot_corrected(
         write_beside(panels[-1], "labels\nsaved", saved_at, x=1.15)
     shown = [method for method in _LOOKS if (table["method"] == method).any()]
     texts = [
-        f"{label} "
-        + ", ".join(f"{value:.2f}" for value in table.loc[table["system"] == name, "estimate"])
+        f"{label} {', '.join(map(two_decimals, table.loc[table['system'] == name, 'estimate']))}"
         for name, label in zip(systems["system"], names, strict=True)
     ]
     alt = f"Means by system ({', '.join(shown)}), with intervals: {'; '.join(texts)}."
-    alt = f"{alt} {note}.".removesuffix(" .").replace(" nan", " undefined")
-    return drawn_on(panels, table, alt)
+    return drawn_on(panels, table, f"{alt} {note}.".removesuffix(" ."))
 
 
 def _describe_labels(table: pd.DataFrame) -> str:

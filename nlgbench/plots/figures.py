@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import io
+import math
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -184,6 +185,11 @@ def one_row_each(table: pd.DataFrame, keys: list[str], instead: str) -> None:
 def correlation(value: float) -> str:
     """Format a correlation as papers do: with a minus sign, without a leading zero."""
     return f"{value:z.2f}".replace("-", "−").replace("0.", ".", 1)
+
+
+def two_decimals(value: float) -> str:
+    """Write a number with two decimals in a figure's alternative text."""
+    return f"{value:.2f}" if math.isfinite(value) else "undefined"
 
 
 def in_legend(name: object) -> str:

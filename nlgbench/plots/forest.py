@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
@@ -17,6 +16,7 @@ from nlgbench.plots.figures import (
     drawn_on,
     in_paper_style,
     one_row_each,
+    two_decimals,
 )
 from nlgbench.plots.rows import draw_estimates, draw_reference, mark, name_rows
 from nlgbench.plots.style import HUMAN, LOOKS, TWO_COLUMN
@@ -108,7 +108,7 @@ def plot_forest(
         panel.set_xlabel(xlabel, loc="right", parse_math=True)
         named = rows["evaluator"] + (" " + rows["kind"] if several else "")
         named = f"{name}, " + named if len(panels) > 1 else named
-        values = [f"{x:.2f}" if np.isfinite(x) else "undefined" for x in rows["estimate"]]
+        values = map(two_decimals, rows["estimate"])
         texts += [f"{one} {value}" for one, value in zip(named, values, strict=True)]
     handles = [mark(kind, *look) for kind, look in looks.items() if len(kinds) > 1]
     if "published" in table:
