@@ -108,13 +108,15 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
         panel.set(xlim=(-reach, reach), ylim=(low + 1.9, -0.7))
         panel.set_xticks([-0.5, 0, 0.5], ["−.5", "0", ".5"])
         panel.tick_params(axis="x", labelsize=6.5)
-    if ax is None:  # a panel's own label would widen its column
-        panels[0].figure.supxlabel(textwrap.fill(what, 110 if n_columns > 1 else 50), fontsize=8)
+    if ax is None:
+        figure = panels[0].figure
+        # A panel's own label would widen its column.
+        figure.supxlabel(textwrap.fill(what, 110 if n_columns > 1 else 50), fontsize=8)
+        if SENTINELS in map(kind, names):
+            gray = [Patch(color=GRAY, label="sentinels")]
+            figure.legend(handles=gray, loc="outside lower right")
     else:
         panels[(n_rows - 1) * n_columns].set_xlabel(what, loc="left")
-    if ax is None and SENTINELS in map(kind, names):
-        gray = [Patch(color=GRAY, label="sentinels")]
-        panels[0].figure.legend(handles=gray, loc="outside lower right")
     means = summary.reset_index().assign(study=_MEAN)
     further = means[["evaluator"]].assign(
         study=_FURTHER, ci_low=means["prediction_low"], ci_high=means["prediction_high"]
