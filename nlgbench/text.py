@@ -131,6 +131,15 @@ def same_for_all(values: Iterable[float]) -> str:
     return f"Median of {bounds}." if " to " in bounds else "The same for all."
 
 
+def counted(n: int, thing: str) -> str:
+    """Write a number with its noun.
+
+    >>> counted(1, "output"), counted(1200, "output")
+    ('1 output', '1,200 outputs')
+    """
+    return f"{n:,} {thing}" if n == 1 else f"{n:,} {thing}s"
+
+
 def listed(parts: Iterable[object]) -> str:
     """Join the parts of a list in a sentence.
 

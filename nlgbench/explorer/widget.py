@@ -20,6 +20,7 @@ from nlgbench.explorer.tradeoff import TradeoffView
 from nlgbench.explorer.view import Values, View, clean
 from nlgbench.explorer.votes import VotesView
 from nlgbench.study import Study
+from nlgbench.text import counted
 
 VIEWS: tuple[type[View], ...] = (
     OutputsView,
@@ -134,7 +135,7 @@ def about(study: Study) -> str:
     counts |= {name: len(one) for name, one in rows.items() if one is not None}
     if study.scores is not None:
         counts["evaluator"] = study.scores["evaluator"].nunique()
-    listed = [f"{n:,} {name}{'s' if n != 1 else ''}" for name, n in counts.items()]
+    listed = [counted(n, name) for name, n in counts.items()]
     return f"{clean(study.name)} ({study.source}): {', '.join(listed)}"
 
 

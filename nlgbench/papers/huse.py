@@ -16,7 +16,7 @@ from nlgbench.datasets.huse import TABLE2_OUTPUTS
 from nlgbench.datasets.published import load_printed
 from nlgbench.papers.claim_rows import claim_rows, is_release, own_place, smaller_than
 from nlgbench.study import Study
-from nlgbench.text import listed
+from nlgbench.text import counted, listed
 
 #: Largest half-width of an interval at which we call an estimate accurate.
 ACCURATE = 0.1
@@ -265,6 +265,5 @@ def ties_sentence(scores: pd.DataFrame, moved: pd.DataFrame) -> str:
         f"{row.Index} ({row.exact:.3f} under exact, {row.released:.3f} under released)"
         for row in changed.itertuples()
     )
-    n = f"{len(moved)} output{'s' * (len(moved) != 1)}"
     start = f"At k = {scores['n_neighbors'].iloc[0]}, the tie rule changes the classification of"
-    return f"{start} {n}, and the HUSE-Q of {values or 'no system'}."
+    return f"{start} {counted(len(moved), 'output')}, and the HUSE-Q of {values or 'no system'}."

@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from nlgbench.names import known
 from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_legend, in_paper_style
 from nlgbench.plots.style import GROUPS, ONE_COLUMN, TWO_COLUMN
+from nlgbench.text import counted
 
 #: Prefixes of units -> name of their common scale.
 _SCALES = {
@@ -84,7 +85,7 @@ def plot_reproduction(
         _draw(one, data[data["panel"] == title])
         one.set_title(title[0].upper() + title[1:], fontsize=7.5)
     count = data["verdict"].value_counts().reindex(["matches", "differs", "new"], fill_value=0)
-    alt = f"{name}, recomputed against published: {len(data)} value{'s' * (len(data) != 1)}. "
+    alt = f"{name}, recomputed against published: {counted(len(data), 'value')}. "
     alt += f"Matching: {count['matches']}, differing: {count['differs']}"
     if count["new"]:
         alt += f", recomputed under other conditions (open marks): {count['new']}"

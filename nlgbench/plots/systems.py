@@ -23,6 +23,7 @@ from nlgbench.plots.rows import (
 )
 from nlgbench.plots.style import HUMAN, ONE_COLUMN, SYSTEM, TWO_COLUMN
 from nlgbench.study.checks import read_table
+from nlgbench.text import counted
 
 #: The largest number of names that fits below an axis.
 _MOST_NAMES = 40
@@ -95,8 +96,7 @@ def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None =
         # A distance in font sizes does not depend on the height of the axes.
         ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(0, 0), borderaxespad=4.2)
     means = ", ".join(f"{a} {b:.2f}" for a, b in zip(names, rows["estimate"], strict=True))
-    systems = f"{len(rows)} system{'s' * (len(rows) != 1)}"
-    alt = f"{what} of {systems} with intervals{covers}. Best first: {means}."
+    alt = f"{what} of {counted(len(rows), 'system')} with intervals{covers}. Best first: {means}."
     if "evaluator" in rows:
         words = f"By {label(str(rows['evaluator'].iloc[0]))}, not by annotators"
         ax.set_title(words, loc="left")

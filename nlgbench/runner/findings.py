@@ -14,7 +14,7 @@ from nlgbench.datasets.published import cite
 from nlgbench.evaluators.names import label
 from nlgbench.evaluators.sentinels import LENGTH
 from nlgbench.study import Study
-from nlgbench.text import listed
+from nlgbench.text import counted, listed
 
 #: The most names that a sentence lists.
 _MOST_NAMES = 3
@@ -91,11 +91,6 @@ def describe_source(studies: Study | Mapping[str, Study] | str, source: str) -> 
     kinds = [by_system] * bool(n_systems) + [counted(n_human, "human output")] * bool(n_human)
     size = f"{listed(kinds)} on {counted(outputs['item_id'].nunique(), 'item')}"
     return {"study": name, "source": known, "data": size if len(names) == 1 else ""}
-
-
-def counted(n: int, thing: str) -> str:
-    """Write a number with its noun."""
-    return f"{n:,} {thing}" if n == 1 else f"{n:,} {thing}s"
 
 
 def findings(study: Study, results: Results) -> dict[str, str]:

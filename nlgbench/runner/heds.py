@@ -8,10 +8,10 @@ import pandas as pd
 
 from nlgbench.analysis.people.reliability import Coefficient, agreement
 from nlgbench.analysis.people.votes import vote_agreement
-from nlgbench.runner.findings import counted
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 from nlgbench.study.summary import range_of
+from nlgbench.text import counted
 
 #: The most values of a scale that are listed; for longer scales, only the ends are given.
 _MOST_OPTIONS = 11

@@ -24,12 +24,12 @@ from nlgbench import files
 from nlgbench.datasets.published import load_claims
 from nlgbench.names import known
 from nlgbench.runner import claims, runs
-from nlgbench.runner.findings import counted, describe_source
+from nlgbench.runner.findings import describe_source
 from nlgbench.runner.findings import say as say
 from nlgbench.runner.latex import to_latex
 from nlgbench.study import Study, schema
 from nlgbench.study.study import Source
-from nlgbench.text import listed
+from nlgbench.text import counted, listed
 
 if TYPE_CHECKING:
     from nlgbench.plots.figures import Drawing

@@ -17,11 +17,11 @@ from nlgbench.analysis.reproduction import by_paper
 from nlgbench.datasets.published import load_claims
 from nlgbench.plots.reproduction import plot_reproduction
 from nlgbench.runner import claims, latex, run_folder, runs
-from nlgbench.runner.findings import counted
 from nlgbench.runner.gathering import degrees, recomputed
 from nlgbench.runner.run_folder import Folder, Run, interval, legible, rankings
 from nlgbench.study import schema
 from nlgbench.study.csv_files import harmless
+from nlgbench.text import counted
 
 #: The report's folder, next to those of the runs, and the page in it.
 PLACE, PAGE = "report", "report.html"

@@ -26,6 +26,7 @@ from nlgbench.study.csv_files import TableError
 from nlgbench.study.reading import CODE, FILE, WRITTEN
 from nlgbench.study.schema import TABLES, Raw
 from nlgbench.study.settings import exclude_invalid, setting_problems, settled
+from nlgbench.text import counted
 
 Source = Literal["published", "released", "simulated", "study"]
 
@@ -361,8 +362,8 @@ class Study:
     def __repr__(self) -> str:
         there = [name for name in TABLES[1:] if getattr(self, name) is not None]
         more = f", {', '.join(there)}" if there else ""
-        n, k = len(self.outputs), self.outputs["system"].nunique()
-        size = f"{n:,} output{'s' * (n != 1)} of {k} system{'s' * (k != 1)}"
+        of = counted(self.outputs["system"].nunique(), "system")
+        size = f"{counted(len(self.outputs), 'output')} of {of}"
         return f"<Study {self.name!r} ({self.source}): {size}{more}>"
 
 
