@@ -20,6 +20,7 @@ from scipy.sparse import csr_array
 from scipy.stats import t as student
 
 from nlgbench.inference import ci_columns
+from nlgbench.status import OK, Status, explain
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -31,13 +32,13 @@ FEWEST = 10
 #: What an interval generalizes to (the column ``covers``).
 THESE_ANNOTATORS = "other items, these annotators"
 OTHER_ANNOTATORS = "other items and annotators"
-#: Smaller standard errors are due to rounding.
-_SMALLEST_SE = 1e-12
+#: Standard errors below this share of the estimate are due to rounding.
+_LEAST_SE = 1e-12
 
 
 def choose_annotators(
     annotators: Literal["fixed", "random"] | None, n_effective: float, *, persons: bool = True
-) -> tuple[str, str]:
+) -> tuple[str, Status]:
     """Choose what intervals generalize to (``covers``); if they are undefined, explain why.
 
     By default, annotators count as a random sample if their effective number, rounded, is at least
@@ -45,25 +46,22 @@ def choose_annotators(
     """
     few = round(n_effective) < FEWEST
     if annotators == "fixed" or (annotators is None and (few or not persons)):
-        return THESE_ANNOTATORS, ""
+        return THESE_ANNOTATORS, OK
     if not persons:
-        return OTHER_ANNOTATORS, (
-            "annotator ids are positions in a file, not persons. If each position is one person, "
-            "set annotators: persons under settings; otherwise use annotators='fixed'"
-        )
+        return OTHER_ANNOTATORS, explain("positions")
     if few:
-        return OTHER_ANNOTATORS, (
-            f"only {n_effective:.1f} effective annotators: an interval that generalizes to other "
-            f"annotators needs at least {FEWEST}. For these annotators only, use annotators='fixed'"
-        )
-    return OTHER_ANNOTATORS, ""
+        return OTHER_ANNOTATORS, explain("too_few_annotators", n=n_effective, least=FEWEST)
+    return OTHER_ANNOTATORS, OK
 
 
-def few_clusters(n: float, units: str = "clusters") -> str:
-    """Return a warning if an interval has too few clusters to be trusted, else ""."""
+def few_clusters(n: float, units: str = "clusters") -> Status:
+    """Return a warning if an interval has too few clusters (of these units) to be trusted."""
     n = round(n)
+    if n >= FEWEST:
+        return OK
     few = f"{n} {units}" if n != 1 else re.sub(r"s\b", "", f"one {units}", count=1)
-    return f"only {few}: an interval from fewer than {FEWEST} is unreliable" if n < FEWEST else ""
+    kind = units.removeprefix("effective ").partition(" ")[0]
+    return explain(f"few_{kind}", n=few, least=FEWEST)
 
 
 def effective_size(cluster: Ints) -> float:
@@ -194,24 +192,25 @@ def t_interval(
     n: float,
     *,
     units: str = "clusters",
-    missing: str = "",
+    missing: Status = OK,
     confidence: float = 0.95,
 ) -> dict[str, float | str]:
     """Compute a t interval with n - 1 degrees of freedom; n is the (effective) number of clusters.
 
-    `missing` explains why there is no interval. ``reason`` repeats it, or warns of few clusters.
+    `missing` explains why there is no interval. ``status`` repeats it, or warns of few clusters.
     """
     if np.isnan(estimate):
-        missing = "undefined: there is nothing to compare, or no variation"
+        missing = missing or explain("nothing_to_compare")
     elif not missing and n < 2:
-        missing = "only one cluster, so the variance cannot be estimated"
+        missing = explain("one_cluster")
     elif not missing and np.isnan(se):
-        missing = "undefined if one of the clusters is left out"
-    elif not missing and se < _SMALLEST_SE:
-        missing = "no interval: all clusters give the same value"
+        missing = explain("undefined_without_one")
+    elif not missing and se <= _LEAST_SE * abs(estimate):
+        missing = explain("no_variation")
     half = np.nan if missing else float(student.ppf(0.5 + confidence / 2, n - 1) * se)
-    reason = missing or few_clusters(n, units)
-    return ci_columns(estimate, se, half, confidence) | {"n_clusters": n, "reason": reason}
+    status = missing or few_clusters(n, units)
+    about = {"n_clusters": n, "status": status.code, "reason": status.reason}
+    return ci_columns(estimate, se, half, confidence) | about
 
 
 def rank_ranges(one: Ints, other: Ints, better: NDArray[np.bool_], n: int) -> dict[str, Floats]:

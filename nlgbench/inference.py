@@ -11,6 +11,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.stats import nct, norm
 from scipy.stats import t as student
 
+from nlgbench.status import OK, Status, explain
 from nlgbench.text import check_n
 
 Floats = NDArray[np.float64]
@@ -87,13 +88,13 @@ def interval(
     defined = values[np.isfinite(values) & np.isfinite(estimate)]
     n_undefined = len(values) - len(defined)
     center = float(defined.mean()) if len(defined) else float("nan")
-    se, reason = float("nan"), _undefined(n_undefined, len(values), "subsamples")
+    se, status = float("nan"), _undefined(n_undefined, len(values), "subsamples")
     if len(defined) > 1:
-        se, reason = math.sqrt(fraction / (1 - fraction)) * float(defined.std(ddof=1)), ""
+        se, status = math.sqrt(fraction / (1 - fraction)) * float(defined.std(ddof=1)), OK
     elif len(values) == 1:
-        reason = "only one subsample, so the variance cannot be estimated"
+        status = explain("one_subsample")
     counts = {"center": center, "n_resamples": len(values), "n_undefined": n_undefined}
-    return _interval(estimate, se, df, confidence, counts, reason)
+    return _interval(estimate, se, df, confidence, counts, status)
 
 
 def split_interval(
@@ -127,19 +128,25 @@ def split_interval(
     if n_defined:
         se = float(np.sqrt(((defined[0] - defined[1]) ** 2).mean() / 4 + added))
         center = float(defined.mean())
-    reason = _undefined(n_undefined, n_resamples, "splits") if n_undefined else ""
+    status = _undefined(n_undefined, n_resamples, "splits") if n_undefined else OK
     counts = {"center": center, "n_resamples": n_resamples, "n_undefined": n_undefined}
-    return _interval(estimate, se, df, confidence, counts, reason)
+    return _interval(estimate, se, df, confidence, counts, status)
 
 
 def _interval(
-    estimate: float, se: float, df: float, confidence: float, counts: dict[str, float], reason: str
+    estimate: float,
+    se: float,
+    df: float,
+    confidence: float,
+    counts: dict[str, float],
+    status: Status,
 ) -> dict[str, float | int | str]:
     """Return an interval as columns; it is undefined if the replicates do not vary."""
     half_width = float(student.ppf(0.5 + confidence / 2, df)) * se
-    if se < 1e-12:
-        half_width, reason = np.nan, "no interval: all subsamples give the same value"
-    return ci_columns(estimate, se, half_width, confidence) | counts | {"reason": reason}
+    if se <= 1e-12 * abs(estimate):
+        half_width, status = np.nan, explain("constant_resamples")
+    about = counts | {"status": status.code, "reason": status.reason}
+    return ci_columns(estimate, se, half_width, confidence) | about
 
 
 def ci_columns(estimate: float, se: float, half_width: float, confidence: float) -> dict[str, Any]:
@@ -153,11 +160,8 @@ def ci_columns(estimate: float, se: float, half_width: float, confidence: float)
     }
 
 
-def _undefined(n: int, of: int, what: str) -> str:
-    return (
-        f"undefined in {n} of {of} {what}: too few outputs for n_neighbors, a missing class, or an "
-        "output without judgments"
-    )
+def _undefined(n: int, total: int, resamples: str) -> Status:
+    return explain("undefined_resamples", n=n, total=total, resamples=resamples)
 
 
 def linked(one: ArrayLike, other: ArrayLike) -> NDArray[np.int64]:

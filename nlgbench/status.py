@@ -1,0 +1,106 @@
+"""Statuses of estimates: short codes for code, and their texts for readers.
+
+Every table with estimates has the columns ``status`` (a code) and ``reason`` (its text, empty if the
+status is ``ok``). Code branches on the code, never on the text. An analysis explains a status with
+its numbers (`explain`), puts it in the column ``status`` of its table, and calls `split_status`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+#: The columns that describe an estimate, in every table that has one.
+ESTIMATE = ("estimate", "ci_low", "ci_high", "se", "n", "covers", "status", "reason")
+
+_FEW = "only {n}: an interval from fewer than {least} is unreliable"
+#: Code -> the text for readers, with the names of its numbers in braces.
+REASONS: Mapping[str, str] = {
+    "ok": "",
+    "constant_resamples": "no interval: all subsamples give the same value",
+    "few_annotators": _FEW,
+    "few_clusters": _FEW,
+    "few_items": _FEW,
+    "few_outputs": _FEW,
+    "no_variation": "no interval: all clusters give the same value",
+    "nothing_to_compare": "undefined: there is nothing to compare, or no variation",
+    "one_cluster": "only one cluster, so the variance cannot be estimated",
+    "one_subsample": "only one subsample, so the variance cannot be estimated",
+    "positions": "annotator ids are positions in a file, not persons. If each position is one "
+    "person, set annotators: persons under settings; otherwise use annotators='fixed'",
+    "too_few_annotators": "only {n:.1f} effective annotators: an interval that generalizes to other "
+    "annotators needs at least {least}. For these annotators only, use annotators='fixed'",
+    "undefined_resamples": "undefined in {n} of {total} {resamples}: too few outputs for "
+    "n_neighbors, a missing class, or an output without judgments",
+    "undefined_without_one": "undefined if one of the clusters is left out",
+}
+
+
+@dataclass(frozen=True)
+class Status:
+    """Whether an estimate can be trusted: a code, and its text for readers. False if ``ok``."""
+
+    code: str = "ok"
+    reason: str = ""
+
+    def __bool__(self) -> bool:
+        return self.code != "ok"
+
+    def __add__(self, other: Status) -> Status:
+        """Join two statuses: the code of the first that is not ``ok``, and both texts."""
+        if not self or not other:
+            return self or other
+        if other.reason in self.reason.split("; "):
+            return self
+        return Status(self.code, f"{self.reason}; {other.reason}")
+
+
+OK = Status()
+
+
+def explain(code: str, **numbers: Any) -> Status:
+    """Return the status with this code, its numbers written into its text.
+
+    >>> explain("few_clusters", n="3 effective items", least=10).reason
+    'only 3 effective items: an interval from fewer than 10 is unreliable'
+    """
+    return Status(code, REASONS[code].format(**numbers))
+
+
+def split_status(table: pd.DataFrame) -> pd.DataFrame:
+    """Replace a column ``status`` of statuses by two columns of text, ``status`` and ``reason``."""
+    statuses = table["status"]
+    return table.assign(
+        status=[status.code for status in statuses], reason=[status.reason for status in statuses]
+    )
+
+
+def estimate_columns(
+    estimate: float,
+    ci_low: float = math.nan,
+    ci_high: float = math.nan,
+    *,
+    se: float = math.nan,
+    n: float = math.nan,
+    covers: str = "",
+    status: Status = OK,
+) -> dict[str, Any]:
+    """Return the columns of one estimate (`ESTIMATE`), the status as a code and its text."""
+    numbers = map(float, (estimate, ci_low, ci_high, se))
+    values = (*numbers, n, covers, status.code, status.reason)
+    return dict(zip(ESTIMATE, values, strict=True))
+
+
+class Unsupported(ValueError):
+    """A study lacks what an analysis needs. `status` is the code of what is missing.
+
+    This is the only error for which a notebook skips a section: all others are faults.
+    """
+
+    def __init__(self, status: str, message: str) -> None:
+        super().__init__(message)
+        self.status = status
