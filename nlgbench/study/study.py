@@ -20,6 +20,7 @@ import pandas as pd
 
 from nlgbench import files
 from nlgbench.names import brief, did_you_mean, known
+from nlgbench.status import Unsupported
 from nlgbench.study import csv_files, file_types, reading, schema
 from nlgbench.study.checks import checked
 from nlgbench.study.csv_files import TableError
@@ -185,18 +186,28 @@ class Study:
     def dimension(self, name: str | None = None, *, of: str = "judgments") -> str:
         """Return the name of a dimension in the table `of`; default: the quality dimension."""
         table: pd.DataFrame | None = getattr(self, of)
+        lacking = "no_judgments" if of == "judgments" else "no_votes"
         if table is None or table.empty:
-            raise ValueError(f"{self.name} has no {of}: add a table of {of} to the study.")
+            raise Unsupported(
+                lacking, f"{self.name} has no {of}: add a table of {of} to the study."
+            )
         there = [str(one) for one in table["dimension"].unique()]
+        if name is not None and name not in there:
+            other = self.preferences if of == "judgments" else self.judgments
+            if other is not None and name in set(other["dimension"]):
+                raise Unsupported(
+                    lacking, f"{self.name} has no {of} of {name}, only of {', '.join(there)}."
+                )
         if name is not None:
-            return name if name in there else known(name, there, "dimension")
+            return known(name, there, "dimension")
         chosen = self.settings.get("quality")
         if chosen in there:  # otherwise, it is a dimension of the other table
             return str(chosen)
         if len(there) > 1:
-            raise ValueError(
+            raise Unsupported(
+                "no_quality",
                 f"{self.name} has {of} in several dimensions ({', '.join(there)}): choose one with "
-                "dimension=, or set `settings: quality` for all analyses."
+                "dimension=, or set `settings: quality` for all analyses.",
             )
         return there[0]
 
@@ -246,7 +257,8 @@ class Study:
         """Return scores of outputs or systems (of="system_scores"), negated if lower is better."""
         table: pd.DataFrame | None = getattr(self, of)
         if table is None:
-            raise ValueError(f"{self.name} has no {of}: compute them with `score`.")
+            message = f"{self.name} has no {of}: compute them with `score`."
+            raise Unsupported("no_scores", message)
         if evaluators is not None:
             there = [str(name) for name in table["evaluator"].unique()]
             table = table[
@@ -291,7 +303,7 @@ class Study:
         Raises
         ------
         ValueError
-            If a system is unknown, or if no output is left.
+            If a system is unknown. If no output is left, it is `status.Unsupported`.
         """
         kept = np.ones(len(self.outputs), dtype=bool)
         if systems is not None:
@@ -300,7 +312,8 @@ class Study:
         if is_human is not None:
             kept &= (self.outputs["is_human"] == is_human).to_numpy()
         if not kept.any():
-            raise ValueError(f"{self.name}: none of the {len(kept)} outputs is selected.")
+            message = f"{self.name}: none of the {len(kept)} outputs is selected."
+            raise Unsupported("no_outputs", message)
         return part_of(self, kept)
 
     def check(self) -> pd.DataFrame:

@@ -11,6 +11,7 @@ from scipy.stats import chi2_contingency
 
 from nlgbench.crossed import FEWEST, effective_size
 from nlgbench.inference import linked
+from nlgbench.status import Unsupported
 from nlgbench.study import Study
 from nlgbench.study.reading import grouped
 
@@ -384,7 +385,7 @@ def reversed_evaluators(study: Study) -> list[str]:
     """List evaluators that clearly correlate negatively with the judgments of quality."""
     try:
         judged = study.judged()
-    except ValueError:
+    except Unsupported:
         return []
     found = []
     for key, part in _scores(study):
