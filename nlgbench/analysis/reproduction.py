@@ -12,6 +12,15 @@ from nlgbench.inference import Floats
 from nlgbench.study import schema
 from nlgbench.study.checks import checked
 
+#: What can become of a published number, from the best outcome.
+OUTCOMES = (
+    "recomputed and equal",
+    "derived from other published numbers",
+    "differs",
+    "not recomputable",
+)
+_NEW = "Only values from other data, training or parameters are available."
+
 
 def cv_star(values: ArrayLike) -> Floats:
     """Compute CV*, the small-sample coefficient of variation of repeated measurements.
@@ -133,6 +142,33 @@ def reproduction(ledger: pd.DataFrame) -> pd.DataFrame:
             "reason": (rows["reason"] + "; " + why).str.strip("; "),
         }
     )
+
+
+def number_outcomes(ledger: pd.DataFrame) -> pd.DataFrame:
+    """Return each published number's outcome: claim_id, paper, outcome, reason.
+
+    A number with several rows counts once, by its best row. Findings without a number are omitted,
+    and so are numbers whose data a run on other data did not use (``attrs["left_out"]``).
+    """
+    rows = reproduction(ledger)
+    rows = rows[rows["kind"] != "finding"]
+    own = rows["paper"].str.startswith("study/")
+    unused = rows["source"].isin(["simulated", "study"]) & ~own
+    left_out = rows["claim_id"].nunique() - rows.loc[~unused, "claim_id"].nunique()
+    rows = rows[~unused]
+    equal, printed = rows["verdict"].eq("matches"), rows["source"].eq("published")
+    rank = pd.Series(3, rows.index).mask(rows["verdict"].eq("differs"), 2)
+    rank = rank.mask(equal & printed, 1).mask(equal & ~printed, 0)
+    # A value from other data does not explain why the published number is missing.
+    missing = rows["claim_id"].map(load_claims().set_index("claim_id")["unavailable"])
+    missing = missing.fillna("").replace("", _NEW)
+    reason = rows["reason"].where(rows["verdict"] == "not recomputable", missing)
+    rows = rows.assign(rank=rank, reason=reason.where(rank == 3, ""))
+    best = rows.sort_values("rank", kind="stable").drop_duplicates("claim_id").sort_index()
+    best["outcome"] = best["rank"].map(dict(enumerate(OUTCOMES))).astype("str")
+    data = best[["claim_id", "paper", "outcome", "reason"]].reset_index(drop=True)
+    data.attrs["left_out"] = left_out
+    return data
 
 
 def by_paper(found: pd.DataFrame) -> pd.DataFrame:

@@ -7,21 +7,14 @@ import textwrap
 import pandas as pd
 from matplotlib.patches import Patch
 
-from nlgbench.analysis.reproduction import reproduction
-from nlgbench.datasets.published import load_claims
+from nlgbench.analysis.reproduction import OUTCOMES, number_outcomes
 from nlgbench.papers.claim_rows import CITED
 from nlgbench.plots.figures import Drawing, canvas, drawn_on, in_paper_style
 from nlgbench.plots.rows import name_rows, write_beside
 from nlgbench.plots.style import HUMAN, SYSTEM, TWO_COLUMN
 
-#: Outcome -> color, and heading of its counts.
-_OUTCOMES = {
-    "recomputed and equal": (HUMAN, "equal"),
-    "derived from other published numbers": ("#56B4E9", "derived"),
-    "differs": (SYSTEM, "differ"),
-    "not recomputable": ("#E3E3E3", "n/a"),
-}
-_NEW = "Only values from other data, training or parameters are available."
+#: For each outcome, its color and the heading of its counts.
+_LOOKS = [(HUMAN, "equal"), ("#56B4E9", "derived"), (SYSTEM, "differ"), ("#E3E3E3", "n/a")]
 
 
 @in_paper_style
@@ -46,9 +39,11 @@ def plot_recomputed(ledger: pd.DataFrame) -> Drawing:
     otherwise as differing if a row differs. Findings without a number are omitted, and so are
     numbers that a simulated run could not recompute because it did not use their data.
     """
-    data = _numbers(ledger)
+    data = number_outcomes(ledger)
+    if data.empty:
+        raise ValueError("the ledger has no published number that this run recomputes.")
     counts = data.groupby("paper", sort=False)["outcome"].value_counts().unstack(fill_value=0)
-    counts = counts.reindex(columns=list(_OUTCOMES), fill_value=0)
+    counts = counts.reindex(columns=list(OUTCOMES), fill_value=0)
     n = counts.sum(axis=1)
     missing = data[data["outcome"] == "not recomputable"].replace({"paper": CITED})
     reasons = missing.value_counts(["paper", "reason"]).head(3).reset_index()
@@ -56,7 +51,7 @@ def plot_recomputed(ledger: pd.DataFrame) -> Drawing:
     lines = [line for one in why for line in textwrap.wrap(one, 128, subsequent_indent="    ")]
     figure, (place,) = canvas(TWO_COLUMN, 1.0 + 0.22 * len(counts) + 0.13 * len(lines))
     left = pd.Series(0.0, counts.index)
-    for number, (outcome, (color, title)) in enumerate(_OUTCOMES.items()):
+    for number, (outcome, (color, title)) in enumerate(zip(OUTCOMES, _LOOKS, strict=True)):
         share = 100 * counts[outcome] / n
         place.barh(range(len(n)), share, left=left, color=color, height=0.72)
         left += share
@@ -64,7 +59,8 @@ def plot_recomputed(ledger: pd.DataFrame) -> Drawing:
         write_beside(place, title, words, x=1.06 + 0.1 * number)
     name_rows(place, [f"{CITED.get(paper, paper)} ({n[paper]:,})" for paper in counts.index])
     place.set(xlim=(0, 100), xlabel="Published numbers (%)")
-    handles = [Patch(color=color, label=one) for one, (color, _) in _OUTCOMES.items()]
+    looks = zip(OUTCOMES, _LOOKS, strict=True)
+    handles = [Patch(color=color, label=outcome) for outcome, (color, _) in looks]
     figure.legend(handles=handles, loc="outside upper center", ncols=4)
     if lines:
         text = "\n".join(["Most frequent reasons why numbers are not recomputable:", *lines])
@@ -78,28 +74,3 @@ def plot_recomputed(ledger: pd.DataFrame) -> Drawing:
     if left_out := data.attrs["left_out"]:
         alt += f" Numbers omitted because this run did not use their data: {left_out:,}."
     return drawn_on(place, data, alt)
-
-
-def _numbers(ledger: pd.DataFrame) -> pd.DataFrame:
-    """Return each published number's outcome, and why it could not be recomputed."""
-    rows = reproduction(ledger)
-    rows = rows[rows["kind"] != "finding"]
-    own = rows["paper"].str.startswith("study/")
-    unused = rows["source"].isin(["simulated", "study"]) & ~own
-    left_out = rows["claim_id"].nunique() - rows.loc[~unused, "claim_id"].nunique()
-    rows = rows[~unused]
-    if rows.empty:
-        raise ValueError("the ledger has no published number that this run recomputes.")
-    equal, printed = rows["verdict"].eq("matches"), rows["source"].eq("published")
-    rank = pd.Series(3, rows.index).mask(rows["verdict"].eq("differs"), 2)
-    rank = rank.mask(equal & printed, 1).mask(equal & ~printed, 0)
-    # A value from other data does not explain why the published number is missing.
-    missing = rows["claim_id"].map(load_claims().set_index("claim_id")["unavailable"])
-    missing = missing.fillna("").replace("", _NEW)
-    reason = rows["reason"].where(rows["verdict"] == "not recomputable", missing)
-    rows = rows.assign(rank=rank, reason=reason.where(rank == 3, ""))
-    best = rows.sort_values("rank", kind="stable").drop_duplicates("claim_id").sort_index()
-    best["outcome"] = best["rank"].map(dict(enumerate(_OUTCOMES)))
-    data = best[["claim_id", "paper", "outcome", "reason"]].reset_index(drop=True)
-    data.attrs["left_out"] = left_out
-    return data

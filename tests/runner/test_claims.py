@@ -49,6 +49,16 @@ def test_every_claim_has_a_row_and_the_right_verdict():
     assert ledger.loc[3, "reason"] == "No." and np.isnan(ledger.loc[3, "recomputed"])
 
 
+def test_a_printed_number_counts_once_whatever_its_rows():
+    by_formula = ("huse/table1/b/huse_d", "equation 9", 0.34, "published")
+    rows = records(*ALL, ("huse/table1/a/huse", "no ties", 0.6, "released"), by_formula)
+    counts = claims.count_numbers(claims.ledger(CLAIMS, rows, source="released"))
+    equal, derived = "recomputed and equal", "derived from other published numbers"
+    assert counts.to_dict() == {equal: 1, derived: 1, "differs": 1}  # of 6 rows
+    own = records(("simulated/huse/x", "", 0.4, "simulated"))
+    assert claims.count_numbers(claims.ledger(CLAIMS, own, source="simulated")).empty
+
+
 def test_simulated_runs_leave_the_papers_claims_open():
     own = records(("simulated/huse/t1.0/huse", "", 0.4, "simulated"))
     ledger = claims.ledger(CLAIMS, own, source="simulated")
