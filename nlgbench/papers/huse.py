@@ -27,6 +27,12 @@ N_NEIGHBORS = 16
 
 _TASKS = {"lm": "LM", "chit chat dialogue": "chit-chat dialogue"}
 
+#: Kind of an output in Table 2 -> several of them.
+KINDS = {
+    "quality failure": "quality failures",
+    "diversity failure": "diversity failures",
+    "indistinguishable": "indistinguishable outputs",
+}
 
 def printed_scores() -> pd.DataFrame:
     """Convert Table 1 to the format of `nlgbench.huse`, for `plot_tradeoff`."""

@@ -351,22 +351,19 @@ def _agreement_under_independence() -> pd.DataFrame:
 
 
 def printed_cells() -> pd.DataFrame:
-    """Return for each recomputed cell whether it equals the printed one."""
+    """Return for each recomputed cell (kind: values or stars) whether it equals the printed one."""
     cells = recompute()
     parts = cells["claim_id"].str.split("/", expand=True)
     cells = cells.assign(table=parts[1], row=parts[2], column=parts[3])
     printed = load_claims(PAPER)[["claim_id", "published", "tolerance"]]
     cells = cells.merge(printed, on="claim_id", how="left", validate="one_to_one")
     cells["follows"] = (cells["value"] - cells["published"]).abs() <= cells["tolerance"] + 1e-9
-    return cells
+    return cells.assign(kind=np.where(cells["column"].str.endswith("_star"), "stars", "values"))
 
 
 def followed() -> pd.DataFrame:
     """Count the values and stars of each table, and those that recomputation reproduces."""
-    cells = printed_cells()
-    is_star = cells["column"].str.endswith("_star")
-    groups = cells.assign(kind=np.where(is_star, "stars", "values")).groupby(["table", "kind"])
-    sums = groups["follows"].agg(["sum", "size"])
+    sums = printed_cells().groupby(["table", "kind"])["follows"].agg(["sum", "size"])
     counts: pd.DataFrame = sums.unstack("kind").dropna(axis=1, how="all")  # type: ignore
     order = sorted(counts.index, key=lambda name: int(name.removeprefix("table")))
     return counts.loc[order].astype("Int64")
@@ -375,7 +372,7 @@ def followed() -> pd.DataFrame:
 def printed_table(number: int) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Return the recomputed cells of Table 6, 9 or 10, and the layout of a table for a paper."""
     cells = printed_cells()
-    rows = cells[(cells["table"] == f"table{number}") & ~cells["column"].str.endswith("_star")]
+    rows = cells[(cells["table"] == f"table{number}") & (cells["kind"] == "values")]
     key = rows["column"].str.split("_", expand=True)
     names = {"kendall": "τ-b", "spearman": "Spearman", "pearson": "Pearson"}
     rows = rows.assign(criterion=key[0].str.upper(), statistic=key[1].map(names))
@@ -391,7 +388,7 @@ def printed_table(number: int) -> tuple[pd.DataFrame, dict[str, Any]]:
         "marks": follows.loc[wide.index].map(lambda follows: "" if follows else "†"),
         "note": "† differs from the printed cell; the ledger gives the reason.",
     }
-    return rows.drop(columns="tolerance"), layout
+    return rows.drop(columns=["tolerance", "kind"]), layout
 
 
 def flips() -> pd.DataFrame:

@@ -8,7 +8,6 @@ from fnmatch import fnmatchcase
 import numpy as np
 import pandas as pd
 
-from nlgbench.analysis.reproduction import OUTCOMES, number_outcomes
 from nlgbench.names import did_you_mean
 from nlgbench.study import schema
 
@@ -76,15 +75,6 @@ def summary(ledger: pd.DataFrame, claims: pd.DataFrame) -> pd.DataFrame:
     verdicts = verdicts.reindex(columns=list(schema.VERDICTS), fill_value=0)
     table = counts.join(verdicts).rename_axis("rests on").reset_index()
     return table.astype({"rests on": "str"})
-
-
-def count_numbers(ledger: pd.DataFrame) -> pd.Series[int]:
-    """Count the published numbers of a ledger by outcome, each number once; omit empty outcomes.
-
-    A number can have several rows, one for each way to compute it. Directions are not numbers.
-    """
-    counts = number_outcomes(ledger)["outcome"].value_counts().reindex(list(OUTCOMES), fill_value=0)
-    return counts[counts > 0]
 
 
 def check_known(claim_ids: Iterable[str], claims: pd.DataFrame) -> None:

@@ -1,72 +1,19 @@
-"""Write findings as sentences: estimates with their intervals, and the source of the data."""
+"""The findings of notebook 08: which systems and evaluators are better, and what is unknown."""
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Mapping
+from typing import Literal
 
-import numpy as np
 import pandas as pd
 
 from nlgbench.crossed import FEWEST, THESE_ANNOTATORS
 from nlgbench.datasets.published import cite
 from nlgbench.evaluators.names import label
-from nlgbench.evaluators.sentinels import LENGTH
+from nlgbench.evaluators.sentinels import LENGTH, SENTINELS
+from nlgbench.runner.facts import Facts, Finding, Where
 from nlgbench.study import Study
 from nlgbench.text import counted, listed
-
-#: The most names that a sentence lists.
-_MOST_NAMES = 3
-Results = Mapping[str, pd.DataFrame]
-
-
-def say(
-    start: str,
-    rows: pd.DataFrame | None,
-    each: str = "{number}",
-    *,
-    value: str = "estimate",
-    null: float | None = None,
-    where: str = "",
-    rest: str = "",
-) -> str:
-    """Write a sentence about a table's first rows; without any estimate, return an empty string.
-
-    The template `each` describes a row. It may name columns and ``{number}``, which is the `value`
-    with its interval, marked as inconclusive if the interval contains `null`. `where` selects rows,
-    as in ``DataFrame.query``. `rest` describes the ``{n}`` rows that are not shown.
-
-    >>> table = pd.DataFrame({"system": ["s_1"], "estimate": 0.1, "ci_low": -0.2, "ci_high": 0.4})
-    >>> say("The difference is", table, "{number} for {system}", null=0)
-    'The difference is 0.10 [−0.20, 0.40] (inconclusive) for s 1.'
-    """
-    rows = pd.DataFrame({value: []}) if rows is None else rows.query(where) if where else rows
-    if (known := rows.dropna(subset=value)).empty:
-        return ""
-    n_shown = _MOST_NAMES if len(known) > _MOST_NAMES + 1 else len(known)
-    shown = []
-    for _, row in known.head(n_shown).iterrows():
-        words = {str(key): _name(str(key), one) for key, one in row.items()}
-        number = _number(row, value)
-        if null is not None and not (row["ci_low"] > null or row["ci_high"] < null):
-            number += " (inconclusive)"
-        shown.append(each.format(**words, number=number))
-    more = rest.format(n=len(known) - n_shown) if n_shown < len(known) else ""
-    if more and not more.startswith(";"):
-        shown.append(more)
-        more = ""
-    several = f"{', '.join(shown[:-1])}, and {shown[-1]}" if shown[2:] else " and ".join(shown)
-    return re.sub(r"(?<![\w-])-(?=\d)", "−", f"{start} {several}{more}.")
-
-
-def _name(column: str, value: object) -> object:
-    """Write a name as it appears in a sentence, and leave a number as it is."""
-    if not isinstance(value, str):
-        return value
-    if column.startswith("evaluator"):
-        return label(value).replace(", ", " with ")
-    return value.replace("_", " ")
 
 
 def describe_source(studies: Study | Mapping[str, Study] | str, source: str) -> dict[str, str]:
@@ -93,174 +40,182 @@ def describe_source(studies: Study | Mapping[str, Study] | str, source: str) -> 
     return {"study": name, "source": known, "data": size if len(names) == 1 else ""}
 
 
-def findings(study: Study, results: Results) -> dict[str, str]:
+def findings(study: Study, facts: Facts) -> list[Finding]:
     """Write the findings of notebook 08 on systems, evaluators, and limits of the study's design.
 
-    `results` maps analyses to tables, without analyses that the study does not support.
+    `facts` has the run's tables, without those of analyses that the study does not support.
     """
-    found = {"systems": _systems, "evaluators": _evaluators, "limits": _limits}
-    return {about: find(study, results) for about, find in found.items()}
+    return [_systems(facts), _evaluators(study, facts), _limits(study, facts)]
 
 
-def _systems(study: Study, results: Results) -> str:
+def _systems(facts: Facts) -> Finding:
     """Report which systems are distinguishable, by the best evidence that the study has."""
-    if "compare_systems" in results:
-        by = f"By annotators' judgments of {results['pairs']['dimension'].iloc[0]}"
-        return _ranking(study, results["compare_systems"], by, "adjusted mean")
-    if "rate" in results:
-        table = results["rate"].rename(columns={"rating": "estimate"})
-        return _ranking(study, table, "By annotators' votes", "Bradley-Terry rating")
-    if "standings" in results:
-        return _without_annotators(study, results["standings"])
-    return "The study has no data to rank systems by."
+    if "pairs" in facts.tables:
+        dimension = facts.names("pairs", column="dimension")
+        by = f"By annotators' judgments of {dimension}"
+        return facts.sentence(f"{by}, {_by_tests(facts, 'systems', {}, 'adjusted mean')}.")
+    if "ratings" in facts.tables:
+        sentence = _by_intervals(facts, "ratings", {}, "Bradley-Terry rating", "rating")
+        return facts.sentence(f"By annotators' votes, {sentence}.")
+    if "standings" in facts.tables:
+        return _without_annotators(facts)
+    return facts.sentence("The study has no data to rank systems by.")
 
 
-def _without_annotators(study: Study, table: pd.DataFrame) -> str:
-    """Report the first judge's or evaluator's ranking, and how many others agree on the best."""
-    evaluator, compared = table["evaluator"].iloc[0], "n_games" in table
-    by = f"According to {label(str(evaluator))}, not annotators"
-    own = table[table["evaluator"] == evaluator]
-    said = _ranking(study, own, by, "win rate" if compared else "mean score")
-    first = table.drop_duplicates("evaluator")["system"]
-    if len(first) == 1 or len(first) == len(table):
-        return said
-    same = int((first == first.iloc[0]).sum())
-    return f"{said} Evaluators that rank this system first: {same} of {len(first)}."
+def _without_annotators(facts: Facts) -> Finding:
+    """Report the ranking by the first judge or evaluator."""
+    table = facts.tables["standings"]
+    first: Where = {"evaluator": table["evaluator"].iloc[0]}
+    value = "win rate" if "n_games" in table else "mean score"
+    rank = _by_tests if facts.rows("standings", first)["rank_low"].notna().any() else _by_intervals
+    evaluator = facts.names("standings", first, column="evaluator")
+    text = rank(facts, "standings", first, value)
+    return facts.sentence(f"According to {evaluator}, not annotators, {text}.")
 
 
-def _ranking(study: Study, table: pd.DataFrame, by: str, value: str) -> str:
-    """Report which system ranks first, and how many pairs of systems are distinguishable."""
-    rows = table.dropna(subset="estimate")
+def _by_tests(facts: Facts, table: str, where: Where, value: str) -> str:
+    """Report the best systems by adjusted tests, which the ranges of ranks count."""
+    if facts.rows(table, {**where, "estimate": ("defined", None)}).empty:
+        return f"the order of systems is undefined: {_why(facts, table, where)}"
+    text = _first(facts, table, {**where, "rank": 1}, "estimate", value)
+    tested = {**where, "rank_low": ("defined", None)}
+    n = len(facts.rows(table, tested))
+    if n < 2:
+        why = _why(facts, table, {**where, "rank_low": ("undefined", None)})
+        return f"{text}. The data do not show whether systems differ: {why}"
+    text += f" of {facts.count(table, tested, of='systems')} systems"
+    best = {**where, "rank_low": 1}
+    names = facts.names(table, best)
+    if len(facts.rows(table, best)) == 1:
+        text += f". It is distinguishable from {'all others' if n > 2 else 'the other'}"
+    else:
+        text += f". The data do not show which system is best: it may be any of {names}"
+    if "pairs" in facts.tables and n > 2:
+        pairs = {"p_adjusted": ("defined", None)}
+        n_differ = facts.count("pairs", {"p_adjusted": ("<", 0.05)}, of="pairs", each=2)
+        n_pairs = facts.count("pairs", pairs, of="pairs", each=2)
+        text += f". Pairs of systems that differ significantly (Holm-adjusted): {n_differ} of "
+        text += n_pairs
+    return text + _doubts(facts, table, where)
+
+
+def _by_intervals(
+    facts: Facts, table: str, where: Where, value: str, column: str = "estimate"
+) -> str:
+    """Report the systems whose intervals lie above others, where pairs are not tested."""
+    rows = facts.rows(table, {**where, column: ("defined", None)})
     if rows.empty:
-        return f"{by}, the order of systems is undefined: {table['reason'].iloc[0]}."
-    tested = "rank_low" in rows
-    if not tested:
-        rows = rows.sort_values("estimate", ascending=False, kind="stable")
-    name, n = study.label(rows["system"].iloc[0]), len(rows)
-    number = _number(rows.iloc[0])
+        return f"the order of systems is undefined: {_why(facts, table, where)}"
+    text = _first(facts, table, {**where, column: rows[column].max()}, column, value)
+    reliable = {**where, "status": "ok", "ci_low": ("defined", None)}
+    rows = facts.rows(table, reliable)
+    if len(rows) < 2:
+        return f"{text}. The data do not show whether systems differ: {_why(facts, table, where)}"
+    text += f" of {facts.count(table, where, of='systems')} systems"
+    leading = {**reliable, "ci_high": (">=", rows["ci_low"].max())}
+    names, n = facts.names(table, leading), len(facts.rows(table, leading))
     if n == 1:
-        return f"{by}, {name} is the only system ({value} {number})."
-    said = f"{by}, {name} ranks first of {n} systems ({value} {number})."
-    missing = rows["ci_low"].isna()
-    if missing.all():
-        return f"{said} The data do not show whether systems differ: {_why(rows)}."
-    doubtful = ~missing & rows["reason"].fillna("").ne("")
-    if doubtful.any():
-        why = "; ".join(dict.fromkeys(map(_few, rows.loc[doubtful, "reason"])))
-        said += f" Unreliable intervals: {doubtful.sum()} of {n} ({why})."
-    which = "reliable " * bool(doubtful.any())
-    if tested:
-        low, how = rows["rank_low"], "of systems differ significantly (Holm-adjusted tests)"
+        text += f". The interval of {names} lies entirely above all other reliable intervals"
     else:
-        rows = rows[~missing & ~doubtful]
-        if (n := len(rows)) < 2:
-            return f"{said} The data do not show whether systems differ."
-        beaten_by = rows["ci_low"].to_numpy()[None] > rows["ci_high"].to_numpy()[:, None]
-        low = pd.Series(1 + beaten_by.sum(axis=1), rows.index)
-        how = f"of {which}intervals do not overlap (a description, not a test)"
-    if (n_differ := int((low - 1).sum())) == 1:
-        how = how.replace(" differ ", " differs ").replace(" do ", " does ")
-    pairs = f"; {n_differ} of {n * (n - 1) // 2} pairs {how}" * (n > 2)
-    pairs += f"; systems without an interval: {int(missing.sum())}" * bool(missing.any())
-    first = [study.label(name) for name in rows.loc[low == 1, "system"]]
-    if len(first) == 1:
-        others = "all others" if n > 2 else "the other"
-        best = f"The {which}interval of {first[0]} lies entirely above {others}"
-        return f"{said} {f'It is distinguishable from {others}' if tested else best}{pairs}."
-    best = f"{_listed(first)} are not significantly worse than any other system"
-    if not tested:
-        best = f"no {which}interval lies entirely above those of {_listed(first)}"
-    return f"{said} The data do not show which system is best: {best}{pairs}."
+        text += f". No reliable interval lies entirely above those of {names}"
+    return f"{text} (a description, not a test){_doubts(facts, table, where)}"
 
 
-def _evaluators(study: Study, results: Results) -> str:
+def _first(facts: Facts, table: str, best: Where, column: str, value: str) -> str:
+    """Report which system ranks first, and its estimate."""
+    names = facts.names(table, best)
+    several = len(facts.rows(table, best)) > 1
+    system = facts.rows(table, best)["system"].iloc[0]
+    number = facts.number(table, {**best, "system": system}, column, quantity=value)
+    return f"{names} {'rank' if several else 'ranks'} first ({value} {number})"
+
+
+def _doubts(facts: Facts, table: str, where: Where) -> str:
+    """Count the systems whose intervals are missing or unreliable, with the first reason."""
+    text = ""
+    for name, interval in (
+        ("undefined", "without an interval"),
+        ("defined", "with an unreliable interval"),
+    ):
+        doubtful = {**where, "status": ("not in", ["ok"]), "ci_low": (name, None)}
+        if len(facts.rows(table, doubtful)):
+            n = facts.count(table, doubtful, of="systems")
+            text += f". Systems {interval}: {n} ({facts.reason(table, doubtful)})"
+    return text
+
+
+def _why(facts: Facts, table: str, where: Where) -> str:
+    """Return the first reason why an interval is missing or unreliable."""
+    doubtful = {**where, "status": ("not in", ["ok"])}
+    if facts.rows(table, doubtful).empty:
+        return "only one system has an estimate"
+    return facts.reason(table, doubtful)
+
+
+def _evaluators(study: Study, facts: Facts) -> Finding:
     """Report which evaluators agree with annotators, and which of them beat text length."""
-    if "correlate" in results:
-        table = results["correlate"].query("granularity == 'output' and statistic == 'spearman'")
-        words, chance = "correlate positively with human judgments over outputs (Spearman)", 0.0
-    elif "vote_accuracy" in results:
-        table = results["vote_accuracy"]
-        table = table.query("measure == 'accuracy_decided' and against == 'votes'")
-        words, chance = "agree with more than half of annotators' votes (without ties)", 0.5
-    else:
-        table, words, chance = pd.DataFrame(columns=["evaluator"]), "", 0.0
-    own = table[~table["evaluator"].str.endswith("@sentinel") & (table["evaluator"] != "people")]
-    if own.empty:
-        human = study.judgments is not None or study.preferences is not None
-        if human and (study.scores is not None or study.system_scores is not None):
-            return "The study's scores could not be compared with its judgments or votes."
-        lacking = "no evaluator scores" if human else "no judgments or votes"
-        return f"The study has {lacking}, so agreement of evaluators with annotators is untested."
-    own = own.sort_values("estimate", ascending=False, kind="stable")
-    agree = own[own["ci_low"] > chance]
-    if agree.empty:
-        why = f": {_why(own)}" if own["ci_low"].isna().all() else ""
-        known = own.dropna(subset="estimate")
-        shown = f" The highest estimates: {_estimates(known)}." if len(known) else ""
-        return f"No evaluator is shown to {words}{why}.{shown}"
-    words = re.sub(r"^\w+", r"\g<0>s", words) if len(agree) == 1 else words
-    said = f"Of {counted(len(own), 'evaluator')}, {len(agree)} {words}: {_estimates(agree)}."
-    length = table[table["evaluator"] == LENGTH]
-    if length.empty:
-        return said
-    if length[["ci_low", "ci_high"]].isna().any(axis=None):
-        return f"{said} Text length cannot be compared, because its estimate has no interval."
-    row = length.iloc[0]
+    table, where, value = "correlations", {"granularity": "output", "statistic": "spearman"}, 0.0
+    agree: Where = {"p_adjusted": ("<", 0.05), "estimate": (">", 0)}
+    words = (
+        "correlate positively with human judgments over outputs (Spearman, p Holm-adjusted over "
+    )
+    words += "evaluators)"
+    if table not in facts.tables:
+        table, where = "vote_accuracy", {"measure": "accuracy_decided", "against": "votes"}
+        value, agree = 0.5, {"ci_low": (">", 0.5)}
+        words = "agree with more than half of annotators' votes (without ties; intervals are not "
+        words += "adjusted for the number of evaluators)"
+    where |= {"evaluator": ("not in", [*SENTINELS, "people"])}
+    if facts.rows(table, where).empty:
+        return facts.sentence(_untested(study))
+    n = facts.count(table, where, of="evaluators")
+    n_agree = facts.count(table, {**where, **agree}, of="evaluators")
+    order: Literal["highest"] = "highest"
+    each = "{evaluator} {number}"
+    if facts.rows(table, {**where, **agree}).empty:
+        highest = facts.listing(table, each, where, order=order, rest="{n} others")
+        text = f"Evaluators shown to {words}: {n_agree} of {n}"
+        if not highest:
+            return facts.sentence(f"{text}: {_why(facts, table, where)}.")
+        return facts.sentence(f"{text}. The highest estimates: {highest}.")
+    agreeing = facts.listing(table, each, {**where, **agree}, order=order, rest="{n} others")
+    text = f"Evaluators that {words}: {n_agree} of {n}, {agreeing}."
+    length = {**where, "evaluator": LENGTH}
+    row = facts.rows(table, {**length, "ci_low": ("defined", None)})
+    if row.empty:
+        return facts.sentence(text)
     # If length correlates negatively with judgments, its negative predicts them equally well.
-    better = agree[agree["ci_low"] > max(row["ci_high"], 2 * chance - row["ci_low"])]
-    than = f"Text length ({_number(row)})"
-    if better.empty:
-        return f"{said} {than} may do as well, because the intervals overlap."
-    names = _listed([label(str(name)) for name in better["evaluator"]])
-    return f"{said} {than} is beaten by {names}."
+    least = max(row["ci_high"].iloc[0], 2 * value - row["ci_low"].iloc[0])
+    number = facts.number(table, length, subject=label(LENGTH))
+    better = {**where, **agree, "ci_low": (">", least)}
+    if facts.rows(table, better).empty:
+        text += f" Text length ({number}) may do as well, because the intervals overlap."
+    else:
+        names = facts.names(table, better, column="evaluator")
+        text += f" The intervals above that of text length ({number}) are those of {names}."
+    return facts.sentence(text, adjusted="Holm" if value == 0 else "")
 
 
-def _limits(study: Study, results: Results) -> str:
+def _untested(study: Study) -> str:
+    human = study.judgments is not None or study.preferences is not None
+    if human and (study.scores is not None or study.system_scores is not None):
+        return "The study's scores could not be compared with its judgments or votes."
+    lacking = "no evaluator scores" if human else "no judgments or votes"
+    return f"The study has {lacking}, so agreement of evaluators with annotators is untested."
+
+
+def _limits(study: Study, facts: Facts) -> Finding:
     """Report what the design cannot show."""
     limits = []
-    covers = [one["covers"] for one in results.values() if "covers" in one]
+    tables = facts.tables
+    covers = [table["covers"] for table in tables.values() if "covers" in table]
     if covers and pd.concat(covers).eq(THESE_ANNOTATORS).any():
-        tables = [one for one in (study.judgments, study.preferences) if one is not None]
-        n = pd.concat([one["annotator_id"] for one in tables]).nunique()
-        limits.append(f"how annotators other than these {n} would judge the outputs")
+        limits.append("how other annotators would judge the outputs")
     if study.judgments is None and study.preferences is None:
         limits.append("how annotators would judge the outputs")
-    if "agreement" in results and results["agreement"]["estimate"].isna().all():
+    if "agreement" in tables and tables["agreement"]["estimate"].isna().all():
         limits.append("how far annotators agree (no output has two judgments)")
-    if "correlate" in results and (n := len(study.systems)) < FEWEST:
-        limits.append(f"how well evaluators would rank systems other than these {n}")
+    if "correlations" in tables and len(study.systems) < FEWEST:
+        limits.append("how well evaluators would rank other systems")
     limits.append("how systems perform on other kinds of input")
-    return f"This design cannot show {', or '.join(limits)}."
-
-
-def _why(rows: pd.DataFrame) -> str:
-    """Return the first reason why an interval is missing."""
-    reasons = rows.loc[rows["ci_low"].isna(), "reason"].fillna("")
-    return next((one for one in reasons if one), "intervals are undefined")
-
-
-def _few(reason: str) -> str:
-    """Shorten the reason why an interval is unreliable, and explain an effective number."""
-    why = re.sub(r"^only \d+ (.+): an interval.*", rf"fewer than {FEWEST} \1", reason)
-    return re.sub(r"effective (\w+)$", r"effective \1: most data come from a few \1", why)
-
-
-def _number(row: pd.Series, value: str = "estimate") -> str:
-    """Write an estimate and its interval, rounded to two or three significant digits."""
-    values = [row[value], row.get("ci_low", math.nan), row.get("ci_high", math.nan)]
-    largest = np.nanmax(np.abs(values)) or 1.0
-    exponent = math.floor(math.log10(largest))
-    digits = max(0, 2 - exponent) if exponent >= 0 else 1 - exponent
-    values = [round(one, digits) + 0.0 for one in values]  # adding 0 makes -0.00 positive
-    shown, low, high = (f"{one:.{digits}f}".replace("-", "−") for one in values)
-    return f"{shown} [{low}, {high}]" if np.isfinite(values[1:]).all() else f"{shown} (no interval)"
-
-
-def _estimates(rows: pd.DataFrame) -> str:
-    return _listed([f"{label(str(row['evaluator']))} {_number(row)}" for _, row in rows.iterrows()])
-
-
-def _listed(names: list[str]) -> str:
-    """Join names; of many, only the first, and the number of the others."""
-    left = len(names) - _MOST_NAMES
-    return listed([*names[:_MOST_NAMES], f"{left} others"] if left > 1 else names)
+    return facts.sentence(f"This design cannot show {', or '.join(limits)}.")

@@ -12,6 +12,7 @@ import fnmatch
 import json
 import re
 import sys
+import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from html import escape
@@ -21,15 +22,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pandas as pd
 
 from nlgbench import files
+from nlgbench.analysis.reproduction import OUTCOMES, number_outcomes
 from nlgbench.datasets.published import load_claims
 from nlgbench.names import known
 from nlgbench.runner import claims, runs
+from nlgbench.runner.facts import Facts, Finding, findings_table
 from nlgbench.runner.findings import describe_source
-from nlgbench.runner.findings import say as say
 from nlgbench.runner.latex import to_latex
+from nlgbench.status import Unsupported
 from nlgbench.study import Study, schema
 from nlgbench.study.study import Source
-from nlgbench.text import counted, listed
 
 if TYPE_CHECKING:
     from nlgbench.plots.figures import Drawing
@@ -39,13 +41,6 @@ T = TypeVar("T")
 _TEXTS = dict.fromkeys(["claim_id", "variant", "reason", "source"], "")
 _NUMBERS = dict.fromkeys(["recomputed", "ci_low", "ci_high"], float("nan"))
 _RECORDED: dict[str, Any] = {**_TEXTS, **_NUMBERS, "comparable": True}
-#: A verdict in a sentence about one comparison, and about several.
-_PHRASES: dict[Any, tuple[str, str]] = {
-    "matches": ("matches", "match"),
-    "differs": ("differs", "differ"),
-    "same direction": ("agrees in direction only", "agree in direction only"),
-    "undecided": ("is undecided", "are undecided"),
-}
 
 
 def open(notebook: str, *, source: Source, output_dir: str | None = None) -> Record:
@@ -74,6 +69,10 @@ class Record:
         self._own: list[pd.DataFrame] = []
         self._skipped: dict[str, str] = {}
         self._made: list[dict[str, str]] = []
+        self._tables: dict[str, pd.DataFrame] = {}
+        self._failed: dict[str, str] = {}
+        #: Writes numbers of the recorded tables into findings.
+        self.facts = Facts(self._tables)
 
     def figure(self, drawing: Drawing, name: str, *, source: Source | None = None) -> None:
         """Show a drawing, and save it as PDF and PNG with its alternative text and its data.
@@ -116,12 +115,13 @@ class Record:
             caption = f"{whole['caption'].strip()} Source: {said}.".strip()
             text = to_latex(**whole | {"caption": caption})
         self._announce("table", name, f"tables/{name}.csv", "", source)
+        if "source" not in table.columns:
+            table = table.assign(source=said)
+        named = any(label is not None for label in table.index.names)
+        self._tables[name] = table.reset_index() if named else table
         if self.output_dir is not None:
             folder = self.output_dir / "tables"
             folder.mkdir(parents=True, exist_ok=True)
-            if "source" not in table.columns:
-                table = table.assign(source=said)
-            named = any(label is not None for label in table.index.names)
             table.to_csv(folder / f"{name}.csv", index=named, lineterminator="\n")
             if text:
                 (folder / f"{name}.tex").write_text(text, encoding="utf-8", newline="\n")
@@ -142,14 +142,18 @@ class Record:
         to file. `plot` draws the result as the figure `name`; a mapping draws several, by name. A
         DataFrame is shown rounded, with only `columns` (default: all), and without columns that are
         more than two-thirds empty. If the study lacks what `analysis` or `plot` needs, so that they
-        raise ValueError, the reason is printed. Without a result, None is returned.
+        raise `Unsupported`, the reason is printed. Any other error marks the section, and with it
+        the run, as failed; the notebook continues. Without a result, None is returned.
         """
         from IPython.display import display
 
         try:
             found = analysis()
-        except ValueError as error:
+        except Unsupported as error:
             print(f"Skipped {name} because {error}")
+            return None
+        except Exception as error:
+            self._fail(name, error)
             return None
         if isinstance(found, pd.DataFrame):
             self.table(found, name)
@@ -161,8 +165,10 @@ class Record:
         for figure_name, draw in plots.items():
             try:
                 drawing = draw(found)
-            except ValueError as error:
+            except Unsupported as error:
                 print(f"Skipped the figure {figure_name} because {error}")
+            except Exception as error:
+                self._fail(figure_name, error)
             else:
                 self.figure(drawing, figure_name)
         shown: object = found
@@ -172,6 +178,12 @@ class Record:
         with pd.option_context("display.max_colwidth", None):  # show reasons in full
             display(shown)
         return found
+
+    def _fail(self, section: str, error: Exception) -> None:
+        """Mark a section as failed, and show the error."""
+        self._failed[section] = f"{type(error).__name__}: {error}"
+        print(f"Failed: {section}. {self._failed[section]}")
+        traceback.print_exception(error)
 
     def claims(self, answers: pd.DataFrame) -> None:
         """Record recomputed values, for comparison with the printed ones.
@@ -227,28 +239,47 @@ class Record:
                 claims.check_known([pattern], self._claims)
             self._skipped[pattern] = reason
 
-    def conclude(self, studies: Study | Mapping[str, Study] | str, *sentences: str) -> None:
+    def conclude(
+        self, studies: Study | Mapping[str, Study] | str, *findings: Finding | None
+    ) -> None:
         """Show and save the findings, the counts of verdicts and the source, and close the record.
 
-        The study and its source are added to each sentence in parentheses. Empty sentences (of
-        skipped results) are omitted. Without a study, `studies` is a description of the source.
+        The study and its source are added to each sentence in parentheses. Findings of skipped
+        results are None. Without a study, `studies` is a description of the source.
         """
         from IPython.display import Markdown, display
 
         about = describe_source(studies, self.source)
-        of = f" ({about['study']}, {self.source})." if about["study"] else "."
-        found = [f"{one.removesuffix('.')}{of}" for one in sentences if one]
+        source = about.pop("source")
         ledger = self._ledger()
-        rows = ledger[~ledger["verdict"].isin(["new", "not recomputable"])]
-        if n := len(rows):
-            counts = rows["verdict"].value_counts()
-            said = (f"{each} {_PHRASES[str(one)][each > 1]}" for one, each in counts.items())
-            of = "derived from other" if rows["source"].eq("published").all() else "compared with"
-            found.append(f"Of {counted(n, 'value')} {of} published numbers, {listed(said)}.")
-        found.append(f"Source: {about.pop('source')}.")
-        self.table(pd.DataFrame({"finding": found, **about}), "findings")
-        display(Markdown("\n".join(f"- {escape(one, quote=False)}" for one in found)))
+        shown = [finding for finding in findings if finding]
+        shown += [finding] if (finding := self._count_numbers(ledger)) else []
+        of_data = ", ".join(filter(None, [about["study"] * bool(about["data"]), self.source]))
+        shown = [replace(one, sentence=f"{one.sentence[:-1]} ({of_data}).") for one in shown]
+        shown += [
+            Finding(f"The section {name} failed: {error}", [{"status": "failed", "subject": error}])
+            for name, error in self._failed.items()
+        ]
+        shown.append(Finding(f"Source: {source}.", [{"quantity": "source", "subject": source}]))
+        shown = [finding.about(**about, source=self.source) for finding in shown]
+        self.table(findings_table(shown), "findings")
+        sentences = "\n".join(f"- {escape(one.sentence, quote=False)}" for one in shown)
+        display(Markdown(sentences))
         self._close(ledger)
+
+    def _count_numbers(self, ledger: pd.DataFrame) -> Finding | None:
+        """Count the outcomes of printed numbers, each counted once."""
+        numbers = number_outcomes(ledger)[["claim_id", "outcome"]]
+        if numbers.empty:
+            return None
+        self.table(numbers, "printed_numbers")
+        count, outcomes = self.facts.count, numbers["outcome"].unique()
+        counts = [
+            f"{outcome} {count('printed_numbers', {'outcome': outcome})}"
+            for outcome in sorted(outcomes, key=OUTCOMES.index)
+        ]
+        total = count("printed_numbers", of="printed numbers")
+        return self.facts.sentence(f"Printed numbers ({total}) by outcome: {', '.join(counts)}.")
 
     def close(self) -> pd.DataFrame:
         """Complete this notebook's ledger, and write it if there is an output folder.
@@ -263,6 +294,9 @@ class Record:
             schema.write(ledger, "ledger", self.output_dir / "ledger.csv")
             left: dict[str, Any] = {"notebook": self.notebook, "made": self._made}
             left["peak_memory_bytes"] = _peak_memory()
+            left["failed"] = [
+                {"section": name, "error": error} for name, error in self._failed.items()
+            ]
             files.replace_bytes(self.output_dir / runs.RECORD, json.dumps(left).encode())
             (self.output_dir / runs.OPEN).unlink(missing_ok=True)
         return ledger

@@ -59,7 +59,9 @@ class Table:
 
     @property
     def value(self) -> str:
-        """The column with estimates; empty if there is none."""
+        """The column with estimates; empty if there is none, or if they are other tables'."""
+        if self.name == "findings":
+            return ""
         return next((name for name in _VALUES if name in self.frame), "")
 
     @property

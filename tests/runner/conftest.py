@@ -101,8 +101,7 @@ def reported(tmp_path_factory):
     run.table(nb.datasheet(study), "datasheet")
     doubt = "few votes. If they are errors, exclude them with `settings: valid: {flow: {max: 7}}`."
     run.table(pd.DataFrame({"could change a conclusion": [doubt]}), "doubts")
-    results = {"compare_systems": compared.systems, "pairs": compared.pairs}
-    run.conclude(study, *findings(study, results | {"correlate": correlations}).values())
+    run.conclude(study, *findings(study, run.facts))
     run.figure(nb.plot_systems(compared), "systems")
     run.figure(nb.plot_atlas(correlations), "atlas")
     finish(run, out / "90-own", "# Which <i>system</i> is better?\n\nA question & more.")

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from nlgbench.datasets.published import load_claims, load_printed
 from nlgbench.papers.claim_rows import claim_rows, smaller_than
 from nlgbench.papers.judges_in_print import recompute
+from nlgbench.analysis.reproduction import number_outcomes
 from nlgbench.runner import claims, record
 from nlgbench.study import schema
 
@@ -52,11 +53,11 @@ def test_every_claim_has_a_row_and_the_right_verdict():
 def test_a_printed_number_counts_once_whatever_its_rows():
     by_formula = ("huse/table1/b/huse_d", "equation 9", 0.34, "published")
     rows = records(*ALL, ("huse/table1/a/huse", "no ties", 0.6, "released"), by_formula)
-    counts = claims.count_numbers(claims.ledger(CLAIMS, rows, source="released"))
+    outcomes = number_outcomes(claims.ledger(CLAIMS, rows, source="released"))["outcome"]
     equal, derived = "recomputed and equal", "derived from other published numbers"
-    assert counts.to_dict() == {equal: 1, derived: 1, "differs": 1}  # of 6 rows
+    assert outcomes.value_counts().to_dict() == {equal: 1, derived: 1, "differs": 1}  # of 6 rows
     own = records(("simulated/huse/x", "", 0.4, "simulated"))
-    assert claims.count_numbers(claims.ledger(CLAIMS, own, source="simulated")).empty
+    assert number_outcomes(claims.ledger(CLAIMS, own, source="simulated")).empty
 
 
 def test_simulated_runs_leave_the_papers_claims_open():

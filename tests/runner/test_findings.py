@@ -5,87 +5,135 @@ import pytest
 
 import nlgbench as nb
 from nlgbench.runner import record
+from nlgbench.runner.facts import Facts
 from nlgbench.runner.findings import findings
+from tests import recomputed_findings
 
 
 def judged(means, **options):
     study = nb.simulate("judgments", means=means, n_items=40, seed=1, **options)
-    compared = nb.compare_systems(study)
-    return study, {"compare_systems": compared.systems, "pairs": compared.pairs}
+    comparison = nb.compare_systems(study)
+    return study, {"systems": comparison.systems, "pairs": comparison.pairs}
 
 
-def said(study, results):
-    return findings(study, results)
+def sentences(study, tables):
+    systems, evaluators, limits = (one.sentence for one in findings(study, Facts(tables)))
+    return {"systems": systems, "evaluators": evaluators, "limits": limits}
+
+
+def best_of(study):
+    return study.truth["systems"].sort_values("mean")["system"].iloc[-1]
 
 
 def test_a_clear_winner_is_named_and_equal_systems_are_inconclusive():
-    clear = said(*judged([3.0, 0.0, 0.0], n_annotators=30))
-    assert "s01 ranks first of 3 systems" in clear["systems"]
-    assert "distinguishable from all others; 2 of 3 pairs" in clear["systems"]
-    assert "annotators other than these" not in clear["limits"]
-    equal = said(*judged([0.0, 0.0, 0.0], n_annotators=3))
-    assert "do not show which system is best" in equal["systems"]
-    assert "; 0 of 3 pairs of systems differ" in equal["systems"]
-    assert "how annotators other than these 3 would judge" in equal["limits"]
-    assert "are not significantly worse than any other system" in equal["systems"]
+    study, tables = judged([3.0, 0.0, 0.0], n_annotators=30)
+    clear = sentences(study, tables)
+    best = tables["systems"]["system"].iloc[0]
+    assert f"{best} ranks first (adjusted mean" in clear["systems"]
+    assert "of 3 systems. It is distinguishable from all others. Pairs" in clear["systems"]
+    assert clear["systems"].endswith("(Holm-adjusted): 2 of 3.")
+    assert "other annotators" not in clear["limits"]
+    equal = sentences(*judged([0.0, 0.0, 0.0], n_annotators=3))
+    assert "do not show which system is best: it may be any of" in equal["systems"]
+    assert "(Holm-adjusted): 0 of 3" in equal["systems"]
+    assert "how other annotators would judge" in equal["limits"]
     assert equal["evaluators"].startswith("The study has no evaluator scores, so agreement")
 
 
-def rows(table):
-    columns = ["evaluator", "estimate", "ci_low", "ci_high"]
-    table = pd.DataFrame(table, columns=columns).astype(dict.fromkeys(columns[1:], float))
-    return table.assign(granularity="output", statistic="spearman", reason="too few")
+def correlations(rows):
+    columns = ["evaluator", "estimate", "ci_low", "ci_high", "p_adjusted"]
+    table = pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(columns[1:], float))
+    missing = table["ci_low"].isna()
+    table["status"] = missing.map({True: "few_items", False: "ok"})
+    table["reason"] = missing.map({True: "too few", False: ""})
+    return table.assign(granularity="output", statistic="spearman")
 
 
 @pytest.mark.parametrize(
     "length, words",
     [
-        ((0.1, 0.0, 0.2), "Text length (0.10 [0.00, 0.20]) is beaten by metric 1."),
+        ((0.1, 0.0, 0.2, 0.1), "above that of text length (0.10 [0.00, 0.20]) are those of metric"),
         # The length predicts as well with its sign changed.
-        ((-0.6, -0.7, -0.5), "[−0.70, −0.50]) may do as well, because the intervals overlap."),
-        ((None, None, None), "Text length cannot be compared, because its estimate has no"),
+        ((-0.6, -0.7, -0.5, 0), "[−0.70, −0.50]) may do as well, because the intervals overlap."),
+        ((None, None, None, None), "metric 2 0.20 [0.10, 0.30]."),
     ],
 )
-def test_evaluators_agree_by_their_interval_and_beat_the_length_by_both(length, words):
-    table = [("metric_1", 0.6, 0.5, 0.7), ("metric_2", 0.2, 0.1, 0.3), ("metric_3", 0.0, -0.1, 0.1)]
-    study, results = judged([1.0, 0.0])
-    results["correlate"] = rows([*table, ("length@sentinel", *length)])
-    found = said(study, results)["evaluators"]
-    assert found.startswith("Of 3 evaluators, 2 correlate positively with human judgments")
-    assert "metric 1 0.60 [0.50, 0.70] and metric 2 0.20 [0.10, 0.30]." in found and words in found
-    results["correlate"] = rows([("metric_1", 0.2, None, None)])
-    found = said(study, results)["evaluators"]
-    assert found.startswith("No evaluator is shown to") and "too few. The highest" in found
+def test_evaluators_agree_by_their_adjusted_test_and_beat_the_length_by_both(length, words):
+    rows = [
+        ("metric_1", 0.6, 0.5, 0.7, 0.001),
+        ("metric_2", 0.2, 0.1, 0.3, 0.01),
+        # Its own interval excludes zero; not so among three evaluators.
+        ("metric_3", 0.1, 0.01, 0.2, 0.06),
+    ]
+    study, tables = judged([1.0, 0.0])
+    tables["correlations"] = correlations([*rows, ("length@sentinel", *length)])
+    sentence = sentences(study, tables)["evaluators"]
+    assert sentence.startswith("Evaluators that correlate positively with human judgments over")
+    assert (
+        "Holm-adjusted): 2 of 3, metric 1 0.60 [0.50, 0.70] and metric 2 0.20 [0.10, 0.30]."
+        in sentence
+    )
+    assert words in sentence
+    tables["correlations"] = correlations([("metric_1", 0.2, None, None, None)])
+    sentence = sentences(study, tables)["evaluators"]
+    assert "Holm-adjusted): 0 of 1. The highest" in sentence
+    assert sentence.endswith("The highest estimates: metric 1 0.20 (no interval).")
 
 
-def test_intervals_of_ratings_that_overlap_are_inconclusive_and_missing_ones_give_the_reason():
+def test_ratings_are_described_by_intervals_and_missing_ones_give_the_reason():
     study = nb.simulate("votes", n_items=20, seed=0)
     table = pd.DataFrame({"system": ["a", "b", "c"], "rating": [1500.0, 1700.0, 1650.0]})
-    ends = {"ci_low": table["rating"] - 40, "ci_high": table["rating"] + 40}
-    found = said(study, {"rate": table.assign(**ends, reason="")})["systems"]
-    assert "no interval lies entirely above those of b and c; 2 of 3 pairs" in found
-    few = "only 3 effective items: an interval from fewer than 10 is unreliable"
-    found = said(study, {"rate": table.assign(**ends, reason=["", few, ""])})["systems"]
-    assert "b ranks first of 3 systems" in found
-    assert "Unreliable intervals: 1 of 3 (fewer than 10 effective items: most data" in found
-    assert found.endswith("The reliable interval of c lies entirely above the other.")
-    missing = table.assign(ci_low=float("nan"), ci_high=float("nan"), reason="one item alone")
-    found = said(study, {"rate": missing})["systems"]
-    assert "do not show whether systems differ: one item alone." in found
+    table = table.assign(ci_low=table["rating"] - 40, ci_high=table["rating"] + 40, reason="")
+    table["status"] = "ok"
+    sentence = sentences(study, {"ratings": table})["systems"]
+    assert "b ranks first (Bradley-Terry rating 1700 [1660, 1740]) of 3 systems" in sentence
+    assert "No reliable interval lies entirely above those of b and c" in sentence
+    doubtful = table.assign(status=["ok", "few_items", "ok"], reason=["", "only 3 items", ""])
+    sentence = sentences(study, {"ratings": doubtful})["systems"]
+    assert "Systems with an unreliable interval: 1 (only 3 items)" in sentence
+    missing = table.assign(ci_low=None, ci_high=None, status="few_items", reason="one item alone")
+    sentence = sentences(study, {"ratings": missing})["systems"]
+    assert "do not show whether systems differ: one item alone." in sentence
 
 
-def test_a_rest_after_a_semicolon_is_its_own_clause():
-    table = pd.DataFrame({"system": [*"abcde"], "estimate": 0.5, "ci_low": 0.4, "ci_high": 0.6})
-    found = record.say("They are", table, "{system}", rest="; the table has {n} more")
-    assert found == "They are a, b, and c; the table has 2 more."
-    assert record.say("They are", table, "{system}", rest="{n} more").endswith("c, and 2 more.")
+def test_the_highest_rows_are_listed_and_others_as_high_are_not_called_lower():
+    table = pd.DataFrame({"system": [*"abcdef"], "estimate": [1, 2, 3, 4, 5, 3.0]})
+    facts = Facts({"scores": table.assign(ci_low=0.0, ci_high=6.0)})
+    options = {"order": "highest", "rest": "lower for {n} others"}
+    text = facts.listing("scores", "{system}", **options)
+    assert text == "e, d, c, and not lower for 3 others"
+    text = facts.listing("scores", "{system}", {"system": ("not in", ["f"])}, **options)
+    assert text == "e, d, c, and lower for 2 others"
+    assert facts.listing("scores", "{system}", rest="; {n} more") == "a, b, and c; 3 more"
+    assert facts.listing("scores", "{system}", {"estimate": (">", 9)}) == ""
+    assert facts.count("scores", {"estimate": (">", 3)}, among={}, of="rows") == "2 of 6 rows"
 
 
-def test_conclude_leaves_out_skipped_sentences_and_names_study_and_source(tmp_path):
+def test_conclude_writes_facts_that_a_second_program_recomputes(tmp_path):
     run = record.open("90-own", source="simulated", output_dir=str(tmp_path))
-    table = pd.DataFrame({"system": ["a_1"], "estimate": -0.123, "ci_low": -0.2, "ci_high": -0.1})
-    run.conclude(judged([0, 1])[0], record.say("It is", table, null=0), record.say("No", None))
-    first, source = pd.read_csv(tmp_path / "tables" / "findings.csv")["finding"]
-    assert first == "It is −0.12 [−0.20, −0.10] (judgments, simulated)."
-    assert source == "Source: simulated world 'judgments', whose truth is known."
+    table = pd.DataFrame({"system": ["a_1", "b"], "estimate": [-0.123, 2]})
+    run.table(table.assign(ci_low=[-0.2, 1], ci_high=[-0.1, 3]), "scores")
+    finding = run.facts.say("It is", "scores", where={"system": "a_1"}, null=0)
+    run.conclude(judged([0, 1])[0], finding, run.facts.say("No", "missing"))
+    written = pd.read_csv(tmp_path / "tables" / "findings.csv")["finding"]
+    assert written.tolist() == [
+        "It is −0.12 [−0.20, −0.10] (judgments, simulated).",
+        "Source: simulated world 'judgments', whose truth is known.",
+    ]
     assert (tmp_path / "ledger.csv").is_file(), "the record is closed"
+    assert recomputed_findings.problems(tmp_path) == []
+    csv = tmp_path / "tables" / "scores.csv"
+    csv.write_text(csv.read_text().replace("-0.123", "-0.124"))
+    with pytest.raises(AssertionError):
+        recomputed_findings.problems(tmp_path)
+
+
+def test_a_section_that_fails_is_a_finding_and_the_others_go_on(tmp_path, capsys):
+    run = record.open("90-own", source="simulated", output_dir=str(tmp_path))
+    assert run.section("broken", lambda: 1 / 0) is None
+    run.conclude("made up")
+    failed = pd.read_csv(tmp_path / "tables" / "findings.csv").query("status == 'failed'")
+    assert (
+        failed["finding"].item() == "The section broken failed: ZeroDivisionError: division by zero"
+    )
+    assert "Failed: broken" in capsys.readouterr().out

@@ -13,6 +13,7 @@ from nlgbench.datasets.published import load_claims
 from nlgbench.papers.claim_rows import claim_rows
 from nlgbench.plots.figures import Drawing, canvas
 from nlgbench.runner import record, runs
+from nlgbench.status import Unsupported
 from nlgbench.study import schema
 
 matplotlib.use("Agg")
@@ -134,7 +135,7 @@ def test_a_section_is_recorded_and_drawn_or_skipped_with_its_reason(tmp_path, ca
     table = pd.DataFrame({"x": [1.23456], "low": [np.nan], "reason": [long]})
 
     def fail(*_):
-        raise ValueError("the study has no votes.")
+        raise Unsupported("no_votes", "the study has no votes.")
 
     assert run.section("one", lambda: table, plot=lambda _: line()) is table
     said = capsys.readouterr().out
