@@ -14,6 +14,7 @@ from nlgbench.analysis.ratings.bradley_terry import win_rates
 from nlgbench.analysis.ratings.games import read_games
 from nlgbench.crossed import t_interval
 from nlgbench.papers.claim_rows import claim_rows
+from nlgbench.status import Unsupported
 from nlgbench.study import Study
 
 REFERENCE = "gpt4_1106_preview"
@@ -29,7 +30,8 @@ def by_order(study: Study) -> pd.DataFrame:
     count only in the overall rate, because their order is unknown.
     """
     if REFERENCE not in set(study.outputs["system"]):
-        raise ValueError(f"{study.name} has no outputs of {REFERENCE}, AlpacaEval's reference.")
+        message = f"{study.name} has no outputs of {REFERENCE}, AlpacaEval's reference."
+        raise Unsupported("no_reference", message)
     played = read_games(study, of="comparisons", outcome="expected")
     is_first, is_tie = played["system_b"] == REFERENCE, played["tie"] == 1
     won = played["win"].where(is_first, played["loss"]) + played["tie"] / 2

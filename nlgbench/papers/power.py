@@ -35,7 +35,7 @@ def figure6(*, n_worlds: int = 10_000, seed: int = 0) -> pd.DataFrame:
     """Compute the power of each printed cell, and the type I error of the same test.
 
     ``claim_id``, ``setting``, ``n_items``, ``n_workers``, ``difference`` (as printed),
-    ``published``, ``known`` (z test with known variances), ``counted`` (the paper's test),
+    ``published``, ``tolerance`` (of a match), ``known`` (z test with known variances), ``counted`` (the paper's test),
     ``planned`` (`plan_study`), ``level`` (type I error of the paper's test, |t| > 1.96).
     """
     claims = load_claims("power")
@@ -43,7 +43,7 @@ def figure6(*, n_worlds: int = 10_000, seed: int = 0) -> pd.DataFrame:
         r"/(?P<setting>\w+_variance)_(?P<n_items>\d+)_items_(?P<n_workers>\d+)_workers/"
         r"difference_(?P<difference>[\d.]+)"
     )
-    table = claims[["claim_id", "published"]].join(parts)
+    table = claims[["claim_id", "published", "tolerance"]].join(parts)
     table = table.astype({"n_items": int, "n_workers": int, "difference": float})
     rng = np.random.default_rng(seed)
     cells = table.groupby(["setting", "n_items", "n_workers"], sort=False)

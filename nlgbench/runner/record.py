@@ -304,6 +304,9 @@ class Record:
     def _ledger(self) -> pd.DataFrame:
         owned = self._claims[self._claims["notebook"] == self.notebook]
         records = pd.concat(self._rows or [pd.DataFrame(columns=list(_RECORDED))])
+        if self.source == "study":  # a run of your own study shows no paper's numbers
+            paper = records["claim_id"].str.split("/").str[0]
+            owned, records = owned[:0], records[~paper.isin(self._claims["paper"])]
         ledger = claims.ledger(owned, records, source=self.source, skipped=self._skipped)
         if self._own:
             ledger = schema.check(pd.concat([ledger, *self._own]), "ledger", source="the ledger")

@@ -120,7 +120,9 @@ def test_a_study_that_lacks_something_ends_well(number, make, tmp_path, capsys):
                 exec(ast.unparse(ast.parse(cell.source)), names)
             if "parameters" in cell.metadata.get("tags", []):
                 names |= given
-    assert (out / "ledger.csv").exists()
+    ledger = pd.read_csv(out / "ledger.csv", dtype="str")
+    assert ledger["claim_id"].str.startswith("study/").all(), "a paper's claim"
+    assert not {one.stem for one in out.glob("tables/*.csv")} & {"little_power", "equation_9"}
     said = capsys.readouterr().out
     assert number not in ("11", "12") or " nan" not in said
     assert number == "08" or "Skipped" in said

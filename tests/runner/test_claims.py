@@ -60,6 +60,19 @@ def test_a_printed_number_counts_once_whatever_its_rows():
     assert number_outcomes(claims.ledger(CLAIMS, own, source="simulated")).empty
 
 
+def test_a_run_of_an_own_study_shows_no_papers_numbers():
+    printed = load_claims("power")["claim_id"][:2]
+    for source, n_printed in {"study": 0, "simulated": 48}.items():
+        run = record.open("10-how-many-judgments", source=source)
+        for place in ("power/finding/level", *printed):
+            answer = {"claim_id": place, "value": 0.3, "variant": "t", "source": "published"}
+            run.claims(pd.DataFrame([answer]))
+        run.claims(pd.DataFrame([{"claim_id": f"{source}/pilot/mean", "value": 0.3}]))
+        ids = run.close()["claim_id"]
+        assert ids.isin(load_claims("power")["claim_id"]).sum() == n_printed
+        assert n_printed or ids.tolist() == ["study/pilot/mean"]
+
+
 def test_simulated_runs_leave_the_papers_claims_open():
     own = records(("simulated/huse/t1.0/huse", "", 0.4, "simulated"))
     ledger = claims.ledger(CLAIMS, own, source="simulated")
