@@ -21,22 +21,44 @@ _FEW = "only {n}: an interval from fewer than {least} is unreliable"
 #: Code -> the text for readers, with the names of its numbers in braces.
 REASONS: Mapping[str, str] = {
     "ok": "",
+    "biased": "biased: estimate and interval are for the mean score, not the mean judgment",
     "constant_resamples": "no interval: all subsamples give the same value",
     "few_annotators": _FEW,
     "few_clusters": _FEW,
     "few_items": _FEW,
+    "few_labels": "undefined slope: fewer than {least} labels in total",
     "few_outputs": _FEW,
+    "few_scored": "no annotator has at least {least} scored outputs",
+    "gold_votes": "each pair has one vote, which counts as the truth",
+    "no_author": "no own system: set authors=",
+    "no_labels": "this system has no labels",
+    "no_lengths": "there are no texts, or they do not differ in length",
+    "no_orders": "no pair was judged in both orders, and no two systems have at least two verdicts "
+    "in each order",
+    "no_own_pairs": "its own system is in no pair",
+    "no_probabilities": "the judge gives verdicts, but no probabilities",
     "no_variation": "no interval: all clusters give the same value",
+    "no_votes": "no annotator voted on the pairs that the judge compared",
     "nothing_to_compare": "undefined: there is nothing to compare, or no variation",
     "one_cluster": "only one cluster, so the variance cannot be estimated",
+    "one_order": "no pair was judged in both orders",
     "one_subsample": "only one subsample, so the variance cannot be estimated",
+    "one_vote": "no pair has votes of two annotators",
+    "other_labels": "no score matches a value of the judgments: the labels differ",
+    "other_scale": "no score is in the range of the judgments: the scales differ",
     "positions": "annotator ids are positions in a file, not persons. If each position is one "
     "person, set annotators: persons under settings; otherwise use annotators='fixed'",
+    "random_order": "each pair was judged in one order, which is assumed to be random{excluded}",
+    "sentinel": "a sentinel has no system of its own",
+    "separated": "infinite estimates: some systems, or some lengths, never lose",
     "too_few_annotators": "only {n:.1f} effective annotators: an interval that generalizes to other "
     "annotators needs at least {least}. For these annotators only, use annotators='fixed'",
     "undefined_resamples": "undefined in {n} of {total} {resamples}: too few outputs for "
     "n_neighbors, a missing class, or an output without judgments",
     "undefined_without_one": "undefined if one of the clusters is left out",
+    "unscored_outputs": "outputs excluded because they have no score: {n}",
+    "unscored_systems": "systems excluded because they have no score: {names}",
+    "weak_votes": "annotators agree too little to estimate the expected vote",
 }
 
 

@@ -57,7 +57,7 @@ def plot_replacement(result: Replacement, *, ax: Sequence[Axes] | None = None) -
         look = line_look(lane)
         if pd.isna(row["estimate"]):
             white = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
-            words = row["reason"].split(": ")[-1]
+            words = f"untested: {row['status'].replace('_', ' ')}"
             right.text(0.02, lane, words, fontsize=6.5, va="center", bbox=white)
             continue
         own = curves[row["evaluator"]]

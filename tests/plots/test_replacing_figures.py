@@ -19,6 +19,7 @@ FOUND = Replacement(
             "ci_low": [0.7, np.nan, np.nan],
             "ci_high": [0.9, np.nan, np.nan],
             "least_epsilon": [0.1, 0.7, np.nan],
+            "status": ["ok", "one_cluster", "other_labels"],
             "reason": ["", "one cluster", "no score is among the values: another scale"],
         }
     ),
@@ -38,7 +39,7 @@ def test_curves_least_epsilons_and_rho_are_those_of_the_tables():
     assert second.get_xydata().tolist() == [[0, 0], [0.1, 0.25]]
     assert mark.get_xydata().tolist() == [[0.1, 0.5]]  # b's lies beyond the axis
     assert [line.get_xydata().tolist() for line in right.lines] == [[[0.8, 0]], [[0.6, 1]]]
-    assert [text.get_text() for text in right.texts] == ["another scale"]
+    assert [text.get_text() for text in right.texts] == ["untested: other labels"]
     words = "Share of annotators replaced at epsilon 0.2: a 1 1.00, b 0.25. Passing requires 0.5."
     assert drawn.alt == words
     pd.testing.assert_frame_equal(drawn.data, FOUND.curve)

@@ -15,10 +15,11 @@ from nlgbench.analysis.judges.equal_length import rate_at_equal_length
 from nlgbench.analysis.judges.verdicts import SENTINELS, Verdicts, interval, read_verdicts, sign
 from nlgbench.analysis.ratings.bradley_terry import wilson
 from nlgbench.analysis.ratings.games import PEOPLE
-from nlgbench.crossed import Clusters, Floats, clusters_of
+from nlgbench.crossed import Clusters, Floats, clusters_of, few_clusters
 from nlgbench.inference import adjust, ratio
 from nlgbench.names import known
 from nlgbench.reported import Reported
+from nlgbench.status import OK, explain, split_status
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 
@@ -28,11 +29,6 @@ BIASES = ("position", "length", "own")
 N_BINS = 10
 #: With smaller F, votes are too weak an instrument for the expected vote (Staiger and Stock 1997).
 WEAK = 10.0
-_NO_VOTES = "no annotator voted on the pairs that the judge compared"
-_CHANCE = "each pair was judged in one order, which is assumed to be random"
-_NO_ORDER = (
-    "no pair was judged in both orders, and no two systems have at least two verdicts in each order"
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,9 +93,9 @@ def audit(
         interval generalizes to), p_adjusted (Holm, over the judge's tests of position, length and
         own), verdict (``found``: significant, with the interval beyond the margin; ``significant``:
         the bias may lie within the margin; ``acquitted``: not significant, with the inner interval
-        within the margin; ``not shown``: inconclusive), n, reason. ``details``, by evaluator and
-        test: is_sentinel, confidence, se, inner_low, inner_high (the inner interval, with 90%
-        confidence by default), p. The tests:
+        within the margin; ``not shown``: inconclusive), n, status (a code; ``ok``), reason (its
+        text). ``details``, by evaluator and test: is_sentinel, confidence, se, inner_low,
+        inner_high (the inner interval, with 90% confidence by default), p. The tests:
 
         ======================  ===================================================================
         consistency             share of pairs with the same verdict in both orders
@@ -130,7 +126,7 @@ def audit(
         ci_high, n (votes, counted once per order).
 
         ``ratings``: evaluator (including ``people``), system, rating and equal_length (the rating
-        at equal text length) with their intervals, reason.
+        at equal text length) with their intervals, status, reason.
 
     Raises
     ------
@@ -189,18 +185,18 @@ def audit(
     found = pd.DataFrame(findings).assign(confidence=confidence)
     found["verdict"] = found["verdict"].fillna("")
     return Audit(
-        found.reindex(columns=list(_FINDINGS)),
+        split_status(found).reindex(columns=list(_FINDINGS)),
         found.reindex(columns=list(_DETAILS)),
         pd.DataFrame(orders),
         pd.concat(bins, ignore_index=True)[list(_CALIBRATION)],
-        pd.concat(ratings, ignore_index=True).set_index("evaluator").reset_index(),
+        split_status(pd.concat(ratings, ignore_index=True)).set_index("evaluator").reset_index(),
         margin,
     )
 
 
 _FINDINGS = (
     *("evaluator", "test", "estimate", "ci_low", "ci_high", "covers", "p_adjusted", "verdict"),
-    *("n", "reason"),
+    *("n", "status", "reason"),
 )
 _DETAILS = (
     *("evaluator", "test", "is_sentinel", "confidence", "se", "inner_low", "inner_high", "p"),
@@ -245,7 +241,7 @@ def _run_tests(
     rows, counts = _orders(view, said)
     rows |= _slopes(view, verdict, data.system == own if own else None)
     if own is None and name in SENTINELS:
-        rows["own"]["reason"] = "a sentinel has no system of its own"
+        rows["own"]["status"] = explain("sentinel")
     tied = np.where(there, said == 0, False).sum(axis=1) / np.maximum(n, 1)
     w = view.weight * (n > 0)[data.pair]
     rows["ties"] = _ratio(view, w * (tied[data.pair] - (data.vote == 0)), w, view.by_vote)
@@ -264,8 +260,8 @@ def _ratio(view: _SharedData, part: Floats, whole: Floats, clusters: Clusters) -
     parts = np.column_stack([part, whole])
     found, se = clusters.jackknife(parts, lambda sums: ratio(sums[..., 0], sums[..., 1]))
     n = int((whole > 0).sum())
-    why = "" if n else _NO_VOTES
-    return interval(float(found), float(se), clusters, view.confidence, why) | {"n": n}
+    missing = OK if n else explain("no_votes")
+    return interval(float(found), float(se), clusters, view.confidence, missing) | {"n": n}
 
 
 def _orders(view: _SharedData, said: Floats) -> tuple[dict[str, dict[str, Any]], dict[str, int]]:
@@ -290,24 +286,27 @@ def _orders(view: _SharedData, said: Floats) -> tuple[dict[str, dict[str, Any]],
         "n_right_swapped": int(right_swapped.sum()),
         "n_right_both": int((right & right_swapped).sum()),
     }
-    why = "" if n else "no pair was judged in both orders"
+    missing = OK if n else explain("one_order")
     lead = np.where(both, (straight - swapped) / 2, 0.0)
     parts = np.column_stack([same, lead, both]).astype(np.float64)
     (share, gain), (se, gain_se) = view.by_pair.jackknife(
         parts, lambda sums: ratio(sums[..., :2], sums[..., 2:])
     )
-    asked = view.by_pair, view.confidence, why
+    asked = view.by_pair, view.confidence, missing
     consistency, position = interval(share, se, *asked), interval(gain, gain_se, *asked)
     if not n:
         return {"consistency": consistency | {"n": n}, "position": _one_order(view, said)}, counts
     n_items = max(1.0, min(n, view.by_pair.n))
-    if not why and share == share:
+    if share == share:
         # Use Wilson's interval, because shares are often near 1.
         spread = share * (1 - share)
         size = spread / se**2 if se > 1e-12 and spread > 0 else n_items
         quantile = student.ppf(0.5 + view.confidence / 2, view.by_pair.n - 1)
         low, high = wilson(np.asarray(share), np.asarray(size), quantile)
-        consistency |= {"ci_low": low, "ci_high": high, "p": np.nan, "reason": ""}
+        few = few_clusters(view.by_pair.n, view.by_pair.units)
+        if view.by_pair.n >= 2:
+            consistency |= {"ci_low": low, "ci_high": high, "status": few}
+        consistency["p"] = np.nan
         position["p"] = binomtest(n_first, n_first + n_second).pvalue if n_first + n_second else 1.0
         if gain_se < 1e-12:
             # All pairs agree: use the binomial bound for n of n.
@@ -315,7 +314,7 @@ def _orders(view: _SharedData, said: Floats) -> tuple[dict[str, dict[str, Any]],
                 half = (1 - (tail / 2) ** (1 / n_items)) / 2
                 position[f"{kind}_low"] = max(-0.5, gain - half)
                 position[f"{kind}_high"] = min(0.5, gain + half)
-            position["reason"] = ""
+            position["status"] = OK
     return {"consistency": consistency | {"n": n}, "position": position | {"n": n}}, counts
 
 
@@ -344,12 +343,12 @@ def _one_order(view: _SharedData, said: Floats) -> dict[str, Any]:
     share = len(won) / max(1, len(shown))
     gain = share * (weight * won["lead"][used]).sum() / weight.sum() if used.any() else np.nan
     se = share * float(clusters.covariances(rows.to_numpy()[:, None])[0][0, 0]) ** 0.5
-    why = "" if used.any() else _NO_ORDER
-    row = interval(gain, se, clusters, view.confidence, why)
-    if not why:
-        row["reason"] = "; ".join(filter(None, [row["reason"], _CHANCE]))
+    missing = OK if used.any() else explain("no_orders")
+    row = interval(gain, se, clusters, view.confidence, missing)
+    if not missing:
         left = {"ties": len(shown) - len(won), "systems rarely swapped": len(won) - used.sum()}
-        row["reason"] += "".join(f"; excluded ({why}): {n:,}" for why, n in left.items() if n)
+        excluded = "".join(f"; excluded ({why}): {n:,}" for why, n in left.items() if n)
+        row["status"] += explain("random_order", excluded=excluded)
     return row | {"n": int(used.sum())}
 
 
@@ -379,23 +378,21 @@ def _slopes(view: _SharedData, verdict: Floats, is_own: Any) -> dict[str, dict[s
         return np.concatenate([slopes, 1 / inverse[..., :1, 0]], axis=-1)
 
     found, se = clusters.jackknife(parts, solved)
-    why = {
-        "length": "there are no texts, or they do not differ in length",
-        "own": "no own system: set authors=" if is_own is None else "its own system is in no pair",
+    unused = {
+        "length": "no_lengths" if (w > 0).any() else "no_votes",
+        "own": "no_author" if is_own is None else "no_own_pairs",
     }
-    if not (w > 0).any():
-        why["length"] = _NO_VOTES
     weak = not (found[-1] > 0 and found[-1] ** 2 > WEAK * se[-1] ** 2)
     rows = {}
     for name, column in given.items():
         place = [None, *used].index(name) if name in used else -1
         estimate = found[place] if name in used else np.nan
-        reason = why[name] if name not in used else ""
+        missing = OK if name in used else explain(unused[name])
         if name in used and weak:
-            reason = "annotators agree too little to estimate the expected vote"
-        row = interval(estimate, se[place], clusters, view.confidence, reason)
-        if view.gold and not row["reason"]:
-            row["reason"] = "each pair has one vote, which counts as the truth"
+            missing = explain("weak_votes")
+        row = interval(estimate, se[place], clusters, view.confidence, missing)
+        if view.gold and not row["status"]:
+            row["status"] = explain("gold_votes")
         there = w > 0 if name == "length" else (w > 0) & (column != 0)
         rows[name] = row | {"n": len(np.unique(pair[there])) if name in used else 0}
     return rows
@@ -413,8 +410,8 @@ def _calibrated(view: _SharedData, chance: Floats) -> tuple[dict[str, Any], pd.D
     row = _ratio(view, w * (sure - right), w, clusters) | {"n": len(data.vote)}
     used = sure[w > 0]
     if not len(used) or not ((used > 1e-9) & (used < 0.5 - 1e-9)).any():
-        why = "the judge gives verdicts, but no probabilities" if len(used) else _NO_VOTES
-        row |= interval(np.nan, np.nan, clusters, view.confidence, why)
+        missing = explain("no_probabilities" if len(used) else "no_votes")
+        row |= interval(np.nan, np.nan, clusters, view.confidence, missing)
         return row, pd.DataFrame(columns=list(_CALIBRATION))
     cuts = np.unique(np.quantile(used, np.linspace(0, 1, N_BINS + 1)[1:-1]))
     number = np.searchsorted(cuts, sure, side="right")
@@ -450,8 +447,8 @@ def _agreement(view: _SharedData, verdict: Floats) -> dict[str, dict[str, Any]]:
     for name, row in rows.items():
         row["n"] = n
         if view.gold and name != "agreement":
-            why = "no pair has votes of two annotators"
-            row |= interval(np.nan, np.nan, view.by_vote, view.confidence, why)
+            missing = explain("one_vote")
+            row |= interval(np.nan, np.nan, view.by_vote, view.confidence, missing)
         if name != "agreement_less_people":
             row["p"] = np.nan  # a test against 0 would be meaningless
     return rows

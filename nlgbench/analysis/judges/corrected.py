@@ -16,6 +16,7 @@ from nlgbench import crossed
 from nlgbench.crossed import Floats, Ints
 from nlgbench.inference import adjust
 from nlgbench.reported import Reported
+from nlgbench.status import OK, Status, Unsupported, explain, split_status
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 from nlgbench.text import check_n
@@ -26,7 +27,6 @@ METHODS = (LABELS, EVALUATOR, CORRECTED)
 FEWEST_LABELS = 20
 #: Systems with fewer labels share a common slope.
 FEWEST_OWN = 30
-_BIASED = "biased: estimate and interval are for the mean score, not the mean judgment"
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,8 +86,8 @@ def corrected_quality(
         ``systems``, three rows per system, the best first: system, method (``labels alone``,
         ``evaluator alone``, ``corrected``), estimate, ci_low, ci_high, covers (what the interval
         generalizes to), rank_low, rank_high (simultaneous intervals), labels_saved (how many more
-        labels would give the same precision without the evaluator), reason (why an interval is
-        missing or doubtful).
+        labels would give the same precision without the evaluator), status (a code; ``ok``), reason
+        (its text).
 
         ``details``, by system and method: label, se, df, n_labels (labeled outputs), n_outputs,
         lambda (of PPI++), correlation (of labels and scores), better (higher or lower values).
@@ -95,7 +95,7 @@ def corrected_quality(
         ``pairs``, for ``labels alone`` and ``corrected``, a row for each direction of a pair of
         systems: method, system, opponent, difference (above 0: system is better), ci_low,
         ci_high, se, df, p, p_adjusted (Holm over all pairs), verdict (``better``, ``worse``,
-        ``undecided``), n_items (with outputs of both systems), covers, reason.
+        ``undecided``), n_items (with outputs of both systems), covers, status, reason.
 
     Raises
     ------
@@ -138,7 +138,7 @@ def corrected_quality(
         refitted = partial(fitted, method=method, over_annotators=over_annotators, k=k)
         fit = refitted(outputs, labels)
         of_labels = method != EVALUATOR
-        asked: dict[str, Any] = {"missing": unknown if of_labels else "", "confidence": confidence}
+        asked: dict[str, Any] = {"missing": unknown if of_labels else OK, "confidence": confidence}
         table = pd.DataFrame([_interval(*fit.contrast(one), **asked) for one in np.eye(k)])
         table["covers"] = covers if of_labels else "other items"
         table["rank_low"] = table["rank_high"] = np.nan
@@ -156,23 +156,26 @@ def corrected_quality(
     alone["labels_saved"] = 0.0
     corrected["labels_saved"] = n_labels * ((alone["se"] / corrected["se"]) ** 2 - 1)
     corrected["correlation"] = _correlations(labels, k)
-    own["reason"] = _BIASED
+    biased: Any = explain("biased")
+    few: Any = explain("few_labels", least=FEWEST_LABELS)
+    no_labels: Any = explain("no_labels")
+    own["status"] = [biased] * k
     if n_labels.sum() < FEWEST_LABELS:
-        corrected["reason"] = f"undefined slope: fewer than {FEWEST_LABELS} labels in total"
+        corrected["status"] = [few] * k
     for table in (alone, corrected):
-        table.loc[n_labels == 0, "reason"] = "this system has no labels"
+        table["status"] = table["status"].where(n_labels > 0, no_labels)
     whole = pd.concat(tables)
     level = corrected["estimate"].fillna(alone["estimate"])
     place = level.rank(ascending=False, method="first", na_option="bottom").to_numpy()
     whole = whole.iloc[np.argsort(place[whole["number"]], kind="stable")].reset_index(drop=True)
-    more = zip(whole["reason"], left_out[whole["number"]], strict=True)
-    whole["reason"] = ["; ".join(filter(None, reasons)) for reasons in more]
+    whole["status"] = whole["status"] + left_out[whole["number"]]
+    whole = split_status(whole)
     whole["system"] = names[whole["number"]]
     whole["label"] = [study.label(name) for name in whole["system"]]
     whole["better"] = "lower (signs are flipped)" if study.sign(dimension) < 0 else "higher"
     both = pd.DataFrame(columns=list(_PAIRS))
     if pairs:
-        both = pd.concat(pairs)
+        both = split_status(pd.concat(pairs))
         both = both.assign(a=place[both["system"]], b=place[both["opponent"]])
         both = both.sort_values(["method", "a", "b"], ignore_index=True)
         both = both.assign(system=names[both["system"]], opponent=names[both["opponent"]])
@@ -221,7 +224,7 @@ def draw_labels(
 
 _SYSTEMS = (
     *("system", "method", "estimate", "ci_low", "ci_high", "covers", "rank_low", "rank_high"),
-    *("labels_saved", "reason"),
+    *("labels_saved", "status", "reason"),
 )
 _DETAILS = (
     *("system", "method", "label", "se", "df", "n_labels", "n_outputs", "lambda", "correlation"),
@@ -229,7 +232,7 @@ _DETAILS = (
 )
 _PAIRS = (
     *("method", "system", "opponent", "difference", "ci_low", "ci_high", "se", "df", "p"),
-    *("p_adjusted", "verdict", "n_items", "covers", "reason"),
+    *("p_adjusted", "verdict", "n_items", "covers", "status", "reason"),
 )
 
 
@@ -249,27 +252,27 @@ def _read(
     judged = study.judged(dimension)[["output_id", "annotator_id", "value"]]
     labels = judged.merge(outputs, on="output_id", validate="m:1")
     if labels.empty:
-        raise ValueError(
+        raise Unsupported(
+            "no_scores",
             f"{study.name} has no output with a score of {evaluator!r} and a judgment of "
-            f"{dimension!r}: score the judged outputs, or collect judgments of scored ones."
+            f"{dimension!r}: score the judged outputs, or collect judgments of scored ones.",
         )
     labels["annotator"] = pd.factorize(labels["annotator_id"])[0]
     labels["weight"] = 1 / labels.groupby("output_id")["value"].transform("size")
     gone = ", ".join(unscored.index.difference(names))
-    none = f"systems excluded because they have no score: {gone}" if gone else ""
+    none = explain("unscored_systems", names=gone) if gone else OK
     counts = [unscored.get(name, 0) for name in names]
-    some = [f"outputs excluded because they have no score: {n}" if n else "" for n in counts]
-    left_out = ["; ".join(filter(None, [one, none])) for one in some]
+    left_out = [(explain("unscored_outputs", n=n) if n else OK) + none for n in counts]
     return names.to_numpy(dtype=object), outputs, labels, np.array(left_out, dtype=object)
 
 
 def _covered(
     study: Study, labels: pd.DataFrame, annotators: Literal["fixed", "random"] | None
-) -> tuple[str, str, bool]:
+) -> tuple[str, Status, bool]:
     """Return what intervals generalize to, why they are missing, and whether annotators vary."""
     met = labels.drop_duplicates(["cluster", "annotator"])
     if annotators != "fixed" and not met["annotator"].duplicated().any():
-        return crossed.OTHER_ANNOTATORS, "", False  # each annotator belongs to one cluster
+        return crossed.OTHER_ANNOTATORS, OK, False  # each annotator belongs to one cluster
     who = labels["annotator"].to_numpy()
     n = crossed.effective_sizes(who, 0 * who, 1, labels["weight"].to_numpy())[0]
     covers, unknown = crossed.choose_annotators(annotators, float(n), persons=study.persons)
@@ -350,13 +353,14 @@ def fitted(
 
 
 def _interval(
-    estimate: float, se: float, n: float, *, missing: str, confidence: float
+    estimate: float, se: float, n: float, *, missing: Status, confidence: float
 ) -> dict[str, Any]:
-    row = crossed.t_interval(
+    row: dict[str, Any] = crossed.t_interval(
         *(estimate, se, n), units="effective clusters", missing=missing, confidence=confidence
     )
     se = se if np.isfinite(row["ci_low"]) else np.nan
-    return row | {"se": se, "df": n - 1 if se == se else np.nan}
+    status = Status(row["status"], row["reason"])
+    return row | {"se": se, "df": n - 1 if se == se else np.nan, "status": status}
 
 
 def _correlations(labels: pd.DataFrame, k: int) -> list[float]:

@@ -13,6 +13,7 @@ from scipy.stats import t as student
 from nlgbench.analysis.judges.verdicts import interval
 from nlgbench.analysis.ratings.glicko import POINTS, START
 from nlgbench.crossed import Clusters, Floats, contrast_variance, few_clusters
+from nlgbench.status import OK, explain
 
 #: Abilities beyond this, in nats, mean that the likelihood has no maximum.
 _ENDLESS = 15.0
@@ -46,16 +47,16 @@ def rate_at_equal_length(
     whole = np.column_stack([who, np.nan_to_num(doublings)])
     center = np.eye(len(names)) - 1 / max(1, len(names))
     slope = {"estimate": float("nan"), "se": float("nan")}
-    why = ""
+    missing = OK
     for name, design in (("rating", whole[:, :-1]), ("equal_length", whole)):
         if name == "equal_length" and not design[weight > 0, -1].any():
             table[[name, f"{name}_low", f"{name}_high"]] = np.nan
-            why = "there are no texts, or they do not differ in length"
+            missing = explain("no_lengths")
             continue
         found = _fit(design, share, weight)
         value, se = np.full(len(names), np.nan), np.full(len(names), np.nan)
         if found is None:
-            why = "infinite estimates: some systems, or some lengths, never lose"
+            missing = explain("separated")
         else:
             theta, bread = found
             residual = weight * (share - expit(design @ theta))
@@ -63,14 +64,15 @@ def rate_at_equal_length(
             value = START + POINTS * (center @ theta[: len(names)])
             se = POINTS * _errors(added[:, : len(names)] @ center, clusters)
             if se.max(initial=0) < 1e-9:
-                se, why = se * np.nan, "no interval: all clusters give the same value"
+                se, missing = se * np.nan, explain("no_variation")
             if name == "equal_length":
                 slope = {"estimate": theta[-1], "se": _errors(added[:, -1:], clusters)[0]}
         half = student.ppf(0.5 + confidence / 2, clusters.n - 1) * se
         table[name] = value
         table[f"{name}_low"], table[f"{name}_high"] = value - half, value + half
-    row = interval(slope["estimate"], slope["se"], clusters, confidence, why)
-    return row, table.assign(reason=why or few_clusters(clusters.n, clusters.units))
+    row = interval(slope["estimate"], slope["se"], clusters, confidence, missing)
+    status: Any = missing or few_clusters(clusters.n, clusters.units)
+    return row, table.assign(status=[status] * len(table))
 
 
 def _errors(rows: Floats, clusters: Clusters) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -14,6 +14,7 @@ from scipy.stats import t as student
 from nlgbench import crossed
 from nlgbench.crossed import FEWEST, Floats, Ints, few_clusters, jackknife_variance
 from nlgbench.reported import Reported
+from nlgbench.status import OK, Status, Unsupported, explain, split_status
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 
@@ -83,7 +84,8 @@ def replaces_annotators(
         else "not shown"), least_epsilon (the smallest epsilon, in steps of .001, at which omega is
         at least one half; NaN if none below 1 is enough), rho (the probability that the evaluator
         agrees at least as well as an annotator, averaged over annotators), ci_low, ci_high, covers
-        (what the interval of rho generalizes to), n_annotators (tested), reason.
+        (what the interval of rho generalizes to), n_annotators (tested), status (a code; ``ok``),
+        reason (its text).
 
         ``details``, by evaluator: label, epsilon, agreement, omega_paper (omega by the t test of
         Calderon et al., which treats outputs as independent), se (of rho), power (mean over
@@ -95,7 +97,8 @@ def replaces_annotators(
         advantage (share where the evaluator agrees at least as well; rho is its mean), p (of the
         null hypothesis, difference >= epsilon), p_adjusted (Benjamini and Yekutieli, over
         annotators), rejected, p_paper, rejected_paper, power (if the difference is 0, at the level
-        required for omega = .5), n_outputs, n_ties, n_clusters (effective), design_effect, reason.
+        required for omega = .5), n_outputs, n_ties, n_clusters (effective), design_effect, status,
+        reason.
 
         ``curve``: evaluator, epsilon (0 to .5 in steps of .001), omega.
 
@@ -134,9 +137,10 @@ def replaces_annotators(
         )
     scores = study.scores
     if scores is None or scores.empty:
-        raise ValueError(
+        raise Unsupported(
+            "no_scores",
             f"{study.name} has no scores: add a table of scores to the study, with an "
-            "evaluator's labels or numbers for judged outputs, on the scale of the judgments."
+            "evaluator's labels or numbers for judged outputs, on the scale of the judgments.",
         )
     dimension = study.dimension(dimension)
     judged = _judged(study, dimension)
@@ -151,18 +155,19 @@ def replaces_annotators(
         rows.append(of | asked | row)
         people.append(tested.assign(evaluator=name))
         curves.append(pd.DataFrame(of | {"epsilon": _GRID[_CURVE], "omega": curve}))
-    whole = pd.DataFrame(rows).sort_values("rho", ascending=False, kind="stable", ignore_index=True)
+    whole = split_status(pd.DataFrame(rows))
+    whole = whole.sort_values("rho", ascending=False, kind="stable", ignore_index=True)
     return Replacement(
         whole.reindex(columns=list(_EVALUATORS)),
         whole.reindex(columns=list(_DETAILS)),
-        pd.concat(people, ignore_index=True)[list(_ANNOTATORS)],
+        split_status(pd.concat(people, ignore_index=True)).reindex(columns=list(_ANNOTATORS)),
         pd.concat(curves, ignore_index=True),
     )
 
 
 _EVALUATORS = (
     *("evaluator", "omega", "verdict", "least_epsilon", "rho", "ci_low", "ci_high", "covers"),
-    *("n_annotators", "reason"),
+    *("n_annotators", "status", "reason"),
 )
 _DETAILS = (
     *("evaluator", "label", "epsilon", "agreement", "omega_paper", "se", "power", "n_left_out"),
@@ -171,7 +176,7 @@ _DETAILS = (
 _ANNOTATORS = (
     *("evaluator", "annotator_id", "difference", "advantage", "p", "p_adjusted", "rejected"),
     *("p_paper", "rejected_paper", "power", "n_outputs", "n_ties", "n_clusters", "design_effect"),
-    "reason",
+    *("status", "reason"),
 )
 
 
@@ -181,9 +186,10 @@ def _judged(study: Study, dimension: str) -> pd.DataFrame:
     frame = study.judged(dimension).drop_duplicates(["output_id", "annotator_id"])
     frame = frame[frame.duplicated("output_id", keep=False)].reset_index(drop=True)
     if frame.empty:
-        raise ValueError(
+        raise Unsupported(
+            "one_annotator",
             f"no output of {study.name} has judgments of {dimension!r} by two annotators: add "
-            "judgments, because the test compares annotators of the same output."
+            "judgments, because the test compares annotators of the same output.",
         )
     cluster = frame["cluster"] if study.clusters in study.outputs else frame["item_id"]
     return frame.assign(
@@ -334,15 +340,13 @@ def _tested(
         "n_missing": judged["output_id"].nunique() - len(said),
     }
     inside = said.isin(given) if kind == "accuracy" else said.between(given.min(), given.max())
-    unknown = ""
+    missing = OK
     if len(said) and not inside.any():
-        unknown = "no score is in the range of the judgments: the scales differ"
-        if kind == "accuracy":
-            unknown = "no score matches a value of the judgments: the labels differ"
+        missing = explain("other_labels" if kind == "accuracy" else "other_scale")
     elif not len(names):
-        unknown = f"no annotator has at least {FEWEST_ITEMS} scored outputs"
-    if unknown:
-        row |= {"rho": np.nan, "verdict": "", "covers": "", "reason": unknown}
+        missing = explain("few_scored", least=FEWEST_ITEMS)
+    if missing:
+        row |= {"rho": np.nan, "verdict": "", "covers": "", "status": missing}
         return row, pd.DataFrame(columns=list(_ANNOTATORS)), np.full(_CURVE.sum(), np.nan)
     who = pd.Index(names).get_indexer(pd.Index(there["annotator_id"]))  # -1 marks the untested
     tested = who >= 0
@@ -385,8 +389,8 @@ def _annotators(names: NDArray, counts: Counts, epsilon: float, level: float) ->
             "n_ties": (n - counts.better - counts.worse).astype(int),
             "n_clusters": counts.n_clusters,
             "design_effect": counts.design_effect,
-            "reason": [
-                "only one cluster, so the variance cannot be estimated" if one else few_clusters(k)
+            "status": [
+                explain("one_cluster") if one else few_clusters(k)
                 for one, k in zip(untested, counts.n_clusters, strict=True)
             ],
         }
@@ -412,14 +416,12 @@ def _rho(
         of_cells = [jackknife_variance(own[seen > 0]) for own, seen in zip(without, n, strict=True)]
         variances += [jackknife_variance(left_out), np.sum(of_cells) / m**2]
         df = min(effective, m) - 1  # annotators have equal weight in rho
-    se, reason = float(np.sqrt(crossed.largest_variance(*variances))), few_clusters(effective)
-    if not (np.isfinite(se) and se > 1e-12 and df > 0):
-        unknown = "no interval: rho is undefined or unchanged if a cluster or annotator is left out"
-        se, reason = np.nan, "; ".join(filter(None, [reason, unknown]))
-    half = student.ppf(1 - level / 2, df) * se
+    se = np.sqrt(crossed.largest_variance(*variances))
+    interval: dict[str, Any] = crossed.t_interval(rho, se, df + 1, confidence=1 - level)
+    row = {"rho": rho, "ci_low": interval["ci_low"], "ci_high": interval["ci_high"]}
     covers = crossed.OTHER_ANNOTATORS if m >= FEWEST else crossed.THESE_ANNOTATORS
-    found = {"rho": rho, "ci_low": rho - half, "ci_high": rho + half, "se": se}
-    return found | {"covers": covers, "reason": reason}
+    status = Status(interval["status"], interval["reason"])
+    return row | {"se": se, "covers": covers, "status": status}
 
 
 def _rho_of(there: pd.DataFrame, who: Ints, kind: Agreement) -> float:

@@ -14,6 +14,7 @@ from nlgbench import crossed
 from nlgbench.analysis.ratings.games import PEOPLE, PROBABILITIES, votes_of
 from nlgbench.crossed import OTHER_ANNOTATORS, Clusters, Floats, Ints, t_interval
 from nlgbench.evaluators.comparator.comparators import decided
+from nlgbench.status import OK, Status, Unsupported
 from nlgbench.study import Study
 
 #: Evaluators of pairs that need no model.
@@ -52,26 +53,27 @@ def sign(values: Floats) -> Floats:
 
 
 def interval(
-    estimate: float, se: float, clusters: Clusters, confidence: float, why: str = ""
+    estimate: float, se: float, clusters: Clusters, confidence: float, missing: Status = OK
 ) -> dict[str, Any]:
     """Compute two t intervals: at the given confidence, and for comparison with the margin."""
-    asked: dict[str, Any] = {"units": clusters.units, "missing": why}
+    asked: dict[str, Any] = {"units": clusters.units, "missing": missing}
     row: dict[str, Any] = t_interval(estimate, se, clusters.n, confidence=confidence, **asked)
     inner = t_interval(estimate, se, clusters.n, confidence=2 * confidence - 1, **asked)
     row |= {"inner_low": inner["ci_low"], "inner_high": inner["ci_high"], "covers": clusters.covers}
     row["p"] = float("nan")
     if np.isfinite(row["ci_low"]):
         row["p"] = float(2 * student.sf(abs(estimate) / se, clusters.n - 1))
-    return row | {"reason": why or row["reason"]}
+    return row | {"status": Status(row["status"], row["reason"])}
 
 
 def read_verdicts(study: Study, dimension: str | None, rng: np.random.Generator) -> Verdicts:
     """Read a study's comparisons and votes, and add the sentinels."""
     table = study.comparisons
     if table is None or table.empty:
-        raise ValueError(
+        raise Unsupported(
+            "no_comparisons",
             f"{study.name} has no comparisons, so there is no judge to audit: add a table "
-            "of comparisons to the study, with rows (a, b) and (b, a) of each pair."
+            "of comparisons to the study, with rows (a, b) and (b, a) of each pair.",
         )
     judges = [str(name) for name in table["comparator"].unique()]
     taken = [name for name in judges if name in (*SENTINELS, PEOPLE)]

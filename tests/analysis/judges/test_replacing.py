@@ -271,7 +271,7 @@ def test_agreement_follows_a_stated_rule():
         study = made({"a": one * 20, "b": other * 20}, {"judge": one * 20}, **settings)
         found = nb.replaces_annotators(study, epsilon=0.1)
         assert found.details["agreement"].tolist() == [expected]
-        assert len(found.evaluators.columns) == 10
+        assert len(found.evaluators.columns) == 11
 
 
 @pytest.mark.parametrize(
