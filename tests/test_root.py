@@ -1,4 +1,4 @@
-"""The root hands out every name that it lists, and says what to use instead of those that left."""
+"""The root hands out every name that it lists."""
 
 import pytest
 
@@ -11,6 +11,3 @@ def test_root_names_are_there_and_load_when_used():
     assert {"Study", "load", "simulate", "Drawing"} <= set(dir(nb))
     with pytest.raises(AttributeError, match=r"no attribute 'hues'$"):
         nb.hues  # noqa: B018
-    for name in set(nb._GONE) - set(nb.__all__):
-        with pytest.raises(AttributeError, match=f"no attribute '{name}': use "):
-            getattr(nb, name)

@@ -16,6 +16,7 @@ import pytest
 from nlgbench.papers.comm_eval import least_lead
 from nlgbench.plots.style import ONE_COLUMN, TWO_COLUMN
 from nlgbench.runner.notebooks import find_notebooks
+from tests import recomputed_findings
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +64,12 @@ def test_simulated_summaries_are_those_that_the_notebooks_keep(made):
         assert [[one.data["text/markdown"] for one in said] for said in new] == [
             [one.data["text/markdown"] for one in said] for said in kept
         ], path
+
+
+def test_findings_follow_from_the_saved_tables_and_no_section_failed(made):
+    runs = sorted(path.parent.parent for path in made.glob("*/tables/findings.csv"))
+    assert len(runs) == len(find_notebooks())
+    assert [wrong for run in runs for wrong in recomputed_findings.problems(run)] == []
 
 
 GAIN = "experiment == 'hyperparameter_search' and variant == 'tolerance=0' and measure == 'gain' "
