@@ -34,9 +34,10 @@ PLANNED = "planned, t with min(items, workers) - 1"
 def figure6(*, n_worlds: int = 10_000, seed: int = 0) -> pd.DataFrame:
     """Compute the power of each printed cell, and the type I error of the same test.
 
-    ``claim_id``, ``setting``, ``n_items``, ``n_workers``, ``difference`` (as printed),
-    ``published``, ``tolerance`` (of a match), ``known`` (z test with known variances), ``counted`` (the paper's test),
-    ``planned`` (`plan_study`), ``level`` (type I error of the paper's test, |t| > 1.96).
+    ``claim_id``, ``setting``, ``n_items``, ``n_workers``, ``difference`` and ``published`` (both as
+    printed), ``tolerance`` (for a match), ``known`` (z test with known variances), ``counted`` (the
+    paper's test), ``planned`` (`plan_study`), ``level`` (type I error of the paper's test,
+    |t| > 1.96).
     """
     claims = load_claims("power")
     parts = claims["claim_id"].str.extract(

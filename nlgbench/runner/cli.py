@@ -271,7 +271,8 @@ def run(
     """Run notebooks; save figures, tables and a ledger of claims.
 
     NOTEBOOK is a notebook's name or number, or the path of your own; the default is all notebooks.
-    Unchanged ones are skipped. The exit status is 0, or 1 if a run failed, or 2 for a usage error.
+    Unchanged ones are skipped. The exit status is 0, or 1 if a run or a section of its notebook
+    failed, or 2 for a usage error.
     """
     if quiet and verbose:
         raise click.UsageError("-q and -v contradict each other: omit one.")
@@ -313,12 +314,12 @@ def run(
         os._exit(130)
     if dry_run:
         return
-    failed = [outcome.plan.place for outcome in outcomes if outcome.status == "failed"]
+    failed = [one.plan.place for one in outcomes if one.status in ("failed", "incomplete")]
     if as_json:
         from nlgbench.runner import listing
 
         click.echo(listing.outcomes(outcomes, out))
-    elif not quiet and len(failed) < len(outcomes):
+    elif not quiet and any(one.status != "failed" for one in outcomes):
         _say(f"Results are in {out}: index.csv lists the figures, ledger.csv the claims.")
     if failed:
         raise click.ClickException(f"{len(failed)} of {len(outcomes)} failed: {', '.join(failed)}")

@@ -77,7 +77,11 @@ def run(
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     plans = _plans(names, given, grid, source=source, effort=effort, out=out)
     if retry_failed:
-        plans = [one for one in plans if (out / f"{one.place}.failed").is_dir()]
+        plans = [
+            plan
+            for plan in plans
+            if (out / f"{plan.place}.failed").is_dir() or runs.describe_failures(out / plan.place)
+        ]
         if not plans:
             (say or complain)(f"none of these runs failed last time in {shown_out}")
             return []
@@ -85,7 +89,8 @@ def run(
     def why_run(plan: Plan) -> str:
         if force or retry_failed:
             return "--force" if force else "it failed last time"
-        return runs.why_rerun(out / plan.place, plan.parts, plan.parameters.get("study"))
+        why = runs.why_rerun(out / plan.place, plan.parts, plan.parameters.get("study"))
+        return why or "a section failed last time" * bool(runs.describe_failures(out / plan.place))
 
     if dry_run:
         for each in plans:
@@ -114,7 +119,8 @@ def run(
                 runs.remove(out / f"{plan.place}.failed")  # left by a run that was forced
                 outcome = Outcome(plan, "skipped", 0.0)
             if outcome.message != INTERRUPTED:
-                (complain if outcome.status == "failed" else tell)(_ended(outcome))
+                has_failed = outcome.status in ("failed", "incomplete")
+                (complain if has_failed else tell)(_ended(outcome))
             return outcome
 
         pool = ThreadPoolExecutor(by.n_threads)
@@ -251,7 +257,9 @@ def execute(
         for lines in printed:
             lines.close()
         ensure_event_loop().close()  # nbclient opens one per thread and does not close it
-    return Outcome(plan, "done", time.monotonic() - began)
+    failures = runs.describe_failures(out / plan.place)
+    status = "incomplete" if failures else "done"
+    return Outcome(plan, status, time.monotonic() - began, failures)
 
 
 def _verbatim(path: Path) -> str:
@@ -306,6 +314,8 @@ def _ended(outcome: Outcome) -> str:
         "skipped": "unchanged since the last run, skipped (--force reruns it)",
         "done": f"done in {outcome.seconds:.0f} s",
         "failed": f"FAILED after {outcome.seconds:.0f} s: {outcome.message}",
+        "incomplete": f"FAILED in part, after {outcome.seconds:.0f} s; other results are kept:\n"
+        f"{outcome.message}",
     }
     return f"{outcome.plan.place}: {how[outcome.status]}"
 

@@ -28,6 +28,11 @@ def gather(out: Path) -> list[str]:
         index += [
             {**about, **made, "path": f"{folder.name}/{made['path']}"} for made in manifest["made"]
         ]
+        index += [
+            {**about, "source": manifest["source"], "kind": "failed section"}
+            | {"name": one["section"], "alt": one["error"]}
+            for one in manifest.get("failed", [])
+        ]
         if (folder / "ledger.csv").is_file():
             rows = schema.read(folder / "ledger.csv", "ledger").assign(run=about["run"])
             given = {f"param_{name}": str(one) for name, one in manifest["parameters"].items()}

@@ -99,9 +99,10 @@ class Outcome:
     """How one notebook's run ended."""
 
     plan: Plan
-    status: Literal["done", "skipped", "failed"]  # skipped: the same run already exists
+    # skipped: the same run already exists; incomplete: sections failed, other results are kept
+    status: Literal["done", "skipped", "incomplete", "failed"]
     seconds: float
-    message: str = ""  # for a failure: the cell and the error
+    message: str = ""  # for a failure: the cell or section, and the error
 
 
 # The identity of a run.
@@ -340,6 +341,12 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     return manifest if isinstance(manifest, dict) and "digest" in manifest else None
+
+
+def describe_failures(folder: Path) -> str:
+    """List the failed sections of a finished run with their errors; empty if none failed."""
+    failed = (read_manifest(folder) or {}).get("failed", [])
+    return "\n".join(f"section {one['section']}: {one['error']}" for one in failed)
 
 
 def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:

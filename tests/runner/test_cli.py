@@ -148,6 +148,10 @@ def test_where_results_are_is_said_when_there_are_any(make_notebook, tmp_path, e
     assert some.exit_code == 1 and "Error: 1 of 2 failed: " in some.stderr
     assert some.stdout.splitlines()[-1].startswith(f"Results are in {out}: ")
     assert "Results are in" not in none.stdout
+    ends("done", "incomplete")
+    partly = call("run", *paths, "--out", out)
+    assert partly.exit_code == 1 and f"Results are in {out}: " in partly.stdout
+    assert "b: FAILED in part" in partly.stderr and "1 of 2 failed: b" in partly.stderr
 
 
 def test_a_full_disk_at_the_end_names_the_place_and_the_way_out(
