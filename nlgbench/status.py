@@ -1,8 +1,9 @@
 """Statuses of estimates: short codes for code, and their texts for readers.
 
-Every table with estimates has the columns ``status`` (a code) and ``reason`` (its text, empty if the
-status is ``ok``). Code branches on the code, never on the text. An analysis explains a status with
-its numbers (`explain`), puts it in the column ``status`` of its table, and calls `split_status`.
+Every table with estimates has the columns ``status`` (a code) and ``reason`` (its text, empty if
+the status is ``ok``). Code branches on the code, never on the text. An analysis explains a status
+with its numbers (`explain`), puts it in the column ``status`` of its table, and calls
+`split_status`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 #: The columns that describe an estimate, in every table that has one.
@@ -21,16 +23,24 @@ _FEW = "only {n}: an interval from fewer than {least} is unreliable"
 #: Code -> the text for readers, with the names of its numbers in braces.
 REASONS: Mapping[str, str] = {
     "ok": "",
+    "always_higher": "superiority has no interval: one system is higher on every common item",
     "biased": "biased: estimate and interval are for the mean score, not the mean judgment",
     "constant_resamples": "no interval: all subsamples give the same value",
     "few_annotators": _FEW,
     "few_clusters": _FEW,
+    "few_common_items": "superiority has no interval: only one cluster has items of both systems",
     "few_items": _FEW,
+    "few_judgments": "fewer than {least} judgments",
     "few_labels": "undefined slope: fewer than {least} labels in total",
     "few_outputs": _FEW,
     "few_scored": "no annotator has at least {least} scored outputs",
     "gold_votes": "each pair has one vote, which counts as the truth",
+    "many_values": "undefined for {n} distinct values: use at most {most}{other}",
+    "negative_halves": "undefined: the halves correlate negatively",
+    "negative_lower_end": "the lower end is undefined: the halves correlate negatively there",
     "no_author": "no own system: set authors=",
+    "no_common_items": "superiority is undefined: the systems have no common items",
+    "no_halves": "undefined: no output has two judgments, or the means of a half are equal",
     "no_labels": "this system has no labels",
     "no_lengths": "there are no texts, or they do not differ in length",
     "no_orders": "no pair was judged in both orders, and no two systems have at least two verdicts "
@@ -40,8 +50,13 @@ REASONS: Mapping[str, str] = {
     "no_variation": "no interval: all clusters give the same value",
     "no_votes": "no annotator voted on the pairs that the judge compared",
     "nothing_to_compare": "undefined: there is nothing to compare, or no variation",
+    "one_annotator": "no interval: severity is relative to other annotators, and there is only one",
     "one_cluster": "only one cluster, so the variance cannot be estimated",
+    "one_connection": "no interval: without {cluster}, systems cannot be compared{more}",
+    "one_item": "only one {unit}, so the variance cannot be estimated",
+    "one_judgment": "severity cannot be estimated: each annotator judged one output",
     "one_order": "no pair was judged in both orders",
+    "one_score": "no interval: each system has one score, and intervals need scores of outputs",
     "one_subsample": "only one subsample, so the variance cannot be estimated",
     "one_vote": "no pair has votes of two annotators",
     "other_labels": "no score matches a value of the judgments: the labels differ",
@@ -49,10 +64,16 @@ REASONS: Mapping[str, str] = {
     "positions": "annotator ids are positions in a file, not persons. If each position is one "
     "person, set annotators: persons under settings; otherwise use annotators='fixed'",
     "random_order": "each pair was judged in one order, which is assumed to be random{excluded}",
+    "same_judgments": "no interval: labels come from the same judgments",
     "sentinel": "a sentinel has no system of its own",
+    "separate_annotators": "not comparable: annotators form {n} parts without common items",
     "separated": "infinite estimates: some systems, or some lengths, never lose",
-    "too_few_annotators": "only {n:.1f} effective annotators: an interval that generalizes to other "
-    "annotators needs at least {least}. For these annotators only, use annotators='fixed'",
+    "superiority_constant": "superiority has no interval: it does not vary between clusters",
+    "this_item": "only one {unit}: intervals generalize to other annotators only",
+    "too_few_annotators": "only {n:.1f} effective annotators: an interval that generalizes to "
+    "other annotators needs at least {least}. For these annotators only, use annotators='fixed'",
+    "undefined_half_samples": "half-samples left out, because their correlation is 1, -1 or "
+    "undefined: {n} of {total}",
     "undefined_resamples": "undefined in {n} of {total} {resamples}: too few outputs for "
     "n_neighbors, a missing class, or an output without judgments",
     "undefined_without_one": "undefined if one of the clusters is left out",
@@ -91,6 +112,18 @@ def explain(code: str, **numbers: Any) -> Status:
     'only 3 effective items: an interval from fewer than 10 is unreliable'
     """
     return Status(code, REASONS[code].format(**numbers))
+
+
+def first_status(n: int, *cases: tuple[Any, Any]) -> Any:
+    """Select, for each of n rows, the first status that is not ``ok`` among the cases that hold.
+
+    A case is a condition and a status; either can be an array over rows.
+    """
+    statuses = np.full(n, OK, dtype=object)
+    for condition, status in reversed(cases):
+        chosen = np.full(n, status, dtype=object)
+        statuses = np.where(condition & chosen.astype(bool), chosen, statuses)
+    return statuses
 
 
 def split_status(table: pd.DataFrame) -> pd.DataFrame:

@@ -10,12 +10,13 @@ from nlgbench.analysis.ratings.games import PROBABILITIES, read_games
 from nlgbench.crossed import t_interval
 from nlgbench.evaluators.names import label
 from nlgbench.evaluators.score import score
+from nlgbench.status import Unsupported, explain, first_status, split_status
 from nlgbench.study import Study
 from nlgbench.study.study import is_reversed, oriented, with_tables
 
 _COLUMNS = (
     *("evaluator", "system", "estimate", "ci_low", "ci_high", "confidence", "covers"),
-    *("dimension", "better", "reason"),
+    *("dimension", "better", "status", "reason"),
 )
 _OTHERS = "all other systems"
 
@@ -64,15 +65,15 @@ def mean_scores(study: Study, *, include_human: bool = False) -> pd.DataFrame:
 
     The analysis is that of `nlgbench.compare_systems`. Columns: evaluator, system, estimate,
     ci_low, ci_high, confidence, covers, dimension (the evaluator's name in figures), better (higher
-    or lower), reason, rank_low, rank_high (simultaneous for all systems of an evaluator). A single
-    system has no ranks.
+    or lower), status, reason, rank_low, rank_high (simultaneous for all systems of an evaluator). A
+    single system has no ranks.
     """
     if not include_human:
         study = study.only(is_human=False)
     if study.scores is None and study.system_scores is not None:
         return _system_scores(study.system_scores)
     if study.scores is None:
-        raise ValueError(f"{study.name} has no scores: compute them with nb.score.")
+        raise Unsupported("no_scores", f"{study.name} has no scores: compute them with nb.score.")
     outputs = study.outputs.set_index("output_id")[["item_id", "system"]]
     scores = study.scores.dropna(subset="score").join(outputs, on="output_id")
     found = []
@@ -101,9 +102,9 @@ def _system_scores(scores: pd.DataFrame) -> pd.DataFrame:
         better=is_reversed(known).map({True: "lower", False: "higher"}),
         covers="other items",
         confidence=0.95,
-        reason="no interval: each system has one score, and intervals need scores of outputs",
+        status=first_status(len(known), (True, explain("one_score"))),
     ).sort_values(["evaluator", "rank"], kind="stable", ignore_index=True)
-    return table.reindex(columns=[*_COLUMNS, "rank_low", "rank_high"])
+    return split_status(table).reindex(columns=[*_COLUMNS, "rank_low", "rank_high"])
 
 
 def _compared(study: Study, part: pd.DataFrame, evaluator: str, lower: bool) -> pd.DataFrame:

@@ -18,6 +18,7 @@ from scipy.special import digamma, gammaln
 
 from nlgbench.crossed import Floats
 from nlgbench.reported import Reported
+from nlgbench.status import OK, Unsupported, explain, split_status
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 
@@ -95,7 +96,8 @@ def aggregate_judgments(
 
         ``annotators``, in order of first appearance: annotator_id, accuracy (expected share of
         judgments equal to the output's class), competence (for "mace", the posterior mean
-        probability of knowing the class; else NaN), n_judgments, reason (why there is no interval).
+        probability of knowing the class; else NaN), n_judgments, status and reason (why there is no
+        interval).
 
         ``judgments``: the labels as judgments of one annotator named after the method, for
         ``study.replace(judgments=found.judgments)``.
@@ -178,10 +180,11 @@ def _votes(study: Study, dimension: str) -> _Votes:
     who, annotators = pd.factorize(frame["annotator_id"])
     values, label = np.unique(frame["value"].to_numpy(dtype=float), return_inverse=True)
     if not 1 < len(values) <= MOST_CLASSES:
-        raise ValueError(
+        raise Unsupported(
+            "many_values" if len(values) > 1 else "one_value",
             f"aggregation needs 2 to {MOST_CLASSES} distinct values. Found {len(values)} in "
             f"{dimension!r} of {study.name} (smallest: {values[0]:g}). Choose another dimension, "
-            "or group the values into bins if there are too many."
+            "or group the values into bins if there are too many.",
         )
     n_groups = frame.groupby("output_id")["group_id"].transform("nunique")
     frame["group_id"] = frame["group_id"].where(n_groups == 1, "")
@@ -302,13 +305,14 @@ def _systems_of(votes: _Votes, posterior: Floats) -> pd.DataFrame:
 def _annotators_of(votes: _Votes, posterior: Floats, competence: Floats | float) -> pd.DataFrame:
     sums = votes.by_annotator(posterior)
     n = sums.sum(axis=(1, 2))
-    few = np.where(np.round(n) < FEWEST_JUDGMENTS, f"fewer than {FEWEST_JUDGMENTS} judgments; ", "")
-    return pd.DataFrame(
+    few, same = explain("few_judgments", least=FEWEST_JUDGMENTS), explain("same_judgments")
+    table = pd.DataFrame(
         {
             "annotator_id": votes.annotators,
             "accuracy": np.einsum("avv->a", sums) / n,
             "competence": competence,
             "n_judgments": np.round(n).astype(int),
-            "reason": [f"{one}no interval: labels come from the same judgments" for one in few],
+            "status": [(few if size < FEWEST_JUDGMENTS else OK) + same for size in np.round(n)],
         }
     )
+    return split_status(table)

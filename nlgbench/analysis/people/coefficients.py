@@ -15,6 +15,7 @@ import numpy as np
 
 from nlgbench.crossed import Floats, Ints, Statistic, factors, incidence, jackknife, t_interval
 from nlgbench.inference import ratio
+from nlgbench.status import OK, Status
 
 Metric = Literal["nominal", "ordinal", "interval"]
 
@@ -55,7 +56,7 @@ def interval_over(
     *,
     over_annotators: bool,
     units: str = "clusters",
-    missing: str = "",
+    missing: Status = OK,
     confidence: float = 0.95,
 ) -> dict[str, Any]:
     """Compute a jackknife interval of a function of sums, over clusters (and annotators)."""
@@ -71,8 +72,7 @@ def interval_over(
         labels = factors(judged.cluster[unit], annotator[:, None])
         lost += [incidence(label) @ changed for label in labels[1:]]
     estimate, se = jackknife(sums.statistic, parts.sum(axis=0), lost)
-    about = {"units": units, "missing": missing}
-    return t_interval(estimate, se, n, **about, confidence=confidence)
+    return t_interval(estimate, se, n, units=units, missing=missing, confidence=confidence)
 
 
 def sums_of(coefficient: str, metric: Metric, values: Floats, scale: Floats, unit: Ints) -> Sums:

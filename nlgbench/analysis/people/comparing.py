@@ -18,6 +18,7 @@ from nlgbench.analysis.people.additive import Fit, Judgments
 from nlgbench.crossed import Floats, Ints
 from nlgbench.inference import adjust, linked
 from nlgbench.reported import Reported
+from nlgbench.status import OK, Status, Unsupported, explain, first_status, split_status
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 
@@ -90,8 +91,8 @@ def compare_systems(
     SystemComparison
         ``systems``, the best first: system, estimate (adjusted mean: the mean judgment if every
         judgment were of this system), ci_low, ci_high, covers (what intervals generalize to), rank,
-        rank_low, rank_high (simultaneous), n_judgments, reason. With several dimensions, the first
-        column is dimension.
+        rank_low, rank_high (simultaneous), n_judgments, status (a code; ``ok``), reason (its text).
+        With several dimensions, the first column is dimension.
 
         ``details``, by dimension and system: label, se, confidence, better (``higher`` or
         ``lower``), scale, raw (mean over outputs of their mean judgment), n_outputs (judged),
@@ -102,10 +103,11 @@ def compare_systems(
         p_adjusted (Holm over all pairs), superiority (P(system better than opponent) on an item;
         ties count half), superiority_low, superiority_high, standardized (difference divided by the
         SD within annotators), p_equivalent, p_not_inferior (Holm; NaN without margin), verdict
-        (``better``, ``worse``, ``equivalent``, ``not inferior``, ``undecided``), reason.
+        (``better``, ``worse``, ``equivalent``, ``not inferior``, ``undecided``), status, reason.
 
         ``annotators``: dimension, annotator_id, severity (how much lower the annotator judges than
-        the average annotator), ci_low, ci_high, se, n_judgments, n_items, n_systems, reason.
+        the average annotator), ci_low, ci_high, se, n_judgments, n_items, n_systems, status,
+        reason.
 
     Raises
     ------
@@ -151,7 +153,7 @@ def compare_systems(
         [_pairs(one, spread, confidence).assign(dimension=name) for name, one, spread in each],
         ignore_index=True,
     )
-    pairs = _verdicts(pairs, margin, confidence)
+    pairs = split_status(_verdicts(pairs, margin, confidence))
     systems, severities, ordered = [], [], []
     for name, one, spread in each:
         own = pairs[pairs["dimension"] == name]
@@ -165,7 +167,7 @@ def compare_systems(
         ordered.append(own.assign(**by_name))
         severities.append(_annotators(one, spread.without_item, confidence))
         severities[-1].insert(0, "dimension", name)
-    whole = pd.concat(systems, ignore_index=True)
+    whole = split_status(pd.concat(systems, ignore_index=True))
     return SystemComparison(
         whole[[*(["dimension"] if len(names) > 1 else []), *_SYSTEMS]],
         pairs=pd.concat(ordered, ignore_index=True)[list(_PAIRS)],
@@ -176,7 +178,7 @@ def compare_systems(
 
 _SYSTEMS = (
     *("system", "estimate", "ci_low", "ci_high", "covers", "rank", "rank_low", "rank_high"),
-    *("n_judgments", "reason"),
+    *("n_judgments", "status", "reason"),
 )
 _DETAILS = (
     *("dimension", "system", "label", "se", "confidence", "better", "scale", "raw", "n_outputs"),
@@ -187,7 +189,7 @@ _PAIRS = (
     *("dimension", *_ENDS, "difference", "ci_low", "ci_high", "se", "df", "covers"),
     *("p", "p_adjusted"),
     *("superiority", "superiority_low", "superiority_high", "standardized", "p_equivalent"),
-    *("p_not_inferior", "verdict", "reason"),
+    *("p_not_inferior", "verdict", "status", "reason"),
 )
 _ALIKE = 1e-12
 
@@ -233,8 +235,8 @@ class _Spread:
     n_annotators: float
     covers: str
     #: Why intervals are missing, and why they may be doubtful.
-    missing: str
-    doubt: str
+    missing: Status
+    doubt: Status
 
     def variance(self, contrasts: Floats) -> Floats:
         """Compute the variance of each contrast (n, systems)."""
@@ -256,9 +258,10 @@ def judged_systems(study: Study, dimension: str, include_human: bool) -> pd.Data
         frame = frame[~frame["is_human"]].reset_index(drop=True)
     if frame["system"].nunique() < 2:
         more = "" if include_human else " Set include_human=True to add human outputs."
-        raise ValueError(
+        raise Unsupported(
+            "one_system",
             f"a comparison needs judgments of at least two systems. Found "
-            f"{frame['system'].nunique()} in {dimension!r} of {study.name}.{more}"
+            f"{frame['system'].nunique()} in {dimension!r} of {study.name}.{more}",
         )
     return frame
 
@@ -290,7 +293,7 @@ def _fitted(study: Study, dimension: str, include_human: bool, scale: Scale = "r
     )
     whole = data.fit()
     if whole is None:
-        raise ValueError(_disconnected(frame, list(names), additive.parts(data)))
+        raise Unsupported("disconnected", _disconnected(frame, list(names), additive.parts(data)))
     n_parts = additive.n_components(data)
     if absorbed and not nested:
         n_parts = int(item.max()) + 1
@@ -310,7 +313,10 @@ def _rescaled(frame: pd.DataFrame, scale: Scale) -> pd.DataFrame:
         z = (frame["value"] - by.transform("mean")) / sd.where(sd > _ALIKE)
         frame = frame.assign(value=z).dropna(subset="value").reset_index(drop=True)
         if frame["system"].nunique() < 2:
-            raise ValueError("scale='z' needs two systems judged by annotators whose values vary.")
+            raise Unsupported(
+                "no_variation",
+                "scale='z' needs two systems judged by annotators whose values vary.",
+            )
     return frame
 
 
@@ -331,7 +337,7 @@ def _disconnected(frame: pd.DataFrame, names: list[str], part: Ints) -> str:
     )
 
 
-def _spread(judged: _Judged, covers: str, missing: str) -> _Spread:
+def _spread(judged: _Judged, covers: str, missing: Status) -> _Spread:
     """Refit without each item (or group of items) and, if annotators are random, each annotator."""
     kind = judged.grouped_by or "item"
     sizes = crossed.effective_size(judged.group), crossed.effective_size(judged.annotator)
@@ -353,15 +359,15 @@ def _spread(judged: _Judged, covers: str, missing: str) -> _Spread:
     if len(without) > 1 and not lost:
         clusters.append(judged.cell)
         without.append(additive.without_few(judged.data, judged.whole, judged.cell))
-    doubt = ""
+    doubt = OK
     if lost:
-        missing = f"no interval: without {lost[0]}, systems cannot be compared"
-        missing += f" (the same is true of {len(lost) - 1} more)" if len(lost) > 1 else ""
+        more = f" (the same is true of {len(lost) - 1} more)" if len(lost) > 1 else ""
+        missing = explain("one_connection", cluster=lost[0], more=more)
     elif not several and not random:
-        missing = missing or f"only one {kind}, so the variance cannot be estimated"
+        missing = missing or explain("one_item", unit=kind)
     elif not several:
         covers = f"other annotators, this {kind}"
-        doubt = f"only one {kind}: intervals generalize to other annotators, not to another {kind}"
+        doubt = explain("this_item", unit=kind)
     elif not missing:
         what = f"effective clusters ({kind})" if judged.grouped_by else "effective items"
         doubt = crossed.few_clusters(int(sizes[0]), what)
@@ -391,17 +397,19 @@ def _pairs(judged: _Judged, spread: _Spread, confidence: float) -> pd.DataFrame:
     within = judged.frame["value"] - judged.frame.groupby("annotator_id")["value"].transform("mean")
     df = len(within) - len(judged.people)
     sd = float(np.sqrt((within**2).sum() / df)) if df > 0 else np.nan
-    why = "no interval: all clusters give the same difference"
-    reason = np.where(flat & (not spread.missing), why, spread.missing or spread.doubt)
-    always = "superiority has no interval: one system is higher on every item"
-    one_sided = np.isnan(superiority["superiority_low"]) & np.isfinite(superiority["superiority"])
-    reason = np.where(one_sided & (reason == ""), always, reason)
+    status = first_status(
+        len(one),
+        (True, spread.missing),
+        (flat, explain("no_variation")),
+        (True, spread.doubt),
+        (True, superiority.pop("status")),
+    )
     p = 2 * student.sf(np.abs(difference) / se, spread.df)
     table = pd.DataFrame({"system": one, "opponent": other, "difference": difference})
     table = table.assign(ci_low=difference - half, ci_high=difference + half, se=se, df=spread.df)
     table = table.assign(p=np.nan if spread.missing else p, **superiority)
     table = table.assign(standardized=difference / sd if sd > 0 else np.nan)
-    table = table.assign(covers=spread.covers, reason=reason)
+    table = table.assign(covers=spread.covers, status=status)
     return pd.concat([table, _reversed(table)], ignore_index=True)
 
 
@@ -418,7 +426,7 @@ def _reversed(table: pd.DataFrame) -> pd.DataFrame:
 
 def _superiority(
     judged: _Judged, spread: _Spread, one: Ints, other: Ints, confidence: float
-) -> dict[str, Floats]:
+) -> dict[str, Any]:
     """Estimate how often a judgment of one system is higher than one of another on the same item.
 
     In a nested design, all judgments count as one item. The variance uses the clusters of `spread`.
@@ -436,7 +444,15 @@ def _superiority(
     step = np.sqrt(np.where(bounded, variance, np.nan)) / (inner * (1 - inner))
     step *= student.ppf(0.5 + confidence / 2, spread.df)
     middle = np.log(inner / (1 - inner))
+    status = first_status(
+        len(one),
+        (np.isnan(mean), explain("no_common_items")),
+        ((mean == 0) | (mean == 1), explain("always_higher")),
+        (np.isnan(variance), explain("few_common_items")),
+        (~bounded, explain("superiority_constant")),
+    )
     return {
+        "status": status,
         "superiority": mean,
         "superiority_low": expit(middle - step),
         "superiority_high": expit(middle + step),
@@ -515,7 +531,12 @@ def _systems(
             rank=rankdata(-level, method="min").astype(int),
             effective_items=spread.n_items,
             effective_annotators=spread.n_annotators,
-            reason=spread.missing or spread.doubt,
+            status=first_status(
+                len(level),
+                (True, spread.missing),
+                (np.isnan(se), explain("no_variation")),
+                (True, spread.doubt),
+            ),
         )
     )
     declared = study.scale(dimension)
@@ -566,16 +587,19 @@ def _annotators(judged: _Judged, without_item: Fit, confidence: float) -> pd.Dat
     se = np.where(se > _ALIKE, se, np.nan)
     half = student.ppf(0.5 + confidence / 2, np.maximum(n_items - 1, 1)) * se
     few = [crossed.few_clusters(int(n), what) for n in n_items]
-    unknown = "only one item, or no variation between items: the variance cannot be estimated"
     table = pd.DataFrame({"annotator_id": judged.people, "severity": severity})
     table = table.assign(ci_low=severity - half, ci_high=severity + half, se=se)
     table = pd.concat([table, counts.reset_index(drop=True)], axis=1)
-    table["reason"] = np.where(np.isnan(se), unknown, few)
-    if judged.once:
-        table["reason"] = "severity cannot be estimated: each annotator judged one output"
-    elif judged.n_parts > 1:
+    table["status"] = first_status(
+        len(table),
+        (judged.once, explain("one_judgment")),
+        (judged.n_parts > 1, explain("separate_annotators", n=judged.n_parts)),
+        (n_items < 2, explain("one_item", unit=judged.grouped_by or "item")),
+        (len(table) < 2, explain("one_annotator")),
+        (np.isnan(se), explain("no_variation")),
+        (True, few),
+    )
+    if judged.n_parts > 1:
         table[["severity", "ci_low", "ci_high", "se"]] = np.nan
-        table["reason"] = (
-            f"not comparable: annotators form {judged.n_parts} parts without common items"
-        )
+    table = split_status(table)
     return table.sort_values("severity", ascending=False, kind="stable").reset_index(drop=True)

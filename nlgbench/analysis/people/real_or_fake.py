@@ -7,6 +7,7 @@ import pandas as pd
 
 from nlgbench.crossed import cluster_jackknife
 from nlgbench.inference import linked
+from nlgbench.status import Unsupported
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 
@@ -39,8 +40,8 @@ def accuracy(
         Rows ``all``, ``real`` (human outputs: the true positive rate), ``fake`` (the true negative
         rate) and every system (a system named ``all`` becomes ``all (system)``): rule, row,
         estimate (a proportion; for a system, lower means more human-like), se, ci_low, ci_high,
-        confidence, n_clusters, reason, n_votes, n_outputs, n_left_out (outputs with a different
-        number of votes).
+        confidence, n_clusters, status (a code; ``ok``), reason (its text), n_votes, n_outputs,
+        n_left_out (outputs with a different number of votes).
 
     Raises
     ------
@@ -79,9 +80,10 @@ def accuracy(
         frame["n_votes"] = frame.groupby("output_id")["correct"].transform("size")
         n_votes = int(frame.drop_duplicates("output_id")["n_votes"].mode().iloc[0])
         if n_votes % 2 == 0:
-            raise ValueError(
+            raise Unsupported(
+                "even_votes",
                 f"rule='majority' needs an odd number of votes per output. The most frequent "
-                f"number is {n_votes}: use rule='votes'."
+                f"number is {n_votes}: use rule='votes'.",
             )
         frame["used"] = frame["n_votes"] == n_votes
         frame["correct"] = (frame.groupby("output_id")["correct"].transform("mean") > 0.5) * 1.0
@@ -134,9 +136,10 @@ def correct_votes(frame: pd.DataFrame) -> pd.Series:
     bad = ~frame["value"].isin([0, 1])
     if bad.any():
         row = frame[bad].iloc[0]
-        raise ValueError(
+        raise Unsupported(
+            "no_votes",
             f"votes must be 1 (real) or 0 (fake). Annotator {row['annotator_id']!r} gave "
             f"{row['value']:g} to output {row['output_id']!r} (invalid votes in total: "
-            f"{int(bad.sum())}). Select the dimension that contains votes."
+            f"{int(bad.sum())}). Select the dimension that contains votes.",
         )
     return (frame["value"] == frame["is_human"]).astype("float64")

@@ -11,6 +11,7 @@ from nlgbench.analysis.people.coefficients import Judged, Metric, interval_over,
 from nlgbench.analysis.people.real_or_fake import correct_votes, judged, rows_of
 from nlgbench.crossed import Floats, Ints
 from nlgbench.inference import half_samples, interval
+from nlgbench.status import OK, Status, Unsupported, explain, split_status
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 from nlgbench.text import check_n
@@ -63,8 +64,8 @@ def agreement(
         coefficient (percent_agreement: 0 to 1; others: at most 1, with 0 for chance), metric (of
         alpha, else empty), estimate, se, ci_low, ci_high (not clipped), confidence, n_clusters
         (or the effective number of annotators, if they are random and fewer than the clusters),
-        reason, covers (what the interval generalizes to), n_judgments, n_outputs (with two or more
-        judgments), n_left_out (outputs with one).
+        status (a code; ``ok``), reason (its text), covers (what the interval generalizes to),
+        n_judgments, n_outputs (with two or more judgments), n_left_out (outputs with one).
 
     Raises
     ------
@@ -101,7 +102,7 @@ def agreement(
     effective = crossed.effective_size(frame.loc[frame["again"], "who"].to_numpy())
     covers, missing = crossed.choose_annotators(annotators, effective, persons=study.persons)
     if nested:  # clusters have distinct annotators
-        covers, missing = crossed.OTHER_ANNOTATORS, ""
+        covers, missing = crossed.OTHER_ANNOTATORS, OK
     over_annotators = covers == crossed.OTHER_ANNOTATORS and not nested and not missing
     table = []
     for name, chosen in rows_of(frame).items():
@@ -117,11 +118,9 @@ def agreement(
         for coefficient in coefficients:
             alpha = coefficient == "krippendorff_alpha"
             if len(scale) > _MOST_VALUES and not (alpha and metric == "interval"):
-                found = crossed.t_interval(np.nan, np.nan, n, confidence=confidence)
                 other = ", or use metric='interval'" * alpha
-                found["reason"] = (
-                    f"undefined for {len(scale)} distinct values: use at most {_MOST_VALUES}{other}"
-                )
+                many = explain("many_values", n=len(scale), most=_MOST_VALUES, other=other)
+                found = crossed.t_interval(np.nan, np.nan, n, missing=many, confidence=confidence)
             else:
                 values = part["value"].to_numpy()
                 found = interval_over(
@@ -173,8 +172,9 @@ def split_half(
     DataFrame
         unit (whether mean judgments of each ``system`` or ``output`` are correlated), quantity,
         estimate, ci_low, ci_high (not clipped), confidence, n_undefined (half-samples without a
-        correlation), reason, n_units, n_clusters, n_left_out (outputs with one judgment),
-        votes_full, votes_half (mean number of judgments of an output, in total and in a half).
+        correlation), status (a code; ``ok``), reason (its text), n_units, n_clusters, n_left_out
+        (outputs with one judgment), votes_full, votes_half (mean number of judgments of an output,
+        in total and in a half).
         Quantities: ``half``, the mean of Pearson's correlation over splits; ``full``, the
         correlation of two full panels (reliability); ``ceiling``, its square root: the correlation
         expected of an evaluator that knows the mean judgment of infinitely many annotators.
@@ -211,7 +211,9 @@ def split_half(
     whole = frame.drop_duplicates("output_id").reset_index(drop=True)
     system, names = pd.factorize(whole["system"])
     if len(names) < 3:
-        raise ValueError(f"a correlation over systems needs at least 3 systems. Got {len(names)}.")
+        raise Unsupported(
+            "few_systems", f"a correlation over systems needs at least 3 systems. Got {len(names)}."
+        )
     n_clusters = whole["cluster"].nunique()
     place = pd.Index(whole["output_id"]).get_indexer(frame["output_id"])
     sums, sizes = _halves(frame, place, n_splits, rng)
@@ -241,21 +243,22 @@ def split_half(
             if quantity == "ceiling" and half[0] >= 0 and np.isnan(low):
                 low = 0.0  # the halves correlate below 0 at this end
             if np.isnan(half[0]):
-                reason = "undefined: no output has two judgments, or the means of a half are equal"
+                status = explain("no_halves")
             elif np.isnan(estimate):
-                reason = "undefined: the halves correlate negatively"
+                status = explain("negative_halves")
+            elif np.isnan(found["ci_low"]) and not n_undefined:
+                status = Status(str(found["status"]), str(found["reason"]))
             elif n_undefined:
-                reason = "half-samples left out, because their correlation is 1, -1 or undefined: "
-                reason += f"{n_undefined} of {n_resamples}"
+                status = explain("undefined_half_samples", n=n_undefined, total=n_resamples)
             elif np.isnan(low):
-                reason = "the lower end is undefined, because the halves correlate negatively there"
+                status = explain("negative_lower_end")
             else:
-                reason = crossed.few_clusters(n_clusters)
+                status = crossed.few_clusters(n_clusters)
             row: dict[str, Any] = {"unit": unit, "quantity": quantity, "estimate": estimate}
             row |= {"ci_low": low, "ci_high": high, "confidence": confidence}
-            row |= {"n_undefined": n_undefined, "reason": reason, "n_units": n_units}
+            row |= {"n_undefined": n_undefined, "status": status, "reason": "", "n_units": n_units}
             rows.append(row | about)
-    return pd.DataFrame(rows)
+    return split_status(pd.DataFrame(rows))
 
 
 def _stepped(half: float, quantity: str, factor: float) -> float:

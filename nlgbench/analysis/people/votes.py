@@ -57,10 +57,10 @@ def vote_agreement(
         Three coefficients for ``all`` and for the pairs of each system: row, coefficient
         (percent_agreement, 0 to 1; nominal fleiss_kappa and krippendorff_alpha, at most 1, with 0
         for chance), estimate, se, ci_low, ci_high (not clipped), confidence, n_clusters (effective
-        number of items, or of annotators if these are random and there are fewer of them), reason,
-        covers, n_votes, n_pairs (with at least two votes), n_left_out (pairs with one vote),
-        n_repeated (further votes of an annotator on a pair, such as in another ``group_id``, which
-        also count).
+        number of items, or of annotators if these are random and there are fewer of them), status
+        (a code; ``ok``), reason (its text), covers, n_votes, n_pairs (with at least two votes),
+        n_left_out (pairs with one vote), n_repeated (further votes of an annotator on a pair, such
+        as in another ``group_id``, which also count).
 
     Raises
     ------
@@ -133,8 +133,8 @@ def vote_accuracy(
         against the others), against ``votes`` (each vote) and ``majority`` (of a pair's votes):
         evaluator, against, measure (accuracy, with ties as a class; accuracy_decided, without tied
         votes or verdicts; cohen_kappa), estimate, se, ci_low, ci_high (not clipped), confidence,
-        n_clusters (as in `vote_agreement`), reason, covers, n (votes or pairs), n_ties (of these),
-        n_said_tie (ties among the evaluator's verdicts; each order of a judge counts half),
+        n_clusters (as in `vote_agreement`), status, reason, covers, n (votes or pairs), n_ties (of
+        these), n_said_tie (ties among the evaluator's verdicts; each order of a judge counts half),
         n_left_out (votes or pairs without a verdict, a majority, or another vote).
 
     Raises
@@ -213,7 +213,7 @@ def _intervals(study: Study, votes: pd.DataFrame, annotators: Any, confidence: f
         if random and crossed.effective_size(annotator) < n:
             n, units = crossed.effective_size(annotator), "annotators"
         judged = coefficients.Judged(unit, annotator, item[np.unique(unit, return_index=True)[1]])
-        about = {"units": f"effective {units}", "missing": missing}
+        about: dict[str, Any] = {"units": f"effective {units}", "missing": missing}
         found = coefficients.interval_over(
             judged, sums, n, over_annotators=random, **about, confidence=confidence
         )

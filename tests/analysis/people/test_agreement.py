@@ -63,7 +63,7 @@ def test_accuracies_by_hand():
     assert majority["n_votes"].tolist() == [12, 6, 6, 3, 3]
     # One output gives no spread; its estimate stands.
     assert majority.loc["b", ["se", "ci_low", "ci_high"]].isna().all()
-    assert majority.loc["b", "reason"] == "only one cluster, so the variance cannot be estimated"
+    assert majority.loc["b", "status"] == "one_cluster"
 
 
 def test_clusters_of_one_size_give_the_standard_error_of_a_mean(study):
@@ -92,7 +92,7 @@ def test_no_spread_is_no_certainty():
     same = {f"a{n}": ("a", [0, 0, 0]) for n in range(9)} | {"h": ("human", [1, 1, 1])}
     row = accuracy(made(same)).set_index("row").loc["a"]
     assert (row["estimate"], row["se"]) == (1, 0) and np.isnan(row["ci_low"])
-    assert row["reason"] == "no interval: all clusters give the same value"
+    assert row["status"] == "no_variation"
     found = agreement(made(same)).set_index(["row", "coefficient"])["estimate"]
     assert np.isnan(found["a", "fleiss_kappa"])
     assert found["a", "percent_agreement"] == 1
@@ -210,10 +210,10 @@ def test_one_judgment_each_is_no_agreement():
     assert table["estimate"].isna().all()
     left_out = table.drop_duplicates("row").set_index("row")["n_left_out"]
     assert left_out.to_dict() == {"all": 12, "real": 0, "fake": 12, "a": 4, "b": 4, "c": 4}
-    assert table["reason"].str.startswith("undefined").all()
+    assert (table["status"] == "nothing_to_compare").all()
     halves = split_half(asked, n_splits=3, n_resamples=5, seed=0)
     assert halves["estimate"].isna().all() and halves["n_undefined"].eq(5).all()
-    assert halves["reason"].str.startswith("undefined: no output has two judgments").all()
+    assert (halves["status"] == "no_halves").all()
 
 
 def test_groups_that_share_outputs_are_one_cluster():

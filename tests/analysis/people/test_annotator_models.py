@@ -102,7 +102,7 @@ def test_a_majority_is_the_commonest_value_and_a_tie_has_none():
     assert found.outputs["probability"][1] == 0.5
     assert found.judgments["output_id"].tolist() == ["x", "z"]
     assert found.systems["estimate"].tolist() == [0.5, 0.5]
-    assert found.annotators["reason"].str.startswith("fewer than 20 judgments").all()
+    assert (found.annotators["status"] == "few_judgments").all()
 
 
 def test_ratings_without_classes_are_refused_with_a_way_out():
