@@ -34,7 +34,7 @@ REASONS: Mapping[str, str] = {
     "few_labels": "undefined slope: fewer than {least} labels in total",
     "few_outputs": _FEW,
     "few_scored": "no annotator has at least {least} scored outputs",
-    "gold_votes": "each pair has one vote, which counts as the truth",
+    "gold_votes": "votes count as the truth, as declared in settings (votes: gold)",
     "many_values": "undefined for {n} distinct values: use at most {most}{other}",
     "negative_halves": "undefined: the halves correlate negatively",
     "negative_lower_end": "the lower end is undefined: the halves correlate negatively there",
@@ -58,7 +58,8 @@ REASONS: Mapping[str, str] = {
     "one_order": "no pair was judged in both orders",
     "one_score": "no interval: each system has one score, and intervals need scores of outputs",
     "one_subsample": "only one subsample, so the variance cannot be estimated",
-    "one_vote": "no pair has votes of two annotators",
+    "one_vote": "no pair has votes of two annotators, so the noise of votes is unknown. If votes "
+    "are gold labels, set votes: gold under settings",
     "other_labels": "no score matches a value of the judgments: the labels differ",
     "other_scale": "no score is in the range of the judgments: the scales differ",
     "positions": "annotator ids are positions in a file, not persons. If each position is one "

@@ -54,4 +54,5 @@ def read_llmbar(*paths: Path) -> Study:
                 if winner is not None:  # the position in the release, in both orders
                     first = float(shown[0].endswith(f"-{winner}"))
                     comparisons.append((*shown, path.stem, first, 0.0, 1 - first))
-    return from_rows(outputs=outputs, preferences=preferences, comparisons=comparisons)
+    tables = {"outputs": outputs, "preferences": preferences, "comparisons": comparisons}
+    return from_rows(**tables, settings={"votes": "gold"})

@@ -34,6 +34,7 @@ KINDS = {
     "indistinguishable": "indistinguishable outputs",
 }
 
+
 def printed_scores() -> pd.DataFrame:
     """Convert Table 1 to the format of `nlgbench.huse`, for `plot_tradeoff`."""
     printed = load_printed("huse/table1")

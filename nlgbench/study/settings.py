@@ -27,6 +27,7 @@ SETTINGS: Rules = {
     "scales": Mapping,
     "valid": Mapping,
     "annotators": Literal["persons", "positions"],
+    "votes": Literal["gold"],
     "keep_annotator_ids": bool,
 }
 

@@ -104,7 +104,8 @@ class Study:
         outputs, or ``group_id``), ``labels`` (name -> label in figures), ``extra`` (further columns
         of outputs to keep), ``scales`` (dimension -> ``{"min": 1, "max": 5}``; values outside are
         errors), ``valid`` (same form; judgments outside are excluded), ``annotators``
-        (``"positions"`` if ids do not identify persons). See docs/own-study.md.
+        (``"positions"`` if ids do not identify persons), ``votes`` (``"gold"`` if votes are the
+        truth). See docs/own-study.md.
     truth : mapping of str to DataFrame, optional
         The true values of a simulated study.
     related : mapping of str to Study, optional

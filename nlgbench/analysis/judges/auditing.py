@@ -90,12 +90,12 @@ def audit(
         ``findings``, with a row per test for each judge, then each sentinel (``longest`` prefers
         the longer text, ``first`` the one shown first, ``constant`` always ties, and ``random``;
         they have no p or verdict): evaluator, test, estimate, ci_low, ci_high, covers (what the
-        interval generalizes to), p_adjusted (Holm, over the judge's tests of position, length and
-        own), verdict (``found``: significant, with the interval beyond the margin; ``significant``:
-        the bias may lie within the margin; ``acquitted``: not significant, with the inner interval
-        within the margin; ``not shown``: inconclusive), n, status (a code; ``ok``), reason (its
-        text). ``details``, by evaluator and test: is_sentinel, confidence, se, inner_low,
-        inner_high (the inner interval, with 90% confidence by default), p. The tests:
+        interval generalizes to), p_adjusted (Holm, over those of the judge's tests of position,
+        length and own that have a p), verdict (``found``: significant, with the interval beyond the
+        margin; ``significant``: the bias may lie within the margin; ``acquitted``: not significant,
+        with the inner interval within the margin; ``not shown``: inconclusive), n, status (a code;
+        ``ok``), reason (its text). ``details``, by evaluator and test: is_sentinel, confidence, se,
+        inner_low, inner_high (the inner interval, with 90% confidence by default), p. The tests:
 
         ======================  ===================================================================
         consistency             share of pairs with the same verdict in both orders
@@ -139,8 +139,11 @@ def audit(
     Length and own are slopes in a least-squares regression of the verdict (mean of both orders) on
     the expected vote, the difference of log2 lengths in characters, and the judge's own system. The
     expected vote is not observed, so its sum of squares is estimated by products of two annotators'
-    votes on a pair. Jackknife intervals leave out one item at a time and, if the effective number
-    of annotators is at least ten, one annotator. docs/validation.md reports the level and coverage.
+    votes on a pair. If no pair has two votes, both are undefined (status ``one_vote``) unless
+    settings declare votes to be the truth (``votes: gold``): as a truth, noisy votes make unbiased
+    judges look biased. Jackknife intervals leave out one item at a time and, if the effective
+    number of annotators is at least ten, one annotator. docs/validation.md reports level and
+    coverage.
 
     Examples
     --------
@@ -216,10 +219,9 @@ class _SharedData:
         self.by_pair = clusters_of(data.item)
         self.by_vote = data.clusters(pair, who)
         self.by_order = data.clusters(np.tile(pair, 2), np.tile(who, (2, 1)))
-        # If no pair has two votes, each single vote counts as the truth.
-        self.gold = bool(n_of.max(initial=0) == 1)
+        self.single = bool(n_of.max(initial=0) == 1)
         self.one = self.other = np.arange(len(pair))
-        if not self.gold:
+        if not data.gold:
             votes = pd.DataFrame({"pair": pair, "row": np.arange(len(pair))})
             both = votes.merge(votes, on="pair").query("row_x < row_y")
             self.one, self.other = both["row_x"].to_numpy(), both["row_y"].to_numpy()
@@ -378,20 +380,20 @@ def _slopes(view: _SharedData, verdict: Floats, is_own: Any) -> dict[str, dict[s
         return np.concatenate([slopes, 1 / inverse[..., :1, 0]], axis=-1)
 
     found, se = clusters.jackknife(parts, solved)
-    unused = {
-        "length": "no_lengths" if (w > 0).any() else "no_votes",
-        "own": "no_author" if is_own is None else "no_own_pairs",
-    }
+    votes = "one_vote" if (~np.isnan(verdict[data.pair])).any() else "no_votes"
+    lengths = "no_lengths" if (~np.isnan(verdict[pair])).any() else votes
+    owner = "no_own_pairs" if (w > 0).any() else lengths
+    unused = {"length": lengths, "own": "no_author" if is_own is None else owner}
     weak = not (found[-1] > 0 and found[-1] ** 2 > WEAK * se[-1] ** 2)
     rows = {}
     for name, column in given.items():
         place = [None, *used].index(name) if name in used else -1
         estimate = found[place] if name in used else np.nan
         missing = OK if name in used else explain(unused[name])
-        if name in used and weak:
+        if name in used and weak and clusters.n >= 2:
             missing = explain("weak_votes")
         row = interval(estimate, se[place], clusters, view.confidence, missing)
-        if view.gold and not row["status"]:
+        if data.gold and not row["status"]:
             row["status"] = explain("gold_votes")
         there = w > 0 if name == "length" else (w > 0) & (column != 0)
         rows[name] = row | {"n": len(np.unique(pair[there])) if name in used else 0}
@@ -431,7 +433,7 @@ def _agreement(view: _SharedData, verdict: Floats) -> dict[str, dict[str, Any]]:
     """Compare the judge, and each annotator, with the majority of the other annotators."""
     data = view.data
     said = verdict[data.pair]
-    side = sign(data.vote if view.gold else view.sum[data.pair] - data.vote)
+    side = sign(data.vote if view.single else view.sum[data.pair] - data.vote)
     used = (side != 0) & ~np.isnan(said)
     # A vote is excluded if the other votes on its pair are tied; the pair then has less weight.
     # At full weight, the dissenting vote alone would represent a pair with two votes to one.
@@ -446,8 +448,8 @@ def _agreement(view: _SharedData, verdict: Floats) -> dict[str, dict[str, Any]]:
     n = len(np.unique(data.pair[used]))
     for name, row in rows.items():
         row["n"] = n
-        if view.gold and name != "agreement":
-            missing = explain("one_vote")
+        if view.single and name != "agreement":
+            missing = explain("gold_votes" if data.gold else "one_vote")
             row |= interval(np.nan, np.nan, view.by_vote, view.confidence, missing)
         if name != "agreement_less_people":
             row["p"] = np.nan  # a test against 0 would be meaningless
@@ -460,4 +462,5 @@ def _verdict(row: dict[str, Any], p: float, margin: float, confidence: float) ->
         return "found" if beyond else "significant"
     if row["inner_low"] > -margin and row["inner_high"] < margin:
         return "acquitted"
-    return "not shown" if row["estimate"] == row["estimate"] else ""
+    untested = np.isnan(row["estimate"]) and row["status"].code != "one_vote"
+    return "" if untested else "not shown"

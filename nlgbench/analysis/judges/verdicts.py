@@ -40,6 +40,7 @@ class Verdicts:
     said: dict[str, Floats]  # evaluator -> (pairs, order)
     chance: dict[str, Floats]  # likewise, expected verdict from probabilities
     covers: str  # what intervals of votes generalize to
+    gold: bool  # whether votes are the truth, one on each pair
 
     def clusters(self, pair: Ints, annotator: Ints) -> Clusters:
         """Build clusters of rows with these pairs and annotators (rows, k)."""
@@ -92,6 +93,8 @@ def read_verdicts(study: Study, dimension: str | None, rng: np.random.Generator)
     votes = votes.assign(pair=number).query("pair >= 0")
     turned = votes["a"].to_numpy() != one[votes["pair"]]
     votes["vote"] *= np.where(turned, -1.0, 1.0)
+    if gold := study.settings.get("votes") == "gold":
+        votes["annotator_id"] = "gold"
     votes = votes.groupby(["pair", "annotator_id"])[["vote"]].mean().reset_index()
     who = pd.factorize(votes["annotator_id"])[0]
 
@@ -127,6 +130,7 @@ def read_verdicts(study: Study, dimension: str | None, rng: np.random.Generator)
         said=said,
         chance=chance,
         covers=covers,
+        gold=gold,
     )
 
 
