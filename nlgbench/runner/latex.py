@@ -121,12 +121,13 @@ def macro_name(words: str) -> str:
 def numbers(folder: Folder) -> pd.DataFrame:
     """List the numbers of the ledger and the estimates of the tables: of (the id), macro, text.
 
-    If two ids would have the same name, the second gets the suffix ``Again``.
+    If two ids would have the same name, the second gets the suffix ``Again``. An id that ends like
+    a suffix, such as ``alpha_interval``, gets ``Value``, so that it is not mistaken for one.
     """
     rows: list[tuple[str, str, str]] = []
     used: set[str] = set()
     for of, parts in dict(_quantities(folder)).items():
-        name = macro_name(of)
+        name = re.sub("(?:Low|High|Published|Interval)$", r"\g<0>Value", macro_name(of))
         while any(name + end in used for end in parts):
             name += "Again"
         used.update(name + end for end in parts)
@@ -138,7 +139,8 @@ def numbers_tex(folder: Folder) -> str:
     """Write a macro for each number, below a comment with its id."""
     lines = [
         "% Each number of the ledger and each estimate of the tables has a macro with its value.",
-        "% Suffixes: Low and High for the interval, Published for the printed number.",
+        "% Suffixes: Low and High for the interval, Published for the printed number; Value if the",
+        "% name of an estimate would end in one of these words or in Interval.",
         r"% Write \input{report/numbers} in the preamble, and \nlg...{} where a number belongs.",
     ]
     for of, group in numbers(folder).groupby("of", sort=False):
@@ -201,7 +203,7 @@ def tables(folder: Folder) -> dict[str, str]:
 def _ranking(table: Table, name: str, words: str, ranked: pd.DataFrame) -> str:
     """Lay out a ranking with its intervals."""
     subject, value, *_ = ranked.columns
-    shown = ranked[[subject, value, "interval"]].set_index(subject)
+    shown = ranked.drop(columns="reason", errors="ignore").set_index(subject)
     shown[value] = pd.to_numeric(shown[value], errors="coerce")
     confidence = set(table.frame.get("confidence", [])) - {""}
     level = f" {confidence.pop():.0%} intervals." if len(confidence) == 1 else ""
@@ -210,6 +212,7 @@ def _ranking(table: Table, name: str, words: str, ranked: pd.DataFrame) -> str:
         shown.rename(columns=str.capitalize, index=lambda one: str(one)[:40]),
         caption=f"{caption}.{level} Source: {table.source}.",
         label="tab:" + re.sub("[^A-Za-z0-9-]+", "-", name),
+        decimals=ranked.attrs["decimals"],
     )
 
 

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from nlgbench.runner import runs
 from nlgbench.runner.parameters import UsageError
 from nlgbench.study import schema
+from nlgbench.study.study import is_reversed
 
 #: Columns whose values are ranked.
 _SUBJECTS = ("system", "evaluator")
 #: Columns that may hold estimates.
 _VALUES = ("estimate", "rating")
+#: Columns of numbers, even if all of them are undefined.
+_NUMBERS = (*_VALUES, "ci_low", "ci_high", "rank", "rank_low", "rank_high")
 _NUMBER = r"-?(?:(?:0|[1-9]\d*)(?:\.\d+)?(?:e[-+]?\d+)?|inf)"
 
 
@@ -98,6 +103,7 @@ class Folder:
     others: list[str]  # names of runs with other parameters
     failed: list[str]  # names of failed runs
     ledger: pd.DataFrame
+    unreadable: dict[str, str] = field(default_factory=dict)  # name of a run -> the error
 
     @property
     def tables(self) -> list[Table]:
@@ -119,12 +125,24 @@ def read(path: Path) -> Folder:
             "folder that you passed as --out."
         )
     ledger = schema.read(path / "ledger.csv", "ledgers")
+    readable, unreadable = [], {}
+    for place, about in done:
+        if not runs.is_default(runs.run_of(place)):
+            continue
+        try:
+            readable.append(_run(place, about))
+        except Exception as error:  # whatever is wrong with one run, the others are shown
+            what = "" if isinstance(error, UsageError) else f"{type(error).__name__}: "
+            unreadable[place.name] = f"{what}{error}"
+    if unreadable and not readable:
+        raise UsageError("\n".join(f"{name}: {error}" for name, error in unreadable.items()))
     return Folder(
         path,
-        [_run(place, about) for place, about in done if runs.is_default(runs.run_of(place))],
+        readable,
         [place.name for place, _ in done if not runs.is_default(runs.run_of(place))],
         sorted(one.name for one in path.glob("*.failed") if (one / runs.FAILED).is_file()),
         ledger[ledger["run"].map(runs.is_default).astype(bool)].reset_index(drop=True),
+        unreadable,
     )
 
 
@@ -132,15 +150,18 @@ def _run(place: Path, manifest: dict[str, Any]) -> Run:
     figures, tables = [], []
     for made in manifest["made"]:
         path = place / made["path"]
-        if not path.is_file():
+        beside = [path.with_suffix(end) for end in (".png", ".csv") if made["kind"] == "figure"]
+        if missing := [one for one in (path, *beside) if not one.is_file()]:
             raise UsageError(
-                f"{path} is missing from its run: repeat the run with `nlgbench run "
+                f"{missing[0]} is missing from its run: repeat the run with `nlgbench run "
                 f"{manifest['notebook']} --out {place.parent}`."
             )
         if made["kind"] == "figure":
             figures.append(Figure(place.name, made["name"], path, made["alt"], made["source"]))
         else:
-            tables.append(Table(place.name, made["name"], path, made["source"], frame(path)))
+            table = Table(place.name, made["name"], path, made["source"], frame(path))
+            list(rankings(table))  # raises an error here if it cannot be ranked
+            tables.append(table)
     title, question = _asked(place / "notebook.ipynb")
     return Run(place.name, title or place.name, question, manifest, figures, tables)
 
@@ -150,7 +171,7 @@ def frame(path: Path) -> pd.DataFrame:
     written = pd.read_csv(path, dtype="str", keep_default_na=False)
     for name in written:
         filled = written[name][written[name] != ""]
-        is_number = bool(len(filled)) or name in (*_VALUES, "ci_low", "ci_high")
+        is_number = bool(len(filled)) or name in _NUMBERS
         if is_number and filled.str.fullmatch(_NUMBER).all():
             written[name] = pd.to_numeric(written[name])
     return written
@@ -177,23 +198,31 @@ def rankings(table: Table) -> Iterator[tuple[str, pd.DataFrame]]:
     """Rank a table's systems or evaluators, separately for each value of the other keys.
 
     Yields these values in words, and a table: system or evaluator, estimate, interval and, if
-    known, the range of ranks and the reason.
+    known, the range of ranks and the reason. Its `attrs` have the number of ``decimals``. Neither
+    differences between two systems nor estimates that are tested, such as biases, are ranked.
+    Sentinels come last.
     """
     subject = next((name for name in _SUBJECTS if name in table.keys), "")
-    if not subject or not {"ci_low", "ci_high"} <= set(table.frame):
+    columns = set(table.frame)
+    if not subject or not {"ci_low", "ci_high"} <= columns or columns & {"opponent", "verdict"}:
         return
     others = [name for name in table.keys if name != subject]
     frame = legible(table)
     groups = frame.groupby(others, sort=False) if others else [((), frame)]
     for key, group in groups:
-        if len(group) < 2 or group[subject].duplicated().any():
+        if group[table.value].count() < 2 or group[subject].duplicated().any():
             continue
         lower = "better" in group and bool((group["better"] == "lower").all())
+        lower |= "signature" in group and bool(is_reversed(group).all())
         by, ascending = ("rank", True) if "rank" in group else (table.value, lower)
         rows = group.sort_values(by, ascending=ascending, kind="stable")
-        shown = rows[[subject, table.value]].assign(
-            interval=list(map(interval, rows["ci_low"], rows["ci_high"]))
-        )
+        is_sentinel = rows[subject].str.endswith("@sentinel")
+        rows = pd.concat([rows[~is_sentinel], rows[is_sentinel]])
+        digits = decimals(rows[[table.value, "ci_low", "ci_high"]])
+        intervals = (interval(*ends, digits) for ends in rows[["ci_low", "ci_high"]].to_numpy())
+        shown = rows[[subject, table.value]].assign(interval=list(intervals))
+        shown[table.value] = shown[table.value].round(digits)
+        shown.attrs["decimals"] = digits
         if {"rank_low", "rank_high"} <= set(rows):
             ranks = zip(rows["rank_low"], rows["rank_high"], strict=True)
             shown["ranks"] = [
@@ -207,7 +236,14 @@ def rankings(table: Table) -> Iterator[tuple[str, pd.DataFrame]]:
         yield ", ".join(words), shown.reset_index(drop=True)
 
 
-def interval(low: float, high: float) -> str:
-    """Write an interval; empty if an end is missing."""
-    shown = f"[{low:#.4g}, {high:#.4g}]".replace(".,", ",").replace(".]", "]").replace("-", "−")
-    return "" if pd.isna(low) or pd.isna(high) else shown
+def decimals(numbers: pd.DataFrame) -> int:
+    """Return how many decimals show three significant digits of the largest number."""
+    largest = numbers.abs().replace(np.inf, np.nan).max(axis=None)
+    return max(0, 2 - math.floor(math.log10(largest))) if largest > 0 else 2
+
+
+def interval(low: float, high: float, digits: int | None = None) -> str:
+    """Write an interval, by default with four significant digits; empty if an end is missing."""
+    form = "#.4g" if digits is None else f"z.{digits}f"
+    shown = f"[{low:{form}}, {high:{form}}]".replace(".,", ",").replace(".]", "]")
+    return "" if pd.isna(low) or pd.isna(high) else shown.replace("-", "−")

@@ -109,6 +109,11 @@ def test_every_number_has_a_macro_of_its_own_to_the_printed_digits(reported):
     rows = found.ledger.iloc[[0, 0]].assign(claim_id=["study/a_b/c", "study/a/b_c"])
     alike = latex.numbers(run_folder.Folder(Path(), [], [], [], rows))
     assert alike["macro"].is_unique and alike["of"].nunique() == 2
+    frame = pd.DataFrame({"coefficient": ["alpha_interval", "kappa"], "estimate": 0.5})
+    table = run_folder.Table("r", "agreement", Path(), "study", frame)
+    run = run_folder.Run("r", "", "", {}, [], [table])
+    macros = latex.numbers(run_folder.Folder(Path(), [run], [], [], rows[:0]))["macro"].tolist()
+    assert macros == ["nlgRAgreementAlphaIntervalValue", "nlgRAgreementKappa"]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 from markupsafe import escape
 
-from nlgbench.runner import report, run_folder
+from nlgbench.runner import latex, report, run_folder
 from nlgbench.runner.cli import main
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -72,6 +72,54 @@ def test_systems_are_ranked_within_what_else_is_named(tmp_path):
     }
     assert ranked[""]["interval"].eq("").all()
     assert run_folder.interval(-1, 2) == "[−1.000, 2.000]"
+
+
+def ranked(tmp_path, name="t", **columns):
+    """Rank a table that was written and read back."""
+    pd.DataFrame(columns).to_csv(tmp_path / "t.csv", index=False)
+    table = run_folder.Table("r", name, tmp_path, "study", run_folder.frame(tmp_path / "t.csv"))
+    return table, list(run_folder.rankings(table))
+
+
+def test_neither_biases_nor_differences_are_ranked_and_sentinels_come_last(tmp_path):
+    ends = {"ci_low": [0.1, 0.2, 0.3], "ci_high": [0.5, 0.6, 0.7]}
+    names, values = ["a", "b", "length@sentinel"], {"estimate": [0.2, 0.3, 0.9], **ends}
+    _, ((_, shown),) = ranked(tmp_path, evaluator=names, **values)
+    assert shown["evaluator"].tolist() == ["b", "a", "length@sentinel"]
+    signature = ["direction:lower is more diverse"] * 3
+    _, ((_, shown),) = ranked(tmp_path, system=[*names[:2], "c"], **values, signature=signature)
+    assert shown["system"].tolist() == ["a", "b", "c"]
+    assert ranked(tmp_path, system=names, opponent="d", **values)[1] == []
+    assert ranked(tmp_path, evaluator=names, test="length", **values, verdict="found")[1] == []
+
+
+def test_a_ranking_has_as_many_decimals_in_all_cells_and_keeps_its_ranks_in_latex(tmp_path):
+    ends = {"ci_low": [0.5123, 0.1], "ci_high": [0.98765, 0.33333]}
+    ranks = {"rank": [1, 2], "rank_low": [1, 1], "rank_high": [1, 2]}
+    table, ((words, shown),) = ranked(
+        tmp_path, system=["a", "b"], estimate=[0.75, 0.21], **ends, **ranks
+    )
+    rows = latex._ranking(table, "t", words, shown).splitlines()
+    assert r"a & $0.750$ & {}[0.512, 0.988] & 1 \\" in rows
+    assert r"b & $0.210$ & {}[0.100, 0.333] & 1 to 2 \\" in rows
+    undefined = {name: [math.nan, math.nan] for name in ranks}
+    _, ((_, shown),) = ranked(
+        tmp_path, system=["a", "b"], estimate=[0.75, 0.21], **ends, **undefined
+    )
+    assert shown["ranks"].tolist() == ["", ""]
+
+
+def test_a_run_that_cannot_be_read_is_listed_and_the_others_are_shown(reported, tmp_path):
+    out = Path(shutil.copytree(reported, tmp_path / "out"))
+    for name in ("91-no-picture", "92-no-estimates"):
+        shutil.copytree(out / "90-own", out / name)
+    (out / "91-no-picture" / "figures" / "systems.png").unlink()
+    (out / "92-no-estimates" / "tables" / "systems.csv").write_bytes(b"")
+    page = report.write(out).read_text(encoding="utf-8")
+    assert "The run 91-no-picture could not be read, and is not shown: " in page
+    assert "systems.png is missing from its run: repeat" in page
+    assert "The run 92-no-estimates could not be read, and is not shown: EmptyDataError" in page
+    assert page.count("Executed notebook") == 2
 
 
 def test_people_are_annotators_and_undefined_agreement_is_left_out(tmp_path):
