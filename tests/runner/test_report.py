@@ -115,7 +115,11 @@ def test_a_run_that_cannot_be_read_is_listed_and_the_others_are_shown(reported, 
         shutil.copytree(out / "90-own", out / name)
     (out / "91-no-picture" / "figures" / "systems.png").unlink()
     (out / "92-no-estimates" / "tables" / "systems.csv").write_bytes(b"")
+    about = json.loads((out / "90-own" / "manifest.json").read_text(encoding="utf-8"))
+    about["failed"] = [{"section": "ratings", "error": "KeyError: 'x'"}]
+    (out / "90-own" / "manifest.json").write_text(json.dumps(about), encoding="utf-8")
     page = report.write(out).read_text(encoding="utf-8")
+    assert "the section ratings failed: KeyError: &#39;x&#39;</strong>" in page
     assert "The run 91-no-picture could not be read, and is not shown: " in page
     assert "systems.png is missing from its run: repeat" in page
     assert "The run 92-no-estimates could not be read, and is not shown: EmptyDataError" in page
@@ -151,7 +155,7 @@ def test_a_study_is_called_by_its_name_and_its_findings_come_first(reported, tmp
     assert "<h1>&lt;b&gt;own&lt;/b&gt;</h1>" in page
     headings = re.findall(r"<h\d.*?</h\d>", page)
     assert not any("90-own" in one or "@study" in one for one in headings)
-    first = pd.read_csv(run / "tables" / "findings.csv")["finding"]
+    first = pd.read_csv(run / "tables" / "findings.csv")["finding"].unique()
     at = [page.index(str(escape(one))) for one in first]
     assert len(at) == 4 and at == sorted(at) and at[-1] < page.index('id="figures"')
     doubts = page[at[-1] : page.index('id="figures"')]
