@@ -89,7 +89,8 @@ def audited(cell: Cell, seed: Any, **size: Any) -> Audit:
         sides = np.sort(both[["output_a", "output_b"]].astype(object), axis=1)
         again = both[["comparator"]].assign(one=sides[:, 0], other=sides[:, 1]).duplicated()
         study = study.replace(comparisons=both[~again])
-    wrote = dict(zip(study.comparisons["comparator"].unique(), study.systems, strict=False))
+    systems = study.truth["systems"]["system"]
+    wrote = dict(zip(study.comparisons["comparator"].unique(), systems, strict=False))
     return nb.audit(study, authors=wrote)
 
 

@@ -30,6 +30,7 @@ from scipy.stats import t as student
 import nlgbench as nb
 from nlgbench.inference import adjust
 from nlgbench.study import Study, trusted
+from nlgbench.worlds.votes import ABILITIES
 
 #: Standard deviations of system by item and of system by annotator; noise is 1.
 INTERACTIONS = {"none": (0.0, 0.0), "some": (0.5, 0.25), "strong": (1.0, 0.5)}
@@ -239,6 +240,7 @@ def votes(world: dict, n_studies: int, seed: int) -> pd.DataFrame:
 
     Annotators are random, and the truth comes from the world's probabilities.
     """
+    world = {"systems": ABILITIES, **world}  # the same names in all studies
     pairs = nb.simulate("votes", **world).truth["pairs"]
     turned = pairs.set_axis([*pairs.columns[[1, 0, 4, 3, 2]]], axis=1)
     chances = pd.concat([pairs, turned]).set_index(["system_a", "system_b"])

@@ -34,6 +34,7 @@ from nlgbench.worlds.tables import (
     draw_pairs,
     draw_votes,
     judgment_rows,
+    name_systems,
     numbered,
     output_rows,
     score_rows,
@@ -96,7 +97,8 @@ def judge_world(
         for name in one:
             known(name, list(FAIR), "options of a judge")
     rng = np.random.default_rng(seed)
-    names, annotators = numbered("s", k, 2), numbered("w", n_annotators)
+    names = name_systems(numbered("s", k, 2), rng)
+    annotators = numbered("w", n_annotators)
     items = numbered("i", n_items, 4)
     item, system = np.divmod(np.arange(n_items * k), k)
     # The middle systems write the longest texts, so that length and quality are uncorrelated.

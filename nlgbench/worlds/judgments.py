@@ -18,6 +18,7 @@ from nlgbench.worlds.tables import (
     draw_distinct,
     draw_votes,
     judgment_rows,
+    name_systems,
     numbered,
     output_rows,
     score_rows,
@@ -56,7 +57,8 @@ def judgment_world(
     output, the diligent ones more often. ``"distinct"``: each item has `n_votes` annotators who
     judge no other item. A share `missing` of judgments is removed at random.
 
-    ``truth["systems"]``: expected judgments. ``truth["annotators"]``: severity, the amount by which
+    ``truth["systems"]``: expected judgments, in the order of `means`; systems have random names, so
+    look up here which system has which mean. ``truth["annotators"]``: severity, the amount by which
     an annotator judges the average system lower than the average annotator does.
     ``truth["outputs"]``: latent quality.
     """
@@ -92,7 +94,8 @@ def judgment_world(
     latent = quality[output] - severity[annotator] + taste[system[output], annotator]
     latent += rng.normal(0, NOISE_SD, len(output))
     value = 1.0 + np.searchsorted(THRESHOLDS, latent) if scale == "ordinal" else latent
-    names, who, items = numbered("s", k, 2), numbered("w", n_judges), numbered("i", n_items, 4)
+    names = name_systems(numbered("s", k, 2), rng)
+    who, items = numbered("w", n_judges), numbered("i", n_items, 4)
     ids = items[item] + "-" + names[system]
     net_severity = severity - taste.mean(axis=0)
     true = expectation(np.asarray(means, dtype=np.float64), scale)

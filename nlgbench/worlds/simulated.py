@@ -10,7 +10,7 @@ import numpy as np
 
 from nlgbench.datasets.public import load
 from nlgbench.names import known
-from nlgbench.study import Study, read_study, straight_from
+from nlgbench.study import Study, read_study, straight_from, with_tables
 from nlgbench.study.checks import checked
 from nlgbench.worlds import (
     colors,
@@ -99,7 +99,21 @@ def simulate(
     if callable(world.get("systems")):
         world["systems"] = world["systems"](seed)
     shown = f" seed={seed}" if isinstance(seed, int) else ""
-    return straight_from(_WORLDS[name](seed=seed, **world), f"simulated:{name}{shown}")
+    study = _WORLDS[name](seed=seed, **world)
+    if name in ("judgments", "votes", "own", "judges"):
+        study = _sort_outputs(study)
+    return straight_from(study, f"simulated:{name}{shown}")
+
+
+def _sort_outputs(study: Study) -> Study:
+    """Sort tables by output: a world draws outputs in the order of its systems' quality."""
+    tables = {name: getattr(study, name) for name in ("outputs", "judgments", "scores")}
+    truth = dict(study.truth or {})
+    for parts in (tables, truth):
+        for name, table in parts.items():
+            if table is not None and "output_id" in table:
+                parts[name] = table.sort_values("output_id", kind="stable", ignore_index=True)
+    return with_tables(study, **tables, truth=truth)
 
 
 @checked

@@ -22,6 +22,11 @@ def numbered(letter: str, n: int, width: int = 3) -> np.ndarray:
     return np.array([f"{letter}{number:0{width}d}" for number in range(1, n + 1)], dtype=object)
 
 
+def name_systems(names: Any, rng: np.random.Generator) -> np.ndarray:
+    """Shuffle the systems' names, so that they do not follow quality; other draws stay the same."""
+    return rng.spawn(1)[0].permutation(np.array(names, dtype=object))
+
+
 def check_numbers(**numbers: int | tuple[int, int]) -> None:
     """Raise ValueError for numbers below 1 or above their maximum, the second of a tuple."""
     for name, given in numbers.items():

@@ -22,6 +22,7 @@ from nlgbench.worlds.tables import (
     draw_distinct,
     draw_pairs,
     draw_votes,
+    name_systems,
     numbered,
     output_rows,
     score_rows,
@@ -34,7 +35,7 @@ _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(60)
 
 def vote_world(
     *,
-    systems: Mapping[str, float] = ABILITIES,
+    systems: Mapping[str, float] | None = None,
     n_items: int = 100,
     n_annotators: int = 20,
     n_pairs: int = 3,
@@ -52,9 +53,10 @@ def vote_world(
     ``quality``, the system's ability plus its performance on the item, and ``noisy``, with an added
     error of equal variance.
     """
-    names, ability = list(systems), np.array(list(systems.values()))
     check_numbers(n_items=n_items, n_annotators=n_annotators, n_votes=(n_votes, n_annotators))
     rng = np.random.default_rng(seed)
+    names = list(systems or name_systems(list(ABILITIES), rng))
+    ability = np.array(list((systems or ABILITIES).values()))
     quality = ability + rng.normal(0, of_items, (n_items, len(names)))
     taste = rng.normal(0, of_taste, (n_annotators, len(names)))
     blind = rng.random(n_annotators) < careless

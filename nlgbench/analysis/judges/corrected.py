@@ -120,12 +120,12 @@ def corrected_quality(
     >>> study = nb.simulate("own", n_items=200, design="scattered", n_annotators=40, seed=1)
     >>> part = draw_labels(study, 300, seed=1)
     >>> found = corrected_quality(part, evaluator="close", sampling="random")
-    >>> best = found.systems.query("system == 's01'")
+    >>> best = found.systems.query("system == 's05'")
     >>> best[["method", "estimate", "ci_low", "ci_high", "labels_saved"]].round(2)
                 method  estimate  ci_low  ci_high  labels_saved
-    0     labels alone      0.41    0.01     0.81          0.00
+    0     labels alone      0.59    0.23     0.95          0.00
     1  evaluator alone      0.55    0.38     0.71           NaN
-    2        corrected      0.46    0.11     0.82         15.59
+    2        corrected      0.47    0.14     0.81          9.63
     """
     dimension = study.dimension(dimension)
     names, outputs, labels, left_out = _read(study, evaluator, dimension, include_human)

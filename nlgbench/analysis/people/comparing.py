@@ -133,9 +133,9 @@ def compare_systems(
     >>> found = compare_systems(study)
     >>> found.systems[["system", "estimate", "rank_low", "rank_high"]].round(2)
       system  estimate  rank_low  rank_high
-    0    s01      0.77       1.0        1.0
+    0    s02      0.77       1.0        1.0
     1    s03     -0.03       2.0        3.0
-    2    s02     -0.09       2.0        3.0
+    2    s01     -0.09       2.0        3.0
     """
     if margin is not None and margin <= 0:
         raise ValueError(

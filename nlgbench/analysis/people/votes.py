@@ -78,7 +78,7 @@ def vote_agreement(
     >>> import nlgbench as nb
     >>> table = vote_agreement(nb.simulate("votes", of_taste=0.1, of_items=2.0, seed=0))
     >>> table.loc[table["row"] == "all", ["coefficient", "estimate"]].round(2).values.tolist()
-    [['percent_agreement', 0.56], ['fleiss_kappa', 0.28], ['krippendorff_alpha', 0.28]]
+    [['percent_agreement', 0.56], ['fleiss_kappa', 0.29], ['krippendorff_alpha', 0.29]]
     """
     votes = _reversed(votes_of(study, dimension))
     interval = _intervals(study, votes, annotators, confidence)
