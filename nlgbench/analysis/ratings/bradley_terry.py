@@ -21,6 +21,7 @@ from scipy.stats import norm, t
 from nlgbench import crossed
 from nlgbench.analysis.ratings.games import Floats, Ints, Of, as_arrays, read_games
 from nlgbench.analysis.ratings.glicko import POINTS, START
+from nlgbench.status import OK, Status, explain, split_status
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 
@@ -41,12 +42,12 @@ class Sample:
     #: Whether annotators are also random.
     annotators: bool
     covers: str
-    #: Why the interval is undefined, or "".
-    missing: str
+    #: Why the interval is undefined, or `OK`.
+    missing: Status
 
 
 #: A comparator's verdicts on outputs with unknown items.
-OUTPUTS = Sample("outputs", False, False, "outputs", "")
+OUTPUTS = Sample("outputs", False, False, "outputs", OK)
 
 
 def sample_of(
@@ -67,12 +68,8 @@ def sample_of(
                 f"annotators={annotators!r} needs annotators' choices, but these games have no "
                 "annotator_id: leave out annotators=."
             )
-        missing = (
-            "no interval: expected outcomes vary less than sampled ones, so an interval needs "
-            "items. Add item_a and item_b, or use outcome='sampled'"
-        )
         certain = units == "games" and outcome == "expected"
-        return Sample(units, False, False, units, missing if certain else "")
+        return Sample(units, False, False, units, explain("no_items") if certain else OK)
     covers, missing = crossed.choose_annotators(
         annotators,
         crossed.effective_size(pd.factorize(played["annotator_id"])[0]),
@@ -121,12 +118,12 @@ def bradley_terry(
     number, few = _sizes(sample, np.append(a, b), np.append(one, other), annotator)
     df = number - 1 if sample.people else np.full(n, number.min() - 1)
     if by_model:
-        number, few, df = n_games, np.full(n, ""), np.full(n, np.inf)
+        number, few, df = n_games, np.full(n, OK), np.full(n, np.inf)
     elif not sample.people:
         few = np.full(n, crossed.few_clusters(number.min(), sample.units))
     ability, variance, tie = np.full(n, np.nan), np.full(n, np.nan), float("nan")
-    reason = np.full(n, _why_infinite(a, b, results, n), dtype=object)
-    if not reason[0]:
+    status = np.full(n, _why_infinite(a, b, results, n))
+    if not status[0]:
         ability, log_tie = _fit(a, b, results, n)
         tie = float(np.exp(log_tie))
         bread = _bread(a, b, ability, log_tie)
@@ -143,24 +140,27 @@ def bradley_terry(
                     for label in crossed.factors(np.column_stack([one, other]), annotator)
                 )
             )
-        reason = np.select(
-            [np.isnan(variance), variance <= 0],
+        least = ROUNDING * np.diag(bread)[:n]
+        status = np.select(
+            [np.isnan(variance), variance < -least, variance <= least],
             [
-                f"no interval: one {_of_these(sample)} is in all games of some system",
-                "no interval: the estimated variance is negative. Add games",
+                explain("one_unit", unit=_of_these(sample), games="all games of some system"),
+                explain("negative_variance"),
+                explain("no_variation"),
             ],
             few,
         )
+        variance = np.where(variance > least, variance, np.nan)
         if sample.missing:
-            variance, reason = variance * np.nan, np.full(n, sample.missing, dtype=object)
-    se = POINTS * np.sqrt(np.where(variance > 0, variance, np.nan))
+            variance, status = variance * np.nan, np.full(n, sample.missing)
+    se = POINTS * np.sqrt(variance)
     with np.errstate(invalid="ignore"):
         half = t.ppf(0.5 + confidence / 2, df) * se
     rating = START + POINTS * ability
     table = pd.DataFrame({"system": systems, "rating": rating})
     table = table.assign(ci_low=rating - half, ci_high=rating + half, confidence=confidence)
     table = table.assign(covers=sample.covers, n_games=n_games, se=se, n_clusters=number)
-    return table.assign(tie=tie, reason=reason)
+    return table.assign(tie=tie, status=status)
 
 
 @checked
@@ -185,8 +185,8 @@ def win_rates(
         Two rows for each pair that played, one in each direction: comparator, system, opponent,
         n_games, win, tie, loss (shares of the games), win_rate (win + tie / 2; above .5 is better),
         ci_low, ci_high (of win_rate), confidence, covers, n_clusters (of the side with fewer
-        clusters; for annotators' choices, the effective number as in `rate`), reason (why an
-        interval is missing or doubtful, or "").
+        clusters; for annotators' choices, the effective number as in `rate`), status (a code;
+        ``ok``), reason (its text).
 
     Raises
     ------
@@ -226,7 +226,7 @@ def win_rates(
             rate = np.bincount(group, score) / np.bincount(group)
             low, high = wilson(rate, n.astype(np.float64), norm.ppf(0.5 + confidence / 2))
             one = pd.DataFrame({"win_rate": rate, "ci_low": low, "ci_high": high})
-            one = one.assign(n_clusters=n, reason=few)
+            one = one.assign(n_clusters=n, status=few)
         else:
             own, others = np.where(turned, others, own), np.where(turned, own, others)
             who = annotators_of(played, sample)
@@ -244,8 +244,8 @@ def win_rates(
         both["opponent"] = np.array(systems)[pairs[:, ::-1].T.ravel()]
         found.append(both.sort_values(["system", "opponent"]))
     columns = ["comparator", "system", "opponent", "n_games", "win", "tie", "loss", "win_rate"]
-    columns += ["ci_low", "ci_high", "confidence", "covers", "n_clusters", "reason"]
-    return pd.concat(found, ignore_index=True)[columns]
+    columns += ["ci_low", "ci_high", "confidence", "covers", "n_clusters", "status", "reason"]
+    return split_status(pd.concat(found, ignore_index=True))[columns]
 
 
 def covariance(scores: csr_array, shares: csr_array, label: Ints) -> Floats:
@@ -304,7 +304,7 @@ def _sizes(
         crossed.few_clusters(n, names[at])
         for n, at in zip(numbers.min(axis=0), numbers.argmin(axis=0), strict=True)
     ]
-    return numbers.min(axis=0), np.array(few, dtype="O")
+    return numbers.min(axis=0), np.array(few)
 
 
 def _of_these(sample: Sample) -> str:
@@ -325,7 +325,7 @@ def rate_intervals(
     """Compute intervals of each group's mean score, as in `win_rates`, a row per group.
 
     `one` and `other` are the clusters of the first and second side's outputs. If all games have the
-    same result, the variance is 0 and the number of clusters is used as n; `reason` reports this.
+    same result, the variance is 0 and the number of clusters is used as n; ``status`` reports this.
     """
     n_games = np.bincount(group)
     k = len(n_games)
@@ -350,19 +350,18 @@ def rate_intervals(
         effective = np.where(flat, least, spread / variance)
         q = t.ppf(0.5 + confidence / 2, least - 1)
     low, high = wilson(rate, effective, q * np.nan if sample.missing else q)
-    alike = "games vary too little: the interval treats them as {} independent games"
-    reason = np.select(
-        [np.full(k, bool(sample.missing)), np.isnan(low), few != "", flat],
+    status = np.select(
+        [np.full(k, bool(sample.missing)), np.isnan(low), few.astype(bool), flat],
         [
             sample.missing,
-            f"no interval: one {_of_these(sample)} is in all games",
+            explain("one_unit", unit=_of_these(sample), games="all games"),
             few,
-            [alike.format(round(n, 1)) for n in least],
+            np.array([explain("alike", n=round(n, 1)) for n in least]),
         ],
-        "",
+        OK,
     )
     return pd.DataFrame(
-        {"win_rate": rate, "ci_low": low, "ci_high": high, "n_clusters": least, "reason": reason}
+        {"win_rate": rate, "ci_low": low, "ci_high": high, "n_clusters": least, "status": status}
     )
 
 
@@ -458,8 +457,8 @@ def _shares(design: csr_array, ability: Floats, log_tie: float) -> csr_array:
     return csr_array(own / own.sum(axis=0))
 
 
-def _why_infinite(a: Ints, b: Ints, results: Floats, n: int) -> str:
-    """Return why the likelihood has no maximum, or ""."""
+def _why_infinite(a: Ints, b: Ints, results: Floats, n: int) -> Status:
+    """Return why the likelihood has no maximum, or `OK`."""
     win, tie, loss = (results[:, column] > 0 for column in range(3))
     lower = np.concatenate([b[win], a[loss]])
     upper = np.concatenate([a[win], b[loss]])
@@ -467,9 +466,9 @@ def _why_infinite(a: Ints, b: Ints, results: Floats, n: int) -> str:
     ends = np.concatenate([lower, a[tie], b[tie]]), np.concatenate([upper, b[tie], a[tie]])
     ways = coo_array((np.ones(len(ends[0])), ends), shape=(n, n))
     if csgraph.connected_components(ways, connection="strong")[0] > 1:
-        return "infinite ratings: some systems never lose to others, or never play them. Add games"
+        return explain("separated")
     if not tie.any():
-        return ""
+        return OK
     # One order explains all games if some y have y_loser <= y_winner - 1, and |y_i - y_j| <= 1 at
     # ties. Such y exist unless these bounds, as lengths of edges, form a negative cycle.
     rung = np.full((n, n), np.inf)
@@ -479,5 +478,5 @@ def _why_infinite(a: Ints, b: Ints, results: Floats, n: int) -> str:
     try:
         csgraph.bellman_ford(graph, indices=0)
     except csgraph.NegativeCycleError:
-        return ""
-    return "infinite ratings: one order explains all games. Add games, or sample outcomes"
+        return OK
+    return explain("one_order")

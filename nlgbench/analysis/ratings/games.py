@@ -10,6 +10,7 @@ import pandas as pd
 from nlgbench.crossed import Floats, Ints
 from nlgbench.evaluators.comparator.comparators import decided
 from nlgbench.inference import linked
+from nlgbench.status import Unsupported
 from nlgbench.study import Study
 from nlgbench.study.checks import read_table
 
@@ -77,9 +78,10 @@ def games(
     found[["win", "tie", "loss"]] = chances
     found = found[found["system_a"] != found["system_b"]].reset_index(drop=True)
     if found.empty:
-        raise ValueError(
+        raise Unsupported(
+            "one_system",
             f"there are no games: all comparisons ({len(table)}) are between two outputs of one "
-            "system. Compare outputs of different systems."
+            "system. Compare outputs of different systems.",
         )
     return found
 
@@ -105,7 +107,8 @@ def of_outputs(study: Study, table: pd.DataFrame | None, name: str) -> pd.DataFr
     """
     if table is None:
         hint = " Create them with nlgbench.compare_texts." if name == "comparisons" else ""
-        raise ValueError(f"{study.name} has no {name}: add a table of {name} to the study.{hint}")
+        message = f"{study.name} has no {name}: add a table of {name} to the study.{hint}"
+        raise Unsupported(f"no_{name}", message)
     of = study.outputs.set_index("output_id")[["item_id", "system"]]
     found = table.copy()
     for side in ("a", "b"):

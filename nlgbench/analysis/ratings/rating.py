@@ -14,6 +14,7 @@ from scipy.special import expit
 from nlgbench.analysis.ratings import glicko
 from nlgbench.analysis.ratings.bradley_terry import Annotators, Ties, bradley_terry, sample_of
 from nlgbench.analysis.ratings.games import Floats, Of, Outcome, as_arrays, games_of_one, read_games
+from nlgbench.status import OK, Unsupported, explain, split_status
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 
@@ -79,7 +80,7 @@ def rate(
         A row per comparator (``people`` for annotators) and system: comparator, system, rating
         (points, higher is better, with mean 1500; 173.7 per nat of log-odds), ci_low, ci_high
         (relative to the mean of all systems), confidence, method, covers (what the interval
-        generalizes to), n_games, reason (why a number is NaN or doubtful, or "").
+        generalizes to), n_games, status (a code; ``ok``), reason (its text).
         Bradley-Terry: also se, n_clusters (for comparators: clusters among the system's outputs;
         for annotators' choices: the effective number of items, or of annotators if these are random
         and fewer), tie (Davidson's nu: 0 without ties; 2 if equal systems tie half the time).
@@ -129,12 +130,12 @@ def rate(
             table = bradley_terry(rows, sample, ties=ties, confidence=confidence)
         elif method == "glicko2":
             rated = glicko.glicko2(rows, tie_ratio=tie_ratio, seed=rng)
-            table = glicko.with_intervals(rated, confidence).assign(reason="")
+            table = glicko.with_intervals(rated, confidence).assign(status=OK)
         else:
             table = glicko.with_intervals(glicko.elo(rows, seed=rng), confidence)
-            table = table.assign(covers="", reason="no interval is available for Elo")
+            table = table.assign(covers="", status=explain("no_interval", method="Elo"))
         found.append(table.assign(comparator=comparator, method=method))
-    whole = pd.concat(found, ignore_index=True)
+    whole = split_status(pd.concat(found, ignore_index=True))
     return whole[[*_FIRST, *(name for name in whole if name not in _FIRST)]]
 
 
@@ -232,9 +233,10 @@ def tournament(
     rows_of = [np.flatnonzero(met == code) for code in first * n + second]
     for i, j, rows in zip(first, second, rows_of, strict=True):
         if not len(rows):
-            raise ValueError(
+            raise Unsupported(
+                "disconnected",
                 f"systems {systems[i]!r} and {systems[j]!r} were never compared, but a tournament "
-                "needs all pairs. Compare them, or use rate."
+                "needs all pairs. Compare them, or use rate.",
             )
     state = glicko.start(n)
     n_games = np.zeros(n, dtype=np.int64)

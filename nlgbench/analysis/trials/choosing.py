@@ -31,6 +31,7 @@ from nlgbench.evaluators.comparator.pairs import (
 from nlgbench.evaluators.comparator.regressor import train_regressor
 from nlgbench.evaluators.overlap import bleu
 from nlgbench.evaluators.references import similar_references
+from nlgbench.status import OK, explain, split_status
 from nlgbench.study import trusted
 from nlgbench.study.checks import checked, read_table
 from nlgbench.worlds.searches import Searches
@@ -153,7 +154,7 @@ def win_and_loss(
 
     A row per checkpoint, in the order of training: model, group (the model), system, progress, win,
     tie, loss (shares of the `checkpoint_pairs` in which it is the newer one), difference (win -
-    loss, -1 to 1), ci_low, ci_high, n_clusters, reason, n, confidence. For a model's first
+    loss, -1 to 1), ci_low, ci_high, n_clusters, status, reason, n, confidence. For a model's first
     checkpoint, n is 0 and the other results are missing. The interval is that of the win rate (ties
     count half), on the scale of the difference. It generalizes to other samples of the same
     checkpoints, and accounts for outputs in several pairs. In 2,000 simulations of 300 pairs of 30
@@ -173,10 +174,12 @@ def win_and_loss(
     table = by_system[["win", "tie", "loss"]].mean().assign(n=by_system.size()).reset_index()
     table["difference"] = table["win"] - table["loss"]
     table[["ci_low", "ci_high"]] = 2 * rates[["ci_low", "ci_high"]] - 1
-    table = table.join(rates[["n_clusters", "reason"]])
+    table = table.join(split_status(rates)[["n_clusters", "status", "reason"]])
     every = steps[["model", "system", "progress"]].sort_values(["model", "progress"])
     table = every.merge(table, on="system", how="left", validate="one_to_one")
-    table = table.fillna({"n": 0, "n_clusters": 0, "reason": ""})
+    first = explain("first_checkpoint")
+    missing = {"n": 0, "n_clusters": 0, "status": first.code, "reason": first.reason}
+    table = table.fillna(missing)
     table = table.astype({"n": "int64", "n_clusters": "int64"})
     return table.assign(confidence=0.95, group=table["model"])
 
@@ -485,8 +488,8 @@ def judge_choices(searches: Searches, chosen: Mapping[str, pd.DataFrame]) -> pd.
     -------
     DataFrame
         evaluator (``random choice`` last), measure, estimate, ci_low, ci_high, confidence, n
-        (groups with a choice), n_undefined (groups without one), reason (why there is no interval,
-        or ""), experiment, variant (``tolerance=0`` or ``tolerance=2 se``). With the latter, models
+        (groups with a choice), n_undefined (groups without one), status (a code; ``ok``), reason
+        (its text), experiment, variant (``tolerance=0`` or ``tolerance=2 se``). With the latter, models
         within two standard errors of a difference from the best also count as best. Measures:
         ``win_times`` (number of groups where the choice is the best model), ``wins_among_choices``
         (where it is the best of all choices), and means over groups: ``quality``, ``regret`` (the
@@ -539,7 +542,7 @@ def measure_choices(
         n = {"evaluator": evaluator, "n": len(defined), "n_undefined": len(own) - len(defined)}
         rows += [n | {"measure": name} | _over_groups(defined[name]) for name in measures]
     groups = about.loc[picked["group"].unique()]
-    exact = {"ci_low": np.nan, "ci_high": np.nan, "reason": "exact, given the groups"}
+    exact = {"ci_low": np.nan, "ci_high": np.nan, "status": explain("exact")}
     of_random = {
         "win_times": exact | {"estimate": groups["share_best"].sum()},
         "quality": _over_groups(groups["average"]),
@@ -549,19 +552,21 @@ def measure_choices(
     n = {"evaluator": RANDOM, "n": len(groups), "n_undefined": 0}
     rows += [n | {"measure": name} | values for name, values in of_random.items()]
     columns = ["evaluator", "measure", "estimate", "ci_low", "ci_high", "confidence", "n"]
-    return pd.DataFrame(rows).assign(confidence=0.95)[[*columns, "n_undefined", "reason"]]
+    table = split_status(pd.DataFrame(rows).assign(confidence=0.95))
+    return table[[*columns, "n_undefined", "status", "reason"]]
 
 
 def _over_groups(values: pd.Series) -> dict[str, object]:
     """Count successes (Wilson's interval), or average numbers (Student's t)."""
     n, counts = len(values), values.dtype == bool
-    if n < (1 if counts else 2):
+    few = n < (1 if counts else 2)
+    if few or (not counts and np.ptp(values) <= 1e-12 * values.abs().max()):
         only = float(values.iloc[0]) if n else np.nan
-        reason = "fewer than two groups with a choice"
-        return {"estimate": only, "ci_low": np.nan, "ci_high": np.nan, "reason": reason}
+        ends = {"ci_low": np.nan, "ci_high": np.nan}
+        return {"estimate": only, **ends, "status": explain("few_groups" if few else "no_variation")}
     if counts:
         low, high = proportion_confint(int(values.sum()), n, method="wilson")
         estimate, low, high = float(values.sum()), low * n, high * n
     else:
         estimate, (low, high) = float(values.mean()), DescrStatsW(values).tconfint_mean()
-    return {"estimate": estimate, "ci_low": low, "ci_high": high, "reason": ""}
+    return {"estimate": estimate, "ci_low": low, "ci_high": high, "status": OK}

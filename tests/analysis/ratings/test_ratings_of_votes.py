@@ -35,7 +35,7 @@ def test_votes_of_many_annotators_are_rated_for_other_items_and_annotators():
     study = nb.simulate("votes", seed=1)
     found = nb.rate(study)
     assert found["comparator"].eq("people").all() and found["covers"].eq(OTHER_ANNOTATORS).all()
-    assert found["reason"].eq("").all() and found["n_clusters"].between(15, 20).all()
+    assert found["status"].eq("ok").all() and found["n_clusters"].between(15, 20).all()
     half = t.ppf(0.975, found["n_clusters"] - 1) * found["se"]
     np.testing.assert_allclose(found["ci_high"] - found["rating"], half)
     rates = nb.win_rates(study)
@@ -90,16 +90,16 @@ def test_few_annotators_have_intervals_for_other_items():
             study = nb.simulate("votes", n_annotators=n, n_votes=1, n_items=150, seed=0)
             few = function(study)
             assert few["covers"].eq(THESE_ANNOTATORS).all(), n
-            assert few["ci_low"].notna().all() and few["reason"].eq("").all()
+            assert few["ci_low"].notna().all() and few["status"].eq("ok").all()
             pd.testing.assert_frame_equal(few, function(study, annotators="fixed"))
             none = function(study, annotators="random")
             assert none["covers"].eq(OTHER_ANNOTATORS).all() and none["ci_low"].isna().all()
-            assert none["reason"].str.contains("effective annotators: an interval that").all()
+            assert none["status"].eq("too_few_annotators").all()
         # Ten with nearly equal loads are ten.
         ten = function(nb.simulate("votes", n_annotators=10, n_pairs=15, seed=0))
         assert ten["covers"].eq(OTHER_ANNOTATORS).all() and ten["ci_low"].notna().all()
         items = function(nb.simulate("votes", n_annotators=3, n_items=7, n_pairs=15, seed=0))
-        assert items["reason"].str.match(r"only \d effective items: .* fewer than 10 is").all()
+        assert items["status"].eq("few_items").all()
 
 
 def test_positions_are_no_sample_of_annotators():
@@ -109,7 +109,7 @@ def test_positions_are_no_sample_of_annotators():
     assert nb.rate(study)["covers"].eq(THESE_ANNOTATORS).all()
     assert nb.vote_agreement(study)["covers"].eq(THESE_ANNOTATORS).all()
     found = nb.rate(study, annotators="random")
-    assert found["reason"].str.contains("positions in a file").all() and found["se"].isna().all()
+    assert found["status"].eq("positions").all() and found["se"].isna().all()
 
 
 def prompted(n_prompts=170, n_votes=999, seed=0):

@@ -76,7 +76,7 @@ def test_who_is_called_a_and_the_order_of_rows_change_nothing(world, random):
     for function, columns in NUMBERS.items():
         for gone in ("none", "item_", "item_|output_"):
             first, again = (function(without(one, gone)) for one in (study, mixed))
-            assert again["reason"].tolist() == first["reason"].tolist()
+            assert again["status"].tolist() == first["status"].tolist()
             np.testing.assert_allclose(again[columns], first[columns], rtol=1e-9, atol=1e-9)
     for one_by_one in (glicko.glicko2, glicko.elo):  # rows keep their order
         first, other = one_by_one(read_games(study)), one_by_one(read_games(turned))
@@ -139,7 +139,7 @@ def test_what_an_interval_covers_is_said(met):
     for function in (rate, win_rates):
         found = function(met)
         assert found["covers"].eq("items").all() and found["n_clusters"].eq(6).all()
-        assert found["reason"].str.match("only 6 items: .* fewer than 10 is unreliable").all()
+        assert found["status"].eq("few_items").all()
         assert found[["ci_low", "ci_high"]].notna().all(axis=None)
         assert function(without(met, "item_"))["covers"].eq("outputs").all()
         assert function(without(met, "item_|output_"))["covers"].eq("games").all()
@@ -151,6 +151,7 @@ def test_intervals_from_almost_nothing_have_a_reason():
     outcome = np.array([0, 1, 0, 2, 0])[pairs[0]]  # some outputs always win
     for function in (rate, win_rates):
         none = function(compared(one, *pairs, outcome))
+        assert none["status"].eq("one_unit").all()
         assert none["reason"].str.startswith("no interval: one item is in all games").all()
         assert none[["ci_low", "ci_high"]].isna().all(axis=None)
 
@@ -162,7 +163,7 @@ def test_a_rate_lies_in_its_interval_and_the_other_side_mirrors_it(rows):
     score, group = kind / 2, np.zeros(len(rows), dtype=int)
     found = rate_intervals(group, score, one, other, OUTPUTS, confidence=0.9).iloc[0]
     mirrored = rate_intervals(group, 1 - score, other, one, OUTPUTS, confidence=0.9).iloc[0]
-    if found["reason"].startswith("no interval: one output"):
+    if found["status"].code == "one_unit":
         assert np.isnan([found["ci_low"], mirrored["ci_high"]]).all()
     else:
         assert 0 <= found["ci_low"] <= found["win_rate"] <= found["ci_high"] <= 1

@@ -41,9 +41,8 @@ def test_choices_by_hand():
     assert got[RANDOM].to_dict() == pytest.approx(
         {"win_times": 1 / 3 + 1 + 1 / 2, "quality": 11 / 3, "regret": 4 / 3, "gain": 0}
     )
-    reasons = table.loc[table["ci_low"].isna(), "reason"]
-    assert set(reasons) == {"exact, given the groups"}
-    assert (table.loc[table["ci_low"].notna(), "reason"] == "").all()
+    assert set(table.loc[table["ci_low"].isna(), "status"]) == {"exact"}
+    assert table.loc[table["ci_low"].notna(), "status"].eq("ok").all()
 
 
 def test_intervals_are_those_of_statsmodels():
@@ -68,9 +67,9 @@ def test_what_is_undefined_is_counted_and_left_out():
     assert table.loc[("a", "quality"), ["estimate", "n", "n_undefined"]].tolist() == [4.5, 2, 1]
     lost = table.loc["b"]
     assert lost["estimate"].isna().all() and (lost["n_undefined"] == 3).all()
-    assert lost["reason"].str.startswith("fewer than two groups").all()
+    assert lost["status"].eq("few_groups").all()
     one = measured(measure_choices(chosen(a=["g2", None, None]), QUALITY)).loc[("a", "regret")]
-    assert one["estimate"] == 4 and np.isnan(one["ci_low"]) and one["reason"]
+    assert one["estimate"] == 4 and np.isnan(one["ci_low"]) and one["status"] == "few_groups"
 
 
 def test_the_highest_score_is_chosen_and_the_first_of_equals():

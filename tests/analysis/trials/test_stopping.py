@@ -55,6 +55,7 @@ def test_rates_are_the_newer_ones():
     pairs = checkpoint_pairs(outputs, steps, n=10, seed=0)
     found = win_and_loss(compared(pairs, WON), outputs, steps)
     assert found["n"].tolist() == [0, 10] and np.isnan(found["win"].iloc[0])
+    assert found["status"].iloc[0] == "first_checkpoint"
     row = found[["win", "tie", "loss", "difference"]].iloc[1]
     assert row.tolist() == pytest.approx([0.5, 0.2, 0.3, 0.2])
 
@@ -69,9 +70,9 @@ def test_where_no_output_stands_twice_the_interval_is_that_of_a_mean():
     variance = ((WON / 2 - 0.1) ** 2).sum() / 9**2
     low, high = wilson(np.array([0.6]), np.array([0.24 / variance]), t.ppf(0.975, 9))
     assert [row["ci_low"], row["ci_high"]] == pytest.approx([2 * low[0] - 1, 2 * high[0] - 1])
-    assert (row["n_clusters"], row["reason"]) == (10, "")
+    assert (row["n_clusters"], row["status"]) == (10, "ok")
     alike = win_and_loss(compared(pairs, np.ones(10)), outputs, steps).iloc[1]
-    assert alike["reason"].endswith("the interval treats them as 10 independent games")
+    assert alike["status"] == "alike" and "as 10 independent games" in alike["reason"]
     assert alike["ci_low"] < 1 == alike["ci_high"]
 
 
