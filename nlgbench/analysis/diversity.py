@@ -5,6 +5,7 @@ import pandas as pd
 
 from nlgbench.evaluators.diversity import diversity_of_subsets, signature
 from nlgbench.inference import half_samples, interval
+from nlgbench.status import Unsupported, explain
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 
@@ -40,8 +41,8 @@ def diversity(
     DataFrame
         A row per system and evaluator: system, evaluator, estimate (from all its outputs), se,
         ci_low, ci_high (not clipped; NaN with a reason), confidence, center (mean of subsamples),
-        n_resamples, n_undefined, reason, signature (with the number of texts and the direction:
-        *lower* Self-BLEU means more diversity), method.
+        n_resamples, n_undefined, status (a code; ``ok``), reason (its text), signature (with the
+        number of texts and the direction: *lower* Self-BLEU means more diversity), method.
 
     Raises
     ------
@@ -65,8 +66,9 @@ def diversity(
     """
     outputs = study.outputs if include_human else study.outputs[~study.outputs["is_human"]]
     if outputs.empty:
-        raise ValueError(
-            f"{study.name} has no system outputs. Use include_human=True to measure human texts."
+        raise Unsupported(
+            "no_outputs",
+            f"{study.name} has no system outputs. Use include_human=True to measure human texts.",
         )
     rng = np.random.default_rng(seed)
     rows = []
@@ -81,15 +83,10 @@ def diversity(
         found = diversity_of_subsets(group["text"].tolist(), members)
         for name in found:
             estimate, replicates = float(found[name].iloc[0]), found[name].iloc[1:]
-            rows.append(
-                {
-                    "system": system,
-                    "evaluator": name,
-                    **interval(replicates, estimate, fraction=_FRACTION, confidence=confidence),
-                    "signature": signature(str(name), len(group)),
-                }
-            )
-    table = pd.DataFrame(rows).assign(method="subsamples of 2/3 of outputs, normal")
-    of = table["n_undefined"].astype(str) + " of " + table["n_resamples"].astype(str)
-    why = "undefined in " + of + " subsamples: fewer than two texts, or no text of n tokens"
-    return table.assign(reason=table["reason"].where(table["n_undefined"] == 0, why))
+            row = interval(replicates, estimate, fraction=_FRACTION, confidence=confidence)
+            if n_undefined := row["n_undefined"]:
+                status = explain("undefined_diversity", n=n_undefined, total=len(replicates))
+                row |= {"status": status.code, "reason": status.reason}
+            row["signature"] = signature(str(name), len(group))
+            rows.append({"system": system, "evaluator": name, **row})
+    return pd.DataFrame(rows).assign(method="subsamples of 2/3 of outputs, normal")

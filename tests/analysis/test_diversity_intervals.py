@@ -31,7 +31,7 @@ def test_intervals_are_around_the_scores():
     np.testing.assert_array_equal(found["estimate"], scores["score"])
     np.testing.assert_allclose(found["ci_high"] - found["estimate"], 1.959964 * found["se"])
     assert (found["se"] > 0).all()
-    assert found["reason"].eq("").all()
+    assert found["status"].eq("ok").all()
     assert found["method"].unique().tolist() == ["subsamples of 2/3 of outputs, normal"]
     again = diversity(study, n_resamples=50, seed=1)
     pd.testing.assert_frame_equal(found, again)
@@ -48,13 +48,11 @@ def test_subsamples_show_more_diversity_than_the_whole():
 def test_too_few_texts_give_a_reason():
     found = diversity(study_of(["a b"]), n_resamples=20, seed=0).set_index("evaluator")
     assert found.loc["self_bleu_4", ["estimate", "se", "ci_low", "ci_high"]].isna().all()
-    assert found.loc["self_bleu_4", "reason"].startswith(
-        "undefined in 20 of 20 subsamples: fewer than two"
-    )
+    assert found.loc["self_bleu_4", "status"] == "undefined_diversity"
     assert found.loc["distinct_1", "estimate"] == 1
     found = diversity(study_of(["a b", "c d"]), n_resamples=20, seed=0)
     distinct = found.set_index("evaluator").loc["distinct_1"]
-    assert distinct["reason"] == "no interval: all subsamples give the same value"
+    assert distinct["status"] == "constant_resamples"
     assert np.isnan(distinct["ci_low"]) and np.isnan(distinct["ci_high"])
 
 

@@ -15,6 +15,7 @@ from nlgbench.analysis.distributions.features import Features, distances, embedd
 from nlgbench.analysis.distributions.measures import MANIFOLDS, permuted_mmd, swapped_mmd
 from nlgbench.crossed import few_clusters
 from nlgbench.inference import Bools, Floats, Ints, half_samples, interval
+from nlgbench.status import OK, Status, Unsupported, explain, split_status
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 
@@ -85,7 +86,8 @@ def compare_distributions(
         NaN with a reason), p_value (of no difference; NaN for measures without a test),
         between_people (the measure with other human texts in place of the system's, NaN if too few;
         for Vendi, of the human texts), n_human, n_system (texts compared), n_items, features,
-        confidence, n_resamples, n_undefined, reason, signature (recipe and direction), method.
+        confidence, n_resamples, n_undefined, status (a code; ``ok``), reason (its text), signature
+        (recipe and direction), method.
 
     Raises
     ------
@@ -119,11 +121,12 @@ def compare_distributions(
         raise ValueError(f"n_neighbors must be a whole number, at least 1. Got {n_neighbors}.")
     outputs = study.outputs.sort_values("output_id", ignore_index=True)
     if not outputs["is_human"].any() or outputs["is_human"].all():
-        raise ValueError(
-            f"{study.name} needs texts of humans and of a system: mark human texts by is_human."
+        raise Unsupported(
+            "no_human" if not outputs["is_human"].any() else "no_outputs",
+            f"{study.name} needs texts of humans and of a system: mark human texts by is_human.",
         )
     if (outputs["text"] == "").all():
-        raise ValueError(f"{study.name} has no texts: add a column text to outputs.")
+        raise Unsupported("no_texts", f"{study.name} has no texts: add a column text to outputs.")
     unit = study.clusters if study.clusters in outputs else "item_id"
     # All systems share seeds, so that results depend neither on other systems nor on row order.
     seeds = np.random.default_rng(seed).integers(2**31, size=4).tolist()
@@ -143,8 +146,8 @@ def compare_distributions(
         found = _rows(task, sample, rest)
         rows += [{"system": system} | row | {"features": features} for row in found]
     order = "system measure estimate se ci_low ci_high p_value between_people n_human n_system "
-    order += "n_items features confidence n_resamples n_undefined reason signature method"
-    return pd.DataFrame(rows)[order.split()]
+    order += "n_items features confidence n_resamples n_undefined status reason signature method"
+    return split_status(pd.DataFrame(rows))[order.split()]
 
 
 @dataclass(frozen=True)
@@ -281,22 +284,22 @@ def _rows(task: _Task, sample: _Sample, rest: _Sample | None) -> list[dict[str, 
     rows: list[dict[str, object]] = []
     for name in task.measures:
         found = _interval(name, replicates[name], estimates[name], task.confidence)
-        reason = _reason(name, sample, task.n_neighbors, found)
-        if reason:
+        status = _why_missing(name, sample, task.n_neighbors, found)
+        if status:
             found |= {"se": np.nan, "ci_low": np.nan, "ci_high": np.nan}
-        units = "items" if sample.paired else "texts per side"
-        found["reason"] = reason or few_clusters(
-            sample.n_items if sample.paired else sample.n, units
-        )
+        elif sample.paired:
+            status = few_clusters(sample.n_items, "items")
+        else:
+            status = few_clusters(sample.n, "texts per side")
         p_value = float("nan")
         if name in measured.kernels and task.n_permutations and math.isfinite(estimates[name]):
             p_value = _p_value(measured, name, estimates[name])
-            reasons = (str(found["reason"]), _too_few(sample, task.n_permutations))
-            found["reason"] = "; ".join(filter(None, reasons))
+            status += _too_few(sample, task.n_permutations)
         rows.append(
             {
                 "measure": name,
                 **found,
+                "status": status,
                 "p_value": p_value,
                 "between_people": people.get(name, float("nan")),
                 "n_human": sample.n,
@@ -335,46 +338,37 @@ def _interval(
     return found
 
 
-def _reason(name: Measure, sample: _Sample, k: int, found: dict[str, Any]) -> str:
-    """Return why the estimate or its interval is undefined, or "" if both are defined."""
+def _why_missing(name: Measure, sample: _Sample, k: int, found: dict[str, Any]) -> Status:
+    """Return why the estimate or its interval is undefined, or `OK` if both are defined."""
     undefined, of = found["n_undefined"], found["n_resamples"]
     if not math.isfinite(found["estimate"]):
         if name in MANIFOLDS:
-            return f"undefined: n_neighbors = {k} needs {k + 1} texts per side (found: {sample.n})"
+            return explain("few_neighbors", k=k, least=k + 1, n=sample.n)
         if not sample.paired:
-            return f"undefined: only {sample.n} text per side, but two are needed"
-        return (
-            f"undefined: only {sample.n_items} item has human and machine texts, but two are "
-            "needed. If texts have no prompt, give each its own item_id"
-        )
+            return explain("one_text", n=sample.n)
+        return explain("one_item", n=sample.n_items)
     if not of:
-        return "no interval: n_resamples = 0"
+        return explain("no_resamples")
     if undefined:
-        return f"no interval: too few texts in {undefined} of {of} subsamples"
+        return explain("undefined_subsamples", n=undefined, total=of)
     if sample.n < _FEWEST.get(name, 0):
-        return f"only {sample.n} texts per side: an interval needs at least {_FEWEST[name]}"
+        return explain("too_few_texts", n=sample.n, least=_FEWEST[name])
     distinct = pd.Series(sample.texts).groupby(sample.is_human).nunique().min() / sample.n
     if name in _HURT_BY_COPIES and distinct < _DISTINCT:
-        return (
-            f"only {distinct:.0%} of one side's texts are distinct, so subsamples do not "
-            "show how much the measure varies"
-        )
-    return str(found["reason"])
+        return explain("few_distinct", share=distinct)
+    return Status(found["status"], found["reason"])
 
 
-def _too_few(sample: _Sample, n_permutations: int) -> str:
-    """Return a warning if there are too few items or permutations for a small p, else ""."""
+def _too_few(sample: _Sample, n_permutations: int) -> Status:
+    """Return a warning if there are too few items or permutations for a small p, else `OK`."""
     # Exchanging the sides does not change MMD.
     of_sides = (
         2.0 ** (1 - sample.n_items) if sample.paired else 2 / math.comb(2 * sample.n, sample.n)
     )
     least = max(of_sides, 1 / (1 + n_permutations))
     if least <= _LEVEL:
-        return ""
-    return (
-        f"the test cannot be significant: with {sample.n} texts per side and {n_permutations} "
-        f"permutations, p cannot be below {least:.3g}"
-    )
+        return OK
+    return explain("few_permutations", n=sample.n, permutations=n_permutations, least=least)
 
 
 def _signature(measured: _Measured, name: Measure) -> str:

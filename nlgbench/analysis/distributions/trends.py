@@ -9,6 +9,7 @@ import pandas as pd
 from scipy.stats import norm
 
 from nlgbench.inference import Floats
+from nlgbench.status import OK, Status, Unsupported, explain, split_status
 from nlgbench.study.checks import checked, read_table
 
 #: Measures of distance from human texts, for which lower is better.
@@ -54,9 +55,9 @@ def measure_trends(
     DataFrame
         A row per measure and true value: measure, truth (the column), slope (of the measure per
         unit of the truth, sign-flipped where lower is better), se, ci_low, ci_high, confidence,
-        n_systems, verdict, reason, method. ``verdict`` is "sees" if the interval is above 0,
-        "sees the wrong way" if it is below, "does not see" if it contains 0, and "not monotone"
-        if some pairs of systems differ significantly in the direction of the truth and others
+        n_systems, verdict, status (a code; ``ok``), reason, method. ``verdict`` is "sees" if the
+        interval is above 0, "sees the wrong way" if it is below, "does not see" if it contains 0,
+        and "not monotone" if some pairs of systems differ significantly in the direction of the truth and others
         against it. It is empty, with a reason, if fewer than three systems have all values, if the
         truth varies by less than .1, or if a system lacks a value and the interval contains 0.
 
@@ -103,7 +104,8 @@ def measure_trends(
         if missing:
             raise ValueError(f"{name} no row of system {missing[0]!r}: leave it out of systems.")
     if len(chosen) < _FEWEST:
-        raise ValueError(f"a series needs at least {_FEWEST} systems. Got {len(chosen)}: {chosen}.")
+        message = f"a series needs at least {_FEWEST} systems. Got {len(chosen)}: {chosen}."
+        raise Unsupported("few_systems", message)
     true = truth.set_index("system").loc[chosen]
     rows = []
     for measure, part in table.groupby("measure", sort=False):
@@ -112,7 +114,7 @@ def measure_trends(
         for name in against:
             found = _slope(there.assign(true=true[name].astype(float)), confidence)
             rows.append({"measure": measure, "truth": name, **found})
-    return pd.DataFrame(rows).assign(
+    return split_status(pd.DataFrame(rows)).assign(
         method="least squares on the truth; assumes normal, not negatively correlated errors"
     )
 
@@ -129,24 +131,25 @@ def _both_ways(true: Floats, estimate: Floats, se: Floats, confidence: float) ->
     return bool((z > reach).any() and (z < -reach).any())
 
 
-def _slope(systems: pd.DataFrame, confidence: float) -> dict[str, float | str]:
+def _slope(systems: pd.DataFrame, confidence: float) -> dict[str, float | str | Status]:
     """Fit a line through the systems without missing values, and derive the verdict."""
     known = systems.dropna()
     left_out = ", ".join(systems.index.difference(known.index, sort=False))
     true, estimate, se = (known[name].to_numpy() for name in ("true", "estimate", "se"))
     slope = error = float("nan")
-    reason = f"excluded because estimate, se or truth is missing: {left_out}" if left_out else ""
+    status = explain("left_out", systems=left_out) if left_out else OK
     if len(known) < _FEWEST:
-        reason = f"fewer than {_FEWEST} systems are complete ({len(known)}); {reason}"
+        status = explain("few_complete", n=len(known), least=_FEWEST) + status
     elif np.ptp(true) < _LEAST_RANGE:
-        reason = f"the truth differs by less than {_LEAST_RANGE:g} between systems; {reason}"
-        reason = reason.removesuffix("; ")
+        status = explain("small_range", least=_LEAST_RANGE) + status
     else:
         away = true - true.mean()
         spread = float(away @ away)
         slope = float(away @ estimate) / spread
         parts = away * se / spread
         error = float(np.hypot(parts[parts > 0].sum(), parts[parts < 0].sum()))
+        if error <= 1e-12 * abs(slope):
+            error, status = float("nan"), explain("no_variation") + status
     half = float(norm.ppf(0.5 + confidence / 2)) * error
     verdict = ""
     if np.isfinite(slope) and _both_ways(true, estimate, se, confidence):
@@ -155,7 +158,7 @@ def _slope(systems: pd.DataFrame, confidence: float) -> dict[str, float | str]:
         verdict = "sees"
     elif slope + half < 0:
         verdict = "sees the wrong way"
-    elif np.isfinite(slope) and not left_out:
+    elif np.isfinite(error) and not left_out:
         verdict = "does not see"
     some = systems[["estimate", "true"]].dropna()
     if not verdict and left_out and len(some) >= _FEWEST and np.ptp(some["true"]) >= _LEAST_RANGE:
@@ -169,5 +172,5 @@ def _slope(systems: pd.DataFrame, confidence: float) -> dict[str, float | str]:
         "confidence": confidence,
         "n_systems": len(known),
         "verdict": verdict,
-        "reason": reason,
+        "status": status,
     }

@@ -11,6 +11,7 @@ import pandas as pd
 from nlgbench.analysis.huse import neighbors, score
 from nlgbench.analysis.huse.neighbors import LabelTies
 from nlgbench.analysis.huse.score import Length, Scaling, Ties
+from nlgbench.status import Unsupported
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 from nlgbench.text import check_n
@@ -226,7 +227,8 @@ def impossible_outputs(study: Study) -> pd.DataFrame:
     [0.0, 0.0, 0.0]
     """
     if study.logprobs is None:
-        raise ValueError(f"{study.name} has no logprobs: add a table of logprobs to the study.")
+        message = f"{study.name} has no logprobs: add a table of logprobs to the study."
+        raise Unsupported("no_logprobs", message)
     human = study.outputs.loc[study.outputs["is_human"], "output_id"]
     of_people = study.logprobs[study.logprobs["output_id"].isin(human)]
     never = (of_people["logprob"] == -np.inf).groupby(of_people["model"]).mean()

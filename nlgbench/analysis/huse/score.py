@@ -19,6 +19,7 @@ from nlgbench.analysis.huse import neighbors
 from nlgbench.analysis.huse.neighbors import Bools, Floats, Ints, LabelTies
 from nlgbench.inference import half_samples, interval, split_interval
 from nlgbench.names import known
+from nlgbench.status import OK, Status, Unsupported, explain
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 
@@ -36,10 +37,10 @@ TOLERANCE: dict[Ties, float] = {"exact": neighbors.EXACT_TOLERANCE, "released": 
 #: The columns of estimates and intervals, for a system and tie rule.
 _COLUMNS = [
     *("score", "estimate", "se", "ci_low", "ci_high", "confidence", "center"),
-    *("n_resamples", "n_undefined", "reason", "n_clusters", "method"),
+    *("n_resamples", "n_undefined", "status", "reason", "n_clusters", "method"),
 ]
 
-#: The limits within which coverage was measured; below them, `reason` has a warning.
+#: The limits within which coverage was measured; below them, `status` has a warning.
 LEAST_UNITS = 10  # outputs of the rarer class, or items with such outputs
 LEAST_SHARE = 3  # outputs in a half, as a multiple of k
 LEAST_VALUES = 20  # distinct mean judgments, for HUSE-Q and therefore HUSE-D
@@ -103,16 +104,18 @@ def compare(
     """Compute both features of a system's outputs and the human ones, and check all arguments."""
     dimension = study.dimension(dimension)
     if study.judgments is None or study.logprobs is None:
-        raise ValueError(
+        raise Unsupported(
+            "no_logprobs" if study.logprobs is None else "no_judgments",
             f"{study.name} has no logprobs: HUSE needs the log-probability of every output under "
-            "the system's model. Add a table of logprobs to the study."
+            "the system's model. Add a table of logprobs to the study.",
         )
     is_human = study.outputs["is_human"].to_numpy(dtype=bool)
     own = (study.outputs["system"].to_numpy() == system) & ~is_human
     if not is_human.any():
-        raise ValueError(
+        raise Unsupported(
+            "no_human",
             f"HUSE needs human and machine outputs. Found 0 human and {len(is_human)} machine "
-            "outputs: add human ones, or correct is_human."
+            "outputs: add human ones, or correct is_human.",
         )
     if not own.any():
         known(system, study.systems, "system")
@@ -120,9 +123,10 @@ def compare(
     if n_neighbors < 1:
         raise ValueError(f"n_neighbors must be a whole number, at least 1. Got {n_neighbors}.")
     if len(rows) < n_neighbors + 1:
-        raise ValueError(
+        raise Unsupported(
+            "few_outputs",
             f"n_neighbors = {n_neighbors} needs at least {n_neighbors + 1} outputs of humans and "
-            f"{system!r} together. Got {len(rows)}: add outputs, or reduce n_neighbors."
+            f"{system!r} together. Got {len(rows)}: add outputs, or reduce n_neighbors.",
         )
     ids = pd.Index(study.outputs["output_id"].to_numpy()[rows])
     logprob, n_floored = _logprob(ids, study.logprobs, system, length)
@@ -151,9 +155,10 @@ def chosen_systems(study: Study, systems: str | Iterable[str] | None) -> list[st
     if systems is not None:
         return [systems] if isinstance(systems, str) else list(systems)
     if not study.systems:
-        raise ValueError(
+        raise Unsupported(
+            "no_outputs",
             f"HUSE needs human and machine outputs. Found {len(study.outputs)} human and 0 machine "
-            "outputs: add machine ones, or correct is_human."
+            "outputs: add machine ones, or correct is_human.",
         )
     return study.systems
 
@@ -166,13 +171,14 @@ def the_system(study: Study, system: str | None) -> str:
     return names[0]
 
 
-def _check_complete(ids: pd.Index, missing: Bools, what: str, fix: str) -> None:
+def _check_complete(ids: pd.Index, missing: Bools, code: str, what: str, fix: str) -> None:
     if missing.any():
         named = ids[missing].tolist()
         more = f" and {len(named) - 5} more" if len(named) > 5 else ""
-        raise ValueError(
+        raise Unsupported(
+            code,
             f"{what} for {len(named)} of {len(ids)} outputs: {', '.join(named[:5])}{more}. Every "
-            f"compared output needs one: {fix}."
+            f"compared output needs one: {fix}.",
         )
 
 
@@ -185,13 +191,14 @@ def _logprob(ids: pd.Index, logprobs: pd.DataFrame, system: str, length: str) ->
     logprob, n_tokens = found.to_numpy(dtype=np.float64).T
     what = f"no log-probability under model {system!r}"
     fix = "add it to logprobs, or remove the output"
-    _check_complete(ids, np.isnan(logprob), what, fix)
+    _check_complete(ids, np.isnan(logprob), "no_logprobs", what, fix)
     logprob = logprob / n_tokens if length == "per token" else logprob
     finite = np.isfinite(logprob)
     if not finite.any():
-        raise ValueError(
+        raise Unsupported(
+            "no_logprobs",
             f"every log-probability under model {system!r} is infinite. Check how logprobs were "
-            "computed."
+            "computed.",
         )
     return np.where(finite, logprob, logprob[finite].min() - 1), int((~finite).sum())
 
@@ -203,7 +210,8 @@ def _mean_judgment(ids: pd.Index, judgments: pd.DataFrame, dimension: str) -> Fl
     value, at = judged["value"].to_numpy()[at >= 0], at[at >= 0]
     count = np.bincount(at, minlength=len(ids))
     fix = "add it to judgments, or remove the output"
-    _check_complete(ids, count == 0, f"no judgment of {dimension!r}", fix)
+    what = f"no judgment of {dimension!r}"
+    _check_complete(ids, count == 0, "no_judgments", what, fix)
     return np.asarray(np.bincount(at, weights=value, minlength=len(ids)) / count)
 
 
@@ -212,9 +220,10 @@ def scaled(feature: Floats, scaling: str, name: str) -> tuple[Floats, float]:
     scale = float(np.std(feature))
     # Means of equal judgments may differ by rounding, and still count as constant.
     if not scale > 1e-12 * float(np.abs(feature).max()):
-        raise ValueError(
+        raise Unsupported(
+            "no_variation",
             f"the {name} feature is constant ({feature[0]:g} for all {len(feature)} outputs), so "
-            "it cannot distinguish outputs. Check the column."
+            "it cannot distinguish outputs. Check the column.",
         )
     if scaling == "rank":
         # Means of equal judgments may differ by rounding, and must have equal ranks.
@@ -264,7 +273,7 @@ def annotator_replicates(one: Compared, members: Bools) -> pd.DataFrame:
         mean = total[:, replicate] / count[:, replicate]
         try:
             judgment = scaled(mean, one.scaling, "judgment")[0]
-        except ValueError:  # constant: undefined, and counted by the caller
+        except Unsupported:  # constant: undefined, and counted by the caller
             continue
         points = np.column_stack([one.points[:, 0], judgment])
         found[replicate] = list(replace(one, points=points).scores.values())
@@ -285,12 +294,12 @@ def intervals(
     seed: int | np.random.Generator,
 ) -> pd.DataFrame:
     """Compute intervals of one system's three scores, a row each."""
-    few: list[str] = [""] * len(SCORES)
+    few = [OK] * len(SCORES)
     n_units, method = 0, ""
     if n_resamples == 0:
         table = pd.DataFrame({"estimate": one.scores.values()})
         table = table.assign(confidence=confidence, n_resamples=0, n_undefined=0)
-        table["reason"] = "no interval: n_resamples = 0"
+        table["status"], few = "ok", [explain("no_resamples")] * len(SCORES)
     elif resample == "annotators":
         groups = one.annotators["group_id"]
         members = half_samples(groups, n_resamples=n_resamples, seed=seed)
@@ -304,8 +313,7 @@ def intervals(
         )
         if n_units < LEAST_ANNOTATORS:
             table[["se", "ci_low", "ci_high"]] = np.nan
-            words = f"no interval: a HIT has fewer than {LEAST_ANNOTATORS} annotators ({n_units})"
-            few = [words] * len(SCORES)
+            few = [explain("few_in_hit", n=n_units, least=LEAST_ANNOTATORS)] * len(SCORES)
         method = f"half-samples of annotators, k = {one.n_neighbors}, t"
     else:
         clusters = one.outputs["item_id" if resample == "items" else "output_id"]
@@ -316,8 +324,9 @@ def intervals(
         table = halves_interval(replicates, one.scores, n_units, confidence)
         few = few_outputs(one, n_units)
         method = f"splits of {resample} into halves, k = {one.n_neighbors}, t"
-    reason = table["reason"].where(table["reason"] != "", few)
-    table = table.assign(score=SCORES, n_clusters=n_units, reason=reason, method=method)
+    fine = table["status"] == "ok"
+    table = table.assign(score=SCORES, n_clusters=n_units, method=method)
+    table.loc[fine, ["status", "reason"]] = [(each.code, each.reason) for each in few]
     return table.reindex(columns=_COLUMNS)
 
 
@@ -334,18 +343,17 @@ def halves_interval(
     return pd.DataFrame(found)
 
 
-def few_outputs(one: Compared, n_units: int) -> list[str]:
-    """Return for each score a warning about its interval, or ""."""
+def few_outputs(one: Compared, n_units: int) -> list[Status]:
+    """Return for each score a warning about its interval, or `OK`."""
     k, n_half = one.n_neighbors, len(one.rows) // 2
     n_values = len(np.unique(one.points[:, 1].round(9)))
-    few, tied = "", ""
+    few, tied = OK, OK
     if n_units < LEAST_UNITS:
-        few = f"coverage is unknown: a class has fewer than {LEAST_UNITS} sampled units ({n_units})"
+        few = explain("few_units", n=n_units, least=LEAST_UNITS)
     elif n_half < LEAST_SHARE * k:
-        few = f"coverage is unknown: halves have fewer than {LEAST_SHARE} k outputs ({n_half})"
+        few = explain("small_halves", n=n_half, least=LEAST_SHARE)
     elif n_values < LEAST_VALUES:
-        tied = "the interval is slightly too narrow: fewer than "
-        tied += f"{LEAST_VALUES} distinct mean judgments ({n_values})"
+        tied = explain("few_values", n=n_values, least=LEAST_VALUES)
     return [few, few or tied, few or tied]
 
 
@@ -407,8 +415,8 @@ def huse(
         huse_q, quality: the judgment alone; huse_d, diversity: ``1 + huse - huse_q``), ``estimate``
         (0: always distinguished, 1: at chance; higher is better, not clipped), ``se``,
         ``ci_low``, ``ci_high`` (not clipped; NaN with a reason), ``confidence``, ``center`` (mean
-        of the halves), ``n_resamples``, ``n_undefined``, ``reason`` (why an interval is missing or
-        doubtful), ``n_clusters`` (outputs or items of the rarer class; annotators of the smallest
+        of the halves), ``n_resamples``, ``n_undefined``, ``status`` (a code; ``ok``), ``reason``
+        (its text), ``n_clusters`` (outputs or items of the rarer class; annotators of the smallest
         HIT), ``method``, ``resample``, the options used (``n_neighbors``, ``label_ties``,
         ``scaling``, ``length``, ``dimension``), ``n_outputs``, ``n_judgments``,
         ``n_floored`` (log-probabilities of minus infinity), ``label`` and ``source``.
@@ -434,8 +442,8 @@ def huse(
     --------
     >>> import nlgbench as nb
     >>> scores = nb.huse(nb.simulate("gaussian", seed=0), systems="t0.7", n_resamples=200)
-    >>> scores[["system", "score", "reason"]].values.tolist()
-    [['t0.7', 'huse', ''], ['t0.7', 'huse_q', ''], ['t0.7', 'huse_d', '']]
+    >>> scores[["system", "score", "status"]].values.tolist()
+    [['t0.7', 'huse', 'ok'], ['t0.7', 'huse_q', 'ok'], ['t0.7', 'huse_d', 'ok']]
     >>> bool((scores["ci_low"] < scores["estimate"]).all())
     True
     """

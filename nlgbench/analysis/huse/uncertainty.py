@@ -14,6 +14,7 @@ from nlgbench.analysis.huse import score
 from nlgbench.analysis.huse.neighbors import Bools, Ints
 from nlgbench.analysis.huse.score import Compared
 from nlgbench.inference import ci_columns, half_samples, interval
+from nlgbench.status import Unsupported
 from nlgbench.study import Study, with_tables
 from nlgbench.study.checks import checked
 from nlgbench.text import check_n
@@ -124,9 +125,10 @@ def _item_units(one: Compared) -> tuple[Ints, int]:
     machine = np.bincount(item, weights=one.is_machine).astype(int)
     both = (machine > 0) & (machine < np.bincount(item))
     if not both.any():
-        raise ValueError(
+        raise Unsupported(
+            "disconnected",
             f"no item has outputs of both humans and {one.system!r}, so labels cannot be permuted "
-            "within items. Correct item_id."
+            "within items. Correct item_id.",
         )
     return item, int(both.sum())
 
@@ -288,7 +290,8 @@ def length_difference(
 
     A row per system and score (huse, huse_d; length does not affect huse_q): system, score,
     whole_text and per_token (the scores), estimate (their difference), se, ci_low, ci_high,
-    confidence, reason. Both scores use the same halves of the outputs, so the difference is paired.
+    confidence, status, reason. Both scores use the same halves of the outputs, so the difference is
+    paired.
 
     >>> import nlgbench as nb
     >>> found = length_difference(nb.simulate("gaussian", seed=0), systems="t0.7", n_resamples=50)
@@ -326,7 +329,7 @@ def annotator_difference(
 
     The result has one row: system, n_annotators, estimate (the mean of HUSE over 20 samples of
     annotators of each ``group_id`` (HIT), minus HUSE with all of them), se, ci_low, ci_high (95%,
-    over half-samples of outputs and samples of these annotators; conservative), reason.
+    over half-samples of outputs and samples of these annotators; conservative), status, reason.
 
     >>> import nlgbench as nb
     >>> study = nb.simulate("gaussian", n_outputs=30, seed=0)
@@ -360,7 +363,9 @@ def annotator_difference(
     se = float(np.hypot(float(found["se"]), differences.std(ddof=1) / np.sqrt(_N_SAMPLES)))
     half = norm.ppf(0.975) * se
     row = {"system": system, "n_annotators": n_annotators}
-    row |= ci_columns(differences.mean(), se, half, 0.95) | {"reason": found["reason"]}
+    row |= ci_columns(differences.mean(), se, half, 0.95) | {
+        name: found[name] for name in ("status", "reason")
+    }
     return pd.DataFrame([row]).drop(columns="confidence")
 
 

@@ -14,6 +14,7 @@ from nlgbench.analysis.people.comparing import judged_systems
 from nlgbench.analysis.ratings.games import votes_of
 from nlgbench.crossed import Floats, Ints, incidence
 from nlgbench.inference import ratio
+from nlgbench.status import OK, explain, split_status
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 
@@ -51,8 +52,8 @@ def variance_components(
     DataFrame
         A row per component: component (``item``, ``annotator``, ``system x item``, ``system x
         annotator``, or ``rest``, the residual), variance (squared points), ci_low, ci_high, share
-        (of the sum), n_levels (for ``rest``, the number of judgments), reason (why the variance or
-        interval is undefined), method.
+        (of the sum), n_levels (for ``rest``, the number of judgments), status (a code; ``ok``),
+        reason (its text), method.
 
     Raises
     ------
@@ -95,21 +96,27 @@ def components_of(
     y: Floats, system: Ints, item: Ints, annotator: Ints, confidence: float = 0.95
 ) -> pd.DataFrame:
     """Estimate variance components from arrays of judgments."""
-    size = np.bincount(system)
+    size, scale = np.bincount(system), np.abs(y).max()
     y = y - (np.bincount(system, y) / size)[system]
     unit = float(np.sqrt((y @ y) / len(y)))
     numbers = levels(system, item, annotator)
     gram = _gram(numbers, system)
-    kept, why = _identified(gram, len(y))
+    kept, mixed = _identified(gram, len(y))
     names = [*FACTORS, "rest"]
     counts = [int(one.max()) + 1 for one in numbers[:4]]
     table = pd.DataFrame({"component": names, "variance": np.nan, "ci_low": np.nan})
     table = table.assign(ci_high=np.nan, share=np.nan, n_levels=[*counts, len(y)])
-    table["reason"] = [why.get(number, "") for number in range(5)]
-    if unit < 1e-12 or len(y) - len(size) < 2:
-        nothing = "judgments do not vary within systems"
-        return table.assign(reason=table["reason"].replace("", nothing), method="none")
-    chosen, doubt, fitted = [*kept, 4], "", None
+    constant = unit <= 1e-12 * scale
+    unknown = explain("constant_systems" if constant else "few_judgments")
+    table["status"] = np.full(5, unknown)
+    for k, others in mixed.items():
+        also = " and ".join(names[other] for other in others)
+        table.loc[k, "status"] = (
+            explain("confounded", others=also) if also else explain("one_level")
+        )
+    if constant or len(y) - len(size) < 2:
+        return split_status(table).assign(method="none")
+    chosen, doubt, fitted = [*kept, 4], OK, None
     balanced = _mean_squares(y / unit, system, item, annotator) if len(kept) == 4 else None
     if balanced is None and kept and sum(counts[k] for k in kept) <= _MOST_LEVELS:
         fitted = _likelihood(y / unit, system, [numbers[k] for k in kept])
@@ -119,27 +126,27 @@ def components_of(
         variances, low, high = _balanced(*balanced, confidence)
     elif fitted is not None:
         method, (variances, converged) = "restricted maximum likelihood", fitted
-        doubt = "" if converged else "maximum likelihood did not converge"
+        doubt = OK if converged else explain("not_converged")
     else:
         method, variances = "moments", _moments(y / unit, numbers, gram, chosen)
     share = variances / variances.sum()
     for number, k in enumerate(chosen):
-        held = [names[one] for one, words in why.items() if f"with {names[k]}," in words + ","]
-        n, none = table["n_levels"][k], ""
+        included = " and ".join(names[other] for other, others in mixed.items() if k in others)
+        n, missing = table["n_levels"][k], OK
         if variances[number] < 1e-7:
-            none = "no interval: the estimate is 0, its lower bound"
+            missing = explain("zero_variance")
         elif n < FEWEST_LEVELS:
-            none = f"only {n} levels: an interval needs at least {FEWEST_LEVELS}"
+            missing = explain("few_levels", n=n, least=FEWEST_LEVELS)
         elif share[number] < LEAST_SHARE:
-            none = "no interval: the component is less than a tenth of the variance"
+            missing = explain("small_share")
         elif balanced is None:
-            none = "no interval: the design is not balanced"
-        also = f"includes {' and '.join(held)}" if held else ""
-        table.loc[k, "reason"] = "; ".join(filter(None, [also, none, doubt]))
+            missing = explain("unbalanced")
+        includes = explain("includes", others=included) if included else OK
+        table.loc[k, "status"] = missing + includes + doubt
         table.loc[k, ["variance", "share"]] = variances[number] * unit**2, share[number]
-        if not none:
+        if not missing:
             table.loc[k, ["ci_low", "ci_high"]] = low[number] * unit**2, high[number] * unit**2
-    return table.assign(method=method)
+    return split_status(table).assign(method=method)
 
 
 def _mean_squares(
@@ -224,25 +231,23 @@ def _gram(numbers: list[Ints], system: Ints) -> Floats:
     return gram
 
 
-def _identified(gram: Floats, n: int) -> tuple[tuple[int, ...], dict[int, str]]:
-    """List the factors that the design identifies, and why the others are not identified.
+def _identified(gram: Floats, n: int) -> tuple[tuple[int, ...], dict[int, list[int]]]:
+    """List the factors that the design identifies, and those that each of the others is mixed with.
 
     A factor is identified if its covariance, without systems' means, is not a linear combination of
-    the others'.
+    the others'. It is mixed with none if it has one level, or one level per system.
     """
-    names = [*FACTORS, "rest"]
-    kept, why = [4], {}
+    kept, mixed = [4], {}
     for k in (2, 3, 0, 1):
         if gram[k, k] <= 1e-9 * n:
-            why[k] = "not identified: the factor has one level, or one level per system"
+            mixed[k] = []
             continue
         weight = np.linalg.solve(gram[np.ix_(kept, kept)], gram[kept, k])
         if gram[k, k] - weight @ gram[kept, k] > 1e-9 * gram[k, k]:
             kept.append(k)
             continue
-        mixed = [names[one] for one, w in zip(kept, weight, strict=True) if abs(w) > 1e-6]
-        why[k] = f"confounded with {' and '.join(mixed)}, and counted there"
-    return tuple(sorted(kept[1:])), why
+        mixed[k] = [other for other, w in zip(kept, weight, strict=True) if abs(w) > 1e-6]
+    return tuple(sorted(kept[1:])), mixed
 
 
 def _moments(y: Floats, numbers: list[Ints], gram: Floats, chosen: list[int]) -> Floats:
@@ -293,5 +298,7 @@ def vote_components(study: Study) -> pd.DataFrame:
         cells = frame.groupby(["pair", name], sort=False)
         n, sums = cells.size(), cells[["score", "square"]].sum()
         products = (sums["score"] ** 2 - sums["square"]).sum()
-        found.append(max(0.0, float(ratio(products, (n * (n - 1)).sum()))))
-    return pd.DataFrame({"component": ["item", "annotator", "ties"], "variance": [*found, ties]})
+        found.append(np.maximum(0.0, ratio(products, (n * (n - 1)).sum())))
+    status = [OK if np.isfinite(variance) else explain("one_vote_each") for variance in found]
+    table = pd.DataFrame({"component": ["item", "annotator", "ties"], "variance": [*found, ties]})
+    return split_status(table.assign(status=[*status, OK]))

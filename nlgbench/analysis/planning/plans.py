@@ -11,7 +11,6 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from nlgbench.analysis.planning.components import variance_components, vote_components
 from nlgbench.analysis.planning.power import (
@@ -25,6 +24,7 @@ from nlgbench.analysis.planning.power import (
 from nlgbench.crossed import FEWEST, few_clusters
 from nlgbench.names import known
 from nlgbench.reported import Reported
+from nlgbench.status import Status, explain, split_status
 from nlgbench.study import Study
 from nlgbench.study.checks import checked, read_table
 from nlgbench.text import check_n
@@ -113,10 +113,11 @@ def plan_study(
     -------
     StudyPlan
         ``curve``, by number of items and annotators: n_items, n_annotators, n_votes, se (of the
-        difference), df, power, mdd (the minimum detectable difference), reason. ``designs``, the
-        cheapest with the target power, else the most powerful, by n_annotators (distinct: n_votes):
-        design, n_items, n_annotators, n_votes, n_judgments, price, power, mdd, reason.
-        ``components``: component, variance, reason, source. ``question``: the question in words.
+        difference), df, power, mdd (the minimum detectable difference), status, reason. ``designs``,
+        the cheapest with the target power, else the most powerful, by n_annotators (distinct:
+        n_votes): design, n_items, n_annotators, n_votes, n_judgments, price, power, mdd, status,
+        reason. ``components``: component, variance, status, reason, source. ``question``: the
+        question in words.
 
     Raises
     ------
@@ -162,14 +163,14 @@ def plan_study(
         df = degrees_of_freedom(design, *numbers[:2], fixed)
         found = layouts.assign(se=se, df=df, power=power_of(difference, se, df, LEVEL))
         away = {one: noncentrality(power, one, LEVEL) for one in np.unique(df)}
-        return found.assign(mdd=found["se"] * found["df"].map(away), reason=_doubts(found, fixed))
+        return found.assign(mdd=found["se"] * found["df"].map(away), status=_doubts(found, fixed))
 
     curve = with_power(_layouts(design, n_items, n_annotators, [n_votes]))
     searched = with_power(_layouts(design, _ITEMS, _FEW if fixed else _PEOPLE, _FEW))
     designs = _cheapest(searched, design, question, paid, power)
     what = "two means, in points" if question == "means" else "the shares of wins and of losses"
     words = f"a difference of {difference:.3g} between {what}"
-    return StudyPlan(curve, designs, components, words)
+    return StudyPlan(split_status(curve), split_status(designs), components, words)
 
 
 def _priced(prices: Mapping[str, float] | None) -> dict[str, float]:
@@ -190,7 +191,7 @@ def _components(
         pilot = variance_components(pilot) if question == "means" else vote_components(pilot)
     elif isinstance(pilot, Mapping):
         pilot = pd.DataFrame({"component": pilot.keys(), "variance": pilot.values()})
-    table = read_table(pilot, "component variance:float? reason:text?", "pilot has")
+    table = read_table(pilot, "component variance:float? status:text? reason:text?", "pilot has")
     if "variance" not in table:
         raise ValueError("pilot has no column 'variance': pass the result of variance_components.")
     wanted, idle = _PARTS[question], _IDLE[question]
@@ -208,9 +209,9 @@ def _components(
             f"pilot: {bad['component'].iloc[0]!r} must be 0 or more. Got "
             f"{bad['variance'].iloc[0]:g}."
         )
-    table = table.assign(reason=table.get("reason", ""), source=source)
-    table["reason"] = table["reason"].fillna("")
-    return table[["component", "variance", "reason", "source"]].reset_index(drop=True)
+    known_status = {"status": table.get("status", "ok"), "reason": table.get("reason", "")}
+    table = table.assign(**known_status, source=source).fillna({"status": "ok", "reason": ""})
+    return table[["component", "variance", "status", "reason", "source"]].reset_index(drop=True)
 
 
 def _spread(components: pd.DataFrame, question: Question, difference: float) -> Spread:
@@ -230,16 +231,18 @@ def _spread(components: pd.DataFrame, question: Question, difference: float) -> 
     return Spread(item, annotator, rest)
 
 
-def _doubts(layouts: pd.DataFrame, fixed: bool) -> NDArray[np.str_]:
-    """Return a warning about the power of each layout, or ""."""
-    people = layouts["n_annotators"]
-    seldom = "annotators share too few items: increase n_votes"
-    few = [f"only {n} annotators: fewer than {FEWEST} cannot represent others" for n in people]
-    return np.select(
-        [layouts["se"].isna(), (people < FEWEST) & (not fixed)],
-        [seldom, few],
-        [few_clusters(n, "items") for n in layouts["n_items"]],
-    )
+def _doubts(layouts: pd.DataFrame, fixed: bool) -> list[Status]:
+    """Return the status of each layout's power."""
+    return [
+        explain("few_shared_items")
+        if np.isnan(se)
+        else few_clusters(n_items, "items")
+        if fixed or n_annotators >= FEWEST
+        else explain("few_annotators", n=f"{n_annotators:g} annotators", least=FEWEST)
+        for n_items, n_annotators, se in zip(
+            layouts["n_items"], layouts["n_annotators"], layouts["se"], strict=True
+        )
+    ]
 
 
 def _layouts(design: Design, n_items: Any, n_annotators: Any, n_votes: Any) -> pd.DataFrame:
@@ -267,9 +270,9 @@ def _cheapest(
     # Among equal prices, the highest power decides.
     if enough.empty:
         order = grid.sort_values(["power", "price"], ascending=[False, True], kind="stable")
-        order["reason"] = f"even {_ITEMS.max():g} items do not reach a power of {power:g}"
+        order["status"] = explain("no_power", power=power, most=f"{_ITEMS.max():g} items")
     else:
         order = enough.sort_values(["price", "power"], ascending=[True, False], kind="stable")
     by = "n_votes" if design == "distinct" else "n_annotators"
     columns = ["design", "n_items", "n_annotators", "n_votes", "n_judgments", "price", "power"]
-    return order.drop_duplicates(by, ignore_index=True)[[*columns, "mdd", "reason"]]
+    return order.drop_duplicates(by, ignore_index=True)[[*columns, "mdd", "status"]]

@@ -12,6 +12,7 @@ from statsmodels.stats.proportion import proportion_confint
 from nlgbench.analysis.correlation import comparing
 from nlgbench.analysis.planning.plans import StudyPlan
 from nlgbench.analysis.planning.power import power_of
+from nlgbench.status import OK, explain, split_status
 from nlgbench.study.checks import checked
 
 #: The largest number of systems to search.
@@ -56,7 +57,8 @@ def plan_correlations(
         correlations, with n - 3 degrees of freedom; Steiger 1980, doi:10.1037/0033-2909.87.2.245),
         mdd (minimum detectable difference), simulated, simulated_low, simulated_high (share of
         simulated studies where the test of `compare_evaluators` is significant, and Wilson's 95%
-        interval), n_simulations, reason. ``designs``: the fewest systems with the target power.
+        interval), n_simulations, status, reason. ``designs``: the fewest systems with the target
+        power.
 
     Raises
     ------
@@ -105,12 +107,14 @@ def plan_correlations(
     rejected = np.array([rejections(correlations, k, alpha, n, rng) for k in n_systems])
     low, high = proportion_confint(rejected, n, method="wilson")
     curve = curve.assign(simulated=rejected / n, simulated_low=low, simulated_high=high)
-    curve = curve.assign(n_simulations=n, reason="")
+    out_of_reach = explain("no_power", power=power, most=f"a correlation of {top:.3f}")
+    status = [out_of_reach if np.isnan(mdd) else OK for mdd in curve["mdd"]]
+    curve = split_status(curve.assign(n_simulations=n, status=status))
     least = next((n for n in range(5, _MOST) if found(a, n) >= power), None)
     designs = pd.DataFrame({"n_systems": [np.nan if least is None else least]})
     designs["power"] = np.nan if least is None else found(a, least)
-    why = f"even {_MOST:,} systems do not reach a power of {power:g}"
-    designs["reason"] = "" if least else why
+    out_of_reach = explain("no_power", power=power, most=f"{_MOST:,} systems")
+    designs = split_status(designs.assign(status=OK if least else out_of_reach))
     components = pd.DataFrame(
         {
             "component": ["better and human", "other and human", "better and other"],

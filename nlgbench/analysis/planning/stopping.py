@@ -12,6 +12,7 @@ import pandas as pd
 from nlgbench.analysis import betting
 from nlgbench.analysis.ratings.games import as_arrays, games_of_one
 from nlgbench.reported import Reported
+from nlgbench.status import OK, Unsupported, explain, split_status
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 
@@ -67,7 +68,7 @@ def sequential(
         (a confidence sequence, simultaneous over time but not over pairs), covers (what tests and
         intervals generalize to), p_adjusted (1 over the largest e-value, adjusted over all pairs by
         e-Holm; at most 1), verdict (``better``, ``worse``, ``undecided``), stopped_at (the block,
-        from 1, after which the verdict was reached; NaN while undecided), reason.
+        from 1, after which the verdict was reached; NaN while undecided), status, reason.
 
         ``details``: system, opponent, n_blocks (with both systems), e_value (after the last block),
         p (1 over the largest e-value, not adjusted).
@@ -112,20 +113,20 @@ def sequential(
         with np.errstate(invalid="ignore"):
             so_far = np.nancumsum(d[:, k]) / counts[:, k]
         reached = np.flatnonzero(adjusted[:, k] >= threshold)
-        verdict, reason = "undecided", ""
+        verdict, status = "undecided", OK
         if len(reached):
             # The mean so far has not been rejected, so it has the sign of the verdict.
             verdict = "better" if so_far[reached[0]] > 0 else "worse"
         n = int(counts[-1, k])
         if n < least:
-            reason = f"a verdict needs at least {least} blocks (found: {n})"
+            status = explain("few_blocks", n=n, least=least)
         elif crossed:
-            reason = "no interval: every possible mean is rejected, so the mean may vary by block"
+            status = explain("all_rejected")
         ends = (np.nan, np.nan) if crossed else (low[-1], high[-1])
         row = {"estimate": unit * so_far[-1], "ci_low": unit * ends[0], "ci_high": unit * ends[1]}
         row |= {"covers": covers, "p_adjusted": min(1.0, float(1 / adjusted[:, k].max()))}
         row |= {"verdict": verdict, "stopped_at": reached[0] + 1.0 if len(reached) else np.nan}
-        stops.append(names | row | {"reason": reason})
+        stops.append(names | row | {"status": status})
         p = min(1.0, float(np.exp(-logs[:, k].max())))
         e_value = float(betting.e_values(logs[-1, k]))
         details.append(names | {"n_blocks": n, "e_value": e_value, "p": p})
@@ -134,7 +135,7 @@ def sequential(
         path |= {"estimate": unit * so_far, "lower": unit * low, "upper": unit * high}
         paths.append(pd.DataFrame(names | path))
     whole = pd.concat(paths, ignore_index=True)
-    return Sequential(pd.DataFrame(stops), pd.DataFrame(details), whole, confidence)
+    return Sequential(split_status(pd.DataFrame(stops)), pd.DataFrame(details), whole, confidence)
 
 
 def _read(
@@ -158,9 +159,8 @@ def _read(
             )
         played = played.assign(item_id=played["item_a"])
     if f"{block}_id" not in played:
-        raise ValueError(
-            f"block={block!r} needs the {block} of each vote: add a column {block}_id."
-        )
+        message = f"block={block!r} needs the {block} of each vote: add a column {block}_id."
+        raise Unsupported(f"no_{block}s", message)
     systems, a, b, results = as_arrays(played)
     frame = pd.DataFrame({"block": played[f"{block}_id"]})
     frame["d"] = np.where(a < b, 1.0, -1.0) * (results @ [1.0, 0.0, -1.0])
@@ -179,9 +179,10 @@ def _of_judgments(
     dimension = study.dimension(dimension)
     ends = study.scale(dimension)
     if ends is None:
-        raise ValueError(
+        raise Unsupported(
+            "no_scale",
             f"{study.name} does not declare the minimum and maximum of {dimension!r}, which "
-            f"e-values need: set `settings: scales: {{{dimension}: {{min: 1, max: 5}}}}`."
+            f"e-values need: set `settings: scales: {{{dimension}: {{min: 1, max: 5}}}}`.",
         )
     span = ends[1] - ends[0]
     judged = study.judged(dimension)
@@ -190,17 +191,19 @@ def _of_judgments(
     systems = [name for name in study.systems if name in wide]
     wide = wide.reindex(index=judged[f"{block}_id"].unique(), columns=systems)
     if len(systems) < 2:
-        raise ValueError(
+        raise Unsupported(
+            "one_system",
             f"a comparison needs judgments of at least two systems. Found {len(systems)} in "
-            f"{dimension!r} of {study.name}."
+            f"{dimension!r} of {study.name}.",
         )
     pairs = combinations(systems, 2)
     table = pd.DataFrame({pair: (wide[pair[0]] - wide[pair[1]]) / span for pair in pairs})
     table = table.dropna(axis=1, how="all")
     if table.empty:
-        raise ValueError(
+        raise Unsupported(
+            "disconnected",
             f"no {block} has judgments of two systems: use block={_OTHER[block]!r}, or collect "
-            f"judgments of several systems per {block}."
+            f"judgments of several systems per {block}.",
         )
     return table, span, _covers(judged, block)
 

@@ -479,4 +479,4 @@ def _why_infinite(a: Ints, b: Ints, results: Floats, n: int) -> Status:
         csgraph.bellman_ford(graph, indices=0)
     except csgraph.NegativeCycleError:
         return OK
-    return explain("one_order")
+    return explain("perfect_order")

@@ -489,8 +489,8 @@ def judge_choices(searches: Searches, chosen: Mapping[str, pd.DataFrame]) -> pd.
     DataFrame
         evaluator (``random choice`` last), measure, estimate, ci_low, ci_high, confidence, n
         (groups with a choice), n_undefined (groups without one), status (a code; ``ok``), reason
-        (its text), experiment, variant (``tolerance=0`` or ``tolerance=2 se``). With the latter, models
-        within two standard errors of a difference from the best also count as best. Measures:
+        (its text), experiment, variant (``tolerance=0`` or ``tolerance=2 se``). With the latter,
+        models within two standard errors of a difference from the best also count as best. Measures:
         ``win_times`` (number of groups where the choice is the best model), ``wins_among_choices``
         (where it is the best of all choices), and means over groups: ``quality``, ``regret`` (the
         group's best quality minus the choice's), ``gain`` (the choice's minus the group's mean).
@@ -563,7 +563,11 @@ def _over_groups(values: pd.Series) -> dict[str, object]:
     if few or (not counts and np.ptp(values) <= 1e-12 * values.abs().max()):
         only = float(values.iloc[0]) if n else np.nan
         ends = {"ci_low": np.nan, "ci_high": np.nan}
-        return {"estimate": only, **ends, "status": explain("few_groups" if few else "no_variation")}
+        return {
+            "estimate": only,
+            **ends,
+            "status": explain("few_groups" if few else "no_variation"),
+        }
     if counts:
         low, high = proportion_confint(int(values.sum()), n, method="wilson")
         estimate, low, high = float(values.sum()), low * n, high * n

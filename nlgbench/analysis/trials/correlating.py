@@ -13,6 +13,7 @@ from nlgbench.analysis.correlation.coefficients import weighted_coefficients
 from nlgbench.analysis.trials.running import BASELINES, COMPARED, Trials
 from nlgbench.crossed import FEWEST, Floats
 from nlgbench.names import known
+from nlgbench.status import OK, Status, explain, split_status
 from nlgbench.study import Study
 from nlgbench.study.checks import checked, read_table
 
@@ -113,7 +114,7 @@ def compare_outputs(
     DataFrame
         data, evaluator_a (the comparator), evaluator_b (a baseline), difference (of Spearman's
         correlations, positive where the comparator agrees better with human judgments), ci_low,
-        ci_high, over (the split and the resampled units), reason.
+        ci_high, over (the split and the resampled units), status, reason.
 
     Raises
     ------
@@ -137,7 +138,7 @@ def compare_outputs(
         unit = "items" if test.clusters == "item_id" else test.clusters
         rows.append(found.assign(data=name, over=f"first split, {unit} resampled"))
     columns = ["data", "evaluator_a", "evaluator_b", "difference", "ci_low", "ci_high", "over"]
-    return pd.concat(rows, ignore_index=True)[[*columns, "reason"]]
+    return pd.concat(rows, ignore_index=True)[[*columns, "status", "reason"]]
 
 
 @checked
@@ -202,10 +203,10 @@ def correlate_trials(
     tuple of (DataFrame, DataFrame)
         First, a row per evaluator: evaluator, statistic, estimate (the mean over trials), ci_low,
         ci_high, lowest, highest (over trials), confidence, n (systems), n_trials, n_undefined
-        (trials without a coefficient, which are excluded), method, reason (why the estimate or
-        interval is missing or doubtful). Second, a row per pair of evaluators: evaluator_a,
+        (trials without a coefficient, which are excluded), method, status (a code; ``ok``), reason
+        (its text). Second, a row per pair of evaluators: evaluator_a,
         evaluator_b, statistic, difference (a minus b, over the trials with coefficients of both),
-        ci_low, ci_high, confidence, method, reason.
+        ci_low, ci_high, confidence, method, status, reason.
 
     Raises
     ------
@@ -226,7 +227,7 @@ def correlate_trials(
     (standard error .009) was .945 to .977 for Pearson, but .92 with exponentially distributed
     scores; .947 to .987 for Spearman; and .937 to .992 for differences (`docs/validation.md`).
     The interval is undefined for fewer than five systems, or if the mean correlation over all (or
-    all but one) of them is 1, -1 or undefined. ``reason`` warns of under ten systems or one trial.
+    all but one) of them is 1, -1 or undefined. ``status`` warns of under ten systems or one trial.
 
     Examples
     --------
@@ -237,8 +238,8 @@ def correlate_trials(
     >>> each, between = correlate_trials(scores, human)
     >>> each["estimate"].round(6).tolist(), between["difference"].round(6).tolist()
     ([1.0, -1.0], [2.0])
-    >>> each["reason"].iloc[0]
-    'a correlation is 1 or -1, so its variance is unknown'
+    >>> each["status"].iloc[0]
+    'perfect'
     """
     known(statistic, ["spearman", "pearson"], "statistic")
     evaluators, found = _correlations(scores, human, statistic)
@@ -255,14 +256,15 @@ def correlate_trials(
         row = {"evaluator_a": evaluators[a], "evaluator_b": evaluators[b]}
         between.append(row | about | _mean(found[:, [a, b]][:, :, used[a] & used[b]], confidence))
     columns = ["evaluator", "statistic", "estimate", "ci_low", "ci_high", "lowest", "highest"]
-    columns += ["confidence", "n", "n_trials", "n_undefined", "method", "reason"]
+    columns += ["confidence", "n", "n_trials", "n_undefined", "method", "status"]
     of_pairs = ["evaluator_a", "evaluator_b", "statistic", "difference", "ci_low", "ci_high"]
-    of_pairs += ["confidence", "method", "reason"]
+    of_pairs += ["confidence", "method", "status"]
     gaps = pd.DataFrame(between).rename(columns={"estimate": "difference"})
-    return pd.DataFrame(each, columns=columns), gaps.reindex(columns=of_pairs)
+    levels = pd.DataFrame(each, columns=columns)
+    return split_status(levels), split_status(gaps.reindex(columns=of_pairs))
 
 
-def _mean(found: Floats, confidence: float) -> dict[str, float | str]:
+def _mean(found: Floats, confidence: float) -> dict[str, float | Status]:
     """Average one evaluator's correlation, or the difference of two, over trials.
 
     `found` has shape (1 + systems, evaluators, trials): with all systems, then without each.
@@ -270,20 +272,18 @@ def _mean(found: Floats, confidence: float) -> dict[str, float | str]:
     n, two, n_trials = len(found) - 1, found.shape[1] == 2, found.shape[2]
     unknown = {"estimate": np.nan, "ci_low": np.nan, "ci_high": np.nan}
     if not n_trials:
-        reason = "no trial has both evaluators" if two else "scores are constant or missing"
-        return {**unknown, "reason": reason}
+        return {**unknown, "status": explain("no_trial" if two else "no_coefficient")}
     means = found.mean(axis=2)
     estimate = float(means[0, 0] - means[0, 1] if two else means[0, 0])
     unknown["estimate"] = estimate
     if n < LEAST:
-        reason = f"only {n} systems: an interval needs at least {LEAST}"
-        return {**unknown, "reason": reason}
+        return {**unknown, "status": explain("too_few_systems", n=n, least=LEAST)}
     if np.isnan(means).any():
-        return {**unknown, "reason": "a correlation is undefined if one system is left out"}
+        return {**unknown, "status": explain("undefined_without_one")}
     if two and (means[:, 0] == means[:, 1]).all():
-        return dict.fromkeys(unknown, 0.0) | {"reason": _few(n, n_trials)}
+        return {**unknown, "status": explain("no_variation")}
     if (np.abs(means) > 1 - 1e-9).any():
-        return {**unknown, "reason": "a correlation is 1 or -1, so its variance is unknown"}
+        return {**unknown, "status": explain("perfect")}
     z = np.arctanh(means)
     off = z[1:] - z[1:].mean(axis=0)
     covariance = (n - 1) / n * off.T @ off
@@ -301,14 +301,10 @@ def _mean(found: Floats, confidence: float) -> dict[str, float | str]:
             for one, other in ((below[0], above[1]), (above[0], below[1]))
         )
     ends = {"ci_low": float(estimate - low), "ci_high": float(estimate + high)}
-    return {"estimate": estimate, **ends, "reason": _few(n, n_trials)}
-
-
-def _few(n: int, n_trials: int) -> str:
-    """Return a warning about an interval, or ""."""
+    status = explain("one_trial") if n_trials == 1 else OK
     if n < FEWEST:
-        return f"only {n} systems: below {FEWEST}, intervals are wide, and coverage is unknown"
-    return "only one trial: the variance between trials is unknown" if n_trials == 1 else ""
+        status = explain("few_systems", n=f"{n} systems", least=FEWEST)
+    return {"estimate": estimate, **ends, "status": status}
 
 
 def _correlations(

@@ -41,7 +41,7 @@ def test_the_public_call_gives_the_packages_values_of_texts():
         assert found.loc[name, "estimate"] == pytest.approx(value, abs=1e-9), name
     for column, part in (("estimate", rows[50:]), ("between_people", rows[:50])):
         assert found.loc["vendi", column] == pytest.approx(package.score_dual(part), abs=1e-9)
-    assert found["reason"].eq("no interval: n_resamples = 0").all()
+    assert found["status"].eq("no_resamples").all()
 
 
 def plain_mmd(kernel, is_human, item):

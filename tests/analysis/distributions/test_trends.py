@@ -57,7 +57,7 @@ def test_what_is_left_out_may_be_what_would_have_been_seen():
     flat, errors = [0.9, 0.9, 0.9, 0.0], [0.01, 0.01, 0.01, np.nan]
     found = nb.measure_trends(table("recall", flat, errors), TRUTH, against=["l_star"]).iloc[0]
     assert found["verdict"] == "" and found["n_systems"] == 3
-    assert found["reason"] == "excluded because estimate, se or truth is missing: d"
+    assert found["status"] == "left_out" and found["reason"].endswith("missing: d")
     # A fall from .9 to 0 is not hidden, though there is no error to test it by.
     assert found["slope"] == pytest.approx(linregress(TRUTH["l_star"], flat).slope)
     assert found[["se", "ci_low", "ci_high"]].isna().all()
@@ -73,11 +73,10 @@ def test_what_has_no_line_has_a_reason():
     truth = TRUTH.assign(huse_d=[1.0, 1.02, 0.99, 1.0], entropy=[1.0, np.nan, 2.0, np.nan])
     rows = table("coverage", [0.9, 0.8, 0.7, 0.6])
     found = nb.measure_trends(rows, truth, against=["huse_d", "entropy"])
-    assert found["reason"].tolist() == [
-        "the truth differs by less than 0.1 between systems",
-        "fewer than 3 systems are complete (2); "
-        "excluded because estimate, se or truth is missing: b, d",
-    ]
+    assert found["status"].tolist() == ["small_range", "few_complete"]
+    assert found["reason"].iloc[1].endswith("missing: b, d")
+    exact = nb.measure_trends(rows.assign(se=0.0), TRUTH, against=["l_star"]).iloc[0]
+    assert (exact["status"], exact["verdict"]) == ("no_variation", "") and np.isnan(exact["ci_low"])
     assert (found["verdict"] == "").all() and found[["slope", "ci_low"]].isna().all(axis=None)
 
 

@@ -131,7 +131,7 @@ def test_no_intervals_are_asked_for_with_n_resamples_0():
     assert list(bare) == list(whole)
     assert (bare["estimate"] == whole["estimate"]).all()
     assert bare[["se", "ci_low", "ci_high"]].isna().all(axis=None)
-    assert (bare["reason"] == "no interval: n_resamples = 0").all()
+    assert (bare["status"] == "no_resamples").all()
 
 
 def test_tie_rules_are_scored_side_by_side():

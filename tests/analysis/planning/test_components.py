@@ -96,7 +96,7 @@ def test_modified_large_sample_limits_are_exact_where_one_mean_square_is_known()
     assert high == pytest.approx(5 * 9 / 2.70039 - 1, abs=1e-3)
 
 
-ALIKE, ONE = "confounded with rest, and counted there", "not identified"
+ALIKE, ONE = "confounded with rest, and counted there", "not identified: the factor has one level"
 SYSTEM, ITEM, ANNOTATOR = (one.ravel() for one in np.indices((3, 8, 4)))
 ONCE = ANNOTATOR == (ITEM + SYSTEM) % 4
 #: Who judged what, and what that design cannot tell apart.
@@ -130,9 +130,9 @@ def test_components_that_a_design_confounds_are_named(name):
 def test_intervals_are_claimed_for_many_levels_and_a_tenth_of_the_variance():
     few = nb.variance_components(nb.simulate("judgments", n_annotators=12, seed=2))
     few = few.set_index("component")
-    assert few.loc["annotator", "reason"] == "only 12 levels: an interval needs at least 20"
+    assert few.loc["annotator", "status"] == "few_levels"
     small = few.loc["system x annotator"]
     assert small["share"] < 0.1 and np.isnan(small["ci_low"])
-    assert small["reason"] == "no interval: the component is less than a tenth of the variance"
+    assert small["status"] == "small_share"
     big = few.loc["system x item"]
-    assert big["ci_low"] < big["variance"] < big["ci_high"] and big["reason"] == ""
+    assert big["ci_low"] < big["variance"] < big["ci_high"] and big["status"] == "ok"

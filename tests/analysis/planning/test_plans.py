@@ -96,7 +96,7 @@ def test_scattered_annotators_who_hardly_meet_have_no_error():
         STATED, difference=0.5, design="scattered", n_items=[10], n_annotators=[40], n_votes=1
     )
     assert plan.curve[["power", "mdd"]].isna().all(axis=None)
-    assert "share too few items" in plan.curve["reason"][0]
+    assert plan.curve["status"][0] == "few_shared_items"
     assert (plan.designs["power"] >= 0.8).all()
 
 
@@ -186,9 +186,8 @@ def test_errors_of_plans_of_scores(correlations, n_systems, message):
 
 def test_few_annotators_are_marked_and_never_bought():
     plan = nb.plan_study(STATED, difference=0.3, n_items=[5, 50], n_annotators=[3, 20])
-    reason = plan.curve.set_index(["n_items", "n_annotators"])["reason"]
-    assert "fewer than 10 cannot represent others" in reason[50, 3]
-    assert "5 items" in reason[5, 20] and reason[50, 20] == ""
+    status = plan.curve.set_index(["n_items", "n_annotators"])["status"]
+    assert status[[(50, 3), (5, 20), (50, 20)]].tolist() == ["few_annotators", "few_items", "ok"]
     assert (plan.designs[["n_annotators", "n_items"]] >= 10).all(axis=None)
 
 

@@ -88,7 +88,7 @@ def test_where_no_mean_fits_the_ends_cross():
     assert low[-1] > high[-1]
     found = nb.sequential(votes_by("a" * 60 + "b" * 60), block="annotator").stops.iloc[0]
     assert found["verdict"] == "better" and found["stopped_at"] == 8  # it stood, and stands
-    assert np.isnan(found["ci_low"]) and "every possible mean is rejected" in found["reason"]
+    assert np.isnan(found["ci_low"]) and found["status"] == "all_rejected"
 
 
 def test_a_stop_is_where_the_e_value_reaches_the_level():
@@ -98,7 +98,7 @@ def test_a_stop_is_where_the_e_value_reaches_the_level():
     assert row["stopped_at"] == 8 and row["n_blocks"] == 30  # 2^8 / 9 is the first above 20
     assert row["e_value"] == pytest.approx(2**30 / 31)
     assert [row["p"], row["p_adjusted"]] == pytest.approx([31 / 2**30] * 2)
-    assert (row["estimate"], row["reason"]) == (1, "")
+    assert (row["estimate"], row["status"]) == (1, "ok")
     last = found.path.iloc[-1]
     assert (last["lower"], last["upper"]) == (row["ci_low"], row["ci_high"])
     worse = nb.sequential(votes_by("b" * 30), block="annotator").stops.iloc[0]
@@ -114,6 +114,7 @@ def test_a_block_is_one_value_however_many_votes_it_has():
 def test_too_few_blocks_say_so():
     row = nb.sequential(votes_by("aaaaaaa"), block="annotator").stops.iloc[0]
     assert row["verdict"] == "undecided" and np.isnan(row["stopped_at"])
+    assert row["status"] == "few_blocks"
     assert row["reason"] == "a verdict needs at least 8 blocks (found: 7)"
 
 

@@ -286,7 +286,7 @@ def test_a_ladder_is_what_linear_programming_finds(counts):
     ladder = linprog(np.zeros(3), matrix, right, bounds=(None, None)).status == 0
     status = rate(table)["status"].iloc[0]
     if status != "separated":
-        assert (status == "one_order") == ladder
+        assert (status == "perfect_order") == ladder
 
 
 def test_bradley_terry_says_what_it_cannot_do():
