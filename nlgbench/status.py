@@ -25,6 +25,7 @@ REASONS: Mapping[str, str] = {
     "ok": "",
     "alike": "games vary too little: the interval treats them as {n} independent games",
     "all_rejected": "no interval: every possible mean is rejected, so the mean may vary by block",
+    "all_ties": "no interval: all games are ties, so all ratings are equal",
     "always_higher": "superiority has no interval: one system is higher on every common item",
     "biased": "biased: estimate and interval are for the mean score, not the mean judgment",
     "confounded": "confounded with {others}, and counted there",

@@ -56,7 +56,7 @@ def rate_at_equal_length(
         found = _fit(design, share, weight)
         value, se = np.full(len(names), np.nan), np.full(len(names), np.nan)
         if found is None:
-            missing = explain("separated")
+            missing = explain("separated", which="some systems, or some lengths, never lose")
         else:
             theta, bread = found
             residual = weight * (share - expit(design @ theta))

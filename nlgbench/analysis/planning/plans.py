@@ -113,7 +113,7 @@ def plan_study(
     -------
     StudyPlan
         ``curve``, by number of items and annotators: n_items, n_annotators, n_votes, se (of the
-        difference), df, power, mdd (the minimum detectable difference), status, reason. ``designs``,
+        difference), df, power, mdd (minimum detectable difference), status, reason. ``designs``,
         the cheapest with the target power, else the most powerful, by n_annotators (distinct:
         n_votes): design, n_items, n_annotators, n_votes, n_judgments, price, power, mdd, status,
         reason. ``components``: component, variance, status, reason, source. ``question``: the

@@ -21,12 +21,17 @@ from scipy.stats import norm, t
 from nlgbench import crossed
 from nlgbench.analysis.ratings.games import Floats, Ints, Of, as_arrays, read_games
 from nlgbench.analysis.ratings.glicko import POINTS, START
+from nlgbench.inference import Bools
 from nlgbench.status import OK, Status, explain, split_status
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 
 Ties = Literal["davidson", "half"]
 Annotators = Literal["fixed", "random"]
+#: The columns of estimates, and the other columns of `bradley_terry`.
+_NUMBERS = ["rating", "ci_low", "ci_high", "se", "n_clusters", "tie"]
+_COLUMNS = ["system", "confidence", "covers", "n_games", *_NUMBERS, "status"]
+_UNLINKED = "is linked to too few systems by wins in both directions"
 #: A smaller variance of a rate is a rounding error.
 ROUNDING = 1e-12
 
@@ -104,7 +109,8 @@ def bradley_terry(
     In the model of Davidson (1970, doi:10.1080/01621459.1970.10481082), the probabilities of win,
     tie and loss of i against j are proportional to ``p_i``, ``nu sqrt(p_i p_j)`` and ``p_j``.
     Without ties, it is that of Bradley and Terry (1952, doi:10.2307/2334029). The covariance is
-    ``H^- M H^-``, with H the information and M the `covariance` of the scores. The interval uses
+    ``H^- M H^-``, with H the information and M the `covariance` of the scores. Only the largest
+    group of systems that wins link in both directions has finite ratings. The interval uses
     Student's t with G - 1 degrees of freedom, where G is the smallest number of clusters of any
     system, or for annotators' choices each system's effective number.
     """
@@ -112,6 +118,15 @@ def bradley_terry(
     if ties == "half":
         results = results @ [[1, 0, 0], [0.5, 0, 0.5], [0, 0, 1]]
     n, n_games = len(systems), np.bincount(np.append(a, b))
+    rated = _largest_group(a, b, results, n)
+    if not rated.all():
+        games = played[rated[a] & rated[b]]
+        fit = bradley_terry(games, sample, ties=ties, confidence=confidence) if len(games) else None
+        table = pd.DataFrame(fit, columns=_COLUMNS).set_index("system").reindex(systems)
+        table[_NUMBERS] = table[_NUMBERS].astype(float)
+        status = np.where(rated, table["status"], _why_left_out(systems, a, b, results))
+        about = {"confidence": confidence, "covers": sample.covers, "n_games": n_games}
+        return table.assign(**about, status=status).reset_index()
     one, other = sides(played)
     annotator = annotators_of(played, sample)
     by_model = sample.units == "games" and not sample.people
@@ -123,6 +138,8 @@ def bradley_terry(
         few = np.full(n, crossed.few_clusters(number.min(), sample.units))
     ability, variance, tie = np.full(n, np.nan), np.full(n, np.nan), float("nan")
     status = np.full(n, _why_infinite(a, b, results, n))
+    if status[0].code == "all_ties":
+        ability, tie = np.zeros(n), float("inf")
     if not status[0]:
         ability, log_tie = _fit(a, b, results, n)
         tie = float(np.exp(log_tie))
@@ -160,7 +177,7 @@ def bradley_terry(
     table = pd.DataFrame({"system": systems, "rating": rating})
     table = table.assign(ci_low=rating - half, ci_high=rating + half, confidence=confidence)
     table = table.assign(covers=sample.covers, n_games=n_games, se=se, n_clusters=number)
-    return table.assign(tie=tie, status=status)
+    return table.assign(tie=tie, status=status)[_COLUMNS]
 
 
 @checked
@@ -457,18 +474,42 @@ def _shares(design: csr_array, ability: Floats, log_tie: float) -> csr_array:
     return csr_array(own / own.sum(axis=0))
 
 
+def _largest_group(a: Ints, b: Ints, results: Floats, n: int) -> Bools:
+    """Find the systems of the largest group that wins link in both directions; ties do as well.
+
+    There is none if two groups have the same size.
+    """
+    win, tie, loss = (results[:, column] > 0 for column in range(3))
+    not_lost, not_won = win | tie, loss | tie
+    ends = np.append(b[not_lost], a[not_won]), np.append(a[not_lost], b[not_won])
+    links = coo_array((np.ones(len(ends[0])), ends), shape=(n, n))
+    group = csgraph.connected_components(links, connection="strong")[1]
+    sizes = np.bincount(group)
+    alone = (sizes == sizes.max()).sum() == 1
+    return (group == sizes.argmax()) & alone
+
+
+def _why_left_out(systems: list[str], a: Ints, b: Ints, results: Floats) -> list[Status]:
+    """Return for each system why it has no rating, if it is not in the largest group."""
+    n = len(systems)
+    wins = np.bincount(a, results[:, 0], n) + np.bincount(b, results[:, 2], n)
+    losses = np.bincount(a, results[:, 2], n) + np.bincount(b, results[:, 0], n)
+    which = np.select([losses == 0, wins == 0], ["never loses", "never wins"], _UNLINKED)
+    return [
+        explain("separated", which=f"{name} {words}")
+        for name, words in zip(systems, which, strict=True)
+    ]
+
+
 def _why_infinite(a: Ints, b: Ints, results: Floats, n: int) -> Status:
     """Return why the likelihood has no maximum, or `OK`."""
     win, tie, loss = (results[:, column] > 0 for column in range(3))
     lower = np.concatenate([b[win], a[loss]])
     upper = np.concatenate([a[win], b[loss]])
-    # A tie connects two systems in both directions.
-    ends = np.concatenate([lower, a[tie], b[tie]]), np.concatenate([upper, b[tie], a[tie]])
-    ways = coo_array((np.ones(len(ends[0])), ends), shape=(n, n))
-    if csgraph.connected_components(ways, connection="strong")[0] > 1:
-        return explain("separated")
     if not tie.any():
         return OK
+    if not len(lower):
+        return explain("all_ties")
     # One order explains all games if some y have y_loser <= y_winner - 1, and |y_i - y_j| <= 1 at
     # ties. Such y exist unless these bounds, as lengths of edges, form a negative cycle.
     rung = np.full((n, n), np.inf)

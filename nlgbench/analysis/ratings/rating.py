@@ -94,14 +94,17 @@ def rate(
 
     Notes
     -----
-    Bradley-Terry follows Davidson (1970, doi:10.1080/01621459.1970.10481082). Ratings are infinite,
-    and reported as NaN, if some systems never lose to the rest (Ford 1957, doi:10.2307/2308513), or
-    if some abilities explain all games exactly: a winner always exceeds the loser by at least some
-    fixed amount, and tied systems differ by at most that amount. If items or outputs are known, the
-    interval covers ratings over all outputs that these systems could produce, even if the model is
-    wrong. Over other items and annotators, the variance is `nlgbench.crossed.largest_variance`.
-    Student's t has `n_clusters` - 1 degrees of freedom; for comparators, the smallest `n_clusters`
-    of all systems is used. docs/validation.md reports the measured coverage.
+    Bradley-Terry follows Davidson (1970, doi:10.1080/01621459.1970.10481082). Systems that never
+    lose to the rest, or never win, have infinite ratings (Ford 1957, doi:10.2307/2308513). Only
+    the largest group of systems that wins (or ties) link in both directions is rated, relative to
+    its own mean; the others have status ``separated``. Ratings are also NaN if one order explains
+    all games: a winner always exceeds the loser by at least some fixed amount, and tied systems
+    differ by at most that amount. Games of a system against itself are left out. If items or
+    outputs are known, the interval covers ratings over all outputs that these systems could
+    produce, even if the model is wrong. Over other items and annotators, the variance is
+    `nlgbench.crossed.largest_variance`. Student's t has `n_clusters` - 1 degrees of freedom; for
+    comparators, the smallest `n_clusters` of all systems is used. docs/validation.md reports the
+    measured coverage.
 
     Glicko-2 follows Glickman (2012) with the ties of Zhou and Xu (2020, section 3.2,
     doi:10.1609/aaai.v34i05.6521). Volatility is 0, because systems do not change. Intervals of

@@ -490,7 +490,7 @@ def judge_choices(searches: Searches, chosen: Mapping[str, pd.DataFrame]) -> pd.
         evaluator (``random choice`` last), measure, estimate, ci_low, ci_high, confidence, n
         (groups with a choice), n_undefined (groups without one), status (a code; ``ok``), reason
         (its text), experiment, variant (``tolerance=0`` or ``tolerance=2 se``). With the latter,
-        models within two standard errors of a difference from the best also count as best. Measures:
+        models within two standard errors of a difference from the best count as best. Measures:
         ``win_times`` (number of groups where the choice is the best model), ``wins_among_choices``
         (where it is the best of all choices), and means over groups: ``quality``, ``regret`` (the
         group's best quality minus the choice's), ``gain`` (the choice's minus the group's mean).

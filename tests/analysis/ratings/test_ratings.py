@@ -17,6 +17,7 @@ from nlgbench.analysis.ratings import glicko, order_stability, rate, win_rates
 from nlgbench.analysis.ratings.games import read_games
 from nlgbench.analysis.ratings.glicko import POINTS, START, with_intervals
 from nlgbench.analysis.ratings.rating import tournament
+from nlgbench.status import Unsupported
 from nlgbench.study import Study
 
 
@@ -247,19 +248,46 @@ def test_davidson_by_brute_force():
 
 
 @pytest.mark.parametrize(
-    ("text", "reason"),
+    ("text", "status"),
     [
-        ("x y 5 0 0\ny z 2 0 2", "never lose to others, or never play"),
-        ("x y 5 0 2\nz w 2 0 2", "never lose to others, or never play"),
-        ("x y 5 3 0", "one order explains"),
-        ("x y 3 0 0\ny z 3 0 0\nz x 3 0 0", ""),
+        ("x y 5 0 0\ny z 2 0 0", "separated"),
+        ("x y 5 0 2\nz w 2 0 2", "separated"),
+        ("x y 5 3 0", "perfect_order"),
+        ("x y 3 0 0\ny z 3 0 0\nz x 3 0 0", "few_items"),
     ],
 )
-def test_infinite_estimates_are_undefined_with_a_reason(text, reason):
+def test_infinite_estimates_are_undefined_with_a_reason(text, status):
     found = rate(results(text))
-    assert found["reason"].str.contains(reason).all()
+    assert found["status"].eq(status).all()
     undefined = found[["rating", "se", "ci_low", "ci_high", "tie"]].isna()
-    assert undefined.all(axis=None) if reason else not undefined["rating"].any()
+    assert not undefined["rating"].any() if status == "few_items" else undefined.all(axis=None)
+
+
+def test_only_systems_that_never_lose_or_never_win_are_left_out():
+    lines = "b a 0 0 4\na c 4 0 0\nb c 5 0 3\nd b 0 0 2\na a 3 0 0"
+    found = rate(results(lines)).set_index("system")
+    assert found["status"].to_dict() == {
+        **{"a": "separated", "b": "few_items"},
+        **{"c": "few_items", "d": "separated"},
+    }
+    assert [found.loc[name, "reason"] for name in "ad"] == [
+        "infinite estimate: a never loses",
+        "infinite estimate: d never wins",
+    ]
+    points = 400 * math.log10(5 / 3)
+    assert found["rating"]["b"] - found["rating"]["c"] == pytest.approx(points)
+    assert found["rating"].mean() == pytest.approx(START)
+    assert found.loc[["a", "d"], ["rating", "se"]].isna().all(axis=None)
+    assert found["n_games"].to_dict() == {"a": 8, "b": 14, "c": 12, "d": 2}
+    with pytest.raises(Unsupported, match="between two outputs of one system"):
+        rate(results("a a 3 0 0"))
+
+
+@pytest.mark.parametrize(("ties", "status"), [("davidson", "all_ties"), ("half", "no_variation")])
+def test_ratings_are_equal_if_all_games_are_ties(ties, status):
+    found = rate(results("x y 0 6 0\ny z 0 5 0"), ties=ties)
+    assert found["rating"].tolist() == pytest.approx([START] * 3)
+    assert found["status"].eq(status).all() and found[["se", "ci_low"]].isna().all(axis=None)
 
 
 @given(st.lists(st.integers(0, 2), min_size=9, max_size=9))
