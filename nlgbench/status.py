@@ -93,6 +93,8 @@ REASONS: Mapping[str, str] = {
     "one_level": "not identified: the factor has one level, or one level per system",
     "one_order": "no pair was judged in both orders",
     "one_score": "no interval: each system has one score, and intervals need scores of outputs",
+    "one_shared_item": "undefined: only {n} item has human and machine texts, but two are needed. "
+    "If texts have no prompt, give each its own item_id",
     "one_subsample": "only one subsample, so the variance cannot be estimated",
     "one_text": "undefined: only {n} text per side, but two are needed",
     "one_trial": "only one trial: the variance between trials is unknown",
@@ -111,7 +113,7 @@ REASONS: Mapping[str, str] = {
     "same_judgments": "no interval: labels come from the same judgments",
     "sentinel": "a sentinel has no system of its own",
     "separate_annotators": "not comparable: annotators form {n} parts without common items",
-    "separated": "infinite estimates: some systems, or some lengths, never lose",
+    "separated": "infinite estimate: {which}",
     "small_halves": "coverage is unknown: halves have fewer than {least} k outputs ({n})",
     "small_range": "the truth differs by less than {least:g} between systems",
     "small_share": "no interval: the component is less than a tenth of the variance",
@@ -119,6 +121,7 @@ REASONS: Mapping[str, str] = {
     "this_item": "only one {unit}: intervals generalize to other annotators only",
     "too_few_annotators": "only {n:.1f} effective annotators: an interval that generalizes to "
     "other annotators needs at least {least}. For these annotators only, use annotators='fixed'",
+    "too_few_judgments": "too few judgments of each system to estimate variances",
     "too_few_systems": "only {n} systems: an interval needs at least {least}",
     "too_few_texts": "only {n} texts per side: an interval needs at least {least}",
     "unbalanced": "no interval: the design is not balanced",

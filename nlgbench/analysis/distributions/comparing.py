@@ -346,7 +346,7 @@ def _why_missing(name: Measure, sample: _Sample, k: int, found: dict[str, Any]) 
             return explain("few_neighbors", k=k, least=k + 1, n=sample.n)
         if not sample.paired:
             return explain("one_text", n=sample.n)
-        return explain("one_item", n=sample.n_items)
+        return explain("one_shared_item", n=sample.n_items)
     if not of:
         return explain("no_resamples")
     if undefined:

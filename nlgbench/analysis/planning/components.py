@@ -107,7 +107,7 @@ def components_of(
     table = pd.DataFrame({"component": names, "variance": np.nan, "ci_low": np.nan})
     table = table.assign(ci_high=np.nan, share=np.nan, n_levels=[*counts, len(y)])
     constant = unit <= 1e-12 * scale
-    unknown = explain("constant_systems" if constant else "few_judgments")
+    unknown = explain("constant_systems" if constant else "too_few_judgments")
     table["status"] = np.full(5, unknown)
     for k, others in mixed.items():
         also = " and ".join(names[other] for other in others)

@@ -98,7 +98,7 @@ def test_what_has_no_answer_has_a_reason():
     texts = [f"word{n} and more" for n in range(8)]
     one_prompt = compare(study_of(texts, texts, ["i"] * 8, ["i"] * 8), n_resamples=20)
     assert one_prompt.loc[MMD, "estimate"].isna().all()
-    assert one_prompt.loc[MMD, "status"].eq("one_item").all()
+    assert one_prompt.loc[MMD, "status"].eq("one_shared_item").all()
     few = compare(study_of(texts[:4], texts[4:]), n_resamples=20)
     assert few.loc["recall", "status"] == "few_neighbors"
     assert few.loc["frontier", "status"] == "too_few_texts"
