@@ -9,7 +9,7 @@ outputs vary by noise: normal, exponential, or judged on five steps. The paramet
 - ``both`` (means of systems): over infinitely many systems and items.
 
 For means of systems, ``items`` and ``both`` concern expectations, without noise. Printed for each
-cell: the coverage of unmarked intervals (no `reason`), the share of marked ones, and the median
+cell: the coverage of unmarked intervals (status `ok`), the share of marked ones, and the median
 width relative to an oracle's, which is 1.96 true standard deviations of the estimate on each side.
 Takes about half an hour on two cores.
 """
@@ -150,7 +150,7 @@ def intervals_of(sample: Sample, level: str, rng: np.random.Generator) -> dict:
         (resample, name): (
             float(full[name][0, 0]),
             one,
-            one.reason or doubts(*sizes, resample, level),
+            one.status or doubts(*sizes, resample, level),
         )
         for resample in found
         for (_, name), one in found[resample].items()
@@ -177,10 +177,10 @@ def measure(
         for resample in dict.fromkeys(key[0] for key in found):
             truth = truth_of(world, level, resample, r, everywhere, rng)
             for at, name in enumerate(STATISTICS):
-                estimate, one, reason = found[resample, name]
+                estimate, one, status = found[resample, name]
                 held = one.low - 1e-9 <= truth[at] <= one.high + 1e-9
                 rows.append(
-                    (resample, name, estimate - truth[at], one.high - one.low, held, reason != "")
+                    (resample, name, estimate - truth[at], one.high - one.low, held, bool(status))
                 )
     columns = ["resample", "statistic", "error", "width", "held", "marked"]
     table = pd.DataFrame(rows, columns=columns)

@@ -58,7 +58,7 @@ def test_what_hanna_and_usr_printed():
     names = ["hanna", "usr-topical-chat", "usr-persona-chat"]
     opened = {name: nb.load(name) for name in names}
     columns = ["evaluator", "granularity", "statistic", "estimate", "n_studies"]
-    empty = pd.DataFrame(columns=[*columns, "prediction_reason"], dtype=str)
+    empty = pd.DataFrame(columns=[*columns, "prediction_status", "prediction_reason"], dtype=str)
     rows = paper.answers(opened, PooledCorrelations(empty, empty, 0.95))
     claims = load_claims().set_index("claim_id")
     printed = rows[rows["comparable"]].set_index("claim_id")

@@ -15,9 +15,10 @@ from scipy.stats import t as student
 
 from nlgbench.analysis.correlation import correlations
 from nlgbench.analysis.correlation.coefficients import Floats, coefficients, divide
-from nlgbench.analysis.correlation.intervals import NO_VARIATION, Asked, interval_of_systems
+from nlgbench.analysis.correlation.intervals import Asked, interval_of_systems, undefined
 from nlgbench.inference import adjust, bootstrap_counts
 from nlgbench.names import known
+from nlgbench.status import OK, Status, Unsupported, explain, split_status
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 from nlgbench.text import check_n
@@ -61,7 +62,7 @@ def compare_evaluators(
         Number of bootstrap samples (default 1,000) or, at granularity "system", of random swaps
         (default 9,999; more if Holm's method needs them). For up to 16 systems, all swaps are used.
     confidence : float
-        Confidence level of intervals, between 0 and 1. ``reason`` warns if there are too few
+        Confidence level of intervals, between 0 and 1. ``status`` warns if there are too few
         systems for any adjusted p to be as small as 1 - confidence.
 
     Returns
@@ -69,10 +70,10 @@ def compare_evaluators(
     DataFrame
         A row per dimension and pair: evaluator_a, evaluator_b, dimension, granularity, statistic,
         estimate_a, estimate_b (of the statistic), difference (a minus b), ci_low, ci_high (NaN for
-        swaps), confidence, ci_method, reason (why a result is missing or doubtful, or ""), p,
-        p_adjusted (over all pairs), p_least (for swaps, the smallest possible p_adjusted),
-        adjustment, p_method, n (systems), n_clusters (0 for swaps), n_missing (excluded outputs),
-        resample (the resampled units).
+        swaps), confidence, ci_method, status (a code; ``ok``), reason (its text: why a result is
+        missing or doubtful), p, p_adjusted (over all pairs), p_least (for swaps, the smallest
+        possible p_adjusted), adjustment, p_method, n (systems), n_clusters (0 for swaps), n_missing
+        (excluded outputs), resample (the resampled units).
 
     Raises
     ------
@@ -146,7 +147,7 @@ def compare_evaluators(
 COLUMNS = (
     *("evaluator_a", "evaluator_b", "dimension", "granularity", "statistic"),
     *("estimate_a", "estimate_b", "difference", "ci_low", "ci_high", "confidence", "ci_method"),
-    *("reason", "p", "p_adjusted", "p_least", "adjustment", "p_method"),
+    *("status", "reason", "p", "p_adjusted", "p_least", "adjustment", "p_method"),
     *("n", "n_clusters", "n_missing", "resample"),
 )
 
@@ -187,9 +188,10 @@ def _system_scores(
 def _scored_by_all(scores: pd.DataFrame) -> NDArray[np.bool_]:
     whole = scores.notna().all(axis=1).to_numpy()
     if not whole.any():
-        raise ValueError(
+        raise Unsupported(
+            "no_scores",
             "no judged output has scores from all evaluators: leave out evaluators that scored "
-            "other outputs."
+            "other outputs.",
         )
     return whole
 
@@ -197,7 +199,8 @@ def _scored_by_all(scores: pd.DataFrame) -> NDArray[np.bool_]:
 def _named(pairs: Sequence[tuple[str, str]] | None, names: list[str]) -> list[tuple[int, int]]:
     """Return the positions of the named pairs, by default of all pairs."""
     if pairs is None and len(names) < 2:
-        raise ValueError(f"a comparison needs two evaluators. Got only {', '.join(names)}.")
+        message = f"a comparison needs two evaluators. Got only {', '.join(names)}."
+        raise Unsupported("one_evaluator", message)
     if pairs is None:
         return list(combinations(range(len(names)), 2))
     found = []
@@ -235,9 +238,16 @@ def _swapped(
     p, adjusted, least = swap_p(swapped, named=pairs is not None)
     n = (np.isfinite(x).all(axis=0)).sum(axis=1)
     n_tests = int(np.isfinite(p).sum())
-    bound = f"systems: the smallest possible adjusted p is {least:.3g}"
-    reasons = [NO_VARIATION, [f"cannot be significant with {size} {bound}" for size in n]]
-    return pd.DataFrame(
+    statuses = [
+        undefined("system", size).status
+        if np.isnan(value)
+        # In floating point, 1 - .95 is slightly more than .05.
+        else explain("few_swaps", n=size, least=least)
+        if least > alpha + 1e-12
+        else explain("swaps")
+        for size, value in zip(n, p, strict=True)
+    ]
+    table = pd.DataFrame(
         {
             "evaluator_a": [scores.columns[a] for a, _ in chosen],
             "evaluator_b": [scores.columns[b] for _, b in chosen],
@@ -245,8 +255,7 @@ def _swapped(
             "estimate_b": estimates[1],
             "difference": estimates[0] - estimates[1],
             "ci_method": "none",
-            # In floating point, 1 - .95 is slightly more than .05.
-            "reason": np.select([np.isnan(p), least > alpha + 1e-12], reasons, ""),
+            "status": statuses,
             "p": p,
             "p_adjusted": adjusted,
             "p_least": least,
@@ -259,6 +268,7 @@ def _swapped(
             "resample": "none",
         }
     )
+    return split_status(table)
 
 
 def ways_to_swap(
@@ -406,10 +416,11 @@ def resampled_differences(
         ends, sign = (gap - down, gap + up), 1
         if a != first:
             ends, sign = (-ends[1], -ends[0]), -1
-        reasons = list(two["reason"])
-        if not (np.isfinite(gap) or any(reasons)):
+        first_status, second_status = (Status(*row) for row in two[["status", "reason"]].to_numpy())
+        status = first_status + second_status
+        if not (np.isfinite(gap) or status):
             n_undefined = int(np.isnan(drawn[[a, b]]).any(axis=0).sum())
-            reasons = [f"undefined in {n_undefined} of {asked.n_resamples} resamples"]
+            status = explain("undefined_bootstrap", n=n_undefined, total=asked.n_resamples)
         rows.append(
             {
                 "evaluator_a": names[first],
@@ -420,7 +431,7 @@ def resampled_differences(
                 "ci_low": ends[0],
                 "ci_high": ends[1],
                 "ci_method": "joint, " + " and ".join(dict.fromkeys(two["ci_method"])),
-                "reason": "; ".join(dict.fromkeys(filter(None, reasons))),
+                "status": status,
                 "p": _p_from_half_width(gap, down if gap > 0 else up, asked.confidence),
                 "p_method": "from the interval, assuming a normal distribution",
                 "n": len(np.unique(sample.system)),
@@ -432,7 +443,7 @@ def resampled_differences(
     table = pd.DataFrame(rows)
     n_tests = int(table["p"].notna().sum())
     adjustment = f"Holm over {n_tests} pair{'s' * (n_tests != 1)}"
-    return table.assign(p_adjusted=adjust(table["p"]), adjustment=adjustment)
+    return split_status(table.assign(p_adjusted=adjust(table["p"]), adjustment=adjustment))
 
 
 def _joint_interval(two: pd.DataFrame, replicates: Floats) -> tuple[float, float, float]:
@@ -499,7 +510,8 @@ def partial_correlations(
         A row per dimension and evaluator except `given`, over the systems with scores by both and
         human scores: evaluator, dimension, given, with_human, with_given, given_with_human
         (the three Pearson correlations), estimate (the partial correlation), ci_low, ci_high,
-        reason (why the estimate or interval is undefined, or ""), confidence, n (systems).
+        status (a code; ``ok``), reason (its text: why the estimate or interval is undefined),
+        confidence, n (systems).
 
     Raises
     ------
@@ -519,7 +531,8 @@ def partial_correlations(
     for by, scores, human, _ in _system_scores(study, evaluators, against, None):
         known(given, list(scores.columns), "given")
         if scores.shape[1] < 2:
-            raise ValueError(f"nothing to correlate: {given!r} is the only evaluator. Add another.")
+            message = f"nothing to correlate: {given!r} is the only evaluator. Add another."
+            raise Unsupported("one_evaluator", message)
         for evaluator in scores.columns.drop(given):
             three = np.stack([scores[evaluator], human, scores[given]]).astype(np.float64)
             three = three[:, np.isfinite(three).all(axis=0)]
@@ -563,8 +576,8 @@ def williams_tests(
     DataFrame
         A row per dimension and pair, over the outputs that all evaluators have scored: evaluator_a,
         evaluator_b, dimension, estimate_a, estimate_b (Pearson's r with the judgments), correlation
-        (of the two evaluators), difference (a minus b), t, p (two-sided), n (outputs). t and p are
-        NaN where a variable is constant or there are fewer than four outputs.
+        (of the two evaluators), difference (a minus b), status (a code; ``ok``), reason (its text:
+        why the test is undefined), t, p (two-sided), n (outputs).
 
     Raises
     ------
@@ -588,8 +601,10 @@ def williams_tests(
             three = np.stack([human, scores[order[first]], scores[order[second]]])
             n, t, p = three.shape[1], float("nan"), float("nan")
             r12, r13, r23 = _pearson_of_three(three)
+            status = explain("constant", within="") if n >= 4 else explain("few_tested", n=n)
             if n >= 4 and np.isfinite([r12, r13, r23]).all():
                 t, p = williams(r12, r13, r23, n)
+                status = OK if np.isfinite(p) else explain("identical")
             rows.append(
                 {
                     "evaluator_a": order[first],
@@ -599,6 +614,8 @@ def williams_tests(
                     "estimate_b": r13,
                     "correlation": r23,
                     "difference": r12 - r13,
+                    "status": status.code,
+                    "reason": status.reason,
                     "t": t,
                     "p": p,
                     "n": n,

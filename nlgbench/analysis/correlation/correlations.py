@@ -26,6 +26,7 @@ from nlgbench.analysis.correlation.coefficients import (
 )
 from nlgbench.analysis.correlation.intervals import Asked, Interval
 from nlgbench.names import known
+from nlgbench.status import Unsupported, explain
 from nlgbench.study import Study, oriented
 from nlgbench.study.checks import checked, read_table
 from nlgbench.text import check_n
@@ -37,7 +38,7 @@ PLAIN = ("pearson", "spearman", "kendall_b", "pairwise_accuracy")
 STATISTICS = (*PLAIN, "soft_pairwise")
 #: The most groups of clusters that the jackknife deletes one by one.
 _MOST_GROUPS = 1000
-_NOTHING = Interval(float("nan"), float("nan"), "none", "no interval: resample = None")
+_NOTHING = Interval(float("nan"), float("nan"), "none", explain("not_requested"))
 
 
 @checked
@@ -96,10 +97,11 @@ def correlate(
     DataFrame
         A row per dimension, evaluator and statistic: evaluator, dimension, granularity, statistic,
         estimate, ci_low, ci_high, confidence, ci_method, estimand (what the interval covers),
-        reason (why the estimate or interval is missing or doubtful, or ""), p, p_method, n
-        (systems, outputs or items), n_clusters (0 where only systems' scores are used), n_undefined
-        (number of items without a value or, for other granularities, 1 if the estimate is
-        undefined), n_missing (outputs or systems without a score or a judgment), resample (units).
+        status (a code; ``ok``), reason (its text: why the estimate or interval is missing or
+        doubtful), p, p_method, n (systems, outputs or items), n_clusters (0 where only systems'
+        scores are used), n_undefined (number of items without a value or, for other granularities,
+        1 if the estimate is undefined), n_missing (outputs or systems without a score or a
+        judgment), resample (units).
 
     Raises
     ------
@@ -200,15 +202,15 @@ def make_asked(
 
 _COLUMNS = (
     *("evaluator", "dimension", "granularity", "statistic", "estimate", "ci_low", "ci_high"),
-    *("confidence", "ci_method", "estimand", "reason", "p", "p_method", "n", "n_clusters"),
-    *("n_undefined", "n_missing", "resample"),
+    *("confidence", "ci_method", "estimand", "status", "reason", "p", "p_method", "n"),
+    *("n_clusters", "n_undefined", "n_missing", "resample"),
 )
 
 
 def _table(tables: list[pd.DataFrame], asked: Asked) -> pd.DataFrame:
-    whole = pd.concat(tables, ignore_index=True)
-    whole = whole.assign(granularity=asked.granularity, confidence=asked.confidence)
-    return whole[list(_COLUMNS)]
+    table = pd.concat(tables, ignore_index=True)
+    table = table.assign(granularity=asked.granularity, confidence=asked.confidence)
+    return table[list(_COLUMNS)]
 
 
 # Judgments and scores ------------------------------------------------------------------------
@@ -224,16 +226,19 @@ def chosen_evaluators(
         if frame is not None:
             there |= dict.fromkeys(map(str, frame["evaluator"].unique()), table)
     if not there:
-        raise ValueError(f"{study.name} has no scores: add them with nb.score(study, [...]).")
+        raise Unsupported(
+            "no_scores", f"{study.name} has no scores: add them with nb.score(study, [...])."
+        )
     chosen = {}
     for name in there if evaluators is None else evaluators:
         chosen[name] = there[name if name in there else known(name, list(there), "evaluators")]
     of_systems = [name for name, table in chosen.items() if table == "system_scores"]
     if of_systems and granularity != "system":
         if evaluators is not None or len(of_systems) == len(chosen):
-            raise ValueError(
+            raise Unsupported(
+                "no_scores",
                 f"{of_systems[0]!r} scored only systems, but granularity={granularity!r} needs "
-                "scores of outputs."
+                "scores of outputs.",
             )
         return {name: table for name, table in chosen.items() if table == "scores"}
     return chosen
@@ -242,9 +247,10 @@ def chosen_evaluators(
 def dimensions_of(study: Study, dimension: str | None) -> list[str]:
     """List the dimensions of the judgments, or check the selected one."""
     if study.judgments is None or study.judgments.empty:
-        raise ValueError(
+        raise Unsupported(
+            "no_judgments",
             f"{study.name} has no judgments: add a table of judgments to the study, or pass a "
-            "table of systems' scores as against=..."
+            "table of systems' scores as against=...",
         )
     return study.dimensions if dimension is None else [study.dimension(dimension)]
 
@@ -286,14 +292,16 @@ def judged_outputs(
     )
     rows = rows[rows["judgment"].notna()].reset_index(drop=True)
     if rows.empty:
-        raise ValueError(
+        raise Unsupported(
+            "no_judgments",
             f"no output has a judgment of {dimension!r} ({len(outputs)} outputs"
-            f"{'' if include_human else ', human texts excluded'})."
+            f"{'' if include_human else ', human texts excluded'}).",
         )
     if (rows["cluster"].isna() | (rows["cluster"] == "")).any():
-        raise ValueError(
+        raise Unsupported(
+            "no_clusters",
             f"the cluster column {clusters!r} is empty for some judged outputs: fill it in, or "
-            "choose another column."
+            "choose another column.",
         )
     return Judged(rows, len(outputs), clusters)
 
@@ -308,9 +316,10 @@ def _clusters(outputs: pd.DataFrame, judgments: pd.DataFrame, column: str | None
     of = judgments.groupby("output_id")["group_id"]
     several = of.nunique()[lambda n: n > 1]
     if len(several):
-        raise ValueError(
+        raise Unsupported(
+            "several_groups",
             f"output {several.index[0]!r} was judged in {several.iloc[0]} groups, but must be in "
-            "one cluster: keep the judgments of one group, or resample items."
+            "one cluster: keep the judgments of one group, or resample items.",
         )
     return outputs["output_id"].map(of.first())
 
@@ -323,9 +332,10 @@ def output_scores(study: Study, judged: Judged, evaluators: Sequence[str]) -> pd
     aligned = wide.reindex(judged.rows["output_id"]).reset_index(drop=True)
     for name in aligned:
         if aligned[name].isna().all():
-            raise ValueError(
+            raise Unsupported(
+                "no_scores",
                 f"evaluator {name!r} has no score for any judged output: check the output_id of "
-                "its scores, or leave it out."
+                "its scores, or leave it out.",
             )
     return aligned.apply(lambda one: equalized(one.to_numpy(dtype=np.float64)), raw=False)
 
@@ -389,20 +399,22 @@ def correlated(
     rows = []
     for at, name in enumerate(names):
         for statistic in statistics:
-            interval = found.get((at, statistic), _NOTHING)
-            reason = interval.reason
-            if resample is not None and not reason:
-                reason = intervals.doubts(n_clusters, n_systems, resample, granularity)
-                if not reason and name == "system_mean@sentinel":
-                    reason = "computed from the judgments, which the interval treats as fixed"
             estimate = float(full[statistic][at, 0])
+            interval = found.get((at, statistic), _NOTHING)
+            if not np.isfinite(estimate):
+                interval = intervals.undefined(granularity, n_systems)
+            status = interval.status
+            if resample is not None and not status:
+                status = intervals.doubts(n_clusters, n_systems, resample, granularity)
+                if not status and name == "system_mean@sentinel":
+                    status = explain("circular")
             p = float(tested[statistic][at]) if statistic in tested else interval.p
             rows.append(
                 {
                     "evaluator": name,
                     "statistic": statistic,
                     "estimate": estimate,
-                    **interval._replace(reason=reason).columns(),
+                    **interval._replace(status=status).columns(),
                     "estimand": _estimand(granularity, resample, interval),
                     "p": p if np.isfinite(estimate) else float("nan"),
                     "p_method": method,
@@ -510,9 +522,10 @@ def clusters_of_items(sample: Sample) -> NDArray[np.int64]:
     """Return each item's cluster, in the order of `item_grids`."""
     pairs = np.unique(np.stack([sample.item, sample.cluster]), axis=1)
     if pairs.shape[1] != len(np.unique(pairs[0])):
-        raise ValueError(
+        raise Unsupported(
+            "several_clusters",
             "some items belong to several clusters, but granularity='item' needs one per item: "
-            "leave out `clusters`, or use granularity='output'."
+            "leave out `clusters`, or use granularity='output'.",
         )
     return pairs[1]
 
@@ -617,9 +630,10 @@ def systems_scores(
         parts.append(study.scored(names, of="system_scores"))
     wide = _by_system(study, pd.concat(parts, ignore_index=True), include_human)
     if wide.empty:
-        raise ValueError(
+        raise Unsupported(
+            "no_scores",
             f"no evaluator has scored a system of {study.name}."
-            + ("" if include_human else " Human texts are excluded unless include_human=True.")
+            + ("" if include_human else " Human texts are excluded unless include_human=True."),
         )
     return wide
 
@@ -674,8 +688,8 @@ def correlate_system_scores(
                 p, method = _p_of_systems(x, y, name, estimate, asked.n_resamples, rng)
                 interval = intervals.interval_of_systems(name, estimate, len(x), asked.confidence)
                 if name not in PLAIN:
-                    interval = interval._replace(reason="needs scores and judgments of outputs")
-                elif asked.resample is None:
+                    interval = interval._replace(status=explain("needs_outputs"))
+                elif asked.resample is None and np.isfinite(estimate):
                     interval = _NOTHING
                 rows.append(
                     {

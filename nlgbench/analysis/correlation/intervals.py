@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +19,10 @@ from scipy.stats import norm
 from scipy.stats import t as student
 
 from nlgbench.analysis.correlation.coefficients import Floats, coefficients, divide
-from nlgbench.crossed import FEWEST
+from nlgbench.crossed import few_clusters
+from nlgbench.status import OK, Status, explain
 
 ACCURACIES = ("pairwise_accuracy", "soft_pairwise")
-#: Reasons why a statistic over systems is undefined, or its interval has no width.
-NO_VARIATION = "undefined: no variation in scores or judgments, or fewer than two systems"
-_NO_WIDTH = "zero width: leaving out a cluster does not change the estimate"
 
 
 class Asked(NamedTuple):
@@ -38,50 +36,54 @@ class Asked(NamedTuple):
 
 
 class Interval(NamedTuple):
-    """An interval, or the reason why it is undefined, and p of the corresponding test."""
+    """An interval, its status if it is undefined or doubtful, and p of the corresponding test."""
 
     low: float
     high: float
     method: str
-    reason: str = ""
+    status: Status = OK
     p: float = float("nan")
 
-    def columns(self) -> dict[str, float | str]:
+    def columns(self) -> dict[str, Any]:
         """Return the interval as columns of a row."""
-        ends: dict[str, float | str] = {"ci_low": self.low, "ci_high": self.high}
-        return ends | {"ci_method": self.method, "reason": self.reason}
+        ends = {"ci_low": self.low, "ci_high": self.high, "ci_method": self.method}
+        return ends | {"status": self.status.code, "reason": self.status.reason}
+
+
+def undefined(granularity: str, n_systems: int) -> Interval:
+    """Explain why a statistic is undefined."""
+    if granularity != "output" and n_systems < 2:
+        return _none("one_system")
+    return _none("constant", within=" within items" if granularity == "item" else "")
 
 
 def system_intervals(
     found: Expectations, full: Mapping[str, Floats], asked: Asked, rng: np.random.Generator
 ) -> dict[tuple[int, str], Interval]:
-    """Compute intervals of statistics of systems' means (m, 1), by evaluator and statistic."""
+    """Compute intervals of defined statistics of systems' means (m, 1), by evaluator and name."""
     resample, confidence = asked.resample, asked.confidence
     intervals = {}
     for at in range(len(found.x)):
         drawn = None
-        least = min(found.reliability_scores[at], found.reliability_judgments[at])
-        without_signal = ""
+        least = np.minimum(found.reliability_scores[at], found.reliability_judgments[at])
+        without_signal = None
         if len(found.y) < 3:
-            without_signal = "only two systems, over which a correlation is always 1 or -1"
+            without_signal = _none("two_systems")
         elif np.isnan(least):
-            without_signal = "the reliability of means is undefined: a system has only one cluster"
+            without_signal = _none("lone_cluster")
         elif not least > 0.5:
             what = "scores" if found.reliability_scores[at] == least else "judgments"
-            without_signal = (
-                f"the reliability of systems' mean {what} is {least:.2f}, below .5: add outputs, "
-                "or systems that differ more"
-            )
+            without_signal = _none("low_reliability", what=what, value=least)
         for name in full:
             estimate = float(full[name][at, 0])
             if not np.isfinite(estimate):
-                one = _none(NO_VARIATION)
-            elif name == "soft_pairwise":
-                one = _none("no interval has been validated for soft_pairwise")
+                continue
+            if name == "soft_pairwise":
+                one = _none("not_validated", what=name)
             elif resample == "systems":
                 one = _over_systems(found, at, name, estimate, confidence)
-            elif without_signal:
-                one = _none(without_signal)
+            elif without_signal is not None:
+                one = without_signal
             elif resample == "both":
                 raw = _over_systems(found, at, name, estimate, confidence)
                 one = _disattenuated(found, at, name, raw)
@@ -99,18 +101,18 @@ def system_intervals(
     return intervals
 
 
-def _none(reason: str) -> Interval:
-    return Interval(float("nan"), float("nan"), "none", reason)
+def _none(code: str, **numbers: Any) -> Interval:
+    return Interval(float("nan"), float("nan"), "none", explain(code, **numbers))
 
 
 def _extend_to_estimate(one: Interval, estimate: float) -> Interval:
     """Extend an interval to the estimate, which noise in the means can move outside."""
     low, high = min(one.low, estimate), max(one.high, estimate)
-    reason = one.reason
+    status = one.status
     # Rounding alone is no reason for a warning.
-    if not reason and (low < one.low - 1e-9 or high > one.high + 1e-9):
-        reason = "extended to include the estimate, which is biased by noise in the means"
-    return one._replace(low=low, high=high, reason=reason)
+    if not status and (low < one.low - 1e-9 or high > one.high + 1e-9):
+        status = explain("extended")
+    return one._replace(low=low, high=high, status=status)
 
 
 def _over_clusters(found: Expectations, at: int, confidence: float) -> Interval:
@@ -120,17 +122,15 @@ def _over_clusters(found: Expectations, at: int, confidence: float) -> Interval:
     """
     r, error = float(found.r[at]), float(found.over_clusters[at])
     if not np.isfinite(error):
-        return _none("without one of the clusters, noise explains all variance between systems")
+        return _none("noise_without_one")
     half = student.ppf(0.5 + confidence / 2, found.degrees) * error
     if half <= 1e-9:
-        return Interval(r, r, "jackknife of expectations", _NO_WIDTH)
-    center, reason = float(np.clip(r, -1, 1)), ""
+        return _none("no_variation")
+    center, status = float(np.clip(r, -1, 1)), OK
     if center != r:
-        reason = (
-            f"one-sided interval: the noise-corrected correlation, {r:.2f}, is set to {center:g}"
-        )
+        status = explain("one_sided", r=r, bound=center)
     low, high = np.clip([center - half, center + half], -1, 1)
-    return Interval(float(low), float(high), "jackknife of expectations", reason)
+    return Interval(float(low), float(high), "jackknife of expectations", status)
 
 
 def _over_systems(
@@ -139,11 +139,11 @@ def _over_systems(
     """Compute an interval over systems: a jackknife for Pearson, an inverted test for ranks."""
     n = len(found.y)
     if n < 5:
-        return _none(f"only {n} systems: an interval over systems needs at least five")
+        return _none("too_few_systems", n=n, what="an interval over systems", least=5)
     if name != "pearson":
         return _rank_interval(name, estimate, n, confidence)
     if abs(estimate) > 1 - 1e-12:
-        return _none("perfect correlation: its variance over systems cannot be estimated")
+        return _none("perfect")
     rest = ~np.eye(n, dtype=bool)
     x, y = (np.stack([one[keep] for keep in rest]) for one in (found.x[at], found.y))
     without = coefficients(x, y, statistics=["pearson"])["pearson"]
@@ -151,7 +151,7 @@ def _over_systems(
         error = float(jackknife_error(np.arctanh(without), np.zeros(n, dtype=np.int64)))
     half = student.ppf(0.5 + confidence / 2, n - 2) * error
     if not np.isfinite(half):
-        return _none("without one of the systems, the correlation is perfect or undefined")
+        return _none("perfect_without_one", units="systems")
     low, high = np.tanh(np.arctanh(estimate) + np.array([-half, half]))
     return Interval(float(low), float(high), "jackknife of z")
 
@@ -253,7 +253,7 @@ def _disattenuated(found: Expectations, at: int, name: str, raw: Interval) -> In
         ends = np.sin(np.pi * ends / 2)
     ends = np.clip((ends * wide - found.noise[1, at].mean()) / narrow, -1, 1)
     low, high = _from_pearson(name, ends).tolist()
-    return Interval(low, high, f"{raw.method}, corrected for noise", raw.reason)
+    return Interval(low, high, f"{raw.method}, corrected for noise", raw.status)
 
 
 def jackknife_intervals(
@@ -262,7 +262,7 @@ def jackknife_intervals(
     strata: NDArray[np.int64],
     asked: Asked,
 ) -> dict[tuple[int, str], Interval]:
-    """Compute intervals of statistics over outputs or items, by a delete-one jackknife and t.
+    """Compute intervals of defined statistics over outputs or items, by a jackknife and t.
 
     `full` are the statistics (m, 1), `without` those without each cluster (m, clusters), `strata`
     the clusters' strata. Accuracy is tested against the sample's ``chance_accuracy``.
@@ -284,11 +284,16 @@ def jackknife_intervals(
         for at, estimate in enumerate(estimates[:, 0].tolist()):
             error = float(errors[at])
             if not np.isfinite(estimate):
-                one = _none("undefined: no variation in scores or judgments, or too few outputs")
-            elif degrees < 1 or not np.isfinite(error):
-                one = _none("no interval: undefined if one of the clusters is left out")
+                continue
+            if degrees < 1:
+                one = _none("one_cluster" if len(strata) < 2 else "lone_cluster")
+            elif np.isinf(centers[at, 0]):
+                one = _none("perfect")
+            elif not np.isfinite(error):
+                code = "perfect_without_one" if on_z else "undefined_without_one"
+                one = _none(code, units="clusters")
             elif error <= 1e-9:
-                one = Interval(estimate, estimate, "jackknife", _NO_WIDTH)
+                one = _none("no_variation")
             else:
                 half = student.ppf(0.5 + asked.confidence / 2, degrees) * error
                 ends = centers[at, 0] + np.array([-half, half])
@@ -302,13 +307,10 @@ def jackknife_intervals(
     return intervals
 
 
-def doubts(n_clusters: int, n_systems: int, resample: str, granularity: str) -> str:
-    """Return a warning if an interval is based on few clusters or systems, else ""."""
-    if resample != "systems" and n_clusters < FEWEST:
-        return f"only {n_clusters} clusters: intervals from fewer than {FEWEST} may be too narrow"
-    if granularity == "system" and n_systems < FEWEST:
-        return f"only {n_systems} systems: intervals from fewer than {FEWEST} may be too narrow"
-    return ""
+def doubts(n_clusters: int, n_systems: int, resample: str, granularity: str) -> Status:
+    """Return a warning if an interval is based on few clusters or systems."""
+    status = OK if resample == "systems" else few_clusters(n_clusters)
+    return status or (few_clusters(n_systems, "systems") if granularity == "system" else OK)
 
 
 def interval_of_systems(
@@ -321,18 +323,17 @@ def interval_of_systems(
     is_pearson = name == "pearson"
     few = 3 + n_given if is_pearson else 4
     if n < 2 + 2 * n_given:
-        return _none(f"undefined: the number of systems with all scores is only {n}")
+        return _none("systems_without_scores", n=n)
     if not np.isfinite(estimate):
-        determined = ", or are determined by the given evaluator" if n_given else ""
-        return _none("undefined: scores do not vary" + determined)
+        return _none("determined" if n_given else "constant", within="")
     if name not in ("pearson", "spearman", "kendall_b"):
-        return _none(f"no interval from systems' scores alone: {name} needs scores of outputs")
+        return _none("not_validated", what=f"{name} of systems' scores alone")
     if n <= few:
-        return _none(f"only {n} systems: an interval needs at least {few + 1}")
+        return _none("too_few_systems", n=n, what="an interval", least=few + 1)
     if not is_pearson:
         return _rank_interval(name, estimate, n, confidence)
     if 1 - abs(estimate) < 1e-12:
-        return _none("perfect correlation: its Fisher's z is infinite")
+        return _none("perfect")
     half = norm.ppf(0.5 + confidence / 2) / np.sqrt(n - few)
     low, high = np.tanh(np.arctanh(estimate) + np.array([-half, half]))
     return Interval(float(low), float(high), "Fisher's z")

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -30,6 +32,7 @@ from nlgbench.evaluators.score import score
 from nlgbench.evaluators.sentinels import LENGTH, SENTINELS, SYSTEM_MEAN
 from nlgbench.inference import Floats
 from nlgbench.reported import Reported
+from nlgbench.status import OK, Status, explain, split_status
 from nlgbench.study import Study
 from nlgbench.study.checks import checked, convert_columns, read_table
 
@@ -48,7 +51,6 @@ UNTRAINED = (
 #: The number of most similar human texts used as references if items have no human text.
 N_NEAREST = 10
 _NEEDS_REFERENCES = re.compile(r"(bleu|rouge|chrf|cider|meteor)")
-_ITSELF = "only one system: the mean of its other items falls as the item's own judgment rises"
 
 _KEYS = ["evaluator", "statistic", "granularity"]
 _KEYS_OF_PAIRS = ["evaluator_a", "evaluator_b", "statistic", "granularity"]
@@ -122,11 +124,12 @@ def pool_correlations(
         prediction_high (interval for the correlation in a new study), tau (standard deviation
         of Fisher's z between studies), tau_low, tau_high, i2, i2_low, i2_high (share of variance
         between studies), q, q_p (test of homogeneity), n_studies, n_left_out (studies without an
-        effect), reason and prediction_reason (why the mean or prediction is undefined, or "").
-        ``studies``: a row per study and the same keys: task (if given), estimate, ci_low, ci_high,
-        z (for differences, the difference), se (of z), n_dimensions, n_left_out (dimensions without
-        an effect), reason (why a dimension is excluded or doubtful), point (the estimate or, if it
-        is missing, the mean correlation over dimensions).
+        effect), status (a code; ``ok``), reason (its text: why the mean is undefined),
+        prediction_status and prediction_reason (the same of the prediction). ``studies``: a row per
+        study and the same keys: task (if given), estimate, ci_low, ci_high, z (for differences, the
+        difference), se (of z), n_dimensions, n_left_out (dimensions without an effect), status,
+        reason (why dimensions are excluded or doubtful; the code is the first one's), point (the
+        estimate or, if it is missing, the mean correlation over dimensions).
 
     Raises
     ------
@@ -175,7 +178,7 @@ def pool_correlations(
     table = read_table(
         correlations,
         f"study {' '.join(own)} dimension {value}:number ci_low:number ci_high:number "
-        "confidence:float reason:text? task? n:float?",
+        "confidence:float status:text? reason:text? task? n:float?",
         "correlations have",
     ).rename(columns={value: "estimate"})
     if by is not None:
@@ -213,36 +216,34 @@ def _effects(table: pd.DataFrame, keys: list[str], confidence: float, pairs: boo
     ends = table[["estimate", "ci_low", "ci_high"]].to_numpy(dtype=np.float64)
     bound = np.inf if pairs else 1
     is_one = table["statistic"].isin(CORRELATIONS).to_numpy() | pairs
-    said = table["reason"].fillna("") if "reason" in table else pd.Series("", table.index)
     with np.errstate(invalid="ignore"):
         inside = (np.abs(ends) < bound).all(axis=1)
         empty = ends[:, 1] >= ends[:, 2]
     n = table["n"].to_numpy() if "n" in table else np.full(len(table), np.inf)
     few = table["granularity"].eq("system").to_numpy() & (n < FEWEST_SYSTEMS)
-    why = np.select(
-        [
-            ~is_one,
-            np.isnan(ends[:, 0]),
-            few,
-            np.abs(ends[:, 0]) >= bound,
-            np.isnan(ends).any(axis=1),
-            ~inside,
-            empty,
-        ],
-        [
-            table["statistic"] + " is not a correlation from -1 to 1",
-            said.where(said != "", "undefined"),
-            f"fewer than {FEWEST_SYSTEMS} systems",
-            "a correlation of -1 or 1 has no finite z",
-            ("no interval: " + said).where(said != "", "no interval"),
-            "the interval reaches -1 or 1, which have no finite z",
-            "the interval has no width",
-        ],
-        "",
-    )
-    table = table.assign(why=why, point=table["estimate"].mask(few | ~is_one))
-    good = table["why"].eq("")
-    table["words"] = table["why"] + "\n" + said.where(good, "")
+    lacks = {
+        "not_a_correlation": ~is_one,
+        "undefined": np.isnan(ends[:, 0]),
+        "too_few_systems": few,
+        "no_z": np.abs(ends[:, 0]) >= bound,
+        "no_interval": np.isnan(ends).any(axis=1),
+        "unlimited": ~inside,
+        "no_width": empty,
+    }
+    code = np.select(list(lacks.values()), list(lacks), "ok")
+    good = code == "ok"
+    needs = {"what": "a mean over studies", "least": FEWEST_SYSTEMS}
+    # What is missing has its own reason, if the table gives one.
+    statuses = [
+        given
+        if given and code in ("ok", "undefined", "no_interval")
+        else explain(code, name=name, n=f"{size:g}", **needs)
+        for given, code, name, size in zip(
+            _given_statuses(table), code, table["statistic"], n, strict=True
+        )
+    ]
+    table = table.assign(point=table["estimate"].mask(few | ~is_one))
+    table["status"] = pd.Series(statuses, table.index, dtype=object)
     width = 2 * norm.isf((1 - table.loc[good, "confidence"]) / 2)
     z = ends[good] if pairs else np.arctanh(ends[good])
     z = pd.DataFrame(z, table.index[good], ["estimate", "ci_low", "ci_high"])
@@ -252,20 +253,22 @@ def _effects(table: pd.DataFrame, keys: list[str], confidence: float, pairs: boo
     found = by_study[["z", "se"]].mean()
     found["n_dimensions"] = by_study["z"].count()
     found["n_left_out"] = by_study["z"].size() - found["n_dimensions"]
-    found["reason"] = by_study["words"].agg(lambda all_: "; ".join(_each_once(all_)))
+    found["status"] = by_study["status"].agg(lambda dimensions: reduce(add, dimensions))
     reach = norm.isf((1 - confidence) / 2) * found["se"]
     turned = {"estimate": found["z"], "ci_low": found["z"] - reach, "ci_high": found["z"] + reach}
     if not pairs:
         turned = {name: np.tanh(values) for name, values in turned.items()}
     found = found.assign(**turned)
     found["point"] = found["estimate"].fillna(by_study["point"].mean())
-    order = [*turned, "z", "se", "n_dimensions", "n_left_out", "reason", "point"]
-    return found[order].reset_index()
+    order = [*turned, "z", "se", "n_dimensions", "n_left_out", "status", "reason", "point"]
+    return split_status(found)[order].reset_index()
 
 
-def _each_once(reasons: pd.Series) -> list[str]:
-    lines = [line for one in reasons for line in str(one).split("\n") if line]
-    return list(dict.fromkeys(lines))
+def _given_statuses(table: pd.DataFrame) -> list[Status]:
+    """Return the statuses of correlations; a table of one's own may have only reasons, or none."""
+    reason = table["reason"].fillna("") if "reason" in table else pd.Series("", table.index)
+    code = reason.ne("").map({True: "undefined", False: "ok"})
+    return [Status(*row) for row in zip(table.get("status", code), reason, strict=True)]
 
 
 def _pooled(part: pd.DataFrame, confidence: float, turn: Callable[[Any], Any]) -> dict[str, Any]:
@@ -273,7 +276,8 @@ def _pooled(part: pd.DataFrame, confidence: float, turn: Callable[[Any], Any]) -
     there = part.dropna(subset=["z", "se"])
     k = len(there)
     row: dict[str, Any] = dict.fromkeys(_NUMBERS, float("nan"))
-    row |= {"n_studies": k, "n_left_out": len(part) - k, "reason": "", "prediction_reason": ""}
+    row |= {"n_studies": k, "n_left_out": len(part) - k}
+    status = prediction_status = OK
     z, variance = there["z"].to_numpy(), there["se"].to_numpy() ** 2
     if k > 1:
         found = random_effects(z, variance, confidence)
@@ -284,7 +288,8 @@ def _pooled(part: pd.DataFrame, confidence: float, turn: Callable[[Any], Any]) -
         row |= {"q": found.q, "q_p": float(chi2.sf(found.q, k - 1))}
     studies = ("no study has an effect", "only 1 study")[k] if k < 2 else f"only {k} studies"
     if k < FEWEST_STUDIES:
-        row["reason"] = f"{studies}: a mean needs at least {FEWEST_STUDIES}"
+        least = f"at least {FEWEST_STUDIES}"
+        status = explain("few_studies", n=studies, what="a mean", least=least)
     else:
         half = student.isf((1 - confidence) / 2, k - 1) * found.se
         ends = found.mean + np.array([-half, half])
@@ -292,11 +297,14 @@ def _pooled(part: pd.DataFrame, confidence: float, turn: Callable[[Any], Any]) -
         row["estimate"] = float(turn(found.mean))
         row["p"] = 2 * float(student.sf(abs(found.mean) / found.se, k - 1))
     if k < FEWEST_PREDICTED:
-        row["prediction_reason"] = f"{studies}: a prediction interval needs {FEWEST_PREDICTED}"
+        needs = {"what": "a prediction interval", "least": FEWEST_PREDICTED}
+        prediction_status = explain("few_studies", n=studies, **needs)
     else:
         ends = interval_of_prediction(z, variance, confidence)
         row |= dict(zip(("prediction_low", "prediction_high"), turn(ends), strict=True))
-    return row
+    row |= {"status": status.code, "reason": status.reason}
+    prediction = {"status": prediction_status.code, "reason": prediction_status.reason}
+    return row | {f"prediction_{name}": text for name, text in prediction.items()}
 
 
 def random_effects(z: Floats, variance: Floats, confidence: float, modified: bool = True) -> _Mean:
@@ -400,7 +408,7 @@ def correlate_studies(
     DataFrame
         The table of `nlgbench.correlate` with a column ``study``, and rows of the sentinels length,
         constant and system_mean (with the suffix ``@sentinel``). An evaluator that cannot score a
-        study has a row with a ``reason`` for each dimension.
+        study has a row with a ``status`` for each dimension.
 
     Raises
     ------
@@ -428,7 +436,8 @@ def correlate_studies(
         sentinels = [
             one for one in SENTINELS if one not in has and not (alone and one == SYSTEM_MEAN)
         ]
-        missing = {SYSTEM_MEAN: _ITSELF, **missing} if alone else missing
+        if alone:
+            missing = {SYSTEM_MEAN: explain("system_mean_alone"), **missing}
         for dimension in dimensions_of(scored, None):
             options = {SYSTEM_MEAN: {"dimension": dimension}} if SYSTEM_MEAN in sentinels else {}
             table = correlate(
@@ -439,12 +448,12 @@ def correlate_studies(
                 seed=seed,
             )
             tables.append(table.assign(study=name))
-            rows = {"evaluator": list(missing), "reason": list(missing.values())}
+            rows = {"evaluator": list(missing), "status": list(missing.values())}
             about: dict[str, Any] = {"study": name, "dimension": dimension, "ci_method": "none"}
             same = ["granularity", "statistic", "confidence", "resample"]
             about |= {one: table[one].iloc[0] for one in same} | {"p_method": "", "estimand": ""}
             about |= dict.fromkeys(["n", "n_clusters", "n_undefined", "n_missing"], 0)
-            tables.append(pd.DataFrame(rows).assign(**about))
+            tables.append(split_status(pd.DataFrame(rows)).assign(**about))
     return _gathered(tables)
 
 
@@ -472,7 +481,7 @@ def compare_with_length(
     DataFrame
         The table of `nlgbench.compare_evaluators` at granularity "output", with a column ``study``
         and without adjusted p. It has a row for each study, dimension and evaluator (evaluator_b is
-        the length), over outputs with both scores. Rows without a result have a ``reason``.
+        the length), over outputs with both scores. Rows without a result have a ``status``.
 
     Raises
     ------
@@ -494,7 +503,7 @@ def compare_with_length(
             scored = scored if LENGTH in has else score(scored, [LENGTH])
             alike = _scored_alike(scored)
         else:
-            missing |= dict.fromkeys([*has, *evaluators], "no texts, so length is unknown")
+            missing |= dict.fromkeys([*has, *evaluators], explain("no_length"))
         for dimension in dimensions_of(scored, None):
             about: dict[str, Any] = {"study": name, "dimension": dimension}
             about |= {"granularity": "output", "statistic": statistic, "confidence": 0.95}
@@ -503,8 +512,8 @@ def compare_with_length(
                 pairs = [(one, LENGTH) for one in names]
                 found = resampled_differences(scored, [*names, LENGTH], pairs, judged, drawn, seed)
                 tables.append(found.assign(**about))
-            rows = {"evaluator_a": list(missing), "reason": list(missing.values())}
-            tables.append(pd.DataFrame(rows).assign(evaluator_b=LENGTH, **about))
+            rows = {"evaluator_a": list(missing), "status": list(missing.values())}
+            tables.append(split_status(pd.DataFrame(rows)).assign(evaluator_b=LENGTH, **about))
     left_out = ("p_adjusted", "p_least", "adjustment")
     columns = ["study", *(name for name in COLUMNS if name not in left_out)]
     return _gathered(tables).reindex(columns=columns)
@@ -527,7 +536,7 @@ def _scored_alike(study: Study) -> list[list[str]]:
 
 def _scored_each(
     studies: Mapping[str, Study], called: Mapping[str, str] | None, evaluators: Sequence[str]
-) -> Iterator[tuple[str, Study, dict[str, str]]]:
+) -> Iterator[tuple[str, Study, dict[str, Status]]]:
     """Yield each study with common names and all possible scores, and why others are missing."""
     if not studies:
         raise ValueError("studies is empty: pass at least one study.")
@@ -547,10 +556,10 @@ def _renamed(study: Study, called: Mapping[str, str]) -> Study:
     return study.replace(scores=study.scores.assign(evaluator=names))
 
 
-def _scored(study: Study, evaluators: Sequence[str]) -> tuple[Study, dict[str, str]]:
+def _scored(study: Study, evaluators: Sequence[str]) -> tuple[Study, dict[str, Status]]:
     """Score with the evaluators that the study allows; return why it does not allow the others."""
     has = set() if study.scores is None else set(study.scores["evaluator"])
-    missing: dict[str, str] = {}
+    missing: dict[str, Status] = {}
     texts, logprobs = study.outputs["text"].fillna("").ne(""), study.logprobs
     references = references_of(study) if texts.any() else None
     chosen = []
@@ -558,13 +567,13 @@ def _scored(study: Study, evaluators: Sequence[str]) -> tuple[Study, dict[str, s
         if name in has:
             continue
         if not texts.any():
-            missing[name] = "no texts"
+            missing[name] = explain("no_texts")
         elif _NEEDS_REFERENCES.match(name) and references is None:
-            missing[name] = "no references, and no human texts"
+            missing[name] = explain("no_references")
         elif name == "perplexity" and logprobs is None:
-            missing[name] = "no log-probabilities"
+            missing[name] = explain("no_logprobs")
         elif name == "perplexity" and logprobs is not None and len(logprobs["model"].unique()) > 1:
-            missing[name] = "log-probabilities of several models: choose one with perplexity@model"
+            missing[name] = explain("several_models")
         else:
             chosen.append(name)
     return (score(study, chosen, references=references) if chosen else study), missing

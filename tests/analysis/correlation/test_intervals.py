@@ -168,28 +168,20 @@ def marks(*tables_of, **options):
 
 
 @pytest.mark.parametrize(
-    ("sizes", "asked", "said"),
+    ("sizes", "asked", "statuses"),
     [
-        (
-            (12, 2),
-            {"granularity": "output"},
-            "only 2 clusters: intervals from fewer than 10",
-        ),
-        ((6, 30), {"resample": "systems"}, "only 6 systems: intervals from fewer than 10 may be"),
-        ((6, 30), {"resample": "items"}, "only 6 systems: intervals from fewer than 10 may be"),
-        ((6, 30), {"granularity": "item"}, "$"),
-        ((12, 30), {}, "(?!.*too narrow)"),
-        ((12, 5), {}, ".*(5 clusters|reliability|noise)"),
-        (
-            (4, 30),
-            {"resample": "systems"},
-            "only 4 systems: an interval over systems needs at least five",
-        ),
+        ((12, 2), {"granularity": "output"}, {"few_clusters"}),
+        ((6, 30), {"resample": "systems"}, {"few_systems"}),
+        ((6, 30), {"resample": "items"}, {"few_systems"}),
+        ((6, 30), {"granularity": "item"}, {"ok"}),
+        ((12, 30), {}, {"ok", "one_sided", "extended"}),
+        ((12, 5), {}, {"few_clusters", "low_reliability", "noise_without_one"}),
+        ((4, 30), {"resample": "systems"}, {"too_few_systems"}),
     ],
 )
-def test_intervals_from_almost_nothing_say_so(sizes, asked, said):
+def test_intervals_from_almost_nothing_say_so(sizes, asked, statuses):
     found = marks(*study(*sizes), **asked)
-    assert found["reason"].str.match(said).all(), found["reason"].tolist()
+    assert set(found["status"]) <= statuses
     assert found["n_clusters"].eq(sizes[1]).all()
     assert found["ci_low"].isna().all() or sizes[0] > 4
 
@@ -199,7 +191,7 @@ def test_systems_that_are_all_alike_have_no_interval():
     rng = np.random.default_rng(1)
     alike = scores.assign(score=rng.normal(size=len(scores)))
     found = marks(outputs, alike, judgments, statistics=["pearson", "kendall_b"])
-    assert found["reason"].str.startswith("the reliability of systems' mean scores is").all()
+    assert found["status"].eq("low_reliability").all()
     assert found[["ci_low", "ci_high"]].isna().all(axis=None)
 
 
@@ -209,7 +201,7 @@ def test_perfect_agreement_says_nothing_of_other_systems():
     options = {"resample": "systems", "statistics": ["pearson", *RANKS]}
     found = marks(outputs, scores.assign(score=own), judgments, **options)
     assert found["estimate"].eq(1).all()
-    assert found["reason"].str.startswith("perfect correlation").tolist() == [True] + [False] * 3
+    assert found["status"].eq("perfect").tolist() == [True] + [False] * 3
     # It does of ranks, and accuracy is tau's.
     tau, accuracy = found["ci_low"].iloc[2:]
     assert accuracy == pytest.approx((1 + tau) / 2)
@@ -286,4 +278,4 @@ def test_an_interval_contains_its_estimate(seed, n_systems, n_items, noise, resa
         for (at, name), one in found.items():
             if np.isfinite(one.low):
                 assert one.low - 1e-9 <= full[name][at, 0] <= one.high + 1e-9, (name, one)
-                assert one.low < one.high or one.reason or name != "pearson"
+                assert one.low < one.high or one.status or name != "pearson"

@@ -122,13 +122,13 @@ def test_an_interval_is_read_at_its_own_confidence():
 def test_few_studies_say_so(k, mean, prediction):
     z = np.linspace(0.1, 0.6, k)
     row = nb.pool_correlations(correlations(z, np.full(k, 0.05))).summary.iloc[0]
-    for columns, reason, there in (
-        (["estimate", "ci_low", "p"], "reason", mean),
-        (["prediction_low", "prediction_high"], "prediction_reason", prediction),
+    for columns, status, there in (
+        (["estimate", "ci_low", "p"], "status", mean),
+        (["prediction_low", "prediction_high"], "prediction_status", prediction),
         (["tau", "i2", "q", "q_p"], None, True),
     ):
         assert row[columns].notna().tolist() == [bool(there)] * len(columns)
-        assert reason is None or (row[reason] == "") == bool(there)
+        assert status is None or row[status] == ("ok" if there else "few_studies")
 
 
 def test_what_has_no_z_is_left_out_and_says_why():
@@ -144,10 +144,12 @@ def test_what_has_no_z_is_left_out_and_says_why():
         "no texts",
         "a correlation of -1 or 1 has no finite z",
         "the interval reaches -1 or 1, which have no finite z",
-        "no interval: three systems",
+        "three systems",
         "pairwise_accuracy is not a correlation from -1 to 1",
         "",
     ]
+    codes = ["undefined", "no_z", "unlimited", "undefined", "not_a_correlation", "ok"]
+    assert studies["status"].tolist() == codes
     assert studies["z"].notna().tolist() == [False] * 5 + [True]
     spearman = found.summary.set_index("statistic").loc["spearman"]
     assert [spearman["n_studies"], spearman["n_left_out"]] == [1, 4]
@@ -220,7 +222,7 @@ def test_every_study_has_a_row_of_every_evaluator_that_was_asked_for(worlds):
     without = asked[asked["estimate"].isna()]
     # Perplexity of no log-probabilities, and of those of several models.
     none = [("own", name) for name in names] + [("reviews", "perplexity")]
-    assert without.index.tolist() == none and without["reason"].ne("").all()
+    assert without.index.tolist() == none and without["status"].ne("ok").all()
     # What is missing has no number of another evaluator's.
     numbers = without.select_dtypes("number").drop(columns="confidence")
     assert (numbers.isna() | numbers.eq(0)).all(axis=None) and (without["confidence"] == 0.95).all()
@@ -284,4 +286,4 @@ def test_one_system_has_no_mean_of_the_others(worlds):
     one = worlds["own"].only(systems=worlds["own"].systems[:1])
     found = correlate_studies({"one": one}, evaluators=["rouge_l"]).set_index("evaluator")
     row = found.loc["system_mean@sentinel"]
-    assert np.isnan(row["estimate"]) and row["reason"].startswith("only one system")
+    assert np.isnan(row["estimate"]) and row["status"] == "system_mean_alone"
