@@ -75,6 +75,7 @@ REASONS: Mapping[str, str] = {
     "low_reliability": "the reliability of systems' mean {what} is {value:.2f}, below .5: add "
     "outputs, or systems that differ more",
     "many_values": "undefined for {n} distinct values: use at most {most}{other}",
+    "missing_interval": "no interval",
     "needs_outputs": "needs scores and judgments of outputs",
     "negative_halves": "undefined: the halves correlate negatively",
     "negative_lower_end": "the lower end is undefined: the halves correlate negatively there",
@@ -170,6 +171,7 @@ REASONS: Mapping[str, str] = {
     "undefined_subsamples": "no interval: too few texts in {n} of {total} subsamples",
     "undefined_without_one": "undefined if one of the clusters is left out",
     "unlimited": "the interval reaches -1 or 1, which have no finite z",
+    "unpooled_systems": "correlations over fewer than {least} systems are not pooled",
     "unscored_outputs": "outputs excluded because they have no score: {n}",
     "unscored_systems": "systems excluded because they have no score: {names}",
     "weak_votes": "annotators agree too little to estimate the expected vote",

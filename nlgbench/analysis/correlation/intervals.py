@@ -139,7 +139,7 @@ def _over_systems(
     """Compute an interval over systems: a jackknife for Pearson, an inverted test for ranks."""
     n = len(found.y)
     if n < 5:
-        return _none("too_few_systems", n=n, what="an interval over systems", least=5)
+        return _none("too_few_systems", n=n, least=5)
     if name != "pearson":
         return _rank_interval(name, estimate, n, confidence)
     if abs(estimate) > 1 - 1e-12:
@@ -329,7 +329,7 @@ def interval_of_systems(
     if name not in ("pearson", "spearman", "kendall_b"):
         return _none("not_validated", what=f"{name} of systems' scores alone")
     if n <= few:
-        return _none("too_few_systems", n=n, what="an interval", least=few + 1)
+        return _none("too_few_systems", n=n, least=few + 1)
     if not is_pearson:
         return _rank_interval(name, estimate, n, confidence)
     if 1 - abs(estimate) < 1e-12:

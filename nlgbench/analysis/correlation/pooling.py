@@ -224,23 +224,20 @@ def _effects(table: pd.DataFrame, keys: list[str], confidence: float, pairs: boo
     lacks = {
         "not_a_correlation": ~is_one,
         "undefined": np.isnan(ends[:, 0]),
-        "too_few_systems": few,
+        "unpooled_systems": few,
         "no_z": np.abs(ends[:, 0]) >= bound,
-        "no_interval": np.isnan(ends).any(axis=1),
+        "missing_interval": np.isnan(ends).any(axis=1),
         "unlimited": ~inside,
         "no_width": empty,
     }
     code = np.select(list(lacks.values()), list(lacks), "ok")
     good = code == "ok"
-    needs = {"what": "a mean over studies", "least": FEWEST_SYSTEMS}
     # What is missing has its own reason, if the table gives one.
     statuses = [
         given
-        if given and code in ("ok", "undefined", "no_interval")
-        else explain(code, name=name, n=f"{size:g}", **needs)
-        for given, code, name, size in zip(
-            _given_statuses(table), code, table["statistic"], n, strict=True
-        )
+        if given and code in ("ok", "undefined", "missing_interval")
+        else explain(code, name=name, least=FEWEST_SYSTEMS)
+        for given, code, name in zip(_given_statuses(table), code, table["statistic"], strict=True)
     ]
     table = table.assign(point=table["estimate"].mask(few | ~is_one))
     table["status"] = pd.Series(statuses, table.index, dtype=object)
