@@ -222,10 +222,11 @@ class Facts:
         **options: Any,
     ) -> Finding | None:
         """Write a sentence about a table's first rows (`listing`); None without any value."""
+        waiting, self._facts = self._facts, []  # of a sentence that is not complete
         text = self.listing(table, each, where, **options)
-        if not text:
-            return None
-        return self.sentence(f"{start} {text}{f' ({conditions})' * bool(conditions)}.")
+        finding = self.sentence(f"{start} {text}{f' ({conditions})' * bool(conditions)}.")
+        self._facts = waiting
+        return finding if text else None
 
     def _describe(
         self, table: str, row: pd.Series, each: str, where: Where, value: str, null: float | None
