@@ -76,7 +76,7 @@ def test_evaluators_agree_by_their_adjusted_test_and_beat_the_length_by_both(len
     assert words in sentence
     tables["correlations"] = correlations([("metric_1", 0.2, None, None, None)])
     sentence = sentences(study, tables)["evaluators"]
-    assert "Holm-adjusted): 0 of 1. The highest" in sentence
+    assert "over evaluators): 0 of 1. The highest" in sentence
     assert sentence.endswith("The highest estimates: metric 1 0.20 (no interval).")
 
 
