@@ -13,6 +13,7 @@ from nlgbench.runner import listing
 from nlgbench.runner.new_study import unconfirmed
 from nlgbench.study import TABLES, Study, read_folder, summary
 from nlgbench.study.csv_files import TableError
+from nlgbench.text import counted
 
 #: The width of the text, for any terminal, and the most rows of a table to show.
 _WIDTH, _ROWS = 80, 20
@@ -42,14 +43,16 @@ def check(place: Path) -> tuple[str, bool]:
         for one in str(row.missing).split("; "):
             needed.setdefault(one, []).append(str(row.analysis))
     ready = [", ".join(can.loc[can["possible"], "analysis"])]
-    if place.is_dir():
+    if not ready[0]:
+        ready = ["None yet: add a table that is listed below."]
+    elif place.is_dir():
         ready.append(f"Rank systems and evaluators: nlgbench run 08 -p study={place}")
     lacking = [f"{one}: {', '.join(names)}" for one, names in needed.items()]
     parts = [
         *_counts(study),
         *_section("What could change a conclusion", summary.doubts(study, doubts)),
         *noted,
-        *_section("Analyses you can run", [one for one in ready if one]),
+        *_section("Analyses you can run", ready),
         *_section("Analyses that need more data, by what they need", lacking),
     ]
     return "\n\n".join(parts), True
@@ -58,7 +61,11 @@ def check(place: Path) -> tuple[str, bool]:
 def _counts(study: Study) -> list[str]:
     """Summarize the tables; what all dimensions or evaluators share is written once."""
     there = {table: getattr(study, table) for table in TABLES}
-    sizes = [f"{len(frame):,} {table}" for table, frame in there.items() if frame is not None]
+    sizes = [
+        counted(len(frame), table.removesuffix("s").replace("_", " "))
+        for table, frame in there.items()
+        if frame is not None
+    ]
     parts = [_line(f"{study.name}: {', '.join(sizes)}", "")]
     tables = {
         "Judgments": summary.by_dimension(study),

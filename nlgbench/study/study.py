@@ -328,7 +328,8 @@ class Study:
         """
         outputs, judgments = self.outputs, self.judgments
         scales = self.settings.get("scales")
-        has = {table: getattr(self, table) is not None for table in TABLES}
+        given = {table: getattr(self, table) for table in TABLES}
+        has = {table: frame is not None and len(frame) > 0 for table, frame in given.items()}
         has |= {
             "human outputs": bool(outputs["is_human"].any()),
             "outputs of two systems": len(self.systems) > 1,
@@ -458,6 +459,8 @@ def _examined(
         extra = settings.get("extra", ()) if table == "outputs" else ()
         tables[table], found = schema.examine(raw, table, list(map(str, extra)))
         problems += found
+        if table == "outputs" and isinstance(raw.frame, pd.DataFrame) and raw.frame.empty:
+            problems.append(f"{raw.where}: {table} has no rows: add one for each output.")
     if {"dimension", "value"} <= set(tables.get("judgments", ())):
         tables["judgments"] = exclude_invalid(tables["judgments"], settings, problems)
     there = {table: getattr(former, table, None) for table in TABLES}

@@ -21,8 +21,8 @@ _CLEAR = 3.29
 #: A judgment is extreme if it exceeds this multiple of its dimension's 99th percentile.
 _EXTREME = 20
 
-#: With fewer decisive comparisons, two systems cannot be ordered at the 5% level: in a sign test,
-#: five that all agree have p = 2 * .5**5 = .0625, six have .031.
+#: With fewer decisive comparisons, a sign test of two systems cannot reject at the 5% level: five
+#: that all agree have p = 2 * .5**5 = .0625, six have .031.
 _DECISIVE = 6
 #: The most rows of paired outputs to compare; more would not fit in memory.
 _LARGEST = 5_000_000
@@ -265,9 +265,10 @@ def _few(study: Study, part: pd.DataFrame) -> list[str]:
 
 
 def _undecided(study: Study, part: pd.DataFrame) -> list[str]:
-    """Report pairs of systems that cannot be ordered because most comparisons are ties.
+    """Report pairs of systems that a sign test cannot order because most comparisons are ties.
 
-    A comparison is a vote, or the systems' mean judgments on one item.
+    A comparison is a vote, or the systems' mean judgments on one item. An analysis can order such a
+    pair nevertheless, by the sizes of differences or by comparisons with other systems.
     """
     if "choice" in part:
         found = part.assign(tie=part["choice"] == "tie")
@@ -293,9 +294,9 @@ def _undecided(study: Study, part: pd.DataFrame) -> list[str]:
     ]
     more = f" and {len(tied) - 3:,} more" if len(tied) > 3 else ""
     return [
-        f"ties leave fewer than {_DECISIVE} decisive {what}, too few to order the two systems, "
-        f"in {len(tied):,} of {len(pairs):,} pairs of systems: {', '.join(shown)}"
-        f"{more}."
+        f"ties leave fewer than {_DECISIVE} decisive {what} in {len(tied):,} of {len(pairs):,} "
+        f"pairs of systems: {', '.join(shown)}{more}. A sign test cannot order such a pair; an "
+        "analysis that does relies on the sizes of differences or on other systems."
     ]
 
 

@@ -67,6 +67,19 @@ def test_what_could_change_a_conclusion_comes_in_one_order(tmp_path):
     assert -1 not in at and at == sorted(at)
 
 
+def test_a_study_without_rows_is_to_be_fixed_and_one_without_analyses_says_so(tmp_path):
+    (tmp_path / "outputs.csv").write_text("output_id,item_id,system\n")
+    empty = call("check", tmp_path)
+    assert empty.exit_code == 1
+    assert "outputs.csv: outputs has no rows: add one for each output." in unwrapped(empty.stdout)
+    (tmp_path / "outputs.csv").write_text("output_id,item_id,system\n1,1,a\n2,1,b\n")
+    (tmp_path / "judgments.csv").write_text("output_id,annotator_id,value\n")
+    bare = call("check", tmp_path)
+    assert bare.stdout.startswith(f"{tmp_path.name}: 2 outputs, 0 judgments\n")
+    assert "Analyses you can run\n  None yet: add a table" in bare.stdout
+    assert "nlgbench run 08" not in bare.stdout
+
+
 def test_check_takes_a_public_study_by_its_name(monkeypatch):
     monkeypatch.setattr(check_study, "load", lambda name: nb.simulate("gaussian", seed=0))
     assert call("check", "huse").stdout.startswith("gaussian: ")
