@@ -61,7 +61,9 @@ def recompute(run, fact):
         return []
     assert aggregate == "value" and len(rows) == 1, (fact, len(rows))
     row = rows.iloc[0]
-    columns = {"estimate": fact["column"], "ci_low": "ci_low", "ci_high": "ci_high"}
+    start = re.sub("estimate$", "", fact["column"]) if "_" in fact["column"] else ""
+    start = start if start.endswith("_") else "ci_"
+    columns = {"estimate": fact["column"], "ci_low": f"{start}low", "ci_high": f"{start}high"}
     printed = []
     for name, column in columns.items():
         if fact[name] == "":

@@ -64,8 +64,8 @@ class Finding:
     facts: list[dict[str, Any]]
 
     def about(self, **columns: Any) -> Finding:
-        """Set columns of all rows, such as the study and the source."""
-        return replace(self, facts=[{**fact, **columns} for fact in self.facts or [{}]])
+        """Set columns of all rows that have none, such as the study and the source."""
+        return replace(self, facts=[{**columns, **fact} for fact in self.facts or [{}]])
 
 
 class Facts:
@@ -126,11 +126,11 @@ class Facts:
     ) -> str:
         """Write the value of one row, with its interval if it has one, or in a given format."""
         row = self.rows(table, where).iloc[0]
-        ends = [row.get(end, math.nan) if interval else math.nan for end in ("ci_low", "ci_high")]
+        ends = [row.get(end, math.nan) if interval else math.nan for end in ends_of(column)]
         values = np.array([row[column], *ends], dtype=np.float64)
         has_interval = bool(np.isfinite(values[1:]).all())
-        digits = _digits(values)
-        texts = [f"{value:{form or f'z.{digits}f'}}" for value in values]
+        form = form or (f"z.{_digits(values)}f" if interval else _short_form(values[0]))
+        texts = [f"{value:{form}}" for value in values]
         text = texts[0]
         digits = len(text.removesuffix("%").partition(".")[2])
         if interval:
@@ -219,12 +219,16 @@ class Facts:
         where: Where | None = None,
         *,
         conditions: str = "",
+        study: str = "",
         **options: Any,
     ) -> Finding | None:
         """Write a sentence about a table's first rows (`listing`); None without any value."""
         waiting, self._facts = self._facts, []  # of a sentence that is not complete
         text = self.listing(table, each, where, **options)
-        finding = self.sentence(f"{start} {text}{f' ({conditions})' * bool(conditions)}.")
+        about = {"study": study} if study else {}
+        if conditions:
+            text, about["conditions"] = f"{text} ({conditions})", conditions
+        finding = self.sentence(f"{start} {text}.", **about)
         self._facts = waiting
         return finding if text else None
 
@@ -250,7 +254,7 @@ class Facts:
                 parts.append(write_name(name, row[name]))
             elif name != "None":
                 options: Any = {"interval": False, "subject": subject}
-                parts.append(self.number(table, row_of, name, form or ",", **options))
+                parts.append(self.number(table, row_of, name, form, **options))
         return "".join(parts)
 
     def _add(self, table: str, where: Where | None, **fact: Any) -> None:
@@ -270,6 +274,12 @@ def write_name(column: str, value: object) -> str:
     return str(value).replace("_", " ")
 
 
+def ends_of(column: str) -> tuple[str, str]:
+    """Return the columns of the ends of an estimate's interval."""
+    start = column.removesuffix("estimate") if column != "estimate" else "ci_"
+    return (f"{start}low", f"{start}high") if start.endswith("_") else ("ci_low", "ci_high")
+
+
 def findings_table(findings: Sequence[Finding]) -> pd.DataFrame:
     """Return the table ``findings``: a row for each number, or for a sentence without numbers."""
     rows = [{"finding": one.sentence, **fact} for one in findings for fact in one.facts or [{}]]
@@ -281,6 +291,14 @@ def _digits(values: NDArray[np.float64]) -> int:
     largest = np.nanmax(np.abs(values)) or 1.0
     exponent = math.floor(math.log10(largest))
     return max(0, 2 - exponent) if exponent >= 0 else 1 - exponent
+
+
+def _short_form(value: float) -> str:
+    """Return a format with up to three significant digits, without trailing zeros."""
+    digits = next(
+        d for d in range(6) if d == 5 or math.isclose(value, round(value, d), rel_tol=5e-3)
+    )
+    return f"z,.{digits}f"
 
 
 def _size(row: pd.Series) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The findings of notebook 08: which systems and evaluators are better, and what is unknown."""
+"""The findings of notebooks 08 to 11, which are about any study: written from a run's tables."""
 
 from __future__ import annotations
 
@@ -219,3 +219,105 @@ def _limits(study: Study, facts: Facts) -> Finding:
         limits.append("how well evaluators would rank other systems")
     limits.append("how systems perform on other kinds of input")
     return facts.sentence(f"This design cannot show {', or '.join(limits)}.")
+
+
+def judge_findings(
+    facts: Facts, judged: str, compared: str, *, drawn: bool
+) -> list[Finding | None]:
+    """Write the findings of notebook 09 on the two studies with these names.
+
+    `drawn` is whether the notebook itself drew the labels of the corrected means.
+    """
+    corrected = facts.say(
+        f"In the study `{judged}`, the corrected mean is",
+        "corrected_systems",
+        "{number} for system {system} (from {n_labels} labels of {n_outputs} outputs)",
+        {"method": "corrected"},
+        order="highest",
+        rest="lower for {n} others",
+        conditions="this notebook drew the labels from all judged outputs" * drawn,
+        study=judged,
+    )
+    return [corrected, _replacement(facts, judged), _audit(facts, compared), _constant(facts)]
+
+
+def _replacement(facts: Facts, study: str) -> Finding | None:
+    """Report which evaluators may replace an annotator, and by which rule."""
+    table = "replaced_evaluators"
+    each = '{number} for "{evaluator}" (omega {omega:.2f}: {verdict})'
+    listing = facts.listing(table, each, value="rho", order="highest", rest="lower for {n} others")
+    if not listing:
+        return None
+    tested = {"p": ("defined", None)}
+    first = {"evaluator": facts.rows(table, tested)["evaluator"].iloc[0]}
+    epsilon = facts.number(table, first, "epsilon", interval=False)
+    n = facts.count(table, tested, of="evaluators")
+    rule = "an evaluator replaces annotators if it agrees with the others at least as well, up to "
+    rule += f"epsilon {epsilon}, as at least half of them; tests are adjusted over annotators and, "
+    rule += f"by Holm, over evaluators ({n})"
+    text = f"In the study `{study}`, the probability that an evaluator agrees with annotators at "
+    text += f"least as well as another annotator does is {listing} ({rule})."
+    return facts.sentence(text, study=study, conditions=rule, adjusted="Holm")
+
+
+def _audit(facts: Facts, study: str) -> Finding | None:
+    """Count the verdicts of an audit, and list the biases that it found."""
+    table, verdicts = "audit_findings", ("found", "significant", "acquitted", "not shown")
+    tested: Where = {"verdict": ("in", verdicts)}
+    if facts.rows(table, tested).empty:
+        return None
+    parts = [
+        f"{facts.count(table, {'verdict': verdict}, of='tests')} {words}"
+        for verdict, words in zip(
+            verdicts,
+            ("find a bias", "are significant within it", "rule a bias out", "are inconclusive"),
+            strict=True,
+        )
+    ]
+    row = facts.rows(table, tested).iloc[0]
+    first = {"evaluator": row["evaluator"], "test": row["test"]}
+    margin = facts.number(table, first, "margin", interval=False)
+    found = facts.listing(table, "{evaluator} ({test}: {number})", {"verdict": "found"})
+    text = f"In the study `{study}`, of {facts.count(table, tested, of='tests')} tests for biases "
+    text += f"beyond a margin of {margin} (Holm-adjusted within judges), {', '.join(parts)}"
+    return facts.sentence(f"{text}{': ' * bool(found)}{found}.", study=study, adjusted="Holm")
+
+
+def _constant(facts: Facts) -> Finding | None:
+    """Report how often AlpacaEval's constant text wins."""
+    where = {"evaluator": "NullModel", "kind": "all prompts"}
+    if facts.rows("alpaca_eval", where).empty:
+        return None
+    number = facts.number("alpaca_eval", where, form=".0%")
+    n = facts.number("alpaca_eval", where, "n_clusters", interval=False)
+    text = f"In AlpacaEval, a constant text (NullModel) has a win rate of {number} in {n} "
+    return facts.sentence(f"{text}comparisons with GPT-4 Turbo.", study="alpaca-eval")
+
+
+def planning_findings(facts: Facts) -> list[Finding | None]:
+    """Write the findings of notebook 10: the cheapest designs, and pairs decided early."""
+    each = "{n_items} items, {n_annotators} annotators, {n_votes} votes per output or pair and "
+    each += "{n_judgments} judgments in total, for a price of {price:.0f} ({price_judgment} per "
+    each += "judgment, {price_item} per item, {price_annotator} per annotator); its power "
+    each += "is {power:.2f} for a difference of {difference} at level {level}"
+    known = "the variances of the pilot study are taken as known"
+    found = [
+        facts.say(
+            f"The cheapest design for {of} has",
+            table,
+            each,
+            value="price",
+            most=1,
+            conditions=known,
+        )
+        for of, table in (("judgments", "means_designs"), ("votes", "votes_designs"))
+    ]
+    decided: Where = {"verdict": ("in", ["better", "worse"])}
+    if facts.rows("stops").empty:
+        return found
+    text = "Sequential tests (Holm-adjusted) decide "
+    text += facts.count("stops", decided, among={}, of="pairs of systems")
+    each = "{system} is {verdict} than {opponent} (by {number} after {stopped_at:.0f} blocks)"
+    more = {"value": "stopped_estimate", "rest": "; the table has {n} more"}
+    listing = facts.listing("stops", each, decided, **more)
+    return [*found, facts.sentence(f"{text}{': ' * bool(listing)}{listing}.", adjusted="Holm")]
