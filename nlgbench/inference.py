@@ -184,7 +184,7 @@ def beyond(limit: Any, away: Any, df: Any) -> Floats:
     with np.errstate(all="ignore"):
         found = nct.sf(limit, df, away) + nct.cdf(-limit, df, away)
     # SciPy returns NaN in the far tails; the normal approximation is exact enough there.
-    far = np.isnan(found) & np.isfinite(away)
+    far = np.isnan(found) & ~np.isnan(away)
     return np.clip(np.where(far, norm.sf(limit - away), found), 0, 1)
 
 

@@ -346,7 +346,8 @@ def halves_interval(
 def few_outputs(one: Compared, n_units: int) -> list[Status]:
     """Return for each score a warning about its interval, or `OK`."""
     k, n_half = one.n_neighbors, len(one.rows) // 2
-    n_values = len(np.unique(one.points[:, 1].round(9)))
+    judgment = one.points[:, 1]
+    n_values = len(np.unique((judgment / judgment.std()).round(9)))
     few, tied = OK, OK
     if n_units < LEAST_UNITS:
         few = explain("few_units", n=n_units, least=LEAST_UNITS)

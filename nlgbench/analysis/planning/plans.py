@@ -74,7 +74,7 @@ def plan_study(
     design: Design = "crossed",
     n_items: Sequence[int] = (25, 50, 100, 200),
     n_annotators: Sequence[int] = (10, 20, 40),
-    n_votes: int = 3,
+    n_votes: int | None = None,
     prices: Mapping[str, float] | None = None,
     power: float = 0.8,
 ) -> StudyPlan:
@@ -102,8 +102,9 @@ def plan_study(
         only one item.
     n_items, n_annotators : sequence of int
         Numbers for the curve. ``"distinct"`` ignores `n_annotators`: each item has its own.
-    n_votes : int
-        Annotators per output or pair, for the curve; ``"crossed"`` uses all.
+    n_votes : int, optional
+        Annotators per output or pair; ``"crossed"`` uses all. Default: `designs` may have up to
+        ten, and the curve has as many as the first of `designs`, or all annotators if fewer.
     prices : mapping of str to float, optional
         Prices of a ``judgment`` (or vote), ``item``, ``annotator``. Default: 1 per judgment.
     power : float
@@ -116,8 +117,9 @@ def plan_study(
         difference), df, power, mdd (minimum detectable difference), status, reason. ``designs``,
         the cheapest with the target power, else the most powerful, by n_annotators (distinct:
         n_votes): design, n_items, n_annotators, n_votes, n_judgments, price, power, mdd, status,
-        reason. ``components``: component, variance, status, reason, source. ``question``: the
-        question in words.
+        reason, difference, level (of the test), price_judgment, price_item, price_annotator,
+        variances (``as estimated`` or ``as stated``; taken as known). ``components``: component,
+        variance, status, reason, source. ``question``: the question in words.
 
     Raises
     ------
@@ -145,8 +147,9 @@ def plan_study(
         for number in numbers:
             if number < 2:
                 raise ValueError(f"each of {name} must be at least 2. Got {number}.")
-    check_n(n_votes, "n_votes")
-    if design in ("blocked", "scattered") and n_votes > min(n_annotators):
+    if n_votes is not None:
+        check_n(n_votes, "n_votes")
+    if design in ("blocked", "scattered") and (n_votes or 0) > min(n_annotators):
         raise ValueError(
             f"n_votes must be at most n_annotators. Got "
             f"n_votes={n_votes} and n_annotators={list(n_annotators)}."
@@ -165,12 +168,18 @@ def plan_study(
         away = {one: noncentrality(power, one, LEVEL) for one in np.unique(df)}
         return found.assign(mdd=found["se"] * found["df"].map(away), status=_doubts(found, fixed))
 
-    curve = with_power(_layouts(design, n_items, n_annotators, [n_votes]))
-    searched = with_power(_layouts(design, _ITEMS, _FEW if fixed else _PEOPLE, _FEW))
-    designs = _cheapest(searched, design, question, paid, power)
+    votes = _FEW if n_votes is None else [n_votes]
+    searched = with_power(_layouts(design, _ITEMS, _FEW if fixed else _PEOPLE, votes))
+    designs = split_status(_cheapest(searched, design, question, paid, power))
+    stated = components["source"].eq("stated").any()
+    designs = designs.assign(difference=difference, level=LEVEL)
+    designs = designs.assign(**{f"price_{name}": price for name, price in paid.items()})
+    designs = designs.assign(variances="as stated" if stated else "as estimated")
+    # Figures show the curve beside the cheapest design, so both have the same number of votes.
+    curve = with_power(_layouts(design, n_items, n_annotators, designs["n_votes"].iloc[:1]))
     what = "two means, in points" if question == "means" else "the shares of wins and of losses"
     words = f"a difference of {difference:.3g} between {what}"
-    return StudyPlan(split_status(curve), split_status(designs), components, words)
+    return StudyPlan(split_status(curve), designs, components, words)
 
 
 def _priced(prices: Mapping[str, float] | None) -> dict[str, float]:
@@ -253,7 +262,8 @@ def _layouts(design: Design, n_items: Any, n_annotators: Any, n_votes: Any) -> p
         grid["n_votes"] = grid["n_annotators"]
     elif design == "distinct":
         grid["n_annotators"] = grid["n_items"] * grid["n_votes"]
-    grid = grid[grid["n_votes"] <= grid["n_annotators"]].astype(int).drop_duplicates()
+    grid["n_votes"] = np.minimum(grid["n_votes"], grid["n_annotators"])
+    grid = grid.astype(int).drop_duplicates()
     return grid[["n_items", "n_annotators", "n_votes"]].reset_index(drop=True)
 
 

@@ -57,7 +57,9 @@ def degrees_of_freedom(
 
 def power_of(difference: Any, se: Any, df: Any, alpha: float) -> Floats:
     """Compute the power of a two-sided t test from the noncentral t distribution."""
-    return beyond(student.isf(alpha / 2, df), np.asarray(difference / se), df)
+    with np.errstate(divide="ignore"):  # without variance, power is 1
+        away = np.divide(difference, se)
+    return beyond(student.isf(alpha / 2, df), away, df)
 
 
 def noncentrality(power: float, df: float, alpha: float) -> float:

@@ -68,7 +68,8 @@ def sequential(
         (a confidence sequence, simultaneous over time but not over pairs), covers (what tests and
         intervals generalize to), p_adjusted (1 over the largest e-value, adjusted over all pairs by
         e-Holm; at most 1), verdict (``better``, ``worse``, ``undecided``), stopped_at (the block,
-        from 1, after which the verdict was reached; NaN while undecided), status, reason.
+        from 1, after which the verdict was reached; NaN while undecided), stopped_estimate,
+        stopped_low, stopped_high (the same after that block), status, reason.
 
         ``details``: system, opponent, n_blocks (with both systems), e_value (after the last block),
         p (1 over the largest e-value, not adjusted).
@@ -126,14 +127,16 @@ def sequential(
         row = {"estimate": unit * so_far[-1], "ci_low": unit * ends[0], "ci_high": unit * ends[1]}
         row |= {"covers": covers, "p_adjusted": min(1.0, float(1 / adjusted[:, k].max()))}
         row |= {"verdict": verdict, "stopped_at": reached[0] + 1.0 if len(reached) else np.nan}
+        for name, path in (("estimate", so_far), ("low", low), ("high", high)):
+            row[f"stopped_{name}"] = unit * path[reached[0]] if len(reached) else np.nan
         stops.append(names | row | {"status": status})
         p = min(1.0, float(np.exp(-logs[:, k].max())))
         e_value = float(betting.e_values(logs[-1, k]))
         details.append(names | {"n_blocks": n, "e_value": e_value, "p": p})
-        path = {"block": np.arange(1, len(d) + 1), "name": values.index, "n_blocks": counts[:, k]}
-        path |= {"log_e": logs[:, k], "log_e_adjusted": np.log(adjusted[:, k])}
-        path |= {"estimate": unit * so_far, "lower": unit * low, "upper": unit * high}
-        paths.append(pd.DataFrame(names | path))
+        rows = {"block": np.arange(1, len(d) + 1), "name": values.index, "n_blocks": counts[:, k]}
+        rows |= {"log_e": logs[:, k], "log_e_adjusted": np.log(adjusted[:, k])}
+        rows |= {"estimate": unit * so_far, "lower": unit * low, "upper": unit * high}
+        paths.append(pd.DataFrame(names | rows))
     whole = pd.concat(paths, ignore_index=True)
     return Sequential(split_status(pd.DataFrame(stops)), pd.DataFrame(details), whole, confidence)
 

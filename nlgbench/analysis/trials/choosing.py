@@ -56,7 +56,7 @@ def choose(scores: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         A row per evaluator and group: evaluator, group, system (the first if scores are equal
-        within 1e-9; missing if no score is defined), n_undefined (systems without a score).
+        within a share of 1e-9; missing if no score is defined), n_undefined (systems without one).
 
     Raises
     ------

@@ -275,11 +275,12 @@ def compare(comparator: Comparator, outputs: pd.DataFrame, pairs: pd.DataFrame) 
 
 
 def exceeds(one: Any, other: Any) -> Any:
-    """Return where the first value is higher by more than 1e-9.
+    """Return where the first value is higher by more than a share of 1e-9.
 
     Mathematically equal values may differ by rounding, as 1 - .45 - .1 and .45 do.
     """
-    return one > other + 1e-9
+    size = np.maximum(np.abs(one), np.abs(other))
+    return one > other + 1e-9 * np.where(np.isfinite(size), size, 0.0)
 
 
 def decided(chances: Floats) -> Floats:

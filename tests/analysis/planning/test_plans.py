@@ -111,6 +111,9 @@ def test_designs_are_the_cheapest_of_that_power():
     plan = nb.plan_study(STATED, difference=0.3, design="blocked", prices=prices)
     table = plan.designs
     assert table["price"].is_monotonic_increasing and table["n_annotators"].is_unique
+    conditions = ["difference", "level", "price_judgment", "price_item", "price_annotator"]
+    assert (table[conditions] == [0.3, 0.05, 0.1, 1, 5]).all(axis=None)
+    assert table["variances"].eq("as stated").all()
     assert (table["power"] >= 0.8).all() and (table["mdd"] <= 0.3).all()
     judgments = table["n_items"] * table["n_votes"] * 2
     assert table["n_judgments"].tolist() == judgments.tolist()
@@ -129,6 +132,33 @@ def test_designs_are_the_cheapest_of_that_power():
                 assert cost > best["price"] - 30 or found < 0.8
 
 
+def test_the_curve_has_as_many_votes_as_the_cheapest_design():
+    prices = {"judgment": 0.1, "item": 1, "annotator": 5}
+    options = {"difference": 0.3, "design": "blocked", "prices": prices}
+    best = nb.plan_study(STATED, **options).designs.iloc[0]
+    numbers = {"n_items": [int(best["n_items"])], "n_annotators": [2, int(best["n_annotators"])]}
+    plan = nb.plan_study(STATED, **options, **numbers)
+    assert plan.curve["n_votes"].tolist() == [2, best["n_votes"]] and best["n_votes"] > 2
+    assert plan.curve["power"].iloc[1] == best["power"] >= 0.8
+    two = nb.plan_study(STATED, **options, n_votes=2)
+    assert two.curve["n_votes"].eq(2).all() and two.designs["n_votes"].max() == 2
+
+
+def test_without_variance_power_is_1_and_scales_do_not_matter():
+    plan = nb.plan_study(dict.fromkeys(STATED, 0.0), difference=0.3)
+    assert plan.curve["power"].eq(1).all() and plan.curve["mdd"].eq(0).all()
+    assert plan.designs["power"].eq(1).all()
+    pilot = nb.simulate("judgments", n_items=30, n_annotators=12, seed=1)
+    shares = nb.variance_components(pilot)["share"]
+    for scale in (1e-12, 1e12):
+        judgments = pilot.judgments.assign(value=pilot.judgments["value"] * scale)
+        scaled = pilot.replace(judgments=judgments)
+        assert nb.variance_components(scaled)["share"].to_numpy() == pytest.approx(shares)
+        variances = {name: variance * scale**2 for name, variance in STATED.items()}
+        again = nb.plan_study(variances, difference=0.3 * scale).curve["power"]
+        assert again.tolist() == pytest.approx(nb.plan_study(STATED, difference=0.3).curve["power"])
+
+
 def test_pilots_are_measured():
     pilot = nb.simulate("judgments", n_items=60, n_annotators=25, seed=1)
     plan = nb.plan_study(pilot, difference=0.3, n_items=[50], n_annotators=[20])
@@ -141,6 +171,7 @@ def test_pilots_are_measured():
         nb.variance_components(pilot), difference=0.3, n_items=[50], n_annotators=[20]
     )
     assert again.curve["power"][0] == plan.curve["power"][0]
+    assert plan.designs["variances"].eq("as estimated").all()
 
 
 def test_what_a_pilot_cannot_tell_apart_is_part_of_the_rest():

@@ -101,6 +101,9 @@ def test_a_stop_is_where_the_e_value_reaches_the_level():
     assert (row["estimate"], row["status"]) == (1, "ok")
     last = found.path.iloc[-1]
     assert (last["lower"], last["upper"]) == (row["ci_low"], row["ci_high"])
+    stop = found.path.set_index("block").loc[row["stopped_at"], ["estimate", "lower", "upper"]]
+    assert row[["stopped_estimate", "stopped_low", "stopped_high"]].tolist() == stop.tolist()
+    assert 0 <= row["stopped_low"] < row["ci_low"] and row["stopped_high"] == 1
     worse = nb.sequential(votes_by("b" * 30), block="annotator").stops.iloc[0]
     assert (worse["verdict"], worse["ci_high"]) == ("worse", -row["ci_low"])
 
@@ -114,7 +117,7 @@ def test_a_block_is_one_value_however_many_votes_it_has():
 def test_too_few_blocks_say_so():
     row = nb.sequential(votes_by("aaaaaaa"), block="annotator").stops.iloc[0]
     assert row["verdict"] == "undecided" and np.isnan(row["stopped_at"])
-    assert row["status"] == "few_blocks"
+    assert row["status"] == "few_blocks" and np.isnan(row["stopped_estimate"])
     assert row["reason"] == "a verdict needs at least 8 blocks (found: 7)"
 
 

@@ -77,6 +77,8 @@ def test_the_highest_score_is_chosen_and_the_first_of_equals():
     scores["score"] = [np.nan, 0.2, 0.1, 0.5, 0.5, np.nan, np.nan]
     found = choose(scores)
     assert found["system"].tolist()[:2] == ["g2", "h1"]
+    for scale in (1e-12, 1e12):
+        assert choose(scores.assign(score=scores["score"] * scale)).equals(found)
     assert pd.isna(found["system"].iloc[2])
     assert found["n_undefined"].tolist() == [1, 0, 2]
 
