@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import io
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import pandas as pd
@@ -37,32 +39,42 @@ def stored(
     """Compute scores and store them, or read them if they are stored already.
 
     `given` holds all tables and JSON values that determine the scores. Stored scores are reused
-    only while `given`, the package's code and its dependencies are unchanged. A damaged file is
-    recomputed. Without a folder, or if it is not writable, scores are computed and not stored.
+    only while `given`, the package's code and its dependencies are unchanged. The first line of a
+    file has the hash and the number of rows of the table below it; if they do not match, the file
+    is damaged, and scores are recomputed. Without a folder, or if it is not writable, scores are
+    computed and not stored.
     """
     if folder is None:
         return compute()
     place = folder / f"{name}-{_digest(given)[:20]}.csv"
     if place.is_file():
-        try:
+        with suppress(ValueError, KeyError, OSError):
             return _read(place)
-        except (csv_files.TableError, KeyError, OSError):
-            pass
     made = compute()
-    try:
+    with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
-        files.replace(place, lambda path: csv_files.save(made, path))
-    except OSError:
-        return made
+        files.replace(place, lambda path: _save(made, path))
     return made
 
 
+def _save(scores: pd.DataFrame, path: Path) -> None:
+    csv_files.save(scores, path)
+    table = path.read_bytes()
+    path.write_bytes(_seal(table, len(scores)) + table)
+
+
 def _read(path: Path) -> pd.DataFrame:
-    frame, _ = csv_files.parse(path)
-    score, wrong, rule = csv_files.convert(frame["score"], "float")
-    if wrong.any():
-        raise csv_files.TableError(f"{path}: score {rule}")
-    return frame.assign(score=score)
+    content = path.read_bytes()
+    table = content[content.index(b"\n") + 1 :]
+    frame = pd.read_csv(io.BytesIO(table), dtype="str", keep_default_na=False)
+    if not content.startswith(_seal(table, len(frame))):
+        raise ValueError(f"{path} is damaged")
+    return frame.assign(score=csv_files.convert(frame["score"], "float")[0])
+
+
+def _seal(table: bytes, n_rows: int) -> bytes:
+    """Write the first line of a file: the hash of the table below it, and its number of rows."""
+    return f"sha256 {hashlib.sha256(table).hexdigest()} rows {n_rows}\n".encode()
 
 
 def _digest(given: Mapping[str, object]) -> str:

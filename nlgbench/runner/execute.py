@@ -95,7 +95,8 @@ def run(
     if dry_run:
         for each in plans:
             why = why_run(each)
-            would = f"would run ({why})" if why else "unchanged, would be skipped"
+            notes = "; ".join(filter(None, [why, each.note]))
+            would = f"would run ({notes})" if why else "unchanged, would be skipped"
             (say or complain)(f"{each.place}: {would}")
         return []
     # Import these in advance, because two threads that import them at once can deadlock.
@@ -311,7 +312,12 @@ def _started(plan: Plan, why: str) -> str:
 def _ended(outcome: Outcome) -> str:
     """Report how a run ended."""
     how = {
-        "skipped": "unchanged since the last run, skipped (--force reruns it)",
+        "skipped": "; ".join(
+            filter(
+                None,
+                ["unchanged since the last run, skipped (--force reruns it)", outcome.plan.note],
+            )
+        ),
         "done": f"done in {outcome.seconds:.0f} s",
         "failed": f"FAILED after {outcome.seconds:.0f} s: {outcome.message}",
         "incomplete": f"FAILED in part, after {outcome.seconds:.0f} s; other results are kept:\n"

@@ -266,8 +266,8 @@ def _choose_source(notebook: Notebook, wish: SourceWish) -> tuple[str, str]:
         return "simulated", "it reads no released data"
     there = cache.available(notebook.datasets)
     if wish == "auto" and not there and (cache.read_only() or not cache.reachable()):
-        why = "(NLGBENCH_DATA)" if cache.read_only() else "and cannot be downloaded"
-        return "simulated", f"released data are incomplete in {cache.cache_dir()} {why}"
+        why = " (NLGBENCH_DATA)" if cache.read_only() else ", and cannot be downloaded"
+        return _fall_back(notebook, f"released data are incomplete in {cache.cache_dir()}{why}")
     if not (there and cache.read_only()):
         try:
             cache.fetch(notebook.datasets)  # corrupt files are fetched again
@@ -275,8 +275,16 @@ def _choose_source(notebook: Notebook, wish: SourceWish) -> tuple[str, str]:
             if not there and wish == "released":
                 raise
             if not there:
-                return "simulated", f"released data could not be fetched: {error}"
+                why = str(error).splitlines()[0].rstrip(":")
+                return _fall_back(notebook, f"released data could not be fetched ({why})")
     return "released", ""  # if a file is still corrupt, loading it reports the error
+
+
+def _fall_back(notebook: Notebook, why: str) -> tuple[str, str]:
+    """Choose simulated data; explain why in one line, and how to get the released data."""
+    fetch = f"`nlgbench fetch {' '.join(notebook.datasets)}`"
+    way = "put the files there, or unset NLGBENCH_DATA" if cache.read_only() else f"run {fetch}"
+    return "simulated", f"results are of SIMULATED data, because {why}. For released data, {way}"
 
 
 def study_name(folder: str, opened: Opened = None) -> str:

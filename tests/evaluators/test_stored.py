@@ -27,7 +27,7 @@ class Counted:
 
 def test_a_kept_table_is_read_to_the_last_bit(tmp_path):
     table = pd.DataFrame(
-        [("a,b", "e", np.nan, 'say "it"'), ("NA", "e", np.inf, "1"), ("007", "e", 0.1 + 0.2, "")],
+        [("a,\r\nb", "e", np.nan, 'say "it"'), ("NA", "e", np.inf, "1"), ("007", "e", 0.1 + 0.2, "")],
         columns=["output_id", "evaluator", "score", "signature"],
     )
     compute = Counted(table)
@@ -56,14 +56,24 @@ def test_a_kept_table_depends_on_all_code_below_the_analyses():
     assert found == {path for path in package.rglob("*.py") if not above & set(path.parents)}
 
 
-def test_a_damaged_file_is_computed_anew_and_mended(tmp_path):
-    compute = Counted(scores())
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: "signature,output_id\nd",
+        lambda text: text.replace("0.592", "90.592"),  # one digit more
+        lambda text: "".join(text.splitlines(keepends=True)[:2]),  # half of the rows
+        lambda text: text.partition("\n")[2],  # written by former versions
+        lambda text: "",
+    ],
+)
+def test_a_damaged_file_is_computed_anew_and_repaired(tmp_path, damage):
+    compute = Counted(pd.concat([scores(0.592), scores(0.25).assign(output_id="008")]))
     stored("e", compute, given={}, folder=tmp_path)
     (file,) = tmp_path.iterdir()
-    file.write_text("signature,output_id\nd")
-    stored("e", compute, given={}, folder=tmp_path)
-    stored("e", compute, given={}, folder=tmp_path)
-    assert compute.calls == 2
+    file.write_text(damage(file.read_text()))
+    for _ in range(2):
+        table = stored("e", compute, given={}, folder=tmp_path)
+        assert table["score"].tolist() == [0.592, 0.25] and compute.calls == 2
 
 
 def test_a_folder_that_cannot_be_written_costs_nothing_but_time(tmp_path):

@@ -317,7 +317,9 @@ def test_released_data_are_taken_where_they_are_and_a_changed_one_is_noticed(
     monkeypatch.setattr(cache, "cache_dir", lambda: tmp_path / "empty")
     monkeypatch.setattr(cache, "reachable", lambda: True)
     monkeypatch.setattr(cache, "fetch", refuse)
-    assert decided().note == "released data could not be fetched: no room"
+    note = decided().note
+    assert note.startswith("results are of SIMULATED data, because released data could not be")
+    assert note.endswith("(no room). For released data, run `nlgbench fetch huse`")
     with pytest.raises(OSError, match="no room"):
         decided("released")
 
