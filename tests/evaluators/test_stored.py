@@ -27,7 +27,11 @@ class Counted:
 
 def test_a_kept_table_is_read_to_the_last_bit(tmp_path):
     table = pd.DataFrame(
-        [("a,\r\nb", "e", np.nan, 'say "it"'), ("NA", "e", np.inf, "1"), ("007", "e", 0.1 + 0.2, "")],
+        [
+            ("a,\r\nb", "e", np.nan, 'say "it"'),
+            ("NA", "e", np.inf, "1"),
+            ("007", "e", 0.1 + 0.2, ""),
+        ],
         columns=["output_id", "evaluator", "score", "signature"],
     )
     compute = Counted(table)
