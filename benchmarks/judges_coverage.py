@@ -7,6 +7,10 @@ long texts. Cells with planted biases count how often each is significant, at a 
 .95. Two cells show each pair in one random order. Intervals should cover 0 if there is no bias, and
 otherwise the result of four worlds with 6,000 items and 300 annotators.
 
+Cells of votes have an unbiased judge in a world of their own (ordinal grades with a ceiling, skewed
+loads, items of unequal size), with one noisy vote on each pair, three, or a gold label. They fail if
+the share of judges with any significant bias is above .05 at the 1% level.
+
 Panels are studies of annotators with labels or numbers, and an evaluator at the border of the
 alternative annotator test: how often each annotator is rejected, before and after the correction of
 Benjamini and Yekutieli, how often omega is at least one half, and how often intervals of rho cover
@@ -21,10 +25,13 @@ from typing import Any
 import cells
 import numpy as np
 import pandas as pd
-from scipy.stats import norm
+from scipy.stats import binom, norm
 
 import nlgbench as nb
-from nlgbench.analysis.judges import Audit
+from nlgbench import crossed
+from nlgbench.analysis.judges import Audit, auditing
+from nlgbench.analysis.judges.verdicts import Verdicts
+from nlgbench.inference import adjust
 
 SEEING = {
     "usual": {},
@@ -139,6 +146,90 @@ def measure(cell: Cell, n_worlds: int, seed: int) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+@dataclass(frozen=True)
+class Votes:
+    """Pairs judged by an unbiased judge, with the number of noisy votes on each, or gold labels."""
+
+    n_pairs: int
+    n_votes: int = 1
+    gold: bool = False
+
+
+VOTES = {
+    f"votes: {name}, {n} pairs": Votes(n, *options)
+    for name, options in {
+        "1": (1,),
+        "3": (3,),
+        "gold": (1, True),
+    }.items()
+    for n in (150, 400)
+}
+
+
+def graded(latent, severity, rng):
+    """Draw grades of both outputs from five, the best the most frequent; return the preference."""
+    noisy = latent + severity + rng.normal(0, 0.7, latent.shape)
+    grade = np.searchsorted([-2.0, -1.0, -0.2, 0.5], noisy)
+    return np.sign(grade[:, 0] - grade[:, 1]) / 2
+
+
+def vote_pairs(cell: Votes, rng: np.random.Generator) -> Verdicts:
+    """Simulate pairs: better systems and better texts are longer, and the judge likes quality."""
+    n, k, n_people = cell.n_pairs, 4, 30
+    item = np.repeat(np.arange(n), rng.geometric(0.4, n))[:n]
+    system = np.argsort(rng.random((n, k)), axis=1)[:, :2]
+    length = np.floor(150 * np.exp(rng.gamma(2, 0.35, (n, 2)) + 0.15 * system))
+    quality = 0.35 * system + 0.6 * np.log2(length) + 0.6 * rng.standard_t(5, (n, 2))
+    quality += rng.normal(0, 0.5, n)[item][:, None] - quality.mean()
+    weight = np.log(1 / np.arange(1, n_people + 1) ** 0.7) + rng.gumbel(size=(n, n_people))
+    who = np.argsort(weight, axis=1)[:, -cell.n_votes :]
+    taste = rng.normal(0, 0.3, (n_people, k))[who[:, None, :], system[:, :, None]]
+    severity = rng.normal(0, 0.5, n_people)[who][:, None]
+    vote = graded(quality[:, :, None] + taste, severity, rng)
+    stranger = quality + rng.normal(0, 0.3, (n, 2))
+    verdict = graded(stranger, rng.normal(0, 0.5, (n, 1)), rng)  # as of another annotator
+    if cell.gold:
+        vote = np.sign(quality[:, :1] - quality[:, 1:]) / 2
+        verdict = np.where(rng.random(n) < 0.2, -1, 1) * vote[:, 0]
+    flips = rng.random((n, 2)) < 0.15
+    orders = np.where(flips, rng.choice([-0.5, 0.5], (n, 2)), verdict[:, None])
+    annotator = np.zeros(n, int) if cell.gold else pd.factorize(who.ravel())[0]
+    return Verdicts(
+        item=np.column_stack([item, item]),
+        doublings=-np.diff(np.log2(length), axis=1)[:, 0],
+        system=system.astype(object),
+        pair=np.repeat(np.arange(n), cell.n_votes),
+        annotator=annotator,
+        vote=vote.ravel(),
+        said={"judge": orders},
+        chance={},
+        covers=crossed.choose_annotators(None, crossed.effective_size(annotator))[0],
+        gold=cell.gold,
+    )
+
+
+def misjudge(cell: Votes, n_worlds: int, seed: int) -> pd.DataFrame:
+    """Count false verdicts on an unbiased judge, who wrote the best system."""
+    tables = []
+    for world in range(n_worlds):
+        data = vote_pairs(cell, np.random.default_rng([seed, world]))
+        view = auditing._SharedData(data, 0.95)  # a whole audit takes ten times as long
+        tests = auditing._orders(view, data.said["judge"])[0]
+        tests |= auditing._slopes(view, data.said["judge"].mean(axis=1), data.system == 3)
+        p = [tests[test]["p"] for test in BIASES]
+        for test, one, adjusted in zip(BIASES, p, adjust(p), strict=True):
+            verdict = auditing._verdict(tests[test], adjusted, 0.05, 0.95)
+            tables.append((world, test, one, adjusted < 0.05, verdict == "found"))
+    table = pd.DataFrame(tables, columns=["world", "test", "p", "significant", "found"])
+    rows = table.groupby("test", sort=False)[["significant", "found"]].mean().reset_index()
+    by_test = table["p"].groupby(table["test"])
+    rows["p<.05"] = rows["test"].map(by_test.apply(lambda p: (p.dropna() < 0.05).mean()))
+    rows["none"] = rows["test"].map(by_test.apply(lambda p: p.isna().mean()))
+    share = table.groupby("world")[["significant", "found"]].any().mean()
+    any_bias = pd.DataFrame([{"test": "any false verdict", **share}])
+    return pd.concat([rows, any_bias]).assign(unbiased_votes=True)
+
+
 #: Panel -> agreement, annotators, outputs, outputs per text, annotators per output (0: all), and
 #: how much annotators differ in skill.
 PANELS = {
@@ -224,8 +315,10 @@ def replaced(layout: tuple, n_worlds: int, seed: int) -> pd.DataFrame:
     return pd.DataFrame([counted])
 
 
-def counted(cell: Cell | tuple, n_worlds: int, seed: int) -> pd.DataFrame:
-    """Count a cell of an audit, or a panel."""
+def counted(cell: Cell | Votes | tuple, n_worlds: int, seed: int) -> pd.DataFrame:
+    """Count a cell of an audit, of votes, or a panel."""
+    if isinstance(cell, Votes):
+        return misjudge(cell, n_worlds, seed)
     return (
         replaced(cell, n_worlds, seed) if isinstance(cell, tuple) else measure(cell, n_worlds, seed)
     )
@@ -237,11 +330,14 @@ def beyond(table: pd.DataFrame, n_worlds: int) -> pd.Series:
         over = (table["p<.05"] > 0.05 + 3 * table["se"]) & (table["differ"] == 0)
         return over | (table["rho held"] < cells.lowest(0.9, n_worlds))
     false = table["test"] == "any false verdict"
+    if "unbiased_votes" in table:
+        return false & (table["significant"] > binom.isf(0.01, n_worlds, 0.05) / n_worlds)
     return false & (table["significant"] > cells.highest(0.05, n_worlds))
 
 
 BY_NAME = {
     **{f"audit: {cell.name}": cell for cell in CELLS},
+    **VOTES,
     **{f"replaces: {name}": layout for name, layout in PANELS.items()},
 }
 
