@@ -27,7 +27,7 @@ def test_a_result_is_drawn_and_says_what_was_labelled():
     found = nb.corrected_quality(study, evaluator="close", sampling="random")
     drawn = nb.plot_corrected(found)
     assert drawn.data[list(found.systems)].equals(found.systems)
-    n = found.details.query("method == 'labels alone'")[["n_labels", "n_outputs"]].sum()
+    n = found.systems.query("method == 'labels alone'")[["n_labels", "n_outputs"]].sum()
     title = drawn.axes[0].get_legend().get_title().get_text()
     covers = "intervals generalize to other items and annotators"
     assert title == f"Labels for {n['n_labels']} of {n['n_outputs']} outputs; {covers}"

@@ -14,6 +14,7 @@ FOUND = Replacement(
     pd.DataFrame(
         {
             "evaluator": ["a_1", "b", "c"],
+            "epsilon": 0.2,
             "omega": [1.0, 0.25, np.nan],
             "rho": [0.8, 0.6, np.nan],
             "ci_low": [0.7, np.nan, np.nan],
@@ -23,7 +24,7 @@ FOUND = Replacement(
             "reason": ["", "one cluster", "no score is among the values: another scale"],
         }
     ),
-    pd.DataFrame({"evaluator": ["a_1", "b", "c"], "label": ["a 1", "b", "c"], "epsilon": 0.2}),
+    pd.DataFrame({"evaluator": ["a_1", "b", "c"], "label": ["a 1", "b", "c"]}),
     pd.DataFrame(),
     pd.DataFrame({"evaluator": np.repeat(["a_1", "b", "c"], 2), "epsilon": [0.0, 0.1] * 3}).assign(
         omega=[0.25, 1.0, 0.0, 0.25, np.nan, np.nan]

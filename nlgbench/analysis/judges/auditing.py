@@ -89,13 +89,14 @@ def audit(
     Audit
         ``findings``, with a row per test for each judge, then each sentinel (``longest`` prefers
         the longer text, ``first`` the one shown first, ``constant`` always ties, and ``random``;
-        they have no p or verdict): evaluator, test, estimate, ci_low, ci_high, covers (what the
-        interval generalizes to), p_adjusted (Holm, over those of the judge's tests of position,
-        length and own that have a p), verdict (``found``: significant, with the interval beyond the
-        margin; ``significant``: the bias may lie within the margin; ``acquitted``: not significant,
-        with the inner interval within the margin; ``not shown``: inconclusive), n, status (a code;
-        ``ok``), reason (its text). ``details``, by evaluator and test: is_sentinel, confidence, se,
-        inner_low, inner_high (the inner interval, with 90% confidence by default), p. The tests:
+        they have no p or verdict): evaluator, test, estimate, ci_low, ci_high, confidence, covers
+        (what the interval generalizes to), p_adjusted (Holm, over those of the judge's tests of
+        position, length and own that have a p), n_tested (their number), margin, verdict
+        (``found``: significant, with the interval beyond the margin; ``significant``: the bias may
+        lie within the margin; ``acquitted``: not significant, with the inner interval within the
+        margin; ``not shown``: inconclusive), n, status (a code; ``ok``), reason (its text).
+        ``details``, by evaluator and test: is_sentinel, se, inner_low, inner_high (the inner
+        interval, with 90% confidence by default), p. The tests:
 
         ======================  ===================================================================
         consistency             share of pairs with the same verdict in both orders
@@ -171,9 +172,10 @@ def audit(
         rows, table, rated, binned = _run_tests(view, name, own)
         if name in judges:  # sentinels are shown, not tested
             p = adjust([rows[test]["p"] for test in BIASES])
+            n_tested = int(np.isfinite(p).sum())
             for test, adjusted in zip(BIASES, p, strict=True):
                 verdict = _verdict(rows[test], adjusted, margin, confidence)
-                rows[test] |= {"p_adjusted": adjusted, "verdict": verdict}
+                rows[test] |= {"p_adjusted": adjusted, "verdict": verdict, "n_tested": n_tested}
         else:
             rows = {test: row | {"p": np.nan} for test, row in rows.items()}
         head = {"evaluator": name, "is_sentinel": name in SENTINELS}
@@ -185,7 +187,7 @@ def audit(
         of_votes = data.system[data.pair], data.doublings[data.pair], view.weight, view.by_vote
         rated = rate_at_equal_length(data.vote + 0.5, *of_votes, confidence)[1]
         ratings.append(rated.assign(evaluator=PEOPLE))
-    found = pd.DataFrame(findings).assign(confidence=confidence)
+    found = pd.DataFrame(findings).assign(margin=margin, confidence=confidence)
     found["verdict"] = found["verdict"].fillna("")
     return Audit(
         split_status(found).reindex(columns=list(_FINDINGS)),
@@ -198,12 +200,10 @@ def audit(
 
 
 _FINDINGS = (
-    *("evaluator", "test", "estimate", "ci_low", "ci_high", "covers", "p_adjusted", "verdict"),
-    *("n", "status", "reason"),
+    *("evaluator", "test", "estimate", "ci_low", "ci_high", "confidence", "covers", "p_adjusted"),
+    *("n_tested", "margin", "verdict", "n", "status", "reason"),
 )
-_DETAILS = (
-    *("evaluator", "test", "is_sentinel", "confidence", "se", "inner_low", "inner_high", "p"),
-)
+_DETAILS = (*("evaluator", "test", "is_sentinel", "se", "inner_low", "inner_high", "p"),)
 _CALIBRATION = ("evaluator", "bin", "low", "high", "said", "people", "ci_low", "ci_high", "n")
 
 

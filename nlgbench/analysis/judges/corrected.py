@@ -86,11 +86,11 @@ def corrected_quality(
         ``systems``, three rows per system, the best first: system, method (``labels alone``,
         ``evaluator alone``, ``corrected``), estimate, ci_low, ci_high, covers (what the interval
         generalizes to), rank_low, rank_high (simultaneous intervals), labels_saved (how many more
-        labels would give the same precision without the evaluator), status (a code; ``ok``), reason
-        (its text).
+        labels would give the same precision without the evaluator), n_labels (labeled outputs),
+        n_outputs, status (a code; ``ok``), reason (its text).
 
-        ``details``, by system and method: label, se, df, n_labels (labeled outputs), n_outputs,
-        lambda (of PPI++), correlation (of labels and scores), better (higher or lower values).
+        ``details``, by system and method: label, se, df, lambda (of
+        PPI++), correlation (of labels and scores), better (higher or lower values).
 
         ``pairs``, for ``labels alone`` and ``corrected``, a row for each direction of a pair of
         systems: method, system, opponent, difference (above 0: system is better), ci_low,
@@ -224,12 +224,9 @@ def draw_labels(
 
 _SYSTEMS = (
     *("system", "method", "estimate", "ci_low", "ci_high", "covers", "rank_low", "rank_high"),
-    *("labels_saved", "status", "reason"),
+    *("labels_saved", "n_labels", "n_outputs", "status", "reason"),
 )
-_DETAILS = (
-    *("system", "method", "label", "se", "df", "n_labels", "n_outputs", "lambda", "correlation"),
-    "better",
-)
+_DETAILS = (*("system", "method", "label", "se", "df", "lambda", "correlation", "better"),)
 _PAIRS = (
     *("method", "system", "opponent", "difference", "ci_low", "ci_high", "se", "df", "p"),
     *("p_adjusted", "verdict", "n_items", "covers", "status", "reason"),

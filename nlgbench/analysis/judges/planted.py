@@ -46,7 +46,10 @@ def sweep_biases(
         wrote = dict.fromkeys(judges, str(study.systems[_WORLD["wrote"]]))
         pairs = _as_pairs(study, rng)
         tested = replaces_annotators(pairs, epsilon=epsilon, agreement="accuracy").evaluators
-        tested = tested.assign(estimate=tested["omega"], noticed=tested["verdict"] != "replaces")
+        # Each judge stands for a study of its own, so there is nothing to adjust over judges.
+        passed = tested["omega"] >= 0.5
+        tested = tested.assign(estimate=tested["omega"], noticed=~passed)
+        tested["verdict"] = np.where(passed, "replaces", "not shown")
         found = audit(study, authors=wrote, seed=rng).findings
         found = found.assign(noticed=found["verdict"].isin(["found", "significant"]))
         kept = ["evaluator", "estimate", "verdict", "noticed"]

@@ -13,6 +13,7 @@ from scipy.stats import t as student
 
 from nlgbench import crossed
 from nlgbench.crossed import FEWEST, Floats, Ints, few_clusters, jackknife_variance
+from nlgbench.inference import adjust
 from nlgbench.reported import Reported
 from nlgbench.status import OK, Status, Unsupported, explain, split_status
 from nlgbench.study import Study
@@ -79,15 +80,18 @@ def replaces_annotators(
     Returns
     -------
     Replacement
-        ``evaluators``, sorted by rho in descending order: evaluator, omega (share of annotators for
-        whom the null hypothesis is rejected), verdict ("replaces" if omega is at least one half,
-        else "not shown"), least_epsilon (the smallest epsilon, in steps of .001, at which omega is
-        at least one half; NaN if none below 1 is enough), rho (the probability that the evaluator
+        ``evaluators``, sorted by rho in descending order: evaluator, epsilon, omega (share of
+        annotators for whom the null hypothesis is rejected), p (the smallest level of tests at
+        which omega is at least one half), p_adjusted (Holm, over evaluators), n_tested (the number
+        of evaluators tested), verdict ("replaces" if p_adjusted is at most 1 - confidence, which
+        for a single evaluator means that omega is at least one half; else "not shown"),
+        least_epsilon (the smallest epsilon, in steps of .001, at which omega is at least one half;
+        NaN if none below 1 is enough), rho (the probability that the evaluator
         agrees at least as well as an annotator, averaged over annotators), ci_low, ci_high, covers
         (what the interval of rho generalizes to), n_annotators (tested), status (a code; ``ok``),
         reason (its text).
 
-        ``details``, by evaluator: label, epsilon, agreement, omega_paper (omega by the t test of
+        ``details``, by evaluator: label, agreement, omega_paper (omega by the t test of
         Calderon et al., which treats outputs as independent), se (of rho), power (mean over
         annotators), n_left_out (annotators with fewer than 30 outputs), n_outputs, n_clusters,
         n_missing (outputs without a score).
@@ -115,7 +119,13 @@ def replaces_annotators(
     agree equally. The paper tests mean d < epsilon by Student's t over outputs, which rejects too
     often if d is mostly 0 or outputs share a cluster (an item, or ``settings["clusters"]``). This
     function uses the score test of a difference of paired shares (Tango 1998, *Statistics in
-    Medicine* 17, 891-908), with its variance multiplied by the design effect of clusters. The
+    Medicine* 17, 891-908), with its variance multiplied by the design effect of clusters.
+
+    With m annotators, an evaluator's p is the ceil(m / 2)-th smallest of their adjusted p, so p <=
+    alpha means omega >= .5 at level alpha. If the evaluator may replace no annotator, this has a
+    probability of at most alpha under any dependence, because Benjamini and Yekutieli bound the
+    probability of any rejection. Holm's method over evaluators then bounds the probability that any
+    of them passes: the paper tests each evaluator alone, and the best of many passes too often. The
     interval of rho is from a jackknife over clusters and, if there are at least ten, annotators.
     Numbers that differ by up to 1e-9 of the range are equal. docs/validation.md reports the level.
 
@@ -151,11 +161,14 @@ def replaces_annotators(
         against = judged.assign(score=judged["output_id"].map(own).to_numpy(dtype=np.float64))
         row, tested, curve = _tested(against, kind, epsilon, 1 - confidence)
         of = {"evaluator": name}
-        asked = {"label": study.label(name), "epsilon": epsilon, "agreement": kind}
+        asked = {"label": study.label(name), "agreement": kind}
         rows.append(of | asked | row)
         people.append(tested.assign(evaluator=name))
         curves.append(pd.DataFrame(of | {"epsilon": _GRID[_CURVE], "omega": curve}))
-    whole = split_status(pd.DataFrame(rows))
+    whole = split_status(pd.DataFrame(rows)).assign(epsilon=epsilon)
+    whole = whole.assign(p_adjusted=adjust(whole["p"]), n_tested=whole["p"].notna().sum())
+    replaces = whole["p_adjusted"] <= 1 - confidence
+    whole["verdict"] = np.select([whole["p"].isna(), replaces], ["", "replaces"], "not shown")
     whole = whole.sort_values("rho", ascending=False, kind="stable", ignore_index=True)
     return Replacement(
         whole.reindex(columns=list(_EVALUATORS)),
@@ -166,12 +179,12 @@ def replaces_annotators(
 
 
 _EVALUATORS = (
-    *("evaluator", "omega", "verdict", "least_epsilon", "rho", "ci_low", "ci_high", "covers"),
-    *("n_annotators", "status", "reason"),
+    *("evaluator", "epsilon", "omega", "p", "p_adjusted", "n_tested", "verdict", "least_epsilon"),
+    *("rho", "ci_low", "ci_high", "covers", "n_annotators", "status", "reason"),
 )
 _DETAILS = (
-    *("evaluator", "label", "epsilon", "agreement", "omega_paper", "se", "power", "n_left_out"),
-    *("n_outputs", "n_clusters", "n_missing"),
+    *("evaluator", "label", "agreement", "omega_paper", "se", "power", "n_left_out", "n_outputs"),
+    *("n_clusters", "n_missing"),
 )
 _ANNOTATORS = (
     *("evaluator", "annotator_id", "difference", "advantage", "p", "p_adjusted", "rejected"),
@@ -346,7 +359,7 @@ def _tested(
     elif not len(names):
         missing = explain("few_scored", least=FEWEST_ITEMS)
     if missing:
-        row |= {"rho": np.nan, "verdict": "", "covers": "", "status": missing}
+        row |= {"p": np.nan, "rho": np.nan, "covers": "", "status": missing}
         return row, pd.DataFrame(columns=list(_ANNOTATORS)), np.full(_CURVE.sum(), np.nan)
     who = pd.Index(names).get_indexer(pd.Index(there["annotator_id"]))  # -1 marks the untested
     tested = who >= 0
@@ -355,11 +368,11 @@ def _tested(
     annotators = _annotators(names, counts, epsilon, level)
     omegas = (adjusted(score_p(counts, _GRID)) <= level).mean(axis=0)
     enough = _GRID[omegas >= 0.5]
-    omega = annotators["rejected"].mean()
     row |= {
-        "omega": omega,
+        "omega": annotators["rejected"].mean(),
         "omega_paper": annotators["rejected_paper"].mean(),
-        "verdict": "replaces" if omega >= 0.5 else "not shown",
+        # At the level p, half of the annotators are rejected.
+        "p": np.sort(adjusted(annotators["p"].to_numpy()))[-(-len(names) // 2) - 1],
         "least_epsilon": enough[0] if len(enough) else np.nan,
         "power": annotators["power"].mean(),
         **_rho(there, who, difference <= 0, kind, level),

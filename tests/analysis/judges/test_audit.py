@@ -42,7 +42,7 @@ def rows(found):
 
 
 def test_what_was_planted_is_found_and_nothing_else(found):
-    assert len(found.findings.columns) == 11
+    assert len(found.findings.columns) == 14
     tests = whole(found)
     sentinels = tests[tests["is_sentinel"]]
     assert sentinels[["p", "p_adjusted"]].isna().all(axis=None)

@@ -218,7 +218,7 @@ def test_verdicts_and_ranks_follow_from_pairs():
     value = mean + rng.normal(size=600)
     labelled = np.flatnonzero(rng.random(600) < 0.4)
     found = ask(alone(value + rng.normal(size=600), value, labelled, system=system))
-    assert found.systems["system"].unique()[-1] == "low" and len(found.systems.columns) == 11
+    assert found.systems["system"].unique()[-1] == "low" and len(found.systems.columns) == 13
     ranks = found.systems.set_index(["method", "system"])[["rank_low", "rank_high"]]
     for method in ("corrected", "labels alone"):
         own = ranks.loc[method]

@@ -11,6 +11,7 @@ from scipy.stats import norm, ttest_1samp
 import nlgbench as nb
 from nlgbench.analysis.judges import replacing
 from nlgbench.crossed import OTHER_ANNOTATORS, THESE_ANNOTATORS
+from nlgbench.inference import adjust
 from tests.released import needs
 
 RELEASED = needs("alttest")
@@ -217,6 +218,25 @@ def test_who_knows_what_most_would_say_replaces_and_who_guesses_does_not():
     assert (own["difference"], own["advantage"], own["n_ties"]) == (0, 1, 100)
 
 
+def test_holm_is_over_evaluators_and_one_alone_passes_by_the_papers_rule():
+    people, scores = crowd(n=60, m=5, seed=3, wrong=0.5, judge=0.4)
+    scores |= {f"guess {k}": np.random.default_rng(k).integers(0, 3, 60).tolist() for k in range(5)}
+    scores["shifted"] = [9] * 60
+    verdicts = []
+    for part in (scores, {"judge": scores["judge"]}):
+        study = made(people, part)
+        found = nb.replaces_annotators(study, epsilon=0.15, agreement="accuracy")
+        table = found.evaluators.set_index("evaluator")
+        assert set(table["n_tested"]) == {len(part) - ("shifted" in part)}
+        for name, own in found.annotators.groupby("evaluator"):
+            # Half of five annotators are three.
+            assert table.loc[name, "p"] == np.sort(own["p_adjusted"])[2]
+        assert ((table["p"] <= 0.05) == (table["omega"] >= 0.5)).all()
+        np.testing.assert_array_equal(table["p_adjusted"], adjust(table["p"]))
+        verdicts.append(table.loc["judge", "verdict"])
+    assert verdicts == ["not shown", "replaces"]
+
+
 def test_power_by_the_formula_is_that_of_simulation():
     rng, n, worlds = np.random.default_rng(0), 100, 3_000
     d = rng.choice([-1, 0, 1], p=[0.25, 0.5, 0.25], size=(worlds, n)).astype(np.int8)
@@ -271,7 +291,7 @@ def test_agreement_follows_a_stated_rule():
         study = made({"a": one * 20, "b": other * 20}, {"judge": one * 20}, **settings)
         found = nb.replaces_annotators(study, epsilon=0.1)
         assert found.details["agreement"].tolist() == [expected]
-        assert len(found.evaluators.columns) == 11
+        assert len(found.evaluators.columns) == 15
 
 
 @pytest.mark.parametrize(
