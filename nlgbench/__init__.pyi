@@ -60,7 +60,6 @@ from nlgbench.analysis.judges.replacing import replaces_annotators as replaces_a
 
 # Plan studies
 from nlgbench.runner.heds import datasheet as datasheet
-from nlgbench.analysis.planning.plans_of_scores import plan_correlations as plan_correlations
 from nlgbench.analysis.planning.plans import plan_study as plan_study
 from nlgbench.analysis.planning.components import variance_components as variance_components
 from nlgbench.analysis.planning.stopping import sequential as sequential

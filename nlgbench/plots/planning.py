@@ -12,7 +12,6 @@ from matplotlib.ticker import NullLocator
 from nlgbench.analysis.planning import StudyPlan
 from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style, one_row_each
 from nlgbench.plots.rows import (
-    draw_estimates,
     draw_intervals,
     draw_reference,
     legend_above,
@@ -28,26 +27,25 @@ _TARGET = 0.8
 
 @in_paper_style
 def plot_plan(plan: StudyPlan | pd.DataFrame, *, ax: Axes | None = None) -> Drawing:
-    """Draw the power of planned studies, by formula and by simulation.
+    """Draw the power of planned studies.
 
     Parameters
     ----------
     plan : StudyPlan or DataFrame
-        From `nlgbench.plan_study` or `plan_correlations`, or its ``curve``: ``power``, and
-        ``n_items`` (with ``n_annotators``: one line per number) or ``n_systems``. Optional:
-        ``simulated``, ``simulated_low``, ``simulated_high``.
+        From `nlgbench.plan_study`, or its ``curve``: ``power`` and ``n_items``; ``n_annotators``
+        (optional): one line per number.
     ax : Axes, optional
         Where to draw; a new figure by default.
 
     Returns
     -------
     Drawing
-        Lines show the formula, marks the share of simulated studies that detect the difference.
+        Power against the number of items.
 
     Raises
     ------
     ValueError
-        If a column is missing, or neither ``n_items`` nor ``n_systems`` has values.
+        If a column is missing.
 
     Examples
     --------
@@ -56,39 +54,33 @@ def plot_plan(plan: StudyPlan | pd.DataFrame, *, ax: Axes | None = None) -> Draw
     'Power against the number of items: with 20 annotators, 0.40 at 50 and 0.70 at 100.'
     """
     curve = plan.curve if isinstance(plan, StudyPlan) else plan
-    needed = "n_items:float? n_annotators:float? n_systems:float? power:float simulated:float? "
-    curve = read_table(curve, needed + "simulated_low:float? simulated_high:float?", "curve has")
-    x = next((n for n in ("n_items", "n_systems") if n in curve and curve[n].notna().any()), "")
-    if not x:
-        raise ValueError("curve has neither n_items nor n_systems: add one of them.")
+    curve = read_table(curve, "n_items:float n_annotators:float? power:float", "curve has")
     (ax,) = axes_for(ax, ONE_COLUMN, 2.5)
     by = curve.get("n_annotators", pd.Series(np.nan, curve.index)).fillna(0)
-    if x == "n_items" and not by.duplicated().any():
+    if not by.duplicated().any():
         by = by * 0  # the number of annotators varies with that of items
-    parts = {"simulated": "estimate", "simulated_low": "ci_low", "simulated_high": "ci_high"}
-    shares = curve.reindex(columns=list(parts)).rename(columns=parts).astype(float)
     draw_reference(ax, _TARGET, upright=True)
     texts = []
     groups = list(curve.groupby(by, sort=True))
     for n, (n_annotators, rows) in enumerate(groups):
-        rows = rows.sort_values(x)
+        rows = rows.sort_values("n_items")
         look = line_look(n)
-        marker = look.pop("marker")
-        ax.plot(rows[x], rows["power"], label=f"{n_annotators:g}" if n_annotators else None, **look)
-        named = rows[["power", x]].iloc[[0, -1]].itertuples(index=False)
+        look.pop("marker")
+        ax.plot(
+            rows["n_items"],
+            rows["power"],
+            label=f"{n_annotators:g}" if n_annotators else None,
+            **look,
+        )
+        named = rows[["power", "n_items"]].iloc[[0, -1]].itertuples(index=False)
         words = " and ".join(f"{power:.2f} at {at:g}" for power, at in named)
         texts.append(f"with {n_annotators:g} annotators, {words}" if n_annotators else words)
-        # Offset the marks of different lines, so that they don't overlap.
-        at = rows[x] * 1.03 ** (n - (len(groups) - 1) / 2)
-        mark = {"marker": marker, "color": look["color"], "markersize": 3.5}
-        draw_estimates(ax, at, shares.loc[rows.index], upright=True, filled=False, **mark)
     ax.set_xscale("log")
-    numbers = np.unique(curve[x].dropna())
+    numbers = np.unique(curve["n_items"].dropna())
     ax.set_xticks(numbers, [f"{n:g}" for n in numbers])
     ax.xaxis.set_minor_locator(NullLocator())
     ax.set_ylim(0, 1.03)
-    what = "items" if x == "n_items" else "systems"
-    ax.set_xlabel(f"Number of {what}")
+    ax.set_xlabel("Number of items")
     ax.set_ylabel("Power")
     question = ""
     if isinstance(plan, StudyPlan):
@@ -100,9 +92,7 @@ def plot_plan(plan: StudyPlan | pd.DataFrame, *, ax: Axes | None = None) -> Draw
     if any(number for number, _ in groups):
         legend_above(ax, title="Annotators", title_fontsize=7, ncols=4, alignment="left")
     of = f" ({question})" if question else ""
-    alt = f"Power{of} against the number of {what}: {'; '.join(texts)}."
-    if shares["estimate"].notna().any():
-        alt += " Marks show the share of simulated studies that detect the difference."
+    alt = f"Power{of} against the number of items: {'; '.join(texts)}."
     return drawn_on(ax, curve, alt)
 
 

@@ -1,4 +1,4 @@
-"""Power curves are drawn with simulated power, and variance components with their shares."""
+"""Power curves are drawn by number of annotators, and variance components with their shares."""
 
 import pandas as pd
 from plot_samples import COMPONENTS
@@ -10,29 +10,18 @@ CURVE = pd.DataFrame(
         "n_items": [100, 50, 50, 100],
         "n_annotators": [10, 10, 20, 20],
         "power": [0.4, 0.3, 0.5, 0.9],
-        "simulated": [0.45, 0.25, 0.5, 0.9],
-        "simulated_low": [0.4, 0.2, 0.45, 0.85],
-        "simulated_high": [0.5, 0.3, 0.55, 0.95],
     }
 )
 
 
-def test_lines_are_the_formula_and_marks_the_simulated():
+def test_lines_are_the_power_by_number_of_annotators():
     drawn = nb.plot_plan(CURVE)
     (ax,) = drawn.axes
     wanted, *lines = [line for line in ax.lines if len(line.get_xdata())]
     assert wanted.get_ydata() == [0.8, 0.8]
     assert lines[0].get_xydata().tolist() == [[50, 0.3], [100, 0.4]]
-    assert lines[1].get_ydata().tolist() == [0.25, 0.45] and lines[1].get_marker() == "o"
+    assert lines[1].get_xydata().tolist() == [[50, 0.5], [100, 0.9]]
     assert "with 20 annotators, 0.50 at 50 and 0.90 at 100" in drawn.alt
-
-
-def test_systems_are_an_axis_without_annotators():
-    curve = pd.DataFrame({"n_systems": [10, 40], "n_items": None, "power": [0.4, 0.9]})
-    drawn = nb.plot_plan(curve)
-    (ax,) = drawn.axes
-    assert ax.get_xlabel() == "Number of systems" and ax.get_legend() is None
-    assert drawn.alt == "Power against the number of systems: 0.40 at 10 and 0.90 at 40."
 
 
 def test_distinct_annotators_are_one_line():

@@ -80,7 +80,7 @@ def test_two_rows_for_one_place_are_refused(plot, table, said):
         (lambda: nb.plot_win_rates(small.RATES, order=["a", "b", "c", "z"]), "'z' is not in both"),
         (lambda: nb.plot_corrected(small.CORRECTED.replace("corrected", "x")), "method: 'x'"),
         (lambda: nb.plot_components(small.COMPONENTS.assign(variance=np.nan)), "no variance"),
-        (lambda: nb.plot_plan(pd.DataFrame({"power": [0.5]})), "neither n_items nor n_systems"),
+        (lambda: nb.plot_plan(pd.DataFrame({"power": [0.5]})), "no column 'n_items'"),
         (lambda: nb.plot_contexts(*small.colored(hue=[361.0] * 3)), "0 to 360.*got .361"),
         (lambda: nb.plot_contexts(*small.colored(), outputs=["o9"]), "outputs: 'o9' is unknown"),
         (lambda: nb.plot_contexts(*small.colored(), evaluators=["chrf"]), "evaluators: 'chrf'"),

@@ -47,7 +47,7 @@ _FEW = np.array([1, 2, 3, 4, 5, 7, 10])
 
 @dataclass(frozen=True, eq=False)
 class StudyPlan(Reported):
-    """How many judgments or systems a question needs, from `plan_study` or `plan_correlations`.
+    """How many judgments a question needs, from `plan_study`.
 
     >>> stated = {"system x item": 0.5, "system x annotator": 0.05, "rest": 1.0}
     >>> plan = plan_study(stated, difference=0.3, n_items=[50], n_annotators=[20])
