@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nlgbench.analysis.reproduction import number_outcomes
 from nlgbench.datasets.published import load_claims, load_printed
 from nlgbench.papers.claim_rows import claim_rows, smaller_than
 from nlgbench.papers.judges_in_print import recompute
-from nlgbench.analysis.reproduction import number_outcomes
 from nlgbench.runner import claims, record
 from nlgbench.study import schema
 
