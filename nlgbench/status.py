@@ -28,6 +28,7 @@ REASONS: Mapping[str, str] = {
     "all_ties": "no interval: all games are ties, so all ratings are equal",
     "always_higher": "superiority has no interval: one system is higher on every common item",
     "biased": "biased: estimate and interval are for the mean score, not the mean judgment",
+    "biased_upward": "no interval: biased upward",
     "circular": "computed from the judgments, which the interval treats as fixed",
     "confounded": "confounded with {others}, and counted there",
     "constant": "undefined: no variation in scores or judgments{within}",
@@ -69,6 +70,7 @@ REASONS: Mapping[str, str] = {
     "gold_votes": "votes count as the truth, as declared in settings (votes: gold)",
     "identical": "undefined: the evaluators are identical or opposite, or their difference is "
     "proportional to the judgments",
+    "impossible": "no interval: a target has probability 0",
     "includes": "includes {others}",
     "left_out": "excluded because estimate, se or truth is missing: {systems}",
     "lone_cluster": "a system has only one cluster, so the variance of means cannot be estimated",
@@ -117,6 +119,7 @@ REASONS: Mapping[str, str] = {
     "one_judgment": "severity cannot be estimated: each annotator judged one output",
     "one_level": "not identified: the factor has one level, or one level per system",
     "one_order": "no pair was judged in both orders",
+    "one_output": "no interval: only one output",
     "one_score": "no interval: each system has one score, and intervals need scores of outputs",
     "one_shared_item": "undefined: only {n} item has human and machine texts, but two are needed. "
     "If texts have no prompt, give each its own item_id",
@@ -170,6 +173,7 @@ REASONS: Mapping[str, str] = {
     "n_neighbors, a missing class, or an output without judgments",
     "undefined_subsamples": "no interval: too few texts in {n} of {total} subsamples",
     "undefined_without_one": "undefined if one of the clusters is left out",
+    "unlabeled": "no output has both a label and a score",
     "unlimited": "the interval reaches -1 or 1, which have no finite z",
     "unpooled_systems": "correlations over fewer than {least} systems are not pooled",
     "unscored_outputs": "outputs excluded because they have no score: {n}",

@@ -34,6 +34,7 @@ from statsmodels.stats.proportion import proportion_confint
 from nlgbench.evaluators.names import DISCRIMINATOR
 from nlgbench.evaluators.stored import stored
 from nlgbench.names import known
+from nlgbench.status import OK, Unsupported, explain, split_status
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 
@@ -158,9 +159,10 @@ def _labels(study: Study, which: str) -> pd.Series:
     natural = study.outputs.set_index("output_id")["is_human"].astype("float64")
     found = natural if which == "natural" else majority_labels(study)
     if found.nunique() < 2:
-        raise ValueError(
+        raise Unsupported(
+            "one_class",
             f"{which} labels of {study.name} must include both 0 (machine) and 1 (human). Add "
-            "outputs with the missing label."
+            "outputs with the missing label.",
         )
     return found
 
@@ -176,9 +178,10 @@ def majority_labels(study: Study) -> pd.Series:
     assert votes is not None  # without judgments, there is no dimension
     votes = votes[votes["dimension"] == dimension]
     if not votes["value"].isin([0, 1]).all():
-        raise ValueError(
+        raise Unsupported(
+            "no_votes",
             f"majority labels need votes of 0 (machine) and 1 (human), but {dimension!r} of "
-            f"{study.name} has other values. Use natural labels instead."
+            f"{study.name} has other values. Use natural labels instead.",
         )
     of = votes.groupby("output_id")["value"].agg(["mean", "size"])
     share = of.loc[of["size"] == of["size"].mode().iloc[0], "mean"]
@@ -214,8 +217,8 @@ def discriminator_accuracy(
         A row per evaluator and system (``human``, ``machine`` or ``all`` where systems are pooled):
         evaluator, labels_trained (after the evaluator's @), labels_scored, system, is_human,
         accuracy (0 to 1; a score of exactly .5 counts as half), ci_low, ci_high, confidence, n
-        (outputs), n_effective, n_unlabeled, n_undefined (labeled outputs without a score), reason
-        (why accuracy is undefined, or "").
+        (outputs), n_effective, n_unlabeled, n_undefined (labeled outputs without a score), status
+        (a code; ``ok``), reason (its text: why accuracy is undefined).
 
     Raises
     ------
@@ -241,8 +244,10 @@ def discriminator_accuracy(
         is_one = scores["evaluator"].map(lambda name: "@" in name and "/" not in name)
         scores = scores[is_one & scores["evaluator"].str.fullmatch(DISCRIMINATOR)]
     if scores is None or scores.empty:
-        raise ValueError(
-            f"{study.name} has no scores of discriminators. Run score(study, ['svm_meta@natural'])."
+        raise Unsupported(
+            "no_scores",
+            f"{study.name} has no scores of discriminators. Run score(study, "
+            "['svm_meta@natural']).",
         )
     outputs = study.outputs
     if by == "class":
@@ -273,11 +278,12 @@ def discriminator_accuracy(
     n = table["n_effective"].where(table["n"] > 0)
     low, high = proportion_confint(table["accuracy"] * n, n, alpha=1 - confidence, method="wilson")
     trained = table["evaluator"].str.rpartition("@")[2]
-    reason = np.where(table["n"] > 0, "", "no output has both a label and a score")
+    statuses = [OK if n > 0 else explain("unlabeled") for n in table["n"]]
+    table = split_status(table.assign(status=pd.Series(statuses, dtype=object)))
     table = table.assign(labels_trained=trained, labels_scored=labels, ci_low=low, ci_high=high)
     columns = "evaluator labels_trained labels_scored system is_human accuracy ci_low ci_high "
-    columns += "confidence n n_effective n_unlabeled n_undefined reason"
-    return table.assign(confidence=confidence, reason=reason)[columns.split()]
+    columns += "confidence n n_effective n_unlabeled n_undefined status reason"
+    return table.assign(confidence=confidence)[columns.split()]
 
 
 class Texts(NamedTuple):
@@ -296,9 +302,10 @@ def assign_folds(outputs: pd.DataFrame, n_folds: int, seed: int) -> Texts:
     group = pd.factorize(outputs["text"])[0]
     n_distinct = outputs.groupby("is_human")["text"].nunique().min()
     if n_distinct < n_folds:
-        raise ValueError(
+        raise Unsupported(
+            "few_texts",
             f"n_folds = {n_folds} exceeds the number of distinct texts in the smaller class (human "
-            f"or machine): {n_distinct}. Reduce n_folds, or add outputs."
+            f"or machine): {n_distinct}. Reduce n_folds, or add outputs.",
         )
     words = [_WORD.findall(text.lower()) for text in outputs["text"]]
     stratum = np.where(outputs["is_human"], _HUMAN, outputs["system"])

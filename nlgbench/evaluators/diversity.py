@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from nlgbench.evaluators.references import nearest_texts
+from nlgbench.status import Unsupported
 from nlgbench.study import Study, trusted
 from nlgbench.text import ngram_counts, ngram_matrix, text_lengths
 
@@ -69,9 +70,10 @@ def score_training_overlap(
         if lower:
             texts, corpus = texts.str.lower(), corpus.str.lower()
         if not corpus.str.strip().any():
-            raise ValueError(
+            raise Unsupported(
+                "no_human",
                 f"{name} needs human texts that the generators may have learned from. Add human "
-                "outputs to the study."
+                "outputs to the study.",
             )
         found = overlap_with_training(
             texts.tolist(), corpus.tolist(), n_neighbors=n_neighbors, max_n=_order(name)

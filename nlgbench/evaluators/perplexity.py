@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from nlgbench.names import known
+from nlgbench.status import Unsupported
 from nlgbench.study import Study
 
 
@@ -31,9 +32,10 @@ def score_perplexity(study: Study, names: Sequence[str]) -> pd.DataFrame:
     for name in names:
         model = name.partition("@")[2] or (models[0] if len(models) == 1 else "")
         if not model:
-            raise ValueError(
+            raise Unsupported(
+                "several_models",
                 f"{study.name} has log-probabilities of several models: {', '.join(models)}. Name "
-                f"one, such as perplexity@{models[0]}."
+                f"one, such as perplexity@{models[0]}.",
             )
         known(model, models, "models with log-probabilities")
         joined = study.outputs[["output_id"]].merge(

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from nlgbench.status import Unsupported
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 
@@ -59,9 +60,10 @@ def nearest_references(
     outputs, human = study.outputs[~is_human], study.outputs.loc[is_human, "text"]
     shared = outputs.loc[outputs["item_id"].duplicated(), "item_id"]
     if len(shared):
-        raise ValueError(
+        raise Unsupported(
+            "several_outputs",
             f"References belong to an item, but item {shared.iloc[0]!r} has several outputs, with "
-            "different nearest texts. Add a table of references to the study."
+            "different nearest texts. Add a table of references to the study.",
         )
     texts = outputs["text"]
     if lower:
@@ -92,8 +94,9 @@ def nearest_texts(
 
     words = [tuple(text.split()) for text in pool]
     if not any(words):
-        raise ValueError(
-            "There are no human texts with words to use as references. Add human outputs."
+        raise Unsupported(
+            "no_human",
+            "There are no human texts with words to use as references. Add human outputs.",
         )
     same: dict[tuple[str, ...], list[int]] = {}
     for position, key in enumerate(words):
@@ -111,9 +114,10 @@ def nearest_texts(
             left_out = [] if copies else same.get(tuple(texts[at].split()), [])
             n_left = len(pool) - len(left_out)
             if not 1 <= n <= n_left:
-                raise ValueError(
+                raise Unsupported(
+                    "few_texts",
                     f"n must be at least 1, and at most the number of human texts that differ from "
-                    f"text {at} ({n_left} of {len(pool)}). Got {n}. Reduce n, or add texts."
+                    f"text {at} ({n_left} of {len(pool)}). Got {n}. Reduce n, or add texts.",
                 )
             row[left_out] = -1.0
             found[at] = np.argsort(-row, kind="stable")[:n]

@@ -18,6 +18,7 @@ from nlgbench.evaluators.names import DISCRIMINATOR, MODELS
 from nlgbench.evaluators.sentinels import SENTINELS
 from nlgbench.evaluators.stored import stored_dir
 from nlgbench.names import brief, did_you_mean, known
+from nlgbench.status import Unsupported
 from nlgbench.study import Study
 from nlgbench.study.checks import checked, read_table
 
@@ -281,18 +282,20 @@ def _require(study: Study, family: _Family, name: str, given: Mapping[str, Any])
     outputs, needs = study.outputs, family.needs
     if needs and given.get(needs, getattr(study, needs)) is None:
         more = ", or pass references=nearest_references(study)" if needs == "references" else ""
-        raise ValueError(
+        raise Unsupported(
+            f"no_{needs}",
             f"{name} needs {needs}, but {study.name} has none. Add a table of {needs} to the "
-            f"study{more}."
+            f"study{more}.",
         )
     textless = ("perplexity", "sentinels")
     if not family.function.startswith(textless) and not (outputs["text"] != "").any():
-        raise ValueError(
-            f"{name} needs texts, but the outputs of {study.name} have none: add them."
+        raise Unsupported(
+            "no_texts", f"{name} needs texts, but the outputs of {study.name} have none: add them."
         )
     if family.function.startswith("discriminators") and outputs["is_human"].nunique() < 2:
-        raise ValueError(
-            f"{name} needs human and machine outputs. Add the kind that {study.name} lacks."
+        raise Unsupported(
+            "one_class",
+            f"{name} needs human and machine outputs. Add the kind that {study.name} lacks.",
         )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from nlgbench.status import Unsupported
 from nlgbench.study import Study
 from nlgbench.text import count_tokens
 
@@ -44,9 +45,10 @@ def score_sentinels(
 
 def _mean_of_others(study: Study, dimension: str) -> pd.Series:
     if len(study.systems) < 2:
-        raise ValueError(
+        raise Unsupported(
+            "one_system",
             f"{SYSTEM_MEAN} needs at least two systems, but {study.name} has "
-            f"{len(study.systems)}. Remove it from the evaluators."
+            f"{len(study.systems)}. Remove it from the evaluators.",
         )
     judgment = study.judged(dimension).groupby("output_id")["value"].mean()
     rows = study.outputs.assign(value=study.outputs["output_id"].map(judgment))

@@ -23,6 +23,7 @@ from nlgbench.evaluators.listeners.listeners import Calibration, Listener, belie
 from nlgbench.evaluators.score import score
 from nlgbench.inference import adjust, bootstrap_mean
 from nlgbench.papers.claim_rows import claim_rows, is_release, own_place, smaller_than
+from nlgbench.status import Unsupported
 from nlgbench.study import Study, declared, from_rows, schema, with_tables
 from nlgbench.study.study import part_of
 
@@ -125,7 +126,9 @@ def human_votes(
     has more ambiguous captions, it is .470 or .537.
     """
     if "listener_success" not in study.dimensions:
-        raise ValueError(f"{study.name} has no judgments of listener_success: load comm-eval.")
+        raise Unsupported(
+            "no_judgments", f"{study.name} has no judgments of listener_success: load comm-eval."
+        )
     assert study.judgments is not None
     judged = study.judgments.merge(
         study.outputs[["output_id", "system"]], on="output_id", validate="many_to_one"
@@ -254,8 +257,8 @@ def with_success(study: Study, *, n_resamples: int = 1000, seed: int = 0) -> pd.
                 part = part_of(study, own.to_numpy())
                 table = _over_outputs(part, **options, n_resamples=n_resamples, seed=seed)
                 found.append(table.assign(group=group))
-    empty = pd.DataFrame(columns=["evaluator", "statistic", "estimate", "group", "reason"])
-    return pd.concat(found) if found else empty
+    columns = ["evaluator", "statistic", "estimate", "group", "status", "reason"]
+    return pd.concat(found) if found else pd.DataFrame(columns=columns)
 
 
 def _over_outputs(study: Study, **options: Any) -> pd.DataFrame:

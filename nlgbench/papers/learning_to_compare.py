@@ -31,6 +31,7 @@ from nlgbench.datasets.published import load_printed
 from nlgbench.evaluators.comparator.comparators import Backend
 from nlgbench.names import known
 from nlgbench.papers.claim_rows import claim_rows, is_release, own_place, slugs_of
+from nlgbench.status import explain
 from nlgbench.study import Study, declared, straight_from, with_tables
 from nlgbench.worlds.comparing import compared_reviews
 from nlgbench.worlds.simulated import open_study
@@ -206,7 +207,7 @@ def ways_to_rate(
 ) -> pd.DataFrame:
     """Rate systems by several methods, with mean human judgments for comparison.
 
-    Columns: method, system, rating, ci_low, ci_high, covers, n_clusters, reason.
+    Columns: method, system, rating, ci_low, ci_high, covers, n_clusters, status, reason.
     """
     ways: dict[str, dict[str, Any]] = {
         "Glicko-2, tie as .1": {"method": "glicko2", "tie_ratio": tie_ratio},
@@ -217,8 +218,10 @@ def ways_to_rate(
     found = {name: rate(compared, of="comparisons", seed=seed, **way) for name, way in ways.items()}
     systems = next(iter(found.values()))["system"]
     quality = pd.DataFrame({"system": systems, "rating": systems.map(system_quality(judged))})
-    found["human quality"] = quality
-    columns = ["method", "system", "rating", "ci_low", "ci_high", "covers", "n_clusters", "reason"]
+    status = explain("no_interval", method="mean judgments")
+    found["human quality"] = quality.assign(status=status.code, reason=status.reason)
+    columns = ["method", "system", "rating", "ci_low", "ci_high", "covers", "n_clusters"]
+    columns += ["status", "reason"]
     parts = [table.assign(method=name).reindex(columns=columns) for name, table in found.items()]
     return pd.concat(parts, ignore_index=True)
 
@@ -301,7 +304,8 @@ def directions(between: pd.DataFrame, beside: pd.DataFrame) -> pd.DataFrame:
     """Test the paper's claims on these data: differences of correlations, positive if true.
 
     `between` is the second table of `correlate_systems`, `beside` (over outputs) is from
-    `compare_outputs`. Columns: slug (the claim), data, difference, ci_low, ci_high, over, reason.
+    `compare_outputs`. Columns: slug (the claim), data, difference, ci_low, ci_high, over, status,
+    reason.
     """
     pairs = between[between["statistic"] == "spearman"].set_index(["evaluator_a", "evaluator_b"])
     rows = [
@@ -310,7 +314,7 @@ def directions(between: pd.DataFrame, beside: pd.DataFrame) -> pd.DataFrame:
         if pair in pairs.index
     ]
     rows.append(beside.assign(slug=_SAMPLE + beside["evaluator_b"].map(IN_PRINT)))
-    columns = ["slug", "data", "difference", "ci_low", "ci_high", "over", "reason"]
+    columns = ["slug", "data", "difference", "ci_low", "ci_high", "over", "status", "reason"]
     return pd.concat(rows, ignore_index=True)[columns]
 
 

@@ -40,7 +40,7 @@ RELEASED = straight_from(study_of("released"), "released:x")
 )
 def test_where_results_are_recorded(study, own, direction):
     directed = pd.DataFrame({"slug": ["tie_option_helps"], "data": "reviews", "difference": 0.1})
-    directed = directed.assign(ci_low=0.0, ci_high=0.2, over="o", reason="")
+    directed = directed.assign(ci_low=0.0, ci_high=0.2, over="o", status="ok", reason="")
     nothing = {"systems": None, "agreement": pd.DataFrame({"split": [], "agreement": []})}
     nothing["agreement"]["data"] = []
     found = paper.answers({"reviews": study}, outputs=outputs_table(), directed=directed, **nothing)
@@ -67,7 +67,7 @@ def test_every_claim_of_a_direction_is_answered_or_excused():
 
 def test_directions_are_the_differences_that_the_paper_speaks_of():
     pairs = {"evaluator_a": METHODS[0], "evaluator_b": ["BLEU", "w/o tie option", "human alone"]}
-    ends = {"ci_low": 0.1, "ci_high": 0.5, "reason": "", "data": "d"}
+    ends = {"ci_low": 0.1, "ci_high": 0.5, "status": "ok", "reason": "", "data": "d"}
     between = pd.DataFrame(
         {**pairs, "statistic": "spearman", "difference": [0.2, -0.1, 0.4], **ends}
     )

@@ -28,6 +28,7 @@ from nlgbench.evaluators.comparator.pairs import (
     sides,
     system_pairs,
 )
+from nlgbench.status import Unsupported
 from nlgbench.study import Study, with_tables
 from nlgbench.study.checks import checked, read_table
 from nlgbench.text import text_key
@@ -166,7 +167,9 @@ def train_comparator(
     if not ties or not compares:
         pairs = pairs[pairs["outcome"] == "better"]
     if not pairs["outcome"].eq("better").any():
-        raise ValueError("no pair has the outcome 'better'. Lower the tie threshold, or add pairs.")
+        raise Unsupported(
+            "no_pairs", "no pair has the outcome 'better'. Lower the tie threshold, or add pairs."
+        )
     pairs = pairs.reset_index(drop=True)
     if compares:  # in both orders
         both = [pairs[SIDES], pairs[SWAPPED].set_axis(SIDES, axis=1)]

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from nlgbench.status import Unsupported
 from nlgbench.study import Study
 from nlgbench.study.checks import checked, read_table
 from nlgbench.text import text_key
@@ -153,9 +154,10 @@ def strong_pairs(outputs: pd.DataFrame, *, n: int, seed: int | np.random.Generat
         lay_out(outputs, *draw_within(outputs, ~human, source, n // 4, rng), "tie"),
     ]
     if parts[0].empty:
-        raise ValueError(
+        raise Unsupported(
+            "no_human",
             "no human text has the context of a machine text, so no strong pair can be drawn. Add "
-            "human outputs or references for the contexts of the machine outputs."
+            "human outputs or references for the contexts of the machine outputs.",
         )
     return pd.concat(parts, ignore_index=True).assign(supervision="strong")[COLUMNS]
 
@@ -179,10 +181,11 @@ def weak_pairs(
         drawn = draw_between(outputs, later, earlier, -(-n // len(two)), rng)
         parts.append(lay_out(outputs, *drawn, "better").assign(margin=margin))
     if sum(map(len, parts)) == 0:
-        raise ValueError(
+        raise Unsupported(
+            "few_checkpoints",
             f"no two of the checkpoints ({len(checkpoints)}) can be compared. Two must be of the "
             f"same model, share contexts, and differ in progress by {_LEAST_MARGIN} or more. The "
-            f"earlier one must be below {_CONVERGED}. Add texts of more early checkpoints."
+            f"earlier one must be below {_CONVERGED}. Add texts of more early checkpoints.",
         )
     return pd.concat(parts, ignore_index=True).assign(supervision="weak")[COLUMNS]
 
@@ -205,9 +208,10 @@ def human_pairs(
     quality = outputs["output_id"].map(mean).to_numpy(dtype=np.float64)
     one, other = draw_within(outputs, ~np.isnan(quality), np.zeros(len(outputs)), n, rng)
     if not len(one):
-        raise ValueError(
+        raise Unsupported(
+            "no_pairs",
             "no two judged outputs have equal contexts. Check that judgments refer to these "
-            f"outputs, such as {outputs['output_id'].iloc[0]!r}."
+            f"outputs, such as {outputs['output_id'].iloc[0]!r}.",
         )
     gap = quality[one] - quality[other]
     better, worse = np.where(gap >= 0, one, other), np.where(gap >= 0, other, one)
@@ -241,9 +245,10 @@ def system_pairs(
         parts.append(np.column_stack(draw_between(table, one, other, n_per_pair, rng)))
     a, b = rng.permuted(np.concatenate(parts), axis=1).T
     if not len(a):
-        raise ValueError(
+        raise Unsupported(
+            "one_system",
             "no two systems have different texts for one context, so no pair can be drawn. Add "
-            "outputs of at least two systems on the same contexts."
+            "outputs of at least two systems on the same contexts.",
         )
     return _ids(table, a, table, b)
 

@@ -13,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from nlgbench.evaluators.comparator.comparators import Backend, Comparator, tfidf_reader
+from nlgbench.status import Unsupported
 from nlgbench.study import Study
 
 if TYPE_CHECKING:
@@ -40,9 +41,11 @@ def train_regressor(
     quality = study.outputs["output_id"].map(mean)
     table, quality = study.outputs[quality.notna()], quality.dropna()
     if quality.nunique() < 2:
-        raise ValueError(
-            f"training needs at least two different mean judgments of {dimension!r}. Got "
-            f"{quality.nunique()} (judged outputs: {len(quality)}). Check the judgments' output_id."
+        raise Unsupported(
+            "constant_judgments",
+            f"training needs at least two different mean judgments of {dimension!r}. "
+            f"Got {quality.nunique()} (judged outputs: {len(quality)}). Check the judgments' "
+            "output_id.",
         )
     made = f"scikit-learn {sklearn.__version__}"
     if backend == "tfidf":

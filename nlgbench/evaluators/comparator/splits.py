@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from nlgbench.names import known
+from nlgbench.status import Unsupported
 from nlgbench.study import Study, part_of
 from nlgbench.study.checks import checked
 from nlgbench.text import text_key
@@ -72,8 +73,9 @@ def split(
     in_test = unit.isin(chosen)
     in_train = ~in_test & ~text.isin(text[in_test]) & (table["system"] != leave_out)
     if not in_train.any() or not in_test.any():
-        raise ValueError(
+        raise Unsupported(
+            "few_outputs",
             f"The split by {by} leaves {in_train.sum()} training and {in_test.sum()} test outputs "
-            f"(distinct {by}s: {unit.nunique()}). Split by another unit, or add outputs."
+            f"(distinct {by}s: {unit.nunique()}). Split by another unit, or add outputs.",
         )
     return part_of(study, in_train.to_numpy()), part_of(study, in_test.to_numpy())

@@ -12,6 +12,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from nlgbench.status import Unsupported
+
 Floats = NDArray[np.float64]
 
 # Captions
@@ -111,9 +113,10 @@ def count_states(contexts: pd.DataFrame, item_ids: pd.Series) -> pd.Series:
     found = item_ids.map(contexts["item_id"].value_counts())
     lost = found.isna()
     if lost.any():
-        raise ValueError(
+        raise Unsupported(
+            "no_contexts",
             f"contexts has no item {item_ids[lost].iloc[0]!r} (outputs without a context: "
-            f"{lost.sum()}). Add the missing states, or remove these outputs."
+            f"{lost.sum()}). Add the missing states, or remove these outputs.",
         )
     return found.astype(np.int64)
 

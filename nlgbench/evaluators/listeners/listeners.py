@@ -17,6 +17,7 @@ from nlgbench.evaluators.listeners.features import (
     state_rows,
 )
 from nlgbench.evaluators.listeners.probabilities import check_proba, measure_calibration, temper
+from nlgbench.status import Unsupported
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 
@@ -111,9 +112,10 @@ def ask_listener(listener: Listener, study: Study) -> pd.DataFrame:
     """Return a listener's probabilities for each output: a row per state, in outputs' order."""
     contexts, outputs = study.contexts, study.outputs
     if contexts is None:
-        raise ValueError(
+        raise Unsupported(
+            "no_contexts",
             f"{study.name} has no contexts, so the possible states are unknown. Add a table of "
-            "contexts to the study, with item_id, state, is_target and a column per feature."
+            "contexts to the study, with item_id, state, is_target and a column per feature.",
         )
     n_states = count_states(contexts, outputs["item_id"])
     values = contexts[feature_columns(contexts)].to_numpy(dtype=np.float64)
@@ -189,7 +191,8 @@ class Calibration:
     ----------
     measures : DataFrame
         A row per listener, stage (before or after temperature scaling) and measure: measure,
-        estimate, ci_low, ci_high, confidence, n, n_undefined, reason, listener, seed, stage.
+        estimate, ci_low, ci_high, confidence, n, n_undefined, status (a code; ``ok``), reason (its
+        text), listener, seed, stage.
         ``accuracy`` (0 to 1): share of outputs whose most probable state is the target (1/m if m
         states tie). ``nll`` (nats, lower is better): mean negative log-probability of the target.
         ``ece`` (0 to 1, lower is better): expected calibration error.

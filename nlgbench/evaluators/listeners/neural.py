@@ -35,6 +35,7 @@ from nlgbench.evaluators.listeners.probabilities import fit_temperature, temper
 from nlgbench.evaluators.stored import stored_dir
 from nlgbench.hashing import value_hash
 from nlgbench.names import known
+from nlgbench.status import Unsupported
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 from nlgbench.training import Batch, digest, fit, load, predict, save, seeded, torch
@@ -353,9 +354,10 @@ def _training_rounds(study: Study) -> tuple[Rounds, Rounds | None]:
     """Return the rounds of train and dev that share no context with the study."""
     related = study.related
     if study.contexts is None or "train" not in related:
-        raise ValueError(
+        raise Unsupported(
+            "no_contexts",
             f"{study.name} has no contexts, or no rounds to learn from. Provide "
-            "Study(contexts=..., related={'train': rounds, 'dev': rounds})."
+            "Study(contexts=..., related={'train': rounds, 'dev': rounds}).",
         )
     columns = feature_columns(study.contexts)
     _, scored = keys_of_items(study.contexts)

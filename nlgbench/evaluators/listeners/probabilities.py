@@ -10,6 +10,8 @@ from scipy.special import softmax
 from scipy.stats import norm
 from statsmodels.stats.proportion import proportion_confint
 
+from nlgbench.status import OK, explain, split_status
+
 Floats = NDArray[np.float64]
 
 _LOWEST, _HIGHEST = 0.05, 20.0
@@ -72,12 +74,13 @@ def measure_calibration(
     ]
     table = pd.DataFrame(rows, columns=["measure", "estimate", "ci_low", "ci_high"])
     table = table.assign(confidence=confidence, n=n, n_undefined=int((~used).sum()))
-    no_nll = "" if np.isfinite(half) else "a target has probability 0, or there is one output"
+    nll_status = OK if np.isfinite(half) else explain("one_output" if n < 2 else "impossible")
     n_of = bins["n"].where(bins["n"] > 0)
     low, high = proportion_confint(bins["share"] * n_of, n_of, alpha, "wilson")
     bins = bins.assign(ci_low=low, ci_high=high, confidence=confidence, ece=ece)
     names = "bin_low bin_high probability share ci_low ci_high confidence n ece"
-    return table.assign(reason=["", no_nll, "no interval: biased upward"]), bins[names.split()]
+    statuses = [OK, nll_status, explain("biased_upward")]
+    return split_status(table.assign(status=pd.Series(statuses, dtype=object))), bins[names.split()]
 
 
 def _bins(proba: Floats, right: Floats) -> pd.DataFrame:

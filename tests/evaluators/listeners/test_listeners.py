@@ -141,7 +141,7 @@ def test_rows_without_an_opinion_are_counted():
         measured([[np.nan, np.nan]], [0])
     certain = measured([[0.0, 1.0]] * 2, [0, 1]).set_index("measure")
     assert certain.loc["nll", "estimate"] == np.inf
-    assert np.isnan(certain.loc["nll", "ci_low"]) and certain.loc["nll", "reason"]
+    assert np.isnan(certain.loc["nll", "ci_low"]) and certain.loc["nll", "status"] == "impossible"
 
 
 # Words
