@@ -391,23 +391,6 @@ def explore(study: Path | None, folder: Path | None, port: int | None) -> None:
     serve(study or folder, port, _say)
 
 
-@main.command(name="plot-sweep")
-@click.argument("directory", type=click.Path(path_type=Path), metavar="DIR")
-@click.option("--x", required=True, metavar="NAME", help="Parameter for the x-axis.")
-@click.option("--y", required=True, metavar="NAME", help="Recorded result for the y-axis.")
-@click.option(
-    "--hue", metavar="NAME", help="Draw one line per value of NAME: row, variant, or a parameter."
-)
-def plot_sweep(directory: Path, x: str, y: str, hue: str | None) -> None:
-    """Plot a result of the runs in DIR against a parameter."""
-    from nlgbench.plots.sweep import plot_sweep as draw
-    from nlgbench.runner.gathering import read_sweep
-
-    path = directory / "-".join(["sweep", x, y.replace("/", "-"), *([hue] if hue else [])])
-    draw(read_sweep(directory), x, y, hue=hue).save(path)
-    click.echo(f"{path}.pdf")
-
-
 @main.command()
 @click.argument("directory", metavar="[DIR]", required=False, callback=_folder)
 @click.option("--dry-run", is_flag=True, help="Only list what would be removed.")

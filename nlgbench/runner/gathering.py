@@ -87,15 +87,3 @@ def degrees(ledger: pd.DataFrame) -> pd.DataFrame:
     twice = rows.duplicated(["claim_id", "variant"], keep=False)
     apart = (rows["variant"] + ", " + rows["run"]).str.removeprefix(", ")
     return reproduction(rows.assign(variant=rows["variant"].where(~twice, apart)))
-
-
-def read_sweep(out: Path) -> pd.DataFrame:
-    """Read the recorded values of the runs in a folder."""
-    path = out / SWEEP
-    if not path.is_file():
-        raise FileNotFoundError(
-            f"{out} has no {SWEEP}: first run a notebook with several values of a parameter, "
-            "such as `nlgbench run 01 -p n_neighbors=8,16,32`."
-        )
-    empty = dict.fromkeys(["estimate", "ci_low", "ci_high"], "")
-    return pd.read_csv(path, keep_default_na=False, na_values=empty)

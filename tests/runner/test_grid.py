@@ -9,7 +9,6 @@ import pytest
 from click.testing import CliRunner
 
 import nlgbench as nb
-from nlgbench.plots.sweep import plot_sweep
 from nlgbench.runner import execute, grid, runs
 from nlgbench.runner.cli import main
 from nlgbench.runner.parameters import ParameterError, read_parameters
@@ -97,12 +96,6 @@ def test_a_grid_runs_resumes_and_is_gathered(make_notebook, tmp_path, in_process
     assert said == [f"none of these runs failed last time in {tmp_path / 'empty'}"]
     assert not (tmp_path / "empty").exists()
 
-    result = CliRunner().invoke(main, ["plot-sweep", str(out), "--x", "k", "--y", "huse"])
-    assert result.exit_code == 0, result.output
-    assert (out / "sweep-k-huse.pdf").is_file()
-    wrong = CliRunner().invoke(main, ["plot-sweep", str(out), "--x", "j", "--y", "huse"])
-    assert wrong.exit_code == 1 and "k" in wrong.output
-
 
 def test_the_notebook_that_the_docs_write_sweeps(make_notebook, tmp_path):
     page = (Path(__file__).parents[2] / "docs" / "runs.md").read_text(encoding="utf-8")
@@ -127,21 +120,3 @@ def test_the_notebook_that_the_docs_write_sweeps(make_notebook, tmp_path):
             assert found[columns].tolist() == pytest.approx(row[columns].tolist(), abs=1e-12)
             assert found["param_n_neighbors"] == k
     assert (out / "my-study@n_neighbors=4" / "figures" / "tradeoff.pdf").is_file()
-
-
-def test_a_sweep_is_drawn_with_its_intervals():
-    rows = [
-        (f"simulated/a/{system}/huse", system, "huse", k / 100, k / 200, k / 50, str(k), system)
-        for system in ("s", "t")
-        for k in (8, 16, 32)
-    ]
-    columns = ["quantity", "row", "column", "estimate", "ci_low", "ci_high", "param_k", "param_s"]
-    sweep = pd.DataFrame(rows, columns=columns)
-    drawing = plot_sweep(sweep, "k", "huse", hue="row")
-    lines = [line for line in drawing.axes[0].lines if len(line.get_xdata()) == 3]
-    for line in lines:  # side by side
-        assert line.get_xdata() == pytest.approx([8, 16, 32], abs=0.5)
-    assert {text.get_text() for text in drawing.axes[0].get_legend().get_texts()} == {"s", "t"}
-    pooled = plot_sweep(sweep, "k", "huse")
-    assert [len(line.get_xdata()) for line in pooled.axes[0].lines] == [3, 6]
-    assert not pooled.axes[0].collections, "of several rows no interval is drawn"
