@@ -88,7 +88,7 @@ def interval(
     defined = values[np.isfinite(values) & np.isfinite(estimate)]
     n_undefined = len(values) - len(defined)
     center = float(defined.mean()) if len(defined) else float("nan")
-    se, status = float("nan"), _undefined(n_undefined, len(values), "subsamples")
+    se, status = float("nan"), undefined(n_undefined, len(values), "subsamples")
     if len(defined) > 1:
         se, status = math.sqrt(fraction / (1 - fraction)) * float(defined.std(ddof=1)), OK
     elif len(values) == 1:
@@ -128,7 +128,7 @@ def split_interval(
     if n_defined:
         se = float(np.sqrt(((defined[0] - defined[1]) ** 2).mean() / 4 + added))
         center = float(defined.mean())
-    status = _undefined(n_undefined, n_resamples, "splits") if n_undefined else OK
+    status = undefined(n_undefined, n_resamples, "splits") if n_undefined else OK
     counts = {"center": center, "n_resamples": n_resamples, "n_undefined": n_undefined}
     return _interval(estimate, se, df, confidence, counts, status)
 
@@ -160,7 +160,8 @@ def ci_columns(estimate: float, se: float, half_width: float, confidence: float)
     }
 
 
-def _undefined(n: int, total: int, resamples: str) -> Status:
+def undefined(n: int, total: int, resamples: str) -> Status:
+    """Explain that scores are undefined in some resamples."""
     return explain("undefined_resamples", n=n, total=total, resamples=resamples)
 
 

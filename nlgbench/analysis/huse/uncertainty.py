@@ -8,13 +8,13 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
-from scipy.stats import norm
+from scipy.stats import chi2, norm
 
 from nlgbench.analysis.huse import score
 from nlgbench.analysis.huse.neighbors import Bools, Ints
 from nlgbench.analysis.huse.score import Compared
-from nlgbench.inference import ci_columns, half_samples, interval
-from nlgbench.status import Unsupported
+from nlgbench.inference import ci_columns, half_samples, interval, undefined
+from nlgbench.status import OK, Unsupported, explain, split_status
 from nlgbench.study import Study, with_tables
 from nlgbench.study.checks import checked
 from nlgbench.text import check_n
@@ -202,7 +202,7 @@ def stability(
     DataFrame
         A row per system, unit, size and score: ``system``, ``over``, ``size``, ``score``, ``mean``
         (over subsamples; higher is better), ``ci_low``, ``ci_high`` (quantiles of the subsamples),
-        ``confidence``, ``n_resamples``, ``n_undefined``.
+        ``confidence``, ``n_resamples``, ``n_undefined``, ``status`` (a code; ``ok``), ``reason``.
 
     Raises
     ------
@@ -211,9 +211,9 @@ def stability(
 
     Notes
     -----
-    ci_low and ci_high show the spread of subsamples of *this* study. They are equal at the full
-    size despite sampling error, so use `huse` for confidence intervals. The analysis follows figure
-    5 of Hashimoto, Zhang and Liang (2019), doi:10.18653/v1/N19-1169.
+    ci_low and ci_high show the spread of subsamples of *this* study, without its sampling error, so
+    use `huse` for confidence intervals. At the full size, they are undefined. The analysis follows
+    figure 5 of Hashimoto, Zhang and Liang (2019), doi:10.18653/v1/N19-1169.
 
     Examples
     --------
@@ -239,21 +239,27 @@ def stability(
                     most += " in the smallest group" if kind == "annotators" else ""
                     raise ValueError(f"sizes must be at most {most}. Got {size}.")
                 found = _subsampled(one, kind, size, n_resamples, rng)[list(score.SCORES)]
-                low, high = found.quantile([0.5 - confidence / 2, 0.5 + confidence / 2]).to_numpy()
+                ends = found.quantile([0.5 - confidence / 2, 0.5 + confidence / 2]).to_numpy()
+                n_undefined, n_drawn = found.isna().sum(), len(found)
+                if n_drawn == 1:
+                    ends, status = ends * np.nan, [explain("one_subsample")] * len(score.SCORES)
+                else:
+                    status = [undefined(n, n_drawn, "subsamples") if n else OK for n in n_undefined]
                 rows = {
                     "system": system,
                     "over": kind,
                     "size": size,
                     "score": list(score.SCORES),
                     "mean": found.mean(),
-                    "ci_low": low,
-                    "ci_high": high,
+                    "ci_low": ends[0],
+                    "ci_high": ends[1],
                     "confidence": confidence,
-                    "n_resamples": len(found),
-                    "n_undefined": found.isna().sum(),
+                    "n_resamples": n_drawn,
+                    "n_undefined": n_undefined,
+                    "status": status,
                 }
                 parts.append(pd.DataFrame(rows))
-    return pd.concat(parts, ignore_index=True)
+    return split_status(pd.concat(parts, ignore_index=True))
 
 
 def _smallest_group(annotators: pd.DataFrame) -> int:
@@ -361,7 +367,7 @@ def annotator_difference(
         replicates[number] = score.output_replicates(fewer, members)["huse"] - whole
     found = interval(replicates.mean(axis=0), float(differences.mean()))
     se = float(np.hypot(float(found["se"]), differences.std(ddof=1) / np.sqrt(_N_SAMPLES)))
-    half = norm.ppf(0.975) * se
+    half = norm.ppf(0.975) * se if se > 0 else np.nan
     row = {"system": system, "n_annotators": n_annotators}
     row |= ci_columns(differences.mean(), se, half, 0.95) | {
         name: found[name] for name in ("status", "reason")
@@ -390,7 +396,7 @@ def interval_widths(
 
     A row per pair of sizes and score: n_outputs (of each class), n_annotators, score, mean (over
     studies), sd, width (``2 z sd``, for a normal interval), width_low, width_high (95% interval of
-    the width), confidence, n_studies.
+    the width over simulations, if scores are normal), confidence, n_studies.
 
     >>> from nlgbench.worlds.gaussian import gaussian_world
     >>> def world(n_outputs, n_annotators, rng):
@@ -423,7 +429,7 @@ def interval_widths(
         )
         sd = values.std() / np.sqrt(1 - n_each / n_all)
         width = 2 * norm.ppf(0.5 + confidence / 2) * sd
-        error = 1.96 / np.sqrt(2 * n_studies)
+        high, low = np.sqrt((n_studies - 1) / chi2.ppf([0.025, 0.975], n_studies - 1))
         rows = {
             "n_outputs": n_each,
             "n_annotators": n_judging,
@@ -431,8 +437,8 @@ def interval_widths(
             "mean": values.mean(),
             "sd": sd,
             "width": width,
-            "width_low": width * (1 - error),
-            "width_high": width * (1 + error),
+            "width_low": width * low,
+            "width_high": width * high,
             "confidence": confidence,
             "n_studies": n_studies,
         }

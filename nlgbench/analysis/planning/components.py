@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -107,13 +108,12 @@ def components_of(
     table = pd.DataFrame({"component": names, "variance": np.nan, "ci_low": np.nan})
     table = table.assign(ci_high=np.nan, share=np.nan, n_levels=[*counts, len(y)])
     constant = unit <= 1e-12 * scale
-    unknown = explain("constant_systems" if constant else "too_few_judgments")
-    table["status"] = np.full(5, unknown)
+    unknown: Any = explain("constant_systems" if constant else "too_few_judgments")
+    table["status"] = [unknown] * 5
     for k, others in mixed.items():
         also = " and ".join(names[other] for other in others)
-        table.loc[k, "status"] = (
-            explain("confounded", others=also) if also else explain("one_level")
-        )
+        unknown = explain("confounded", others=also) if also else explain("one_level")
+        table.loc[k, "status"] = unknown
     if constant or len(y) - len(size) < 2:
         return split_status(table).assign(method="none")
     chosen, doubt, fitted = [*kept, 4], OK, None
@@ -142,7 +142,8 @@ def components_of(
         elif balanced is None:
             missing = explain("unbalanced")
         includes = explain("includes", others=included) if included else OK
-        table.loc[k, "status"] = missing + includes + doubt
+        status: Any = missing + includes + doubt
+        table.loc[k, "status"] = status
         table.loc[k, ["variance", "share"]] = variances[number] * unit**2, share[number]
         if not missing:
             table.loc[k, ["ci_low", "ci_high"]] = low[number] * unit**2, high[number] * unit**2
@@ -237,7 +238,7 @@ def _identified(gram: Floats, n: int) -> tuple[tuple[int, ...], dict[int, list[i
     A factor is identified if its covariance, without systems' means, is not a linear combination of
     the others'. It is mixed with none if it has one level, or one level per system.
     """
-    kept, mixed = [4], {}
+    kept, mixed = [4], dict[int, list[int]]()
     for k in (2, 3, 0, 1):
         if gram[k, k] <= 1e-9 * n:
             mixed[k] = []
@@ -299,6 +300,6 @@ def vote_components(study: Study) -> pd.DataFrame:
         n, sums = cells.size(), cells[["score", "square"]].sum()
         products = (sums["score"] ** 2 - sums["square"]).sum()
         found.append(np.maximum(0.0, ratio(products, (n * (n - 1)).sum())))
-    status = [OK if np.isfinite(variance) else explain("one_vote_each") for variance in found]
+    status: Any = [OK if np.isfinite(one) else explain("one_vote_each") for one in [*found, ties]]
     table = pd.DataFrame({"component": ["item", "annotator", "ties"], "variance": [*found, ties]})
-    return split_status(table.assign(status=[*status, OK]))
+    return split_status(table.assign(status=status))

@@ -24,7 +24,7 @@ from nlgbench.analysis.planning.power import (
 from nlgbench.crossed import FEWEST, few_clusters
 from nlgbench.names import known
 from nlgbench.reported import Reported
-from nlgbench.status import Status, explain, split_status
+from nlgbench.status import explain, split_status
 from nlgbench.study import Study
 from nlgbench.study.checks import checked, read_table
 from nlgbench.text import check_n
@@ -171,10 +171,9 @@ def plan_study(
     votes = _FEW if n_votes is None else [n_votes]
     searched = with_power(_layouts(design, _ITEMS, _FEW if fixed else _PEOPLE, votes))
     designs = split_status(_cheapest(searched, design, question, paid, power))
-    stated = components["source"].eq("stated").any()
-    designs = designs.assign(difference=difference, level=LEVEL)
-    designs = designs.assign(**{f"price_{name}": price for name, price in paid.items()})
-    designs = designs.assign(variances="as stated" if stated else "as estimated")
+    conditions: dict[str, Any] = {f"price_{name}": price for name, price in paid.items()}
+    conditions["variances"] = "as stated" if isinstance(pilot, Mapping) else "as estimated"
+    designs = designs.assign(difference=difference, level=LEVEL, **conditions)
     # Figures show the curve beside the cheapest design, so both have the same number of votes.
     curve = with_power(_layouts(design, n_items, n_annotators, designs["n_votes"].iloc[:1]))
     what = "two means, in points" if question == "means" else "the shares of wins and of losses"
@@ -240,8 +239,8 @@ def _spread(components: pd.DataFrame, question: Question, difference: float) -> 
     return Spread(item, annotator, rest)
 
 
-def _doubts(layouts: pd.DataFrame, fixed: bool) -> list[Status]:
-    """Return the status of each layout's power."""
+def _doubts(layouts: pd.DataFrame, fixed: bool) -> Any:
+    """Return the `Status` of each layout's power."""
     return [
         explain("few_shared_items")
         if np.isnan(se)
@@ -280,7 +279,8 @@ def _cheapest(
     # Among equal prices, the highest power decides.
     if enough.empty:
         order = grid.sort_values(["power", "price"], ascending=[False, True], kind="stable")
-        order["status"] = explain("no_power", power=power, most=f"{_ITEMS.max():g} items")
+        no_power: Any = explain("no_power", power=power, most=f"{_ITEMS.max():g} items")
+        order["status"] = no_power
     else:
         order = enough.sort_values(["price", "power"], ascending=[True, False], kind="stable")
     by = "n_votes" if design == "distinct" else "n_annotators"

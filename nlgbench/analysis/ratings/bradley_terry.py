@@ -125,7 +125,11 @@ def bradley_terry(
         table = pd.DataFrame(fit, columns=_COLUMNS).set_index("system").reindex(systems)
         table[_NUMBERS] = table[_NUMBERS].astype(float)
         status = np.where(rated, table["status"], _why_left_out(systems, a, b, results))
-        about = {"confidence": confidence, "covers": sample.covers, "n_games": n_games}
+        about: dict[str, Any] = {
+            "confidence": confidence,
+            "covers": sample.covers,
+            "n_games": n_games,
+        }
         return table.assign(**about, status=status).reset_index()
     one, other = sides(played)
     annotator = annotators_of(played, sample)
@@ -158,13 +162,14 @@ def bradley_terry(
                 )
             )
         least = ROUNDING * np.diag(bread)[:n]
+        why: list[Any] = [
+            explain("one_unit", unit=_of_these(sample), games="all games of some system"),
+            explain("negative_variance"),
+            explain("no_variation"),
+        ]
         status = np.select(
             [np.isnan(variance), variance < -least, variance <= least],
-            [
-                explain("one_unit", unit=_of_these(sample), games="all games of some system"),
-                explain("negative_variance"),
-                explain("no_variation"),
-            ],
+            why,
             few,
         )
         variance = np.where(variance > least, variance, np.nan)
@@ -367,15 +372,15 @@ def rate_intervals(
         effective = np.where(flat, least, spread / variance)
         q = t.ppf(0.5 + confidence / 2, least - 1)
     low, high = wilson(rate, effective, q * np.nan if sample.missing else q)
+    why: list[Any] = [
+        sample.missing,
+        explain("one_unit", unit=_of_these(sample), games="all games"),
+        np.array([explain("alike", n=round(n, 1)) for n in least]),
+    ]
     status = np.select(
-        [np.full(k, bool(sample.missing)), np.isnan(low), few.astype(bool), flat],
-        [
-            sample.missing,
-            explain("one_unit", unit=_of_these(sample), games="all games"),
-            few,
-            np.array([explain("alike", n=round(n, 1)) for n in least]),
-        ],
-        OK,
+        [np.full(k, bool(sample.missing)), np.isnan(low), flat & ~few.astype(bool)],
+        why,
+        few,
     )
     return pd.DataFrame(
         {"win_rate": rate, "ci_low": low, "ci_high": high, "n_clusters": least, "status": status}
@@ -489,8 +494,8 @@ def _largest_group(a: Ints, b: Ints, results: Floats, n: int) -> Bools:
     return (group == sizes.argmax()) & alone
 
 
-def _why_left_out(systems: list[str], a: Ints, b: Ints, results: Floats) -> list[Status]:
-    """Return for each system why it has no rating, if it is not in the largest group."""
+def _why_left_out(systems: list[str], a: Ints, b: Ints, results: Floats) -> Any:
+    """Return why each system has no rating (a `Status`) if it is not in the largest group."""
     n = len(systems)
     wins = np.bincount(a, results[:, 0], n) + np.bincount(b, results[:, 2], n)
     losses = np.bincount(a, results[:, 2], n) + np.bincount(b, results[:, 0], n)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import product
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -126,6 +126,8 @@ def rate(
     rng = np.random.default_rng(seed)
     played = read_games(study, of=of, outcome=outcome, dimension=dimension, seed=rng)
     found = []
+    fine: Any = OK
+    no_interval: Any = explain("no_interval", method="Elo")
     if method == "bradley_terry":
         sample = sample_of(study, played, annotators, outcome)
     for comparator, rows in played.groupby("comparator"):
@@ -133,10 +135,10 @@ def rate(
             table = bradley_terry(rows, sample, ties=ties, confidence=confidence)
         elif method == "glicko2":
             rated = glicko.glicko2(rows, tie_ratio=tie_ratio, seed=rng)
-            table = glicko.with_intervals(rated, confidence).assign(status=OK)
+            table = glicko.with_intervals(rated, confidence).assign(status=fine)
         else:
             table = glicko.with_intervals(glicko.elo(rows, seed=rng), confidence)
-            table = table.assign(covers="", status=explain("no_interval", method="Elo"))
+            table = table.assign(covers="", status=no_interval)
         found.append(table.assign(comparator=comparator, method=method))
     whole = split_status(pd.concat(found, ignore_index=True))
     return whole[[*_FIRST, *(name for name in whole if name not in _FIRST)]]

@@ -28,12 +28,13 @@ def test_a_curve_ends_at_the_full_result(study, over, sizes):
     assert curve["size"].tolist() == np.repeat(sizes, 3).tolist()
     last = curve[curve["size"] == sizes[-1]].set_index("score")
     for score in ("huse", "huse_q", "huse_d"):
-        ends = last.loc[score, ["mean", "ci_low", "ci_high"]].astype(float)
-        assert ends.tolist() == pytest.approx([full[score]] * 3, abs=1e-12)
-    assert (curve["ci_low"] <= curve["mean"]).all()
-    assert (curve["mean"] <= curve["ci_high"]).all()
+        assert last["mean"][score] == pytest.approx(full[score], abs=1e-12)
+    assert last["ci_low"].isna().all() and last["status"].eq("one_subsample").all()
+    smaller = curve[curve["size"] < sizes[-1]]
+    assert (smaller["ci_low"] <= smaller["mean"]).all() and smaller["status"].eq("ok").all()
+    assert (smaller["mean"] <= smaller["ci_high"]).all()
     assert curve["n_resamples"].tolist() == [40] * 6 + [1] * 3
-    widths = (curve["ci_high"] - curve["ci_low"])[curve["score"] == "huse"]
+    widths = (smaller["ci_high"] - smaller["ci_low"])[smaller["score"] == "huse"]
     assert widths.is_monotonic_decreasing
 
 
@@ -41,6 +42,7 @@ def test_sizes_too_small_for_k_are_nan_and_counted(study):
     curve = nb.stability(study, systems="t0.7", over="outputs", sizes=[10], n_resamples=15)
     assert curve["n_undefined"].tolist() == [15] * 3
     assert curve[["mean", "ci_low", "ci_high"]].isna().all(axis=None)
+    assert curve["status"].eq("undefined_resamples").all()
 
 
 def test_what_fewer_annotators_add_has_an_interval_over_outputs(study):
@@ -53,7 +55,8 @@ def test_what_fewer_annotators_add_has_an_interval_over_outputs(study):
     ]["huse"]
     assert one["estimate"] == pytest.approx(mean - scored(noisy)["huse"], abs=0.05)
     everybody = annotator_difference(study, system="t0.7", n_annotators=8, n_resamples=20).iloc[0]
-    assert everybody["estimate"] == everybody["ci_low"] == everybody["ci_high"] == 0
+    assert everybody["estimate"] == 0 and np.isnan(everybody["ci_low"])
+    assert everybody["status"] == "constant_resamples"
     with pytest.raises(ValueError, match=r"between 1 and 8, the size of .* Got 9"):
         annotator_difference(study, system="t0.7", n_annotators=9)
 
@@ -112,7 +115,9 @@ def test_widths_are_those_of_studies_scored_one_by_one():
         pd.testing.assert_series_equal(rows["mean"], expected.mean(), check_names=False)
         pd.testing.assert_series_equal(rows["sd"], expected.std(), check_names=False)
     np.testing.assert_allclose(found["width"], 2 * 1.959964 * found["sd"])
-    np.testing.assert_allclose(found["width_high"] / found["width"] - 1, 1.96 / np.sqrt(12))
+    ends = found["width_low"] / found["width"], found["width_high"] / found["width"]
+    for end, quantile in zip(ends, (12.8325, 0.8312), strict=True):  # chi-square, five df
+        np.testing.assert_allclose(end, np.sqrt(5 / quantile), rtol=1e-4)
 
 
 def test_a_study_stands_for_its_world():
