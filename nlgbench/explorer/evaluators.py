@@ -13,6 +13,7 @@ from nlgbench.evaluators.names import label, labelled
 from nlgbench.explorer import view
 from nlgbench.explorer.tables import output_table
 from nlgbench.explorer.view import Values, View, choice
+from nlgbench.plots.rows import interval_name
 from nlgbench.plots.style import HUMAN, TWO_COLUMN
 from nlgbench.study import Study
 
@@ -65,14 +66,14 @@ class EvaluatorsView(View):
             rows = self.rows(values)
             rows = rows[rows["statistic"] == "spearman"].sort_values("estimate", ascending=False)
             listed = [[label(one["evaluator"]), view.estimated(one)] for _, one in rows.iterrows()]
-            columns = ["evaluator", "Spearman (95% interval)"]
+            columns = ["evaluator", f"Spearman ({interval_name(rows)})"]
             scatter = {"figure": "scatter", "dimension": values["dimension"]}
             opens = [view.jump(self.name, **scatter, evaluator=one) for one in rows["evaluator"]]
             side = [view.table("Scatter plot of an evaluator", columns, listed, opens)]
         elif self.possible("correlate"):
             rows = labelled(self.rows(values))
             listed = [[one["statistic"], view.estimated(one)] for _, one in rows.iterrows()]
-            columns = ["correlation", "estimate (95% interval)"]
+            columns = ["correlation", f"estimate ({interval_name(rows)})"]
             side = [view.table(f"Agreement over {rows['n'].max():,} outputs", columns, listed)]
         return {"main": [view.image(self.drawings(values)[0])], "side": side}
 

@@ -7,6 +7,7 @@ from typing import Any
 import nlgbench as nb
 from nlgbench.explorer import view
 from nlgbench.explorer.view import Values, View, choice
+from nlgbench.plots.rows import interval_name
 
 
 class SystemsView(View):
@@ -44,7 +45,8 @@ class SystemsView(View):
         names = found.systems["system"].tolist()
         opens = [view.jump("outputs", preset="worst", system=one, by=by) for one in names]
         rows = [[label(one["system"]), view.estimated(one)] for _, one in found.systems.iterrows()]
-        ranked = view.table("Systems", ["system", "mean (95% interval)"], rows, opens)
+        interval = interval_name(found.details)
+        ranked = view.table("Systems", ["system", f"mean ({interval})"], rows, opens)
         better = found.pairs["system"].map(names.index) < found.pairs["opponent"].map(names.index)
         rows, pairs = [], []
         for _, one in found.pairs[better].iterrows():
@@ -52,7 +54,7 @@ class SystemsView(View):
             pairs.append(view.jump("outputs", preset="better", a=a, b=b, by=by))
             said = "< 0.001" if p < 0.001 else view.written(p, 3)
             rows.append([f"{label(a)} / {label(b)}", view.estimated(one, "difference"), said])
-        columns = ["pair", "difference (95% interval)", "p (Holm)"]
+        columns = ["pair", f"difference ({interval})", "p (Holm)"]
         drawn = self.drawings(values)[0]
         areas = ((view.area(drawn.axes[0], n), sends) for n, sends in enumerate(opens))
         side = [ranked, view.table("Pairs of systems", columns, rows, pairs)]

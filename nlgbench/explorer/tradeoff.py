@@ -8,6 +8,7 @@ import pandas as pd
 
 import nlgbench as nb
 from nlgbench.explorer.view import Values, View, estimated, image, jump, several, table
+from nlgbench.plots.rows import interval_name
 from nlgbench.plots.style import SCORE_NAMES
 
 
@@ -31,14 +32,15 @@ class TradeoffView(View):
 
     def parts(self, values: Values) -> dict[str, list[dict[str, Any]]]:
         """Lay out the figure and the scores."""
-        by_system = self.rows(values).set_index(["system", "score"])
+        scored = self.rows(values)
+        by_system = scored.set_index(["system", "score"])
         rows = []
         for one in values["systems"]:
             scores = [estimated(by_system.loc[one, score]) for score in SCORE_NAMES]
             rows.append([self.study.label(one), *scores])
         opens = [jump("outputs", systems=[one]) for one in values["systems"]]
         columns = ["system", *SCORE_NAMES.values()]
-        side = [table("Scores (95% interval)", columns, rows, opens)]
+        side = [table(f"Scores ({interval_name(scored)})", columns, rows, opens)]
         return {"main": [image(self.drawings(values)[0])], "side": side}
 
     def drawings(self, values: Values) -> list[nb.Drawing]:

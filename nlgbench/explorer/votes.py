@@ -10,6 +10,7 @@ import nlgbench as nb
 from nlgbench.explorer import view
 from nlgbench.explorer.tables import verdicts
 from nlgbench.explorer.view import Values, View, choice
+from nlgbench.plots.rows import interval_name, is_doubtful
 from nlgbench.study import Study
 
 #: The largest number of systems for which the numbers in the matrix are readable.
@@ -36,7 +37,7 @@ class VotesView(View):
             opens[pair] = view.jump("outputs", preset="better", a=a, b=b, by=by)
             n = str(one["n_games"])
             rows.append([f"{label(a)} / {label(b)}", view.estimated(one, "win_rate"), n])
-        columns = ["pair", "win rate (95% interval)", "n"]
+        columns = ["pair", f"win rate ({interval_name(rates)})", "n"]
         pairs = view.table("Pairs of systems", columns, rows, list(opens.values()))
         matrix, *ratings = self.drawings(values)
         # In the order of `plot_win_rates`.
@@ -48,7 +49,7 @@ class VotesView(View):
     def says(self, values: Values) -> str:
         """State why ratings are missing, and which win rates are shown."""
         rates, ratings = self.counted(values)
-        said = "; ".join(one for one in ratings["reason"].unique() if one)
+        said = "; ".join(ratings.loc[is_doubtful(ratings), "reason"].unique())
         if (n := rates["system"].nunique()) == len(ratings):
             return said
         return f"Win rates are for the {n} of {len(ratings)} systems with the most votes. {said}"

@@ -22,6 +22,7 @@ from nlgbench.plots.figures import (
     in_paper_style,
     one_row_each,
 )
+from nlgbench.plots.rows import describe_intervals, interval_name, is_doubtful
 from nlgbench.plots.style import TWO_COLUMN
 from nlgbench.study.checks import read_table
 
@@ -38,8 +39,8 @@ def plot_atlas(
     *,
     kinds: Sequence[str] | None = None,
     ax: Axes | None = None,
-    interval_label: str = "95% interval",
-    second_label: str = "95% interval over systems",
+    interval_label: str = "",
+    second_label: str = "over systems",
 ) -> Drawing:
     """Draw a heat map of correlations, each with its value and interval.
 
@@ -48,15 +49,16 @@ def plot_atlas(
     correlations : DataFrame
         From `nlgbench.correlate`: ``evaluator``, ``statistic``, ``estimate`` (-1 to 1), ``ci_low``,
         ``ci_high``. Optional: ``p_adjusted`` (a star if below .05 and no interval includes 0),
-        ``kind``, ``reason`` (marks doubtful values), ``second_low`` and ``second_high`` (another
-        interval, below the first). Statistics are grouped by granularity, study, criterion or
-        dimension: by the first of these with several values.
+        ``kind``, ``status`` (other than ``ok``: marked as doubtful), ``confidence``, ``second_low``
+        and ``second_high`` (another interval, below the first). Statistics are grouped by
+        granularity, study, criterion or dimension: by the first of these with several values.
     kinds : sequence of str, optional
         Draw only these kinds; about thirty evaluators fit on a page.
     ax : Axes, optional
         Where to draw; a new figure by default.
     interval_label, second_label : str
-        Descriptions of [ci_low, ci_high] and (second_low, second_high) for the line below the map.
+        What [ci_low, ci_high] and (second_low, second_high) cover, for the line below the map, such
+        as "over outputs".
 
     Returns
     -------
@@ -81,8 +83,8 @@ def plot_atlas(
         if name in correlations and len(correlations[name].unique()) > 1
     ]
     columns = [*several[:1], "statistic"]
-    optional = "kind? reason:text? second_low:float? second_high:float? p_adjusted:float?"
-    needed = " ".join([_COLUMNS, *columns, optional])
+    optional = "kind? status:text? second_low:float? second_high:float? p_adjusted:float?"
+    needed = " ".join([_COLUMNS, *columns, optional, "confidence:float?"])
     data = labelled(read_table(correlations, needed, "correlations have"))
     if kinds is not None:
         data = data[data["kind"].isin(kinds)]
@@ -90,7 +92,8 @@ def plot_atlas(
         raise ValueError("correlations have no row of these kinds: there is nothing to draw.")
     one_row_each(data, ["evaluator", *columns], "select one row per cell")
     stars = "p_adjusted" in data
-    correlations = data if stars else data.assign(p_adjusted=np.nan)
+    correlations = data.assign(is_doubtful=is_doubtful(data))
+    correlations = correlations if stars else correlations.assign(p_adjusted=np.nan)
     lines = correlations.groupby("kind")["evaluator"].nunique()
     row = 0.31 if "second_low" in correlations else 0.22
     (ax,) = axes_for(ax, TWO_COLUMN, float(1.6 + row * lines.sum() + 0.15 * len(lines)))
@@ -121,20 +124,22 @@ def plot_atlas(
     ax.tick_params(length=0)
     drawn = sum(evaluator is not None for evaluator, _ in rows) * len(tops)
     missing = drawn - int(np.isfinite(grid).sum())
-    words = f"Each cell: estimate and [{interval_label}]"
-    words += f" and ({second_label})." if "second_low" in correlations.columns else "."
+    interval = interval_name(data)
+    words = f"Each cell: estimate and [{f'{interval} {interval_label}'.strip()}]"
+    words += f" and ({interval} {second_label})." if "second_low" in correlations.columns else "."
     words += f" * Holm-adjusted p < {_ALPHA:g}, and no interval includes 0." if stars else ""
-    doubted = correlations.get("reason", pd.Series(dtype="str")).fillna("").ne("")
-    if (doubted & correlations["estimate"].notna()).any():
+    if (correlations["is_doubtful"] & correlations["estimate"].notna()).any():
         words += " † No interval, or a doubtful one: see the column reason."
     if missing:
         words += f" Hatched, –: undefined ({missing} of {drawn})."
-    means = correlations.groupby("evaluator", sort=False)["estimate"].mean().dropna()
-    alt = "Heat map: each evaluator's correlation with human judgments, with its interval, for "
-    alt += "each statistic. Within a kind, evaluators are sorted by mean correlation."
-    if len(means):
-        alt += f" {means.idxmax()} has the highest mean ({means.max():.2f}), and "
-        alt += f"{means.idxmin()} the lowest ({means.min():.2f})."
+    means = pd.Series(np.mean(grid, axis=1), [name for name, _ in rows]).dropna()
+    alt = f"Heat map: each evaluator's correlation with human judgments{describe_intervals(data)}, "
+    alt += "for each statistic. Within a kind, evaluators are sorted by mean correlation."
+    alt += f" Undefined: {missing} of {drawn}." if missing else ""
+    if len(means) > 1:
+        alt += f" Of {len(means)} evaluators without undefined values, {means.idxmax()} has the "
+        alt += f"highest mean ({means.max():.2f}), "
+        alt += f"and {means.idxmin()} the lowest ({means.min():.2f})."
     drawing = drawn_on(ax, data, alt)
     words = textwrap.fill(words, int(drawing.figure.get_figwidth() * 16))
     # Right-aligned: the text may extend to the left, below the evaluators' names.
@@ -176,7 +181,7 @@ def _write_cell(ax: Axes, x: int, y: int, cell: dict[Any, Any]) -> None:
         if np.isfinite(ends).all()
     ]
     starred = cell["p_adjusted"] < _ALPHA and all(low * high > 0 for _, (low, high) in intervals)
-    marks = ("*" if starred else "") + ("†" if cell.get("reason") else "")
+    marks = ("*" if starred else "") + ("†" if cell["is_doubtful"] else "")
     lines = [words.format(*map(correlation, ends)) for words, ends in intervals]
     beside["va"] = "baseline"
     # Lines are 6.3 points apart and centered in the cell.

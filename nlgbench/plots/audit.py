@@ -15,6 +15,8 @@ from nlgbench.names import spaced
 from nlgbench.plots.figures import Drawing, canvas, drawn_on, in_legend, in_paper_style
 from nlgbench.plots.rows import draw_estimates, draw_intervals, draw_reference, mark
 from nlgbench.plots.style import HUMAN, SYSTEM, TWO_COLUMN, line_look
+from nlgbench.status import Unsupported
+from nlgbench.text import counted
 
 #: Test -> title of its panel, and label of its axis.
 _PANELS = {
@@ -61,7 +63,7 @@ def plot_audit(audited: Audit) -> Drawing:
     >>> study = nb.simulate("judges", n_items=400, seed=1)
     >>> wrote = study.truth["judges"].set_index("judge")["system"].to_dict()
     >>> plot_audit(nb.audit(study, authors=wrote)).alt.split(". ")[1]
-    'Biases found: wordy (length), vain (own)'
+    'Biases found: wordy (length), vain (own); inconclusive: 5 of 15 tests'
     """
     table = audited.findings.merge(audited.details, on=["evaluator", "test"])
     names = list(dict.fromkeys(table["evaluator"]))
@@ -79,7 +81,8 @@ def plot_audit(audited: Audit) -> Drawing:
     bins = audited.calibration[audited.calibration["evaluator"].isin(judged)]
     slots = len(tests) + 2 * bool(len(bins))  # calibration is two panels wide
     if not slots:
-        raise ValueError("no test has an estimate for any judge: there is nothing to draw.")
+        words = "no test has an estimate for any judge: there is nothing to draw."
+        raise Unsupported("no_estimates", words)
     n_rows = -(-slots // 4)
     # Calibration comes last and needs two adjacent places in one row.
     n_columns = -(-slots // n_rows)
@@ -105,16 +108,20 @@ def plot_audit(audited: Audit) -> Drawing:
         axes.append(figure.add_subplot(grid[-1, n_columns - 2 :]))
         _draw_bins(axes[-1], bins, dict(zip(names, short, strict=True)))
     _legend(figure, table[table["test"].isin(tests)], len(own) > 0)
-    found = table[table["verdict"].eq("found") & ~table["is_sentinel"]]
+    biases = table[table["test"].isin(set(_BIASES) & set(tests)) & ~table["is_sentinel"]]
+    found = biases[biases["verdict"].eq("found")]
+    n_open = biases["verdict"].eq("not shown").sum()
     listed = ", ".join(
         f"{one} ({test})" for one, test in zip(found["evaluator"], found["test"], strict=True)
     )
     alt = (
-        f"Audit of {len(judged)} judges and {len(sentinels)} sentinels, with panels: "
-        f"{'; '.join(ax.get_title() for ax in axes)}. Biases found: {listed or 'none'}. "
-        f"The gray band is the margin: {audited.margin:g} of verdicts."
+        f"Audit of {counted(len(judged), 'judge')} and {counted(len(sentinels), 'sentinel')}, with "
+        f"panels: {'; '.join(ax.get_title() for ax in axes)}. "
     )
-    return drawn_on(axes, table, alt)
+    if len(biases):
+        alt += f"Biases found: {listed or 'none'}; inconclusive: {n_open} of {len(biases)} tests. "
+        alt += f"The gray band is the margin: {audited.margin:g} of verdicts."
+    return drawn_on(axes, table, alt.strip())
 
 
 def _draw_test(

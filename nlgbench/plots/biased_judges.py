@@ -10,7 +10,7 @@ import pandas as pd
 from scipy.stats import t as student
 
 from nlgbench.plots.figures import Drawing, canvas, drawn_on, in_paper_style
-from nlgbench.plots.rows import draw_estimates, draw_reference, mark
+from nlgbench.plots.rows import describe_intervals, draw_estimates, draw_reference, mark
 from nlgbench.plots.style import HUMAN, SYSTEM, TWO_COLUMN
 from nlgbench.study.checks import read_table
 
@@ -23,6 +23,7 @@ _METHODS = {
     "test": ("alternative annotator test", "Annotators\nreplaced (ω)"),
     "audit": ("audit", "Estimated bias\n(share of verdicts)"),
 }
+_CONFIDENCE = 0.95
 _LOOKS = {
     True: (SYSTEM, "s", True, "detected in at least half of the studies"),
     False: (HUMAN, "o", False, "detected in fewer studies"),
@@ -65,7 +66,8 @@ def plot_biased_judges(swept: pd.DataFrame) -> Drawing:
         panels[2 + number].set_xlabel([*_BIASES.values()][number][1])
     panels[0].set_ylim(-0.05, 1.08)
     n = swept["study"].nunique()
-    title = f"Simulated judges, annotators and votes: means over {n} studies, 95% intervals"
+    title = f"Simulated judges, annotators and votes: means over {n} studies"
+    title += f"{describe_intervals(data)}"
     handles = [
         mark(words, marker, color, face=color if filled else "white")
         for color, marker, filled, words in _LOOKS.values()
@@ -83,10 +85,10 @@ def _means(swept: pd.DataFrame) -> pd.DataFrame:
     groups = swept.groupby(["method", "bias", "planted"])
     table = groups[["estimate", "noticed"]].mean().assign(n_studies=groups.size()).reset_index()
     n, sd = table["n_studies"], groups["estimate"].std().to_numpy()
-    half = student.ppf(0.975, n - 1) * sd / np.sqrt(n)
+    half = student.ppf(0.5 + _CONFIDENCE / 2, n - 1) * sd / np.sqrt(n)
     low, high = table["estimate"] - half, table["estimate"] + half
     low = low.mask(table["method"].eq("test") & (low < 0), 0)
-    return table.assign(ci_low=low, ci_high=high.clip(upper=1))
+    return table.assign(ci_low=low, ci_high=high.clip(upper=1), confidence=_CONFIDENCE)
 
 
 def _describe(data: pd.DataFrame, bias: str) -> str:
@@ -98,6 +100,6 @@ def _describe(data: pd.DataFrame, bias: str) -> str:
         noticed = rows.loc[~(rows["planted"] <= missed), "planted"]
         words = f"detects it from {noticed.min():g} nats upward"
         if noticed.empty:
-            words = f"does not detect it, even at {missed:g} nats"
+            words = f"does not detect it at {missed:g} nats"
         texts.append(f"the {method} {words}")
     return f"{_BIASES[bias][0]}: {', and '.join(texts)}"

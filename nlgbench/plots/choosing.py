@@ -114,9 +114,10 @@ def plot_training(
             draw_reference(one, 0, upright=True)
     data = curves.assign(panel=curves["evaluator"].map(titles))
     data = data.sort_values("evaluator", key=lambda at: at.map(list(titles).index), kind="stable")
+    picked = picked.dropna()
     texts = "; ".join(f"{titles[name]} at {picked[name]:g}" for name in titles if name in picked)
     alt = "Each evaluator's values in one training run. Checkpoints selected, by progress: "
-    return drawn_on(axes, data, f"{alt}{texts}.")
+    return drawn_on(axes, data, f"{alt}{texts or 'none'}.")
 
 
 def _draw_curve(ax: Axes, rows: pd.DataFrame, picked: float) -> None:
@@ -210,7 +211,7 @@ def _draw_choices(ax: Axes, table: pd.DataFrame, names: list[str]) -> list[str]:
     for baseline, part in known_regret.groupby(known_regret["evaluator"].map(kind) == "Baselines"):
         draw_estimates(ax, part.index, part, filled=not baseline, markersize=4.5)
     wins = {
-        name: f"{won[name]:.2g} of {rows['n']['win_times'][name]:g}"
+        name: f"{round(won[name], 1):g} of {rows['n']['win_times'][name]:g}"
         for name in names
         if np.isfinite(won[name])
     }

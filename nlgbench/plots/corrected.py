@@ -17,7 +17,15 @@ from nlgbench.plots.figures import (
     one_row_each,
     two_decimals,
 )
-from nlgbench.plots.rows import draw_estimates, legend_above, name_rows, row_names, write_beside
+from nlgbench.plots.rows import (
+    describe_intervals,
+    draw_estimates,
+    has_interval,
+    legend_above,
+    name_rows,
+    row_names,
+    write_beside,
+)
 from nlgbench.plots.style import HUMAN, SYSTEM, TWO_COLUMN
 from nlgbench.study.checks import read_table
 
@@ -27,6 +35,7 @@ _LOOKS = {
     "evaluator alone": (0.0, "D", "#777777"),
     "corrected": (0.24, "o", SYSTEM),
 }
+_BY_PEOPLE = ("labels alone", "corrected")
 
 
 @in_paper_style
@@ -60,7 +69,7 @@ def plot_corrected(
     >>> table = pd.DataFrame({"system": "a", "method": ["labels alone", "corrected"]})
     >>> table = table.assign(estimate=[3.5, 3.6], ci_low=[3.0, 3.3], ci_high=[4.0, 3.9])
     >>> plot_corrected(table).alt
-    'Means by system (labels alone, corrected), with intervals: a 3.50, 3.60.'
+    'Means by system (labels alone, corrected) with intervals: a 3.50, 3.60.'
     """
     if isinstance(corrected, CorrectedQuality):
         table = corrected.systems.merge(corrected.details, on=["system", "method"])
@@ -104,12 +113,14 @@ def plot_corrected(
         words = [f"{n:.0f}".replace("-", "\u2212") for n in saved["labels_saved"]]
         saved_at = zip(saved["system"].map(lane), words, strict=True)
         write_beside(panels[-1], "labels\nsaved", saved_at, x=1.15)
-    shown = [method for method in _LOOKS if (table["method"] == method).any()]
+    means = table.pivot(index="system", columns="method", values="estimate").loc[[*lane]]
+    shown = [method for method in _LOOKS if method in means and (beside or method in _BY_PEOPLE)]
     texts = [
-        f"{label} {', '.join(map(two_decimals, table.loc[table['system'] == name, 'estimate']))}"
-        for name, label in zip(systems["system"], names, strict=True)
+        f"{name} {', '.join(map(two_decimals, row))}"
+        for name, row in zip(names, means[shown].to_numpy(), strict=True)
     ]
-    alt = f"Means by system ({', '.join(shown)}), with intervals: {'; '.join(texts)}."
+    intervals = describe_intervals(table[table["method"].isin(shown)])
+    alt = f"Means by system ({', '.join(shown)}){intervals}: {'; '.join(texts)}."
     return drawn_on(panels, table, f"{alt} {note}.".removesuffix(" ."))
 
 
@@ -121,6 +132,7 @@ def _describe_labels(table: pd.DataFrame) -> str:
         words.append(
             f"Labels for {rows['n_labels'].sum():,.0f} of {rows['n_outputs'].sum():,.0f} outputs"
         )
-    if len(rows) and "covers" in rows and rows["ci_low"].notna().any():
-        words.append(f"{'i' if words else 'I'}ntervals generalize to {rows['covers'].iloc[0]}")
+    known = rows[has_interval(rows)]
+    if len(known) and "covers" in rows:
+        words.append(f"{'i' if words else 'I'}ntervals generalize to {known['covers'].iloc[0]}")
     return "; ".join(words)

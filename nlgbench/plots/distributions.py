@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from matplotlib.patches import Rectangle
 
 from nlgbench.analysis.distributions.measures import MANIFOLDS
 from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style, one_row_each
-from nlgbench.plots.rows import name_rows
+from nlgbench.plots.rows import describe_intervals, name_rows
 from nlgbench.plots.style import SCORE_NAMES, TWO_COLUMN
 from nlgbench.study.checks import read_table
 
@@ -56,13 +57,13 @@ def plot_distributions(trends: pd.DataFrame, *, ax: Axes | None = None) -> Drawi
     Examples
     --------
     >>> trends = pd.DataFrame({"measure": ["vendi"], "change": "temperature", "slope": 60.0,
-    ...     "ci_low": 50.0, "ci_high": 70.0, "verdict": "sees", "reason": ""})
+    ...     "ci_low": 50.0, "ci_high": 70.0, "verdict": "sees"})
     >>> plot_distributions(trends).alt
     'Verdicts on whether measures follow the truth. temperature: Vendi score "sees" (slope 60).'
     """
     numbers = "slope:float ci_low:float ci_high:float"
     trends = read_table(
-        trends, f"measure change {numbers} verdict:text reason:text?", "trends have"
+        trends, f"measure change {numbers} verdict:text confidence:float?", "trends have"
     )
     one_row_each(trends, ["measure", "change"], "select one true value")
     trends = trends.fillna({"verdict": ""})
@@ -71,7 +72,7 @@ def plot_distributions(trends: pd.DataFrame, *, ax: Axes | None = None) -> Drawi
     for row in trends.to_dict("records"):
         _write_cell(ax, changes.index(row["change"]), measures.index(row["measure"]), row)
     found = trends["measure"].replace(_NAMES) + ' "' + trends["verdict"].replace("", _UNTESTED)
-    found += trends["slope"].map('" (slope {:.2g})'.format)
+    found += '" (slope ' + trends["slope"].map(_slope) + ")"
     parts = found.groupby(trends["change"], sort=False).agg(", ".join)
     texts = "; ".join(parts.index + ": " + parts)
     name_rows(ax, [_NAMES.get(one, one) for one in measures])
@@ -81,12 +82,17 @@ def plot_distributions(trends: pd.DataFrame, *, ax: Axes | None = None) -> Drawi
     ax.set_xticks(range(len(changes)), changes, fontweight="bold")
     ax.tick_params(length=0)
     ax.spines[["left", "bottom"]].set_visible(False)
-    words = "Slope per unit of the true value (sign-flipped if lower is better), with 95% interval."
+    words = "Slope per unit of the true value (sign-flipped if lower is better)"
+    words += f"{describe_intervals(trends.rename(columns={'slope': 'estimate'}))}."
     if trends["verdict"].eq("").any():
-        words += " Hatched: some systems have no standard error."
-    ax.set_xlabel(words, loc="right", fontsize=7)
+        words += " Hatched: not tested (see the column reason)."
+    ax.set_xlabel(textwrap.fill(words, 100), loc="right", fontsize=7, multialignment="left")
     ax.xaxis.set_label_position("bottom")
     return drawn_on(ax, trends, f"Verdicts on whether measures follow the truth. {texts}.")
+
+
+def _slope(value: float) -> str:
+    return f"{value:.2g}" if np.isfinite(value) else "undefined"
 
 
 def _write_cell(ax: Axes, x: int, y: int, row: dict[Any, Any]) -> None:
@@ -95,7 +101,7 @@ def _write_cell(ax: Axes, x: int, y: int, row: dict[Any, Any]) -> None:
     look |= {"facecolor": color} if color else {"facecolor": "white", "hatch": "////"}
     ax.add_patch(Rectangle((x - 0.49, y - 0.46), 0.98, 0.92, **look))
     ends = row["ci_low"], row["ci_high"]
-    slope = f"{row['slope']:.2g}"
+    slope = _slope(row["slope"])
     slope += " [{:.2g}, {:.2g}]".format(*ends) if np.isfinite(ends).all() else ""
     words = f"{row['verdict'] or _UNTESTED}\n{slope}".replace("-", "\N{MINUS SIGN}")
     white = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}

@@ -18,11 +18,18 @@ from nlgbench.plots.figures import (
     one_row_each,
     two_decimals,
 )
-from nlgbench.plots.rows import draw_estimates, draw_reference, mark, name_rows
+from nlgbench.plots.rows import (
+    describe_intervals,
+    draw_estimates,
+    draw_reference,
+    mark,
+    name_rows,
+)
 from nlgbench.plots.style import HUMAN, LOOKS, TWO_COLUMN
 from nlgbench.study.checks import read_table
 
-_COLUMNS = "evaluator estimate:float ci_low:float ci_high:float published:float? kind? data?"
+_COLUMNS = "evaluator estimate:float ci_low:float ci_high:float published:float? kind? data? "
+_COLUMNS += "confidence:float?"
 
 
 @in_paper_style
@@ -47,7 +54,7 @@ def plot_forest(
     xlabel : str
         Name of the statistic.
     xlim : tuple of float
-        Limits of the x axis.
+        Limits of the x axis; it is longer if values or intervals lie outside.
     line : float
         Position of a thin line: the chance level, such as .5 for shares of votes.
 
@@ -84,6 +91,11 @@ def plot_forest(
     height = 0.9 + (0.1 * len(kinds) if several else 0.2) * len(evaluators)
     height *= -(-len(panels) // columns)
     axes = axes_for(ax, TWO_COLUMN, height, n=len(panels), columns=columns, sharey=True)
+    numbers = table[table.columns.intersection(["estimate", "ci_low", "ci_high", "published"])]
+    low, high = numbers.min().min(), numbers.max().max()
+    room = 0.03 * (max(high, xlim[1]) - min(low, xlim[0]))
+    left = low - room if low < xlim[0] else xlim[0]
+    right = high + room if high > xlim[1] else xlim[1]
     texts = []
     for panel, (name, rows) in zip(axes, panels.items(), strict=True):
         if len(panels) > 1:
@@ -98,12 +110,12 @@ def plot_forest(
             at = part["evaluator"].map(evaluators.index) + beside
             draw_estimates(panel, at, part, marker=marker, color=color)
             for place in at[part["estimate"].isna()]:
-                panel.text(xlim[0], place, " undefined", fontsize=6.5, va="center")
+                panel.text(left, place, " undefined", fontsize=6.5, va="center")
             if "published" in part:
                 look: dict[str, Any] = {"mec": "black", "mfc": "none", "ms": 6.5, "zorder": 4}
                 panel.plot(part["published"], at, "D", **look)
         name_rows(panel, evaluators)
-        panel.set_xlim(*xlim)
+        panel.set_xlim(left, right)
         # Right-aligned: a long label may extend to the left, below the evaluators' names.
         panel.set_xlabel(xlabel, loc="right", parse_math=True)
         named = rows["evaluator"] + (" " + rows["kind"] if several else "")
@@ -117,14 +129,14 @@ def plot_forest(
         axes[0].legend(
             handles=handles, loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0.2, ncols=2
         )
-    alt = f"{xlabel}, by evaluator, with intervals: {'; '.join(texts)}."
+    alt = f"{xlabel}, by evaluator,{describe_intervals(table)}: {'; '.join(texts)}."
     return drawn_on(axes, table, alt)
 
 
 def plot_votes(table: pd.DataFrame) -> Drawing:
     """Draw how often evaluators agree with annotators' votes (from `nlgbench.vote_accuracy`)."""
     rows = table.query("measure == 'accuracy_decided' and against == 'votes'")
-    rows = rows[["evaluator", "estimate", "ci_low", "ci_high"]]
+    rows = rows[["evaluator", "estimate", "ci_low", "ci_high", "confidence"]]
     rows = rows.replace({"evaluator": {"people": "Other annotators"}})
     words, ends = "Agreement with annotators' votes (ties excluded; line: chance)", (-0.05, 1.05)
     return draw_highest(lambda one: plot_forest(one, xlabel=words, xlim=ends, line=0.5), rows)

@@ -121,7 +121,7 @@ def _draw(
 def _describe(row: pd.Series) -> str:
     """Describe a level's mean and interval, or the number of studies if there is no mean."""
     if not np.isfinite(row["estimate"]):
-        return f"{row['granularity']} no mean (n = {row['n_studies']})"
+        return f"{row['granularity']} no mean (n = {row['n_studies']:.0f})"
     ends = map(correlation, (row["estimate"], row["ci_low"], row["ci_high"]))
     return "{} {} [{}, {}]".format(row["granularity"], *ends)
 

@@ -14,11 +14,14 @@ from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style, 
 from nlgbench.plots.rows import (
     draw_intervals,
     draw_reference,
+    has_interval,
+    interval_name,
     legend_above,
     name_rows,
     write_beside,
 )
 from nlgbench.plots.style import ONE_COLUMN, SYSTEM, line_look
+from nlgbench.status import Unsupported
 from nlgbench.study.checks import read_table
 
 #: The target power of planned studies.
@@ -66,13 +69,10 @@ def plot_plan(plan: StudyPlan | pd.DataFrame, *, ax: Axes | None = None) -> Draw
         rows = rows.sort_values("n_items")
         look = line_look(n)
         look.pop("marker")
-        ax.plot(
-            rows["n_items"],
-            rows["power"],
-            label=f"{n_annotators:g}" if n_annotators else None,
-            **look,
-        )
-        named = rows[["power", "n_items"]].iloc[[0, -1]].itertuples(index=False)
+        label = f"{n_annotators:g}" if n_annotators else None
+        ax.plot(rows["n_items"], rows["power"], label=label, **look)
+        known = rows[["power", "n_items"]].dropna()
+        named = known.iloc[[0, -1][: len(known)]].itertuples(index=False)
         words = " and ".join(f"{power:.2f} at {at:g}" for power, at in named)
         texts.append(f"with {n_annotators:g} annotators, {words}" if n_annotators else words)
     ax.set_xscale("log")
@@ -88,7 +88,7 @@ def plot_plan(plan: StudyPlan | pd.DataFrame, *, ax: Axes | None = None) -> Draw
         # Leave room for a legend.
         pad = 30 if any(number for number, _ in groups) else 4
         title = question[:1].upper() + question[1:]
-        ax.set_title(textwrap.fill(title, 48), loc="left", fontsize=7, pad=pad)
+        ax.set_title(textwrap.fill(title, 44), loc="left", fontsize=7, pad=pad)
     if any(number for number, _ in groups):
         legend_above(ax, title="Annotators", title_fontsize=7, ncols=4, alignment="left")
     of = f" ({question})" if question else ""
@@ -124,11 +124,12 @@ def plot_components(components: pd.DataFrame, *, ax: Axes | None = None) -> Draw
     >>> plot_components(table.assign(ci_low=[0.5, 2.0], ci_high=[2, 5], share=[0.25, 0.75])).alt
     'Share of the variance of judgments in each component: item 25%, rest 75%.'
     """
-    needed = "component variance:float ci_low:float ci_high:float share:float"
+    needed = "component variance:float ci_low:float ci_high:float share:float confidence:float?"
     table = read_table(components, needed, "table has")
     one_row_each(table, ["component"], "select one dimension")
     if table["variance"].isna().all():
-        raise ValueError("no variance is defined, so there is nothing to draw: see `reason`.")
+        words = "no variance is defined, so there is nothing to draw: see `reason`."
+        raise Unsupported("no_estimates", words)
     (ax,) = axes_for(ax, ONE_COLUMN, 0.6 + 0.22 * len(table))
     lanes = np.arange(len(table))
     known = table["variance"].notna().to_numpy()
@@ -141,8 +142,8 @@ def plot_components(components: pd.DataFrame, *, ax: Axes | None = None) -> Draw
         ax.text(0, lane, " not identifiable", va="center", fontsize=6.5, color="#555555")
     name_rows(ax, table["component"].tolist())
     ax.set_xlim(left=0)
-    known_ends = ", 95% interval" if table["ci_low"].notna().any() else ""
-    ax.set_xlabel(f"Variance (squared scale points){known_ends}")
+    known_ends = f", {interval_name(table)}" if has_interval(table).any() else ""
+    ax.set_xlabel(f"Variance (squared scale points){known_ends}", loc="right")
     texts = ", ".join(
         f"{name} {share or 'not identifiable'}"
         for name, share in zip(table["component"], shares, strict=True)

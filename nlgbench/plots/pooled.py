@@ -22,6 +22,7 @@ from nlgbench.plots.figures import (
 )
 from nlgbench.plots.rows import draw_estimates, draw_reference
 from nlgbench.plots.style import GROUPS, ONE_COLUMN, TWO_COLUMN
+from nlgbench.status import Unsupported
 
 #: Maximum number of panels in a row: narrower ones have no room for a name and an interval.
 MOST_COLUMNS = 5
@@ -87,7 +88,8 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
     heads = {number for number, (_, head) in enumerate(lines) if head}
     heads |= {len(lines), len(lines) + 1}
     # Differences of correlations can reach 2.
-    reach = max(1.0, *studies[["ci_low", "ci_high"]].abs().max())
+    further = summary[["prediction_low", "prediction_high"]]
+    reach = max(1.0, *studies[["ci_low", "ci_high"]].abs().max(), *further.abs().max())
     for number, (panel, name) in enumerate(zip(panels, names, strict=True)):
         mean, own = summary.loc[name], studies[studies["evaluator"] == name]
         draw_reference(panel, 0)
@@ -133,7 +135,8 @@ def drawn_evaluators(summary: pd.DataFrame) -> list[str]:
     with_mean = summary["estimate"].notna()
     known = summary.loc[with_mean if with_mean.any() else summary["n_studies"] > 1, "evaluator"]
     if known.empty:
-        raise ValueError("no evaluator has effects in several studies: there is nothing to draw.")
+        words = "no evaluator has effects in several studies: there is nothing to draw."
+        raise Unsupported("no_estimates", words)
     return sorted(order(known), key=lambda name: kind(name) == SENTINELS)
 
 
@@ -180,5 +183,5 @@ def _draw_mean(ax: Axes, mean: pd.Series, low: float) -> None:
 def _describe(mean: pd.Series) -> str:
     """Describe a panel's mean and interval, or why the mean is missing."""
     if not np.isfinite(mean["estimate"]):
-        return f"no mean (n = {mean['n_studies']})"
+        return f"no mean (n = {mean['n_studies']:.0f})"
     return "{} [{}, {}]".format(*map(correlation, mean[["estimate", "ci_low", "ci_high"]]))

@@ -5,15 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
 from nlgbench.analysis.people import SystemComparison
 from nlgbench.names import spaced
 from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style, one_row_each
-from nlgbench.plots.rows import draw_estimates, mark, name_rows
+from nlgbench.plots.rows import (
+    describe_intervals,
+    draw_estimates,
+    has_interval,
+    interval_name,
+    is_doubtful,
+    mark,
+    name_rows,
+)
 from nlgbench.plots.style import ONE_COLUMN, SYSTEM, TWO_COLUMN, line_look
 from nlgbench.study.checks import read_table
+from nlgbench.text import counted
 
 _MANY = 24  # the most systems whose list fits one column
 _FEW, _SHORT = 8, 20  # the most systems, and letters of a name, whose matrix fits one column
@@ -29,14 +39,15 @@ def plot_ratings(ratings: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = No
     ratings : DataFrame
         From `nlgbench.rate`, or several such tables concatenated: ``system``, ``rating``,
         ``ci_low``, ``ci_high``. Optional: ``method``, with a panel for each value; ``covers``,
-        written below the panel; ``reason`` (systems that have one get an open mark).
+        written below the panel; ``confidence``; ``status`` (other than ``ok``: an open mark).
     ax : Axes or sequence of Axes, optional
         Where to draw, one per method; a new figure by default.
 
     Returns
     -------
     Drawing
-        Each panel has a mark and an interval per system, the best at the top.
+        Each panel has a mark and an interval per system, the best at the top. Systems without a
+        rating are counted below the panel.
 
     Raises
     ------
@@ -47,10 +58,10 @@ def plot_ratings(ratings: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = No
     --------
     >>> table = pd.DataFrame({"system": ["a", "b"], "rating": [1450.0, 1550.0]})
     >>> plot_ratings(table.assign(ci_low=None, ci_high=None)).alt
-    'Ratings of the systems. Best first: b, a.'
+    'Ratings of the systems without intervals. Best first: b, a.'
     """
-    needed = "system rating:float ci_low:float ci_high:float method? covers:text? reason:text?"
-    ratings = read_table(ratings, needed, "ratings have")
+    needed = "system rating:float ci_low:float ci_high:float method? covers:text? status:text?"
+    ratings = read_table(ratings, f"{needed} confidence:float?", "ratings have")
     if "method" in ratings:
         ratings = ratings.assign(method=ratings["method"].map(lambda one: _METHODS.get(one, one)))
     methods = ratings.get("method", pd.Series("", ratings.index)).fillna("")
@@ -62,38 +73,40 @@ def plot_ratings(ratings: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = No
     axes = axes_for(ax, width, height, n=len(panels), columns=len(panels), sharex=True)
     texts = []
     for one, (method, rows) in zip(axes, panels.items(), strict=True):
-        covers = _draw_ratings(one, rows)
+        texts.append(f"{method}{_draw_ratings(one, rows)}")
         if len(panels) > 1:
             one.set_title(method, loc="left")
-        texts.append(f"{method}, {_coverage(covers)}".lstrip(", ") if covers else method)
     first, rows = next(iter(panels.items()))
     best = rows.dropna(subset="rating").sort_values("rating", ascending=False)["system"]
-    intervals = f" with 95% intervals: {'; '.join(texts)}" if texts != list(panels) else ""
     by = f"By {first}, best" if len(panels) > 1 else "Best"
-    alt = f"Ratings of the systems{intervals}. {by} first: {', '.join(spaced(best).values())}."
+    alt = f"Ratings of the systems{': ' if len(panels) > 1 else ''}{'; '.join(texts)}. "
+    alt += f"{by} first: {', '.join(spaced(best).values())}."
     return drawn_on(axes, ratings, alt)
 
 
 def _draw_ratings(ax: Axes, ratings: pd.DataFrame) -> str:
-    """Draw one panel, and return what its intervals generalize to."""
+    """Draw one panel, and describe its intervals and the systems omitted."""
+    n_systems = len(ratings)
     rows = ratings.rename(columns={"rating": "estimate"}).dropna(subset="estimate")
     rows = rows.sort_values("estimate", ascending=False).reset_index(drop=True)
     draw_estimates(ax, rows.index, rows, color=SYSTEM, linewidth=1.0)
     name_rows(ax, list(spaced(rows["system"]).values()), ruled=True)
-    if "reason" in rows and rows["reason"].ne("").any():
-        doubtful = rows[rows["reason"] != ""]
+    doubtful = rows[is_doubtful(rows)]
+    if len(doubtful):
         draw_estimates(
             ax, doubtful.index, doubtful, color=SYSTEM, filled=False, linewidth=0, zorder=4
         )
         words = "interval missing or unreliable (see reason)"
         handle = mark(words, "o", SYSTEM, face="white")
         ax.legend(handles=[handle], loc="lower left", bbox_to_anchor=(-0.3, 1.0), handlelength=1)
-    covers = ""
-    if "covers" in rows and rows["ci_low"].notna().any():
-        covers = str(rows["covers"].iloc[0])
-    lines = _coverage(covers).replace(" to ", " to\n")
-    ax.set_xlabel(f"Rating\n(intervals {lines})" if covers else "Rating")
-    return covers
+    known = rows[has_interval(rows)]
+    covers = _coverage(str(known["covers"].iloc[0])) if "covers" in rows and len(known) else ""
+    omitted = f"{n_systems - len(rows)} of {n_systems} systems omitted: undefined"
+    omitted = omitted if len(rows) < n_systems else ""
+    lines = covers.replace(" to ", " to\n")
+    lines = f"({interval_name(rows)}s {lines})" if covers else ""
+    ax.set_xlabel("\n".join(filter(None, ["Rating", lines, omitted])))
+    return describe_intervals(rows) + f" {covers}".rstrip() + f"; {omitted}".removesuffix("; ")
 
 
 def _coverage(covers: str) -> str:
@@ -135,7 +148,7 @@ def plot_win_rates(
     --------
     >>> table = pd.DataFrame({"system": ["a", "b"], "opponent": ["b", "a"], "win_rate": [0.3, 0.7]})
     >>> plot_win_rates(table).alt.split(". ")[1]
-    'Best first: b, a.'
+    'Best first, by mean win rate: b, a.'
     """
     table = rates.pairs if isinstance(rates, SystemComparison) else rates
     value = "superiority" if "superiority" in table else "win_rate"
@@ -178,9 +191,15 @@ def plot_win_rates(
     ax.spines[:].set_visible(False)
     units = "comparisons" if value == "win_rate" else "pairs of judgments"
     alt = f"Percentage of {units} in which the row's system {verb} the column's (ties count half). "
-    alt += f"Best first: {', '.join(labels.values())}."
+    by = "mean win rate" if value == "win_rate" else "mean judgment"
+    listed = f"Best first, by {by}" if order is None else "From the top"
+    alt += f"{listed}: {', '.join(labels.values())}."
+    sides = pd.DataFrame(np.sort(table[["system", "opponent"]], axis=1), table.index)
+    pairs = table[~sides.duplicated()]
     if "verdict" in table:
-        alt += f" Significant: {table['bold'].sum() // 2} of {len(table) // 2} pairs."
+        alt += f" Significant: {pairs['bold'].sum()} of {counted(len(pairs), 'pair')}."
+    if n_undefined := pairs[value].isna().sum():
+        alt += f" Undefined: {counted(n_undefined, 'pair')}."
     return drawn_on(ax, table.drop(columns="bold"), alt)
 
 
@@ -221,7 +240,7 @@ def plot_convergence(
     final = pd.Series(dtype=float)
     if ratings is not None:
         ratings = read_table(ratings, "system rating:float", "ratings have")
-        final = ratings.set_index("system")["rating"]
+        final = ratings.set_index("system")["rating"].dropna()
     (ax,) = axes_for(ax, TWO_COLUMN, 2.8)
     at = 1.04 * history["game"].max()
     last = history.sort_values("game").groupby("system")["rating"].last()
@@ -244,6 +263,6 @@ def plot_convergence(
     alt = f"Ratings of the systems after each game up to game {history['game'].max():,}, "
     alt += "with bands of one deviation."
     if len(final):
-        words = [f"{text} {final[name]:.0f}" for name, text in spaced(final.index).items()]
+        words = [f"{text} {final[name]:.0f}" for name, text in names.items() if name in final]
         alt += f" Open marks: ratings after all games, each used once: {', '.join(words)}."
     return drawn_on(ax, history, alt)

@@ -12,6 +12,7 @@ from nlgbench.papers.claim_rows import CITED
 from nlgbench.plots.figures import Drawing, canvas, drawn_on, in_paper_style
 from nlgbench.plots.rows import name_rows, write_beside
 from nlgbench.plots.style import HUMAN, SYSTEM, TWO_COLUMN
+from nlgbench.status import Unsupported
 
 #: For each outcome, its color and the heading of its counts.
 _LOOKS = [(HUMAN, "equal"), ("#56B4E9", "derived"), (SYSTEM, "differ"), ("#E3E3E3", "n/a")]
@@ -41,7 +42,8 @@ def plot_recomputed(ledger: pd.DataFrame) -> Drawing:
     """
     data = number_outcomes(ledger)
     if data.empty:
-        raise ValueError("the ledger has no published number that this run recomputes.")
+        words = "the ledger has no published number that this run recomputes."
+        raise Unsupported("no_numbers", words)
     counts = data.groupby("paper", sort=False)["outcome"].value_counts().unstack(fill_value=0)
     counts = counts.reindex(columns=list(OUTCOMES), fill_value=0)
     n = counts.sum(axis=1)

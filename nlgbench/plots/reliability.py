@@ -68,7 +68,8 @@ def plot_reliability(
     if "ece" in table and "stage" in table:
         found = table.assign(listener=of).drop_duplicates(["listener", "stage"])
         errors = " Calibration errors: " + "; ".join(
-            f"{row.listener} {row.stage} {row.ece:.3f}".strip() for row in found.itertuples()
+            f"{row.listener} {row.stage} {row.ece:.3f}".strip()
+            for row in found.dropna(subset="ece").itertuples()
         )
         errors += "."
     alt = "Reliability diagram: how often listeners are right, by predicted probability." + errors

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
@@ -11,6 +12,7 @@ from nlgbench.analysis.judges import Replacement
 from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style
 from nlgbench.plots.rows import draw_estimates, draw_reference, name_rows
 from nlgbench.plots.style import TWO_COLUMN, line_look
+from nlgbench.status import Unsupported
 
 
 @in_paper_style
@@ -46,7 +48,8 @@ def plot_replacement(result: Replacement, *, ax: Sequence[Axes] | None = None) -
     table = result.evaluators.merge(result.details, on="evaluator")
     tested = table[table["omega"].notna()]
     if tested.empty:
-        raise ValueError(f"no evaluator could be tested: {table['reason'].iloc[0]}.")
+        words = f"no evaluator could be tested: {table['reason'].iloc[0]}."
+        raise Unsupported(table["status"].iloc[0], words)
     height = max(2.2, 0.9 + 0.19 * len(table))
     left, right = axes_for(ax, TWO_COLUMN, height, n=2, columns=2, width_ratios=[1.25, 1])
     epsilon = float(table["epsilon"].iloc[0])
@@ -63,10 +66,10 @@ def plot_replacement(result: Replacement, *, ax: Sequence[Axes] | None = None) -
         own = curves[row["evaluator"]]
         dashes = {"linestyle": look.pop("linestyle"), "color": look["color"]}
         left.step(own["epsilon"], own["omega"], where="post", **dashes)
-        if row["least_epsilon"] <= 0.5:
-            left.plot(row["least_epsilon"], 0.5, markersize=4, clip_on=False, zorder=3, **look)
+        left.plot(row["least_epsilon"], 0.5, markersize=4, clip_on=False, zorder=3, **look)
         draw_estimates(right, [lane], row.to_frame().T, linewidth=1.2, **look)
-    left.set(xlim=(0, 0.5), ylim=(-0.03, 1.03))
+    reach = np.nanmax([0.5, epsilon, *table["least_epsilon"]])
+    left.set(xlim=(0, reach), ylim=(-0.03, 1.03))
     left.set_xlabel(f"\u03b5 (dashed: {epsilon:g})")
     left.set_ylabel("Annotators replaced (\u03c9)")
     name_rows(right, table["label"].tolist(), ruled=True)
@@ -74,4 +77,5 @@ def plot_replacement(result: Replacement, *, ax: Sequence[Axes] | None = None) -
     right.set_xlabel("Advantage probability (\u03c1)")
     texts = ", ".join(f"{a} {b:.2f}" for a, b in tested[["label", "omega"]].itertuples(index=False))
     alt = f"Share of annotators replaced at epsilon {epsilon:g}: {texts}. Passing requires 0.5."
+    alt += f" Not tested: {len(table) - len(tested)}." if len(tested) < len(table) else ""
     return drawn_on((left, right), result.curve, alt)

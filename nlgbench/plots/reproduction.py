@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from nlgbench.names import known
 from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_legend, in_paper_style
 from nlgbench.plots.style import GROUPS, ONE_COLUMN, TWO_COLUMN
+from nlgbench.status import Unsupported
 from nlgbench.text import counted
 
 #: Prefixes of units -> name of their common scale.
@@ -62,11 +63,11 @@ def plot_reproduction(
     >>> ledger = ledger.assign(recomputed=[0.4, 0.52, 0.6], source="study")
     >>> ledger["verdict"] = ["matches", "differs", "matches"]
     >>> print(plot_reproduction(nb.reproduction(ledger)).alt)
-    study/pilot, recomputed against published: 3 values. Matching: 2, differing: 1.
+    study/pilot, recomputed against published: 3 values. Verdicts: matches: 2, differs: 1.
     """
     drawn = found[found["kind"].eq("number") & found["recomputed"].notna()]
     if drawn.empty:
-        raise ValueError("no number was recomputed: there is nothing to draw.")
+        raise Unsupported("no_numbers", "no number was recomputed: there is nothing to draw.")
     name = (
         drawn["paper"].iloc[0]
         if paper is None
@@ -84,12 +85,10 @@ def plot_reproduction(
     for one, title in zip(axes, titles, strict=True):
         _draw(one, data[data["panel"] == title])
         one.set_title(title[0].upper() + title[1:], fontsize=7.5)
-    count = data["verdict"].value_counts().reindex(["matches", "differs", "new"], fill_value=0)
+    counts = data["verdict"].replace("new", "under other conditions (open marks)").value_counts()
+    verdicts = ", ".join(f"{verdict}: {n}" for verdict, n in counts.items())
     alt = f"{name}, recomputed against published: {counted(len(data), 'value')}. "
-    alt += f"Matching: {count['matches']}, differing: {count['differs']}"
-    if count["new"]:
-        alt += f", recomputed under other conditions (open marks): {count['new']}"
-    return drawn_on(axes, data, f"{alt}.")
+    return drawn_on(axes, data, f"{alt}Verdicts: {verdicts}.")
 
 
 def _scale(unit: str) -> str:
@@ -100,13 +99,12 @@ def _scale(unit: str) -> str:
 
 def _draw(ax: Axes, panel: pd.DataFrame) -> None:
     """Draw one panel: the line of equality, intervals, and a mark for each value."""
-    both = panel[["published", "recomputed"]]
-    low, high = float(both.min().min()), float(both.max().max())
+    numbers = panel[["published", "recomputed", "ci_low", "ci_high"]]
+    low, high = float(numbers.min().min()), float(numbers.max().max())
     if low > 0 and high / low > _LOG_FROM:
         ax.set(xscale="log", yscale="log")
         ends = (low / 1.5, high * 1.5)
     else:
-        low, high = min(low, panel["ci_low"].min()), max(high, panel["ci_high"].max())
         room = 0.06 * (high - low) or 0.1 * abs(high) or 1.0
         ends = (low - room, high + room)
         ax.locator_params(nbins=4, steps=[1, 2, 5, 10])

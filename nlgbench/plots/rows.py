@@ -49,6 +49,31 @@ def draw_estimates(
     ax.plot(*places, linestyle="none", markerfacecolor=face, **mark)
 
 
+def has_interval(rows: pd.DataFrame) -> pd.Series:
+    """Return whether each row has both ends of an interval."""
+    return np.isfinite(rows[["ci_low", "ci_high"]]).all(axis=1)
+
+
+def is_doubtful(table: pd.DataFrame) -> pd.Series:
+    """Return whether each row has a status other than ``ok``; without the column, none has."""
+    return table.get("status", pd.Series("ok", table.index)).fillna("ok").ne("ok")
+
+
+def interval_name(table: pd.DataFrame) -> str:
+    """Name intervals by their confidence, such as "90% interval", or "interval" if unknown."""
+    shares = table.get("confidence", pd.Series(dtype="float64")).dropna().unique()
+    return f"{100 * shares[0]:g}% interval" if len(shares) == 1 else "interval"
+
+
+def describe_intervals(rows: pd.DataFrame) -> str:
+    """Describe the intervals of the estimates drawn, and how many have none."""
+    known = has_interval(rows[rows["estimate"].notna()])
+    if not known.any():
+        return " without intervals"
+    missing = f" (no interval: {(~known).sum()})" if not known.all() else ""
+    return f" with {interval_name(rows)}s{missing}"
+
+
 def mark(label: object, marker: str, color: str, *, face: str | None = None, **more: Any) -> Line2D:
     """Make an entry of a legend."""
     look: dict[str, Any] = {"linestyle": "none", "markersize": 4.5, "color": color, **more}

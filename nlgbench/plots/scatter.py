@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style
+from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style, two_decimals
 from nlgbench.plots.labels import place_labels
 from nlgbench.plots.rows import draw_intervals
 from nlgbench.plots.style import HUMAN, TWO_COLUMN
@@ -73,7 +73,8 @@ def plot_scatter_systems(
     place_labels(ax, known[[x, y]].to_numpy(dtype=float), known["system"].astype(str).tolist())
     alt = f"{ax.get_ylabel()} against {ax.get_xlabel()} for {len(known)} systems"
     alt += ", with intervals" if ends.notna().any(axis=None) else ""
+    alt += f" ({missing} of {len(table)} omitted: undefined)" if missing else ""
     if len(known) > 2:
         spearman = known[x].corr(known[y], method="spearman")
-        alt += f". Spearman's correlation is {spearman:.2f}"
+        alt += f". Spearman's correlation is {two_decimals(spearman)}"
     return drawn_on(ax, table, f"{alt}.")

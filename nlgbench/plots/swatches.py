@@ -17,6 +17,7 @@ from nlgbench.evaluators.names import label
 from nlgbench.names import known
 from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style
 from nlgbench.plots.style import TWO_COLUMN
+from nlgbench.status import Unsupported
 from nlgbench.study import Study
 from nlgbench.study.checks import read_table
 
@@ -71,7 +72,8 @@ def plot_contexts(
     beliefs = read_table(beliefs, needed, "beliefs have")
     contexts = study.contexts
     if contexts is None or not set(COLOR) <= set(contexts):
-        raise ValueError(f"contexts of {study.name} need hue, saturation and lightness.")
+        words = f"contexts of {study.name} need hue, saturation and lightness."
+        raise Unsupported("no_contexts", words)
     chosen = list(dict.fromkeys(beliefs["output_id"])) if outputs is None else list(outputs)
     for name in chosen:
         known(name, beliefs["output_id"].unique().tolist(), "outputs")

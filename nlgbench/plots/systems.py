@@ -11,10 +11,21 @@ from matplotlib.axes import Axes
 
 from nlgbench.analysis.people import SystemComparison
 from nlgbench.evaluators.names import label
-from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style, one_row_each
+from nlgbench.plots.figures import (
+    Drawing,
+    axes_for,
+    drawn_on,
+    in_paper_style,
+    one_row_each,
+    two_decimals,
+)
 from nlgbench.plots.rows import (
+    describe_intervals,
     draw_estimates,
     draw_reference,
+    has_interval,
+    interval_name,
+    is_doubtful,
     legend_above,
     mark,
     name_rows,
@@ -22,6 +33,7 @@ from nlgbench.plots.rows import (
     write_beside,
 )
 from nlgbench.plots.style import HUMAN, ONE_COLUMN, SYSTEM, TWO_COLUMN
+from nlgbench.status import Unsupported
 from nlgbench.study.checks import read_table
 from nlgbench.text import counted
 
@@ -37,10 +49,10 @@ def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None =
     ----------
     compared : SystemComparison or DataFrame
         From `nlgbench.compare_systems`, or its ``systems``: ``system``, ``estimate``, ``ci_low``,
-        ``ci_high``; optional ``label``, ``rank_low``, ``rank_high``, ``reason``, and, for axis and
-        legend, ``dimension``, ``scale``, ``better``, ``covers``, ``confidence``. Or the rows of one
-        judge or evaluator from `nlgbench.analysis.standings`; the title then names this
-        ``evaluator``.
+        ``ci_high``; optional ``label``, ``rank_low``, ``rank_high``, ``status``, ``reason``, and,
+        for axis and legend, ``dimension``, ``scale``, ``better``, ``covers``, ``confidence``. Or
+        the rows of one judge or evaluator from `nlgbench.analysis.standings`; the title then names
+        this ``evaluator``.
     ax : Axes, optional
         Where to draw; a new figure by default.
 
@@ -48,7 +60,7 @@ def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None =
     -------
     Drawing
         The best system is at the top; the right column is each system's range of ranks. Systems
-        with a reason have an open mark.
+        with a status other than ``ok`` have an open mark.
 
     Raises
     ------
@@ -64,25 +76,25 @@ def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None =
     table = with_details(compared) if isinstance(compared, SystemComparison) else compared
     needed = "system estimate:float ci_low:float ci_high:float label? rank_low:float? "
     needed += "rank_high:float? reason:text? dimension? scale:text? better? covers? evaluator? "
-    table = read_table(table, needed + "confidence:float?", "table has")
+    table = read_table(table, needed + "confidence:float? status:text?", "table has")
     one_row_each(table, ["system"], "select one dimension")
     lower = "better" in table and bool((table["better"] == "lower").all())
     rows = table.sort_values("estimate", ascending=lower, kind="stable").reset_index(drop=True)
     (ax,) = axes_for(ax, TWO_COLUMN, 1.1 + 0.17 * max(3, len(rows)))
-    level = (
-        f"{100 * rows['confidence'].iloc[0]:g}% interval" if "confidence" in rows else "interval"
-    )
-    covers = f" generalizing to {rows['covers'].iloc[0]}" if "covers" in rows else ""
+    known = rows[has_interval(rows)]
+    covers = ""
+    if "covers" in rows and len(known):
+        covers = f" generalizing to {known['covers'].iloc[0]}"
     draw_estimates(ax, rows.index, rows, linewidth=1.2)
-    handles = [mark(f"mean, {level}{covers}", "o", HUMAN, linestyle="-")]
-    if rows[["ci_low", "ci_high"]].isna().all().all():
-        handles = []
-    if "reason" in rows:
-        reason = rows["reason"].fillna("")
-        doubtful = rows[reason != ""]
+    handles = [mark(f"mean, {interval_name(rows)}{covers}", "o", HUMAN, linestyle="-")]
+    handles = handles[: len(known)]
+    doubtful = rows[is_doubtful(rows)]
+    if len(doubtful):
         draw_estimates(ax, doubtful.index, doubtful, linewidth=0, filled=False, zorder=4)
-        for words in reason[doubtful.index].unique():
-            handles.append(mark(textwrap.fill(words, 70), "o", HUMAN, face="white"))
+        reasons = doubtful["reason" if "reason" in rows else "status"]
+        for words, n in reasons.value_counts(sort=False).items():
+            words = textwrap.fill(f"{words} ({n} of {len(rows)})", 70)
+            handles.append(mark(words, "o", HUMAN, face="white"))
     names = row_names(rows)
     name_rows(ax, names, ruled=True)
     what = measured(rows)
@@ -95,8 +107,10 @@ def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None =
     if handles:
         # A distance in font sizes does not depend on the height of the axes.
         ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(0, 0), borderaxespad=4.2)
-    means = ", ".join(f"{a} {b:.2f}" for a, b in zip(names, rows["estimate"], strict=True))
-    alt = f"{what} of {counted(len(rows), 'system')} with intervals{covers}. Best first: {means}."
+    values = map(two_decimals, rows["estimate"])
+    means = ", ".join(map(" ".join, zip(names, values, strict=True)))
+    alt = f"{what} of {counted(len(rows), 'system')}{describe_intervals(rows)}{covers}. "
+    alt += f"Best first: {means}."
     if "evaluator" in rows:
         words = f"By {label(str(rows['evaluator'].iloc[0]))}, not by annotators"
         ax.set_title(words, loc="left")
@@ -128,7 +142,7 @@ def plot_severity(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None 
     ----------
     compared : SystemComparison or DataFrame
         From `nlgbench.compare_systems`, or its ``annotators``: ``annotator_id``, ``severity``,
-        ``ci_low``, ``ci_high``; optional ``n_judgments``.
+        ``ci_low``, ``ci_high``; optional ``n_judgments``, ``confidence``.
     ax : Axes, optional
         Where to draw; a new figure by default.
 
@@ -146,8 +160,8 @@ def plot_severity(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None 
     Examples
     --------
     >>> table = pd.DataFrame({"annotator_id": ["w1", "w2"], "severity": [0.5, -0.5]})
-    >>> plot_severity(table.assign(ci_low=[0.2, -0.8], ci_high=[0.8, -0.2])).alt
-    'Severity of 2 annotators relative to their mean, from -0.50 to 0.50; 2 differ from it.'
+    >>> plot_severity(table.assign(ci_low=[0.2, -0.8], ci_high=[0.8, -0.2])).alt.split(". ")[1]
+    'Intervals that exclude 0: 2.'
     """
     table = compared.annotators if isinstance(compared, SystemComparison) else compared
     needed = "annotator_id severity:float ci_low:float ci_high:float n_judgments:int?"
@@ -155,13 +169,12 @@ def plot_severity(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None 
     one_row_each(table, ["annotator_id"], "select one dimension")
     rows = table.dropna(subset="severity").sort_values("severity", ascending=False, kind="stable")
     if rows.empty:
-        raise ValueError(
-            "no annotator's severity is defined, so there is nothing to draw: see `reason`."
-        )
+        words = "no annotator's severity is defined, so there is nothing to draw: see `reason`."
+        raise Unsupported("no_estimates", words)
     (ax,) = axes_for(ax, TWO_COLUMN if len(rows) > 20 else ONE_COLUMN, 2.4)
     rows = rows.rename(columns={"severity": "estimate"}).reset_index(drop=True)
     off = (rows["ci_low"] > 0) | (rows["ci_high"] < 0)
-    unknown = rows["ci_low"].isna()
+    unknown = ~has_interval(rows)
     draw_reference(ax, 0, upright=True)
     for chosen, look in (
         (off, {"label": "differs from the mean"}),
@@ -182,7 +195,8 @@ def plot_severity(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None 
         low, high = low - 0.08 * (high - low), high + 0.08 * (high - low)
         ax.set_ylim(low, high)
         arrow: dict[str, Any] = {"color": SYSTEM, "ls": "", "markersize": 3.2, "clip_on": False}
-        arrow["label"] = "interval exceeds the axis"
+        n_beyond = ((ends[:, 0] < low) | (ends[:, 1] > high)).sum()
+        arrow["label"] = f"interval exceeds the axis ({n_beyond} of {len(rows)})"
         for beyond, edge, marker in ((ends[:, 0] < low, low, "v"), (ends[:, 1] > high, high, "^")):
             if beyond.any():
                 ax.plot(rows.index[beyond], np.full(beyond.sum(), edge), marker=marker, **arrow)
@@ -192,10 +206,13 @@ def plot_severity(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None 
     ax.tick_params(axis="x", rotation=90, length=0)
     ax.set_xlim(-0.8, len(rows) - 0.2)
     ax.set_ylabel("Severity (above 0: stricter)")
-    ax.set_xlabel("Annotators" if named else f"{len(rows)} annotators")
+    omitted = f"{len(table) - len(rows)} of {len(table)} omitted: severity undefined"
+    omitted = f" ({omitted})" if len(rows) < len(table) else ""
+    ax.set_xlabel(("Annotators" if named else f"{len(rows)} annotators") + omitted)
     legend_above(ax, ncols=2 if len(rows) > 20 else 1)
     alt = (
-        f"Severity of {len(rows)} annotators relative to their mean, from "
-        f"{rows['estimate'].min():.2f} to {rows['estimate'].max():.2f}; {off.sum()} differ from it."
+        f"Severity of {counted(len(rows), 'annotator')}{omitted} relative to their mean, from "
+        f"{rows['estimate'].min():.2f} to {rows['estimate'].max():.2f},{describe_intervals(rows)}. "
+        f"Intervals that exclude 0: {off.sum()}."
     )
     return drawn_on(ax, table, alt)

@@ -13,10 +13,18 @@ from matplotlib.colors import to_rgb
 from matplotlib.patches import Patch
 from scipy.spatial import ConvexHull
 
-from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style, one_row_each
+from nlgbench.plots.figures import (
+    Drawing,
+    axes_for,
+    drawn_on,
+    in_paper_style,
+    one_row_each,
+    two_decimals,
+)
 from nlgbench.plots.labels import place_labels
-from nlgbench.plots.rows import draw_intervals, legend_below, mark
+from nlgbench.plots.rows import draw_intervals, interval_name, legend_below, mark
 from nlgbench.plots.style import ONE_COLUMN, SCORE_NAMES, TWO_COLUMN, task_looks
+from nlgbench.status import Unsupported
 from nlgbench.study.checks import read_table
 
 #: Values of HUSE = HUSE-Q + HUSE-D - 1 whose diagonals are drawn.
@@ -76,15 +84,16 @@ def plot_tradeoff(
         points = points.merge(true, on="system", how="left", validate="many_to_one")
     bad = points[points[list(_AXES)].isna().any(axis=1)]
     if len(bad):
-        raise ValueError(
+        raise Unsupported(
+            "no_estimates",
             f"a score of {bad['system'].iloc[0]!r} is undefined, so it cannot be drawn: "
-            "remove such systems, and report how many you removed."
+            "remove such systems, and report how many you removed.",
         )
     small = truth is None and len(points) <= _MANY
     size = (ONE_COLUMN, ONE_COLUMN * 1.1) if small else (TWO_COLUMN, TWO_COLUMN * 0.85)
     (ax,) = axes_for(ax, *size)
     looks = task_looks(list(dict.fromkeys(points["task"])))
-    values = points.filter(regex=r"^huse_[qd](_low|_high)?$").to_numpy(dtype=float)
+    values = points.filter(regex=r"^huse_[qd](_low|_high|_true)?$").to_numpy(dtype=float)
     top = max(1.05, float(np.nanmax(values)) + 0.05)
     low = min(0.0, float(np.nanmin(values)) - 0.05)  # HUSE-D can be below 0 if HUSE-Q is above 1
     ticks = np.arange(0, top, 0.2)
@@ -110,12 +119,11 @@ def plot_tradeoff(
         look: dict[str, Any] = {"facecolor": color if filled else "white", "edgecolor": color}
         look |= {"s": 22 if filled else 46, "linewidth": 1.1, "zorder": 4 if filled else 3}
         ax.scatter(row["huse_q"], row["huse_d"], marker=marker, **look)
-    shares = scores.get("confidence", pd.Series(dtype="float64")).dropna().unique()
-    share = f"{shares[0]:.0%} " if len(shares) == 1 else ""
     drawn = "huse_q_low" in points and points["huse_q_low"].notna().any()
-    _draw_legend(ax, points, looks, f"{share}interval" if drawn else "")
+    interval = interval_name(scores) if drawn else ""
+    _draw_legend(ax, points, looks, interval)
     _write_labels(ax, points, looks)
-    return drawn_on(ax, points, _describe(points, truth is not None))
+    return drawn_on(ax, points, _describe(points, truth is not None, interval))
 
 
 def _points(scores: pd.DataFrame) -> pd.DataFrame:
@@ -148,16 +156,16 @@ def _points(scores: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([points[printed], points[~printed].sort_values("system")], ignore_index=True)
 
 
-def _describe(points: pd.DataFrame, has_truth: bool) -> str:
+def _describe(points: pd.DataFrame, has_truth: bool, interval: str) -> str:
     parts = []
     for row in points.to_dict("records"):
         scores = [
             f"{SCORE_NAMES[score]} {row[score]:.2f}"
-            + (f" (true {row[f'{score}_true']:.2f})" if has_truth else "")
+            + (f" (true {two_decimals(row[f'{score}_true'])})" if has_truth else "")
             for score in _AXES
         ]
         parts.append(f"{row['task']} {row['label']}: {', '.join(scores)} ({row['source']})")
-    more = ", with intervals" if "huse_q_low" in points else ""
+    more = f", with {interval}s" if interval else ""
     more += "; crosses are the true values" if has_truth else ""
     return (
         f"HUSE-D against HUSE-Q with diagonals of equal HUSE, colored by task{more}. "

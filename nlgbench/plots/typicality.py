@@ -6,7 +6,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style
-from nlgbench.plots.rows import draw_estimates
+from nlgbench.plots.rows import describe_intervals, draw_estimates, interval_name
 from nlgbench.plots.style import ONE_COLUMN
 from nlgbench.study.checks import read_table
 
@@ -46,20 +46,20 @@ def plot_typicality(
     needed = "logprob_per_token:float judgment:float ci_low:float ci_high:float confidence:float"
     table = read_table(table, f"{needed} source:text", "table has")
     if r is not None:
-        r = read_table(r, "x pearson:float ci_low:float ci_high:float", "r has")
+        needed = "x pearson:float ci_low:float ci_high:float confidence:float?"
+        r = read_table(r, needed, "r has")
         if "logprob_per_token" not in set(r["x"]):
             raise ValueError("r has no row where x is 'logprob_per_token': add it, or omit r.")
     (ax,) = axes_for(ax, ONE_COLUMN, 2.5)
     rows = table.rename(columns={"judgment": "estimate"})
     draw_estimates(ax, rows["logprob_per_token"], rows, upright=True, linewidth=0.6, markersize=3)
     ax.set_xlabel("Log-frequency per token (nats)")
-    share = f"{table['confidence'].iloc[0]:.0%}"
-    ax.set_ylabel(f"Mean human judgment, {share} interval")
-    words = f"Mean judgment of {len(table)} texts against their log-frequency per token, with "
-    words += f"{share} intervals."
+    ax.set_ylabel(f"Mean human judgment, {interval_name(table)}")
+    words = f"Mean judgment of {len(table)} texts against their log-frequency per token,"
+    words += f"{describe_intervals(rows)}."
     if r is not None:
         found = r.set_index("x").loc["logprob_per_token"]
-        label = f"r = {found['pearson']:.2f}, 95% interval {found['ci_low']:.2f} to "
+        label = f"r = {found['pearson']:.2f}, {interval_name(r)} {found['ci_low']:.2f} to "
         label += f"{found['ci_high']:.2f} ({table['source'].iloc[0]})"
         ax.set_title(label, loc="left")
         words += f" {label}."

@@ -12,8 +12,9 @@ from matplotlib.axes import Axes
 
 from nlgbench.evaluators import names
 from nlgbench.names import known
-from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style
+from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style, two_decimals
 from nlgbench.plots.style import HUMAN, TWO_COLUMN
+from nlgbench.status import Unsupported
 from nlgbench.study import Study
 
 # A smaller spread, as a share of the axis, is rounding error, so no density is estimated.
@@ -68,7 +69,8 @@ def plot_violins(
     "Violins of each evaluator's scores, with means and ranges. Means: chrF, s 0.20; chrF, t 0.50."
     """
     if study.scores is None or study.scores["score"].notna().sum() == 0:
-        raise ValueError(f"{study.name} has no scores to draw: compute them with nlgbench.score.")
+        words = f"{study.name} has no scores to draw: compute them with nlgbench.score."
+        raise Unsupported("no_scores", words)
     scored = study.scores.merge(
         study.outputs[["output_id", "system"]], on="output_id", validate="many_to_one"
     )
@@ -92,7 +94,8 @@ def plot_violins(
     data = data.assign(evaluator=data["evaluator"].map(written))
     means = data.groupby(["evaluator", "system"], sort=False)["score"].mean()
     texts = "; ".join(
-        f"{row.evaluator}, {row.system} {row.score:.2f}" for row in means.reset_index().itertuples()
+        f"{row.evaluator}, {row.system} {two_decimals(row.score)}"
+        for row in means.reset_index().itertuples()
     )
     return drawn_on(
         panels,

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from nlgbench.names import brief, did_you_mean, known
+from nlgbench.status import Unsupported
 from nlgbench.study import csv_files
 from nlgbench.study.csv_files import TableError
 
@@ -166,7 +167,7 @@ def convert_columns(
             f"{', '.join(there) or 'none'}.{did_you_mean(missing[0], {*there} - {*wanted})}"
         )
     if frame.empty:
-        raise TableError(f"{subject} no rows.")
+        raise Unsupported("no_rows", f"{subject} no rows.")
     frame = frame if frame.index.is_unique else frame.reset_index(drop=True)
     made = {}
     for name in frame.columns.intersection(list(kinds)):

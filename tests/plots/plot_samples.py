@@ -80,7 +80,7 @@ def doubted(n):
     fifth = np.arange(len(table)) % 5 == 0
     ends = {name: np.where(fifth, np.nan, x) for name, x in (("low", -0.95), ("high", 0.95))}
     table = table.assign(second_low=ends["low"], second_high=ends["high"])
-    return table.assign(reason=np.where(fifth, "5 systems", ""))
+    return table.assign(status=np.where(fifth, "few_systems", "ok"))
 
 
 def forest(n):
@@ -116,7 +116,8 @@ SYSTEMS = pd.DataFrame(
         "ci_high": [3.5, 4.5, np.nan],
         "rank_low": [1.0, 1.0, 3.0],
         "rank_high": [2.0, 2.0, 3.0],
-        "reason": ["", "", "few items"],
+        "status": ["ok", "ok", "few_items"],
+        "reason": ["", "", "only 1 item"],
     }
 )
 PEOPLE = pd.DataFrame({"annotator_id": ["w1", "w2", "w3"], "severity": [0.1, -0.6, 0.5]})

@@ -34,7 +34,7 @@ def test_the_look_of_an_estimate_is_that_of_its_verdict(audited):
         row = rows.loc[(name, "length")]
         place = tuple(np.round([row["estimate"], at[name]], 9))
         assert marks[place] == look[row["verdict"]]
-    assert "Biases found: wordy (length), vain (own)." in drawn.alt
+    assert "Biases found: wordy (length), vain (own); inconclusive: 5 of 15 tests." in drawn.alt
 
 
 def test_the_reliability_diagram_shows_the_bins_of_the_audit(audited):

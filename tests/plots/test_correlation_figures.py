@@ -30,13 +30,13 @@ def test_the_atlas_writes_each_value_with_its_interval_and_star():
 def test_the_atlas_writes_a_second_interval_and_marks_doubt():
     table = pd.DataFrame({"evaluator": ["e", "f"], "estimate": [0.5, 0.4]})
     ends = {"ci_low": 0.25, "ci_high": 0.75, "second_low": -0.1, "second_high": 0.9}
-    table = table.assign(statistic="Pearson", reason=["", "two items"], p_adjusted=[0.01, 0.5])
-    table = table.assign(**{name: [end, np.nan] for name, end in ends.items()})
-    (ax,) = plot_atlas(table, interval_label="95% over items").axes
+    table = table.assign(statistic="Pearson", status=["ok", "few_items"], p_adjusted=[0.01, 0.5])
+    table = table.assign(**{name: [end, np.nan] for name, end in ends.items()}, confidence=0.9)
+    (ax,) = plot_atlas(table, interval_label="over items").axes
     words = [text.get_text() for text in ax.texts]
     assert words == [".50", "[.25, .75]", "(−.10, .90)", ".40†"]
     below = re.sub(r"\s+", " ", ax.get_xlabel())
-    assert "[95% over items] and (95% interval over systems)" in below
+    assert "[90% interval over items] and (90% interval over systems)" in below
     assert "† No interval, or a doubtful one" in below
     assert "†" not in plot_atlas(table.iloc[:1]).axes[0].get_xlabel()
 

@@ -22,7 +22,7 @@ def test_one_matrix_has_slope_and_verdict_of_each_measure_and_change():
 def test_what_was_not_tested_is_hatched_and_explained():
     (ax,) = nb.plot_distributions(TRENDS).axes
     assert [bool(one.get_hatch()) for one in ax.patches] == [False, True, False, False]
-    assert ax.get_xlabel().endswith("Hatched: some systems have no standard error.")
+    assert ax.get_xlabel().endswith("Hatched: not tested (see the column reason).")
     (ax,) = nb.plot_distributions(TRENDS[TRENDS["verdict"] != ""]).axes
     assert "Hatched" not in ax.get_xlabel()
     for patch in ax.patches:

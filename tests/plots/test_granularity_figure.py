@@ -38,7 +38,7 @@ def test_fewer_than_five_systems_have_no_system_level():
     pooled = nb.pool_correlations(correlations(n=4))
     system = pooled.studies.query("granularity == 'system'")
     assert system["point"].isna().all() and system["z"].isna().all()
-    assert set(system["reason"]) == {"fewer than 5 systems"}
+    assert set(system["status"]) == {"unpooled_systems"}
     assert pooled.studies.query("granularity == 'item'")["z"].notna().all()
 
 

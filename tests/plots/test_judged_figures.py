@@ -38,7 +38,7 @@ def test_the_axis_names_dimension_scale_and_direction_and_the_legend_what_interv
     assert ax.get_xlabel() == "Mean MQM error (0 to 25, lower is better)"
     legend = [text.get_text() for text in ax.get_legend().get_texts()]
     assert legend[0] == "mean, 90% interval generalizing to other items, these annotators"
-    assert "intervals generalizing to other items, these annotators" in drawn.alt
+    assert "90% intervals (no interval: 1) generalizing to other items" in drawn.alt
 
 
 def test_superiority_is_written_in_cells_and_bold_where_significant():
@@ -48,7 +48,7 @@ def test_superiority_is_written_in_cells_and_bold_where_significant():
     assert {text.get_position(): text.get_text() for text in ax.texts} == cells
     bold = [text.get_text() for text in ax.texts if text.get_fontweight() == "bold"]
     assert bold == ["90", "10"]
-    assert drawn.alt.endswith("Best first: a, b, c. Significant: 1 of 3 pairs.")
+    assert drawn.alt.endswith("a, b, c. Significant: 1 of 3 pairs. Undefined: 1 pair.")
 
 
 def test_annotators_are_sorted_by_severity_and_open_where_it_may_be_zero():
@@ -68,7 +68,8 @@ def test_one_endless_interval_does_not_flatten_the_others():
     assert ax.get_xlabel() == "60 annotators" and not ax.get_xticklabels()
     low, high = ax.get_ylim()
     assert -1 < low < 0 and 1 < high < 2
-    assert "interval exceeds the axis" in [text.get_text() for text in ax.get_legend().get_texts()]
+    legend = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert "interval exceeds the axis (1 of 60)" in legend
 
 
 @pytest.mark.parametrize("name", ["systems", "win_rates", "severity"])
@@ -77,7 +78,8 @@ def test_a_comparison_is_drawn_whole_or_by_its_table(name, compared):
     table = {"systems": "systems", "win_rates": "pairs", "severity": "annotators"}[name]
     own = plot(compared)
     drawn = plot(getattr(compared, table))
-    # Only details say what was measured.
-    assert own.alt.split(" of ")[1:] == drawn.alt.split(" of ")[1:] and len(own.data)
+    # Only details say what was measured, and with which confidence.
+    alt = own.alt.replace("95% ", "")
+    assert alt.split(" of ")[1:] == drawn.alt.split(" of ")[1:] and len(own.data)
     _, (ax,) = canvas(5, 4)
     assert plot(compared, ax=ax).axes == (ax,)

@@ -36,7 +36,7 @@ def test_plans_are_drawn_as_they_come():
     drawn = nb.plot_plan(plan)
     assert len(drawn.data) == 12
     effect = "difference of 0.3 between two means, in points"
-    assert effect in drawn.axes[0].get_title(loc="left") and effect in drawn.alt
+    assert effect in drawn.axes[0].get_title(loc="left").replace("\n", " ") and effect in drawn.alt
 
 
 def test_components_are_bars_with_shares_and_what_is_unknown_is_said():

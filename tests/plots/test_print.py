@@ -12,6 +12,7 @@ from gray import assert_readable, lightness
 import nlgbench as nb
 from nlgbench.plots.style import GROUPS, HUMAN, SYSTEM
 
+FINE = ("ok", "ok")
 TRUTH = pd.DataFrame({"system": [f"s{n}" for n in range(4)], "huse": 1, "huse_q": 1, "huse_d": 1})
 LONG = pd.DataFrame({"system": [f"A system of a long name {n}" for n in range(17)]})
 LONG = LONG.assign(estimate=np.linspace(0, 1, 17), ci_low=-2.0, ci_high=2.0, rank_low=10.0)
@@ -32,7 +33,7 @@ FIGURES = {
     "systems": lambda: nb.plot_systems(LONG.assign(rank_high=17.0)),
     "two systems": lambda: nb.plot_systems(small.SYSTEMS[:2]),
     "severity": lambda: nb.plot_severity(small.PEOPLE),
-    "ratings": lambda: nb.plot_ratings(small.RATINGS.assign(reason=["", "few", "", ""])),
+    "ratings": lambda: nb.plot_ratings(small.RATINGS.assign(status=["ok", "few_items", *FINE])),
     "win rates": lambda: nb.plot_win_rates(small.RATES),
     "convergence": lambda: nb.plot_convergence(small.HISTORY),
     "training": lambda: nb.plot_training(small.CURVES, small.CHOSEN),

@@ -35,14 +35,15 @@ FOUND = Replacement(
 def test_curves_least_epsilons_and_rho_are_those_of_the_tables():
     drawn = nb.plot_replacement(FOUND)
     left, right = drawn.axes
-    _, _, first, mark, second = left.lines
+    _, _, first, mark, second, later = left.lines
     assert first.get_xydata().tolist() == [[0, 0.25], [0.1, 1]]
     assert second.get_xydata().tolist() == [[0, 0], [0.1, 0.25]]
-    assert mark.get_xydata().tolist() == [[0.1, 0.5]]  # b's lies beyond the axis
+    assert mark.get_xydata().tolist() == [[0.1, 0.5]]
+    assert left.get_xlim()[1] >= later.get_xdata()[0], "b's least epsilon is not hidden"
     assert [line.get_xydata().tolist() for line in right.lines] == [[[0.8, 0]], [[0.6, 1]]]
     assert [text.get_text() for text in right.texts] == ["untested: other labels"]
     words = "Share of annotators replaced at epsilon 0.2: a 1 1.00, b 0.25. Passing requires 0.5."
-    assert drawn.alt == words
+    assert drawn.alt == f"{words} Not tested: 1."
     pd.testing.assert_frame_equal(drawn.data, FOUND.curve)
 
 

@@ -31,7 +31,7 @@ def test_each_value_has_a_point_and_those_of_other_conditions_are_open():
     np.testing.assert_allclose(points.get_offsets(), [[0.5, 0.5], [0.6, 0.65], [0.7, 0.7]])
     faces = points.get_facecolor()
     assert (faces[0] == faces[1]).all() and faces[2].tolist() == [1, 1, 1, 1]
-    assert "4 values. Matching: 2, differing: 1, recomputed under" in drawn.alt
+    assert "4 values. Verdicts: matches: 2, differs: 1, under other" in drawn.alt
     assert len(drawn.data) == 4
 
 

@@ -40,8 +40,8 @@ def test_multiverse_draws_every_combination_and_marks_the_papers():
 
 
 def test_typicality_draws_each_text_with_its_interval():
-    drawn = plot_typicality(TYPICAL, r=R)
+    drawn = plot_typicality(TYPICAL, r=R.assign(confidence=0.9))
     (ax,) = drawn.axes
     assert ax.lines[0].get_xydata().tolist() == [[-2, 2], [-1, 4]]
-    assert ax.get_title(loc="left") == "r = 0.90, 95% interval 0.84 to 0.94 (simulated)"
+    assert ax.get_title(loc="left") == "r = 0.90, 90% interval 0.84 to 0.94 (simulated)"
     assert "log_frequency" in drawn.data and "text" not in drawn.data
