@@ -260,7 +260,7 @@ def atlas(study: Study, evaluators: Sequence[str], *, n_resamples: int, seed: in
         tested["p_adjusted"] = tested.groupby("statistic")["p"].transform(adjust)
         keys = ["evaluator", "statistic"]
         new = ["p", "p_adjusted", "p_method", "second_low", "second_high"]
-        table = table.drop(columns=["p", "p_method"]).assign(criterion=criterion)
+        table = table.drop(columns=["p", "p_adjusted", "p_method"]).assign(criterion=criterion)
         found.append(table.merge(tested[[*keys, *new]], on=keys, validate="one_to_one"))
     return pd.concat(found)
 

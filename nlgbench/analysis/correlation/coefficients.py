@@ -33,6 +33,12 @@ def kendall_b(counts: PairCounts) -> Floats:
 
 
 def pairwise_accuracy(counts: PairCounts) -> Floats:
+    """Compute `accuracy_with_constants`, but NaN where one of the variables is constant."""
+    varies = (counts.untied_x > 0) & (counts.untied_y > 0)
+    return np.where(varies, accuracy_with_constants(counts), np.nan)
+
+
+def accuracy_with_constants(counts: PairCounts) -> Floats:
     """Compute the share of pairs that two variables order the same way, or that tie in both.
 
     See Deutsch, Foster and Freitag (2023, doi:10.18653/v1/2023.emnlp-main.798). Without ties, it
@@ -53,6 +59,7 @@ def chance_accuracy(counts: PairCounts) -> Floats:
 OF_PAIRS: dict[str, Callable[[PairCounts], Floats]] = {
     "kendall_b": kendall_b,
     "pairwise_accuracy": pairwise_accuracy,
+    "accuracy_with_constants": accuracy_with_constants,
     "chance_accuracy": chance_accuracy,
 }
 
@@ -330,6 +337,6 @@ def pair_confidences(values: Floats) -> Floats:
             spread = square[i] + square[j] - (total[i] + total[j]) ** 2 / n
             above[alone] = total[i] / count[i] - total[j] / count[j]
             variance[alone] = spread / (n - 1) * (1 / count[i] + 1 / count[j])
-    varies = variance > 1e-24 * (1 + np.abs(above)) ** 2
+    varies = variance > tolerance(values) ** 2
     p = ndtr(-divide(np.where(varies, above, 0), np.sqrt(np.where(varies, variance, 1))))
     return np.where(np.isfinite(above) & np.isfinite(variance), p, np.nan)

@@ -25,6 +25,8 @@ from nlgbench.analysis.correlation.coefficients import (
     weighted_coefficients,
 )
 from nlgbench.analysis.correlation.intervals import Asked, Interval
+from nlgbench.evaluators.sentinels import SENTINELS, SYSTEM_MEAN
+from nlgbench.inference import adjust
 from nlgbench.names import known
 from nlgbench.status import Unsupported, explain
 from nlgbench.study import Study, oriented
@@ -98,10 +100,11 @@ def correlate(
         A row per dimension, evaluator and statistic: evaluator, dimension, granularity, statistic,
         estimate, ci_low, ci_high, confidence, ci_method, estimand (what the interval covers),
         status (a code; ``ok``), reason (its text: why the estimate or interval is missing or
-        doubtful), p, p_method, n (systems, outputs or items), n_clusters (0 where only systems'
-        scores are used), n_undefined (number of items without a value or, for other granularities,
-        1 if the estimate is undefined), n_missing (outputs or systems without a score or a
-        judgment), resample (units).
+        doubtful), p, p_adjusted (by Holm's method, over the evaluators of a dimension and
+        statistic; sentinels are no hypotheses, so theirs is NaN), p_method, n (systems, outputs or
+        items), n_clusters (0 where only systems' scores are used), n_undefined (number of items
+        without a value or, for other granularities, 1 if the estimate is undefined), n_missing
+        (outputs or systems without a score or a judgment), resample (units).
 
     Raises
     ------
@@ -169,7 +172,7 @@ def correlate(
         parts = []
         # Sentinels have their own random numbers, so that they do not change other results.
         for sentinel, draws in ((False, rng), (True, np.random.default_rng(0))):
-            chosen = [name for name in of_outputs if name.endswith("@sentinel") == sentinel]
+            chosen = [name for name in of_outputs if (name in SENTINELS) == sentinel]
             if chosen:
                 scores = output_scores(study, judged, chosen)
                 samples = samples_of(judged, scores)
@@ -202,14 +205,17 @@ def make_asked(
 
 _COLUMNS = (
     *("evaluator", "dimension", "granularity", "statistic", "estimate", "ci_low", "ci_high"),
-    *("confidence", "ci_method", "estimand", "status", "reason", "p", "p_method", "n"),
-    *("n_clusters", "n_undefined", "n_missing", "resample"),
+    *("confidence", "ci_method", "estimand", "status", "reason", "p", "p_adjusted", "p_method"),
+    *("n", "n_clusters", "n_undefined", "n_missing", "resample"),
 )
 
 
 def _table(tables: list[pd.DataFrame], asked: Asked) -> pd.DataFrame:
     table = pd.concat(tables, ignore_index=True)
     table = table.assign(granularity=asked.granularity, confidence=asked.confidence)
+    table["p_adjusted"] = table["p"].mask(table["evaluator"].isin(SENTINELS))
+    families = table.groupby(["dimension", "statistic"])["p_adjusted"]
+    table["p_adjusted"] = families.transform(adjust)
     return table[list(_COLUMNS)]
 
 
@@ -406,7 +412,7 @@ def correlated(
             status = interval.status
             if resample is not None and not status:
                 status = intervals.doubts(n_clusters, n_systems, resample, granularity)
-                if not status and name == "system_mean@sentinel":
+                if not status and name == SYSTEM_MEAN:
                     status = explain("circular")
             p = float(tested[statistic][at]) if statistic in tested else interval.p
             rows.append(
@@ -468,9 +474,19 @@ def statistics_of(
 
 
 def item_values(sample: Sample, statistics: Iterable[str]) -> dict[str, Floats]:
-    """Compute statistics over the systems of each item (m, items); NaN for constant values."""
+    """Compute statistics over the systems of each item (m, items); NaN for constant values.
+
+    Accuracy counts items with constant values, unless no item varies in both variables.
+    """
     x, y = item_grids(sample)
-    return coefficients(x, y, np.isfinite(y), statistics=statistics)
+    names = [*statistics]
+    if "pairwise_accuracy" not in names:
+        return coefficients(x, y, np.isfinite(y), statistics=names)
+    computed = {*names, "accuracy_with_constants", "kendall_b"}
+    values = coefficients(x, y, np.isfinite(y), statistics=computed)
+    some_vary = np.isfinite(values["kendall_b"]).any(axis=1, keepdims=True)
+    accuracy = np.where(some_vary, values["accuracy_with_constants"], np.nan)
+    return {name: accuracy if name == "pairwise_accuracy" else values[name] for name in names}
 
 
 def _soft_pairwise(sample: Sample, orders: NDArray[np.int64]) -> Floats:

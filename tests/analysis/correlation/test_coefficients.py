@@ -128,8 +128,8 @@ def test_accuracy_by_chance_is_the_mean_over_all_orders(sample):
     x, y, _ = sample
     chance = coefficients(x, y, statistics=ALL)["chance_accuracy"]
     orders = np.array(list(permutations(range(len(x)))))
-    every = coefficients(x, y[orders], statistics=["pairwise_accuracy"])["pairwise_accuracy"]
-    np.testing.assert_allclose(every.mean(), chance, atol=1e-12)
+    every = coefficients(x, y[orders], statistics=["accuracy_with_constants"])
+    np.testing.assert_allclose(every["accuracy_with_constants"].mean(), chance, atol=1e-12)
 
 
 def test_weighted_spearman_is_exact_where_thousands_tie():

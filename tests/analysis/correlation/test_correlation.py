@@ -10,13 +10,15 @@ from small_study import SCIPY, made, study
 
 from nlgbench.analysis.correlation import correlate
 from nlgbench.analysis.correlation.correlations import (
+    STATISTICS,
     judged_outputs,
     output_scores,
     samples_of,
     statistics_of,
     strata_of,
 )
-from nlgbench.inference import bootstrap_counts
+from nlgbench.evaluators.score import score
+from nlgbench.inference import adjust, bootstrap_counts
 
 ALL = ["pearson", "spearman", "kendall_b", "pairwise_accuracy"]
 
@@ -167,13 +169,38 @@ def test_missing_scores_and_judgments_are_left_out_and_counted():
 def test_constants_are_undefined_and_counted(granularity):
     outputs, scores, judgments = study()
     constant = scores.assign(score=scores["score"].mask(scores["evaluator"] == "e1", 0.1))
-    options = {"granularity": granularity, "statistics": ALL[:3], "n_resamples": 20}
+    options = {"granularity": granularity, "statistics": ALL, "n_resamples": 20}
+    flat = correlate(made(outputs, scores, judgments.assign(value=3.0)), **options)
+    assert flat["estimate"].isna().all() and flat["status"].eq("constant").all()
     found = correlate(made(outputs, constant, judgments), **options)
     flat = found[found["evaluator"] == "e1"]
     assert flat[["estimate", "ci_low", "ci_high", "p"]].isna().all(axis=None)
     assert flat["n_undefined"].eq(30 if granularity == "item" else 1).all()
     assert flat["status"].eq("constant").all()
     assert found[found["evaluator"] == "e0"]["estimate"].notna().all()
+
+
+@pytest.mark.parametrize("granularity", ["system", "output"])
+def test_p_is_adjusted_over_the_evaluators_of_a_statistic_without_sentinels(granularity):
+    scored = score(made(*study(n_evaluators=4)), ["length@sentinel", "system_mean@sentinel"])
+    found = correlate(scored, granularity=granularity, statistics=["pearson", "spearman"])
+    sentinel = found["evaluator"].str.endswith("@sentinel")
+    assert sentinel.sum() == 4 and found.loc[sentinel, "p_adjusted"].isna().all()
+    for _, family in found[~sentinel].groupby("statistic"):
+        assert family["p_adjusted"].tolist() == pytest.approx(adjust(family["p"]).tolist())
+
+
+@pytest.mark.parametrize("granularity", ["system", "output", "item"])
+@pytest.mark.parametrize("factor", [1e-12, 1e12])
+def test_units_of_scores_and_judgments_do_not_matter(granularity, factor):
+    outputs, scores, judgments = study()
+    scaled = scores.assign(score=scores["score"] * factor)
+    names = STATISTICS if granularity == "system" else ALL
+    options = {"granularity": granularity, "statistics": list(names)}
+    plain = correlate(made(outputs, scores, judgments), **options)
+    values = judgments.assign(value=judgments["value"] * factor)
+    found = correlate(made(outputs, scaled, values), **options)
+    pd.testing.assert_frame_equal(found, plain, rtol=1e-6)
 
 
 def test_an_item_of_which_all_judgments_are_alike_does_not_count():
