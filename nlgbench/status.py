@@ -42,6 +42,8 @@ REASONS: Mapping[str, str] = {
     "few_clusters": _FEW,
     "few_common_items": "superiority has no interval: only one cluster has items of both systems",
     "few_complete": "fewer than {least} systems are complete ({n})",
+    "few_decisive": "only {n} of {total} {units} differ between the systems; the interval "
+    "is {fate}",
     "few_distinct": "only {share:.0%} of one side's texts are distinct, so subsamples do not show "
     "how much the measure varies",
     "few_games": _FEW,
@@ -67,12 +69,12 @@ REASONS: Mapping[str, str] = {
     "few_values": "the interval is slightly too narrow: fewer than {least} distinct mean "
     "judgments ({n})",
     "first_checkpoint": "undefined: no checkpoint precedes the first",
-    "gold_votes": "votes count as the truth, as declared in settings (votes: gold)",
+    "gold_votes": "each pair has one vote, which counts as the truth",
     "identical": "undefined: the evaluators are identical or opposite, or their difference is "
     "proportional to the judgments",
     "impossible": "no interval: a target has probability 0",
     "includes": "includes {others}",
-    "left_out": "excluded because estimate, se or truth is missing: {systems}",
+    "left_out": "judged only systems that are left out, because their level cannot be estimated",
     "lone_cluster": "a system has only one cluster, so the variance of means cannot be estimated",
     "low_reliability": "the reliability of systems' mean {what} is {value:.2f}, below .5: add "
     "outputs, or systems that differ more",
@@ -145,8 +147,10 @@ REASONS: Mapping[str, str] = {
     "same_judgments": "no interval: labels come from the same judgments",
     "sentinel": "a sentinel has no system of its own",
     "separate_annotators": "not comparable: annotators form {n} parts without common items",
-    "separated": "infinite estimate: {which}",
+    "separated": "infinite estimates: some systems, or some lengths, never lose",
     "several_models": "log-probabilities of several models: choose one with perplexity@model",
+    "skewed": "the values are skewed, or few differ from the others: the interval of the mean is "
+    "too narrow; differences are reliable",
     "small_halves": "coverage is unknown: halves have fewer than {least} k outputs ({n})",
     "small_range": "the truth differs by less than {least:g} between systems",
     "small_share": "no interval: the component is less than a tenth of the variance",

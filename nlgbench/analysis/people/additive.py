@@ -17,6 +17,7 @@ from scipy.sparse.csgraph import connected_components
 from nlgbench.crossed import Floats, Ints
 
 _TINY = 1e-9
+_NONE = np.zeros(0, dtype=np.int64)
 
 
 class Fit(NamedTuple):
@@ -50,19 +51,41 @@ class Judgments:
 
     def fit(self) -> Fit | None:
         """Fit all judgments; None if systems cannot be compared (`parts`)."""
-        return self.without(np.zeros(0, dtype=np.int64))
+        return self.without(_NONE)
 
     def without(self, rows: Ints) -> Fit | None:
         """Fit without some judgments; None if systems cannot be compared without them."""
+        k = self.k
+        cross, total, normal, right = self._reduce(rows)
+        size = cross[:, :k].sum(axis=1)
+        by_system = cross[:, :k].sum(axis=0)
+        if not by_system.all():
+            return None
+        effects = _solve(normal, right, k)
+        if effects is None:
+            return None
+        own, narrow = effects[:k], effects[k:]
+        level = total.sum() / size.sum() + own - by_system @ own / size.sum()
+        with np.errstate(invalid="ignore", divide="ignore"):
+            rest = (total - cross @ effects) / size
+        return Fit(level, np.where(cross[:, k:].sum(axis=0) > 0, narrow, np.nan), rest)
+
+    def parts(self, without: Ints = _NONE) -> Ints:
+        """Assign each system to a part; only systems within a part can be compared."""
+        normal = self._reduce(without)[2]
+        eigenvalue, vector = np.linalg.eigh(normal)
+        null = vector[: self.k, eigenvalue <= _TINY * np.diag(normal).max()]
+        # A difference is estimable if no direction of the null space changes it.
+        rows = np.round(null @ null.T, 6) + 0.0  # `unique` distinguishes -0.0 from 0.0
+        return np.unique(rows, axis=0, return_inverse=True)[1].ravel().astype(np.int64)
+
+    def _reduce(self, rows: Ints) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return cross, total, normal and right without some judgments."""
         k, part, value = self.k, self.design[rows], self.value[rows]
         wide, levels = _sums(self.wide[rows])
         cross, total = self.cross.copy(), self.total.copy()
         cross[wide] -= (levels @ part).toarray()
         total[wide] -= levels @ value
-        size = cross[:, :k].sum(axis=1)
-        by_system = cross[:, :k].sum(axis=0)
-        if not by_system.all():
-            return None
         normal = self.normal - (part.T @ part).toarray()
         right = self.right - part.T @ value
         # Update the elimination of the wide levels that these rows belong to.
@@ -73,14 +96,7 @@ class Judgments:
             share = of / np.maximum(of[:, :k].sum(axis=1), 1)[:, None]
             normal += sign * of.T @ share
             right += sign * share.T @ sums
-        effects = _solve(normal, right, k)
-        if effects is None:
-            return None
-        own, narrow = effects[:k], effects[k:]
-        level = total.sum() / size.sum() + own - by_system @ own / size.sum()
-        with np.errstate(invalid="ignore", divide="ignore"):
-            rest = (total - cross @ effects) / size
-        return Fit(level, np.where(cross[:, k:].sum(axis=0) > 0, narrow, np.nan), rest)
+        return cross, total, normal, right
 
 
 def tabulate(value: Floats, system: Ints, item: Ints, annotator: Ints) -> tuple[Judgments, bool]:
@@ -154,15 +170,6 @@ def spread(without: Floats, estimate: Floats) -> Floats:
     """Compute the jackknife covariance of leave-one-cluster-out estimates around the estimate."""
     off = without - estimate
     return (len(off) - 1) / len(off) * off.T @ off
-
-
-def parts(data: Judgments) -> Ints:
-    """Assign each system to a part; only systems within a part can be compared."""
-    eigenvalue, vector = np.linalg.eigh(data.normal)
-    null = vector[: data.k, eigenvalue <= _TINY * np.diag(data.normal).max()]
-    # A difference is estimable if no direction of the null space changes it.
-    rows = np.round(null @ null.T, 6) + 0.0  # `unique` distinguishes -0.0 from 0.0
-    return np.unique(rows, axis=0, return_inverse=True)[1].ravel().astype(np.int64)
 
 
 def n_components(data: Judgments) -> int:

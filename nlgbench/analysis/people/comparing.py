@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy.special import expit
 from scipy.stats import rankdata
 from scipy.stats import t as student
 
 from nlgbench import crossed
-from nlgbench.analysis.people import additive, wins
+from nlgbench.analysis.people import additive, decisive, wins
 from nlgbench.analysis.people.additive import Fit, Judgments
 from nlgbench.crossed import Floats, Ints
 from nlgbench.inference import adjust, linked
@@ -122,8 +123,19 @@ def compare_systems(
     judge. With fixed annotators, variances come from a delete-one-cluster jackknife over items.
     Otherwise, `nlgbench.crossed.largest_variance` combines jackknives over items, annotators, and
     pairs of both. t has ``min(G) - 1`` degrees of freedom, with G each factor's effective number
-    of clusters. The study's clusters replace items as sampled units; items keep their effects. Rank
-    ranges count the pairs that differ significantly (p_adjusted), so coverage is simultaneous.
+    of clusters, or a system's own number if it is below ten. The study's clusters replace items as
+    sampled units; items keep their effects. Rank ranges count the pairs that differ significantly
+    (p_adjusted), so coverage is simultaneous.
+
+    Where fewer than 30 sampled units differ between two systems, and at least as many do not, or
+    where the differences do not vary, p is that of an exact test: the share of all flips of the
+    signs of the units' differences whose sum is at least as far from 0. Its null hypothesis is that
+    exchanging the two systems within a unit changes nothing. It needs fixed annotators, who judged
+    both systems on the same items equally often; otherwise p is that of t, with status
+    ``few_decisive``. An interval that contradicts the exact test is left out.
+
+    Systems that cannot be compared without some one item (or cluster, or random annotator) have no
+    interval, rank or test, and the others are analyzed without them.
     docs/validation.md reports the measured coverage.
 
     Examples
@@ -147,25 +159,27 @@ def compare_systems(
     # All tests of a family generalize to the same population.
     fewest = min(crossed.effective_size(one.annotator) for one in fitted)
     covers, missing = crossed.choose_annotators(annotators, fewest, persons=study.persons)
-    spreads = [_spread(one, covers, missing) for one in fitted]
-    each = list(zip(names, fitted, spreads, strict=True))
+    each = [
+        (name, _leave_out(one, covers, missing)) for name, one in zip(names, fitted, strict=True)
+    ]
     pairs = pd.concat(
-        [_pairs(one, spread, confidence).assign(dimension=name) for name, one, spread in each],
+        [_all_pairs(family, confidence).assign(dimension=name) for name, family in each],
         ignore_index=True,
     )
     pairs = split_status(_verdicts(pairs, margin, confidence))
     systems, severities, ordered = [], [], []
-    for name, one, spread in each:
+    for name, family in each:
         own = pairs[pairs["dimension"] == name]
-        rows = _systems(study, one, spread, name, scale, confidence)
-        rows = rows.assign(**_ranks(own, len(one.names), confidence))
-        order = np.argsort(-one.whole.level, kind="stable")
+        rows = _all_systems(study, family, name, scale, confidence)
+        rows = rows.assign(**_ranks(own, family.kept, confidence))
+        # Systems without a rank are last.
+        order = np.lexsort([-family.judged.whole.level, ~family.kept])
         place = np.argsort(order)
         own = own.iloc[np.lexsort([place[own["opponent"]], place[own["system"]]])]
-        by_name = {end: np.array(one.names, dtype=object)[own[end]] for end in _ENDS}
+        by_name = {end: np.array(family.judged.names, dtype=object)[own[end]] for end in _ENDS}
         systems.append(rows.iloc[order].assign(dimension=name))
         ordered.append(own.assign(**by_name))
-        severities.append(_annotators(one, spread.without_item, confidence))
+        severities.append(_annotators(family, confidence))
         severities[-1].insert(0, "dimension", name)
     whole = split_status(pd.concat(systems, ignore_index=True))
     return SystemComparison(
@@ -185,13 +199,18 @@ _DETAILS = (
     *("n_missing", "effective_items", "effective_annotators"),
 )
 _ENDS = ("system", "opponent")
+_SEVERITIES = [
+    *("annotator_id", "severity", "ci_low", "ci_high", "se", "n_judgments", "n_items"),
+    *("n_systems", "status", "reason"),
+]
 _PAIRS = (
     *("dimension", *_ENDS, "difference", "ci_low", "ci_high", "se", "df", "covers"),
     *("p", "p_adjusted"),
     *("superiority", "superiority_low", "superiority_high", "standardized", "p_equivalent"),
     *("p_not_inferior", "verdict", "status", "reason"),
 )
-_ALIKE = 1e-12
+#: Standard errors below this share of the largest absolute value are due to rounding.
+_ALIKE = 1e-11
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,6 +238,11 @@ class _Judged:
     by_annotator: bool
     whole: Fit
 
+    @property
+    def least(self) -> float:
+        """The smallest standard error that is not due to rounding."""
+        return _ALIKE * float(np.abs(self.data.value).max())
+
 
 @dataclass(frozen=True, eq=False)
 class _Spread:
@@ -230,19 +254,44 @@ class _Spread:
     clusters: list[Ints]
     #: Effects without each item.
     without_item: Fit
-    df: float
+    #: By system.
+    df: Floats
     n_items: float
     n_annotators: float
     covers: str
     #: Why intervals are missing, and why they may be doubtful.
     missing: Status
-    doubt: Status
+    doubt: list[Status]
+    #: The systems that cannot be compared without some one cluster, and why.
+    cut: dict[str, Status]
 
     def variance(self, contrasts: Floats) -> Floats:
         """Compute the variance of each contrast (n, systems)."""
         if not self.each:
             return np.full(len(contrasts), np.nan)
         return crossed.contrast_variance(contrasts, self.each)
+
+
+@dataclass(frozen=True, eq=False)
+class _Family:
+    """The systems of a dimension, and those among them that are tested."""
+
+    judged: _Judged
+    tested: _Judged
+    spread: _Spread
+    left_out: dict[str, Status]
+
+    @property
+    def kept(self) -> NDArray[np.bool_]:
+        """Which systems are tested."""
+        return np.array([name not in self.left_out for name in self.judged.names])
+
+    @property
+    def untested(self) -> _Spread:
+        """The covariances of systems that are left out: none."""
+        reason = next(iter(self.left_out.values()))
+        unknown, doubt = np.full(len(self.kept), np.nan), [OK] * len(self.kept)
+        return replace(self.spread, each=[], clusters=[], missing=reason, df=unknown, doubt=doubt)
 
 
 def judged_systems(study: Study, dimension: str, include_human: bool) -> pd.DataFrame:
@@ -267,7 +316,10 @@ def judged_systems(study: Study, dimension: str, include_human: bool) -> pd.Data
 
 
 def _fitted(study: Study, dimension: str, include_human: bool, scale: Scale = "raw") -> _Judged:
-    frame = _rescaled(judged_systems(study, dimension, include_human), scale)
+    return _fit(_rescaled(judged_systems(study, dimension, include_human), scale), study.clusters)
+
+
+def _fit(frame: pd.DataFrame, clusters: str) -> _Judged:
     system, names = pd.factorize(frame["system"])
     item, _ = pd.factorize(frame["item_id"])
     annotator, people = pd.factorize(frame["annotator_id"])
@@ -276,7 +328,7 @@ def _fitted(study: Study, dimension: str, include_human: bool, scale: Scale = "r
     if "cluster" in frame:
         group = linked(item, frame["cluster"])
         if group.max() < item.max():
-            grouped_by = study.clusters
+            grouped_by = clusters
             cell = np.unique(group * len(people) + annotator, return_inverse=True)[1]
     nested = bool(len(np.unique(item * len(names) + system)) == item.max() + 1)
     # If items have outputs of only one system, their difficulty is unknown: they have no effects.
@@ -293,7 +345,7 @@ def _fitted(study: Study, dimension: str, include_human: bool, scale: Scale = "r
     )
     whole = data.fit()
     if whole is None:
-        raise Unsupported("disconnected", _disconnected(frame, list(names), additive.parts(data)))
+        raise Unsupported("disconnected", _disconnected(frame, list(names), data.parts()))
     n_parts = additive.n_components(data)
     if absorbed and not nested:
         n_parts = int(item.max()) + 1
@@ -337,6 +389,21 @@ def _disconnected(frame: pd.DataFrame, names: list[str], part: Ints) -> str:
     )
 
 
+def _leave_out(judged: _Judged, covers: str, missing: Status) -> _Family:
+    """Leave out systems that cannot be compared without some one item, cluster or annotator."""
+    tested, left_out = judged, dict[str, Status]()
+    while True:
+        spread = _spread(tested, covers, missing)
+        if not 0 < len(spread.cut) < len(tested.names):
+            return _Family(judged, tested, spread, left_out)
+        frame = tested.frame[~tested.frame["system"].isin(list(spread.cut))]
+        try:
+            tested = _fit(frame.reset_index(drop=True), judged.grouped_by)
+        except Unsupported:  # only the systems to leave out connect the others
+            return _Family(judged, tested, spread, left_out)
+        left_out |= spread.cut
+
+
 def _spread(judged: _Judged, covers: str, missing: Status) -> _Spread:
     """Refit without each item (or group of items) and, if annotators are random, each annotator."""
     kind = judged.grouped_by or "item"
@@ -346,41 +413,83 @@ def _spread(judged: _Judged, covers: str, missing: Status) -> _Spread:
     without_item = additive.without_clusters(judged.data, judged.group)
     # If annotators have one item each, leaving out items leaves them out, too.
     within = several and judged.cell.max() == judged.annotator.max()
-    clusters, without, lost, used = [], [], [], []
+    clusters, without, used = [], [], []
+    lost: list[str] = []
+    cut: dict[str, Status] = {}
     if several:
         names = judged.frame["cluster" if judged.grouped_by else "item_id"]
         clusters, without, used = [judged.group], [without_item.level], [sizes[0]]
-        lost += _lost(without_item.level, names, judged.group, kind)
+        lost += _lost(judged, without_item.level, names, judged.group, kind, cut)
     if random and not within:
         level = additive.without_clusters(judged.data, judged.annotator).level
         clusters, without = [*clusters, judged.annotator], [*without, level]
         used.append(sizes[1])
-        lost += _lost(level, judged.frame["annotator_id"], judged.annotator, "annotator")
+        people = judged.frame["annotator_id"]
+        lost += _lost(judged, level, people, judged.annotator, "annotator", cut)
     if len(without) > 1 and not lost:
         clusters.append(judged.cell)
         without.append(additive.without_few(judged.data, judged.whole, judged.cell))
-    doubt = OK
-    if lost:
+    doubt = [OK] * len(judged.names)
+    df = np.full(len(judged.names), max(min(used, default=0.0) - 1, 0.0))
+    if lost and len(cut) == len(judged.names):
+        missing = cut[judged.names[0]]
+    elif lost:
         more = f" (the same is true of {len(lost) - 1} more)" if len(lost) > 1 else ""
         missing = explain("one_connection", cluster=lost[0], more=more)
     elif not several and not random:
         missing = missing or explain("one_item", unit=kind)
     elif not several:
         covers = f"other annotators, this {kind}"
-        doubt = explain("this_item", unit=kind)
+        doubt = [explain("this_item", unit=kind)] * len(doubt)
     elif not missing:
         what = f"effective clusters ({kind})" if judged.grouped_by else "effective items"
-        doubt = crossed.few_clusters(int(sizes[0]), what)
+        group = np.unique(np.column_stack([judged.system, judged.group]), axis=0)[:, 0]
+        n_groups = np.bincount(group)
+        few, units = crossed.few_clusters(int(sizes[0]), what), what.removeprefix("effective ")
+        doubt = [few or crossed.few_clusters(int(n), units) for n in n_groups]
+        if sizes[0] >= crossed.FEWEST:  # a system with few items has its own degrees of freedom
+            df = np.where(n_groups < crossed.FEWEST, np.minimum(df, n_groups - 1), df)
     each = [] if lost else [additive.spread(one, judged.whole.level) for one in without]
-    df = max(min(used, default=0.0) - 1, 0.0)
-    return _Spread(each, clusters, without_item, df, *sizes, covers, missing, doubt)
+    return _Spread(each, clusters, without_item, df, *sizes, covers, missing, doubt, cut)
 
 
-def _lost(without: Floats, names: pd.Series, cluster: Ints, kind: str) -> list[str]:
-    """List the clusters without which systems cannot be compared."""
-    bad = np.flatnonzero(np.isnan(without).any(axis=1))
-    first = np.unique(cluster, return_index=True)[1]
-    return [f"{kind} {names.iloc[first[one]]!r}" for one in bad]
+def _lost(
+    judged: _Judged,
+    without: Floats,
+    names: pd.Series,
+    cluster: Ints,
+    kind: str,
+    cut: dict[str, Status],
+) -> list[str]:
+    """List the clusters without which systems cannot be compared; add single systems to `cut`."""
+    lost = []
+    for number in np.flatnonzero(np.isnan(without).any(axis=1)):
+        rows = np.flatnonzero(cluster == number)
+        lost.append(f"{kind} {names.iloc[rows[0]]!r}")
+        part = judged.data.parts(rows)
+        n_systems = np.bincount(part)
+        n_left = np.bincount(np.delete(judged.system, rows), minlength=len(part))
+        for system in np.flatnonzero(n_systems[part] == 1):
+            if n_left[system] == 0:
+                cut[judged.names[system]] = crossed.few_clusters(1, f"{kind}s")
+            elif n_systems.max() > 1:
+                status = explain("one_connection", cluster=lost[-1], more="")
+                cut.setdefault(judged.names[system], status)
+    return lost
+
+
+def _all_pairs(family: _Family, confidence: float) -> pd.DataFrame:
+    """Compare the tested systems, and without tests those that are left out."""
+    pairs = _pairs(family.tested, family.spread, confidence)
+    if not family.left_out:
+        return pairs
+    pairs[[*_ENDS]] = np.flatnonzero(family.kept)[pairs[[*_ENDS]].to_numpy()]
+    others = _pairs(family.judged, family.untested, confidence)
+    others = others[~family.kept[others[[*_ENDS]].to_numpy()].all(axis=1)]
+    statuses = [family.left_out.get(name, OK) for name in family.judged.names]
+    ends = (np.array(statuses, dtype=object)[others[end]] for end in _ENDS)
+    status = first_status(len(others), *((True, of_end) for of_end in ends))
+    return pd.concat([pairs, others.assign(status=status)], ignore_index=True)
 
 
 def _pairs(judged: _Judged, spread: _Spread, confidence: float) -> pd.DataFrame:
@@ -390,25 +499,41 @@ def _pairs(judged: _Judged, spread: _Spread, confidence: float) -> pd.DataFrame:
     contrasts = np.eye(k)[one] - np.eye(k)[other]
     variance = spread.variance(contrasts)
     difference = contrasts @ judged.whole.level
-    flat = ~(np.sqrt(np.maximum(variance, 0)) > _ALIKE * max(1.0, np.abs(difference).max()))
+    flat = ~(np.sqrt(np.maximum(variance, 0)) > judged.least)
+    df = np.minimum(spread.df[one], spread.df[other])
     se = np.sqrt(np.where(flat, np.nan, variance))
-    half = student.ppf(0.5 + confidence / 2, spread.df) * se if not spread.missing else se * np.nan
-    superiority = _superiority(judged, spread, one, other, confidence)
+    half = np.nan if spread.missing else student.ppf(0.5 + confidence / 2, df) * se
+    superiority = _superiority(judged, spread, one, other, df, confidence)
     within = judged.frame["value"] - judged.frame.groupby("annotator_id")["value"].transform("mean")
-    df = len(within) - len(judged.people)
-    sd = float(np.sqrt((within**2).sum() / df)) if df > 0 else np.nan
+    n_within = len(within) - len(judged.people)
+    sd = float(np.sqrt((within**2).sum() / n_within)) if n_within > 0 else np.nan
+    p = 2 * student.sf(np.abs(difference) / se, df)
+    met = np.unique(judged.item * len(judged.people) + judged.annotator, return_inverse=True)[1]
+    labels = judged.system, judged.group, met
+    units = decisive.compare_units(judged.data.value, labels, (one, other), flat)
+    exact = np.isfinite(units.p) & (spread.covers == crossed.THESE_ANNOTATORS)
+    p = np.where(exact, units.p, p)
+    contradicts = exact & ((p < 1 - confidence) != (np.abs(difference) > half))
+    half = np.where(contradicts, np.nan, half)
+    few = decisive.is_few(units.n, units.n_decisive) & ~(
+        exact & ~contradicts & (units.n_decisive >= crossed.FEWEST)
+    )
+    fates = np.where(contradicts, "left out, because it contradicts the exact test", "unreliable")
+    n_differ = zip(units.n_decisive, units.n, fates, strict=True)
+    what = f"clusters ({judged.grouped_by})" if judged.grouped_by else "items"
     status = first_status(
         len(one),
         (True, spread.missing),
         (flat, explain("no_variation")),
-        (True, spread.doubt),
+        (few, [explain("few_decisive", n=n, total=m, units=what, fate=f) for n, m, f in n_differ]),
+        (True, [spread.doubt[i] for i in one]),
+        (True, [spread.doubt[i] for i in other]),
         (True, superiority.pop("status")),
     )
-    p = 2 * student.sf(np.abs(difference) / se, spread.df)
     table = pd.DataFrame({"system": one, "opponent": other, "difference": difference})
-    table = table.assign(ci_low=difference - half, ci_high=difference + half, se=se, df=spread.df)
+    table = table.assign(ci_low=difference - half, ci_high=difference + half, se=se, df=df)
     table = table.assign(p=np.nan if spread.missing else p, **superiority)
-    table = table.assign(standardized=difference / sd if sd > 0 else np.nan)
+    table = table.assign(standardized=difference / sd if sd > judged.least else np.nan)
     table = table.assign(covers=spread.covers, status=status)
     return pd.concat([table, _reversed(table)], ignore_index=True)
 
@@ -418,14 +543,14 @@ def _reversed(table: pd.DataFrame) -> pd.DataFrame:
     names = {"system": "opponent", "ci_low": "ci_high", "superiority_low": "superiority_high"}
     other = table.rename(columns=names | {new: old for old, new in names.items()})
     for name in ("difference", "ci_low", "ci_high", "standardized"):
-        other[name] = -other[name]
+        other[name] = 0.0 - other[name]
     for name in ("superiority", "superiority_low", "superiority_high"):
         other[name] = 1 - other[name]
     return other[list(table)]
 
 
 def _superiority(
-    judged: _Judged, spread: _Spread, one: Ints, other: Ints, confidence: float
+    judged: _Judged, spread: _Spread, one: Ints, other: Ints, df: Floats, confidence: float
 ) -> dict[str, Any]:
     """Estimate how often a judgment of one system is higher than one of another on the same item.
 
@@ -442,7 +567,7 @@ def _superiority(
     inner = np.where(bounded, mean, np.nan)
     # The interval is on the logit scale, so that its ends stay between 0 and 1.
     step = np.sqrt(np.where(bounded, variance, np.nan)) / (inner * (1 - inner))
-    step *= student.ppf(0.5 + confidence / 2, spread.df)
+    step *= student.ppf(0.5 + confidence / 2, df)
     middle = np.log(inner / (1 - inner))
     status = first_status(
         len(one),
@@ -490,6 +615,20 @@ def _over_pairs(pairs: pd.DataFrame, p: Floats) -> Floats:
     return adjusted
 
 
+def _all_systems(
+    study: Study, family: _Family, dimension: str, scale: Scale, confidence: float
+) -> pd.DataFrame:
+    """Return a row per system, by number, without intervals for those that are left out."""
+    table = _systems(study, family.tested, family.spread, dimension, scale, confidence)
+    if not family.left_out:
+        return table
+    others = _systems(study, family.judged, family.untested, dimension, scale, confidence)
+    others = others[~family.kept].assign(rank=np.nan)
+    others["status"] = others["system"].map(family.left_out)
+    table = pd.concat([table, others]).set_index("system", drop=False)
+    return table.loc[family.judged.names].reset_index(drop=True)
+
+
 def _systems(
     study: Study,
     judged: _Judged,
@@ -512,7 +651,7 @@ def _systems(
     counted["n_missing"] = n_wanted - counted["n_missing"]
     counted["raw"] = outputs.groupby(level="system").mean()
     variance = spread.variance(np.eye(len(level)))
-    se = np.sqrt(np.where(variance > 0, variance, np.nan))
+    se = np.sqrt(np.where(variance > judged.least**2, variance, np.nan))
     half = np.nan if spread.missing else student.ppf(0.5 + confidence / 2, spread.df) * se
     table = (
         counted.reset_index(drop=True)
@@ -536,6 +675,7 @@ def _systems(
                 (True, spread.missing),
                 (np.isnan(se), explain("no_variation")),
                 (True, spread.doubt),
+                (_skewed(judged), explain("skewed")),
             ),
         )
     )
@@ -550,56 +690,77 @@ def _systems(
     return table
 
 
+def _skewed(judged: _Judged) -> NDArray[np.bool_]:
+    """Return by system whether its means by unit are too skewed for a t interval.
+
+    They are as skewed as zeros with fewer than ten other values: G^2 > n / 10 (Cochran 1977,
+    *Sampling Techniques*, asks for n > 25 G^2). G up to 2 also occurs in ratings of few items.
+    """
+    by = pd.DataFrame({"system": judged.system, "unit": judged.group, "value": judged.data.value})
+    units = by.groupby(["system", "unit"])["value"].mean().groupby("system")
+    skewness = units.skew().abs()
+    return np.asarray((skewness > 2) & (skewness > np.sqrt(units.size() / crossed.FEWEST)))
+
+
 _WORDS = {"z": "z-score within annotator", "rank": "rank within annotator, 0 to 1"}
 
 
-def _ranks(pairs: pd.DataFrame, k: int, confidence: float) -> dict[str, Floats]:
+def _ranks(pairs: pd.DataFrame, kept: NDArray[np.bool_], confidence: float) -> dict[str, Floats]:
     """Compute rank ranges from the pairs that differ significantly; NaN without tests."""
+    k = len(kept)
     if pairs["p_adjusted"].isna().all():
         return dict.fromkeys(("rank_low", "rank_high"), np.full(k, np.nan))
     one, other = (pairs[name].to_numpy() for name in ("system", "opponent"))
     better = (pairs["p_adjusted"] < 1 - confidence) & (pairs["difference"] > 0)
-    return crossed.rank_ranges(one, other, better.to_numpy(), k)
+    ranges = crossed.rank_ranges(one, other, better.to_numpy(), k)
+    ranges["rank_high"] -= (~kept).sum()
+    return {name: np.where(kept, ends, np.nan) for name, ends in ranges.items()}
 
 
-def _annotators(judged: _Judged, without_item: Fit, confidence: float) -> pd.DataFrame:
+def _annotators(family: _Family, confidence: float) -> pd.DataFrame:
     """Estimate annotators' severities relative to their mean, with intervals over items."""
+    judged, without_item = family.tested, family.spread.without_item
     effect = judged.whole.wide if judged.by_annotator else judged.whole.narrow
     without = without_item.wide if judged.by_annotator else without_item.narrow
-    frame = judged.frame
-    counts = frame.groupby("annotator_id", sort=False).agg(
+    counts = family.judged.frame.groupby("annotator_id", sort=False).agg(
         n_judgments=("value", "size"),
         n_items=("item_id", "nunique"),
         n_systems=("system", "nunique"),
     )
-    n_items = counts["n_items"].to_numpy()
+    n_items = judged.frame.groupby("annotator_id", sort=False)["item_id"].nunique().to_numpy()
     what = "items"
     if judged.grouped_by:
         first = np.unique(judged.cell, return_index=True)[1]
         n_items = np.bincount(judged.annotator[first])
         what = f"clusters ({judged.grouped_by})"
     if judged.once:
-        effect, without = np.full(len(counts), np.nan), np.full((1, len(counts)), np.nan)
+        effect, without = np.full(len(n_items), np.nan), np.full((1, len(n_items)), np.nan)
     severity = effect.mean() - effect
     there = np.isfinite(without)
     mean = np.where(there, without, 0).sum(axis=1) / np.maximum(there.sum(axis=1), 1)
     se = np.sqrt(np.diag(additive.spread(mean[:, None] - without, severity)))
-    se = np.where(se > _ALIKE, se, np.nan)
+    se = np.where(se > judged.least, se, np.nan)
     half = student.ppf(0.5 + confidence / 2, np.maximum(n_items - 1, 1)) * se
     few = [crossed.few_clusters(int(n), what) for n in n_items]
     table = pd.DataFrame({"annotator_id": judged.people, "severity": severity})
     table = table.assign(ci_low=severity - half, ci_high=severity + half, se=se)
-    table = pd.concat([table, counts.reset_index(drop=True)], axis=1)
     table["status"] = first_status(
         len(table),
         (judged.once, explain("one_judgment")),
         (judged.n_parts > 1, explain("separate_annotators", n=judged.n_parts)),
         (n_items < 2, explain("one_item", unit=judged.grouped_by or "item")),
         (len(table) < 2, explain("one_annotator")),
+        # Without some item, nothing is estimable.
+        (np.isnan(without_item.level).any(), family.spread.missing),
         (np.isnan(se), explain("no_variation")),
         (True, few),
     )
     if judged.n_parts > 1:
         table[["severity", "ci_low", "ci_high", "se"]] = np.nan
-    table = split_status(table)
+    table = table.merge(counts.reset_index(), on="annotator_id", how="right")
+    absent = ~table["annotator_id"].isin(judged.people)
+    table["status"] = first_status(
+        len(table), (absent, explain("left_out")), (~absent, table["status"].to_numpy())
+    )
+    table = split_status(table)[_SEVERITIES]
     return table.sort_values("severity", ascending=False, kind="stable").reset_index(drop=True)

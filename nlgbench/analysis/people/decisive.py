@@ -1,0 +1,76 @@
+"""Exact tests of pairs of systems that differ on few sampled units, such as items or documents."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgbench.analysis.people.coefficients import added
+from nlgbench.crossed import Floats, Ints
+
+#: With fewer units that differ, and at least as many that do not, a t test rejects too often.
+FEWEST_DECISIVE = 30
+
+
+class Units(NamedTuple):
+    """For each pair of systems, the units (clusters of items) with judgments of both."""
+
+    n: Ints
+    n_decisive: Ints
+    #: Of an exact test; NaN for pairs that are not tested.
+    p: Floats
+
+
+def is_few(n: Any, n_decisive: Any) -> Any:
+    """Return whether few units differ, and at least as many do not."""
+    return (n_decisive < FEWEST_DECISIVE) & (n >= 2 * n_decisive) & (n > 0)
+
+
+def compare_units(
+    value: Floats,
+    labels: tuple[Ints, Ints, Ints],
+    pairs: tuple[Ints, Ints],
+    flat: NDArray[np.bool_],
+) -> Units:
+    """Count the units on which two systems differ; test those that differ on few, or are `flat`.
+
+    `labels` are the system, the unit, and the combination of item and annotator of each judgment.
+    """
+    system, unit, cell = labels
+    each = np.eye(int(system.max()) + 1)[system]
+    size, cells = (added(label, each, int(label.max()) + 1) for label in (unit, cell))
+    total = added(unit, each * value[:, None], len(size))
+    rounding = 1e-11 * np.abs(value).max()
+    n, n_decisive, p = [], [], []
+    for one, other, constant in zip(*pairs, flat, strict=True):
+        both = (size[:, one] > 0) & (size[:, other] > 0)
+        sums, sizes = total[both][:, [one, other]], size[both][:, [one, other]]
+        decisive = np.abs(np.subtract(*(sums / sizes).T)) > rounding
+        # Both were judged on the same items by the same annotators, equally often.
+        matched = bool(both.any() and (cells[:, one] == cells[:, other]).all())
+        n.append(int(both.sum()))
+        n_decisive.append(int(decisive.sum()))
+        tested = matched and (constant or is_few(n[-1], n_decisive[-1]))
+        p.append(flip_signs(np.subtract(*sums[decisive].T)) if tested else np.nan)
+    return Units(np.array(n), np.array(n_decisive), np.array(p))
+
+
+def flip_signs(difference: Floats) -> float:
+    """Return the share of all flips of signs whose sum is at least as far from 0 as the observed.
+
+    From 30 differences, only equal ones occur (a pair without variance).
+    """
+    if len(difference) >= FEWEST_DECISIVE:
+        return float(2.0 ** (1 - len(difference)))
+    # The sums of all flips are those of one half plus those of the other.
+    halves = []
+    for part in np.array_split(np.sort(np.abs(difference)), 2):
+        sums = np.zeros(1)
+        for size in part:
+            sums = np.append(sums - size, sums + size)
+        halves.append(np.sort(sums))
+    least = np.abs(difference.sum()) - 1e-9 * np.abs(difference).sum()
+    n_larger = len(halves[1]) - np.searchsorted(halves[1], least - halves[0])
+    return min(1.0, float(2 * n_larger.sum() / 2 ** len(difference)))
