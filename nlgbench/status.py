@@ -50,7 +50,6 @@ REASONS: Mapping[str, str] = {
     "few_groups": "fewer than two groups with a choice",
     "few_in_hit": "no interval: a HIT has fewer than {least} annotators ({n})",
     "few_items": _FEW,
-    "few_judgments": "fewer than {least} judgments",
     "few_labels": "undefined slope: fewer than {least} labels in total",
     "few_levels": "only {n} levels: an interval needs at least {least}",
     "few_neighbors": "undefined: n_neighbors = {k} needs {least} texts per side (found: {n})",
@@ -144,7 +143,6 @@ REASONS: Mapping[str, str] = {
     "positions": "annotator ids are positions in a file, not persons. If each position is one "
     "person, set annotators: persons under settings; otherwise use annotators='fixed'",
     "random_order": "each pair was judged in one order, which is assumed to be random{excluded}",
-    "same_judgments": "no interval: labels come from the same judgments",
     "sentinel": "a sentinel has no system of its own",
     "separate_annotators": "not comparable: annotators form {n} parts without common items",
     "separated": "infinite estimates: some systems, or some lengths, never lose",

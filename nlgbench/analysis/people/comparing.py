@@ -361,8 +361,8 @@ def _rescaled(frame: pd.DataFrame, scale: Scale) -> pd.DataFrame:
     if scale == "rank":
         return frame.assign(value=(by.rank() - 0.5) / by.transform("size"))
     if scale == "z":
-        sd = by.transform("std")
-        z = (frame["value"] - by.transform("mean")) / sd.where(sd > _ALIKE)
+        sd, largest = by.transform("std"), frame["value"].abs().max()
+        z = (frame["value"] - by.transform("mean")) / sd.where(sd > _ALIKE * largest)
         frame = frame.assign(value=z).dropna(subset="value").reset_index(drop=True)
         if frame["system"].nunique() < 2:
             raise Unsupported(
