@@ -260,27 +260,32 @@ def _replacement(facts: Facts, study: str) -> Finding | None:
     return facts.sentence(text, study=study, conditions=rule, adjusted="Holm")
 
 
+#: An audit's verdict -> in words.
+_VERDICTS = {
+    "found": "found",
+    "significant": "significant but perhaps within the margin",
+    "acquitted": "ruled out",
+    "not shown": "inconclusive",
+}
+
+
 def _audit(facts: Facts, study: str) -> Finding | None:
     """Count the verdicts of an audit, and list the biases that it found."""
-    table, verdicts = "audit_findings", ("found", "significant", "acquitted", "not shown")
-    tested: Where = {"verdict": ("in", verdicts)}
+    table, tested = "audit_findings", {"verdict": ("in", list(_VERDICTS))}
     if facts.rows(table, tested).empty:
         return None
-    parts = [
-        f"{facts.count(table, {'verdict': verdict}, of='tests')} {words}"
-        for verdict, words in zip(
-            verdicts,
-            ("find a bias", "are significant within it", "rule a bias out", "are inconclusive"),
-            strict=True,
-        )
-    ]
+    counts = ", ".join(
+        f"{words} {facts.count(table, {'verdict': verdict}, of='tests')}"
+        for verdict, words in _VERDICTS.items()
+    )
     row = facts.rows(table, tested).iloc[0]
     first = {"evaluator": row["evaluator"], "test": row["test"]}
     margin = facts.number(table, first, "margin", interval=False)
-    found = facts.listing(table, "{evaluator} ({test}: {number})", {"verdict": "found"})
-    text = f"In the study `{study}`, of {facts.count(table, tested, of='tests')} tests for biases "
-    text += f"beyond a margin of {margin} (Holm-adjusted within judges), {', '.join(parts)}"
-    return facts.sentence(f"{text}{': ' * bool(found)}{found}.", study=study, adjusted="Holm")
+    biases = facts.listing(table, "{evaluator} ({test}: {number})", {"verdict": "found"})
+    text = f"In the study `{study}`, tests for a bias beyond a margin of {margin} (Holm-adjusted "
+    text += f"within judges, {facts.count(table, tested, of='tests')} in all): {counts}"
+    text += f". Found: {biases}" * bool(biases)
+    return facts.sentence(f"{text}.", study=study, adjusted="Holm")
 
 
 def _constant(facts: Facts) -> Finding | None:

@@ -6,7 +6,7 @@ import pytest
 import nlgbench as nb
 from nlgbench.runner import record
 from nlgbench.runner.facts import Facts
-from nlgbench.runner.findings import findings
+from nlgbench.runner.findings import findings, judge_findings, planning_findings
 from tests import recomputed_findings
 
 
@@ -70,7 +70,7 @@ def test_evaluators_agree_by_their_adjusted_test_and_beat_the_length_by_both(len
     sentence = sentences(study, tables)["evaluators"]
     assert sentence.startswith("Evaluators that correlate positively with human judgments over")
     assert (
-        "Holm-adjusted): 2 of 3, metric 1 0.60 [0.50, 0.70] and metric 2 0.20 [0.10, 0.30]."
+        "over evaluators): 2 of 3, metric 1 0.60 [0.50, 0.70] and metric 2 0.20 [0.10, 0.30]."
         in sentence
     )
     assert words in sentence
@@ -137,3 +137,71 @@ def test_a_section_that_fails_is_a_finding_and_the_others_go_on(tmp_path, capsys
         failed["finding"].item() == "The section broken failed: ZeroDivisionError: division by zero"
     )
     assert "Failed: broken" in capsys.readouterr().out
+
+
+def test_pairs_decided_for_either_system_are_counted_with_the_estimate_at_the_stop():
+    stops = pd.DataFrame(
+        {
+            "system": ["a", "a", "b", "c"],
+            "opponent": ["b", "c", "c", "d"],
+            "verdict": ["better", "worse", "undecided", "worse"],
+            "estimate": 9.0,  # from all blocks, after the decision
+            "stopped_estimate": [1.5, -2.5, float("nan"), -3.5],
+            "stopped_low": [1.0, -3.0, float("nan"), -4.0],
+            "stopped_high": [2.0, -2.0, float("nan"), -3.0],
+            "stopped_at": [10.0, 20.0, float("nan"), 30.0],
+        }
+    )
+    *_, finding = planning_findings(Facts({"stops": stops}))
+    assert finding.sentence == (
+        "Sequential tests (Holm-adjusted) decide 3 of 4 pairs of systems: a is better than b (by "
+        "1.50 [1.00, 2.00] after 10 blocks), a is worse than c (by −2.50 [−3.00, −2.00] after 20 "
+        "blocks), and c is worse than d (by −3.50 [−4.00, −3.00] after 30 blocks)."
+    )
+
+
+def test_a_design_is_stated_with_its_difference_prices_and_assumption():
+    plan = nb.plan_study(
+        {"system x item": 0.5, "system x annotator": 0.05, "rest": 1.0},
+        difference=0.3,
+        prices={"judgment": 0.1, "item": 1.0, "annotator": 5.0},
+    )
+    finding, *_ = planning_findings(Facts({"means_designs": plan.designs}))
+    for words in (
+        "0.1 per judgment, 1 per item, 5 per annotator",
+        "for a difference of 0.3 at level 0.05",
+        "(the variances of the pilot study are taken as known)",
+    ):
+        assert words in finding.sentence
+
+
+def test_verdicts_on_judges_are_stated_with_their_margins_and_families():
+    replaced = pd.DataFrame(
+        {
+            "evaluator": ["one", "two"],
+            "rho": [0.8, 0.5],
+            "ci_low": [0.7, 0.4],
+            "ci_high": [0.9, 0.6],
+            "omega": [0.75, 0.5],
+            "p": [0.01, 0.04],
+            "verdict": ["replaces", "not shown"],
+            "epsilon": 0.1,
+        }
+    )
+    audit = pd.DataFrame(
+        {
+            "evaluator": ["j", "j", "longest"],
+            "test": ["position", "length", "position"],
+            "estimate": 0.01,
+            "ci_low": -0.2,
+            "ci_high": 0.2,
+            "verdict": ["not shown", "not shown", ""],
+            "margin": 0.05,
+        }
+    )
+    tables = {"replaced_evaluators": replaced, "audit_findings": audit}
+    _, replacement, biases, _ = judge_findings(Facts(tables), "s", "p", drawn=True)
+    assert '"two" (omega 0.50: not shown)' in replacement.sentence.replace("0.5:", "0.50:")
+    assert "up to epsilon 0.1" in replacement.sentence and "evaluators (2)" in replacement.sentence
+    assert "tests for a bias beyond a margin of 0.05" in biases.sentence
+    assert biases.sentence.endswith("within the margin 0, ruled out 0, inconclusive 2.")
