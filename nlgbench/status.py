@@ -33,9 +33,10 @@ REASONS: Mapping[str, str] = {
     "confounded": "confounded with {others}, and counted there",
     "constant": "undefined: no variation in scores or judgments{within}",
     "constant_resamples": "no interval: all subsamples give the same value",
-    "constant_systems": "judgments do not vary within systems",
+    "constant_systems": "judgments do not vary within systems, or are too few",
     "determined": "undefined: scores do not vary, or are determined by the given evaluator",
     "exact": "no interval: exact, given the groups",
+    "excluded": "excluded because estimate, se or truth is missing: {systems}",
     "extended": "extended to include the estimate, which is biased by noise in the means",
     "few_annotators": _FEW,
     "few_blocks": "a verdict needs at least {least} blocks (found: {n})",
@@ -67,7 +68,6 @@ REASONS: Mapping[str, str] = {
     "few_units": "coverage is unknown: a class has fewer than {least} sampled units ({n})",
     "few_values": "the interval is slightly too narrow: fewer than {least} distinct mean "
     "judgments ({n})",
-    "first_checkpoint": "undefined: no checkpoint precedes the first",
     "gold_votes": "each pair has one vote, which counts as the truth",
     "identical": "undefined: the evaluators are identical or opposite, or their difference is "
     "proportional to the judgments",
@@ -84,7 +84,6 @@ REASONS: Mapping[str, str] = {
     "negative_lower_end": "the lower end is undefined: the halves correlate negatively there",
     "negative_variance": "no interval: the estimated variance is negative. Add games",
     "no_author": "no own system: set authors=",
-    "no_coefficient": "scores are constant or missing",
     "no_common_items": "superiority is undefined: the systems have no common items",
     "no_halves": "undefined: no output has two judgments, or the means of a half are equal",
     "no_interval": "no interval is available for {method}",
@@ -102,7 +101,6 @@ REASONS: Mapping[str, str] = {
     "no_references": "no references, and no human texts",
     "no_resamples": "no interval: n_resamples = 0",
     "no_texts": "no texts",
-    "no_trial": "no trial has both evaluators",
     "no_variation": "no interval: all clusters give the same value",
     "no_votes": "no annotator voted on the pairs that the judge compared",
     "no_width": "the interval has no width",
@@ -145,7 +143,7 @@ REASONS: Mapping[str, str] = {
     "random_order": "each pair was judged in one order, which is assumed to be random{excluded}",
     "sentinel": "a sentinel has no system of its own",
     "separate_annotators": "not comparable: annotators form {n} parts without common items",
-    "separated": "infinite estimates: some systems, or some lengths, never lose",
+    "separated": "infinite estimate: {which}",
     "several_models": "log-probabilities of several models: choose one with perplexity@model",
     "skewed": "the values are skewed, or few differ from the others: the interval of the mean is "
     "too narrow; differences are reliable",
@@ -160,21 +158,21 @@ REASONS: Mapping[str, str] = {
     "this_item": "only one {unit}: intervals generalize to other annotators only",
     "too_few_annotators": "only {n:.1f} effective annotators: an interval that generalizes to "
     "other annotators needs at least {least}. For these annotators only, use annotators='fixed'",
-    "too_few_judgments": "too few judgments of each system to estimate variances",
     "too_few_systems": "only {n} systems: an interval needs at least {least}",
     "too_few_texts": "only {n} texts per side: an interval needs at least {least}",
     "two_systems": "only two systems, over which a correlation is always 1 or -1",
     "unbalanced": "no interval: the design is not balanced",
     "undefined": "undefined",
     "undefined_bootstrap": "undefined in {n} of {total} resamples",
-    "undefined_diversity": "undefined in {n} of {total} subsamples: fewer than two texts, or no "
-    "text of n tokens",
     "undefined_half_samples": "half-samples left out, because their correlation is 1, -1 or "
     "undefined: {n} of {total}",
     "undefined_resamples": "undefined in {n} of {total} {resamples}: too few outputs for "
     "n_neighbors, a missing class, or an output without judgments",
-    "undefined_subsamples": "no interval: too few texts in {n} of {total} subsamples",
+    "undefined_subsamples": "undefined in {n} of {total} subsamples: too few texts, or too few "
+    "tokens",
     "undefined_without_one": "undefined if one of the clusters is left out",
+    "unequal_classes": "the interval may be too narrow: one class has over {most} times as many "
+    "outputs as the other ({larger} and {n})",
     "unlabeled": "no output has both a label and a score",
     "unlimited": "the interval reaches -1 or 1, which have no finite z",
     "unpooled_systems": "correlations over fewer than {least} systems are not pooled",

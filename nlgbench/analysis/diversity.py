@@ -85,7 +85,7 @@ def diversity(
             estimate, replicates = float(found[name].iloc[0]), found[name].iloc[1:]
             row = interval(replicates, estimate, fraction=_FRACTION, confidence=confidence)
             if n_undefined := row["n_undefined"]:
-                status = explain("undefined_diversity", n=n_undefined, total=len(replicates))
+                status = explain("undefined_subsamples", n=n_undefined, total=len(replicates))
                 row |= {"status": status.code, "reason": status.reason}
             row["signature"] = signature(str(name), len(group))
             rows.append({"system": system, "evaluator": name, **row})

@@ -48,7 +48,7 @@ def test_subsamples_show_more_diversity_than_the_whole():
 def test_too_few_texts_give_a_reason():
     found = diversity(study_of(["a b"]), n_resamples=20, seed=0).set_index("evaluator")
     assert found.loc["self_bleu_4", ["estimate", "se", "ci_low", "ci_high"]].isna().all()
-    assert found.loc["self_bleu_4", "status"] == "undefined_diversity"
+    assert found.loc["self_bleu_4", "status"] == "undefined_subsamples"
     assert found.loc["distinct_1", "estimate"] == 1
     found = diversity(study_of(["a b", "c d"]), n_resamples=20, seed=0)
     distinct = found.set_index("evaluator").loc["distinct_1"]

@@ -138,7 +138,7 @@ def _slope(systems: pd.DataFrame, confidence: float) -> dict[str, float | str | 
     left_out = ", ".join(systems.index.difference(known.index, sort=False))
     true, estimate, se = (known[name].to_numpy() for name in ("true", "estimate", "se"))
     slope = error = float("nan")
-    status = explain("left_out", systems=left_out) if left_out else OK
+    status = explain("excluded", systems=left_out) if left_out else OK
     if len(known) < _FEWEST:
         status = explain("few_complete", n=len(known), least=_FEWEST) + status
     elif np.ptp(true) < _LEAST_RANGE:

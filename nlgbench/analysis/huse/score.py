@@ -43,6 +43,7 @@ _COLUMNS = [
 #: The limits within which coverage was measured; below them, `status` has a warning.
 LEAST_UNITS = 10  # outputs of the rarer class, or items with such outputs
 LEAST_SHARE = 3  # outputs in a half, as a multiple of k
+MOST_UNEQUAL = 3  # outputs of the larger class, as a multiple of the smaller
 LEAST_VALUES = 20  # distinct mean judgments, for HUSE-Q and therefore HUSE-D
 #: If a HIT has fewer annotators, halves vary too little for an interval.
 LEAST_ANNOTATORS = 10
@@ -348,11 +349,14 @@ def few_outputs(one: Compared, n_units: int) -> list[Status]:
     k, n_half = one.n_neighbors, len(one.rows) // 2
     judgment = one.points[:, 1]
     n_values = len(np.unique((judgment / judgment.std()).round(9)))
+    classes = np.bincount(one.is_machine)
     few, tied = OK, OK
     if n_units < LEAST_UNITS:
         few = explain("few_units", n=n_units, least=LEAST_UNITS)
     elif n_half < LEAST_SHARE * k:
         few = explain("small_halves", n=n_half, least=LEAST_SHARE)
+    elif max(classes) > MOST_UNEQUAL * min(classes):
+        few = explain("unequal_classes", most=MOST_UNEQUAL, n=min(classes), larger=max(classes))
     elif n_values < LEAST_VALUES:
         tied = explain("few_values", n=n_values, least=LEAST_VALUES)
     return [few, few or tied, few or tied]

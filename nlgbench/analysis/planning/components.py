@@ -107,14 +107,13 @@ def components_of(
     counts = [int(one.max()) + 1 for one in numbers[:4]]
     table = pd.DataFrame({"component": names, "variance": np.nan, "ci_low": np.nan})
     table = table.assign(ci_high=np.nan, share=np.nan, n_levels=[*counts, len(y)])
-    constant = unit <= 1e-12 * scale
-    unknown: Any = explain("constant_systems" if constant else "too_few_judgments")
+    unknown: Any = explain("constant_systems")
     table["status"] = [unknown] * 5
     for k, others in mixed.items():
         also = " and ".join(names[other] for other in others)
         unknown = explain("confounded", others=also) if also else explain("one_level")
         table.loc[k, "status"] = unknown
-    if constant or len(y) - len(size) < 2:
+    if unit <= 1e-12 * scale or len(y) - len(size) < 2:
         return split_status(table).assign(method="none")
     chosen, doubt, fitted = [*kept, 4], OK, None
     balanced = _mean_squares(y / unit, system, item, annotator) if len(kept) == 4 else None

@@ -79,7 +79,7 @@ def rate(
     DataFrame
         A row per comparator (``people`` for annotators) and system: comparator, system, rating
         (points, higher is better, with mean 1500; 173.7 per nat of log-odds), ci_low, ci_high
-        (relative to the mean of all systems), confidence, method, covers (what the interval
+        (relative to the mean of all rated systems), confidence, method, covers (what the interval
         generalizes to), n_games, status (a code; ``ok``), reason (its text).
         Bradley-Terry: also se, n_clusters (for comparators: clusters among the system's outputs;
         for annotators' choices: the effective number of items, or of annotators if these are random

@@ -177,7 +177,7 @@ def win_and_loss(
     table = table.join(split_status(rates)[["n_clusters", "status", "reason"]])
     every = steps[["model", "system", "progress"]].sort_values(["model", "progress"])
     table = every.merge(table, on="system", how="left", validate="one_to_one")
-    first = explain("first_checkpoint")
+    first = explain("nothing_to_compare")
     missing = {"n": 0, "n_clusters": 0, "status": first.code, "reason": first.reason}
     table = table.fillna(missing)
     table = table.astype({"n": "int64", "n_clusters": "int64"})

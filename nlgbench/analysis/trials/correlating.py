@@ -272,7 +272,7 @@ def _mean(found: Floats, confidence: float) -> dict[str, float | Status]:
     n, two, n_trials = len(found) - 1, found.shape[1] == 2, found.shape[2]
     unknown = {"estimate": np.nan, "ci_low": np.nan, "ci_high": np.nan}
     if not n_trials:
-        return {**unknown, "status": explain("no_trial" if two else "no_coefficient")}
+        return {**unknown, "status": explain("nothing_to_compare")}
     means = found.mean(axis=2)
     estimate = float(means[0, 0] - means[0, 1] if two else means[0, 0])
     unknown["estimate"] = estimate

@@ -57,7 +57,7 @@ def test_what_is_left_out_may_be_what_would_have_been_seen():
     flat, errors = [0.9, 0.9, 0.9, 0.0], [0.01, 0.01, 0.01, np.nan]
     found = nb.measure_trends(table("recall", flat, errors), TRUTH, against=["l_star"]).iloc[0]
     assert found["verdict"] == "" and found["n_systems"] == 3
-    assert found["status"] == "left_out" and found["reason"].endswith("missing: d")
+    assert found["status"] == "excluded" and found["reason"].endswith("missing: d")
     # A fall from .9 to 0 is not hidden, though there is no error to test it by.
     assert found["slope"] == pytest.approx(linregress(TRUTH["l_star"], flat).slope)
     assert found[["se", "ci_low", "ci_high"]].isna().all()

@@ -83,6 +83,9 @@ def test_intervals_from_little_are_marked():
     skewed = random_study(0, n=40, n_human=3)
     table = nb.huse(skewed, n_neighbors=4, n_resamples=30, seed=0)
     assert table["status"].eq("few_units").all()
+    for n_human, status in ((40, "unequal_classes"), (50, "ok")):
+        unequal = random_study(0, n=200, n_human=n_human)
+        assert nb.huse(unequal, n_resamples=30, seed=0)["status"].iloc[0] == status
     whole = nb.simulate("gaussian", n_outputs=60, n_annotators=3, seed=1)
     whole = whole.replace(judgments=whole.judgments.round({"value": 0}))
     table = nb.huse(whole, **options)

@@ -55,7 +55,7 @@ def test_rates_are_the_newer_ones():
     pairs = checkpoint_pairs(outputs, steps, n=10, seed=0)
     found = win_and_loss(compared(pairs, WON), outputs, steps)
     assert found["n"].tolist() == [0, 10] and np.isnan(found["win"].iloc[0])
-    assert found["status"].iloc[0] == "first_checkpoint"
+    assert found["status"].iloc[0] == "nothing_to_compare"
     row = found[["win", "tie", "loss", "difference"]].iloc[1]
     assert row.tolist() == pytest.approx([0.5, 0.2, 0.3, 0.2])
 

@@ -101,7 +101,7 @@ def test_estimates_are_the_means_of_scipys(first, second, human):
         assert row["n_trials"] == len(defined) and row["n_undefined"] == 2 - len(defined)
         expected = np.mean([of(one, human)[0] for one in defined]) if defined else np.nan
         assert row["estimate"] == pytest.approx(expected, abs=1e-6, nan_ok=True)
-        assert defined or row["status"] == "no_coefficient"
+        assert defined or row["status"] == "nothing_to_compare"
 
 
 def trials_of(quality, **scores):
