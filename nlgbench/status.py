@@ -41,6 +41,7 @@ REASONS: Mapping[str, str] = {
     "few_annotators": _FEW,
     "few_blocks": "a verdict needs at least {least} blocks (found: {n})",
     "few_clusters": _FEW,
+    "few_common": "not ranked: fewer than {least} studies in common with other evaluators",
     "few_common_items": "superiority has no interval: only one cluster has items of both systems",
     "few_complete": "fewer than {least} systems are complete ({n})",
     "few_decisive": "only {n} of {total} {units} differ between the systems; the interval "
@@ -59,7 +60,7 @@ REASONS: Mapping[str, str] = {
     "{permutations} permutations, p cannot be below {least:.3g}",
     "few_scored": "no annotator has at least {least} scored outputs",
     "few_shared_items": "annotators share too few items: increase n_votes",
-    "few_studies": "{n}: {what} needs {least}",
+    "few_studies": "{n}: {what} needs at least {least}",
     "few_swaps": "cannot be significant with {n} systems: the smallest possible adjusted p is "
     "{least:.3g}",
     "few_systems": _FEW,

@@ -32,7 +32,7 @@ from nlgbench.evaluators.score import score
 from nlgbench.evaluators.sentinels import LENGTH, SENTINELS, SYSTEM_MEAN
 from nlgbench.inference import Floats
 from nlgbench.reported import Reported
-from nlgbench.status import OK, Status, explain, split_status
+from nlgbench.status import OK, Status, estimate_columns, explain, split_status
 from nlgbench.study import Study
 from nlgbench.study.checks import checked, convert_columns, read_table
 
@@ -87,6 +87,51 @@ class PooledCorrelations(Reported):
     summary: pd.DataFrame
     studies: pd.DataFrame
     confidence: float
+
+    def rank_evaluators(self) -> pd.DataFrame:
+        """Rank evaluators by their means over common studies, which alone are comparable.
+
+        Ranked are evaluators, except sentinels, with effects in at least five studies. While they
+        share fewer than five, those with the fewest are left out. A ranking needs two evaluators.
+
+        Returns
+        -------
+        DataFrame
+            A row per evaluator, highest mean first: evaluator (of pairs, the first), estimate,
+            ci_low, ci_high (over the common studies), n_studies (common ones; without a rank, all
+            of the evaluator's), status (a code; ``ok``), reason (its text), rank (1 is highest).
+
+        Raises
+        ------
+        ValueError
+            When an evaluator has several means: of several statistics, granularities or groups.
+        """
+        effects = self.studies.rename(columns={"evaluator_a": "evaluator"})
+        effects = effects[~effects["evaluator"].isin(SENTINELS)]
+        if effects.duplicated(["evaluator", "study"]).any():
+            raise ValueError("an evaluator has several means: pool one statistic and granularity.")
+        has_effect = effects.pivot(index="study", columns="evaluator", values="z").notna()
+        n_studies = has_effect.sum()
+        ranked = n_studies.index[n_studies >= FEWEST_STUDIES]
+        while len(ranked) and has_effect[ranked].all(axis=1).sum() < FEWEST_STUDIES:
+            ranked = ranked[n_studies[ranked] > n_studies[ranked].min()]
+        common = has_effect.index[has_effect[ranked].all(axis=1)]
+        to_estimate = np.asarray if "evaluator_a" in self.studies else np.tanh
+        rows = []
+        for evaluator, part in effects.groupby("evaluator", sort=False):
+            if len(ranked) > 1 and evaluator in ranked:
+                row = _pooled(part[part["study"].isin(common)], self.confidence, to_estimate)
+            else:
+                n = int(n_studies[evaluator])
+                missing = _few_studies(n, "a mean", FEWEST_STUDIES) or explain(
+                    "few_common", least=FEWEST_STUDIES
+                )
+                row = estimate_columns(float("nan"), status=missing) | {"n_studies": n}
+            rows.append({"evaluator": evaluator, **row})
+        columns = ["evaluator", "estimate", "ci_low", "ci_high", "n_studies", "status", "reason"]
+        table = pd.DataFrame(rows)[columns]
+        table["rank"] = table["estimate"].rank(method="min", ascending=False)
+        return table.sort_values("rank", kind="stable", ignore_index=True)
 
     def _shown(self) -> pd.DataFrame:
         """Return the means that are defined, or else the reasons, rounded for display."""
@@ -171,7 +216,7 @@ def pool_correlations(
     >>> pooled.summary[["estimate", "ci_low", "ci_high"]].round(2).values.tolist()
     [[0.38, 0.27, 0.48]]
     >>> pooled.summary["prediction_reason"].tolist()
-    ['only 5 studies: a prediction interval needs 8']
+    ['only 5 studies: a prediction interval needs at least 8']
     """
     pairs = "difference" in correlations
     own, value = (_KEYS_OF_PAIRS, "difference") if pairs else (_KEYS, "estimate")
@@ -274,7 +319,8 @@ def _pooled(part: pd.DataFrame, confidence: float, turn: Callable[[Any], Any]) -
     k = len(there)
     row: dict[str, Any] = dict.fromkeys(_NUMBERS, float("nan"))
     row |= {"n_studies": k, "n_left_out": len(part) - k}
-    status = prediction_status = OK
+    status = _few_studies(k, "a mean", FEWEST_STUDIES)
+    prediction_status = _few_studies(k, "a prediction interval", FEWEST_PREDICTED)
     z, variance = there["z"].to_numpy(), there["se"].to_numpy() ** 2
     if k > 1:
         found = random_effects(z, variance, confidence)
@@ -283,25 +329,24 @@ def _pooled(part: pd.DataFrame, confidence: float, turn: Callable[[Any], Any]) -
         shares = tau2 / (tau2 + found.typical)
         row |= dict(zip(("i2", "i2_low", "i2_high"), shares, strict=True))
         row |= {"q": found.q, "q_p": float(chi2.sf(found.q, k - 1))}
-    studies = ("no study has an effect", "only 1 study")[k] if k < 2 else f"only {k} studies"
-    if k < FEWEST_STUDIES:
-        least = f"at least {FEWEST_STUDIES}"
-        status = explain("few_studies", n=studies, what="a mean", least=least)
-    else:
+    if not status:
         half = student.isf((1 - confidence) / 2, k - 1) * found.se
         ends = found.mean + np.array([-half, half])
         row |= dict(zip(("ci_low", "ci_high"), turn(ends), strict=True))
         row["estimate"] = float(turn(found.mean))
         row["p"] = 2 * float(student.sf(abs(found.mean) / found.se, k - 1))
-    if k < FEWEST_PREDICTED:
-        needs = {"what": "a prediction interval", "least": FEWEST_PREDICTED}
-        prediction_status = explain("few_studies", n=studies, **needs)
-    else:
+    if not prediction_status:
         ends = interval_of_prediction(z, variance, confidence)
         row |= dict(zip(("prediction_low", "prediction_high"), turn(ends), strict=True))
     row |= {"status": status.code, "reason": status.reason}
     prediction = {"status": prediction_status.code, "reason": prediction_status.reason}
     return row | {f"prediction_{name}": text for name, text in prediction.items()}
+
+
+def _few_studies(n: int, what: str, least: int) -> Status:
+    """Explain that a mean or prediction has too few studies, if it has."""
+    studies = ("no study has an effect", "only 1 study")[n] if n < 2 else f"only {n} studies"
+    return explain("few_studies", n=studies, what=what, least=least) if n < least else OK
 
 
 def random_effects(z: Floats, variance: Floats, confidence: float, modified: bool = True) -> _Mean:

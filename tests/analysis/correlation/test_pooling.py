@@ -1,5 +1,7 @@
 """One effect per study, and a random-effects mean, against metafor's and statsmodels' values."""
 
+import dataclasses
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -287,3 +289,34 @@ def test_one_system_has_no_mean_of_the_others(worlds):
     found = correlate_studies({"one": one}, evaluators=["rouge_l"]).set_index("evaluator")
     row = found.loc["system_mean@sentinel"]
     assert np.isnan(row["estimate"]) and row["status"] == "system_mean_alone"
+
+
+def test_evaluators_are_ranked_over_the_studies_that_they_share():
+    """The worse evaluator has higher correlations in the studies that only it has."""
+    shared = np.linspace(0.1, 0.4, 6)
+    parts = [
+        correlations(shared + 0.1, np.full(6, 0.05), evaluator="better"),
+        correlations(np.append(shared, np.full(4, 1.2)), np.full(10, 0.05), evaluator="worse"),
+        correlations(np.full(7, 1.5), np.full(7, 0.05), evaluator="length@sentinel"),
+        correlations(np.full(3, 1.5), np.full(3, 0.05), evaluator="rare"),
+    ]
+    pooled = nb.pool_correlations(pd.concat(parts))
+    plain = pooled.summary.set_index("evaluator")
+    assert plain.loc["worse", "estimate"] > plain.loc["better", "estimate"]
+    found = pooled.rank_evaluators()
+    assert found["evaluator"].tolist() == ["better", "worse", "rare"]
+    assert found["n_studies"].tolist() == [6, 6, 3] and found["rank"].tolist()[:2] == [1, 2]
+    assert found["status"].tolist() == ["ok", "ok", "few_studies"]
+    alone = nb.pool_correlations(pd.concat([parts[0], parts[1][:6]])).summary
+    names = ["estimate", "ci_low", "ci_high"]
+    np.testing.assert_allclose(found.loc[:1, names], alone[names])
+    # With four studies in common, that with the fewest is left out, and one alone has no rank.
+    apart = pooled.studies.replace({"study": {"s0": "t0", "s1": "t1"}})
+    mixed = pd.concat(
+        [pooled.studies.query("evaluator != 'better'"), apart.query("evaluator == 'better'")]
+    )
+    few = dataclasses.replace(pooled, studies=mixed).rank_evaluators()
+    assert few["rank"].isna().all() and few["estimate"].isna().all()
+    assert few["status"].tolist() == ["few_common", "few_studies", "few_common"]
+    with pytest.raises(ValueError, match="several means"):
+        dataclasses.replace(pooled, studies=pd.concat([mixed, mixed])).rank_evaluators()
