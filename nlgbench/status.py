@@ -142,6 +142,7 @@ REASONS: Mapping[str, str] = {
     "positions": "annotator ids are positions in a file, not persons. If each position is one "
     "person, set annotators: persons under settings; otherwise use annotators='fixed'",
     "random_order": "each pair was judged in one order, which is assumed to be random{excluded}",
+    "same_system": "each pair is of one system with itself",
     "sentinel": "a sentinel has no system of its own",
     "separate_annotators": "not comparable: annotators form {n} parts without common items",
     "separated": "infinite estimate: {which}",
@@ -157,6 +158,7 @@ REASONS: Mapping[str, str] = {
     "judgment rises",
     "systems_without_scores": "undefined: the number of systems with all scores is only {n}",
     "this_item": "only one {unit}: intervals generalize to other annotators only",
+    "tied_votes": "the votes on each pair are tied",
     "too_few_annotators": "only {n:.1f} effective annotators: an interval that generalizes to "
     "other annotators needs at least {least}. For these annotators only, use annotators='fixed'",
     "too_few_systems": "only {n} systems: an interval needs at least {least}",
@@ -179,7 +181,7 @@ REASONS: Mapping[str, str] = {
     "unpooled_systems": "correlations over fewer than {least} systems are not pooled",
     "unscored_outputs": "outputs excluded because they have no score: {n}",
     "unscored_systems": "systems excluded because they have no score: {names}",
-    "weak_votes": "annotators agree too little to estimate the expected vote",
+    "weak_votes": "votes vary or agree too little to estimate the expected vote",
     "zero_variance": "no interval: the estimate is 0, its lower bound",
 }
 

@@ -448,6 +448,8 @@ def _agreement(view: _SharedData, verdict: Floats) -> dict[str, dict[str, Any]]:
     n = len(np.unique(data.pair[used]))
     for name, row in rows.items():
         row["n"] = n
+        if row["status"].code == "no_votes" and (~np.isnan(said)).any():
+            row["status"] = explain("tied_votes")
         if view.single and name != "agreement":
             missing = explain("gold_votes" if data.gold else "one_vote")
             row |= interval(np.nan, np.nan, view.by_vote, view.confidence, missing)

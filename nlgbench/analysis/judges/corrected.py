@@ -159,7 +159,7 @@ def corrected_quality(
     biased: Any = explain("biased")
     few: Any = explain("few_labels", least=FEWEST_LABELS)
     no_labels: Any = explain("no_labels")
-    own["status"] = [biased] * k
+    own["status"] = [biased + status for status in own["status"]]
     if n_labels.sum() < FEWEST_LABELS:
         corrected["status"] = [few] * k
     for table in (alone, corrected):
@@ -292,6 +292,8 @@ class Fit:
         used = weights != 0
         each = [((change[:, used] @ weights[used]) ** 2).sum() for change in self.changes]
         se = float(np.sqrt(crossed.largest_variance(*each)))
+        # The difference of two constants may vary by rounding errors.
+        se = se if se > 1e-12 * np.abs(self.estimate[used]).max() else 0.0
         return float(self.estimate[used] @ weights[used]), se, float(self.n[used].min())
 
 

@@ -51,7 +51,7 @@ def rate_at_equal_length(
     for name, design in (("rating", whole[:, :-1]), ("equal_length", whole)):
         if name == "equal_length" and not design[weight > 0, -1].any():
             table[[name, f"{name}_low", f"{name}_high"]] = np.nan
-            missing = explain("no_lengths")
+            missing = explain("no_lengths" if weight.any() else "same_system")
             continue
         found = _fit(design, share, weight)
         value, se = np.full(len(names), np.nan), np.full(len(names), np.nan)
@@ -64,7 +64,8 @@ def rate_at_equal_length(
             value = START + POINTS * (center @ theta[: len(names)])
             se = POINTS * _errors(added[:, : len(names)] @ center, clusters)
             if se.max(initial=0) < 1e-9:
-                se, missing = se * np.nan, explain("no_variation")
+                missing = explain("no_variation" if clusters.n >= 2 else "one_cluster")
+                se = se * np.nan
             if name == "equal_length":
                 slope = {"estimate": theta[-1], "se": _errors(added[:, -1:], clusters)[0]}
         half = student.ppf(0.5 + confidence / 2, clusters.n - 1) * se

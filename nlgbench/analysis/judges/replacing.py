@@ -12,6 +12,7 @@ from scipy.stats import false_discovery_control, norm
 from scipy.stats import t as student
 
 from nlgbench import crossed
+from nlgbench.analysis.judges.verdicts import rounding_error
 from nlgbench.crossed import FEWEST, Floats, Ints, few_clusters, jackknife_variance
 from nlgbench.inference import adjust
 from nlgbench.reported import Reported
@@ -234,7 +235,7 @@ def differences(output: Ints, value: Floats, score: Floats, kind: Agreement) -> 
         for_score = np.where(equal, of_score - (said == label), 0)
         return np.sign(own - 1 - for_score).astype(np.int8)
     # (score - o)^2 - (value - o)^2, summed over the others o, is factored to keep ties exact.
-    near = 1e-9 * float(np.ptp(value)) + 1e-14 * float(np.abs(value).max())
+    near = rounding_error(value)
     center = value.mean()
     value, score = value - center, score - center
     others, total = np.bincount(output) - 1, np.bincount(output, value)
@@ -341,7 +342,8 @@ def _tested(
     """Test one evaluator; return its row, its annotators, and omega by epsilon."""
     there = judged.dropna(subset="score")
     if kind == "accuracy":  # labels may differ by rounding
-        there = there.round({"value": 9, "score": 9})
+        unit = min(1.0, there["value"].abs().max()) or 1.0
+        there = there.assign(**{name: (there[name] / unit).round(9) for name in ("value", "score")})
     said, given = there.drop_duplicates("output_id")["score"], there["value"]
     n_of = there.groupby("annotator_id")["value"].transform("size")
     names = there.loc[n_of >= FEWEST_ITEMS, "annotator_id"].drop_duplicates().to_numpy()

@@ -19,7 +19,7 @@ from nlgbench.study import Study
 
 #: Evaluators of pairs that need no model.
 SENTINELS = ("longest", "first", "constant", "random")
-#: Values closer to each other count as equal.
+#: Verdicts and votes closer to 0 count as ties.
 _ALIKE = 1e-9
 
 
@@ -48,9 +48,14 @@ class Verdicts:
         return crossed.clusters_of(self.item[pair], who, self.covers)
 
 
-def sign(values: Floats) -> Floats:
+def sign(values: Floats, near: float = _ALIKE) -> Floats:
     """Return 1, 0 or -1, with values within rounding errors of 0 as ties."""
-    return np.sign(np.where(np.abs(values) < _ALIKE, 0.0, values))
+    return np.sign(np.where(np.abs(values) <= near, 0.0, values))
+
+
+def rounding_error(values: Floats) -> float:
+    """Return a bound of differences between equal values of which some are means."""
+    return float(1e-9 * np.ptp(values) + 1e-14 * np.abs(values).max()) if len(values) else 0.0
 
 
 def interval(
@@ -150,5 +155,6 @@ def _votes(study: Study, dimension: str | None, pairs: pd.DataFrame) -> pd.DataF
     each = pd.DataFrame({"a": pairs.min(axis=1), "b": pairs.max(axis=1)}).drop_duplicates()
     both = each.merge(judged[["a", "annotator_id", "value"]], on="a")
     both = both.merge(judged[["b", "annotator_id", "value"]], on=["b", "annotator_id"])
-    lead = sign((both["value_x"] - both["value_y"]).to_numpy()) / 2
+    near = rounding_error(judged["value"].to_numpy())
+    lead = sign((both["value_x"] - both["value_y"]).to_numpy(), near) / 2
     return both[["a", "b", "annotator_id"]].assign(vote=lead)

@@ -90,6 +90,33 @@ def test_values_that_differ_by_rounding_are_ties():
     assert sign(np.array([1 / 6 + 1 / 6 - 1 / 3, -0.5])).tolist() == [0, -1]
 
 
+@pytest.mark.parametrize("unit", [1e-12, 1e12])
+def test_judgments_in_other_units_give_the_same_votes(unit):
+    study = nb.simulate("judges", n_items=40, n_annotators=12, seed=2).replace(preferences=None)
+    judged = study.judgments.assign(value=unit * study.judgments["value"])
+    one, other = (whole(nb.audit(part)) for part in (study, study.replace(judgments=judged)))
+    pd.testing.assert_frame_equal(one, other)
+
+
+def test_a_reason_names_the_cause_that_is_there():
+    """Tied votes are votes; one item is no lack of variation; a system cannot meet itself."""
+    said = np.random.default_rng(0).random(40)
+    tied = of_pairs(said, ["tie"] * 40, ["w1"] * 40, [(5, 5 + k) for k in range(40)])
+    tied = tied.replace(
+        preferences=pd.concat([tied.preferences, tied.preferences.assign(annotator_id="w2")])
+    )
+    alone = tied.replace(outputs=tied.outputs.assign(item_id="0"))
+    itself = tied.replace(outputs=tied.outputs.assign(system="x"))
+    cases = (
+        (tied, "agreement", "tied_votes"),
+        (alone, "length_in_ratings", "one_cluster"),
+        (itself, "length_in_ratings", "same_system"),
+    )
+    for study, test, code in cases:
+        row = whole(nb.audit(study)).set_index(["evaluator", "test"]).loc[("judge", test)]
+        assert row["status"] == code and np.isnan(row["ci_low"])
+
+
 def test_fewer_than_ten_annotators_are_these_annotators():
     found = nb.audit(nb.simulate("judges", n_items=60, n_annotators=7, seed=1)).findings
     covers = found[found["evaluator"] == "fair"].set_index("test")["covers"]

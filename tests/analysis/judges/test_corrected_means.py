@@ -255,6 +255,19 @@ def test_what_cannot_be_known_says_why():
     assert np.isfinite(pairs.loc[("a", "d"), "ci_low"]) and np.isnan(pairs.loc[("c", "d"), "p"])
 
 
+def test_two_constants_do_not_differ_by_rounding_errors():
+    """The mean of .1, .2 and .3 is not .2."""
+    score = np.random.default_rng(11).normal(size=80)
+    labels = [
+        (u, w, 0.2 if u < 40 else v) for u in range(80) for w, v in enumerate((0.1, 0.2, 0.3))
+    ]
+    found = ask(
+        made(score, labels, system=np.repeat(["a", "b"], 40), item=[*map(str, range(40))] * 2)
+    )
+    assert found.pairs["ci_low"].isna().all() and set(found.pairs["status"]) == {"no_variation"}
+    assert found.pairs["p"].isna().all()
+
+
 def test_labels_saved_are_those_of_the_correlation():
     """n / (1 - r^2 (M - n) / M) in the long run."""
     n, m = 4_000, 20_000
