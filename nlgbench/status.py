@@ -27,6 +27,7 @@ REASONS: Mapping[str, str] = {
     "all_rejected": "no interval: every possible mean is rejected, so the mean may vary by block",
     "all_ties": "no interval: all games are ties, so all ratings are equal",
     "always_higher": "superiority has no interval: one system is higher on every common item",
+    "below_start": "CV* is undefined: a value is not above the start of its scale",
     "biased": "biased: estimate and interval are for the mean score, not the mean judgment",
     "biased_upward": "no interval: biased upward",
     "circular": "computed from the judgments, which the interval treats as fixed",
@@ -74,6 +75,7 @@ REASONS: Mapping[str, str] = {
     "proportional to the judgments",
     "impossible": "no interval: a target has probability 0",
     "includes": "includes {others}",
+    "ledger": "{reason}",
     "left_out": "judged only systems that are left out, because their level cannot be estimated",
     "lone_cluster": "a system has only one cluster, so the variance of means cannot be estimated",
     "low_reliability": "the reliability of systems' mean {what} is {value:.2f}, below .5: add "
@@ -86,6 +88,7 @@ REASONS: Mapping[str, str] = {
     "negative_variance": "no interval: the estimated variance is negative. Add games",
     "no_author": "no own system: set authors=",
     "no_common_items": "superiority is undefined: the systems have no common items",
+    "no_cv_star": "a {kind} has no CV*",
     "no_halves": "undefined: no output has two judgments, or the means of a half are equal",
     "no_interval": "no interval is available for {method}",
     "no_items": "no interval: expected outcomes vary less than sampled ones, so an interval needs "
@@ -106,9 +109,11 @@ REASONS: Mapping[str, str] = {
     "no_votes": "no annotator voted on the pairs that the judge compared",
     "no_width": "the interval has no width",
     "no_z": "a correlation of -1 or 1 has no finite z",
+    "no_zero_point": "log-probabilities have no zero point",
     "noise_without_one": "without one of the clusters, noise explains all variance between systems",
     "not_a_correlation": "{name} is not a correlation from -1 to 1",
     "not_converged": "maximum likelihood did not converge",
+    "not_recomputed": "undefined: there is no recomputed value",
     "not_requested": "no interval: resample = None",
     "not_validated": "no interval has been validated for {what}",
     "nothing_to_compare": "undefined: there is nothing to compare, or no variation",
@@ -176,6 +181,7 @@ REASONS: Mapping[str, str] = {
     "undefined_without_one": "undefined if one of the clusters is left out",
     "unequal_classes": "the interval may be too narrow: one class has over {most} times as many "
     "outputs as the other ({larger} and {n})",
+    "unknown_unit": "the unit is unknown, so its scale is assumed to start at 0",
     "unlabeled": "no output has both a label and a score",
     "unlimited": "the interval reaches -1 or 1, which have no finite z",
     "unpooled_systems": "correlations over fewer than {least} systems are not pooled",

@@ -9,6 +9,7 @@ from scipy.special import gammaln
 
 from nlgbench.datasets.published import load_claims
 from nlgbench.inference import Floats
+from nlgbench.status import explain, first_status
 from nlgbench.study import schema
 from nlgbench.study.checks import checked
 
@@ -83,8 +84,8 @@ def reproduction(ledger: pd.DataFrame) -> pd.DataFrame:
         variant, source (``published``: derived from other published numbers), kind (``number``;
         ``label``: a star; ``bound``: a bound on p; ``finding``: a sentence without a number), unit,
         published, recomputed, ci_low, ci_high (of recomputed), verdict, scale_start (subtracted
-        before CV* is computed), cv_star (percent; lower is better), reason (that of the ledger, and
-        why CV* is undefined).
+        before CV* is computed), cv_star (percent; lower is better), status (a code; ``ok``), reason
+        (that of the ledger, and why CV* is undefined).
 
     Raises
     ------
@@ -122,12 +123,18 @@ def reproduction(ledger: pd.DataFrame) -> pd.DataFrame:
     start = unit.map(_scale_start).astype(float).where(number)
     pairs = rows[["published", "recomputed"]].sub(start, axis=0)
     estimate = pd.Series(cv_star(pairs), rows.index).round(12)  # removes rounding errors from 0
-    why = ("a " + kind + " has no CV*").mask(number, "")
-    why = why.mask(number & start.isna(), "log-probabilities have no zero point")
-    below = "CV* is undefined: a value is not above the start of its scale"
-    why = why.mask(start.notna() & estimate.isna(), below)
-    assumed = "the unit is unknown, so its scale is assumed to start at 0"
-    why = why.mask(estimate.notna() & (unit == ""), assumed).where(rows["recomputed"].notna(), "")
+    recomputed = rows["recomputed"].notna()
+    why = first_status(
+        len(rows),
+        (~recomputed & (rows["reason"] == ""), explain("not_recomputed")),
+        (recomputed & ~number, [explain("no_cv_star", kind=name) for name in kind]),
+        (recomputed & start.isna(), explain("no_zero_point")),
+        (recomputed & estimate.isna(), explain("below_start")),
+        (recomputed & (unit == ""), explain("unknown_unit")),
+    )
+    codes = pd.Series([status.code for status in why], rows.index, dtype="str")
+    codes = codes.mask(codes.eq("ok") & rows["reason"].ne(""), "ledger")
+    notes = pd.Series([status.reason for status in why], rows.index, dtype="str")
     kept = ["published", "recomputed", "ci_low", "ci_high", "verdict"]
     return pd.DataFrame(
         {
@@ -139,7 +146,8 @@ def reproduction(ledger: pd.DataFrame) -> pd.DataFrame:
             **{name: rows[name] for name in kept},
             "scale_start": start,
             "cv_star": estimate,
-            "reason": (rows["reason"] + "; " + why).str.strip("; "),
+            "status": codes,
+            "reason": (rows["reason"] + "; " + notes).str.strip("; "),
         }
     )
 

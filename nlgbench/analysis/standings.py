@@ -72,10 +72,11 @@ def mean_scores(study: Study, *, include_human: bool = False) -> pd.DataFrame:
         study = study.only(is_human=False)
     if study.scores is None and study.system_scores is not None:
         return _system_scores(study.system_scores)
-    if study.scores is None:
-        raise Unsupported("no_scores", f"{study.name} has no scores: compute them with nb.score.")
     outputs = study.outputs.set_index("output_id")[["item_id", "system"]]
-    scores = study.scores.dropna(subset="score").join(outputs, on="output_id")
+    scores = None if study.scores is None else study.scores.dropna(subset="score")
+    if scores is None or scores.empty:
+        raise Unsupported("no_scores", f"{study.name} has no scores: compute them with nb.score.")
+    scores = scores.join(outputs, on="output_id")
     found = []
     for evaluator, part in scores.groupby("evaluator", sort=False):
         lower = bool(is_reversed(part).any())

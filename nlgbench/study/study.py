@@ -257,7 +257,7 @@ class Study:
     ) -> pd.DataFrame:
         """Return scores of outputs or systems (of="system_scores"), negated if lower is better."""
         table: pd.DataFrame | None = getattr(self, of)
-        if table is None:
+        if table is None or table.empty:
             message = f"{self.name} has no {of}: compute them with `score`."
             raise Unsupported("no_scores", message)
         if evaluators is not None:

@@ -257,7 +257,8 @@ def multiverse(
     DataFrame
         A row per system, combination and score: ``system``, ``n_neighbors``, ``ties``,
         ``label_ties``, ``scaling``, ``length``, ``score`` (huse, huse_q, huse_d), ``estimate``
-        (higher is better), ``paper`` (True for the conventions of the paper and its code).
+        (higher is better), ``paper`` (True for the conventions of the paper and its code),
+        ``status``, ``reason``.
 
     Raises
     ------
@@ -296,4 +297,5 @@ def multiverse(
                 for name, value in one.scores.items()
             ]
     table = pd.DataFrame(rows)
-    return table.assign(paper=(table[list(PAPER)] == pd.Series(PAPER)).all(axis=1))
+    paper = (table[list(PAPER)] == pd.Series(PAPER)).all(axis=1)
+    return table.assign(paper=paper, status="ok", reason="")

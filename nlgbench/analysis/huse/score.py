@@ -186,8 +186,6 @@ def _check_complete(ids: pd.Index, missing: Bools, code: str, what: str, fix: st
 def _logprob(ids: pd.Index, logprobs: pd.DataFrame, system: str, length: str) -> tuple[Floats, int]:
     """Look up log-probabilities (nats) under the system's model, and count the floored ones."""
     under = logprobs[logprobs["model"] == system]
-    if under.empty:
-        known(system, sorted(logprobs["model"].unique()), "model in logprobs")
     found = under.set_index("output_id")[["logprob", "n_tokens"]].reindex(ids)
     logprob, n_tokens = found.to_numpy(dtype=np.float64).T
     what = f"no log-probability under model {system!r}"

@@ -59,7 +59,8 @@ def permutation_test(
         scores), ``within`` ("items": labels are permuted among the outputs of one item; "hits":
         whole HITs (``group_id``) exchange labels, if each output was judged in one HIT and each HIT
         contains only one class), ``n_units`` (items with both classes, or HITs),
-        ``log10_labelings``, ``n_permutations`` (labelings used), ``exact`` (whether these are all).
+        ``log10_labelings``, ``n_permutations`` (labelings used), ``exact`` (whether these are all),
+        ``status``, ``reason``.
 
     Raises
     ------
@@ -114,6 +115,8 @@ def permutation_test(
                 "log10_labelings": math.log10(n_labelings),
                 "n_permutations": len(labels),
                 "exact": exact,
+                "status": "ok",
+                "reason": "",
             }
             parts.append(pd.DataFrame(rows))
     return pd.concat(parts, ignore_index=True)

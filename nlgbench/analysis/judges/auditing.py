@@ -124,7 +124,7 @@ def audit(
 
         ``calibration``: evaluator, bin, low, high (of the preferred output's probability), said
         (its mean), people (how often annotators prefer that output; ties count half), ci_low,
-        ci_high, n (votes, counted once per order).
+        ci_high, n (votes, counted once per order), status, reason.
 
         ``ratings``: evaluator (including ``people``), system, rating and equal_length (the rating
         at equal text length) with their intervals, status, reason.
@@ -193,7 +193,7 @@ def audit(
         split_status(found).reindex(columns=list(_FINDINGS)),
         found.reindex(columns=list(_DETAILS)),
         pd.DataFrame(orders),
-        pd.concat(bins, ignore_index=True)[list(_CALIBRATION)],
+        split_status(pd.concat(bins, ignore_index=True))[list(_CALIBRATION)],
         split_status(pd.concat(ratings, ignore_index=True)).set_index("evaluator").reset_index(),
         margin,
     )
@@ -204,7 +204,10 @@ _FINDINGS = (
     *("n_tested", "margin", "verdict", "n", "status", "reason"),
 )
 _DETAILS = (*("evaluator", "test", "is_sentinel", "se", "inner_low", "inner_high", "p"),)
-_CALIBRATION = ("evaluator", "bin", "low", "high", "said", "people", "ci_low", "ci_high", "n")
+_CALIBRATION = (
+    *("evaluator", "bin", "low", "high", "said", "people", "ci_low", "ci_high", "n"),
+    *("status", "reason"),
+)
 
 
 class _SharedData:
@@ -414,7 +417,7 @@ def _calibrated(view: _SharedData, chance: Floats) -> tuple[dict[str, Any], pd.D
     if not len(used) or not ((used > 1e-9) & (used < 0.5 - 1e-9)).any():
         missing = explain("no_probabilities" if len(used) else "no_votes")
         row |= interval(np.nan, np.nan, clusters, view.confidence, missing)
-        return row, pd.DataFrame(columns=list(_CALIBRATION))
+        return row, pd.DataFrame(columns=list(_CALIBRATION[:-1]))
     cuts = np.unique(np.quantile(used, np.linspace(0, 1, N_BINS + 1)[1:-1]))
     number = np.searchsorted(cuts, sure, side="right")
     bins: list[dict[str, Any]] = []
@@ -424,7 +427,7 @@ def _calibrated(view: _SharedData, chance: Floats) -> tuple[dict[str, Any], pd.D
         row_of_bin = {"bin": len(bins) + 1, "low": said.min(), "high": said.max()}
         row_of_bin |= {"said": own @ sure / own.sum()}
         bins.append(row_of_bin | _ratio(view, own * right, own, clusters))
-    table = pd.DataFrame(bins).rename(columns={"estimate": "people"})[list(_CALIBRATION[1:])]
+    table = pd.DataFrame(bins).rename(columns={"estimate": "people"})[list(_CALIBRATION[1:-1])]
     table[["low", "high", "said", "people", "ci_low", "ci_high"]] += 0.5
     return row, table
 

@@ -46,7 +46,8 @@ class Sums(NamedTuple):
         parts = self.parts_of(rows) * self.weight[unit][:, None]
         if self.said is None:
             return parts
-        return (self.said[unit][:, :, None] * parts[:, None, :]).reshape(len(unit), -1)
+        crossed = self.said[unit][:, :, None] * parts[:, None, :]
+        return crossed.reshape(len(unit), self.said.shape[1] * parts.shape[1])
 
 
 def interval_over(

@@ -247,7 +247,7 @@ def _measured(
 def _verdicts(study: Study, pairs: pd.DataFrame) -> dict[str, Floats]:
     """Return each evaluator's verdict by pair: shares of a, tie, b; all 0 if missing."""
     found: dict[str, Floats] = {}
-    if study.scores is not None:
+    if study.scores is not None and len(study.scores):
         for name, own in study.scored().groupby("evaluator", sort=False):
             by_output = own.set_index("output_id")["score"]
             # Tiny scores, such as probabilities of texts, must not all tie.
@@ -274,7 +274,7 @@ def _verdicts(study: Study, pairs: pd.DataFrame) -> dict[str, Floats]:
 def _comparisons(study: Study) -> pd.DataFrame:
     """Return comparisons in the form of votes: items, systems, and a choice."""
     table = study.comparisons
-    if table is None:
+    if table is None or table.empty:
         return pd.DataFrame({"comparator": []})
     said = decided(table[PROBABILITIES].to_numpy(dtype=np.float64)).argmax(axis=1)
     found = of_outputs(study, table, "comparisons")

@@ -24,7 +24,7 @@ from nlgbench.analysis.planning.power import (
 from nlgbench.crossed import FEWEST, few_clusters
 from nlgbench.names import known
 from nlgbench.reported import Reported
-from nlgbench.status import explain, split_status
+from nlgbench.status import Unsupported, explain, split_status
 from nlgbench.study import Study
 from nlgbench.study.checks import checked, read_table
 from nlgbench.text import check_n
@@ -232,10 +232,13 @@ def _spread(components: pd.DataFrame, question: Question, difference: float) -> 
     item, annotator, ties = (float(value[name]) for name in _PARTS["preferences"])
     rest = 1 - ties - difference**2 - item - annotator
     if rest < 0:
-        raise ValueError(
+        message = (
             f"item and annotator sum to {item + annotator:.3g}, but the variance of votes is only "
-            f"1 - ties - difference^2 = {1 - ties - difference**2:.3g}: reduce item or annotator."
+            f"1 - ties - difference^2 = {1 - ties - difference**2:.3g}: "
         )
+        if components["source"].eq("stated").any():
+            raise ValueError(f"{message}reduce item or annotator.")
+        raise Unsupported("many_ties", f"{message}plan a smaller difference, or use another pilot.")
     return Spread(item, annotator, rest)
 
 

@@ -143,7 +143,7 @@ def bradley_terry(
     ability, variance, tie = np.full(n, np.nan), np.full(n, np.nan), float("nan")
     status = np.full(n, _why_infinite(a, b, results, n))
     if status[0].code == "all_ties":
-        ability, tie = np.zeros(n), float("inf")
+        ability = np.zeros(n)
     if not status[0]:
         ability, log_tie = _fit(a, b, results, n)
         tie = float(np.exp(log_tie))

@@ -105,7 +105,7 @@ def of_outputs(study: Study, table: pd.DataFrame | None, name: str) -> pd.DataFr
     Clusters are numbered in ``cluster_a`` and ``cluster_b``, and merged if they share items;
     ``grouped_by`` is the name of their column.
     """
-    if table is None:
+    if table is None or table.empty:
         hint = " Create them with nlgbench.compare_texts." if name == "comparisons" else ""
         message = f"{study.name} has no {name}: add a table of {name} to the study.{hint}"
         raise Unsupported(f"no_{name}", message)

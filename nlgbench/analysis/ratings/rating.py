@@ -365,8 +365,15 @@ def convergence(
         final = played.ratings.set_index("system")["rating"]
         row: dict[str, object] = {"pairing": pairing, "seed": number, "games": played.n_games}
         row["settled"] = played.converged
-        row["spearman with all games"] = final.corr(rated["rating"], method="spearman")
+        row["spearman with all games"] = _spearman(final, rated["rating"])
         if quality is not None:
-            row["spearman with people"] = final.corr(quality, method="spearman")
+            row["spearman with people"] = _spearman(final, quality)
         rows.append(row)
     return Convergence(pd.DataFrame(rows), histories[0])
+
+
+def _spearman(ratings: pd.Series, others: pd.Series) -> float:
+    """Correlate ratings with other numbers of the systems; NaN if either does not vary."""
+    both = pd.concat([ratings, others], axis=1, join="inner").dropna().rank()
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return float(both.iloc[:, 0].corr(both.iloc[:, 1]))
