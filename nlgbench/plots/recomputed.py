@@ -42,8 +42,8 @@ def plot_recomputed(ledger: pd.DataFrame) -> Drawing:
     """
     data = number_outcomes(ledger)
     if data.empty:
-        words = "the ledger has no published number that this run recomputes."
-        raise Unsupported("no_numbers", words)
+        message = "the ledger has no published number that this run recomputes."
+        raise Unsupported("no_numbers", message)
     counts = data.groupby("paper", sort=False)["outcome"].value_counts().unstack(fill_value=0)
     counts = counts.reindex(columns=list(OUTCOMES), fill_value=0)
     n = counts.sum(axis=1)

@@ -259,8 +259,8 @@ def execute(
             lines.close()
         ensure_event_loop().close()  # nbclient opens one per thread and does not close it
     failures = runs.describe_failures(out / plan.place)
-    status = "incomplete" if failures else "done"
-    return Outcome(plan, status, time.monotonic() - began, failures)
+    seconds = time.monotonic() - began
+    return Outcome(plan, "incomplete" if failures else "done", seconds, failures)
 
 
 def _verbatim(path: Path) -> str:

@@ -219,7 +219,8 @@ def rankings(table: Table) -> Iterator[tuple[str, pd.DataFrame]]:
         is_sentinel = rows[subject].str.endswith("@sentinel")
         rows = pd.concat([rows[~is_sentinel], rows[is_sentinel]])
         digits = decimals(rows[[table.value, "ci_low", "ci_high"]])
-        intervals = (interval(*ends, digits) for ends in rows[["ci_low", "ci_high"]].to_numpy())
+        ends = zip(rows["ci_low"], rows["ci_high"], strict=True)
+        intervals = (interval(low, high, digits) for low, high in ends)
         shown = rows[[subject, table.value]].assign(interval=list(intervals))
         shown[table.value] = shown[table.value].round(digits)
         shown.attrs["decimals"] = digits
@@ -238,7 +239,8 @@ def rankings(table: Table) -> Iterator[tuple[str, pd.DataFrame]]:
 
 def decimals(numbers: pd.DataFrame) -> int:
     """Return how many decimals show three significant digits of the largest number."""
-    largest = numbers.abs().replace(np.inf, np.nan).max(axis=None)
+    values = numbers.to_numpy(dtype=np.float64)
+    largest = np.abs(values[np.isfinite(values)]).max(initial=0)
     return max(0, 2 - math.floor(math.log10(largest))) if largest > 0 else 2
 
 
