@@ -239,8 +239,8 @@ class Facts:
         fields = [(text, str(name), form) for text, name, form, _ in _PARSER.parse(each)]
         names = [name for _, name, _ in fields if isinstance(row.get(name), str)]
         row_of = {**where, **{name: row[name] for name in names}}
-        if len(self.rows(table, row_of)) > 1:
-            keys = (name for name in row.index if isinstance(row[name], str))
+        if len(self.rows(table, row_of)) > 1:  # names, and the numbers that describe a design
+            keys = [name for name in row.index if isinstance(row[name], str) or name[:2] == "n_"]
             row_of |= {name: row[name] for name in keys if name not in _TEXTS}
         subject = ", ".join(write_name(name, row[name]) for name in names)
         parts = []

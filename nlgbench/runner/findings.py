@@ -271,11 +271,11 @@ _VERDICTS = {
 
 def _audit(facts: Facts, study: str) -> Finding | None:
     """Count the verdicts of an audit, and list the biases that it found."""
-    table, tested = "audit_findings", {"verdict": ("in", list(_VERDICTS))}
+    table, tested = "audit_findings", {"p_adjusted": ("defined", None)}
     if facts.rows(table, tested).empty:
         return None
     counts = ", ".join(
-        f"{words} {facts.count(table, {'verdict': verdict}, of='tests')}"
+        f"{words} {facts.count(table, {**tested, 'verdict': verdict}, of='tests')}"
         for verdict, words in _VERDICTS.items()
     )
     row = facts.rows(table, tested).iloc[0]

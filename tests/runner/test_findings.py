@@ -195,6 +195,7 @@ def test_verdicts_on_judges_are_stated_with_their_margins_and_families():
             "estimate": 0.01,
             "ci_low": -0.2,
             "ci_high": 0.2,
+            "p_adjusted": [0.5, float("nan"), float("nan")],  # one vote a pair; a sentinel
             "verdict": ["not shown", "not shown", ""],
             "margin": 0.05,
         }
@@ -204,4 +205,4 @@ def test_verdicts_on_judges_are_stated_with_their_margins_and_families():
     assert '"two" (omega 0.50: not shown)' in replacement.sentence.replace("0.5:", "0.50:")
     assert "up to epsilon 0.1" in replacement.sentence and "evaluators (2)" in replacement.sentence
     assert "tests for a bias beyond a margin of 0.05" in biases.sentence
-    assert biases.sentence.endswith("within the margin 0, ruled out 0, inconclusive 2.")
+    assert biases.sentence.endswith("within the margin 0, ruled out 0, inconclusive 1.")
