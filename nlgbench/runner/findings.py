@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
 
 import pandas as pd
 
@@ -326,3 +326,40 @@ def planning_findings(facts: Facts) -> list[Finding | None]:
     more = {"value": "stopped_estimate", "rest": "; the table has {n} more"}
     listing = facts.listing("stops", each, decided, **more)
     return [*found, facts.sentence(f"{text}{': ' * bool(listing)}{listing}.", adjusted="Holm")]
+
+
+def atlas_findings(facts: Facts, statistic: str) -> list[Finding | None]:
+    """Write the findings of notebook 11: means over studies, and correlations in a further one."""
+    name = statistic.partition("_")[0].capitalize()
+    each = '{prediction_low:.2f} to {prediction_high:.2f} for "{evaluator}" (mean {number} over '
+    each += "{n_studies} studies)"
+    known = {"prediction_low": ("defined", None), "evaluator": ("not in", list(SENTINELS))}
+    return [
+        _ranked(facts, "ranking", f"the mean {name} correlation with judgments of outputs is"),
+        facts.say(
+            f"In a further study, the {name} correlation is predicted to be",
+            "pooled_summary",
+            each,
+            known,
+            order="highest",
+            rest="; the table has {n} more",
+        ),
+        _ranked(
+            facts, "ranking_beyond_length", "the mean correlation exceeds that of text length by"
+        ),
+    ]
+
+
+def _ranked(facts: Facts, table: str, start: str) -> Finding | None:
+    """Rank evaluators by their means over the studies that they share."""
+    ranked: Where = {"rank": ("defined", None)}
+    rows = facts.rows(table, ranked)
+    if rows.empty:
+        return None
+    options: Any = {"order": "highest", "rest": "lower for {n} others"}
+    null = 0.0 if "length" in table else None
+    listing = facts.listing(table, '{number} for "{evaluator}"', ranked, null=null, **options)
+    first = {"evaluator": rows["evaluator"].iloc[0]}
+    n_studies = facts.number(table, first, "n_studies", interval=False)
+    text = f"Over the {n_studies} studies that {facts.count(table, ranked, of='evaluators')} "
+    return facts.sentence(f"{text}evaluators share, {start} {listing}.")
