@@ -119,7 +119,7 @@ def test_a_run_that_cannot_be_read_is_listed_and_the_others_are_shown(reported, 
     about["failed"] = [{"section": "ratings", "error": "KeyError: 'x'"}]
     (out / "90-own" / "manifest.json").write_text(json.dumps(about), encoding="utf-8")
     page = report.write(out).read_text(encoding="utf-8")
-    assert "the section ratings failed: KeyError: &#39;x&#39;</strong>" in page
+    assert re.search("Failed section ratings of Which .*: KeyError: &#39;x&#39;</strong>", page)
     assert "The run 91-no-picture could not be read, and is not shown: " in page
     assert "systems.png is missing from its run: repeat" in page
     assert "The run 92-no-estimates could not be read, and is not shown: EmptyDataError" in page
