@@ -8,6 +8,7 @@ import math
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any, ParamSpec
 
@@ -16,6 +17,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.image import imread
 from matplotlib.text import Text
 
 from nlgbench import files
@@ -172,6 +174,36 @@ def drawn_on(ax: Axes | Sequence[Axes], data: pd.DataFrame, alt: str) -> Drawing
     figure = axes[0].get_figure(root=True)
     assert figure is not None
     return Drawing(figure, axes, data, alt)
+
+
+def mark_simulated(drawing: Drawing, source: str) -> Drawing:
+    """Write "simulated" into a free corner of a figure whose data are simulated, or a part of them.
+
+    `source` is the source of rows that name none. The alternative text states if only a part is;
+    a record adds the source.
+    """
+    sources = {source, *drawing.data.get("source", pd.Series(dtype=str)).dropna()}
+    if "simulated" not in sources:
+        return drawing
+    part = "Partly simulated." if len(sources) > 1 else ""
+    figure = drawing.figure
+    pixels = io.BytesIO()
+    figure.savefig(pixels, format="png")
+    pixels.seek(0)
+    inked = imread(pixels).min(axis=2) < 0.98
+    height, width = inked.shape
+    look: dict[str, Any] = {"fontsize": 6, "color": "#6E6E6E", "gid": "simulated"}
+    text = figure.text(0, 0, part.lower().rstrip(".") or "simulated", in_layout=False, **look)
+    x, y = (math.ceil(size) + 4 for size in text.get_window_extent().size)
+    for va, ha in product(("bottom", "top"), ("right", "left")):
+        rows = inked[-y:] if va == "bottom" else inked[:y]
+        if not (rows[:, -x:] if ha == "right" else rows[:, :x]).any():
+            break
+    else:  # all corners are taken: leave a strip above everything
+        figure.set_layout_engine("constrained", rect=(0, 0, 1, 1 - y / height))
+    text.set(x=1 - 2 / width if ha == "right" else 2 / width, ha=ha)
+    text.set(y=1 - 2 / height if va == "top" else 2 / height, va=va)
+    return replace(drawing, alt=f"{drawing.alt} {part}".strip())
 
 
 def one_row_each(table: pd.DataFrame, keys: list[str], instead: str) -> None:

@@ -51,7 +51,7 @@ def draw_estimates(
 
 def has_interval(rows: pd.DataFrame) -> pd.Series:
     """Return whether each row has both ends of an interval."""
-    return np.isfinite(rows[["ci_low", "ci_high"]]).all(axis=1)
+    return rows[["ci_low", "ci_high"]].notna().all(axis=1)
 
 
 def is_doubtful(table: pd.DataFrame) -> pd.Series:

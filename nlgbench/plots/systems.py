@@ -92,9 +92,9 @@ def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None =
     if len(doubtful):
         draw_estimates(ax, doubtful.index, doubtful, linewidth=0, filled=False, zorder=4)
         reasons = doubtful["reason" if "reason" in rows else "status"]
-        for words, n in reasons.value_counts(sort=False).items():
-            words = textwrap.fill(f"{words} ({n} of {len(rows)})", 70)
-            handles.append(mark(words, "o", HUMAN, face="white"))
+        for reason, n in reasons.value_counts(sort=False).items():
+            lines = textwrap.fill(f"{reason} ({n} of {len(rows)})", 70)
+            handles.append(mark(lines, "o", HUMAN, face="white"))
     names = row_names(rows)
     name_rows(ax, names, ruled=True)
     what = measured(rows)

@@ -92,10 +92,9 @@ def plot_violins(
     for panel in panels[:: grid["columns"]]:
         panel.set_ylabel("Score")
     data = data.assign(evaluator=data["evaluator"].map(written))
-    means = data.groupby(["evaluator", "system"], sort=False)["score"].mean()
+    means = data.groupby(["evaluator", "system"], sort=False)["score"].mean().map(two_decimals)
     texts = "; ".join(
-        f"{row.evaluator}, {row.system} {two_decimals(row.score)}"
-        for row in means.reset_index().itertuples()
+        f"{row.evaluator}, {row.system} {row.score}" for row in means.reset_index().itertuples()
     )
     return drawn_on(
         panels,

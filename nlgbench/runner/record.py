@@ -82,9 +82,12 @@ class Record:
         """
         from IPython.display import display
 
+        from nlgbench.plots.figures import mark_simulated
+
         if not drawing.alt.strip():
             raise ValueError(f"figure {name!r} needs alternative text that describes the figure.")
         said = source or self.source
+        drawing = mark_simulated(drawing, said)
         words = f"{drawing.alt.strip()} Source: {said}."
         self._announce("figure", name, f"figures/{name}.pdf", words, source)
         own = drawing.data["source"].fillna(said) if "source" in drawing.data else said

@@ -46,6 +46,24 @@ def test_a_figure_is_kept_with_its_words_and_its_numbers(tmp_path):
     assert of_two == "y,source\n0,published\n1,released\n"
 
 
+def test_simulated_figures_are_marked_in_a_corner_and_in_words(tmp_path):
+    run = record.open(NOTEBOOK, source="simulated", output_dir=str(tmp_path))
+    part = pd.DataFrame({"source": ["simulated", None]})
+    cases = {
+        "all": ("simulated", None, "simulated"),
+        "part": ("released", part, "partly simulated"),
+    }
+    for name, (source, data, mark) in cases.items():
+        drawing = line(data=data)
+        run.figure(drawing, name, source=source)
+        (text,) = (one for one in drawing.figure.texts if one.get_gid() == "simulated")
+        assert text.get_text() == mark
+        assert mark in (tmp_path / "figures" / f"{name}.txt").read_text().lower()
+    drawing = line()
+    run.figure(drawing, "released", source="released")
+    assert not drawing.figure.texts
+
+
 def test_a_table_is_laid_out_for_a_paper_where_asked_and_kept_in_full_precision(tmp_path):
     run = record.open(NOTEBOOK, source="simulated", output_dir=str(tmp_path))
     long = pd.DataFrame({"evaluator": ["a_b"], "tau": [1 / 3]})

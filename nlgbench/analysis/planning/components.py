@@ -54,7 +54,7 @@ def variance_components(
         A row per component: component (``item``, ``annotator``, ``system x item``, ``system x
         annotator``, or ``rest``, the residual), variance (squared points), ci_low, ci_high, share
         (of the sum), n_levels (for ``rest``, the number of judgments), status (a code; ``ok``),
-        reason (its text), method.
+        reason (its text), method, confidence.
 
     Raises
     ------
@@ -88,9 +88,9 @@ def variance_components(
         pd.factorize(frame[name])[0].astype(np.int64)
         for name in ("system", "item_id", "annotator_id")
     )
-    return components_of(
-        frame["value"].to_numpy(dtype=np.float64), system, item, annotator, confidence
-    )
+    values = frame["value"].to_numpy(dtype=np.float64)
+    table = components_of(values, system, item, annotator, confidence)
+    return table.assign(confidence=confidence)
 
 
 def components_of(
