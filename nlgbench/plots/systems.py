@@ -112,9 +112,9 @@ def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None =
     alt = f"{what} of {counted(len(rows), 'system')}{describe_intervals(rows)}{covers}. "
     alt += f"Best first: {means}."
     if "evaluator" in rows:
-        words = f"By {label(str(rows['evaluator'].iloc[0]))}, not by annotators"
-        ax.set_title(words, loc="left")
-        alt = f"{words}: {alt}"
+        title = f"By {label(str(rows['evaluator'].iloc[0]))}, not by annotators"
+        ax.set_title(title, loc="left")
+        alt = f"{title}: {alt}"
     return drawn_on(ax, table, alt)
 
 
