@@ -179,8 +179,8 @@ REASONS: Mapping[str, str] = {
     "undefined_subsamples": "undefined in {n} of {total} subsamples: too few texts, or too few "
     "tokens",
     "undefined_without_one": "undefined if one of the clusters is left out",
-    "unequal_classes": "the interval may be too narrow: one class has over {most} times as many "
-    "outputs as the other ({larger} and {n})",
+    "unequal_classes": "coverage is uncertain: one class has over {most} times as many outputs as "
+    "the other ({larger} and {n})",
     "unknown_unit": "the unit is unknown, so its scale is assumed to start at 0",
     "unlabeled": "no output has both a label and a score",
     "unlimited": "the interval reaches -1 or 1, which have no finite z",
