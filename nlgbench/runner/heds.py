@@ -8,6 +8,7 @@ import pandas as pd
 
 from nlgbench.analysis.people.reliability import Coefficient, agreement
 from nlgbench.analysis.people.votes import vote_agreement
+from nlgbench.status import Unsupported
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 from nlgbench.study.summary import range_of
@@ -58,7 +59,8 @@ def datasheet(study: Study, *, confidence: float = 0.95) -> pd.DataFrame:
     '20 for each of 2 systems: 40 outputs of 20 items'
     """
     if study.judgments is None and study.preferences is None:
-        raise ValueError(f"{study.name} has neither judgments nor preferences.")
+        message = f"{study.name} has neither judgments nor preferences."
+        raise Unsupported("no_judgments", message)
     criteria = {"": _once(study)}
     criteria |= {one: _judged(study, one, confidence) for one in study.dimensions}
     if study.preferences is not None:

@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 import nlgbench as nb
+from nlgbench.status import Unsupported
 
 
 def study_of(values, **settings):
@@ -83,5 +84,5 @@ def test_votes_are_a_criterion_of_their_own():
 
 
 def test_a_study_that_nobody_judged_is_refused():
-    with pytest.raises(ValueError, match="neither judgments nor preferences"):
+    with pytest.raises(Unsupported, match="neither judgments nor preferences"):
         nb.datasheet(nb.Study(study_of({"a": [[1, 2]]}).outputs, name="bare"))
