@@ -17,6 +17,12 @@ truth is that of their population; for fixed annotators, it is the truth for tho
 - ``tail``: the .001 quantile of the standard error over the true one.
 
 For votes, coverage of 95% intervals of `rate` and `win_rates` for all annotators' votes.
+
+For scores that often tie (binary, or ordinal with a ceiling; few items that differ, unequal loads
+of annotators, documents of unequal size), in worlds that are not the package's: the share of equal
+pairs with p < .05 (``error``, or ``power``; ``t`` is that of a t test), coverage of 95% intervals
+of differences where there is one (``difference``, ``given``), of means without a status (``mean``),
+and the share of means with status ``skewed``.
 """
 
 import sys
@@ -28,6 +34,8 @@ import pandas as pd
 from scipy.stats import t as student
 
 import nlgbench as nb
+from nlgbench import crossed
+from nlgbench.analysis.people import decisive
 from nlgbench.inference import adjust
 from nlgbench.study import Study, trusted
 from nlgbench.worlds.votes import ABILITIES
@@ -261,8 +269,124 @@ def votes(world: dict, n_studies: int, seed: int) -> pd.DataFrame:
     )
 
 
-def counted(cell: tuple[Layout, bool] | dict, n_studies: int, seed: int) -> pd.DataFrame:
-    """Count a cell of judgments, or of votes."""
+@dataclass(frozen=True)
+class Ties:
+    """Two systems whose scores often tie; items of a document are alike."""
+
+    items: int
+    scores: str  # binary, ceiling, lognormal or zeros
+    #: The share of documents on which the systems can differ, and the advantage of the first.
+    differ: float = 1.0
+    advantage: float = 0.0
+    loads: tuple[float, ...] = (1.0,)  # of the fixed annotators; each judges both systems
+    documents: bool = False  # of 1 to 9 items
+
+
+def draw_ties(cell: Ties, rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Draw scores (2, items) of n documents, and each item's document."""
+    size = rng.choice([1, 2, 3, 9], p=[0.4, 0.3, 0.2, 0.1], size=n) if cell.documents else 1
+    document = np.repeat(np.arange(n), size)
+    normal = rng.normal(size=(2, n))
+    normal[1] = np.where(rng.random(n) < cell.differ, normal[1], normal[0])
+    normal[0] += cell.advantage * (normal[0] != normal[1])
+    normal = normal[:, document] + 0.3 * rng.normal(size=len(document))
+    scores = {
+        "binary": (normal > 0.5) * 1.0,
+        "ceiling": np.clip(np.round(4.5 + normal), 1, 5),
+        "lognormal": np.exp(1.5 * normal),
+        "zeros": np.exp(normal) * (normal > 1.5),
+    }
+    return scores[cell.scores], document
+
+
+def estimate_ties(value: np.ndarray, document: np.ndarray, true: np.ndarray) -> dict[str, float]:
+    """Estimate means and their difference in closed form, as `compare_systems` does here."""
+    n, size = len(document), np.bincount(document)
+    sums = np.array([np.bincount(document, row) for row in (*value, value[0] - value[1])])
+    total = sums.sum(axis=1, keepdims=True)
+    off = (total - sums) / (n - size) - total / n
+    estimate, se = total[:, 0] / n, np.sqrt((len(size) - 1) / len(size) * (off**2).sum(axis=1))
+    df = crossed.effective_size(document) - 1
+    half = student.ppf(0.975, df) * se
+    inside = (np.abs(estimate - [*true, true[0] - true[1]]) <= half).astype(float)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        t = p = 2 * student.sf(abs(estimate[2]) / se[2], df)
+    labels = np.repeat([0, 1], n), np.tile(document, 2), np.tile(np.arange(n), 2)
+    pair = np.array([0]), np.array([1])
+    units = decisive.compare_units(value.ravel(), labels, pair, np.array([se[2] == 0]))
+    if np.isfinite(units.p[0]):
+        p = units.p[0]
+    given = se[2] > 0 and (p < 0.05) == (abs(estimate[2]) > half[2])
+    skewness = pd.DataFrame(sums[:2].T / size[:, None]).skew().abs()
+    skewed = ((skewness > 2) & (skewness > np.sqrt(len(size) / 10))).to_numpy()
+    return {
+        "p": p,
+        "t": t,
+        "low": estimate[2] - half[2] if given else np.nan,
+        "given": float(given),
+        "difference": inside[2] if given else np.nan,
+        "mean": inside[:2][~skewed].mean() if not skewed.all() else np.nan,
+        "any_mean": inside[:2].mean(),
+        "skewed": skewed.mean(),
+    }
+
+
+def compare_ties(cell: Ties, value: np.ndarray, document: np.ndarray) -> pd.Series:
+    """Compare the two systems by `compare_systems`; annotators differ in severity and load."""
+    n = len(document)
+    annotator = np.random.default_rng(n).choice(len(cell.loads), p=cell.loads, size=n)
+    outputs = pd.DataFrame({"item_id": [f"i{i}" for i in range(n)] * 2})
+    outputs["document"] = np.tile(document, 2).astype(str)
+    outputs["system"] = np.repeat(["s1", "s2"], n)
+    outputs["output_id"] = outputs["system"] + outputs["item_id"]
+    judgments = outputs[["output_id"]].assign(value=(value + 0.5 * annotator).ravel())
+    judgments["annotator_id"] = np.char.add("w", np.tile(annotator, 2).astype(str))
+    settings = {"extra": ["document"], "clusters": "document"}
+    study = Study(outputs, judgments, settings=settings)
+    pairs = nb.compare_systems(study, annotators="fixed").pairs
+    return pairs[pairs["system"] == "s1"].iloc[0]
+
+
+def ties(cell: Ties, n_studies: int, seed: int) -> pd.DataFrame:
+    """Count errors and coverage in studies of scores that often tie.
+
+    They are computed in closed form, which is first compared with `compare_systems` in five.
+    """
+    true = draw_ties(cell, np.random.default_rng(0), 500_000)[0].mean(axis=1)
+    rows = []
+    for number in range(n_studies):
+        value, document = draw_ties(cell, np.random.default_rng([seed, number]), cell.items)
+        rows.append(estimate_ties(value, document, true))
+        if number < 5:
+            pair = compare_ties(cell, value, document)
+            expected = [rows[-1]["p"], rows[-1]["low"]]
+            np.testing.assert_allclose(pair[["p", "ci_low"]].astype(float), expected, rtol=1e-6)
+    table = pd.DataFrame(rows)
+    name = "power" if cell.advantage else "error"
+    errors = {name: (table["p"] < 0.05).mean(), "t": (table["t"] < 0.05).mean()}
+    return pd.DataFrame([errors | table.drop(columns=["p", "t", "low"]).mean().to_dict()])
+
+
+#: Cells of power, where the first system has an advantage.
+TIES = {
+    "binary, 200 items, 4 differ": Ties(200, "binary", differ=0.05),
+    "binary, 200 items, 13 differ": Ties(200, "binary", differ=0.15),
+    "binary, 60 items, 15 differ": Ties(60, "binary", differ=0.6),
+    "ceiling, 50 items": Ties(50, "ceiling", differ=0.4),
+    "ceiling, 100 items, skewed loads": Ties(100, "ceiling", differ=0.3, loads=(0.7, 0.2, 0.1)),
+    "ceiling, 60 documents": Ties(60, "ceiling", differ=0.3, documents=True),
+    "binary, 60 documents": Ties(60, "binary", differ=0.3, documents=True),
+    "lognormal, 50 items": Ties(50, "lognormal"),
+    "zeros, 100 items": Ties(100, "zeros"),
+    "advantage: binary, 200 items": Ties(200, "binary", differ=0.15, advantage=1.0),
+    "advantage: ceiling, 50 items": Ties(50, "ceiling", differ=0.4, advantage=0.5),
+}
+
+
+def counted(cell: tuple[Layout, bool] | dict | Ties, n_studies: int, seed: int) -> pd.DataFrame:
+    """Count a cell of judgments, of votes, or of scores that often tie."""
+    if isinstance(cell, Ties):
+        return ties(cell, n_studies, seed)
     return (
         votes(cell, n_studies, seed)
         if isinstance(cell, dict)
@@ -272,6 +396,10 @@ def counted(cell: tuple[Layout, bool] | dict, n_studies: int, seed: int) -> pd.D
 
 def beyond(table: pd.DataFrame, n_studies: int) -> pd.Series:
     """Mark high error rates of tests, and low coverage of intervals and ranks."""
+    if "given" in table:
+        wrong = table.get("error", 0 * table["t"]) > cells.highest(0.05, n_studies)
+        n_given = max(1, int(table["given"].iloc[0] * n_studies))
+        return wrong | (table["difference"] < cells.lowest(0.93, n_given))
     if "coverage" in table:
         return table["coverage"] < cells.lowest(0.93, n_studies)
     wrong = table["family"] > cells.highest(0.05, n_studies)
@@ -282,6 +410,7 @@ CELLS = {
     **{f"random: {layout.name}": (layout, False) for layout in RANDOM},
     **{f"fixed: {layout.name}": (layout, True) for layout in FIXED},
     **{f"votes: {name}": world for name, world in VOTES.items()},
+    **{f"ties: {name}": cell for name, cell in TIES.items()},
 }
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from scipy.special import expit, logit
 
 from nlgbench.crossed import Floats, Ints, Statistic, factors, incidence, jackknife, t_interval
 from nlgbench.inference import ratio
@@ -73,7 +74,18 @@ def interval_over(
         labels = factors(judged.cluster[unit], annotator[:, None])
         lost += [incidence(label) @ changed for label in labels[1:]]
     estimate, se = jackknife(sums.statistic, parts.sum(axis=0), lost)
-    return t_interval(estimate, se, n, units=units, missing=missing, confidence=confidence)
+    interval = t_interval(estimate, se, n, units=units, missing=missing, confidence=confidence)
+    if sums.statistic is percent_agreement and np.isfinite(interval["ci_low"]):
+        half = float(interval["ci_high"]) - float(estimate)
+        interval["ci_low"], interval["ci_high"] = map(float, logit_interval(estimate, half))
+    interval["ci_high"] = np.minimum(interval["ci_high"], 1.0)  # no coefficient exceeds 1
+    return interval
+
+
+def logit_interval(share: Any, half_width: Any) -> tuple[Any, Any]:
+    """Transform an interval of a share, given by half its width, to stay between 0 and 1."""
+    middle, half = logit(share), half_width / (share * (1 - share))
+    return expit(middle - half), expit(middle + half)
 
 
 def sums_of(coefficient: str, metric: Metric, values: Floats, scale: Floats, unit: Ints) -> Sums:

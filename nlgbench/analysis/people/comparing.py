@@ -9,13 +9,13 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import expit
 from scipy.stats import rankdata
 from scipy.stats import t as student
 
 from nlgbench import crossed
 from nlgbench.analysis.people import additive, decisive, wins
 from nlgbench.analysis.people.additive import Fit, Judgments
+from nlgbench.analysis.people.coefficients import logit_interval
 from nlgbench.crossed import Floats, Ints
 from nlgbench.inference import adjust, linked
 from nlgbench.reported import Reported
@@ -565,10 +565,8 @@ def _superiority(
     mean, variance = mean[one, other], variance[one, other]
     bounded = (mean > 0) & (mean < 1) & (variance > _ALIKE) & (not spread.missing)
     inner = np.where(bounded, mean, np.nan)
-    # The interval is on the logit scale, so that its ends stay between 0 and 1.
-    step = np.sqrt(np.where(bounded, variance, np.nan)) / (inner * (1 - inner))
-    step *= student.ppf(0.5 + confidence / 2, df)
-    middle = np.log(inner / (1 - inner))
+    se = np.sqrt(np.where(bounded, variance, np.nan))
+    low, high = logit_interval(inner, student.ppf(0.5 + confidence / 2, df) * se)
     status = first_status(
         len(one),
         (np.isnan(mean), explain("no_common_items")),
@@ -579,8 +577,8 @@ def _superiority(
     return {
         "status": status,
         "superiority": mean,
-        "superiority_low": expit(middle - step),
-        "superiority_high": expit(middle + step),
+        "superiority_low": low,
+        "superiority_high": high,
     }
 
 

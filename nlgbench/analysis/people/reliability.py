@@ -62,7 +62,7 @@ def agreement(
         A row per coefficient for ``all`` outputs, ``real`` ones (human), ``fake`` ones (others) and
         each system (a system named ``all`` becomes ``all (system)``). Columns: row, coded,
         coefficient (percent_agreement: 0 to 1; others: at most 1, with 0 for chance), metric (of
-        alpha, else empty), estimate, se, ci_low, ci_high (not clipped), confidence, n_clusters
+        alpha, else empty), estimate, se, ci_low, ci_high (at most 1), confidence, n_clusters
         (or the effective number of annotators, if they are random and fewer than the clusters),
         status (a code; ``ok``), reason (its text), covers (what the interval generalizes to),
         n_judgments, n_outputs (with two or more judgments), n_left_out (outputs with one).
@@ -80,9 +80,9 @@ def agreement(
     values as categories. With over 30 distinct values they are undefined, as ``reason`` reports.
 
     Intervals come from a delete-one-cluster jackknife, with Student's t and one degree of freedom
-    fewer than there are clusters. If annotators are random, the jackknife also leaves out each
-    annotator, and each annotator's judgments of each cluster, in turn
-    (`nlgbench.crossed.largest_variance`). docs/validation.md reports the coverage of the intervals.
+    fewer than there are clusters; that of percent_agreement is on the logit scale. If annotators
+    are random, the jackknife also leaves out each annotator, and each annotator's judgments of each
+    cluster, in turn (`nlgbench.crossed.largest_variance`). docs/validation.md reports the coverage.
 
     Examples
     --------
@@ -204,6 +204,8 @@ def split_half(
     rng = np.random.default_rng(seed)
     frame = judged(study, dimension)
     frame = frame[~frame["is_human"]]
+    largest = frame["value"].abs().max()  # correlations do not depend on the unit
+    frame = frame.assign(value=frame["value"] / largest if largest > 0 else 0.0)
     again = frame.duplicated("output_id", keep=False)
     n_left_out = int((~again).sum())
     if again.any():  # otherwise nothing is comparable, as `reason` reports

@@ -56,7 +56,7 @@ def vote_agreement(
     DataFrame
         Three coefficients for ``all`` and for the pairs of each system: row, coefficient
         (percent_agreement, 0 to 1; nominal fleiss_kappa and krippendorff_alpha, at most 1, with 0
-        for chance), estimate, se, ci_low, ci_high (not clipped), confidence, n_clusters (effective
+        for chance), estimate, se, ci_low, ci_high (at most 1), confidence, n_clusters (effective
         number of items, or of annotators if these are random and there are fewer of them), status
         (a code; ``ok``), reason (its text), covers, n_votes, n_pairs (with at least two votes),
         n_left_out (pairs with one vote), n_repeated (further votes of an annotator on a pair, such
@@ -132,7 +132,7 @@ def vote_accuracy(
         Three measures for each evaluator (scores, comparators, then ``people``: each annotator
         against the others), against ``votes`` (each vote) and ``majority`` (of a pair's votes):
         evaluator, against, measure (accuracy, with ties as a class; accuracy_decided, without tied
-        votes or verdicts; cohen_kappa), estimate, se, ci_low, ci_high (not clipped), confidence,
+        votes or verdicts; cohen_kappa), estimate, se, ci_low, ci_high (at most 1), confidence,
         n_clusters (as in `vote_agreement`), status, reason, covers, n (votes or pairs), n_ties (of
         these), n_said_tie (ties among the evaluator's verdicts; each order of a judge counts half),
         n_left_out (votes or pairs without a verdict, a majority, or another vote).

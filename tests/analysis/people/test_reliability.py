@@ -148,7 +148,35 @@ def test_other_annotators_are_left_out_one_by_one(name, per_hit=3):
     judged = np.bincount(np.nonzero(whole)[1])
     df = min(n // per_hit, judged.sum() ** 2 / (judged**2).sum()) - 1
     half = stats.t.ppf(0.975, df) * found["se"]
-    assert found["ci_high"] == pytest.approx(found["estimate"] + half)
+    assert found["ci_high"] == pytest.approx(min(found["estimate"] + half, 1))
+    assert found["ci_low"] == pytest.approx(found["estimate"] - half)
+
+
+@pytest.mark.parametrize("n_items", [5, 12, 40])
+def test_intervals_of_agreement_stay_in_their_range(n_items):
+    values = np.full((n_items, 3), 3.0)
+    values[-1, 2] = 1.0
+    table = agreement(study_of(values)).query("row == 'all'").set_index("coefficient")
+    percent = table.loc["percent_agreement"]
+    assert 0 < percent["ci_low"] < percent["estimate"] < percent["ci_high"] < 1
+    odds = np.log(percent[["ci_low", "ci_high"]].astype(float)).sub(
+        np.log1p(-percent[["ci_low", "ci_high"]].astype(float))
+    )
+    half = stats.t.ppf(0.975, n_items - 1) * percent["se"]
+    width = 2 * half / (percent["estimate"] * (1 - percent["estimate"]))
+    assert odds["ci_high"] - odds["ci_low"] == pytest.approx(width)
+    assert (table["ci_high"].dropna() <= 1).all() and table["estimate"].notna().all()
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e12])
+def test_split_halves_correlate_whatever_the_unit(unit):
+    study = nb.simulate("crowd", n_outputs=20, n_truth=0)
+    judgments = study.judgments.assign(value=study.judgments["value"] * unit)
+    before, after = (
+        reliability.split_half(one, n_splits=10, n_resamples=10, seed=0)
+        for one in (study, study.replace(judgments=judgments))
+    )
+    pd.testing.assert_frame_equal(before, after, rtol=1e-6)
 
 
 def test_who_judged_one_hit_alone_is_part_of_it():
