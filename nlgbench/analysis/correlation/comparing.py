@@ -413,11 +413,14 @@ def resampled_differences(
         two = each.loc[[names[a], names[b]]]
         estimates = two["estimate"].to_numpy()
         gap, down, up = _joint_interval(two, drawn[[a, b]])
+        constant = explain("no_variation") if down + up <= 1e-9 else OK
+        if constant:  # identical evaluators, whose estimates may differ by rounding
+            gap, down, up = round(gap, 9), np.nan, np.nan
         ends, sign = (gap - down, gap + up), 1
         if a != first:
             ends, sign = (-ends[1], -ends[0]), -1
         first_status, second_status = (Status(*row) for row in two[["status", "reason"]].to_numpy())
-        status = first_status + second_status
+        status = first_status + second_status + constant
         if not (np.isfinite(gap) or status):
             n_undefined = int(np.isnan(drawn[[a, b]]).any(axis=0).sum())
             status = explain("undefined_bootstrap", n=n_undefined, total=asked.n_resamples)

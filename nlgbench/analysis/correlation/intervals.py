@@ -97,7 +97,8 @@ def system_intervals(
                 tail = (1 - confidence) / 2
                 low, high = np.nanquantile(drawn[name], [tail, 1 - tail])
                 one = Interval(float(low), float(high), "posterior, systems normal")
-            intervals[at, name] = _extend_to_estimate(one, estimate)
+            one = _extend_to_estimate(one, estimate)
+            intervals[at, name] = _none("no_variation") if one.high - one.low <= 1e-9 else one
     return intervals
 
 
@@ -347,7 +348,8 @@ def jackknife_error(replicates: Floats, strata: NDArray[np.int64]) -> Floats:
     variance = np.zeros(replicates.shape[:-1])
     for stratum in np.unique(strata):
         part = replicates[..., strata == stratum]
-        variance += part.var(axis=-1) * (part.shape[-1] - 1)
+        with np.errstate(invalid="ignore"):  # z of a perfect correlation is infinite
+            variance += part.var(axis=-1) * (part.shape[-1] - 1)
     return np.sqrt(variance)
 
 

@@ -244,10 +244,16 @@ def stability(
                 found = _subsampled(one, kind, size, n_resamples, rng)[list(score.SCORES)]
                 ends = found.quantile([0.5 - confidence / 2, 0.5 + confidence / 2]).to_numpy()
                 n_undefined, n_drawn = found.isna().sum(), len(found)
+                constant = (found.max() - found.min() <= 1e-12).to_numpy()
+                ends = np.where(constant, np.nan, ends)
                 if n_drawn == 1:
                     ends, status = ends * np.nan, [explain("one_subsample")] * len(score.SCORES)
                 else:
-                    status = [undefined(n, n_drawn, "subsamples") if n else OK for n in n_undefined]
+                    same = [explain("constant_resamples") if flat else OK for flat in constant]
+                    status = [
+                        undefined(n, n_drawn, "subsamples") if n else why
+                        for n, why in zip(n_undefined, same, strict=True)
+                    ]
                 rows = {
                     "system": system,
                     "over": kind,

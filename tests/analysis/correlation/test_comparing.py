@@ -210,7 +210,8 @@ def test_two_names_for_one_evaluator_differ_by_nothing():
     outputs, scores, judgments = study(n_evaluators=1)
     both = made(outputs, pd.concat([scores, scores.assign(evaluator="twin")]), judgments)
     found = compare_evaluators(both, granularity="output", n_resamples=50).iloc[0]
-    assert found[["difference", "ci_low", "ci_high", "p"]].tolist() == [0, 0, 0, 1]
+    assert found[["difference", "p", "status"]].tolist() == [0, 1, "no_variation"]
+    assert found[["ci_low", "ci_high"]].isna().all()
     assert compare_evaluators(both)["p"].tolist() == [1]
 
 
