@@ -67,7 +67,9 @@ def _without_annotators(facts: Facts) -> Finding:
     table = facts.tables["standings"]
     first: Where = {"evaluator": table["evaluator"].iloc[0]}
     value = "win rate" if "n_games" in table else "mean score"
-    rank = _by_tests if facts.rows("standings", first)["rank_low"].notna().any() else _by_intervals
+    rows = facts.rows("standings", first)
+    is_tested = "rank_low" in rows and rows["rank_low"].notna().any()
+    rank = _by_tests if is_tested else _by_intervals
     evaluator = facts.names("standings", first, column="evaluator")
     text = rank(facts, "standings", first, value)
     return facts.sentence(f"According to {evaluator}, not annotators, {text}.")
@@ -77,7 +79,7 @@ def _by_tests(facts: Facts, table: str, where: Where, value: str) -> str:
     """Report the best systems by adjusted tests, which the ranges of ranks count."""
     if facts.rows(table, {**where, "estimate": ("defined", None)}).empty:
         return f"the order of systems is undefined: {_why(facts, table, where)}"
-    text = _first(facts, table, {**where, "rank": 1}, "estimate", value)
+    text = _first(facts, table, where, "estimate", value)
     tested = {**where, "rank_low": ("defined", None)}
     n = len(facts.rows(table, tested))
     if n < 2:
@@ -106,28 +108,38 @@ def _by_intervals(
     rows = facts.rows(table, {**where, column: ("defined", None)})
     if rows.empty:
         return f"the order of systems is undefined: {_why(facts, table, where)}"
-    text = _first(facts, table, {**where, column: rows[column].max()}, column, value)
+    text = _first(facts, table, where, column, value)
     reliable = {**where, "status": "ok", "ci_low": ("defined", None)}
     rows = facts.rows(table, reliable)
     if len(rows) < 2:
         return f"{text}. The data do not show whether systems differ: {_why(facts, table, where)}"
     text += f" of {facts.count(table, where, of='systems')} systems"
-    leading = {**reliable, "ci_high": (">=", rows["ci_low"].max())}
-    names, n = facts.names(table, leading), len(facts.rows(table, leading))
-    if n == 1:
-        text += f". The interval of {names} lies entirely above all other reliable intervals"
+    if is_low := _is_lower_better(rows):
+        leading = {**reliable, "ci_low": ("<=", rows["ci_high"].min())}
     else:
-        text += f". No reliable interval lies entirely above those of {names}"
+        leading = {**reliable, "ci_high": (">=", rows["ci_low"].max())}
+    names, n = facts.names(table, leading), len(facts.rows(table, leading))
+    beyond = "below" if is_low else "above"
+    if n == 1:
+        text += f". The interval of {names} lies entirely {beyond} all other reliable intervals"
+    else:
+        text += f". No reliable interval lies entirely {beyond} those of {names}"
     return f"{text} (a description, not a test){_doubts(facts, table, where)}"
 
 
-def _first(facts: Facts, table: str, best: Where, column: str, value: str) -> str:
-    """Report which system ranks first, and its estimate."""
-    names = facts.names(table, best)
-    several = len(facts.rows(table, best)) > 1
-    system = facts.rows(table, best)["system"].iloc[0]
-    number = facts.number(table, {**best, "system": system}, column, quantity=value)
-    return f"{names} {'rank' if several else 'ranks'} first ({value} {number})"
+def _is_lower_better(rows: pd.DataFrame) -> bool:
+    return "better" in rows and bool(rows["better"].eq("lower").all())
+
+
+def _first(facts: Facts, table: str, where: Where, column: str, value: str) -> str:
+    """Report which systems rank first, and their estimate."""
+    rows = facts.rows(table, where)
+    extreme = rows[column].min() if _is_lower_better(rows) else rows[column].max()
+    best: Where = {**where, **({"rank": 1} if "rank" in rows else {column: extreme})}
+    names, systems = facts.names(table, best), facts.rows(table, best)["system"]
+    one = {**best, "system": systems.iloc[0]}
+    number = facts.number(table, one, column, quantity=value)
+    return f"{names} {'ranks' if len(systems) == 1 else 'rank'} first ({value} {number})"
 
 
 def _doubts(facts: Facts, table: str, where: Where) -> str:
