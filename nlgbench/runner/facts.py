@@ -224,13 +224,14 @@ class Facts:
     ) -> Finding | None:
         """Write a sentence about a table's first rows (`listing`); None without any value."""
         waiting, self._facts = self._facts, []  # of a sentence that is not complete
-        text = self.listing(table, each, where, **options)
-        about = {"study": study} if study else {}
-        if conditions:
-            text, about["conditions"] = f"{text} ({conditions})", conditions
-        finding = self.sentence(f"{start} {text}.", **about)
+        finding, text = None, self.listing(table, each, where, **options)
+        if text:
+            about = {"study": study} if study else {}
+            if conditions:
+                text, about["conditions"] = f"{text} ({conditions})", conditions
+            finding = self.sentence(f"{start} {text}.", **about)
         self._facts = waiting
-        return finding if text else None
+        return finding
 
     def _describe(
         self, table: str, row: pd.Series, each: str, where: Where, value: str, null: float | None

@@ -263,6 +263,7 @@ class Record:
             Finding(f"The section {name} failed: {error}", [{"status": "failed", "subject": error}])
             for name, error in self._failed.items()
         ]
+        source += ". Brackets contain 95% confidence intervals" * bool(shown)
         shown.append(Finding(f"Source: {source}.", [{"quantity": "source", "subject": source}]))
         shown = [finding.about(**about, source=self.source) for finding in shown]
         self.table(findings_table(shown), "findings")

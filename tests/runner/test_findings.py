@@ -106,6 +106,7 @@ def test_the_highest_rows_are_listed_and_others_as_high_are_not_called_lower():
     assert text == "e, d, c, and lower for 2 others"
     assert facts.listing("scores", "{system}", rest="; {n} more") == "a, b, and c; 3 more"
     assert facts.listing("scores", "{system}", {"estimate": (">", 9)}) == ""
+    assert facts.say("It is", "scores", where={"estimate": (">", 9)}, conditions="if so") is None
     assert facts.count("scores", {"estimate": (">", 3)}, among={}, of="rows") == "2 of 6 rows"
 
 
@@ -118,7 +119,8 @@ def test_conclude_writes_facts_that_a_second_program_recomputes(tmp_path):
     written = pd.read_csv(tmp_path / "tables" / "findings.csv")["finding"]
     assert written.tolist() == [
         "It is −0.12 [−0.20, −0.10] (judgments, simulated).",
-        "Source: simulated world 'judgments', whose truth is known.",
+        "Source: simulated world 'judgments', whose truth is known. Brackets contain 95% "
+        "confidence intervals.",
     ]
     assert (tmp_path / "ledger.csv").is_file(), "the record is closed"
     assert recomputed_findings.problems(tmp_path) == []
