@@ -69,16 +69,17 @@ def vote_agreement(
 
     Notes
     -----
-    A pair shown in both orders is one pair: votes are reversed so that a is the output of the
-    system whose name comes first. Coefficients and intervals are as in `agreement`, over the items
-    (or their clusters) of both outputs. docs/validation.md reports the measured coverage.
+    A pair shown in both orders is one pair. Which of its outputs is a is arbitrary, so agreement by
+    chance uses the mean of the shares of a and b. Coefficients and intervals are otherwise as in
+    `agreement`, over the items (or their clusters) of both outputs. docs/validation.md reports the
+    measured coverage.
 
     Examples
     --------
     >>> import nlgbench as nb
     >>> table = vote_agreement(nb.simulate("votes", of_taste=0.1, of_items=2.0, seed=0))
     >>> table.loc[table["row"] == "all", ["coefficient", "estimate"]].round(2).values.tolist()
-    [['percent_agreement', 0.56], ['fleiss_kappa', 0.29], ['krippendorff_alpha', 0.29]]
+    [['percent_agreement', 0.56], ['fleiss_kappa', 0.3], ['krippendorff_alpha', 0.3]]
     """
     votes = _reversed(votes_of(study, dimension))
     interval = _intervals(study, votes, annotators, confidence)
@@ -100,6 +101,7 @@ def vote_agreement(
         }
         for coefficient in COEFFICIENTS:
             sums = coefficients.sums_of(coefficient, "nominal", said, _SCALE, _unit(used))
+            sums = sums._replace(statistic=partial(_without_order, sums.statistic))
             found = interval(used, sums)
             rows.append({"row": name, "coefficient": coefficient} | found | counts)
     return pd.DataFrame(rows)
@@ -149,7 +151,7 @@ def vote_accuracy(
     probable outcome. Scores tie if they differ by at most 1e-9, or by 1e-9 times the largest
     absolute score if that is below 1. If a comparator judged both orders, each verdict counts half.
     A choice has a majority if it has more votes than either of the other two. Kappa is that of
-    Cohen (1960, doi:10.1177/001316446002000104).
+    Cohen (1960, doi:10.1177/001316446002000104), with each pair in both orders.
 
     ``people`` is the human benchmark: it compares each vote with those of the other annotators, or
     with their majority. That majority lacks one annotator, so the benchmark is slightly low. It
@@ -304,8 +306,15 @@ def _most(counts: Floats) -> Floats:
     return (most & alone & (counts > 0)).astype(np.float64)
 
 
+def _without_order(statistic: crossed.Statistic, sums: Floats) -> Floats:
+    """Average the counts of a and b, because which output of a pair is a is arbitrary."""
+    counts = (sums[..., 2:] + sums[..., :1:-1]) / 2
+    return statistic(np.concatenate([sums[..., :2], counts], axis=-1))
+
+
 def _cohen(sums: Floats) -> Floats:
     table = sums.reshape(*sums.shape[:-1], 3, 3)
+    table = (table + table[..., ::-1, ::-1]) / 2  # which output is a is arbitrary
     n = table.sum(axis=(-2, -1))
     same = ratio(np.trace(table, axis1=-2, axis2=-1), n)
     by_chance = ratio((table.sum(axis=-1) * table.sum(axis=-2)).sum(axis=-1), n**2)

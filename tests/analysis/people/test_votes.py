@@ -13,6 +13,10 @@ from nlgbench.study import Study
 SWAP = {"a": "b", "b": "a", "tie": "tie"}
 
 
+def turn(choices):
+    return pd.Series(choices).map(SWAP)
+
+
 def voted(rows, **tables):
     """A study of systems x and y: outputs x1, y1 of item 1 and so on, and votes on them."""
     columns = ["output_a", "output_b", "annotator_id", "choice", "group_id"]
@@ -36,9 +40,12 @@ def test_agreement_is_that_of_tables_of_counts():
     counts = pd.crosstab([low, high], choice).to_numpy()
     table = nb.vote_agreement(study.replace(preferences=votes)).set_index(["row", "coefficient"])
     found = table.loc["all"]
-    for name in ("fleiss_kappa", "krippendorff_alpha"):
-        assert found.loc[name, "estimate"] == pytest.approx(of_counts(name, counts))
     paired = counts[counts.sum(axis=1) > 1]
+    both = np.vstack([paired, paired[:, [1, 0, 2]]])  # each pair also with its outputs exchanged
+    kappa, alpha = (of_counts(name, both) for name in ("fleiss_kappa", "krippendorff_alpha"))
+    assert found.loc["fleiss_kappa", "estimate"] == pytest.approx(kappa)
+    size = (paired.sum() - 1) / (paired.sum() - 0.5)  # these are the same votes, not twice as many
+    assert found.loc["krippendorff_alpha", "estimate"] == pytest.approx(1 - (1 - alpha) * size)
     n = [len(paired), paired.sum(), (counts.sum(axis=1) == 1).sum(), 0]
     assert (found[["n_pairs", "n_votes", "n_left_out", "n_repeated"]] == n).all(axis=None)
     assert (found["ci_low"] < found["estimate"]).all()
@@ -72,7 +79,11 @@ def test_variance_of_agreement_is_the_largest_of_three(seed, largest):
     variance = {}
     for name, of in (("items", item), ("annotators", who), ("both", item + who)):
         kept = [(of != one).to_numpy() for one in of.unique()]
-        one = [coefficient_of("fleiss_kappa", answer[k], place[k], "nominal") for k in kept]
+        both = [
+            (np.append(answer[k], 2 - answer[k]), np.append(2 * place[k], 2 * place[k] + 1))
+            for k in kept
+        ]
+        one = [coefficient_of("fleiss_kappa", *each, "nominal") for each in both]
         variance[name] = np.var(one) * (len(one) - 1)
     variance["sum"] = variance["items"] + variance["annotators"] - variance.pop("both")
     assert max(variance, key=variance.get) == largest
@@ -115,7 +126,7 @@ def test_an_evaluators_figures_are_those_of_scikit_learn():
         for measure, expected in (
             ("accuracy", (said == asked).mean()),
             ("accuracy_decided", (said == asked)[decided].mean()),
-            ("cohen_kappa", cohen_kappa_score(said, asked)),
+            ("cohen_kappa", cohen_kappa_score([*said, *turn(said)], [*asked, *turn(asked)])),
         ):
             assert found.loc[measure, "estimate"] == pytest.approx(expected)
 
