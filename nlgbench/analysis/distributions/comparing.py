@@ -347,12 +347,12 @@ def _why_missing(name: Measure, sample: _Sample, k: int, found: dict[str, Any]) 
         if not sample.paired:
             return explain("one_text", n=sample.n)
         return explain("one_shared_item", n=sample.n_items)
-    if not of:
+    if not of and sample.n > 1:
         return explain("no_resamples")
     if undefined:
         return explain("undefined_subsamples", n=undefined, total=of)
-    if sample.n < _FEWEST.get(name, 0):
-        return explain("too_few_texts", n=sample.n, least=_FEWEST[name])
+    if sample.n < _FEWEST.get(name, 2):
+        return explain("too_few_texts", n=sample.n, least=_FEWEST.get(name, 2))
     distinct = pd.Series(sample.texts).groupby(sample.is_human).nunique().min() / sample.n
     if name in _HURT_BY_COPIES and distinct < _DISTINCT:
         return explain("few_distinct", share=distinct)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
@@ -370,19 +369,24 @@ def _correlations(labels: pd.DataFrame, k: int) -> list[float]:
 
 
 def _pairs(
-    refitted: Callable[..., Fit], outputs: pd.DataFrame, labels: pd.DataFrame, asked: dict[str, Any]
+    refitted: partial[Fit], outputs: pd.DataFrame, labels: pd.DataFrame, asked: dict[str, Any]
 ) -> pd.DataFrame:
     """Compare each pair of systems, in both directions."""
     items = outputs.groupby("system")["item_id"].agg(set)
     k, rows, fit = len(items), [], refitted(outputs, labels)
     for one, other in combinations(range(k), 2):
-        both, used = items[one] & items[other], fit
+        both, used, judged = items[one] & items[other], fit, labels
         if both and items[one] != items[other]:
             # Compare over the items with outputs of both.
             some = outputs[outputs["item_id"].isin(both) & outputs["system"].isin([one, other])]
             judged = labels[labels["output_id"].isin(some["output_id"])]
             used = refitted(some, judged)
-        row = _interval(*used.contrast(np.eye(k)[one] - np.eye(k)[other]), **asked)
+        few = judged["output_id"].nunique() < FEWEST_LABELS and (
+            refitted.keywords["method"] == CORRECTED
+        )
+        missing = explain("few_labels", least=FEWEST_LABELS) if few else asked["missing"]
+        contrast = used.contrast(np.eye(k)[one] - np.eye(k)[other])
+        row = _interval(*contrast, **asked | {"missing": missing})
         rows.append({"system": one, "opponent": other, "n_items": len(both)} | row)
     table = pd.DataFrame(rows).rename(columns={"estimate": "difference"})
     table["p"] = 2 * student.sf(np.abs(table["difference"]) / table["se"], table["df"])
