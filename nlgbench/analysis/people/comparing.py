@@ -160,26 +160,26 @@ def compare_systems(
     fewest = min(crossed.effective_size(one.annotator) for one in fitted)
     covers, missing = crossed.choose_annotators(annotators, fewest, persons=study.persons)
     each = [
-        (name, _leave_out(one, covers, missing)) for name, one in zip(names, fitted, strict=True)
+        (name, *_leave_out(one, covers, missing)) for name, one in zip(names, fitted, strict=True)
     ]
     pairs = pd.concat(
-        [_all_pairs(family, confidence).assign(dimension=name) for name, family in each],
+        [_pairs(one, spread, confidence).assign(dimension=name) for name, one, spread, _ in each],
         ignore_index=True,
     )
     pairs = split_status(_verdicts(pairs, margin, confidence))
     systems, severities, ordered = [], [], []
-    for name, family in each:
+    for name, one, spread, tested in each:
         own = pairs[pairs["dimension"] == name]
-        rows = _all_systems(study, family, name, scale, confidence)
-        rows = rows.assign(**_ranks(own, family.kept, confidence))
+        rows = _systems(study, one, spread, name, scale, confidence)
+        rows = rows.assign(**_ranks(own, spread.left_out, confidence))
         # Systems without a rank are last.
-        order = np.lexsort([-family.judged.whole.level, ~family.kept])
+        order = np.lexsort([-one.whole.level, spread.left_out])
         place = np.argsort(order)
         own = own.iloc[np.lexsort([place[own["opponent"]], place[own["system"]]])]
-        by_name = {end: np.array(family.judged.names, dtype=object)[own[end]] for end in _ENDS}
+        by_name = {end: np.array(one.names, dtype=object)[own[end]] for end in _ENDS}
         systems.append(rows.iloc[order].assign(dimension=name))
         ordered.append(own.assign(**by_name))
-        severities.append(_annotators(family, confidence))
+        severities.append(_annotators(one.frame, tested, spread, confidence))
         severities[-1].insert(0, "dimension", name)
     whole = split_status(pd.concat(systems, ignore_index=True))
     return SystemComparison(
@@ -250,11 +250,11 @@ class _Spread:
 
     #: Over items; or over items, annotators, and pairs of both if annotators are random.
     each: list[Floats]
-    #: The clusters of each covariance.
-    clusters: list[Ints]
+    #: The clusters of each covariance (attributes of `_Judged`).
+    clusters: list[str]
     #: Effects without each item.
     without_item: Fit
-    #: By system.
+    #: By system; NaN for those that are left out.
     df: Floats
     n_items: float
     n_annotators: float
@@ -269,29 +269,13 @@ class _Spread:
         """Compute the variance of each contrast (n, systems)."""
         if not self.each:
             return np.full(len(contrasts), np.nan)
-        return crossed.contrast_variance(contrasts, self.each)
-
-
-@dataclass(frozen=True, eq=False)
-class _Family:
-    """The systems of a dimension, and those among them that are tested."""
-
-    judged: _Judged
-    tested: _Judged
-    spread: _Spread
-    left_out: dict[str, Status]
+        variance = crossed.contrast_variance(contrasts, self.each)
+        return np.where((contrasts != 0) @ self.left_out, np.nan, variance)
 
     @property
-    def kept(self) -> NDArray[np.bool_]:
-        """Which systems are tested."""
-        return np.array([name not in self.left_out for name in self.judged.names])
-
-    @property
-    def untested(self) -> _Spread:
-        """The covariances of systems that are left out: none."""
-        reason = next(iter(self.left_out.values()))
-        unknown, doubt = np.full(len(self.kept), np.nan), [OK] * len(self.kept)
-        return replace(self.spread, each=[], clusters=[], missing=reason, df=unknown, doubt=doubt)
+    def left_out(self) -> NDArray[np.bool_]:
+        """Which systems are left out."""
+        return np.isnan(self.df)
 
 
 def judged_systems(study: Study, dimension: str, include_human: bool) -> pd.DataFrame:
@@ -389,19 +373,30 @@ def _disconnected(frame: pd.DataFrame, names: list[str], part: Ints) -> str:
     )
 
 
-def _leave_out(judged: _Judged, covers: str, missing: Status) -> _Family:
-    """Leave out systems that cannot be compared without some one item, cluster or annotator."""
+def _leave_out(judged: _Judged, covers: str, missing: Status) -> tuple[_Judged, _Spread, _Judged]:
+    """Leave out systems that cannot be compared without some one item, cluster or annotator.
+
+    Return all systems, their covariances, and the judgments of the systems that are not left out.
+    """
     tested, left_out = judged, dict[str, Status]()
-    while True:
-        spread = _spread(tested, covers, missing)
-        if not 0 < len(spread.cut) < len(tested.names):
-            return _Family(judged, tested, spread, left_out)
+    spread = _spread(tested, covers, missing)
+    while 0 < len(spread.cut) < len(tested.names):
         frame = tested.frame[~tested.frame["system"].isin(list(spread.cut))]
         try:
-            tested = _fit(frame.reset_index(drop=True), judged.grouped_by)
+            fitted = _fit(frame.reset_index(drop=True), judged.grouped_by)
         except Unsupported:  # only the systems to leave out connect the others
-            return _Family(judged, tested, spread, left_out)
+            break
         left_out |= spread.cut
+        tested, spread = fitted, _spread(fitted, covers, missing)
+    kept = np.array([name not in left_out for name in judged.names])
+    level, df = judged.whole.level.copy(), np.full(len(kept), np.nan)
+    level[kept], df[kept] = tested.whole.level, spread.df
+    expand = np.eye(len(kept))[kept]
+    each = [expand.T @ covariance @ expand for covariance in spread.each]
+    doubts = iter(spread.doubt)
+    doubt = [left_out.get(name) or next(doubts) for name in judged.names]
+    judged = replace(judged, whole=judged.whole._replace(level=level))
+    return judged, replace(spread, each=each, df=df, doubt=doubt), tested
 
 
 def _spread(judged: _Judged, covers: str, missing: Status) -> _Spread:
@@ -418,16 +413,16 @@ def _spread(judged: _Judged, covers: str, missing: Status) -> _Spread:
     cut: dict[str, Status] = {}
     if several:
         names = judged.frame["cluster" if judged.grouped_by else "item_id"]
-        clusters, without, used = [judged.group], [without_item.level], [sizes[0]]
+        clusters, without, used = ["group"], [without_item.level], [sizes[0]]
         lost += _lost(judged, without_item.level, names, judged.group, kind, cut)
     if random and not within:
         level = additive.without_clusters(judged.data, judged.annotator).level
-        clusters, without = [*clusters, judged.annotator], [*without, level]
+        clusters, without = [*clusters, "annotator"], [*without, level]
         used.append(sizes[1])
         people = judged.frame["annotator_id"]
         lost += _lost(judged, level, people, judged.annotator, "annotator", cut)
     if len(without) > 1 and not lost:
-        clusters.append(judged.cell)
+        clusters.append("cell")
         without.append(additive.without_few(judged.data, judged.whole, judged.cell))
     doubt = [OK] * len(judged.names)
     df = np.full(len(judged.names), max(min(used, default=0.0) - 1, 0.0))
@@ -478,20 +473,6 @@ def _lost(
     return lost
 
 
-def _all_pairs(family: _Family, confidence: float) -> pd.DataFrame:
-    """Compare the tested systems, and without tests those that are left out."""
-    pairs = _pairs(family.tested, family.spread, confidence)
-    if not family.left_out:
-        return pairs
-    pairs[[*_ENDS]] = np.flatnonzero(family.kept)[pairs[[*_ENDS]].to_numpy()]
-    others = _pairs(family.judged, family.untested, confidence)
-    others = others[~family.kept[others[[*_ENDS]].to_numpy()].all(axis=1)]
-    statuses = [family.left_out.get(name, OK) for name in family.judged.names]
-    ends = (np.array(statuses, dtype=object)[others[end]] for end in _ENDS)
-    status = first_status(len(others), *((True, of_end) for of_end in ends))
-    return pd.concat([pairs, others.assign(status=status)], ignore_index=True)
-
-
 def _pairs(judged: _Judged, spread: _Spread, confidence: float) -> pd.DataFrame:
     """Compare each pair of systems in both directions; systems are numbered."""
     k = len(judged.names)
@@ -511,7 +492,7 @@ def _pairs(judged: _Judged, spread: _Spread, confidence: float) -> pd.DataFrame:
     met = np.unique(judged.item * len(judged.people) + judged.annotator, return_inverse=True)[1]
     labels = judged.system, judged.group, met
     units = decisive.compare_units(judged.data.value, labels, (one, other), flat)
-    exact = np.isfinite(units.p) & (spread.covers == crossed.THESE_ANNOTATORS)
+    exact = np.isfinite(units.p + df) & (spread.covers == crossed.THESE_ANNOTATORS)
     p = np.where(exact, units.p, p)
     contradicts = exact & ((p < 1 - confidence) != (np.abs(difference) > half))
     half = np.where(contradicts, np.nan, half)
@@ -524,6 +505,8 @@ def _pairs(judged: _Judged, spread: _Spread, confidence: float) -> pd.DataFrame:
     status = first_status(
         len(one),
         (True, spread.missing),
+        (spread.left_out[one], [spread.doubt[i] for i in one]),
+        (spread.left_out[other], [spread.doubt[i] for i in other]),
         (flat, explain("no_variation")),
         (few, [explain("few_decisive", n=n, total=m, units=what, fate=f) for n, m, f in n_differ]),
         (True, [spread.doubt[i] for i in one]),
@@ -561,7 +544,9 @@ def _superiority(
     mean = wins.share(counted)
     variance = np.full_like(mean, np.nan)
     if spread.each:
-        variance = crossed.largest_variance(*(wins.spread(counted, one) for one in spread.clusters))
+        variance = crossed.largest_variance(
+            *(wins.spread(counted, getattr(judged, name)) for name in spread.clusters)
+        )
     mean, variance = mean[one, other], variance[one, other]
     bounded = (mean > 0) & (mean < 1) & (variance > _ALIKE) & (not spread.missing)
     inner = np.where(bounded, mean, np.nan)
@@ -613,20 +598,6 @@ def _over_pairs(pairs: pd.DataFrame, p: Floats) -> Floats:
     return adjusted
 
 
-def _all_systems(
-    study: Study, family: _Family, dimension: str, scale: Scale, confidence: float
-) -> pd.DataFrame:
-    """Return a row per system, by number, without intervals for those that are left out."""
-    table = _systems(study, family.tested, family.spread, dimension, scale, confidence)
-    if not family.left_out:
-        return table
-    others = _systems(study, family.judged, family.untested, dimension, scale, confidence)
-    others = others[~family.kept].assign(rank=np.nan)
-    others["status"] = others["system"].map(family.left_out)
-    table = pd.concat([table, others]).set_index("system", drop=False)
-    return table.loc[family.judged.names].reset_index(drop=True)
-
-
 def _systems(
     study: Study,
     judged: _Judged,
@@ -651,6 +622,8 @@ def _systems(
     variance = spread.variance(np.eye(len(level)))
     se = np.sqrt(np.where(variance > judged.least**2, variance, np.nan))
     half = np.nan if spread.missing else student.ppf(0.5 + confidence / 2, spread.df) * se
+    # Systems that are left out have no rank.
+    rank = pd.Series(rankdata(np.where(spread.left_out, np.inf, -level), method="min").astype(int))
     table = (
         counted.reset_index(drop=True)
         .astype({"n_missing": int})
@@ -665,12 +638,13 @@ def _systems(
             covers=spread.covers,
             better="higher",
             scale=_WORDS.get(scale, ""),
-            rank=rankdata(-level, method="min").astype(int),
+            rank=rank.where(~spread.left_out),
             effective_items=spread.n_items,
             effective_annotators=spread.n_annotators,
             status=first_status(
                 len(level),
                 (True, spread.missing),
+                (spread.left_out, spread.doubt),
                 (np.isnan(se), explain("no_variation")),
                 (True, spread.doubt),
                 (_skewed(judged), explain("skewed")),
@@ -703,24 +677,28 @@ def _skewed(judged: _Judged) -> NDArray[np.bool_]:
 _WORDS = {"z": "z-score within annotator", "rank": "rank within annotator, 0 to 1"}
 
 
-def _ranks(pairs: pd.DataFrame, kept: NDArray[np.bool_], confidence: float) -> dict[str, Floats]:
+def _ranks(
+    pairs: pd.DataFrame, left_out: NDArray[np.bool_], confidence: float
+) -> dict[str, Floats]:
     """Compute rank ranges from the pairs that differ significantly; NaN without tests."""
-    k = len(kept)
+    k = len(left_out)
     if pairs["p_adjusted"].isna().all():
         return dict.fromkeys(("rank_low", "rank_high"), np.full(k, np.nan))
     one, other = (pairs[name].to_numpy() for name in ("system", "opponent"))
     better = (pairs["p_adjusted"] < 1 - confidence) & (pairs["difference"] > 0)
     ranges = crossed.rank_ranges(one, other, better.to_numpy(), k)
-    ranges["rank_high"] -= (~kept).sum()
-    return {name: np.where(kept, ends, np.nan) for name, ends in ranges.items()}
+    ranges["rank_high"] -= left_out.sum()
+    return {name: np.where(left_out, np.nan, ends) for name, ends in ranges.items()}
 
 
-def _annotators(family: _Family, confidence: float) -> pd.DataFrame:
+def _annotators(
+    frame: pd.DataFrame, judged: _Judged, spread: _Spread, confidence: float
+) -> pd.DataFrame:
     """Estimate annotators' severities relative to their mean, with intervals over items."""
-    judged, without_item = family.tested, family.spread.without_item
+    without_item = spread.without_item
     effect = judged.whole.wide if judged.by_annotator else judged.whole.narrow
     without = without_item.wide if judged.by_annotator else without_item.narrow
-    counts = family.judged.frame.groupby("annotator_id", sort=False).agg(
+    counts = frame.groupby("annotator_id", sort=False).agg(
         n_judgments=("value", "size"),
         n_items=("item_id", "nunique"),
         n_systems=("system", "nunique"),
@@ -749,7 +727,7 @@ def _annotators(family: _Family, confidence: float) -> pd.DataFrame:
         (n_items < 2, explain("one_item", unit=judged.grouped_by or "item")),
         (len(table) < 2, explain("one_annotator")),
         # Without some item, nothing is estimable.
-        (np.isnan(without_item.level).any(), family.spread.missing),
+        (np.isnan(without_item.level).any(), spread.missing),
         (np.isnan(se), explain("no_variation")),
         (True, few),
     )

@@ -50,6 +50,9 @@ def test_a_system_of_one_item_changes_nothing_for_the_others(n_annotators):
     with_typo = (pairs[["system", "opponent"]] == "s2").any(axis=1)
     assert with_typo.sum() == 10 and set(pairs.loc[with_typo, "status"]) == {"few_items"}
     assert pairs.loc[with_typo, ["ci_low", "p", "p_adjusted"]].isna().all(axis=None)
+    estimates = misspelled.systems.set_index("system")["estimate"]
+    expected = pairs["system"].map(estimates) - pairs["opponent"].map(estimates)
+    np.testing.assert_allclose(pairs["difference"], expected, atol=1e-9)
     kept = pairs[~with_typo].reset_index(drop=True)
     pd.testing.assert_frame_equal(kept[BY_PAIR], without.pairs[BY_PAIR])
     assert set(misspelled.annotators["status"]) == {"ok"}
