@@ -3,6 +3,8 @@
 from itertools import combinations
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import PathCollection, QuadMesh
 from matplotlib.colors import to_rgb, to_rgba
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
@@ -64,24 +66,64 @@ def alike_in_gray(ax):
     ]
 
 
+def shown_texts(figure):
+    """The texts of a figure, without those of ticks beyond an axis, which are not drawn."""
+    hidden = set()
+    for ax in figure.findobj(Axes):
+        for axis in (ax.xaxis, ax.yaxis):
+            low, high = sorted(axis.get_view_interval())
+            room = 1e-9 * (high - low)
+            for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks()):
+                if not (ax.axison and low - room <= tick.get_loc() <= high + room):
+                    hidden |= {tick.label1, tick.label2}
+            hidden |= set() if ax.axison else {axis.label}
+    texts = (text for text in figure.findobj(Text) if text not in hidden)
+    return [text for text in texts if text.get_visible() and text.get_text().strip()]
+
+
+def hidden_data(figure):
+    """List the lines, marks and areas with a part beyond the limits of their axes."""
+    hidden = []
+    for ax in figure.findobj(Axes):
+        drawn = [(line, line.get_xydata(), line.get_transform()) for line in ax.lines]
+        for one in ax.collections:
+            if isinstance(one, PathCollection):
+                drawn.append((one, one.get_offsets(), one.get_offset_transform()))
+            elif not isinstance(one, QuadMesh):
+                drawn += [(one, path.vertices, one.get_transform()) for path in one.get_paths()]
+        for patch in ax.patches:
+            path = patch.get_patch_transform().transform_path(patch.get_path())
+            drawn.append((patch, path.vertices, patch.get_data_transform()))
+        limits = np.sort([ax.get_xlim(), ax.get_ylim()])
+        room = 1e-6 * np.ptp(limits, axis=1)
+        for artist, points, transform in drawn:
+            points = np.asarray(points, dtype=float).reshape(-1, 2)
+            ours = np.array(transform.contains_branch_seperately(ax.transData))
+            beyond = (points < limits[:, 0] - room) | (points > limits[:, 1] + room)
+            if (beyond & ours).any():
+                hidden.append((ax.get_title(), type(artist).__name__, points[beyond.any(axis=1)]))
+    return hidden
+
+
 def assert_readable(drawn):
-    """No text is small, cut off or over another, and legends' marks differ in gray."""
+    """No text is small, cut off or over another, no data are hidden, and marks differ in gray."""
     figure = drawn.figure
     figure.draw_without_rendering()
     assert [alike_in_gray(ax) for ax in drawn.axes] == [[]] * len(drawn.axes)
-    shown = [
-        text
-        for text in figure.findobj(Text)
-        if text.get_visible() and text.get_text().strip() and text.axes is not None
-    ]
+    assert hidden_data(figure) == []
+    shown = shown_texts(figure)
     boxes = [Text.get_window_extent(text) for text in shown]  # without the line to a point
     for text, box in zip(shown, boxes, strict=True):
         assert text.get_fontsize() >= 6, text.get_text()
-        inside = figure.bbox.padded(2)
+        inside = figure.bbox.padded(0.5)
         assert inside.contains(*box.min) and inside.contains(*box.max), text.get_text()
-    # Ink is lower than a line of type: a fifth of the height may be shared.
+    # Ink is lower than a line of type: a fifth of the height may be shared, and an empty last line.
+    empty = [0.5 * text.get_text().endswith("\n") for text in shown]
     inner = np.array(
-        [[b.x0 + 1, b.y0 + b.height / 5, b.x1 - 1, b.y1 - b.height / 5] for b in boxes]
+        [
+            [b.x0 + 1, b.y0 + b.height * max(0.2, lowest), b.x1 - 1, b.y1 - b.height / 5]
+            for b, lowest in zip(boxes, empty, strict=True)
+        ]
     )
     low = np.maximum(inner[:, None, :2], inner[None, :, :2])
     high = np.minimum(inner[:, None, 2:], inner[None, :, 2:])

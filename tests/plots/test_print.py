@@ -43,6 +43,13 @@ FIGURES = {
     "stability": lambda: nb.plot_stability(SEVEN),
     "multiverse": lambda: nb.plot_multiverse(small.MULTIVERSE),
     "contexts": lambda: nb.plot_contexts(*small.colored(4)),
+    "wide": lambda: nb.plot_forest(small.forest(3).eval("ci_high = 1.98"), xlim=(0, 1)),
+    "typicality": lambda: nb.plot_typicality(small.TYPICAL),
+    "components": lambda: nb.plot_components(small.COMPONENTS.assign(confidence=0.95)),
+    "reliability": lambda: nb.plot_reliability(small.bins()),
+    "pooled": lambda: nb.plot_pooled(nb.pool_correlations(small.effects())),
+    "granularity": lambda: nb.plot_granularity(nb.pool_correlations(small.effects())),
+    "convergence of all": lambda: nb.plot_convergence(small.HISTORY, ratings=small.RATINGS[:2]),
 }
 
 
