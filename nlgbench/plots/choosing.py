@@ -38,7 +38,7 @@ _PANELS = {
     "regressor": "Regressor",
     "comparator": "Comp., all pairs",
     "comparator_human": "Comp., human pairs",
-    "comparator_self": "Comp., no human pairs",
+    "comparator_self": "Comp., no human",
 }
 _EXPERIMENTS = {
     "hyperparameter_search": "Search",

@@ -79,7 +79,7 @@ def plot_ratings(ratings: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = No
     first, rows = next(iter(panels.items()))
     best = rows.dropna(subset="rating").sort_values("rating", ascending=False)["system"]
     by = f"By {first}, best" if len(panels) > 1 else "Best"
-    alt = f"Ratings of the systems{': ' if len(panels) > 1 else ''}{'; '.join(texts)}. "
+    alt = f"Ratings of the systems{': ' if first else ''}{'; '.join(texts)}. "
     alt += f"{by} first: {', '.join(spaced(best).values())}."
     return drawn_on(axes, ratings, alt)
 
@@ -265,4 +265,5 @@ def plot_convergence(
     if len(final):
         words = [f"{text} {final[name]:.0f}" for name, text in names.items() if name in final]
         alt += f" Open marks: ratings after all games, each used once: {', '.join(words)}."
+        history = history.assign(after_all_games=history["system"].map(final))
     return drawn_on(ax, history, alt)
