@@ -165,8 +165,8 @@ def plot_win_rates(
     height = 2.0 + 0.06 * longest if is_few else 1.6 + 0.21 * len(names)
     is_small = is_few and longest <= _SHORT  # long names leave no room for cells in one column
     (ax,) = axes_for(ax, *((ONE_COLUMN, 3.0) if is_small else (TWO_COLUMN, min(9.0, height))))
-    significant = table.get("verdict", pd.Series("", table.index)).fillna("")
-    table = table.assign(bold=significant.str.startswith(("better", "worse")))
+    verdicts = table.get("verdict", pd.Series("", table.index)).fillna("")
+    table = table.assign(bold=verdicts.str.startswith(("better", "worse")))
     matrix = table.pivot(index="system", columns="opponent", values=value)
     # Darker colors would make black numbers unreadable.
     look: dict[str, Any] = {"cmap": "PuOr", "vmin": -0.3, "vmax": 1.3, "edgecolor": "white"}
@@ -193,11 +193,14 @@ def plot_win_rates(
     alt = f"Percentage of {units} in which the row's system {verb} the column's (ties count half). "
     by = "mean win rate" if value == "win_rate" else "mean judgment"
     listed = f"Best first, by {by}" if order is None else "From the top"
-    alt += f"{listed}: {', '.join(labels.values())}."
+    tested = table["system"][verdicts.ne("") if verdicts.any() else verdicts.eq("")]
+    alt += f"{listed}: {', '.join(labels[name] for name in labels if name in {*tested})}."
+    if untested := [labels[name] for name in labels if name not in {*tested}]:
+        alt += f" Not tested: {', '.join(untested)}."
     sides = pd.DataFrame(np.sort(table[["system", "opponent"]], axis=1), table.index)
     pairs = table[~sides.duplicated()]
-    if "verdict" in table:
-        alt += f" Significant: {pairs['bold'].sum()} of {counted(len(pairs), 'pair')}."
+    if n_tested := verdicts[pairs.index].ne("").sum():
+        alt += f" Significant: {pairs['bold'].sum()} of {counted(n_tested, 'pair')} tested."
     if n_undefined := pairs[value].isna().sum():
         alt += f" Undefined: {counted(n_undefined, 'pair')}."
     return drawn_on(ax, table.drop(columns="bold"), alt)

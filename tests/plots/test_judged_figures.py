@@ -48,7 +48,7 @@ def test_superiority_is_written_in_cells_and_bold_where_significant():
     assert {text.get_position(): text.get_text() for text in ax.texts} == cells
     bold = [text.get_text() for text in ax.texts if text.get_fontweight() == "bold"]
     assert bold == ["90", "10"]
-    assert drawn.alt.endswith("a, b, c. Significant: 1 of 3 pairs. Undefined: 1 pair.")
+    assert drawn.alt.endswith("a, b, c. Significant: 1 of 2 pairs tested. Undefined: 1 pair.")
 
 
 def test_annotators_are_sorted_by_severity_and_open_where_it_may_be_zero():
@@ -83,3 +83,17 @@ def test_a_comparison_is_drawn_whole_or_by_its_table(name, compared):
     assert alt.split(" of ")[1:] == drawn.alt.split(" of ")[1:] and len(own.data)
     _, (ax,) = canvas(5, 4)
     assert plot(compared, ax=ax).axes == (ax,)
+
+
+def test_a_system_of_one_item_is_drawn_and_counted_without_an_interval():
+    study = nb.simulate("judgments", n_items=25, n_annotators=12, seed=0)
+    outputs = study.outputs.copy()
+    outputs.loc[outputs.index[0], "system"] = "misspelled"
+    comparison = nb.compare_systems(study.replace(outputs=outputs))
+    drawn = nb.plot_systems(comparison)
+    assert "6 systems with 95% intervals (no interval: 1) generalizing" in drawn.alt
+    legend = [text.get_text() for text in drawn.axes[0].get_legend().get_texts()]
+    assert len(legend) == 2 and legend[1].endswith("(1 of 6)")
+    drawn = nb.plot_win_rates(comparison)
+    assert "of 10 pairs tested" in drawn.alt and "Not tested: misspelled." in drawn.alt
+    assert "with intervals. Intervals" in nb.plot_severity(comparison).alt
