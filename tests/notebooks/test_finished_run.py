@@ -9,9 +9,12 @@ import os
 from pathlib import Path
 
 import nbformat
+import numpy as np
 import pandas as pd
 import pypdf
 import pytest
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import TextPath
 
 from nlgbench.papers.comm_eval import least_lead
 from nlgbench.plots.style import ONE_COLUMN, TWO_COLUMN
@@ -138,6 +141,34 @@ def test_every_figure_has_the_width_of_a_column_or_of_the_text_block(made):
         box = pypdf.PdfReader(path).pages[0].mediabox
         width, height = float(box.width) / 72, float(box.height) / 72
         assert round(width, 2) in (ONE_COLUMN, TWO_COLUMN) and height <= 9.7, path
+
+
+def texts(page):
+    """The texts of a page, with where each begins and ends, in points."""
+    found = []
+
+    def keep(text, outer, inner, font, size):
+        if text.strip():
+            weight = "bold" if "Bold" in str(font.get("/BaseFont")) else "normal"
+            width = TextPath((0, 0), text.strip(), size, prop=FontProperties(weight=weight))
+            turned = np.reshape(outer[:4], (2, 2))
+            begin = inner[4:] @ turned + outer[4:]
+            way = [width.get_extents().x1, 0] @ np.reshape(inner[:4], (2, 2)) @ turned
+            found.append((text.strip(), begin, begin + way))
+
+    page.extract_text(visitor_text=keep)
+    return found
+
+
+def test_no_text_is_cut_and_simulated_figures_bear_a_mark(made):
+    for path in figures(made):
+        (page,) = pypdf.PdfReader(path).pages
+        size = np.array([page.mediabox.width, page.mediabox.height], dtype=float)
+        written = texts(page)
+        for text, *ends in written:
+            assert all(((end > -1) & (end < size + 1)).all() for end in ends), (path, text)
+        if "Source: simulated." in path.with_suffix(".txt").read_text("utf-8"):
+            assert any(text.endswith("simulated") for text, *_ in written), path
 
 
 def test_every_figure_has_its_words_and_its_numbers(made):
