@@ -10,12 +10,12 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import norm
 from scipy.stats import t as student
 
 from nlgbench.analysis.correlation import correlations
 from nlgbench.analysis.correlation.coefficients import Floats, coefficients, divide
 from nlgbench.analysis.correlation.intervals import Asked, interval_of_systems, undefined
+from nlgbench.crossed import effective_size
 from nlgbench.inference import adjust, bootstrap_counts
 from nlgbench.names import known
 from nlgbench.status import OK, Status, Unsupported, explain, split_status
@@ -100,8 +100,10 @@ def compare_evaluators(
     common resamples of clusters. It is the range of u - v over all angles t, where u is estimate_a
     plus cos(t) times its interval's half-width, and v is estimate_b plus (rho cos(t) + sqrt(1 -
     rho^2) sin(t)) times its interval's half-width. If both intervals are symmetric, this is Zou's
-    method (2007, doi:10.1037/1082-989X.12.4.399). p is from a normal test whose standard error is
-    the half-width toward 0, divided by the normal quantile; it is adjusted by Holm's method.
+    method (2007, doi:10.1037/1082-989X.12.4.399). p is from a t test whose standard error
+    is the half-width toward 0, divided by Student's quantile. Its degrees of freedom are the
+    effective number of clusters, ``(sum n)^2 / sum n^2`` for n outputs each, minus 1 (or minus the
+    number of systems, if each cluster has only one). p is adjusted by Holm's method.
 
     Examples
     --------
@@ -406,21 +408,21 @@ def resampled_differences(
         found = correlations.statistics_of(sample, asked.granularity, asked.statistics, counts)
         replicates.append(found[asked.statistics[0]])
     drawn = np.concatenate(replicates, axis=1)
+    n_strata = len(np.unique(strata[np.unique(sample.cluster)]))
+    degrees = max(1.0, effective_size(sample.cluster) - n_strata)
+    intervals = each.loc[names, ["estimate", "ci_low", "ci_high"]].to_numpy(dtype=np.float64)
+    methods = each.loc[names, "ci_method"].to_numpy()
+    statuses = each.loc[names, ["status", "reason"]].to_numpy()
     rows = []
     for first, second in chosen:
         # Join in the order of positions, so that (a, b) and (b, a) give the same interval.
         a, b = sorted((first, second))
-        two = each.loc[[names[a], names[b]]]
-        estimates = two["estimate"].to_numpy()
-        gap, down, up = _joint_interval(two, drawn[[a, b]])
+        gap, down, up = _joint_interval(intervals[[a, b]], drawn[[a, b]])
         constant = explain("no_variation") if down + up <= 1e-9 else OK
         if constant:  # identical evaluators, whose estimates may differ by rounding
-            gap, down, up = round(gap, 9), np.nan, np.nan
-        ends, sign = (gap - down, gap + up), 1
-        if a != first:
-            ends, sign = (-ends[1], -ends[0]), -1
-        first_status, second_status = (Status(*row) for row in two[["status", "reason"]].to_numpy())
-        status = first_status + second_status + constant
+            gap, down, up = round(gap, 9), float("nan"), float("nan")
+        ends, sign = (gap - down, gap + up), 1 if a == first else -1
+        status = Status(*statuses[a]) + Status(*statuses[b]) + constant
         if not (np.isfinite(gap) or status):
             n_undefined = int(np.isnan(drawn[[a, b]]).any(axis=0).sum())
             status = explain("undefined_bootstrap", n=n_undefined, total=asked.n_resamples)
@@ -428,15 +430,15 @@ def resampled_differences(
             {
                 "evaluator_a": names[first],
                 "evaluator_b": names[second],
-                "estimate_a": estimates[::sign][0],
-                "estimate_b": estimates[::sign][1],
-                "difference": sign * float(estimates[0] - estimates[1]),
-                "ci_low": ends[0],
-                "ci_high": ends[1],
-                "ci_method": "joint, " + " and ".join(dict.fromkeys(two["ci_method"])),
+                "estimate_a": intervals[first, 0],
+                "estimate_b": intervals[second, 0],
+                "difference": intervals[first, 0] - intervals[second, 0],
+                "ci_low": min(sign * ends[0], sign * ends[1]),
+                "ci_high": max(sign * ends[0], sign * ends[1]),
+                "ci_method": "joint, " + " and ".join(dict.fromkeys([methods[a], methods[b]])),
                 "status": status,
-                "p": _p_from_half_width(gap, down if gap > 0 else up, asked.confidence),
-                "p_method": "from the interval, assuming a normal distribution",
+                "p": _p_from_half_width(gap, down if gap > 0 else up, asked.confidence, degrees),
+                "p_method": "from the interval, by Student's t",
                 "n": len(np.unique(sample.system)),
                 "n_clusters": len(np.unique(sample.cluster)),
                 "n_missing": judged.n_outputs - len(sample.y),
@@ -449,13 +451,13 @@ def resampled_differences(
     return split_status(table.assign(p_adjusted=adjust(table["p"]), adjustment=adjustment))
 
 
-def _joint_interval(two: pd.DataFrame, replicates: Floats) -> tuple[float, float, float]:
-    """Return the difference of two rows of `correlate`, and its lower and upper half-widths.
+def _joint_interval(intervals: Floats, replicates: Floats) -> tuple[float, float, float]:
+    """Return the difference of two estimates, and its lower and upper half-widths.
 
-    The correlation of the two estimates is that of their resamples (2, r).
+    Each row of `intervals` is an estimate and its ends. The correlation of the two estimates is
+    that of their resamples (2, r).
     """
-    ends = two[["ci_low", "ci_high"]].to_numpy(dtype=np.float64)
-    center = two["estimate"].to_numpy(dtype=np.float64)
+    center, ends = intervals[:, 0], intervals[:, 1:]
     defined = replicates[:, np.isfinite(replicates).all(axis=0)]
     if not np.isfinite(ends).all() or defined.shape[1] < 2:
         return float("nan"), float("nan"), float("nan")
@@ -477,11 +479,16 @@ def _joint_interval(two: pd.DataFrame, replicates: Floats) -> tuple[float, float
     return gap, down, up
 
 
-def _p_from_half_width(gap: float, reach: float, confidence: float) -> float:
-    """Compute p of a normal test from the half-width of its interval toward 0."""
+def _p_from_half_width(gap: float, reach: float, confidence: float, degrees: float) -> float:
+    """Compute p of a t test from the half-width of its interval toward 0.
+
+    A normal test with the same half-width, or clusters of unequal size that count alike, would be
+    too liberal at the small levels of Holm's method.
+    """
     if gap == 0 or not reach > 0:
         return 1.0 if gap == 0 else float("nan")
-    return float(2 * norm.sf(abs(gap) / reach * norm.ppf(0.5 + confidence / 2)))
+    quantile = student.ppf(0.5 + confidence / 2, degrees)
+    return float(2 * student.sf(abs(gap) / reach * quantile, degrees))
 
 
 # Classical tests -----------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 from small_study import SCIPY, alone, made, study, table
 
 from nlgbench.analysis.correlation import compare_evaluators, correlate
@@ -215,22 +216,37 @@ def test_two_names_for_one_evaluator_differ_by_nothing():
     assert compare_evaluators(both)["p"].tolist() == [1]
 
 
-def rows_of(estimates, ends):
-    low, high = zip(*ends, strict=True)
-    return pd.DataFrame({"estimate": estimates, "ci_low": low, "ci_high": high, "estimand": ""})
-
-
 def test_the_interval_of_a_difference_is_zous_where_ends_are_symmetric_or_unrelated():
     # Zou (2007, doi:10.1037/1082-989X.12.4.399), equation 10: ends of each, and rho.
     both = np.random.default_rng(0).multivariate_normal([0, 0], [[1, 0.6], [0.6, 1]], size=200).T
-    gap, *reaches = _joint_interval(rows_of([0.5, 0.3], [(0.2, 0.8), (0.1, 0.5)]), both)
+    gap, *reaches = _joint_interval(np.array([[0.5, 0.2, 0.8], [0.3, 0.1, 0.5]]), both)
     assert gap == pytest.approx(0.2)
     reach = np.sqrt(0.3**2 + 0.2**2 - 2 * np.corrcoef(both)[0, 1] * 0.3 * 0.2)
     assert reaches == pytest.approx([reach, reach], rel=1e-4)
     unrelated = np.array([[1.0, 1, -1, -1], [1.0, -1, 1, -1]])
-    _, *reaches = _joint_interval(rows_of([0.5, 0.3], [(0.1, 0.6), (0.2, 0.7)]), unrelated)
+    _, *reaches = _joint_interval(np.array([[0.5, 0.1, 0.6], [0.3, 0.2, 0.7]]), unrelated)
     assert reaches == pytest.approx([np.hypot(0.4, 0.4), np.hypot(0.1, 0.1)], rel=1e-4)
-    assert np.isnan(_p_from_half_width(0.2, 0.0, 0.95))
+    assert np.isnan(_p_from_half_width(0.2, 0.0, 0.95, 9))
+    # The half-width is Student's quantile times the standard error, of which 4 are observed.
+    half_width = 0.05 * stats.t.ppf(0.975, 9)
+    assert _p_from_half_width(0.2, half_width, 0.95, 9) == pytest.approx(2 * stats.t.sf(4, 9))
+
+
+def test_the_test_of_a_difference_counts_clusters_by_their_size():
+    outputs, scores, judgments = study(n_evaluators=2)
+    # Half of all outputs are in one cluster; the effective number of clusters is below four.
+    context = [f"c{max(0, number - 90)}" for number in range(len(outputs))]
+    asked = made(outputs.assign(context=context), scores, judgments)
+    row = compare_evaluators(asked, granularity="output", clusters="context").iloc[0]
+    effective = 180**2 / (91**2 + 89)
+    reach = (
+        row["ci_high"] - row["difference"]
+        if row["difference"] < 0
+        else row["difference"] - row["ci_low"]
+    )
+    ratio = abs(row["difference"]) / reach * stats.t.ppf(0.975, effective - 1)
+    assert row["p"] == pytest.approx(2 * stats.t.sf(ratio, effective - 1))
+    assert row["n_clusters"] == 90
 
 
 def test_named_pairs_are_resampled_as_they_are_named():
