@@ -35,7 +35,7 @@ REASONS: Mapping[str, str] = {
     "constant": "undefined: no variation in scores or judgments{within}",
     "constant_resamples": "no interval: all subsamples give the same value",
     "constant_systems": "judgments do not vary within systems, or are too few",
-    "determined": "undefined: scores do not vary, or are determined by the given evaluator",
+    "determined": "undefined: a variable is constant, or determined by the given evaluator",
     "exact": "no interval: exact, given the groups",
     "excluded": "excluded because estimate, se or truth is missing: {systems}",
     "extended": "extended to include the estimate, which is biased by noise in the means",
