@@ -10,7 +10,9 @@ import pytest
 import yaml
 
 import nlgbench as nb
-from nlgbench.analysis.standings import mean_scores, overall_win_rates
+from nlgbench.analysis.standings import add_sentinels, mean_scores, overall_win_rates
+from nlgbench.runner.facts import Facts
+from nlgbench.runner.findings import atlas_findings, findings, judge_findings, planning_findings
 from nlgbench.study.schema import TABLES
 from nlgbench.study.study import part_of, with_tables
 
@@ -29,6 +31,7 @@ DRAWN = r"(ci_)?(low|high)|se|p|p_value|p_adjusted|center|n_undefined|slope|verd
 SEEDED = re.compile("correlat|compare_ev|distributions|huse|diversity|trends")
 #: Ends that change places where signs do.
 ENDS = {"ci_low": "ci_high", "lower": "upper", "inner_low": "inner_high", "n_first": "n_second"}
+_NUMBER = r"−?\d[\d,.]*"
 ENDS |= {high: low for low, high in ENDS.items()}
 
 
@@ -63,11 +66,11 @@ def correlations(study):
     return pd.concat(tables, ignore_index=True)
 
 
-def pooled(study):
+def pooled(study, **options):
     parts = []
     for name in ("part 0", "part 1", "part 2"):
         inside = part_of(study, (study.outputs["part"] == name).to_numpy())
-        parts.append(nb.correlate(inside, granularity="output").assign(study=name))
+        parts.append(nb.correlate(inside, granularity="output", **options).assign(study=name))
     return nb.pool_correlations(pd.concat(parts))
 
 
@@ -98,6 +101,41 @@ def trends(study):
     return nb.measure_trends(table, study.truth["systems"])
 
 
+def by_judgments(study):
+    """Write the findings of notebooks 08, 09 and 10 from the tables that they record."""
+    comparison, dimension = compared(study), study.main_dimension
+    replaced = nb.replaces_annotators(study, epsilon=0.1, agreement="rmse")
+    tables = {"systems": comparison.systems, "pairs": comparison.pairs}
+    tables |= {"stops": nb.sequential(study, block="item").stops}
+    tables |= {"corrected_systems": corrected(study).systems}
+    tables |= {"replaced_evaluators": replaced.evaluators}
+    scored = add_sentinels(study, dimension=dimension)
+    tables["correlations"] = nb.correlate(scored, granularity="output", n_resamples=100)
+    facts = Facts(tables)
+    written = [*findings(study, facts), *planning_findings(facts)]
+    written += judge_findings(facts, study.name, study.name, drawn=True)
+    return [finding.sentence for finding in written if finding]
+
+
+def by_votes(study):
+    tables = {"ratings": nb.rate(study, of="preferences"), "audit_findings": audited(study)[0]}
+    tables |= {"vote_accuracy": nb.vote_accuracy(study)}
+    written = findings(study, Facts(tables))
+    written += judge_findings(Facts(tables), study.name, study.name, drawn=True)
+    return [finding.sentence for finding in written if finding]
+
+
+def by_scores(study):
+    facts = Facts({"standings": mean_scores(study)})
+    return [finding.sentence for finding in findings(study, facts)]
+
+
+def over_parts(study):
+    result = pooled(study, statistics=["spearman"])
+    tables = {"pooled_summary": result.summary, "ranking": result.rank_evaluators()}
+    return [one.sentence for one in atlas_findings(Facts(tables), "spearman") if one]
+
+
 MEASURES = ["mmd_gaussian", "mmd_linear", "precision", "recall", "density", "coverage", "vendi"]
 #: Name, study, and function from a study to a table, a list or dataclass of tables, or sentences.
 ANALYSES = [
@@ -123,6 +161,10 @@ ANALYSES = [
     ("huse", "scores", partial(nb.huse, n_neighbors=5)),
     ("diversity", "scores", nb.diversity),
     ("measure_trends", "scores", trends),
+    ("findings on judgments", "judgments", by_judgments),
+    ("findings on votes", "votes", by_votes),
+    ("findings on scores", "judgments", by_scores),
+    ("findings over parts", "parts", over_parts),
 ]
 #: Analyses in points of the scale.
 POINTS = ("compare_systems", "variance_", "sequential", "corrected_quality", "mean_scores")
@@ -302,4 +344,6 @@ def test_results_stay_as_they_were(relation, analysis, tmp_path):
         for table in listed(analyze(changed))
     ]
     for table, other in zip(result(name), after, strict=True):
+        if relation in LINEAR and "sentence" in table:
+            other = expect(other, relation, name)
         assert_same(expect(table.copy(), relation, name), other, reordered and SEEDED.search(name))

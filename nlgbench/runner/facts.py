@@ -237,7 +237,7 @@ class Facts:
         self, table: str, row: pd.Series, each: str, where: Where, value: str, null: float | None
     ) -> str:
         """Describe one row; the numbers in the template's fields become facts."""
-        fields = [(text, str(name), form) for text, name, form, _ in _PARSER.parse(each)]
+        fields = [(text, str(name), str(form or "")) for text, name, form, _ in _PARSER.parse(each)]
         names = [name for _, name, _ in fields if isinstance(row.get(name), str)]
         row_of = {**where, **{name: row[name] for name in names}}
         if len(self.rows(table, row_of)) > 1:  # names, and the numbers that describe a design

@@ -166,7 +166,8 @@ def _why(facts: Facts, table: str, where: Where) -> str:
 
 def _evaluators(study: Study, facts: Facts) -> Finding:
     """Report which evaluators agree with annotators, and which of them beat text length."""
-    table, where, value = "correlations", {"granularity": "output", "statistic": "spearman"}, 0.0
+    table, value = "correlations", 0.0
+    where: dict[str, Any] = {"granularity": "output", "statistic": "spearman"}
     agree: Where = {"p_adjusted": ("<", 0.05), "estimate": (">", 0)}
     words = (
         "correlate positively with human judgments over outputs (Spearman, p Holm-adjusted over "
@@ -240,8 +241,11 @@ def judge_findings(
 
     `drawn` is whether the notebook itself drew the labels of the corrected means.
     """
+    details = facts.rows("corrected_details")
+    is_flipped = len(details) and details["better"].str.startswith("lower").all()
+    flipped = " (sign-flipped, because lower is better)" * bool(is_flipped)
     corrected = facts.say(
-        f"In the study `{judged}`, the corrected mean is",
+        f"In the study `{judged}`, the corrected mean{flipped} is",
         "corrected_systems",
         "{number} for system {system} (from {n_labels} labels of {n_outputs} outputs)",
         {"method": "corrected"},
@@ -335,8 +339,8 @@ def planning_findings(facts: Facts) -> list[Finding | None]:
     text = "Sequential tests (Holm-adjusted) decide "
     text += facts.count("stops", decided, among={}, of="pairs of systems")
     each = "{system} is {verdict} than {opponent} (by {number} after {stopped_at:.0f} blocks)"
-    more = {"value": "stopped_estimate", "rest": "; the table has {n} more"}
-    listing = facts.listing("stops", each, decided, **more)
+    more = "; the table has {n} more"
+    listing = facts.listing("stops", each, decided, value="stopped_estimate", rest=more)
     return [*found, facts.sentence(f"{text}{': ' * bool(listing)}{listing}.", adjusted="Holm")]
 
 
