@@ -41,7 +41,7 @@ def studies():
     judged = nb.simulate("own", **world, n_items=12, scale="ordinal")
     judged = judged.replace(settings={"scales": {"quality": {"min": 1, "max": 5}}})
     many = nb.simulate("own", **world, n_items=36).outputs
-    many = many.assign(part="part " + (many["item_id"].str[1:].astype(int) % 3).astype(str))
+    many = many.assign(part="part " + (many["item_id"].str[1:].astype(int) % 6).astype(str))
     parts = nb.simulate("own", **world, n_items=36).replace(
         outputs=many, settings={"extra": ["part"]}, preferences=None
     )
@@ -68,7 +68,7 @@ def correlations(study):
 
 def pooled(study, **options):
     parts = []
-    for name in ("part 0", "part 1", "part 2"):
+    for name in sorted(study.outputs["part"].unique()):
         inside = part_of(study, (study.outputs["part"] == name).to_numpy())
         parts.append(nb.correlate(inside, granularity="output", **options).assign(study=name))
     return nb.pool_correlations(pd.concat(parts))
@@ -126,6 +126,8 @@ def by_votes(study):
 
 
 def by_scores(study):
+    used = study.scores["evaluator"] == study.truth["close"]["evaluator"][0]
+    study = with_tables(study, scores=study.scores[used])
     facts = Facts({"standings": mean_scores(study)})
     return [finding.sentence for finding in findings(study, facts)]
 
@@ -264,6 +266,8 @@ def expect(table, relation, name):
         table.loc[turned, [key for key in ("estimate",) if key in table]] *= -1
     if relation == "sides exchanged" and "n_first" in table:
         table = table.rename(columns=ENDS)
+    if relation in LINEAR and "sentence" in table:  # without the numbers, which have other units
+        return table.replace({"sentence": {_NUMBER: "#"}}, regex=True)
     if relation not in LINEAR or not name.startswith(POINTS):
         return table
     factor, shift = LINEAR[relation]

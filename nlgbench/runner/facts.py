@@ -151,9 +151,17 @@ class Facts:
         )
         return text
 
-    def names(self, table: str, where: Where | None = None, column: str = "system") -> str:
-        """List the names in a column; of many, the first, and how many others there are."""
-        names = [write_name(column, name) for name in self.rows(table, where)[column].unique()]
+    def names(
+        self, table: str, where: Where | None = None, column: str = "system", *, by: str = ""
+    ) -> str:
+        """List the names in a column; of many, the first, and how many others there are.
+
+        With `by`, a column of numbers, the names with the highest come first.
+        """
+        rows = self.rows(table, where)
+        if by:
+            rows = rows.sort_values(by, ascending=False, kind="stable")
+        names = [write_name(column, name) for name in rows[column].unique()]
         n_left = len(names) - _MOST
         n_left *= n_left > 1
         shown = names[: len(names) - n_left]

@@ -118,7 +118,7 @@ def _by_intervals(
         leading = {**reliable, "ci_low": ("<=", rows["ci_high"].min())}
     else:
         leading = {**reliable, "ci_high": (">=", rows["ci_low"].max())}
-    names, n = facts.names(table, leading), len(facts.rows(table, leading))
+    names, n = facts.names(table, leading, by=column), len(facts.rows(table, leading))
     beyond = "below" if is_low else "above"
     if n == 1:
         text += f". The interval of {names} lies entirely {beyond} all other reliable intervals"
