@@ -202,7 +202,8 @@ def t_interval(
     if np.isnan(estimate):
         missing = missing or explain("nothing_to_compare")
     elif not missing and n < 2:
-        missing = explain("one_cluster")
+        few = explain("one_effective", n=n, units=units.removeprefix("effective "))
+        missing = few if n > 1 + 1e-9 else explain("one_cluster")
     elif not missing and np.isnan(se):
         missing = explain("undefined_without_one")
     elif not missing and se <= _LEAST_SE * abs(estimate):

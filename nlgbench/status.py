@@ -120,6 +120,7 @@ REASONS: Mapping[str, str] = {
     "one_annotator": "no interval: severity is relative to other annotators, and there is only one",
     "one_cluster": "only one cluster, so the variance cannot be estimated",
     "one_connection": "no interval: without {cluster}, systems cannot be compared{more}",
+    "one_effective": "no interval: the effective number of {units} is only {n:.2f}",
     "one_item": "only one {unit}, so the variance cannot be estimated",
     "one_judgment": "severity cannot be estimated: each annotator judged one output",
     "one_level": "not identified: the factor has one level, or one level per system",

@@ -240,7 +240,7 @@ def discriminator_accuracy(
     [['human', 1.0, 1], ['m', 0.75, 2]]
     """
     scores = study.scores
-    if scores is not None:
+    if scores is not None and len(scores):
         is_one = scores["evaluator"].map(lambda name: "@" in name and "/" not in name)
         scores = scores[is_one & scores["evaluator"].str.fullmatch(DISCRIMINATOR)]
     if scores is None or scores.empty:

@@ -257,6 +257,9 @@ def _run_tests(
     of_pairs = data.system, data.doublings, known.astype(float), view.by_pair
     slope, ratings = rate_at_equal_length(share, *of_pairs, view.confidence)
     rows["length_in_ratings"] = slope | {"n": int(known.sum())}
+    if not known.any():  # the longest of no texts
+        rows = {test: row | {"status": explain("no_length")} for test, row in rows.items()}
+        ratings["status"] = explain("no_length")
     return rows, counts, ratings, bins
 
 

@@ -75,6 +75,9 @@ def measure_calibration(
     table = pd.DataFrame(rows, columns=["measure", "estimate", "ci_low", "ci_high"])
     table = table.assign(confidence=confidence, n=n, n_undefined=int((~used).sum()))
     nll_status = OK if np.isfinite(half) else explain("one_output" if n < 2 else "impossible")
+    if half <= 1e-12 * losses.mean():
+        nll_status = explain("no_variation")
+        table.loc[1, ["ci_low", "ci_high"]] = np.nan
     n_of = bins["n"].where(bins["n"] > 0)
     low, high = proportion_confint(bins["share"] * n_of, n_of, alpha, "wilson")
     bins = bins.assign(ci_low=low, ci_high=high, confidence=confidence, ece=ece)
