@@ -16,6 +16,7 @@ from nlgbench.explorer.view import Values, View, choice
 from nlgbench.plots.rows import interval_name
 from nlgbench.plots.style import HUMAN, TWO_COLUMN
 from nlgbench.study import Study
+from nlgbench.text import counted
 
 _LEVELS = {"output": "outputs", "system": "systems", "item": "systems within an item"}
 #: The number of evaluators selected at first, so that the atlas fits the screen.
@@ -106,7 +107,8 @@ class EvaluatorsView(View):
         from nlgbench.plots.figures import in_paper_style
 
         x, y = label(values["evaluator"]), f"mean {values['dimension']}"
-        return [in_paper_style(_scatter)(self.points(values), f"{x} score", y)]
+        points, n = self.points(values), int((~self.once(output_table)["is_human"]).sum())
+        return [in_paper_style(_scatter)(points, f"{x} score", y, n - len(points))]
 
     def code(self, values: Values) -> str:
         """Return the call that computes the correlations."""
@@ -124,7 +126,7 @@ def _labels(study: Study, level: str) -> dict[str, str]:
     return {str(name): label(str(name)) for name in pd.concat(there).unique()}
 
 
-def _scatter(points: pd.DataFrame, x: str, y: str) -> nb.Drawing:
+def _scatter(points: pd.DataFrame, x: str, y: str, n_undefined: int) -> nb.Drawing:
     """Draw one point per output, fainter if there are many."""
     from nlgbench.plots import figures
 
@@ -133,5 +135,7 @@ def _scatter(points: pd.DataFrame, x: str, y: str) -> nb.Drawing:
     look: dict[str, Any] = {"s": 14, "color": HUMAN, "linewidth": 0, "rasterized": True}
     ax.scatter(*points.to_numpy().T, alpha=alpha, **look)
     ax.set(xlabel=x, ylabel=y)
-    alt = f"Scatter plot of {len(points):,} outputs: {y} against {x}."
+    omitted = f"{counted(n_undefined, 'output')} omitted: undefined" if n_undefined else ""
+    ax.set_title(omitted, loc="left")
+    alt = f"Scatter plot of {counted(len(points), 'output')}: {y} against {x}. {omitted}".strip()
     return figures.drawn_on(ax, points, alt)

@@ -62,6 +62,9 @@ def plot_multiverse(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = N
         f"{row['min']:.2f} to {row['max']:.2f}"
         for row in spread.reset_index().to_dict("records")
     ]
+    if n_undefined := table["estimate"].isna().sum():
+        ranges.append(f"{n_undefined} of {len(table)} undefined")
+        axes[-1].set_xlabel(f"Neighbors (k); {ranges[-1]}")
     words = (
         "Estimates for all combinations of number of neighbors (k), tie rule, scaling and length "
         "normalization, by k, with the paper's choice marked. "

@@ -36,6 +36,8 @@ def test_multiverse_draws_every_combination_and_marks_the_papers():
     dots = [c.get_offsets() for c in ax.collections if len(c.get_offsets())]
     drawn = np.sort(np.concatenate([one[:, 1] for one in dots]))
     marked = MULTIVERSE.loc[MULTIVERSE["paper"], "estimate"]
+    lacking = plot_multiverse(MULTIVERSE.assign(estimate=[np.nan, *MULTIVERSE["estimate"][1:]]))
+    assert lacking.axes[0].get_xlabel().endswith("1 of 6 undefined") and "1 of 6" in lacking.alt
     assert np.allclose(drawn, np.sort(pd.concat([MULTIVERSE["estimate"], marked])))
 
 
