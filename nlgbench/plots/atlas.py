@@ -137,9 +137,7 @@ def plot_atlas(
     alt += "for each statistic. Within a kind, evaluators are sorted by mean correlation."
     alt += f" Undefined: {missing} of {drawn}." if missing else ""
     if len(means) > 1:
-        alt += (
-            f" Of the evaluators without undefined values, {means.idxmax()} has the highest mean "
-        )
+        alt += f" Of evaluators without undefined values, {means.idxmax()} has the highest mean "
         alt += f"({means.max():.2f}), and {means.idxmin()} the lowest ({means.min():.2f})."
     drawing = drawn_on(ax, data, alt)
     words = textwrap.fill(words, int(drawing.figure.get_figwidth() * 16))

@@ -67,7 +67,7 @@ def plot_biased_judges(swept: pd.DataFrame) -> Drawing:
     panels[0].set_ylim(-0.05, 1.08)
     n = swept["study"].nunique()
     title = f"Simulated judges, annotators and votes: means over {n} studies"
-    title += f"{describe_intervals(data)}"
+    title += describe_intervals(data)
     handles = [
         mark(words, marker, color, face=color if filled else "white")
         for color, marker, filled, words in _LOOKS.values()

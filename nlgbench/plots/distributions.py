@@ -83,7 +83,7 @@ def plot_distributions(trends: pd.DataFrame, *, ax: Axes | None = None) -> Drawi
     ax.tick_params(length=0)
     ax.spines[["left", "bottom"]].set_visible(False)
     words = "Slope per unit of the true value (sign-flipped if lower is better)"
-    words += f"{describe_intervals(trends.rename(columns={'slope': 'estimate'}))}."
+    words += describe_intervals(trends.rename(columns={"slope": "estimate"})) + "."
     if trends["verdict"].eq("").any():
         words += " Hatched: not tested (see the column reason)."
     ax.set_xlabel(textwrap.fill(words, 100), loc="right", fontsize=7, multialignment="left")

@@ -18,13 +18,7 @@ from nlgbench.plots.figures import (
     one_row_each,
     two_decimals,
 )
-from nlgbench.plots.rows import (
-    describe_intervals,
-    draw_estimates,
-    draw_reference,
-    mark,
-    name_rows,
-)
+from nlgbench.plots.rows import describe_intervals, draw_estimates, draw_reference, mark, name_rows
 from nlgbench.plots.style import HUMAN, LOOKS, TWO_COLUMN
 from nlgbench.study.checks import read_table
 

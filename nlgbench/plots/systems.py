@@ -86,8 +86,8 @@ def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None =
     if "covers" in rows and len(known):
         covers = f" generalizing to {known['covers'].iloc[0]}"
     draw_estimates(ax, rows.index, rows, linewidth=1.2)
-    handles = [mark(f"mean, {interval_name(rows)}{covers}", "o", HUMAN, linestyle="-")]
-    handles = handles[: len(known)]
+    words = f"mean, {interval_name(rows)}{covers}"
+    handles = [mark(words, "o", HUMAN, linestyle="-")] if len(known) else []
     doubtful = rows[is_doubtful(rows)]
     if len(doubtful):
         draw_estimates(ax, doubtful.index, doubtful, linewidth=0, filled=False, zorder=4)
@@ -102,8 +102,8 @@ def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None =
     if {"rank_low", "rank_high"} <= set(rows) and rows["rank_low"].notna().any():
         ranks = rows.dropna(subset=["rank_low", "rank_high"]).astype({"rank_low": int})
         ranges = zip(ranks.index, ranks["rank_low"], ranks["rank_high"].astype(int), strict=True)
-        words = [(lane, f"{a}" if a == b else f"{a}\u2013{b}") for lane, a, b in ranges]
-        write_beside(ax, "ranks", words, x=1.07)
+        written = [(lane, f"{a}" if a == b else f"{a}\u2013{b}") for lane, a, b in ranges]
+        write_beside(ax, "ranks", written, x=1.07)
     if handles:
         # A distance in font sizes does not depend on the height of the axes.
         ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(0, 0), borderaxespad=4.2)

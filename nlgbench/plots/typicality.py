@@ -56,7 +56,7 @@ def plot_typicality(
     ax.set_xlabel("Log-frequency per token (nats)")
     ax.set_ylabel(f"Mean human judgment, {interval_name(table)}")
     words = f"Mean judgment of {len(table)} texts against their log-frequency per token,"
-    words += f"{describe_intervals(rows)}."
+    words += describe_intervals(rows) + "."
     if r is not None:
         found = r.set_index("x").loc["logprob_per_token"]
         label = f"r = {found['pearson']:.2f}, {interval_name(r)} {found['ci_low']:.2f} to "
