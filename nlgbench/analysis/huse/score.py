@@ -18,7 +18,7 @@ from scipy.stats import rankdata
 from nlgbench.analysis.huse import neighbors
 from nlgbench.analysis.huse.neighbors import Bools, Floats, Ints, LabelTies
 from nlgbench.inference import half_samples, interval, split_interval
-from nlgbench.names import known
+from nlgbench.names import known, unknown
 from nlgbench.status import OK, Status, Unsupported, explain
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
@@ -186,6 +186,9 @@ def _check_complete(ids: pd.Index, missing: Bools, code: str, what: str, fix: st
 def _logprob(ids: pd.Index, logprobs: pd.DataFrame, system: str, length: str) -> tuple[Floats, int]:
     """Look up log-probabilities (nats) under the system's model, and count the floored ones."""
     under = logprobs[logprobs["model"] == system]
+    if under.empty:
+        models = sorted(logprobs["model"].unique())
+        raise Unsupported("no_logprobs", f"model in logprobs: {unknown(system, models)}")
     found = under.set_index("output_id")[["logprob", "n_tokens"]].reindex(ids)
     logprob, n_tokens = found.to_numpy(dtype=np.float64).T
     what = f"no log-probability under model {system!r}"
