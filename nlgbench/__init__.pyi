@@ -102,4 +102,3 @@ from nlgbench.plots.choosing import plot_training as plot_training
 from nlgbench.plots.ratings import plot_convergence as plot_convergence
 from nlgbench.plots.ratings import plot_ratings as plot_ratings
 from nlgbench.plots.ratings import plot_win_rates as plot_win_rates
-from nlgbench.plots.planning import plot_components as plot_components

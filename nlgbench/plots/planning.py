@@ -1,4 +1,4 @@
-"""Study planning: power of planned studies, and variance components."""
+"""Study planning: power of planned studies."""
 
 from __future__ import annotations
 
@@ -10,18 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator
 
 from nlgbench.analysis.planning import StudyPlan
-from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style, one_row_each
-from nlgbench.plots.rows import (
-    draw_intervals,
-    draw_reference,
-    has_interval,
-    interval_name,
-    legend_above,
-    name_rows,
-    write_beside,
-)
-from nlgbench.plots.style import ONE_COLUMN, SYSTEM, line_look
-from nlgbench.status import Unsupported
+from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style
+from nlgbench.plots.rows import draw_reference, legend_above
+from nlgbench.plots.style import ONE_COLUMN, line_look
 from nlgbench.study.checks import read_table
 
 #: The target power of planned studies.
@@ -94,59 +85,3 @@ def plot_plan(plan: StudyPlan | pd.DataFrame, *, ax: Axes | None = None) -> Draw
     of = f" ({question})" if question else ""
     alt = f"Power{of} against the number of items: {'; '.join(texts)}."
     return drawn_on(ax, curve, alt)
-
-
-@in_paper_style
-def plot_components(components: pd.DataFrame, *, ax: Axes | None = None) -> Drawing:
-    """Draw variance components with their intervals and shares.
-
-    Parameters
-    ----------
-    components : DataFrame
-        From `nlgbench.variance_components`: ``component``, ``variance``, ``ci_low``, ``ci_high``,
-        ``share``.
-    ax : Axes, optional
-        Where to draw; a new figure by default.
-
-    Returns
-    -------
-    Drawing
-        A bar per component, with its share in percent at the right.
-
-    Raises
-    ------
-    ValueError
-        If a column is missing, a component has two rows, or all variances are undefined.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"component": ["item", "rest"], "variance": [1.0, 3.0]})
-    >>> plot_components(table.assign(ci_low=[0.5, 2.0], ci_high=[2, 5], share=[0.25, 0.75])).alt
-    'Share of the variance of judgments in each component: item 25%, rest 75%.'
-    """
-    needed = "component variance:float ci_low:float ci_high:float share:float confidence:float?"
-    table = read_table(components, needed, "table has")
-    one_row_each(table, ["component"], "select one dimension")
-    if table["variance"].isna().all():
-        words = "no variance is defined, so there is nothing to draw: see `reason`."
-        raise Unsupported("no_estimates", words)
-    (ax,) = axes_for(ax, ONE_COLUMN, 0.6 + 0.22 * len(table))
-    lanes = np.arange(len(table))
-    known = table["variance"].notna().to_numpy()
-    ax.barh(lanes[known], table["variance"][known], height=0.62, color=SYSTEM, alpha=0.45)
-    ends = table["ci_low"], table["ci_high"]
-    draw_intervals(ax, lanes, *ends, upright=False, color="black", linewidth=1.0)
-    shares = [f"{share:.0%}" if np.isfinite(share) else "" for share in table["share"]]
-    write_beside(ax, "share", enumerate(shares), x=1.08)
-    for lane in lanes[table["share"].isna()]:
-        ax.text(0, lane, " not identifiable", va="center", fontsize=6.5, color="#555555")
-    name_rows(ax, table["component"].tolist())
-    ax.set_xlim(left=0)
-    known_ends = f", {interval_name(table)}" if has_interval(table).any() else ""
-    ax.set_xlabel(f"Variance (squared scale points){known_ends}", loc="right")
-    texts = ", ".join(
-        f"{name} {share or 'not identifiable'}"
-        for name, share in zip(table["component"], shares, strict=True)
-    )
-    alt = f"Share of the variance of judgments in each component: {texts}."
-    return drawn_on(ax, table, alt)

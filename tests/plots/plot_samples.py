@@ -175,15 +175,6 @@ TRENDS = pd.DataFrame(
         "verdict": ["sees the wrong way", "", "not monotone", "does not see"],
     }
 )
-COMPONENTS = pd.DataFrame(
-    {
-        "component": ["item", "annotator", "rest"],
-        "variance": [1.0, np.nan, 3.0],
-        "ci_low": [np.nan, np.nan, 2.0],
-        "ci_high": [np.nan, np.nan, 5.0],
-        "share": [0.25, np.nan, 0.75],
-    }
-)
 STABILITY = pd.DataFrame(
     {
         "size": [50, 20, 20, 50],

@@ -1,7 +1,6 @@
-"""Power curves are drawn by number of annotators, and variance components with their shares."""
+"""Power curves are drawn by number of annotators."""
 
 import pandas as pd
-from plot_samples import COMPONENTS
 
 import nlgbench as nb
 
@@ -37,13 +36,3 @@ def test_plans_are_drawn_as_they_come():
     assert len(drawn.data) == 12
     effect = "difference of 0.3 between two means, in points"
     assert effect in drawn.axes[0].get_title(loc="left").replace("\n", " ") and effect in drawn.alt
-
-
-def test_components_are_bars_with_shares_and_what_is_unknown_is_said():
-    drawn = nb.plot_components(COMPONENTS)
-    (ax,) = drawn.axes
-    assert [bar.get_width() for bar in ax.patches] == [1.0, 3.0]
-    written = {"share", "25%", "", " not identifiable", "75%"}
-    assert {text.get_text() for text in ax.texts} == written
-    assert len(ax.collections[0].get_segments()) == 1
-    assert drawn.alt.endswith("item 25%, annotator not identifiable, rest 75%.")

@@ -45,7 +45,6 @@ FIGURES = {
     "contexts": lambda: nb.plot_contexts(*small.colored(4)),
     "wide": lambda: nb.plot_forest(small.forest(3).eval("ci_high = 1.98"), xlim=(0, 1)),
     "typicality": lambda: nb.plot_typicality(small.TYPICAL),
-    "components": lambda: nb.plot_components(small.COMPONENTS.assign(confidence=0.95)),
     "reliability": lambda: nb.plot_reliability(small.bins()),
     "pooled": lambda: nb.plot_pooled(nb.pool_correlations(small.effects())),
     "granularity": lambda: nb.plot_granularity(nb.pool_correlations(small.effects())),

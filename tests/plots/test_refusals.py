@@ -33,7 +33,6 @@ def training(table):
         (nb.plot_choices, small.CHOICES, "n"),
         (nb.plot_corrected, small.CORRECTED, "method"),
         (nb.plot_distributions, small.TRENDS, "slope"),
-        (nb.plot_components, small.COMPONENTS, "share"),
         (nb.plot_stability, small.STABILITY, "mean"),
         (nb.plot_multiverse, small.MULTIVERSE, "n_neighbors"),
         (nb.plot_typicality, small.TYPICAL, "ci_low"),
@@ -60,7 +59,6 @@ def test_a_missing_column_and_an_empty_table_are_named(plot, table, column):
         (nb.plot_choices, small.CHOICES, ".*evaluator 'last_checkpoint'"),
         (nb.plot_corrected, small.CORRECTED, "system 'b_1', method 'labels alone'"),
         (nb.plot_distributions, small.TRENDS, "measure 'mmd_linear', change 'temperature'"),
-        (nb.plot_components, small.COMPONENTS, "component 'item'"),
     ],
 )
 def test_two_rows_for_one_place_are_refused(plot, table, said):
@@ -79,7 +77,6 @@ def test_two_rows_for_one_place_are_refused(plot, table, said):
         (lambda: nb.plot_severity(small.PEOPLE.assign(severity=np.nan)), "no annotator's severity"),
         (lambda: nb.plot_win_rates(small.RATES, order=["a", "b", "c", "z"]), "'z' is not in both"),
         (lambda: nb.plot_corrected(small.CORRECTED.replace("corrected", "x")), "method: 'x'"),
-        (lambda: nb.plot_components(small.COMPONENTS.assign(variance=np.nan)), "no variance"),
         (lambda: nb.plot_plan(pd.DataFrame({"power": [0.5]})), "no column 'n_items'"),
         (lambda: nb.plot_contexts(*small.colored(hue=[361.0] * 3)), "0 to 360.*got .361"),
         (lambda: nb.plot_contexts(*small.colored(), outputs=["o9"]), "outputs: 'o9' is unknown"),
