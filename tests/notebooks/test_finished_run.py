@@ -200,28 +200,33 @@ def readme_has(*texts):
     assert [text for text in texts if text not in readme] == []
 
 
-def test_readme_reports_the_correlation_of_bleu(made):
-    rows = released(made, "11-atlas/tables/granularity_summary.csv")
-    row = rows.query("evaluator == 'bleu_4' and granularity == 'output'").iloc[0]
-    columns = ["estimate", "ci_low", "ci_high", "prediction_low", "prediction_high"]
-    printed = [f"{row[name]:.2f}".replace("0.", ".").replace("-", "−") for name in columns]
-    readme_has("is {} [{}, {}]".format(*printed[:3]), "between {} and {}".format(*printed[3:]))
-    assert row["n_studies"] == 9
+def fact(made, notebook, **columns):
+    """Return the row of a released run's findings with these columns, as its sentence prints it."""
+    rows = released(made, f"{notebook}/tables/findings.csv")
+    for name, value in columns.items():
+        rows = rows[rows[name] == value]
+    (row,) = rows.to_dict("records")
+    form = f".{row['digits']:.0f}{row['unit'] if row['unit'] == '%' else 'f'}"
+    numbers = (row["estimate"], row["ci_low"], row["ci_high"])
+    return [f"{number:{form}}".replace("-", "−") for number in numbers]
 
 
-def test_readme_reports_the_best_system(made):
+def test_readme_states_findings_of_the_released_run(made):
+    bleu = {"table": "pooled_summary", "subject": "BLEU-4"}
+    mean = fact(made, "11-atlas", column="estimate", **bleu)
+    ends = [
+        fact(made, "11-atlas", column=f"prediction_{end}", **bleu)[0] for end in ("low", "high")
+    ]
+    short = [number.replace("0.", ".") for number in (*mean, *ends)]
+    readme_has("is {} [{}, {}]".format(*short[:3]), "between {} and {}".format(*short[3:]))
+    assert fact(made, "11-atlas", column="n_studies", **bleu)[0] == "9"
+    first = fact(made, "08-own-study", table="systems", aggregate="value")
+    readme_has("bt5 has the highest mean correctness, {} [{}, {}]".format(*first))
     rows = released(made, "08-own-study/tables/systems.csv")
-    system, estimate, low, high = rows.loc[0, ["system", "estimate", "ci_low", "ci_high"]]
-    n_best = sum(rows["rank_low"] == 1)
-    readme_has(f"{system} has the highest mean correctness, {estimate:.2f} [{low:.2f}, {high:.2f}]")
-    readme_has(f"any of {n_best} systems may be the best")
-
-
-def test_readme_reports_the_wins_of_a_constant_text(made):
-    rows = released(made, "09-judges-and-people/tables/alpaca_eval.csv")
-    row = rows.query("evaluator == 'NullModel' and kind == 'all prompts'").iloc[0]
-    wins, low, high = row[["estimate", "ci_low", "ci_high"]]
-    readme_has(f"of {wins:.0%} [{low:.0%}, {high:.0%}] in {row['n_clusters']} comparisons")
+    readme_has(f"any of {sum(rows['rank_low'] == 1)} systems may be the best")
+    wins = fact(made, "09-judges-and-people", table="alpaca_eval", column="estimate")
+    games = fact(made, "09-judges-and-people", table="alpaca_eval", column="n_clusters")[0]
+    readme_has("of {} [{}, {}]".format(*wins), f"in {games} comparisons")
 
 
 def test_readme_reports_how_many_numbers_were_recomputed(made):
