@@ -5,8 +5,9 @@
 draws lines of `FOLDERS` by a seed and a fault for each, and runs the tests of its folder in a copy
 of the checkout until one fails. Draws depend on the text of lines, so edits elsewhere change none.
 `--tests-from COMMIT` runs that commit's tests/ on the same faults; tests that fail without a fault
-are left out. `--only nlgbench/...py:12:4:bound` plants a fault of the table again. Returns 1 if a
-fault survived that `NO_FAULT` does not excuse.
+are left out. `--statements` draws from the code that writes findings, alternative texts and
+reasons, where it also exchanges words: columns, verdicts, operators. `--only nlgbench/...py:12:4:x`
+plants a fault of the table again. Returns 1 if a fault survived that `NO_FAULT` does not excuse.
 """
 
 import argparse
@@ -21,7 +22,7 @@ import sys
 import tarfile
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +35,26 @@ FOLDERS = [f"analysis/{x}" for x in ("huse", "correlation", "people", "judges", 
 FOLDERS += ["study", "runner"]
 # Besides a folder's own tests: drafts of study.yml and exports of tools are tested as commands.
 TESTS = {"study": ["tests/runner/test_layouts.py", "tests/runner/test_new_study.py"]}
+#: Code that writes statements -> its tests.
+STATEMENTS = {
+    "runner/facts.py": ["runner/test_findings.py", "runner/test_record.py"],
+    "runner/findings.py": ["runner/test_findings.py", "test_relations.py"],
+    "crossed.py": [
+        "analysis/people/test_comparing_systems.py",
+        "analysis/people/test_agreement.py",
+    ],
+    "plots/audit.py": ["plots/test_alternative_texts.py", "plots/test_audit_figure.py"],
+    "plots/corrected.py": ["plots/test_alternative_texts.py", "plots/test_corrected_figures.py"],
+    "plots/pooled.py": ["plots/test_alternative_texts.py", "plots/test_pooled_figure.py"],
+    "plots/ratings.py": ["plots/test_alternative_texts.py", "plots/test_rating_figures.py"],
+    "plots/systems.py": ["plots/test_alternative_texts.py", "plots/test_judged_figures.py"],
+}
+#: Outside of `runner`, lines with these words make reasons and alternative texts.
+MARKS = ("alt", "words", "texts", "explain", "status", "missing", "few")
+_WORDS = "ci_low:ci_high better:worse highest:lowest defined:undefined found:acquitted >:< >=:<= "
+_WORDS += "n_labels:n_outputs stopped_low:stopped_high omega:rho estimate:se"
+WORDS = {"in": "not in", **dict(pair.split(":") for pair in _WORDS.split())}
+WORDS |= {other: word for word, other in WORDS.items()}
 # Changes of code that a user cannot notice: (file, before, after) -> why.
 NO_FAULT: dict[tuple[str, str, str], str] = {
     ("nlgbench/runner/cli.py", "if TYPE_CHECKING", "if False"): (
@@ -115,6 +136,8 @@ def changes(node: ast.AST) -> Iterator[tuple[str, ast.AST | None]]:
             yield "and-or", other(op=SWAPPED[type(op)]())
             yield "condition", rest[0] if len(rest) == 1 else other(values=rest)
             yield "last-condition", first if len(rest) == 1 else other(values=[first, *rest[:-1]])
+        case ast.Constant(value=str(value)) if value in WORDS:
+            yield "word", ast.Constant(WORDS[value])
         case ast.Constant(value=bool(value)):
             yield "boolean", ast.Constant(not value)
         case ast.Constant(value=int(value)):
@@ -168,6 +191,7 @@ class _Planted(Exception):
 def faults_of(path: str, text: str, planted: Fault | None = None) -> list[Fault]:
     """List all faults of a file, or raise its text with one of them planted."""
     tree, found = ast.parse(text), []
+    place = path.removeprefix("nlgbench/")
 
     def visit(node: ast.AST, within: str) -> None:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
@@ -180,6 +204,8 @@ def faults_of(path: str, text: str, planted: Fault | None = None) -> list[Fault]
                 if not isinstance(child, ast.AST) or spoken(child):
                     continue
                 for operator, new in changes(child):
+                    if operator == "word" and place not in STATEMENTS:
+                        continue
                     at = child.target if isinstance(child, ast.comprehension) else child
                     short = [
                         ast.unparse(x).split("\n")[0].strip().rstrip(":") for x in (child, new)
@@ -201,17 +227,28 @@ def faults_of(path: str, text: str, planted: Fault | None = None) -> list[Fault]
     return found
 
 
-def draw(root: Path, seed: int, n: int, every: bool = False) -> list[Fault]:
+def python_files(place: Path) -> list[Path]:
+    """List the Python files of a folder, or the file itself."""
+    return [place] if place.is_file() else list(place.rglob("*.py"))
+
+
+def draw(
+    root: Path, seed: int, n: int, every: bool = False, places: Collection[str] = FOLDERS
+) -> list[Fault]:
     """Draw one fault, or all, of n lines by a hash of the seed and each line's text."""
 
     def rank(*key: object) -> str:
         return hashlib.sha256(repr((seed, *key)).encode()).hexdigest()
 
     ranked = []
-    for path in sorted(path for x in FOLDERS for path in (root / "nlgbench" / x).rglob("*.py")):
+    for path in sorted(path for x in places for path in python_files(root / "nlgbench" / x)):
         name, text = str(path.relative_to(root)), path.read_text()
         lines: dict[int, list[Fault]] = {}
         for fault in faults_of(name, text):
+            written = text.split("\n")[fault.line - 1]
+            is_one = "/runner/" in name or any(mark in written for mark in MARKS)
+            if places is STATEMENTS and not is_one:
+                continue
             lines.setdefault(fault.line, []).append(fault)
         seen: dict[str, int] = {}
         for number, faults in sorted(lines.items()):
@@ -230,6 +267,7 @@ def files_of(folder: str, root: Path) -> list[Path]:
         names = ("study", "reading", "schema", "checks", "csv_files", "malformed_studies")
         found = [root / "tests" / f"test_{name}.py" for name in names]
     found += [root / name for name in TESTS.get(folder, [])]
+    found += [root / "tests" / name for name in STATEMENTS.get(folder, [])]
     return [path for path in found if path.exists()]
 
 
@@ -333,15 +371,18 @@ def main() -> int:
     parser.add_argument("--root", type=Path, default=Path(__file__).parents[1])
     parser.add_argument("--tests-from", metavar="COMMIT")
     parser.add_argument("--only", nargs="+", metavar="FAULT", help="faults as named in the table")
+    parser.add_argument("--statements", action="store_true")
     parser.add_argument("--list", action="store_true", help="only draw faults, and list them")
     given = parser.parse_args()
-    faults = draw(given.root, given.seed, 10**9 if given.only else given.faults, bool(given.only))
+    places: Collection[str] = STATEMENTS if given.statements else FOLDERS
+    n = 10**9 if given.only else given.faults
+    faults = draw(given.root, given.seed, n, bool(given.only), places)
     if given.only:
         faults = [fault for fault in faults if str(fault) in given.only]
     if given.list:
         print(*(f"{fault}: {fault.before} -> {fault.after}" for fault in faults), sep="\n")
         return 0
-    folders = {fault: next(x for x in FOLDERS if f"/{x}/" in fault.path) for fault in faults}
+    folders = {fault: next(x for x in places if f"/{x}" in fault.path) for fault in faults}
     print("| fault | before -> after | caught by | s |\n| --- | --- | --- | ---: |")
     survived = excused = 0
     with tempfile.TemporaryDirectory() as temporary, ThreadPoolExecutor(given.workers) as pool:
