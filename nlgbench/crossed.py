@@ -19,8 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from scipy.stats import t as student
 
-from nlgbench.inference import ci_columns
-from nlgbench.status import OK, Status, explain
+from nlgbench.status import OK, Status, estimate_columns, explain
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -210,8 +209,8 @@ def t_interval(
         missing = explain("no_variation")
     half = np.nan if missing else float(student.ppf(0.5 + confidence / 2, n - 1) * se)
     status = missing or few_clusters(n, units)
-    about = {"n_clusters": n, "status": status.code, "reason": status.reason}
-    return ci_columns(estimate, se, half, confidence) | about
+    about: dict[str, Any] = {"se": float(se), "confidence": confidence, "n_clusters": n}
+    return estimate_columns(estimate, estimate - half, estimate + half, status, **about)
 
 
 def rank_ranges(one: Ints, other: Ints, better: NDArray[np.bool_], n: int) -> dict[str, Floats]:

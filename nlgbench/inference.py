@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.stats import nct, norm
 from scipy.stats import t as student
 
-from nlgbench.status import OK, Status, explain
+from nlgbench.status import OK, Status, estimate_columns, explain
 from nlgbench.text import check_n
 
 Floats = NDArray[np.float64]
@@ -145,19 +145,8 @@ def _interval(
     half_width = float(student.ppf(0.5 + confidence / 2, df)) * se
     if se <= 1e-12 * abs(estimate):
         half_width, status = np.nan, explain("constant_resamples")
-    about = counts | {"status": status.code, "reason": status.reason}
-    return ci_columns(estimate, se, half_width, confidence) | about
-
-
-def ci_columns(estimate: float, se: float, half_width: float, confidence: float) -> dict[str, Any]:
-    """Return the columns that describe an interval in every table."""
-    return {
-        "estimate": float(estimate),
-        "se": float(se),
-        "ci_low": float(estimate - half_width),
-        "ci_high": float(estimate + half_width),
-        "confidence": confidence,
-    }
+    ends = estimate - half_width, estimate + half_width
+    return estimate_columns(estimate, *ends, status, se=se, confidence=confidence, **counts)
 
 
 def undefined(n: int, total: int, resamples: str) -> Status:

@@ -16,9 +16,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-#: The columns that describe an estimate, in every table that has one.
-ESTIMATE = ("estimate", "ci_low", "ci_high", "se", "n", "covers", "status", "reason")
-
 _FEW = "only {n}: an interval from fewer than {least} is unreliable"
 #: Code -> the text for readers, with the names of its numbers in braces.
 REASONS: Mapping[str, str] = {
@@ -248,16 +245,12 @@ def estimate_columns(
     estimate: float,
     ci_low: float = math.nan,
     ci_high: float = math.nan,
-    *,
-    se: float = math.nan,
-    n: float = math.nan,
-    covers: str = "",
     status: Status = OK,
+    **others: Any,
 ) -> dict[str, Any]:
-    """Return the columns of one estimate (`ESTIMATE`), the status as a code and its text."""
-    numbers = map(float, (estimate, ci_low, ci_high, se))
-    values = (*numbers, n, covers, status.code, status.reason)
-    return dict(zip(ESTIMATE, values, strict=True))
+    """Return the columns of one estimate: its interval, others (se, n, covers), and its status."""
+    numbers = {"estimate": float(estimate), "ci_low": float(ci_low), "ci_high": float(ci_high)}
+    return numbers | others | {"status": status.code, "reason": status.reason}
 
 
 class Unsupported(ValueError):

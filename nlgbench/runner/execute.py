@@ -311,13 +311,9 @@ def _started(plan: Plan, why: str) -> str:
 
 def _ended(outcome: Outcome) -> str:
     """Report how a run ended."""
+    note = f"; {outcome.plan.note}" * bool(outcome.plan.note)
     how = {
-        "skipped": "; ".join(
-            filter(
-                None,
-                ["unchanged since the last run, skipped (--force reruns it)", outcome.plan.note],
-            )
-        ),
+        "skipped": f"unchanged since the last run, skipped (--force reruns it){note}",
         "done": f"done in {outcome.seconds:.0f} s",
         "failed": f"FAILED after {outcome.seconds:.0f} s: {outcome.message}",
         "incomplete": f"FAILED in part, after {outcome.seconds:.0f} s; other results are kept:\n"

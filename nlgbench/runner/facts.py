@@ -22,7 +22,7 @@ import re
 import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -33,7 +33,6 @@ from nlgbench.text import listed
 
 #: Column -> the value of the rows, or an operator of `OPERATORS` and a value.
 Where = Mapping[str, Any]
-Order = Literal["", "highest", "lowest"]
 
 #: The most rows or names that a sentence lists.
 _MOST = 3
@@ -132,12 +131,10 @@ class Facts:
         form = form or (f"z.{_digits(values)}f" if interval else _short_form(values[0]))
         texts = [f"{value:{form}}" for value in values]
         text = texts[0]
-        digits = len(text.removesuffix("%").partition(".")[2])
         if interval:
             text += f" [{texts[1]}, {texts[2]}]" if has_interval else " (no interval)"
         about = {name: row[name] for name in ("covers", "status") if name in row}
-        if interval:
-            about |= {"ci_low": ends[0], "ci_high": ends[1]}
+        about |= {"ci_low": ends[0], "ci_high": ends[1]}
         self._add(
             *(table, where),
             **about | _size(row),
@@ -146,7 +143,7 @@ class Facts:
             subject=subject,
             column=column,
             aggregate="value",
-            digits=digits,
+            digits=len(texts[0].removesuffix("%").partition(".")[2]),
             unit="%" * texts[0].endswith("%"),
         )
         return text
@@ -182,15 +179,15 @@ class Facts:
         *,
         value: str = "estimate",
         null: float | None = None,
-        order: Order = "",
+        order: str = "",
         rest: str = "",
         most: int = 3,
     ) -> str:
         """Describe the first rows with a value by a template; empty if there is none.
 
         `each` may name columns, and ``{number}``, which is the `value` with its interval, marked as
-        inconclusive if the interval contains `null`. `rest` describes the ``{n}`` rows beyond the
-        first, `most` of which are shown.
+        inconclusive if the interval contains `null`. `order` is "highest" or "lowest" (first).
+        `rest` describes the ``{n}`` rows beyond the first, `most` of which are shown.
         """
         where = {value: ("defined", None), **(where or {})}
         rows = self.rows(table, where)
@@ -204,18 +201,11 @@ class Facts:
         if n_shown == len(rows) or not rest:
             return _join(texts)
         last = rows[value].iloc[n_shown - 1]
-        beyond = {"highest": "<", "lowest": ">", "": ""}[order]
         others = len(rows) - n_shown
-        if beyond and (rows[value][n_shown:] == last).any():  # as high or low as the last one shown
+        if order and (rows[value][n_shown:] == last).any():  # as high or low as the last one shown
             rest = re.sub(r"\b(lower|higher)\b", r"not \1", rest)
-        self._add(
-            *(table, where),
-            aggregate=f"count - {n_shown}",
-            estimate=others,
-            n=others,
-            of=table,
-            digits=0,
-        )
+        size = {"estimate": others, "n": others, "of": table, "digits": 0}
+        self._add(table, where, aggregate=f"count - {n_shown}", **size)
         more = rest.format(n=f"{others:,}")
         return f"{_join(texts)}{more}" if more.startswith(";") else _join([*texts, more])
 

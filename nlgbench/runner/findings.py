@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 
@@ -95,9 +95,8 @@ def _by_tests(facts: Facts, table: str, where: Where, value: str) -> str:
     if "pairs" in facts.tables and n > 2:
         pairs = {"p_adjusted": ("defined", None)}
         n_differ = facts.count("pairs", {"p_adjusted": ("<", 0.05)}, of="pairs", each=2)
-        n_pairs = facts.count("pairs", pairs, of="pairs", each=2)
         text += f". Pairs of systems that differ significantly (Holm-adjusted): {n_differ} of "
-        text += n_pairs
+        text += facts.count("pairs", pairs, of="pairs", each=2)
     return text + _doubts(facts, table, where)
 
 
@@ -169,10 +168,8 @@ def _evaluators(study: Study, facts: Facts) -> Finding:
     table, value = "correlations", 0.0
     where: dict[str, Any] = {"granularity": "output", "statistic": "spearman"}
     agree: Where = {"p_adjusted": ("<", 0.05), "estimate": (">", 0)}
-    words = (
-        "correlate positively with human judgments over outputs (Spearman, p Holm-adjusted over "
-    )
-    words += "evaluators)"
+    words = "correlate positively with human judgments over outputs (Spearman, p Holm-adjusted "
+    words += "over evaluators)"
     if table not in facts.tables:
         table, where = "vote_accuracy", {"measure": "accuracy_decided", "against": "votes"}
         value, agree = 0.5, {"ci_low": (">", 0.5)}
@@ -183,15 +180,14 @@ def _evaluators(study: Study, facts: Facts) -> Finding:
         return facts.sentence(_untested(study))
     n = facts.count(table, where, of="evaluators")
     n_agree = facts.count(table, {**where, **agree}, of="evaluators")
-    order: Literal["highest"] = "highest"
-    each = "{evaluator} {number}"
+    options: Any = {"each": "{evaluator} {number}", "order": "highest", "rest": "{n} others"}
     if facts.rows(table, {**where, **agree}).empty:
-        highest = facts.listing(table, each, where, order=order, rest="{n} others")
+        highest = facts.listing(table, where=where, **options)
         text = f"Evaluators shown to {words}: {n_agree} of {n}"
         if not highest:
             return facts.sentence(f"{text}: {_why(facts, table, where)}.")
         return facts.sentence(f"{text}. The highest estimates: {highest}.")
-    agreeing = facts.listing(table, each, {**where, **agree}, order=order, rest="{n} others")
+    agreeing = facts.listing(table, where={**where, **agree}, **options)
     text = f"Evaluators that {words}: {n_agree} of {n}, {agreeing}."
     length = {**where, "evaluator": LENGTH}
     row = facts.rows(table, {**length, "ci_low": ("defined", None)})
@@ -321,16 +317,10 @@ def planning_findings(facts: Facts) -> list[Finding | None]:
     each += "{n_judgments} judgments in total, for a price of {price:.0f} ({price_judgment} per "
     each += "judgment, {price_item} per item, {price_annotator} per annotator); its power "
     each += "is {power:.2f} for a difference of {difference} at level {level}"
-    known = "the variances of the pilot study are taken as known"
+    options: Any = {"value": "price", "most": 1}
+    options["conditions"] = "the variances of the pilot study are taken as known"
     found = [
-        facts.say(
-            f"The cheapest design for {of} has",
-            table,
-            each,
-            value="price",
-            most=1,
-            conditions=known,
-        )
+        facts.say(f"The cheapest design for {of} has", table, each, **options)
         for of, table in (("judgments", "means_designs"), ("votes", "votes_designs"))
     ]
     decided: Where = {"verdict": ("in", ["better", "worse"])}

@@ -70,7 +70,7 @@ class Record:
         self._skipped: dict[str, str] = {}
         self._made: list[dict[str, str]] = []
         self._tables: dict[str, pd.DataFrame] = {}
-        self._failed: dict[str, str] = {}
+        self._failed: list[dict[str, str]] = []
         #: Writes numbers of the recorded tables into findings.
         self.facts = Facts(self._tables)
 
@@ -184,8 +184,9 @@ class Record:
 
     def _fail(self, section: str, error: Exception) -> None:
         """Mark a section as failed, and show the error."""
-        self._failed[section] = f"{type(error).__name__}: {error}"
-        print(f"Failed: {section}. {self._failed[section]}")
+        message = f"{type(error).__name__}: {error}"
+        self._failed.append({"section": section, "error": message})
+        print(f"Failed: {section}. {message}")
         traceback.print_exception(error)
 
     def claims(self, answers: pd.DataFrame) -> None:
@@ -259,10 +260,9 @@ class Record:
         shown += [finding] if (finding := self._count_numbers(ledger)) else []
         of_data = ", ".join(filter(None, [about["study"] * bool(about["data"]), self.source]))
         shown = [replace(one, sentence=f"{one.sentence[:-1]} ({of_data}).") for one in shown]
-        shown += [
-            Finding(f"The section {name} failed: {error}", [{"status": "failed", "subject": error}])
-            for name, error in self._failed.items()
-        ]
+        for one in self._failed:
+            sentence = "The section {section} failed: {error}".format_map(one)
+            shown.append(Finding(sentence, [{"status": "failed", "subject": one["error"]}]))
         source += ". Brackets contain 95% confidence intervals" * bool(shown)
         shown.append(Finding(f"Source: {source}.", [{"quantity": "source", "subject": source}]))
         shown = [finding.about(**about, source=self.source) for finding in shown]
@@ -297,10 +297,7 @@ class Record:
         if self.output_dir is not None:
             schema.write(ledger, "ledger", self.output_dir / "ledger.csv")
             left: dict[str, Any] = {"notebook": self.notebook, "made": self._made}
-            left["peak_memory_bytes"] = _peak_memory()
-            left["failed"] = [
-                {"section": name, "error": error} for name, error in self._failed.items()
-            ]
+            left |= {"peak_memory_bytes": _peak_memory(), "failed": self._failed}
             files.replace_bytes(self.output_dir / runs.RECORD, json.dumps(left).encode())
             (self.output_dir / runs.OPEN).unlink(missing_ok=True)
         return ledger

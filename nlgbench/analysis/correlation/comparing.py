@@ -18,7 +18,7 @@ from nlgbench.analysis.correlation.intervals import Asked, interval_of_systems, 
 from nlgbench.crossed import effective_size
 from nlgbench.inference import adjust, bootstrap_counts
 from nlgbench.names import known
-from nlgbench.status import OK, Status, Unsupported, explain, split_status
+from nlgbench.status import OK, Status, Unsupported, estimate_columns, explain, split_status
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 from nlgbench.text import check_n
@@ -561,13 +561,12 @@ def partial_correlations(
                     "with_human": xy,
                     "with_given": xg,
                     "given_with_human": yg,
-                    "estimate": estimate,
-                    **interval.columns(),
+                    **estimate_columns(estimate, *interval[:2], interval.status),
                     "confidence": confidence,
                     "n": n,
                 }
             )
-    return pd.DataFrame(rows).drop(columns="ci_method")
+    return pd.DataFrame(rows)
 
 
 @checked

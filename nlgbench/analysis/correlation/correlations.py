@@ -28,7 +28,7 @@ from nlgbench.analysis.correlation.intervals import Asked, Interval
 from nlgbench.evaluators.sentinels import SENTINELS, SYSTEM_MEAN
 from nlgbench.inference import adjust
 from nlgbench.names import known
-from nlgbench.status import Unsupported, explain
+from nlgbench.status import Unsupported, estimate_columns, explain
 from nlgbench.study import Study, oriented
 from nlgbench.study.checks import checked, read_table
 from nlgbench.text import check_n
@@ -419,8 +419,8 @@ def correlated(
                 {
                     "evaluator": name,
                     "statistic": statistic,
-                    "estimate": estimate,
-                    **interval._replace(status=status).columns(),
+                    **estimate_columns(estimate, *interval[:2], status),
+                    "ci_method": interval.method,
                     "estimand": _estimand(granularity, resample, interval),
                     "p": p if np.isfinite(estimate) else float("nan"),
                     "p_method": method,
@@ -712,8 +712,8 @@ def correlate_system_scores(
                         "evaluator": str(evaluator),
                         "dimension": by,
                         "statistic": name,
-                        "estimate": estimate,
-                        **interval.columns(),
+                        **estimate_columns(estimate, *interval[:2], interval.status),
+                        "ci_method": interval.method,
                         "n_clusters": 0,
                         "n_undefined": int(np.isnan(estimate)),
                         "estimand": "" if interval.method == "none" else "other systems",

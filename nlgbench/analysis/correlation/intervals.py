@@ -44,11 +44,6 @@ class Interval(NamedTuple):
     status: Status = OK
     p: float = float("nan")
 
-    def columns(self) -> dict[str, Any]:
-        """Return the interval as columns of a row."""
-        ends = {"ci_low": self.low, "ci_high": self.high, "ci_method": self.method}
-        return ends | {"status": self.status.code, "reason": self.status.reason}
-
 
 def undefined(granularity: str, n_systems: int) -> Interval:
     """Explain why a statistic is undefined."""

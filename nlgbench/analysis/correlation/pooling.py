@@ -126,7 +126,7 @@ class PooledCorrelations(Reported):
                 missing = _few_studies(n, "a mean", FEWEST_STUDIES) or explain(
                     "few_common", least=FEWEST_STUDIES
                 )
-                row = estimate_columns(float("nan"), status=missing) | {"n_studies": n}
+                row = estimate_columns(float("nan"), status=missing, n_studies=n)
             rows.append({"evaluator": evaluator, **row})
         columns = ["evaluator", "estimate", "ci_low", "ci_high", "n_studies", "status", "reason"]
         table = pd.DataFrame(rows)[columns]

@@ -13,8 +13,8 @@ from scipy.stats import chi2, norm
 from nlgbench.analysis.huse import score
 from nlgbench.analysis.huse.neighbors import Bools, Ints
 from nlgbench.analysis.huse.score import Compared
-from nlgbench.inference import ci_columns, half_samples, interval, undefined
-from nlgbench.status import OK, Unsupported, explain, split_status
+from nlgbench.inference import half_samples, interval, undefined
+from nlgbench.status import OK, Unsupported, estimate_columns, explain, split_status
 from nlgbench.study import Study, with_tables
 from nlgbench.study.checks import checked
 from nlgbench.text import check_n
@@ -343,8 +343,8 @@ def annotator_difference(
     """Estimate how much higher HUSE is with fewer annotators than with all.
 
     The result has one row: system, n_annotators, estimate (the mean of HUSE over 20 samples of
-    annotators of each ``group_id`` (HIT), minus HUSE with all of them), se, ci_low, ci_high (95%,
-    over half-samples of outputs and samples of these annotators; conservative), status, reason.
+    annotators of each ``group_id`` (HIT), minus HUSE with all of them), ci_low, ci_high (95%, over
+    half-samples of outputs and samples of these annotators; conservative), se, status, reason.
 
     >>> import nlgbench as nb
     >>> study = nb.simulate("gaussian", n_outputs=30, seed=0)
@@ -377,11 +377,11 @@ def annotator_difference(
     found = interval(replicates.mean(axis=0), float(differences.mean()))
     se = float(np.hypot(float(found["se"]), differences.std(ddof=1) / np.sqrt(_N_SAMPLES)))
     half = norm.ppf(0.975) * se if se > 0 else np.nan
+    mean = differences.mean()
     row = {"system": system, "n_annotators": n_annotators}
-    row |= ci_columns(differences.mean(), se, half, 0.95) | {
-        name: found[name] for name in ("status", "reason")
-    }
-    return pd.DataFrame([row]).drop(columns="confidence")
+    row |= estimate_columns(mean, mean - half, mean + half, se=se)
+    row |= {name: found[name] for name in ("status", "reason")}
+    return pd.DataFrame([row])
 
 
 @checked

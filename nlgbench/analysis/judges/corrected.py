@@ -155,12 +155,10 @@ def corrected_quality(
     alone["labels_saved"] = 0.0
     corrected["labels_saved"] = n_labels * ((alone["se"] / corrected["se"]) ** 2 - 1)
     corrected["correlation"] = _correlations(labels, k)
-    biased: Any = explain("biased")
-    few: Any = explain("few_labels", least=FEWEST_LABELS)
     no_labels: Any = explain("no_labels")
-    own["status"] = [biased + status for status in own["status"]]
+    own["status"] = [explain("biased") + status for status in own["status"]]
     if n_labels.sum() < FEWEST_LABELS:
-        corrected["status"] = [few] * k
+        corrected["status"] = [explain("few_labels", least=FEWEST_LABELS)] * k
     for table in (alone, corrected):
         table["status"] = table["status"].where(n_labels > 0, no_labels)
     whole = pd.concat(tables)

@@ -433,10 +433,9 @@ def _rho(
         df = min(effective, m) - 1  # annotators have equal weight in rho
     se = np.sqrt(crossed.largest_variance(*variances))
     interval: dict[str, Any] = crossed.t_interval(rho, se, df + 1, confidence=1 - level)
-    row = {"rho": rho, "ci_low": interval["ci_low"], "ci_high": interval["ci_high"]}
+    row = {"rho": rho, "se": se, "ci_low": interval["ci_low"], "ci_high": interval["ci_high"]}
     covers = crossed.OTHER_ANNOTATORS if m >= FEWEST else crossed.THESE_ANNOTATORS
-    status = Status(interval["status"], interval["reason"])
-    return row | {"se": se, "covers": covers, "status": status}
+    return row | {"covers": covers, "status": Status(interval["status"], interval["reason"])}
 
 
 def _rho_of(there: pd.DataFrame, who: Ints, kind: Agreement) -> float:

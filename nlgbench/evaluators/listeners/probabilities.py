@@ -63,9 +63,11 @@ def measure_calibration(
     ece = float(((bins["probability"] - bins["share"]).abs() * bins["n"]).sum() / n)
     with np.errstate(divide="ignore"):
         losses = -np.log(found[np.arange(n), target])
-    half = np.nan
+    half, nll_status = np.nan, explain("one_output" if n < 2 else "impossible")
     if n > 1 and np.isfinite(losses).all():
-        half = norm.ppf(0.5 + confidence / 2) * losses.std(ddof=1) / np.sqrt(n)
+        half, nll_status = norm.ppf(0.5 + confidence / 2) * losses.std(ddof=1) / np.sqrt(n), OK
+    if half <= 1e-12 * losses.mean():
+        half, nll_status = np.nan, explain("no_variation")
     alpha = 1 - confidence
     rows = [
         ("accuracy", right.mean(), *proportion_confint(right.sum(), n, alpha, "wilson")),
@@ -74,10 +76,6 @@ def measure_calibration(
     ]
     table = pd.DataFrame(rows, columns=["measure", "estimate", "ci_low", "ci_high"])
     table = table.assign(confidence=confidence, n=n, n_undefined=int((~used).sum()))
-    nll_status = OK if np.isfinite(half) else explain("one_output" if n < 2 else "impossible")
-    if half <= 1e-12 * losses.mean():
-        nll_status = explain("no_variation")
-        table.loc[1, ["ci_low", "ci_high"]] = np.nan
     n_of = bins["n"].where(bins["n"] > 0)
     low, high = proportion_confint(bins["share"] * n_of, n_of, alpha, "wilson")
     bins = bins.assign(ci_low=low, ci_high=high, confidence=confidence, ece=ece)
