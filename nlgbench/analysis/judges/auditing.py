@@ -269,6 +269,7 @@ def _ratio(view: _SharedData, part: Floats, whole: Floats, clusters: Clusters) -
     found, se = clusters.jackknife(parts, lambda sums: ratio(sums[..., 0], sums[..., 1]))
     n = int((whole > 0).sum())
     missing = OK if n else explain("no_votes")
+    se = np.where(se <= 1e-12, 0.0, se)  # rounding: votes are from -1/2 to 1/2
     return interval(float(found), float(se), clusters, view.confidence, missing) | {"n": n}
 
 
