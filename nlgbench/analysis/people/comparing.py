@@ -440,7 +440,7 @@ def _spread(judged: _Judged, covers: str, missing: Status) -> _Spread:
         what = f"effective clusters ({kind})" if judged.grouped_by else "effective items"
         group = np.unique(np.column_stack([judged.system, judged.group]), axis=0)[:, 0]
         n_groups = np.bincount(group)
-        few, units = crossed.few_clusters(int(sizes[0]), what), what.removeprefix("effective ")
+        few, units = crossed.few_clusters(float(sizes[0]), what), what.removeprefix("effective ")
         doubt = [few or crossed.few_clusters(int(n), units) for n in n_groups]
         if sizes[0] >= crossed.FEWEST:  # a system with few items has its own degrees of freedom
             df = np.where(n_groups < crossed.FEWEST, np.minimum(df, n_groups - 1), df)
