@@ -258,8 +258,9 @@ def _run_tests(
     slope, ratings = rate_at_equal_length(share, *of_pairs, view.confidence)
     rows["length_in_ratings"] = slope | {"n": int(known.sum())}
     if not known.any():  # the longest of no texts
-        rows = {test: row | {"status": explain("no_length")} for test, row in rows.items()}
-        ratings["status"] = explain("no_length")
+        no_length: Any = explain("no_length")
+        rows = {test: row | {"status": no_length} for test, row in rows.items()}
+        ratings["status"] = no_length
     return rows, counts, ratings, bins
 
 

@@ -155,10 +155,11 @@ def corrected_quality(
     alone["labels_saved"] = 0.0
     corrected["labels_saved"] = n_labels * ((alone["se"] / corrected["se"]) ** 2 - 1)
     corrected["correlation"] = _correlations(labels, k)
+    few: Any = explain("few_labels", least=FEWEST_LABELS)
     no_labels: Any = explain("no_labels")
     own["status"] = [explain("biased") + status for status in own["status"]]
     if n_labels.sum() < FEWEST_LABELS:
-        corrected["status"] = [explain("few_labels", least=FEWEST_LABELS)] * k
+        corrected["status"] = [few] * k
     for table in (alone, corrected):
         table["status"] = table["status"].where(n_labels > 0, no_labels)
     whole = pd.concat(tables)
