@@ -14,7 +14,7 @@ from nlgbench.analysis.huse import score
 from nlgbench.analysis.huse.neighbors import Bools, Ints
 from nlgbench.analysis.huse.score import Compared
 from nlgbench.inference import half_samples, interval, undefined
-from nlgbench.status import OK, Unsupported, estimate_columns, explain, split_status
+from nlgbench.status import Unsupported, estimate_columns, explain, first_status, split_status
 from nlgbench.study import Study, with_tables
 from nlgbench.study.checks import checked
 from nlgbench.text import check_n
@@ -243,17 +243,15 @@ def stability(
                     raise ValueError(f"sizes must be at most {most}. Got {size}.")
                 found = _subsampled(one, kind, size, n_resamples, rng)[list(score.SCORES)]
                 ends = found.quantile([0.5 - confidence / 2, 0.5 + confidence / 2]).to_numpy()
-                n_undefined, n_drawn = found.isna().sum(), len(found)
+                n_undefined, n_drawn = found.isna().sum().to_numpy(), len(found)
                 constant = (found.max() - found.min() <= 1e-12).to_numpy()
+                status = first_status(
+                    len(score.SCORES),
+                    (n_drawn == 1, explain("one_subsample")),
+                    (n_undefined > 0, [undefined(n, n_drawn, "subsamples") for n in n_undefined]),
+                    (constant, explain("constant_resamples")),
+                )
                 ends = np.where(constant, np.nan, ends)
-                if n_drawn == 1:
-                    ends, status = ends * np.nan, [explain("one_subsample")] * len(score.SCORES)
-                else:
-                    same = [explain("constant_resamples") if flat else OK for flat in constant]
-                    status = [
-                        undefined(n, n_drawn, "subsamples") if n else why
-                        for n, why in zip(n_undefined, same, strict=True)
-                    ]
                 rows = {
                     "system": system,
                     "over": kind,

@@ -199,10 +199,6 @@ _DETAILS = (
     *("n_missing", "effective_items", "effective_annotators"),
 )
 _ENDS = ("system", "opponent")
-_SEVERITIES = [
-    *("annotator_id", "severity", "ci_low", "ci_high", "se", "n_judgments", "n_items"),
-    *("n_systems", "status", "reason"),
-]
 _PAIRS = (
     *("dimension", *_ENDS, "difference", "ci_low", "ci_high", "se", "df", "covers"),
     *("p", "p_adjusted"),
@@ -243,15 +239,19 @@ class _Judged:
         """The smallest standard error that is not due to rounding."""
         return _ALIKE * float(np.abs(self.data.value).max())
 
+    @property
+    def units(self) -> str:
+        """What was sampled: items, or clusters of them."""
+        return f"clusters ({self.grouped_by})" if self.grouped_by else "items"
+
 
 @dataclass(frozen=True, eq=False)
 class _Spread:
     """Covariances of the systems' levels, over the factors that intervals generalize to."""
 
-    #: Over items; or over items, annotators, and pairs of both if annotators are random.
-    each: list[Floats]
-    #: The clusters of each covariance (attributes of `_Judged`).
-    clusters: list[str]
+    #: Over items; or over items, annotators, and pairs of both if annotators are random. Keys are
+    #: the clusters (attributes of `_Judged`).
+    each: dict[str, Floats]
     #: Effects without each item.
     without_item: Fit
     #: By system; NaN for those that are left out.
@@ -269,7 +269,7 @@ class _Spread:
         """Compute the variance of each contrast (n, systems)."""
         if not self.each:
             return np.full(len(contrasts), np.nan)
-        variance = crossed.contrast_variance(contrasts, self.each)
+        variance = crossed.contrast_variance(contrasts, list(self.each.values()))
         return np.where((contrasts != 0) @ self.left_out, np.nan, variance)
 
     @property
@@ -392,7 +392,7 @@ def _leave_out(judged: _Judged, covers: str, missing: Status) -> tuple[_Judged, 
     level, df = judged.whole.level.copy(), np.full(len(kept), np.nan)
     level[kept], df[kept] = tested.whole.level, spread.df
     expand = np.eye(len(kept))[kept]
-    each = [expand.T @ covariance @ expand for covariance in spread.each]
+    each = {name: expand.T @ own @ expand for name, own in spread.each.items()}
     doubts = iter(spread.doubt)
     doubt = [left_out.get(name) or next(doubts) for name in judged.names]
     judged = replace(judged, whole=judged.whole._replace(level=level))
@@ -402,28 +402,20 @@ def _leave_out(judged: _Judged, covers: str, missing: Status) -> tuple[_Judged, 
 def _spread(judged: _Judged, covers: str, missing: Status) -> _Spread:
     """Refit without each item (or group of items) and, if annotators are random, each annotator."""
     kind = judged.grouped_by or "item"
-    sizes = crossed.effective_size(judged.group), crossed.effective_size(judged.annotator)
+    sizes = {name: crossed.effective_size(getattr(judged, name)) for name in ("group", "annotator")}
     random = covers == crossed.OTHER_ANNOTATORS and not missing
     several = bool(judged.group.max() > 0)
     without_item = additive.without_clusters(judged.data, judged.group)
     # If annotators have one item each, leaving out items leaves them out, too.
     within = several and judged.cell.max() == judged.annotator.max()
-    clusters, without, used = [], [], []
-    lost: list[str] = []
-    cut: dict[str, Status] = {}
-    if several:
-        names = judged.frame["cluster" if judged.grouped_by else "item_id"]
-        clusters, without, used = ["group"], [without_item.level], [sizes[0]]
-        lost += _lost(judged, without_item.level, names, judged.group, kind, cut)
+    without = {"group": without_item.level} if several else {}
     if random and not within:
-        level = additive.without_clusters(judged.data, judged.annotator).level
-        clusters, without = [*clusters, "annotator"], [*without, level]
-        used.append(sizes[1])
-        people = judged.frame["annotator_id"]
-        lost += _lost(judged, level, people, judged.annotator, "annotator", cut)
+        without["annotator"] = additive.without_clusters(judged.data, judged.annotator).level
+    used = [sizes[name] for name in without]
+    cut: dict[str, Status] = {}
+    lost = [text for name in without for text in _lost(judged, name, without[name], cut)]
     if len(without) > 1 and not lost:
-        clusters.append("cell")
-        without.append(additive.without_few(judged.data, judged.whole, judged.cell))
+        without["cell"] = additive.without_few(judged.data, judged.whole, judged.cell)
     doubt = [OK] * len(judged.names)
     df = np.full(len(judged.names), max(min(used, default=0.0) - 1, 0.0))
     if lost and len(cut) == len(judged.names):
@@ -437,36 +429,34 @@ def _spread(judged: _Judged, covers: str, missing: Status) -> _Spread:
         covers = f"other annotators, this {kind}"
         doubt = [explain("this_item", unit=kind)] * len(doubt)
     elif not missing:
-        what = f"effective clusters ({kind})" if judged.grouped_by else "effective items"
         group = np.unique(np.column_stack([judged.system, judged.group]), axis=0)[:, 0]
         n_groups = np.bincount(group)
-        few, units = crossed.few_clusters(float(sizes[0]), what), what.removeprefix("effective ")
-        doubt = [few or crossed.few_clusters(int(n), units) for n in n_groups]
-        if sizes[0] >= crossed.FEWEST:  # a system with few items has its own degrees of freedom
+        n_units = sizes["group"]
+        few = crossed.few_clusters(n_units, f"effective {judged.units}")
+        doubt = [few or crossed.few_clusters(int(n), judged.units) for n in n_groups]
+        if n_units >= crossed.FEWEST:  # a system with few items has its own degrees of freedom
             df = np.where(n_groups < crossed.FEWEST, np.minimum(df, n_groups - 1), df)
-    each = [] if lost else [additive.spread(one, judged.whole.level) for one in without]
-    return _Spread(each, clusters, without_item, df, *sizes, covers, missing, doubt, cut)
+    level = judged.whole.level
+    each = {} if lost else {name: additive.spread(without[name], level) for name in without}
+    return _Spread(each, without_item, df, *sizes.values(), covers, missing, doubt, cut)
 
 
-def _lost(
-    judged: _Judged,
-    without: Floats,
-    names: pd.Series,
-    cluster: Ints,
-    kind: str,
-    cut: dict[str, Status],
-) -> list[str]:
+def _lost(judged: _Judged, factor: str, without: Floats, cut: dict[str, Status]) -> list[str]:
     """List the clusters without which systems cannot be compared; add single systems to `cut`."""
+    kind, units, column = "annotator", "annotators", "annotator_id"
+    if factor == "group":
+        kind, units = judged.grouped_by or "item", judged.units
+        column = "cluster" if judged.grouped_by else "item_id"
     lost = []
     for number in np.flatnonzero(np.isnan(without).any(axis=1)):
-        rows = np.flatnonzero(cluster == number)
-        lost.append(f"{kind} {names.iloc[rows[0]]!r}")
+        rows = np.flatnonzero(getattr(judged, factor) == number)
+        lost.append(f"{kind} {judged.frame[column].iloc[rows[0]]!r}")
         part = judged.data.parts(rows)
         n_systems = np.bincount(part)
         n_left = np.bincount(np.delete(judged.system, rows), minlength=len(part))
         for system in np.flatnonzero(n_systems[part] == 1):
             if n_left[system] == 0:
-                cut[judged.names[system]] = crossed.few_clusters(1, f"{kind}s")
+                cut[judged.names[system]] = crossed.few_clusters(1, units)
             elif n_systems.max() > 1:
                 status = explain("one_connection", cluster=lost[-1], more="")
                 cut.setdefault(judged.names[system], status)
@@ -496,12 +486,9 @@ def _pairs(judged: _Judged, spread: _Spread, confidence: float) -> pd.DataFrame:
     p = np.where(exact, units.p, p)
     contradicts = exact & ((p < 1 - confidence) != (np.abs(difference) > half))
     half = np.where(contradicts, np.nan, half)
-    few = decisive.is_few(units.n, units.n_decisive) & ~(
-        exact & ~contradicts & (units.n_decisive >= crossed.FEWEST)
-    )
+    few = units.few & ~(exact & ~contradicts & (units.n_decisive >= crossed.FEWEST))
     fates = np.where(contradicts, "left out, because it contradicts the exact test", "unreliable")
-    n_differ = zip(units.n_decisive, units.n, fates, strict=True)
-    what = f"clusters ({judged.grouped_by})" if judged.grouped_by else "items"
+    n_differ, what = zip(units.n_decisive, units.n, fates, strict=True), judged.units
     status = first_status(
         len(one),
         (True, spread.missing),
@@ -545,7 +532,7 @@ def _superiority(
     variance = np.full_like(mean, np.nan)
     if spread.each:
         variance = crossed.largest_variance(
-            *(wins.spread(counted, getattr(judged, name)) for name in spread.clusters)
+            *(wins.spread(counted, getattr(judged, name)) for name in spread.each)
         )
     mean, variance = mean[one, other], variance[one, other]
     bounded = (mean > 0) & (mean < 1) & (variance > _ALIKE) & (not spread.missing)
@@ -695,21 +682,15 @@ def _annotators(
     frame: pd.DataFrame, judged: _Judged, spread: _Spread, confidence: float
 ) -> pd.DataFrame:
     """Estimate annotators' severities relative to their mean, with intervals over items."""
-    without_item = spread.without_item
-    effect = judged.whole.wide if judged.by_annotator else judged.whole.narrow
-    without = without_item.wide if judged.by_annotator else without_item.narrow
+    factor = "wide" if judged.by_annotator else "narrow"
+    effect, without = getattr(judged.whole, factor), getattr(spread.without_item, factor)
     counts = frame.groupby("annotator_id", sort=False).agg(
         n_judgments=("value", "size"),
         n_items=("item_id", "nunique"),
         n_systems=("system", "nunique"),
     )
-    n_items = judged.frame.groupby("annotator_id", sort=False)["item_id"].nunique().to_numpy()
-    what = "items"
-    if judged.grouped_by:
-        first = np.unique(judged.cell, return_index=True)[1]
-        n_items = np.bincount(judged.annotator[first])
-        what = f"clusters ({judged.grouped_by})"
-    if judged.once:
+    n_items = np.bincount(judged.annotator[np.unique(judged.cell, return_index=True)[1]])
+    if judged.once or judged.n_parts > 1:
         effect, without = np.full(len(n_items), np.nan), np.full((1, len(n_items)), np.nan)
     severity = effect.mean() - effect
     there = np.isfinite(without)
@@ -717,7 +698,7 @@ def _annotators(
     se = np.sqrt(np.diag(additive.spread(mean[:, None] - without, severity)))
     se = np.where(se > judged.least, se, np.nan)
     half = student.ppf(0.5 + confidence / 2, np.maximum(n_items - 1, 1)) * se
-    few = [crossed.few_clusters(int(n), what) for n in n_items]
+    few = [crossed.few_clusters(int(n), judged.units) for n in n_items]
     table = pd.DataFrame({"annotator_id": judged.people, "severity": severity})
     table = table.assign(ci_low=severity - half, ci_high=severity + half, se=se)
     table["status"] = first_status(
@@ -727,16 +708,11 @@ def _annotators(
         (n_items < 2, explain("one_item", unit=judged.grouped_by or "item")),
         (len(table) < 2, explain("one_annotator")),
         # Without some item, nothing is estimable.
-        (np.isnan(without_item.level).any(), spread.missing),
+        (np.isnan(spread.without_item.level).any(), spread.missing),
         (np.isnan(se), explain("no_variation")),
         (True, few),
     )
-    if judged.n_parts > 1:
-        table[["severity", "ci_low", "ci_high", "se"]] = np.nan
     table = table.merge(counts.reset_index(), on="annotator_id", how="right")
-    absent = ~table["annotator_id"].isin(judged.people)
-    table["status"] = first_status(
-        len(table), (absent, explain("left_out")), (~absent, table["status"].to_numpy())
-    )
-    table = split_status(table)[_SEVERITIES]
+    left_out: Any = explain("left_out")
+    table = split_status(table.assign(status=table.pop("status").fillna(left_out)))
     return table.sort_values("severity", ascending=False, kind="stable").reset_index(drop=True)

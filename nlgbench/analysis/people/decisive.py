@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +19,10 @@ class Units(NamedTuple):
 
     n: Ints
     n_decisive: Ints
+    #: Whether few units differ, and at least as many do not.
+    few: NDArray[np.bool_]
     #: Of an exact test; NaN for pairs that are not tested.
     p: Floats
-
-
-def is_few(n: Any, n_decisive: Any) -> Any:
-    """Return whether few units differ, and at least as many do not."""
-    return (n_decisive < FEWEST_DECISIVE) & (n >= 2 * n_decisive) & (n > 0)
 
 
 def compare_units(
@@ -43,18 +40,19 @@ def compare_units(
     size, cells = (added(label, each, int(label.max()) + 1) for label in (unit, cell))
     total = added(unit, each * value[:, None], len(size))
     rounding = 1e-11 * np.abs(value).max()
-    n, n_decisive, p = [], [], []
+    counted = []
     for one, other, constant in zip(*pairs, flat, strict=True):
         both = (size[:, one] > 0) & (size[:, other] > 0)
         sums, sizes = total[both][:, [one, other]], size[both][:, [one, other]]
         decisive = np.abs(np.subtract(*(sums / sizes).T)) > rounding
         # Both were judged on the same items by the same annotators, equally often.
         matched = bool(both.any() and (cells[:, one] == cells[:, other]).all())
-        n.append(int(both.sum()))
-        n_decisive.append(int(decisive.sum()))
-        tested = matched and (constant or is_few(n[-1], n_decisive[-1]))
-        p.append(flip_signs(np.subtract(*sums[decisive].T)) if tested else np.nan)
-    return Units(np.array(n), np.array(n_decisive), np.array(p))
+        n, n_decisive = int(both.sum()), int(decisive.sum())
+        few = n_decisive < FEWEST_DECISIVE and n >= 2 * n_decisive and n > 0
+        tested = matched and (constant or few)
+        p = flip_signs(np.subtract(*sums[decisive].T)) if tested else np.nan
+        counted.append((n, n_decisive, few, p))
+    return Units(*map(np.array, zip(*counted, strict=True)))
 
 
 def flip_signs(difference: Floats) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +14,7 @@ from nlgbench.analysis.people.comparing import judged_systems
 from nlgbench.analysis.ratings.games import votes_of
 from nlgbench.crossed import Floats, Ints, incidence
 from nlgbench.inference import ratio
-from nlgbench.status import OK, explain, split_status
+from nlgbench.status import OK, explain, first_status, split_status
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 
@@ -107,14 +106,12 @@ def components_of(
     counts = [int(one.max()) + 1 for one in numbers[:4]]
     table = pd.DataFrame({"component": names, "variance": np.nan, "ci_low": np.nan})
     table = table.assign(ci_high=np.nan, share=np.nan, n_levels=[*counts, len(y)])
-    unknown: Any = explain("constant_systems")
-    table["status"] = [unknown] * 5
+    status = [explain("constant_systems")] * 5
     for k, others in mixed.items():
         also = " and ".join(names[other] for other in others)
-        unknown = explain("confounded", others=also) if also else explain("one_level")
-        table.loc[k, "status"] = unknown
+        status[k] = explain("confounded", others=also) if also else explain("one_level")
     if unit <= 1e-12 * scale or len(y) - len(size) < 2:
-        return split_status(table).assign(method="none")
+        return split_status(table.assign(status=status)).assign(method="none")
     chosen, doubt, fitted = [*kept, 4], OK, None
     balanced = _mean_squares(y / unit, system, item, annotator) if len(kept) == 4 else None
     if balanced is None and kept and sum(counts[k] for k in kept) <= _MOST_LEVELS:
@@ -141,12 +138,11 @@ def components_of(
         elif balanced is None:
             missing = explain("unbalanced")
         includes = explain("includes", others=included) if included else OK
-        status: Any = missing + includes + doubt
-        table.loc[k, "status"] = status
+        status[k] = missing + includes + doubt
         table.loc[k, ["variance", "share"]] = variances[number] * unit**2, share[number]
         if not missing:
             table.loc[k, ["ci_low", "ci_high"]] = low[number] * unit**2, high[number] * unit**2
-    return split_status(table).assign(method=method)
+    return split_status(table.assign(status=status)).assign(method=method)
 
 
 def _mean_squares(
@@ -299,6 +295,6 @@ def vote_components(study: Study) -> pd.DataFrame:
         n, sums = cells.size(), cells[["score", "square"]].sum()
         products = (sums["score"] ** 2 - sums["square"]).sum()
         found.append(np.maximum(0.0, ratio(products, (n * (n - 1)).sum())))
-    status: Any = [OK if np.isfinite(one) else explain("one_vote_each") for one in [*found, ties]]
     table = pd.DataFrame({"component": ["item", "annotator", "ties"], "variance": [*found, ties]})
+    status = first_status(3, (table["variance"].isna(), explain("one_vote_each")))
     return split_status(table.assign(status=status))

@@ -24,7 +24,7 @@ from nlgbench.analysis.planning.power import (
 from nlgbench.crossed import FEWEST, few_clusters
 from nlgbench.names import known
 from nlgbench.reported import Reported
-from nlgbench.status import Unsupported, explain, split_status
+from nlgbench.status import Unsupported, explain, first_status, split_status
 from nlgbench.study import Study
 from nlgbench.study.checks import checked, read_table
 from nlgbench.text import check_n
@@ -244,16 +244,12 @@ def _spread(components: pd.DataFrame, question: Question, difference: float) -> 
 
 def _doubts(layouts: pd.DataFrame, fixed: bool) -> Any:
     """Return the `Status` of each layout's power."""
-    return [
-        explain("few_shared_items")
-        if np.isnan(se)
-        else few_clusters(n_items, "items")
-        if fixed or n_annotators >= FEWEST
-        else explain("few_annotators", n=f"{n_annotators:g} annotators", least=FEWEST)
-        for n_items, n_annotators, se in zip(
-            layouts["n_items"], layouts["n_annotators"], layouts["se"], strict=True
-        )
-    ]
+    return first_status(
+        len(layouts),
+        (layouts["se"].isna(), explain("few_shared_items")),
+        (not fixed, [few_clusters(n, "annotators") for n in layouts["n_annotators"]]),
+        (True, [few_clusters(n, "items") for n in layouts["n_items"]]),
+    )
 
 
 def _layouts(design: Design, n_items: Any, n_annotators: Any, n_votes: Any) -> pd.DataFrame:

@@ -22,7 +22,7 @@ from nlgbench import crossed
 from nlgbench.analysis.ratings.games import Floats, Ints, Of, as_arrays, read_games
 from nlgbench.analysis.ratings.glicko import POINTS, START
 from nlgbench.inference import Bools
-from nlgbench.status import OK, Status, explain, split_status
+from nlgbench.status import OK, Status, explain, first_status, split_status
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 
@@ -125,12 +125,8 @@ def bradley_terry(
         table = pd.DataFrame(fit, columns=_COLUMNS).set_index("system").reindex(systems)
         table[_NUMBERS] = table[_NUMBERS].astype(float)
         status = np.where(rated, table["status"], _why_left_out(systems, a, b, results))
-        about: dict[str, Any] = {
-            "confidence": confidence,
-            "covers": sample.covers,
-            "n_games": n_games,
-        }
-        return table.assign(**about, status=status).reset_index()
+        table = table.assign(confidence=confidence, covers=sample.covers, n_games=n_games)
+        return table.assign(status=status).reset_index()
     one, other = sides(played)
     annotator = annotators_of(played, sample)
     by_model = sample.units == "games" and not sample.people
@@ -162,19 +158,16 @@ def bradley_terry(
                 )
             )
         least = ROUNDING * np.diag(bread)[:n]
-        why: list[Any] = [
-            explain("one_unit", unit=_of_these(sample), games="all games of some system"),
-            explain("negative_variance"),
-            explain("no_variation"),
-        ]
-        status = np.select(
-            [np.isnan(variance), variance < -least, variance <= least],
-            why,
-            few,
+        alone = explain("one_unit", unit=_of_these(sample), games="all games of some system")
+        status = first_status(
+            n,
+            (True, sample.missing),
+            (np.isnan(variance), alone),
+            (variance < -least, explain("negative_variance")),
+            (variance <= least, explain("no_variation")),
+            (True, few),
         )
-        variance = np.where(variance > least, variance, np.nan)
-        if sample.missing:
-            variance, status = variance * np.nan, np.full(n, sample.missing)
+        variance = np.where((variance > least) & (not sample.missing), variance, np.nan)
     se = POINTS * np.sqrt(variance)
     with np.errstate(invalid="ignore"):
         half = t.ppf(0.5 + confidence / 2, df) * se
@@ -372,15 +365,12 @@ def rate_intervals(
         effective = np.where(flat, least, spread / variance)
         q = t.ppf(0.5 + confidence / 2, least - 1)
     low, high = wilson(rate, effective, q * np.nan if sample.missing else q)
-    why: list[Any] = [
-        sample.missing,
-        explain("one_unit", unit=_of_these(sample), games="all games"),
-        np.array([explain("alike", n=round(n, 1)) for n in least]),
-    ]
-    status = np.select(
-        [np.full(k, bool(sample.missing)), np.isnan(low), flat & ~few.astype(bool)],
-        why,
-        few,
+    status = first_status(
+        k,
+        (True, sample.missing),
+        (np.isnan(low), explain("one_unit", unit=_of_these(sample), games="all games")),
+        (True, few),
+        (flat, [explain("alike", n=round(n, 1)) for n in least]),
     )
     return pd.DataFrame(
         {"win_rate": rate, "ci_low": low, "ci_high": high, "n_clusters": least, "status": status}

@@ -58,6 +58,19 @@ def test_a_system_of_one_item_changes_nothing_for_the_others(n_annotators):
     assert set(misspelled.annotators["status"]) == {"ok"}
 
 
+def test_a_system_of_one_document_has_few_clusters():
+    study = nb.simulate("judgments", n_items=24, n_annotators=3, seed=1)
+    documents = study.outputs["item_id"].str[:-1]  # ten items each
+    only = (study.outputs["system"] != "s02") | (documents == documents.iloc[0])
+    outputs = study.outputs.assign(document_id=documents)[only]
+    judgments = study.judgments[study.judgments["output_id"].isin(outputs["output_id"])]
+    settings = {**study.settings, "clusters": "document_id", "extra": ["document_id"]}
+    changed = study.replace(outputs=outputs, judgments=judgments, settings=settings)
+    systems = nb.compare_systems(changed).systems.set_index("system")
+    assert systems.loc["s02", "status"] == "few_clusters"
+    assert systems.loc["s02", "reason"].startswith("only one cluster (document_id): ")
+
+
 def test_one_item_that_connects_two_parts_of_systems_withholds_all_intervals():
     rng = np.random.default_rng(0)
     cells = itertools.product(("ab", "cd"), range(12), range(2))
