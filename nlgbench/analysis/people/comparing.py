@@ -438,7 +438,8 @@ def _spread(judged: _Judged, covers: str, missing: Status) -> _Spread:
             df = np.where(n_groups < crossed.FEWEST, np.minimum(df, n_groups - 1), df)
     level = judged.whole.level
     each = {} if lost else {name: additive.spread(without[name], level) for name in without}
-    return _Spread(each, without_item, df, *sizes.values(), covers, missing, doubt, cut)
+    about = sizes["group"], sizes["annotator"]
+    return _Spread(each, without_item, df, *about, covers, missing, doubt, cut)
 
 
 def _lost(judged: _Judged, factor: str, without: Floats, cut: dict[str, Status]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -106,7 +107,7 @@ def components_of(
     counts = [int(one.max()) + 1 for one in numbers[:4]]
     table = pd.DataFrame({"component": names, "variance": np.nan, "ci_low": np.nan})
     table = table.assign(ci_high=np.nan, share=np.nan, n_levels=[*counts, len(y)])
-    status = [explain("constant_systems")] * 5
+    status: Any = [explain("constant_systems")] * 5
     for k, others in mixed.items():
         also = " and ".join(names[other] for other in others)
         status[k] = explain("confounded", others=also) if also else explain("one_level")
