@@ -112,8 +112,8 @@ def by_judgments(study):
     scored = add_sentinels(study, dimension=dimension)
     tables["correlations"] = nb.correlate(scored, granularity="output", n_resamples=100)
     facts = Facts(tables)
-    written = [*findings(study, facts), *planning_findings(facts)]
-    written += judge_findings(facts, study.name, study.name, drawn=True)
+    written = [*findings(study, facts), *planning_findings(facts, dimension, of_votes=False)]
+    written += judge_findings(facts, study.name, study.name, evaluator="e", is_drawn=True)
     return [finding.sentence for finding in written if finding]
 
 
@@ -121,7 +121,7 @@ def by_votes(study):
     tables = {"ratings": nb.rate(study, of="preferences"), "audit_findings": audited(study)[0]}
     tables |= {"vote_accuracy": nb.vote_accuracy(study)}
     written = findings(study, Facts(tables))
-    written += judge_findings(Facts(tables), study.name, study.name, drawn=True)
+    written += judge_findings(Facts(tables), study.name, study.name, evaluator="e", is_drawn=True)
     return [finding.sentence for finding in written if finding]
 
 

@@ -44,7 +44,7 @@ def by_order(study: Study) -> pd.DataFrame:
             (SECOND, ~is_first & ~is_tie),
         ):
             own = won[(system == name) & kept]
-            found = t_interval(own.mean(), float(own.sem()), len(own), units="prompts")
+            found = t_interval(own.mean(), float(own.sem()), len(own), units="items")
             rows.append({"evaluator": name, "kind": kind, **found})
     return pd.DataFrame(rows)
 

@@ -165,6 +165,11 @@ class Facts:
         self._add(table, where, column=column, aggregate="names", subject=listed(shown), n=n_left)
         return listed([*shown, f"{n_left:,} others"] if n_left else shown)
 
+    def name(self, text: str) -> str:
+        """Write a name that is in no table, such as that of a parameter."""
+        self._facts.append({"subject": text})
+        return text
+
     def reason(self, table: str, where: Where | None = None) -> str:
         """Write the reason of the first row."""
         text = str(self.rows(table, where)["reason"].iloc[0])

@@ -80,6 +80,10 @@ def _by_tests(facts: Facts, table: str, where: Where, value: str) -> str:
     if facts.rows(table, {**where, "estimate": ("defined", None)}).empty:
         return f"the order of systems is undefined: {_why(facts, table, where)}"
     text = _first(facts, table, where, "estimate", value)
+    if "covers" in facts.tables[table]:
+        text = (
+            f"{text[:-1]}; {facts.names(table, {**where, 'ci_low': ('defined', None)}, 'covers')})"
+        )
     tested = {**where, "rank_low": ("defined", None)}
     n = len(facts.rows(table, tested))
     if n < 2:
@@ -188,7 +192,7 @@ def _evaluators(study: Study, facts: Facts) -> Finding:
             return facts.sentence(f"{text}: {_why(facts, table, where)}.")
         return facts.sentence(f"{text}. The highest estimates: {highest}.")
     agreeing = facts.listing(table, where={**where, **agree}, **options)
-    text = f"Evaluators that {words}: {n_agree} of {n}, {agreeing}."
+    text = f"Evaluators that {words}: {n_agree} of {n}: {agreeing}."
     length = {**where, "evaluator": LENGTH}
     row = facts.rows(table, {**length, "ci_low": ("defined", None)})
     if row.empty:
@@ -231,44 +235,51 @@ def _limits(study: Study, facts: Facts) -> Finding:
 
 
 def judge_findings(
-    facts: Facts, judged: str, compared: str, *, drawn: bool
+    facts: Facts, judged: str, compared: str, *, evaluator: str, is_drawn: bool
 ) -> list[Finding | None]:
     """Write the findings of notebook 09 on the two studies with these names.
 
-    `drawn` is whether the notebook itself drew the labels of the corrected means.
+    Means are corrected by the scores of `evaluator`; `is_drawn` is whether the notebook itself drew
+    the labels.
     """
     details = facts.rows("corrected_details")
     is_flipped = len(details) and details["better"].str.startswith("lower").all()
     flipped = " (sign-flipped, because lower is better)" * bool(is_flipped)
-    corrected = facts.say(
-        f"In the study `{judged}`, the corrected mean{flipped} is",
+    drawn = "; the notebook drew the labels at random from all judged outputs" * is_drawn
+    means = facts.listing(
         "corrected_systems",
-        "{number} for system {system} (from {n_labels} labels of {n_outputs} outputs)",
+        f"{{number}} for {{system}} ({{n_labels}} labels, {{n_outputs}} outputs, {{covers}}{drawn})",
         {"method": "corrected"},
         order="highest",
         rest="lower for {n} others",
-        conditions="this notebook drew the labels from all judged outputs" * drawn,
-        study=judged,
     )
+    corrected = None
+    if means:
+        text = (
+            f"In the study `{judged}`, the mean judgment{flipped}, estimated from labels and the "
+        )
+        text += f"scores of {facts.name(label(evaluator))}, is {means}."
+        corrected = facts.sentence(text, study=judged)
     return [corrected, _replacement(facts, judged), _audit(facts, compared), _constant(facts)]
 
 
 def _replacement(facts: Facts, study: str) -> Finding | None:
     """Report which evaluators may replace an annotator, and by which rule."""
     table = "replaced_evaluators"
-    each = '{number} for "{evaluator}" (omega {omega:.2f}: {verdict})'
-    listing = facts.listing(table, each, value="rho", order="highest", rest="lower for {n} others")
-    if not listing:
+    each = '{number} for "{evaluator}" (omega {omega:.2f}: {verdict}; {covers})'
+    tested: Where = {"p": ("defined", None)}
+    if facts.rows(table, tested).empty:
         return None
-    tested = {"p": ("defined", None)}
+    n = facts.count(table, {"verdict": "replaces"}, among=tested, of="evaluators")
     first = {"evaluator": facts.rows(table, tested)["evaluator"].iloc[0]}
     epsilon = facts.number(table, first, "epsilon", interval=False)
-    n = facts.count(table, tested, of="evaluators")
-    rule = "an evaluator replaces annotators if it agrees with the others at least as well, up to "
-    rule += f"epsilon {epsilon}, as at least half of them; tests are adjusted over annotators and, "
-    rule += f"by Holm, over evaluators ({n})"
-    text = f"In the study `{study}`, the probability that an evaluator agrees with annotators at "
-    text += f"least as well as another annotator does is {listing} ({rule})."
+    rule = "they agree with the other annotators at least as well, up to epsilon "
+    rule += f"{epsilon}, as at least half of annotators do; omega is this share, tests are "
+    rule += "adjusted over annotators and, by Holm, over evaluators"
+    listing = facts.listing(table, each, value="rho", order="highest", rest="lower for {n} others")
+    text = f"In the study `{study}`, {n} are shown to be able to replace an annotator: {rule}. The "
+    text += "probability that the evaluator agrees at least as well as another annotator does is "
+    text += f"{listing}."
     return facts.sentence(text, study=study, conditions=rule, adjusted="Holm")
 
 
@@ -294,8 +305,9 @@ def _audit(facts: Facts, study: str) -> Finding | None:
     first = {"evaluator": row["evaluator"], "test": row["test"]}
     margin = facts.number(table, first, "margin", interval=False)
     biases = facts.listing(table, "{evaluator} ({test}: {number})", {"verdict": "found"})
-    text = f"In the study `{study}`, tests for a bias beyond a margin of {margin} (Holm-adjusted "
-    text += f"within judges, {facts.count(table, tested, of='tests')} in all): {counts}"
+    text = f"In the study `{study}`, {facts.count(table, tested, of='tests')} tests for biases "
+    text += "(Holm-adjusted within judges), of which those found and those ruled out are compared "
+    text += f"with a margin of {margin} by their intervals: {counts}"
     text += f". Found: {biases}" * bool(biases)
     return facts.sentence(f"{text}.", study=study, adjusted="Holm")
 
@@ -307,43 +319,60 @@ def _constant(facts: Facts) -> Finding | None:
         return None
     number = facts.number("alpaca_eval", where, form=".0%")
     n = facts.number("alpaca_eval", where, "n_clusters", interval=False)
-    text = f"In AlpacaEval, a constant text (NullModel) has a win rate of {number} in {n} "
-    return facts.sentence(f"{text}comparisons with GPT-4 Turbo.", study="alpaca-eval")
+    text = "In AlpacaEval, according to its judge, GPT-4 Turbo, a constant text (NullModel) has a "
+    text += f"win rate of {number} in {n} comparisons with texts of GPT-4 Turbo."
+    return facts.sentence(text, study="alpaca-eval")
 
 
-def planning_findings(facts: Facts) -> list[Finding | None]:
-    """Write the findings of notebook 10: the cheapest designs, and pairs decided early."""
-    each = "{n_items} items, {n_annotators} annotators, {n_votes} votes per output or pair and "
-    each += "{n_judgments} judgments in total, for a price of {price:.0f} ({price_judgment} per "
-    each += "judgment, {price_item} per item, {price_annotator} per annotator); its power "
-    each += "is {power:.2f} for a difference of {difference} at level {level}"
+def planning_findings(
+    facts: Facts, dimension: str | None, *, of_votes: bool
+) -> list[Finding | None]:
+    """Write the findings of notebook 10: the cheapest designs, and pairs decided early.
+
+    Judgments are of `dimension`. Sequential tests are of votes if `of_votes`, else of judgments.
+    """
+    each = "{n_items} items and {n_annotators} annotators ({design} design), {n_votes} per %s and "
+    each += "{n_judgments} in total, for a price of {price:.0f} ({price_judgment} each, "
+    each += "{price_item} per item, {price_annotator} per annotator); its power is {power:.2f} for "
+    each += "a difference of {difference} %s at level {level}"
     options: Any = {"value": "price", "most": 1}
     options["conditions"] = "the variances of the pilot study are taken as known"
+    start = "Of the designs searched for comparing two systems by"
+    judgments, shares = f"judgments of {dimension}", "between the shares of wins and losses"
     found = [
-        facts.say(f"The cheapest design for {of} has", table, each, **options)
-        for of, table in (("judgments", "means_designs"), ("votes", "votes_designs"))
+        facts.say(
+            f"{start} {judgments}, the cheapest has",
+            "means_designs",
+            each % ("output", "points"),
+            **options,
+        ),
+        facts.say(
+            f"{start} votes, the cheapest has", "votes_designs", each % ("pair", shares), **options
+        ),
     ]
     decided: Where = {"verdict": ("in", ["better", "worse"])}
     if facts.rows("stops").empty:
         return found
-    text = "Sequential tests (Holm-adjusted) decide "
+    text = f"Sequential tests of {'votes' if of_votes else judgments} (Holm-adjusted) decide "
     text += facts.count("stops", decided, among={}, of="pairs of systems")
     each = "{system} is {verdict} than {opponent} (by {number} after {stopped_at:.0f} blocks)"
     more = "; the table has {n} more"
     listing = facts.listing("stops", each, decided, value="stopped_estimate", rest=more)
-    return [*found, facts.sentence(f"{text}{': ' * bool(listing)}{listing}.", adjusted="Holm")]
+    unit = f"differences {shares}" if of_votes else "differences in points"
+    text += f" ({unit} when the test stopped): {listing}" * bool(listing)
+    return [*found, facts.sentence(f"{text}.", adjusted="Holm")]
 
 
 def atlas_findings(facts: Facts, statistic: str) -> list[Finding | None]:
     """Write the findings of notebook 11: means over studies, and correlations in a further one."""
     name = statistic.partition("_")[0].capitalize()
-    each = '{prediction_low:.2f} to {prediction_high:.2f} for "{evaluator}" (mean {number} over '
+    each = '[{prediction_low:.2f}, {prediction_high:.2f}] for "{evaluator}" (mean {number} over '
     each += "{n_studies} studies)"
     known = {"prediction_low": ("defined", None), "evaluator": ("not in", list(SENTINELS))}
     return [
         _ranked(facts, "ranking", f"the mean {name} correlation with judgments of outputs is"),
         facts.say(
-            f"In a further study, the {name} correlation is predicted to be",
+            f"In a further study, the {name} correlation over outputs is predicted to be in",
             "pooled_summary",
             each,
             known,
@@ -351,7 +380,8 @@ def atlas_findings(facts: Facts, statistic: str) -> list[Finding | None]:
             rest="; the table has {n} more",
         ),
         _ranked(
-            facts, "ranking_beyond_length", "the mean correlation exceeds that of text length by"
+            *(facts, "ranking_beyond_length"),
+            "the mean correlation exceeds that of text length (of noise, without texts) by",
         ),
     ]
 

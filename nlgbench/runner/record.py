@@ -25,6 +25,7 @@ from nlgbench import files
 from nlgbench.analysis.reproduction import OUTCOMES, number_outcomes
 from nlgbench.datasets.published import load_claims
 from nlgbench.names import known
+from nlgbench.papers.claim_rows import CITED
 from nlgbench.runner import claims, runs
 from nlgbench.runner.facts import Facts, Finding, findings_table
 from nlgbench.runner.findings import describe_source
@@ -257,13 +258,13 @@ class Record:
         source = about.pop("source")
         ledger = self._ledger()
         shown = [finding for finding in findings if finding]
-        shown += [finding] if (finding := self._count_numbers(ledger)) else []
         of_data = ", ".join(filter(None, [about["study"] * bool(about["data"]), self.source]))
         shown = [replace(one, sentence=f"{one.sentence[:-1]} ({of_data}).") for one in shown]
+        shown += [finding] if (finding := self._count_numbers(ledger)) else []
         for one in self._failed:
             sentence = "The section {section} failed: {error}".format_map(one)
             shown.append(Finding(sentence, [{"status": "failed", "subject": one["error"]}]))
-        source += ". Brackets contain 95% confidence intervals" * bool(shown)
+        source += ". Brackets contain 95% intervals" * bool(shown)
         shown.append(Finding(f"Source: {source}.", [{"quantity": "source", "subject": source}]))
         shown = [finding.about(**about, source=self.source) for finding in shown]
         self.table(findings_table(shown), "findings")
@@ -273,9 +274,10 @@ class Record:
 
     def _count_numbers(self, ledger: pd.DataFrame) -> Finding | None:
         """Count the outcomes of printed numbers, each counted once."""
-        numbers = number_outcomes(ledger)[["claim_id", "outcome"]]
+        numbers = number_outcomes(ledger)[["claim_id", "paper", "outcome"]]
         if numbers.empty:
             return None
+        numbers["paper"] = numbers["paper"].replace(CITED)
         self.table(numbers, "printed_numbers")
         count, outcomes = self.facts.count, numbers["outcome"].unique()
         counts = [
@@ -283,7 +285,9 @@ class Record:
             for outcome in sorted(outcomes, key=OUTCOMES.index)
         ]
         total = count("printed_numbers", of="printed numbers")
-        return self.facts.sentence(f"Printed numbers ({total}) by outcome: {', '.join(counts)}.")
+        papers = self.facts.names("printed_numbers", column="paper")
+        text = f"Numbers printed by {papers} ({total}), by outcome: {', '.join(counts)}."
+        return self.facts.sentence(text, study="", data="")
 
     def close(self) -> pd.DataFrame:
         """Complete this notebook's ledger, and write it if there is an output folder.

@@ -30,7 +30,10 @@ def test_a_clear_winner_is_named_and_equal_systems_are_inconclusive():
     clear = sentences(study, tables)
     best = tables["systems"]["system"].iloc[0]
     assert f"{best} ranks first (adjusted mean" in clear["systems"]
-    assert "of 3 systems. It is distinguishable from all others. Pairs" in clear["systems"]
+    assert (
+        "; other items and annotators) of 3 systems. It is distinguishable from all others. Pairs"
+        in clear["systems"]
+    )
     assert clear["systems"].endswith("(Holm-adjusted): 2 of 3.")
     assert "other annotators" not in clear["limits"]
     equal = sentences(*judged([0.0, 0.0, 0.0], n_annotators=3))
@@ -70,7 +73,7 @@ def test_evaluators_agree_by_their_adjusted_test_and_beat_the_length_by_both(len
     sentence = sentences(study, tables)["evaluators"]
     assert sentence.startswith("Evaluators that correlate positively with human judgments over")
     assert (
-        "over evaluators): 2 of 3, metric 1 0.60 [0.50, 0.70] and metric 2 0.20 [0.10, 0.30]."
+        "over evaluators): 2 of 3: metric 1 0.60 [0.50, 0.70] and metric 2 0.20 [0.10, 0.30]."
         in sentence
     )
     assert words in sentence
@@ -120,7 +123,7 @@ def test_conclude_writes_facts_that_a_second_program_recomputes(tmp_path):
     assert written.tolist() == [
         "It is −0.12 [−0.20, −0.10] (judgments, simulated).",
         "Source: simulated world 'judgments', whose truth is known. Brackets contain 95% "
-        "confidence intervals.",
+        "intervals.",
     ]
     assert (tmp_path / "ledger.csv").is_file(), "the record is closed"
     assert recomputed_findings.problems(tmp_path) == []
@@ -154,9 +157,10 @@ def test_pairs_decided_for_either_system_are_counted_with_the_estimate_at_the_st
             "stopped_at": [10.0, 20.0, float("nan"), 30.0],
         }
     )
-    *_, finding = planning_findings(Facts({"stops": stops}))
+    *_, finding = planning_findings(Facts({"stops": stops}), "quality", of_votes=False)
     assert finding.sentence == (
-        "Sequential tests (Holm-adjusted) decide 3 of 4 pairs of systems: a is better than b (by "
+        "Sequential tests of judgments of quality (Holm-adjusted) decide 3 of 4 pairs of systems "
+        "(differences in points when the test stopped): a is better than b (by "
         "1.50 [1.00, 2.00] after 10 blocks), a is worse than c (by −2.50 [−3.00, −2.00] after 20 "
         "blocks), and c is worse than d (by −3.50 [−4.00, −3.00] after 30 blocks)."
     )
@@ -168,10 +172,13 @@ def test_a_design_is_stated_with_its_difference_prices_and_assumption():
         difference=0.3,
         prices={"judgment": 0.1, "item": 1.0, "annotator": 5.0},
     )
-    finding, *_ = planning_findings(Facts({"means_designs": plan.designs}))
+    finding, *_ = planning_findings(
+        Facts({"means_designs": plan.designs}), "quality", of_votes=True
+    )
     for words in (
-        "0.1 per judgment, 1 per item, 5 per annotator",
-        "for a difference of 0.3 at level 0.05",
+        "Of the designs searched for comparing two systems by judgments of quality, the cheapest",
+        "0.1 each, 1 per item, 5 per annotator",
+        "for a difference of 0.3 points at level 0.05",
         "(the variances of the pilot study are taken as known)",
     ):
         assert words in finding.sentence
@@ -187,6 +194,7 @@ def test_verdicts_on_judges_are_stated_with_their_margins_and_families():
             "omega": [0.75, 0.5],
             "p": [0.01, 0.04],
             "verdict": ["replaces", "not shown"],
+            "covers": "these annotators",
             "epsilon": 0.1,
         }
     )
@@ -203,8 +211,11 @@ def test_verdicts_on_judges_are_stated_with_their_margins_and_families():
         }
     )
     tables = {"replaced_evaluators": replaced, "audit_findings": audit}
-    _, replacement, biases, _ = judge_findings(Facts(tables), "s", "p", drawn=True)
-    assert '"two" (omega 0.50: not shown)' in replacement.sentence.replace("0.5:", "0.50:")
-    assert "up to epsilon 0.1" in replacement.sentence and "evaluators (2)" in replacement.sentence
-    assert "tests for a bias beyond a margin of 0.05" in biases.sentence
+    _, replacement, biases, _ = judge_findings(
+        Facts(tables), "s", "p", evaluator="e", is_drawn=True
+    )
+    assert '"two" (omega 0.50: not shown; these annotators)' in replacement.sentence
+    assert "1 of 2 evaluators are shown" in replacement.sentence
+    assert "up to epsilon 0.1, as at least half of annotators" in replacement.sentence
+    assert "1 tests for biases" in biases.sentence and "a margin of 0.05" in biases.sentence
     assert biases.sentence.endswith("within the margin 0, ruled out 0, inconclusive 1.")
