@@ -248,7 +248,7 @@ def judge_findings(
     drawn = "; the notebook drew the labels at random from all judged outputs" * is_drawn
     means = facts.listing(
         "corrected_systems",
-        f"{{number}} for {{system}} ({{n_labels}} labels, {{n_outputs}} outputs, {{covers}}{drawn})",
+        "{number} for {system} ({n_labels} labels, {n_outputs} outputs; {covers})",
         {"method": "corrected"},
         order="highest",
         rest="lower for {n} others",
@@ -258,7 +258,7 @@ def judge_findings(
         text = (
             f"In the study `{judged}`, the mean judgment{flipped}, estimated from labels and the "
         )
-        text += f"scores of {facts.name(label(evaluator))}, is {means}."
+        text += f"scores of {facts.name(label(evaluator))}, is {means}{drawn}."
         corrected = facts.sentence(text, study=judged)
     return [corrected, _replacement(facts, judged), _audit(facts, compared), _constant(facts)]
 
