@@ -27,6 +27,7 @@ def problems(run):
         rows = facts.to_dict("records")
         text = sentence
         names = {name for fact in rows for name in (fact["subject"], fact["study"]) if name}
+        names |= {name for subject in names for name in subject.split(", ")}  # of a pair
         for name in sorted(names, key=len, reverse=True):
             text = text.replace(name, "")
         written = sorted(one.replace(",", "") for one in NUMBER.findall(text))
