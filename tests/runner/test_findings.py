@@ -210,10 +210,20 @@ def test_verdicts_on_judges_are_stated_with_their_margins_and_families():
             "margin": 0.05,
         }
     )
-    tables = {"replaced_evaluators": replaced, "audit_findings": audit}
-    _, replacement, biases, _ = judge_findings(
+    means = pd.DataFrame({"system": [*"abcde"], "estimate": [1.0, 2, 3, 4, 5]}).assign(
+        method="corrected",
+        ci_low=0.0,
+        ci_high=6.0,
+        n_labels=30,
+        n_outputs=400,
+        covers="other items",
+    )
+    tables = {"replaced_evaluators": replaced, "audit_findings": audit, "corrected_systems": means}
+    corrected, replacement, biases, _ = judge_findings(
         Facts(tables), "s", "p", evaluator="e", is_drawn=True
     )
+    assert "is 5.00 [0.00, 6.00] for e (30 labels, 400 outputs; other items)" in corrected.sentence
+    assert "lower for 2 others; the notebook drew the labels" in corrected.sentence
     assert '"two" (omega 0.50: not shown; these annotators)' in replacement.sentence
     assert "1 of 2 evaluators are shown" in replacement.sentence
     assert "up to epsilon 0.1, as at least half of annotators" in replacement.sentence
