@@ -229,3 +229,14 @@ def test_verdicts_on_judges_are_stated_with_their_margins_and_families():
     assert "up to epsilon 0.1, as at least half of annotators" in replacement.sentence
     assert "1 tests for biases" in biases.sentence and "a margin of 0.05" in biases.sentence
     assert biases.sentence.endswith("within the margin 0, ruled out 0, inconclusive 1.")
+
+
+def test_rankings_without_tests_are_described_and_unknown_agreement_is_a_limit():
+    study = nb.simulate("votes", n_items=20, seed=0)
+    ranking = pd.DataFrame({"evaluator": "judge", "system": ["a", "b"], "estimate": [0.8, 0.2]})
+    ranking = ranking.assign(ci_low=[0.7, 0.1], ci_high=[0.9, 0.3], status="ok", better="higher")
+    agreement = pd.DataFrame({"estimate": [float("nan")], "se": 0.1})
+    written = sentences(study, {"standings": ranking, "agreement": agreement})
+    assert written["systems"].startswith("According to judge, not annotators, a ranks first")
+    assert "The interval of a lies entirely above all other" in written["systems"]
+    assert "how far annotators agree" in written["limits"]
