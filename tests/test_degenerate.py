@@ -3,11 +3,9 @@
 A study lists the statuses that its defect may cause, an analysis those of every small study.
 """
 
-import ast
 import functools
 import string
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -497,14 +495,3 @@ def test_no_number_is_missing_without_its_cause(name, monkeypatch):
             else:
                 found += [(analysis, one) for table in results for one in faults(table, allowed)]
     assert not found
-
-
-def test_a_status_is_explained_with_the_numbers_of_its_text():
-    for path in Path(nb.__file__).parent.rglob("*.py"):
-        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "explain":
-                numbers = {keyword.arg for keyword in call.keywords}
-                if isinstance(call.args[0], ast.Constant) and None not in numbers:
-                    text = REASONS[call.args[0].value]
-                    fields = {part[1] for part in string.Formatter().parse(text) if part[1]}
-                    assert fields == numbers, (path.name, call.lineno, text)
