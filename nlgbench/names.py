@@ -11,6 +11,10 @@ from collections.abc import Iterable, Sequence
 _WIDEST = 80
 
 
+class UsageError(ValueError):
+    """An invalid request, which is reported before anything starts."""
+
+
 def did_you_mean(name: object, choices: Iterable[str]) -> str:
     """Suggest the choice whose spelling is closest to a name; of several, the first."""
     ratio = {one: difflib.SequenceMatcher(None, one, str(name)).ratio() for one in choices}

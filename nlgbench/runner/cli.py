@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import nlgbench
-from nlgbench.runner.parameters import UsageError, shown
+from nlgbench.names import UsageError
+from nlgbench.runner.parameters import shown
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

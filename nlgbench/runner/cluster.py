@@ -20,11 +20,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nlgbench.names import require_extra
+from nlgbench.names import UsageError, require_extra
 from nlgbench.runner import runs
 from nlgbench.runner.execute import INTERRUPTED, Listener, Makers, execute, settle_data_folder
 from nlgbench.runner.kernels import Kernels
-from nlgbench.runner.parameters import UsageError, shown
+from nlgbench.runner.parameters import shown
 from nlgbench.runner.runs import Outcome, Plan
 
 if TYPE_CHECKING:

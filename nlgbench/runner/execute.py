@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nlgbench.datasets import cache
-from nlgbench.names import require_extra
+from nlgbench.names import UsageError, require_extra
 from nlgbench.runner import grid as grids
 from nlgbench.runner import runs
 from nlgbench.runner.kernels import LOG, Kernels, interruptible
 from nlgbench.runner.notebooks import find_notebooks, read_notebook
-from nlgbench.runner.parameters import ParameterError, UsageError
+from nlgbench.runner.parameters import ParameterError
 from nlgbench.runner.runs import Outcome, Plan, SourceWish
 
 if TYPE_CHECKING:

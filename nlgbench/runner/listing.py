@@ -15,11 +15,10 @@ import pandas as pd
 from nlgbench.datasets import cache
 from nlgbench.datasets.published import load_claims
 from nlgbench.evaluators.stored import stored_dir
-from nlgbench.names import did_you_mean
+from nlgbench.names import UsageError, did_you_mean
 from nlgbench.runner import runs
 from nlgbench.runner.claims import summary
 from nlgbench.runner.notebooks import find_notebooks, read_notebook
-from nlgbench.runner.parameters import UsageError
 from nlgbench.study import schema
 
 

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import glob
-import itertools
 import json
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from nlgbench import files
-from nlgbench.names import did_you_mean
+from nlgbench.names import UsageError
 from nlgbench.runner import listing
-from nlgbench.runner.parameters import UsageError
-from nlgbench.study import csv_files, file_types, formats, guessing, read_folder, reading
-from nlgbench.study.column_names import personal, plain_name, recognized
+from nlgbench.study import csv_files, file_types, formats, read_folder, reading
+from nlgbench.study.column_names import personal, plain_name
 from nlgbench.study.csv_files import TableError
-from nlgbench.study.guessing import Guess, guess, used
+from nlgbench.study.guessing import Guess, used
+from nlgbench.study.layouts import guess_layout, open_files, relative
 from nlgbench.study.reading import FILE
 
 #: The comment on a guess that you should confirm; `check` repeats it until you delete it.
@@ -62,10 +58,10 @@ def new(
     shape = formats.find(layout, "--as") if layout else None
     if layout and isinstance(shape, formats.Recorded):
         plain = layout.lower().replace("-", "_")
-        text = formats.draft(plain, [_relative(one, place) for one in sources])
+        text = formats.draft(plain, [relative(one, place) for one in sources])
     elif sources:
-        opened = _opened(sources, place)
-        _guess(opened, shape, flags or {})
+        opened = open_files(sources, place)
+        guess_layout(opened, shape, flags or {})
         text = _written(opened)
     place.mkdir(parents=True, exist_ok=True)
     files.replace_bytes(place / FILE, text.encode())
@@ -123,150 +119,6 @@ def _reads_well(place: Path) -> bool:
         return read_folder(place, problems)[0] is not None
     except TableError:
         return False
-
-
-def _opened(paths: Sequence[Path], place: Path) -> list[Guess]:
-    """Open files, or patterns of files; those with the same columns form one source."""
-    found: list[Guess] = []
-    for path in paths:
-        there = [path]
-        if not path.exists() and glob.has_magic(str(path)):
-            there = sorted(map(Path, glob.glob(str(path), recursive=True)))  # noqa: PTH207
-        there = [one for one in there if one.is_file()]
-        if not there:
-            raise FileNotFoundError(
-                f"there is no file {path}: name a file, or a pattern of files in quotes."
-            )
-        kind = file_types.guess(path)
-        if not kind:
-            known = ", ".join(one for endings in file_types.ENDINGS.values() for one in endings)
-            raise TableError(f"{path} has an unknown extension: use {known} (or these with .gz).")
-        options = _options(there[0], kind)
-        frames = []
-        for one in there:
-            frame = file_types.read(one, kind, problems=[], **options)[0]
-            frame = frame.rename(columns={"position": "{position}"} if "rows" in options else {})
-            beside = {"{file}": file_types.stem(one), "{folder}": one.resolve().parent.name}
-            frames.append(
-                frame.assign(**beside, **{"{row}": [str(n + 1) for n in range(len(frame))]})
-            )
-        frame, named = pd.concat(frames).fillna(""), [_relative(path, place)]
-        alike = [one for one in found if set(one.frame) == set(frame) and one.options == options]
-        for former in alike:
-            found.remove(former)
-            frame, named = pd.concat([former.frame, frame]), [*former.files, *named]
-        found.append(Guess(frame.reset_index(drop=True), files=named, options=options))
-    return found
-
-
-def _relative(path: Path, place: Path) -> str:
-    try:
-        return Path(os.path.relpath(path, place)).as_posix()
-    except ValueError:  # on another drive
-        return path.absolute().as_posix()
-
-
-def _options(path: Path, kind: str) -> dict[str, Any]:
-    """Guess how to open a file: what separates columns, and what the levels of JSON are."""
-    if kind in ("csv", "tsv"):
-        first = csv_files.read_text(path).split("\n", 1)[0]
-        usual = {"csv": ",", "tsv": "\t"}[kind]
-        likeliest = max([usual, *"\t;,|"], key=first.count)
-        return {"delimiter": likeliest} if likeliest != usual else {}
-    if kind not in ("json", "jsonl"):
-        return {}
-    found = [one for _, one in itertools.islice(file_types.documents(path, kind), 50)]
-    document: Any = found[0] if kind == "json" else found
-    if rows := _path_to_rows(document):
-        return {"rows": rows}
-    levels = []
-    level = document
-    while isinstance(level, dict) and level:
-        levels.append(level)
-        level = next(iter(level.values()))
-    if not isinstance(level, list | dict) and len(levels) > 1:
-        same = {frozenset(one) for one in levels[-2].values() if isinstance(one, dict)}
-        if len(same) <= 2:  # its keys are fields, some of which may be missing
-            levels.pop()
-    if not levels:
-        return {}
-    names = ["item_id", "system", "annotator_id"][: len(levels)]
-    if len(levels) == 2:
-        inner = [frozenset(one) for one in document.values() if isinstance(one, dict)]
-        of_systems = len(set(inner)) == 1 and len(inner[0]) > 1
-        names = ["item_id", "system" if of_systems else "annotator_id"]
-        names = names[::-1] if len(levels[0]) < len(levels[1]) else names
-    return {"keys": names}
-
-
-def _path_to_rows(document: Any) -> str:
-    """Find the only list of objects in a document, or in its first object if it is a list."""
-    record = document[0] if isinstance(document, list) and document else document
-    if not isinstance(record, dict):
-        return ""
-    inner = [
-        name
-        for name, one in record.items()
-        # An object with one field only wraps a value.
-        if isinstance(one, list) and one and isinstance(one[0], dict) and len(one[0]) > 1
-    ]
-    if len(inner) != 1:
-        return ""
-    further = _path_to_rows(record[inner[0]])
-    return f"{inner[0]}.{further}" if further else inner[0]
-
-
-def _guess(sources: Sequence[Guess], shape: Any, flags: Mapping[str, Sequence[str]]) -> None:
-    """Guess the content of each source; flags that fit none are refused."""
-    for made in sources:
-        adapter = shape.specs if shape else None if flags else _adapter(made.names)
-        if not adapter or adapter is guessing.specs:
-            shared = _shared(made, sources)
-            guess(made, {**flags, **{our: [one] for our, one in shared.items()}})
-            made.why |= dict.fromkeys(shared, "in both files, and unique in the file with systems")
-            continue
-        made.tables = list(adapter(made.frame[made.names]).items())
-        if not made.tables:
-            raise TableError(
-                f"{', '.join(made.files)} has no column `Answer.*`, although Mechanical Turk "
-                "exports have such columns: remove --as, or name another file."
-            )
-        for _, spec in made.tables:
-            why = f"as in exports of {adapter.__name__}"
-            made.why |= dict.fromkeys(spec["columns"], why)
-    who = {*flags.get("annotator_id", ())}
-    if any(len(who & {*made.names}) > 1 for made in sources):
-        raise UsageError(
-            "--annotator takes only one column of a file. If each of several columns holds "
-            "an annotator's judgments, use --value '{annotator}'."
-        )
-    columns = [one for made in sources for one in made.names]
-    for our, theirs in flags.items():
-        if not any(our in made.why or made.columns.get(our) for made in sources):
-            hint = did_you_mean(theirs[0], columns)
-            there = f"Columns: {_some(columns)}."
-            raise UsageError(f"{our}: no file has a column {theirs[0]!r}.{hint} {there}")
-
-
-def _adapter(names: Sequence[str]) -> Any:
-    """Recognize the tool that wrote a file by columns that only it writes."""
-    if {"severity", "system"} <= set(map(plain_name, names)):
-        return formats.mqm
-    return formats.mturk if any(name.startswith("Answer.") for name in names) else None
-
-
-def _shared(source: Guess, sources: Sequence[Guess]) -> dict[str, str]:
-    """Find the column that links a file without systems to the outputs in another file."""
-    for other in sources:
-        with_system = [one for one in (source, other) if "system" in recognized(one.names)]
-        if len(with_system) != 1 or other is source:
-            continue
-        of = with_system[0].frame
-        rows = (other if with_system[0] is source else source).frame
-        for name in of.columns.intersection(rows.columns):
-            if name[0] != "{" and of[name].is_unique and rows[name].isin(of[name]).all():
-                return {"output_id": name}
-    return {}
 
 
 def _written(sources: Sequence[Guess]) -> str:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import nlgbench
-from nlgbench.names import did_you_mean
-from nlgbench.runner.parameters import Parameter, UsageError, read_parameters, shown
+from nlgbench.names import UsageError, did_you_mean
+from nlgbench.runner.parameters import Parameter, read_parameters, shown
 
 _PACKAGE = Path(nlgbench.__file__).parent
 

@@ -15,11 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from nlgbench.names import did_you_mean
-
-
-class UsageError(ValueError):
-    """An invalid request, which is reported before anything starts."""
+from nlgbench.names import UsageError, did_you_mean
 
 
 class ParameterError(UsageError):

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from nlgbench.names import UsageError
 from nlgbench.runner import runs
-from nlgbench.runner.parameters import UsageError
 from nlgbench.study import schema
 from nlgbench.study.study import is_reversed
 

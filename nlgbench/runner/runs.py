@@ -29,10 +29,10 @@ from nlgbench import files, hashing
 from nlgbench.datasets import cache, registry
 from nlgbench.datasets.published import published_dir
 from nlgbench.hashing import canonical_json, content_hash, file_hash, folder_hash, value_hash
-from nlgbench.names import did_you_mean, require_extra
+from nlgbench.names import UsageError, did_you_mean, require_extra
 from nlgbench.runner.kernels import READ
 from nlgbench.runner.notebooks import Notebook
-from nlgbench.runner.parameters import ParameterError, UsageError, resolve, shown
+from nlgbench.runner.parameters import ParameterError, resolve, shown
 
 if TYPE_CHECKING:
     import pandas as pd
