@@ -6,7 +6,10 @@ lists them, and `__init__.pyi` shows their modules.
 >>> import nlgbench as nb
 >>> study = nb.simulate("gaussian", seed=0)
 >>> study
-<Study 'gaussian' (simulated): 400 outputs of 4 systems, judgments, logprobs>
+Study 'gaussian' (simulated)
+  400 outputs of 3 systems and human texts, 100 items
+  8,000 judgments of typicality (-1.416 to 8.638) by 20 annotators, 4 systems, 100 items
+  600 log-probabilities under t1.0, t0.7 and t0.5
 """
 
 from __future__ import annotations

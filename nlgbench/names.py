@@ -53,6 +53,8 @@ def brief(value: object) -> str:
     if hasattr(value, "shape") and not is_single:
         return f"a {type(value).__name__}"  # its repr is a table
     text = repr(value.item() if is_single else value)  # type: ignore[attr-defined]
+    if "\n" in text:
+        return f"a {type(value).__name__}"
     return text if len(text) <= _WIDEST else f"{text[:_WIDEST]}..."
 
 

@@ -1,4 +1,4 @@
-"""The display of results that consist of several tables."""
+"""The display of studies and results that consist of several tables."""
 
 from __future__ import annotations
 
@@ -13,9 +13,14 @@ class Reported:
         main: pd.DataFrame = next(iter(vars(self).values()))
         return main.round(3)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return self._shown().to_string(index=False)
 
     def _repr_html_(self) -> str:
-        with pd.option_context("display.max_colwidth", None):  # reasons in full
-            return self._shown().to_html(index=False, escape=True, na_rep="", border=0)
+        return to_html(self._shown())
+
+
+def to_html(frame: pd.DataFrame, *, header: bool = True) -> str:
+    """Lay out a table for a notebook, with texts such as reasons in full."""
+    with pd.option_context("display.max_colwidth", None):
+        return frame.to_html(index=False, header=header, escape=True, na_rep="", border=0)

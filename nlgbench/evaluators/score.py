@@ -20,7 +20,7 @@ from nlgbench.evaluators.stored import stored_dir
 from nlgbench.names import brief, did_you_mean, known
 from nlgbench.status import Unsupported
 from nlgbench.study import Study
-from nlgbench.study.checks import checked, read_table
+from nlgbench.study.checks import checked, read_first, read_table
 
 _COLUMNS = {"output_id": str, "evaluator": str, "score": float, "signature": str}
 
@@ -194,7 +194,8 @@ def score(
         columns = "item_id:text reference_id:text text:text"
         references = read_table(references, columns, "references have")
     if not isinstance(study, Study | Partitioned):
-        raise ValueError(f"study must be a Study or a Dask DataFrame. Got {brief(study)}.")
+        got = f"Got {brief(study)}.{read_first(study)}"
+        raise ValueError(f"study must be a Study or a Dask DataFrame. {got}")
     if not isinstance(study, Study):
         for name in names:
             if not _family(name).function.endswith(("score_overlap", "score_self_bleu")):

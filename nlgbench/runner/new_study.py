@@ -13,8 +13,9 @@ from nlgbench import files
 from nlgbench.names import UsageError
 from nlgbench.runner import listing
 from nlgbench.study import csv_files, file_types, formats, read_folder, reading
-from nlgbench.study.column_names import personal, plain_name
+from nlgbench.study.column_names import personal
 from nlgbench.study.csv_files import TableError
+from nlgbench.study.described import judged_dimensions, lower_is_better
 from nlgbench.study.guessing import Guess, used
 from nlgbench.study.layouts import guess_layout, open_files, relative
 from nlgbench.study.reading import FILE
@@ -140,7 +141,7 @@ def _written(sources: Sequence[Guess]) -> str:
         for what, names in (("that look personal and are never read", private), ("not read", rest)):
             others += [f"# {made.files[0]}, columns {what}: {_some(names)}"] if names else []
     lines = ["# How the columns of this study's files are read. Each guess states its reason.", ""]
-    lines += [*_settings(tables), "", "tables:" if tables else "tables: {}"]
+    lines += [*_settings(sources), "", "tables:" if tables else "tables: {}"]
     for table, several in tables.items():
         lines.append(f"  {table}:")
         for made, spec in several:
@@ -202,22 +203,14 @@ def _some(names: Sequence[str]) -> str:
     return listing.visible(reading.some(names))
 
 
-def _settings(tables: Mapping[str, list[tuple[Guess, dict[str, Any]]]]) -> list[str]:
+def _settings(sources: Sequence[Guess]) -> list[str]:
     """Write the main dimension, dimensions in which lower is better, and a scale to fill in."""
-    dimensions: list[str] = []
-    for made, spec in tables.get("judgments", []):
-        value, fixed = spec["columns"].get("value"), spec.get("constants", {}).get("dimension", "")
-        dimensions += value if isinstance(value, list) else [fixed] * ("{" not in fixed)
-        dimensions += made.captured.get("dimension", [])
-    dimensions = [one for one in dict.fromkeys(dimensions) if one]
+    dimensions = judged_dimensions(sources)
     lines = []
     if len(dimensions) > 1:
         others = f"; others: {', '.join(dimensions[1:])}" if len(dimensions) < 9 else ""
         lines.append(f"  quality: {_yaml(dimensions[0])}  # guessed: the first dimension{others}")
-    lower = [
-        one for one in dimensions if re.search(r"(?:^|_)(?:rank|errors?|mqm)", plain_name(one))
-    ]
-    if lower:
+    if lower := lower_is_better(dimensions):
         lines.append(f"  lower_is_better: {_yaml(lower)}  # guessed: from its name")
     scaled = _yaml(dimensions[0]) if dimensions else "quality"
     hint = f"  # scales: {{{scaled}: {{min: 1, max: 5}}}}  # values outside this scale are errors"

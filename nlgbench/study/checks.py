@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import types
 import typing
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -16,6 +17,7 @@ import pandas as pd
 from nlgbench.names import brief, did_you_mean, known
 from nlgbench.status import Unsupported
 from nlgbench.study import csv_files
+from nlgbench.study.column_names import argument, recognized
 from nlgbench.study.csv_files import TableError
 
 P = ParamSpec("P")
@@ -66,11 +68,27 @@ def _check(name: str, value: Any, hint: Any) -> None:
         for one in value if isinstance(value, list | tuple) else [value]:
             if isinstance(one, str) and choices:
                 known(one, choices, name)
-        raise ValueError(f"{name} must be {words(hint)}. Got {brief(value)}.")
+        way = read_first(value) if "Study" in words(hint) else ""
+        raise ValueError(f"{name} must be {words(hint)}. Got {brief(value)}.{way}")
     if isinstance(value, Real) and name in _SHARES and not 0 < float(value) < 1:
         raise ValueError(f"{name} must be between 0 and 1. Got {value}{_SHARES[name]}.")
     if isinstance(value, Real) and name.startswith(_COUNTS) and float(value) < 0:
         raise ValueError(f"{name} must be a whole number, at least 0. Got {value}.")
+
+
+def read_first(value: object) -> str:
+    """Say how to make a study of a DataFrame or path; empty for anything else."""
+    if isinstance(value, str | os.PathLike):
+        return f" Read it first: nb.read_study({os.fspath(value)!r})."
+    if not isinstance(value, pd.DataFrame):
+        return ""
+    columns = recognized([*map(str, value.columns)])
+    measured = ["system_a", "system_b", "choice"] if "choice" in columns else ["system", "value"]
+    named = [
+        f"{argument(our)}={columns.get(our, '...')!r}"
+        for our in ("item_id", "annotator_id", *measured)
+    ]
+    return f" Make one of its columns: nb.read_study(df, {', '.join(named)})."
 
 
 def _choices(hint: Any) -> list[str]:

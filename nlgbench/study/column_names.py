@@ -72,6 +72,11 @@ def plain_name(name: str) -> str:
     return _PARTS.sub("_", parted.lower()).strip("_")
 
 
+def argument(our: str) -> str:
+    """Return the argument of `read_study`, and flag of `new`, that names one of our columns."""
+    return our.removesuffix("_id").removeprefix("system_")
+
+
 def recognized(columns: Sequence[str]) -> dict[str, str]:
     """Map our columns to the file's columns that seem to match them."""
     plain: dict[str, str] = {}

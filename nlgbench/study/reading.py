@@ -172,7 +172,8 @@ def read(
         # Without a file of outputs, they are derived from the tables that refer to them.
         is_wanted = table == "outputs" or ("outputs" not in specs and _PAIRED[table])
         parts = []
-        for about, spec in _sources(f"{place / FILE}, tables: {table}", given):
+        where = said.get("where", place / FILE)  # of a DataFrame, which has no study.yml
+        for about, spec in _sources(f"{where}, tables: {table}", given):
             one = _Table(place, table, spec, extra if is_wanted else [], problems, lacking, about)
             found = one.read(latest, by_file=isinstance(given, list))
             notes += one.notes
@@ -430,6 +431,8 @@ class _Table:
         return found
 
     def _paths(self) -> list[Path]:
+        if "frame" in self.spec:
+            return [Path(self.where)]
         lost: list[str] = []
         found = [_matching(self.place, one, lost) for one in self.files]
         for what in lost:
@@ -437,6 +440,16 @@ class _Table:
         return [path for paths in found for path in paths]
 
     def _open(self, latest: _Latest) -> None:
+        if "frame" in self.spec:
+            self.theirs = self.spec["frame"].reset_index(drop=True)
+            self.places = [f"index {label}" for label in self.spec["frame"].index]
+        else:
+            self._open_file(latest)
+        self.there = list(map(str, self.theirs.columns))
+        if self.table == "contexts":  # features, which differ between studies
+            self.ours = list(dict.fromkeys([*self.ours, *(self.columns or self.there)]))
+
+    def _open_file(self, latest: _Latest) -> None:
         kind = self.spec.get("format") or file_types.guess(self.path)
         if kind not in file_types.ENDINGS:
             what = unknown(kind or self.path.suffix, file_types.ENDINGS)
@@ -449,9 +462,6 @@ class _Table:
             latest[key] = file_types.read(self.path, kind, problems=self.problems, **asked)
             files.note_read(self.path)
         self.theirs, self.places = latest[key]
-        self.there = list(map(str, self.theirs.columns))
-        if self.table == "contexts":  # features, which differ between studies
-            self.ours = list(dict.fromkeys([*self.ours, *(self.columns or self.there)]))
 
     def _look_for_groups(self, frame: pd.DataFrame) -> None:
         """Note columns that group items, such as documents, but are not read."""

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import glob
 import json
 import os
 import re
 import shutil
 import traceback
 import uuid
-from collections.abc import Iterable, Mapping
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,16 +23,20 @@ import pandas as pd
 
 from nlgbench import files
 from nlgbench.names import brief, did_you_mean, known
+from nlgbench.reported import to_html
 from nlgbench.status import Unsupported
 from nlgbench.study import csv_files, file_types, reading, schema
-from nlgbench.study.checks import checked
+from nlgbench.study.checks import checked, read_first
+from nlgbench.study.column_names import argument
 from nlgbench.study.csv_files import TableError
+from nlgbench.study.described import FRAME, describe
+from nlgbench.study.overview import overview
 from nlgbench.study.reading import CODE, FILE, WRITTEN
 from nlgbench.study.schema import TABLES, Raw
 from nlgbench.study.settings import exclude_invalid, setting_problems, settled
-from nlgbench.text import counted
 
 Source = Literal["published", "released", "simulated", "study"]
+_Columns = str | Sequence[str] | None
 
 
 _IN_OUTPUTS = dict.fromkeys(["output_id", "output_a", "output_b"], "output_id")
@@ -161,6 +168,7 @@ class Study:
         }
         tables, problems = _examined(raws, settings)
         if wrong or problems:
+            problems[-1:] = [one + _read_instead(raws, settings) for one in problems[-1:]]
             raise TableError(*wrong, *problems)
         truth = None if self.truth is None else dict(self.truth)
         _set(self, **tables, settings=settings, truth=truth, related=dict(self.related or {}))
@@ -374,12 +382,17 @@ class Study:
         finally:
             shutil.rmtree(aside, ignore_errors=True)
 
+    def _overview(self) -> list[tuple[str, str]]:
+        tables = {table: getattr(self, table) for table in TABLES}
+        return overview(tables, self.settings.get("scales", {}))
+
     def __repr__(self) -> str:
-        there = [name for name in TABLES[1:] if getattr(self, name) is not None]
-        more = f", {', '.join(there)}" if there else ""
-        of = counted(self.outputs["system"].nunique(), "system")
-        size = f"{counted(len(self.outputs), 'output')} of {of}"
-        return f"<Study {self.name!r} ({self.source}): {size}{more}>"
+        lines = [f"  {count} {content}" for count, content in self._overview()]
+        return "\n".join([f"Study {self.name!r} ({self.source})", *lines])
+
+    def _repr_html_(self) -> str:
+        head = escape(f"Study {self.name} ({self.source})")
+        return f"<p>{head}</p>{to_html(pd.DataFrame(self._overview()), header=False)}"
 
 
 def trusted(outputs: pd.DataFrame, judgments: pd.DataFrame | None = None, **parts: Any) -> Study:
@@ -476,6 +489,16 @@ def _examined(
     return tables, problems
 
 
+def _read_instead(raws: Mapping[str, Raw], settings: Mapping[str, Any]) -> str:
+    """Name `read_study` if a table has columns that a study does not know."""
+    for table, raw in raws.items():
+        names = {*map(str, raw.frame)} if isinstance(raw.frame, pd.DataFrame) else set()
+        known_names = {*schema.columns(table), *settings.get("extra", ())}
+        if table != "contexts" and names - known_names:
+            return read_first(raw.frame).replace("one of its columns", "a study of other columns")
+    return ""
+
+
 def _reference_problems(
     tables: Mapping[str, pd.DataFrame], raws: Mapping[str, Raw], outputs: pd.DataFrame
 ) -> list[str]:
@@ -522,17 +545,47 @@ def _write(study: Study, folder: Path) -> None:
 
 
 @checked
-def read_study(folder: str | os.PathLike, *, name: str | None = None) -> Study:
-    r"""Read a study from a folder of tables.
+def read_study(
+    source: str | os.PathLike | pd.DataFrame,
+    *,
+    item: _Columns = None,
+    system: _Columns = None,
+    text: _Columns = None,
+    annotator: _Columns = None,
+    value: _Columns = None,
+    dimension: _Columns = None,
+    a: _Columns = None,
+    b: _Columns = None,
+    choice: _Columns = None,
+    evaluator: _Columns = None,
+    score: _Columns = None,
+    context: _Columns = None,
+    name: str | None = None,
+) -> Study:
+    r"""Read a study from a folder, a file, or a DataFrame.
 
     Parameters
     ----------
-    folder : path
+    source : path or DataFrame
         A folder with one of these: ``study.yml``, which describes files of any layout
         (docs/own-study.md); ``study.py``, which is run and whose function ``study()`` returns a
-        `Study`; or CSV files named ``outputs.csv``, ``judgments.csv`` and so on.
+        `Study`; or CSV files named ``outputs.csv``, ``judgments.csv`` and so on. Or one file, or a
+        DataFrame, with a row for each judgment, vote, score or output.
+    item, system, text, context : str or list of str, optional
+        Columns of a file or DataFrame: the input that systems respond to, the system, its output,
+        and what annotators saw beside it. These and the following arguments are the flags of
+        ``nlgbench new``. If you omit one, its column is guessed; a warning lists uncertain guesses.
+    annotator, value, dimension : str or list of str, optional
+        Columns of judgments: the annotator, the judgment (several columns are dimensions), and the
+        dimension, if a column names it.
+    a, b, choice : str or list of str, optional
+        Columns of votes: the system shown first, the one shown second, and the winner or a tie.
+    evaluator, score : str or list of str, optional
+        Columns of scores: the evaluator, if a column names it, and its score (several columns are
+        evaluators).
     name : str, optional
-        Default: the name in ``study.yml``, ``study.py`` or ``study.json``, or the folder's.
+        Default: the name in ``study.yml``, ``study.py`` or ``study.json``, or that of the folder or
+        file; "study" for a DataFrame.
 
     Returns
     -------
@@ -543,23 +596,62 @@ def read_study(folder: str | os.PathLike, *, name: str | None = None) -> Study:
     Raises
     ------
     FileNotFoundError
-        If the folder does not exist, or has no ``study.yml``, ``study.py`` or ``outputs.csv``.
+        If the source does not exist, or a folder has no ``study.yml``, ``study.py`` or
+        ``outputs.csv``.
     TableError
         As for `Study`; the message names the file, row and line of each problem.
+    ValueError
+        If a column is unknown; the message suggests the nearest name.
 
     Examples
     --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as home:
-    ...     _ = Path(home, "outputs.csv").write_text("output_id,item_id,system\n007,1,a\n")
-    ...     read_study(home, name="pilot")
-    <Study 'pilot' (study): 1 output of 1 system>
+    >>> ratings = pd.DataFrame({"id": [1, 1, 2, 2], "model": [*"abab"], "fluency": [4, 2, 5, None]})
+    >>> study = read_study(ratings.assign(rater="ann"), item="id", system="model", value="fluency")
+    >>> study.judgments["value"].tolist()
+    [4.0, 2.0, 5.0]
     """
+    columns = {
+        **{"item_id": item, "system": system, "text": text, "context": context},
+        **{"annotator_id": annotator, "value": value, "dimension": dimension},
+        **{"system_a": a, "system_b": b, "choice": choice},
+        **{"evaluator": evaluator, "score": score},
+    }
+    flags = {
+        our: [named] if isinstance(named, str) else list(named)
+        for our, named in columns.items()
+        if named is not None
+    }
     problems: list[str] = []
-    made, _ = read_folder(Path(folder), problems, name=name)
-    if made is None:
+    if isinstance(source, pd.DataFrame) or Path(source).is_file() or glob.has_magic(str(source)):
+        study = _read_described(source, flags, problems, name)
+    elif flags:
+        given = ", ".join(f"{argument(our)}=" for our in flags)
+        why = "" if Path(source).is_dir() else why_no_study(Path(source))
+        way = f"omit {given}, because study.yml names a folder's columns; or pass one of its files"
+        raise ValueError(why or f"{source} is a folder: {way}.")
+    else:
+        study, _ = read_folder(Path(source), problems, name=name)
+    if study is None:
         raise TableError(*problems)
-    return made
+    return study
+
+
+def _read_described(
+    source: str | os.PathLike | pd.DataFrame,
+    flags: Mapping[str, Sequence[str]],
+    problems: list[str],
+    name: str | None,
+) -> Study | None:
+    """Read a DataFrame or file whose columns are named or guessed."""
+    is_frame = isinstance(source, pd.DataFrame)
+    about = describe(source if isinstance(source, pd.DataFrame) else Path(source), flags)
+    about["where"] = FRAME if is_frame else str(source)
+    if about["doubts"]:
+        lines = "\n- ".join([f"Read {about['where']} with guesses to confirm:", *about["doubts"]])
+        warnings.warn(lines, stacklevel=4)
+    about["name"] = "study" if is_frame else file_types.stem(Path(str(source)))
+    raws, notes = reading.read(Path(), about, problems)
+    return None if problems else _assembled(raws, about, problems, notes, name=name)
 
 
 def read_folder(
@@ -596,12 +688,35 @@ def read_folder(
             return None, notes
     elif (place / "outputs.csv").is_file() or not problems:  # otherwise, already reported
         _find_tables(place, raws, problems)
+    about["name"] = about.get("name") or place.resolve().name
+    study = _assembled(raws, about, problems, notes, name=name)
+    if study is None:
+        return None, notes
+    if coded is not None:
+        return _set(study, truth=coded.truth or None, related=coded.related), notes
+    truth = {
+        one: _read_typed(place / "truth" / f"{one}.csv", kinds)
+        for one, kinds in about.get("truth", {}).items()
+    }
+    related = {one: _read_related(place / "related" / one) for one in about.get("related", [])}
+    return _set(study, truth=truth or None, related=related), notes
+
+
+def _assembled(
+    raws: dict[str, Raw],
+    about: Mapping[str, Any],
+    problems: list[str],
+    notes: list[str],
+    *,
+    name: str | None,
+) -> Study | None:
+    """Check tables that were read, and make the study of them; list problems and notes."""
     settings = dict(about.get("settings", {}))
     # Ids in released and simulated studies identify no person, and their truth refers to them.
     made_up = str(about.get("origin", "")).partition(":")[0] in ("released", "simulated")
     if not (made_up or settings.get("keep_annotator_ids") is True):
         reading.rename_annotators(raws)
-    if FILE in described:
+    if "origin" not in about:  # in written studies and code, signatures have the directions
         reading.declare_directions(raws, settings)
     tables, found = _examined(raws, settings)
     problems += found
@@ -611,19 +726,9 @@ def read_folder(
         if ends.get("excluded")
     ]
     if problems:
-        return None, notes
-    truth: Mapping[str, pd.DataFrame] | None = {
-        one: _read_typed(place / "truth" / f"{one}.csv", kinds)
-        for one, kinds in about.get("truth", {}).items()
-    }
-    related: Mapping[str, Study] = {
-        one: _read_related(place / "related" / one) for one in about.get("related", [])
-    }
-    if coded is not None:
-        truth, related = coded.truth, coded.related
-    called = name or about.get("name") or place.resolve().name
-    made = trusted(**tables, name=called, settings=settings, truth=truth or None, related=related)
-    return _set(made, origin=str(about.get("origin", ""))), notes
+        return None
+    study = trusted(**tables, name=name or about["name"], settings=settings)
+    return _set(study, origin=str(about.get("origin", "")))
 
 
 def why_no_study(place: Path) -> str:

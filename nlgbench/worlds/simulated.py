@@ -150,7 +150,10 @@ def open_study(
     Examples
     --------
     >>> open_study("huse", systems=["grammar_t0.5"], n_outputs=5, n_truth=0, seed=0)
-    <Study 'reviews' (simulated): 10 outputs of 2 systems, judgments, logprobs>
+    Study 'reviews' (simulated)
+      10 outputs of 1 system and human texts, 5 items
+      200 judgments of typicality (0 to 5) by 20 annotators, 2 systems, 5 items
+      10 log-probabilities under grammar_t0.5
     """
     if folder is not None:
         if source == "released":

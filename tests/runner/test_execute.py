@@ -15,9 +15,10 @@ import pytest
 
 import nlgbench as nb
 from nlgbench.datasets import cache, registry
+from nlgbench.names import UsageError
 from nlgbench.runner import execute, runs
 from nlgbench.runner.notebooks import find_notebooks, read_notebook
-from nlgbench.runner.parameters import ParameterError, UsageError
+from nlgbench.runner.parameters import ParameterError
 from nlgbench.runner.runs import plan
 
 PARAMETERS = "k: int = 1\noutput_dir: str | None = None"

@@ -35,7 +35,7 @@ def test_what_is_left_out_is_filled():
     assert study.dimensions == ["quality"] and study.clusters == "item_id" and study.persons
     assert study.judgments["value"].dtype == "float64"
     assert (study.name, study.source, study.pristine) == ("study", "study", False)
-    assert repr(study) == "<Study 'study' (study): 4 outputs of 3 systems, judgments>"
+    assert repr(study).startswith("Study 'study' (study)\n  4 outputs of 2 systems and human texts")
 
 
 @pytest.mark.parametrize(

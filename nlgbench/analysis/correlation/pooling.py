@@ -72,7 +72,7 @@ class _Mean(NamedTuple):
     q: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PooledCorrelations(Reported):
     """Evaluators' correlations or differences, pooled over studies.
 

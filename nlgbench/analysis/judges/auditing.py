@@ -31,7 +31,7 @@ N_BINS = 10
 WEAK = 10.0
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Audit(Reported):
     """The results of `audit` as tables, and the margin of its tests.
 

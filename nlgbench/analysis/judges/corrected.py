@@ -28,7 +28,7 @@ FEWEST_LABELS = 20
 FEWEST_OWN = 30
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CorrectedQuality(Reported):
     """Systems' means from few labels and an evaluator's scores: the result of `corrected_quality`.
 

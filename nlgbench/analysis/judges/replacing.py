@@ -29,7 +29,7 @@ _GRID = np.arange(1000) / 1000
 _CURVE = _GRID <= 0.5
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Replacement(Reported):
     """Whether evaluators may replace annotators: the tables of `replaces_annotators`.
 

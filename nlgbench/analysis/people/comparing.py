@@ -27,7 +27,7 @@ Annotators = Literal["fixed", "random"]
 Scale = Literal["raw", "z", "rank"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SystemComparison(Reported):
     """The tables of `compare_systems`.
 

@@ -45,7 +45,7 @@ _PEOPLE = np.array([10, 12, 15, 20, 25, 30, 40, 50, 75, 100])
 _FEW = np.array([1, 2, 3, 4, 5, 7, 10])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class StudyPlan(Reported):
     """How many judgments a question needs, from `plan_study`.
 

@@ -20,7 +20,7 @@ Block = Literal["annotator", "item"]
 _OTHER: dict[Block, Block] = {"annotator": "item", "item": "annotator"}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Sequential(Reported):
     """Which pairs of systems are distinguished, and after which block: see `sequential`.
 

@@ -1,0 +1,110 @@
+"""Describe a DataFrame or a file as a study.yml would, by named columns and guesses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from nlgbench.study import file_types, reading
+from nlgbench.study.column_names import argument, plain_name
+from nlgbench.study.csv_files import TableError
+from nlgbench.study.guessing import Guess
+from nlgbench.study.layouts import guess_layout, open_files
+
+#: What messages call a DataFrame.
+FRAME = "DataFrame"
+
+
+def describe(source: Path | pd.DataFrame, flags: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """Return what study.yml would say of a DataFrame or file; `doubts` are guesses to confirm."""
+    frame = None if isinstance(source, Path) else as_texts(source)
+    sources = open_files([source], Path()) if isinstance(source, Path) else [_framed(frame)]
+    guess_layout(sources, None, flags)
+    tables: dict[str, list[dict[str, Any]]] = {}
+    doubts: list[str] = []
+    for guessed in sources:
+        for table, spec in guessed.tables:
+            _require_places(guessed, table, spec)
+            opened = {"frame": frame} if frame is not None else guessed.options
+            tables.setdefault(table, []).append({"file": guessed.files, **opened, **spec})
+            named = {*spec["columns"], *spec.get("constants", {})}
+            doubts += [
+                f"{argument(our)} is a guess ({guessed.why[our]}): pass {argument(our)}="
+                for our in sorted(guessed.doubts & named)
+            ]
+    if not tables:
+        names = [name for guessed in sources for name in guessed.names]
+        raise TableError(
+            f"{', '.join(sources[0].files)}: neither judgments nor votes, scores or texts were "
+            "recognized: name the columns, as in nb.read_study(..., item='id', system='model', "
+            f"annotator='rater', value='fluency'). Found columns {reading.some(names)}."
+        )
+    dimensions = judged_dimensions(sources)
+    settings: dict[str, Any] = {"quality": dimensions[0]} if len(dimensions) > 1 else {}
+    if lower := lower_is_better(dimensions):
+        settings["lower_is_better"] = lower
+    single = {table: specs[0] if len(specs) == 1 else specs for table, specs in tables.items()}
+    return {"tables": single, "settings": settings, "doubts": list(dict.fromkeys(doubts))}
+
+
+def judged_dimensions(sources: Sequence[Guess]) -> list[str]:
+    """List the dimensions that columns of judgments name."""
+    names: list[str] = []
+    for guessed in sources:
+        for spec in (spec for table, spec in guessed.tables if table == "judgments"):
+            value = spec["columns"].get("value")
+            fixed = spec.get("constants", {}).get("dimension", "")
+            names += value if isinstance(value, list) else [fixed] * ("{" not in fixed)
+            names += guessed.captured.get("dimension", [])
+    return [name for name in dict.fromkeys(names) if name]
+
+
+def lower_is_better(dimensions: Sequence[str]) -> list[str]:
+    """List the dimensions in which lower is better, by their names."""
+    pattern = r"(?:^|_)(?:rank|errors?|mqm)"
+    return [name for name in dimensions if re.search(pattern, plain_name(name))]
+
+
+def as_texts(frame: pd.DataFrame) -> pd.DataFrame:
+    """Write a DataFrame's cells as the texts of a file; named levels of its index are columns."""
+    if frame.columns.nlevels > 1:
+        raise TableError(f"{FRAME} has several levels of columns: keep one with droplevel().")
+    if any(name is not None for name in frame.index.names):
+        frame = frame.reset_index()
+    frame = frame.set_axis(frame.columns.map(str), axis=1)
+    doubled = frame.columns[frame.columns.duplicated()]
+    if len(doubled):
+        raise TableError(f"{FRAME} has two columns named {doubled[0]!r}: keep one.")
+    if frame.empty:
+        raise TableError(f"{FRAME} has no rows: pass one with a row for each judgment or output.")
+    texts = {}
+    for name, column in frame.items():
+        if pd.api.types.is_float_dtype(column) and (column.dropna() % 1 == 0).all():
+            column = column.astype("Int64")  # an id 1 beside a missing cell became 1.0
+        texts[name] = column.astype(object).map(file_types.as_text).astype("str")
+    return pd.DataFrame(texts, index=frame.index)
+
+
+def _framed(frame: pd.DataFrame) -> Guess:
+    rows = [str(number) for number in range(1, len(frame) + 1)]
+    beside = {"{file}": FRAME, "{folder}": "", "{row}": rows}
+    return Guess(frame.reset_index(drop=True).assign(**beside), files=[FRAME])
+
+
+def _require_places(guessed: Guess, table: str, spec: Mapping[str, Any]) -> None:
+    """Refuse a table whose items or systems are unknown."""
+    known = {*spec["columns"], *spec.get("constants", {}), *guessed.captured}
+    known |= {*spec["columns"], "item_id"} if table == "system_scores" else set()
+    needs = ["item_id", "system_a", "system_b"] if "system_a" in known else ["item_id", "system"]
+    lacks = [argument(our) for our in needs if our not in known and "output_id" not in known]
+    if lacks:
+        names = " and ".join(f"{name}=" for name in lacks)
+        free = reading.some(guessed.free("text", "id", "words", "number", "choice"))
+        raise TableError(
+            f"{', '.join(guessed.files)}: {table} need {' and '.join(lacks)}, which no column's "
+            f"name reveals: pass {names}. Unused columns: {free}."
+        )

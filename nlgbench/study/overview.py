@@ -1,0 +1,100 @@
+"""One line for each table of a study: how much it has, of what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from nlgbench.text import counted, listed
+
+#: The annotator of judgments whose annotators are unknown.
+PLACEHOLDER = "all"
+#: The most names to list.
+_NAMED = 6
+#: Table -> what one row is.
+_ROW = {
+    "outputs": "output",
+    "judgments": "judgment",
+    "preferences": "vote",
+    "logprobs": "log-probability",
+    "references": "reference",
+    "contexts": "state",
+    "scores": "score",
+    "system_scores": "score",
+    "comparisons": "comparison",
+}
+
+
+def overview(
+    tables: Mapping[str, pd.DataFrame | None], scales: Mapping[str, Mapping[str, Any]]
+) -> list[tuple[str, str]]:
+    """Describe each table by its number of rows and its contents.
+
+    A dimension's range is its declared scale, or else that of its values.
+    """
+    outputs = tables["outputs"]
+    assert outputs is not None
+    lines = []
+    for table, frame in tables.items():
+        if frame is not None:
+            count = counted(len(frame), _ROW[table]).replace("ys", "ies")
+            lines.append((count, _content(table, frame, outputs, scales)))
+    return lines
+
+
+def _content(
+    table: str,
+    frame: pd.DataFrame,
+    outputs: pd.DataFrame,
+    scales: Mapping[str, Mapping[str, Any]],
+) -> str:
+    """Describe the contents of one table."""
+    if table == "outputs":
+        human = frame["is_human"].to_numpy(dtype=bool)
+        parts = [counted(n, "system")] if (n := frame.loc[~human, "system"].nunique()) else []
+        parts += ["human texts"] * bool(human.any())
+        bare = "" if (frame["text"] != "").any() else ", without texts"
+        return f"of {listed(parts)}, {counted(frame['item_id'].nunique(), 'item')}{bare}"
+    if table in ("judgments", "preferences"):
+        ids = "output_id" if table == "judgments" else ["output_a", "output_b"]
+        shown = outputs[outputs["output_id"].isin(frame[ids].to_numpy().ravel())]
+        annotators = frame["annotator_id"].unique()
+        what = _ranges(frame, scales) if table == "judgments" else _some(frame["dimension"])
+        parts = [
+            f"by {counted(len(annotators), 'annotator')}",
+            counted(shown["system"].nunique(), "system"),
+            counted(shown["item_id"].nunique(), "item"),
+        ]
+        if list(annotators) == [PLACEHOLDER]:
+            parts[0] = "by unknown annotators"
+        if table == "preferences" and (ties := (frame["choice"] == "tie").mean()) > 0:
+            parts.append(f"{ties:.0%} ties")
+        return f"{'of' if table == 'judgments' else 'on'} {what} {', '.join(parts)}"
+    if table in ("scores", "system_scores"):
+        of = "output" if table == "scores" else "system"
+        units = counted(frame[f"{of}_id" if of == "output" else of].nunique(), of)
+        lacking = f", {n:,} undefined" if (n := frame["score"].isna().sum()) else ""
+        return f"of {units} by {_some(frame['evaluator'])}{lacking}"
+    if table == "comparisons":
+        return f"by {_some(frame['comparator'])}"
+    if table == "logprobs":
+        return f"under {_some(frame['model'])}"
+    return f"of {counted(frame['item_id'].nunique(), 'item')}"
+
+
+def _ranges(judgments: pd.DataFrame, scales: Mapping[str, Mapping[str, Any]]) -> str:
+    """List dimensions with their ranges; those with the same range share it."""
+    ends: dict[str, list[str]] = {}
+    for dimension, values in judgments.groupby("dimension", sort=False)["value"]:
+        scale = scales.get(str(dimension), {"min": values.min(), "max": values.max()})
+        ends.setdefault(f"{scale['min']:.4g} to {scale['max']:.4g}", []).append(str(dimension))
+    return listed(f"{_some(pd.Series(names))} ({span})" for span, names in ends.items())
+
+
+def _some(names: pd.Series) -> str:
+    """List a few names, and count the others."""
+    unique = [str(name) for name in names.unique()]
+    more = [f"{len(unique) - _NAMED} more"] if len(unique) > _NAMED else []
+    return listed([*unique[: _NAMED if more else None], *more])
