@@ -130,6 +130,11 @@ def own_claims(monkeypatch):
     assert rows.iloc[-1]["reason"] == "The log files were not kept."
 
 
+def own_study(monkeypatch):
+    (code,) = blocks("docs/own-study.md")
+    assert run(code, {}).systems["system"].tolist() == ["template", "lstm"]
+
+
 def studies(monkeypatch):
     if not os.environ.get("NLGBENCH_DATA") or not cache.available(
         ["webnlg-2020", "usr", "emnlp17"]
@@ -146,6 +151,7 @@ def studies(monkeypatch):
 FOLLOWED = {
     "docs/design.md": design,
     "docs/ledger.md": own_claims,
+    "docs/own-study.md": own_study,
     "docs/studies.md": studies,
     "docs/tutorials/which-evaluator.md": which_evaluator,
     "docs/tutorials/which-system.md": which_system,

@@ -21,8 +21,12 @@ FRAME = "DataFrame"
 
 def describe(source: Path | pd.DataFrame, flags: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     """Return what study.yml would say of a DataFrame or file; `doubts` are guesses to confirm."""
-    frame = None if isinstance(source, Path) else as_texts(source)
-    sources = open_files([source], Path()) if isinstance(source, Path) else [_framed(frame)]
+    frame = None
+    if isinstance(source, pd.DataFrame):
+        frame = as_texts(source)
+        sources = [_framed(frame)]
+    else:
+        sources = open_files([source], Path())
     guess_layout(sources, None, flags)
     tables: dict[str, list[dict[str, Any]]] = {}
     doubts: list[str] = []
