@@ -252,8 +252,8 @@ class _Spread:
     #: Over items; or over items, annotators, and pairs of both if annotators are random. Keys are
     #: the clusters (attributes of `_Judged`).
     each: dict[str, Floats]
-    #: Effects without each item.
-    without_item: Fit
+    #: Annotators' effects without each item; NaN where systems cannot be compared without it.
+    severities: Floats
     #: By system; NaN for those that are left out.
     df: Floats
     n_items: float
@@ -405,17 +405,21 @@ def _spread(judged: _Judged, covers: str, missing: Status) -> _Spread:
     sizes = {name: crossed.effective_size(getattr(judged, name)) for name in ("group", "annotator")}
     random = covers == crossed.OTHER_ANNOTATORS and not missing
     several = bool(judged.group.max() > 0)
-    without_item = additive.without_clusters(judged.data, judged.group)
+    factor: additive.Factor = "wide" if judged.by_annotator else "narrow"
+    levels, severities = additive.without_clusters(judged.data, judged.whole, judged.group, factor)
     # If annotators have one item each, leaving out items leaves them out, too.
     within = several and judged.cell.max() == judged.annotator.max()
-    without = {"group": without_item.level} if several else {}
+    without = {"group": levels} if several else {}
     if random and not within:
-        without["annotator"] = additive.without_clusters(judged.data, judged.annotator).level
+        without["annotator"] = additive.without_clusters(
+            judged.data, judged.whole, judged.annotator
+        )[0]
     used = [sizes[name] for name in without]
     cut: dict[str, Status] = {}
     lost = [text for name in without for text in _lost(judged, name, without[name], cut)]
     if len(without) > 1 and not lost:
-        without["cell"] = additive.without_few(judged.data, judged.whole, judged.cell)
+        block = judged.annotator if judged.by_annotator else judged.group
+        without["cell"] = additive.without_few(judged.data, judged.whole, judged.cell, block)
     doubt = [OK] * len(judged.names)
     df = np.full(len(judged.names), max(min(used, default=0.0) - 1, 0.0))
     if lost and len(cut) == len(judged.names):
@@ -439,7 +443,7 @@ def _spread(judged: _Judged, covers: str, missing: Status) -> _Spread:
     level = judged.whole.level
     each = {} if lost else {name: additive.spread(without[name], level) for name in without}
     about = sizes["group"], sizes["annotator"]
-    return _Spread(each, without_item, df, *about, covers, missing, doubt, cut)
+    return _Spread(each, severities, df, *about, covers, missing, doubt, cut)
 
 
 def _lost(judged: _Judged, factor: str, without: Floats, cut: dict[str, Status]) -> list[str]:
@@ -683,8 +687,8 @@ def _annotators(
     frame: pd.DataFrame, judged: _Judged, spread: _Spread, confidence: float
 ) -> pd.DataFrame:
     """Estimate annotators' severities relative to their mean, with intervals over items."""
-    factor = "wide" if judged.by_annotator else "narrow"
-    effect, without = getattr(judged.whole, factor), getattr(spread.without_item, factor)
+    effect = judged.whole.wide if judged.by_annotator else judged.whole.narrow
+    without = spread.severities
     counts = frame.groupby("annotator_id", sort=False).agg(
         n_judgments=("value", "size"),
         n_items=("item_id", "nunique"),
@@ -709,7 +713,7 @@ def _annotators(
         (n_items < 2, explain("one_item", unit=judged.grouped_by or "item")),
         (len(table) < 2, explain("one_annotator")),
         # Without some item, nothing is estimable.
-        (np.isnan(spread.without_item.level).any(), spread.missing),
+        (np.isnan(without).all(axis=1).any(), spread.missing),
         (np.isnan(se), explain("no_variation")),
         (True, few),
     )

@@ -10,9 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nlgbench.analysis.people.additive import members
 from nlgbench.analysis.people.coefficients import added
 from nlgbench.crossed import Floats, Ints
+
+#: Judgments at once: their wins against each system need memory.
+_ROWS = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,21 +59,29 @@ def spread(wins: Wins, cluster: Ints) -> Floats:
     # A cell contains the judgments of one cluster in one block.
     cell = np.unique(cluster * len(wins.count) + wins.block, return_inverse=True)[1]
     own = _lower(wins.system, cell, wins.rank)
-    squares, clusters = np.zeros((k, k)), members(cluster)
-    for rows in clusters:
-        at, place = np.unique(wins.block[rows], return_inverse=True)
+    order = np.lexsort([cell, cluster])
+    starts = np.flatnonzero(np.diff(cluster[order], prepend=-1))
+    squares = np.zeros((k, k))
+    for rows in np.split(order, starts[np.flatnonzero(np.diff(starts // _ROWS)) + 1]):
+        cells, place = np.unique(cell[rows], return_inverse=True)
+        first = np.empty(len(cells), dtype=np.int64)
+        first[place] = rows
+        block = wins.block[first]
         flat = place * k + wins.system[rows]
-        gone = np.bincount(flat, minlength=len(at) * k).reshape(-1, k)
+        gone = np.bincount(flat, minlength=len(cells) * k).reshape(-1, k)
         lost = added(flat, wins.lower[rows], gone.size).reshape(-1, k, k)
         twice = added(flat, own[rows], gone.size).reshape(-1, k, k)
         # Subtract pairs that the cell won or lost; add pairs within it, which are subtracted twice.
-        beaten = wins.count[at][:, :, None] * gone[:, None, :] - lost.transpose(0, 2, 1)
-        now = _shares(wins.won[at] - lost - beaten + twice, wins.count[at] - gone)
+        beaten = wins.count[block][:, :, None] * gone[:, None, :] - lost.transpose(0, 2, 1)
+        now = _shares(wins.won[block] - lost - beaten + twice, wins.count[block] - gone)
         left = np.isfinite(now)
-        n_left = n_blocks - (there[at] & ~left).sum(axis=0)
-        change = (np.where(left, now, 0) - of_block[at]).sum(axis=0)
-        squares += ((total + change) / np.where(n_left > 0, n_left, np.nan) - whole) ** 2
-    return (len(clusters) - 1) / len(clusters) * squares
+        start = np.flatnonzero(np.diff(cluster[first], prepend=-1))
+        n_left = n_blocks - np.add.reduceat(there[block] & ~left, start, axis=0, dtype=np.int64)
+        change = np.add.reduceat(np.where(left, now, 0) - of_block[block], start, axis=0)
+        shares = (total + change) / np.where(n_left > 0, n_left, np.nan)
+        squares += ((shares - whole) ** 2).sum(axis=0)
+    n_clusters = len(starts)
+    return (n_clusters - 1) / n_clusters * squares
 
 
 def _lower(system: Ints, group: Ints, rank: Ints) -> Floats:

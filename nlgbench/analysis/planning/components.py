@@ -256,6 +256,9 @@ def _moments(y: Floats, numbers: list[Ints], gram: Floats, chosen: list[int]) ->
 def _likelihood(y: Floats, system: Ints, numbers: list[Ints]) -> tuple[Floats, bool] | None:
     """Fit by statsmodels; return variances and convergence, or None if the fit fails."""
     names = [f"f{k}" for k in range(len(numbers))]
+    # Adding a constant to judgments changes the last digits, from which the search could end
+    # elsewhere.
+    y = y.round(12)
     frame = pd.DataFrame(dict(zip(names, numbers, strict=True))).assign(y=y, system=system, all=1)
     parts = {name: f"0 + C({name})" for name in names}
     model = smf.mixedlm("y ~ 0 + C(system)", frame, groups="all", vc_formula=parts)

@@ -73,11 +73,12 @@ def brute_force(study, cluster):
 def test_the_jackknife_is_that_of_refits(study):
     judged = comparing._fitted(study, "quality", False)
     for cluster in (judged.item, judged.annotator):
-        found = additive.without_clusters(judged.data, cluster).level
+        found = additive.without_clusters(judged.data, judged.whole, cluster)[0]
         np.testing.assert_allclose(found, brute_force(study, cluster), atol=1e-9, rtol=0)
     for cluster in (judged.cell, judged.item % 4 * len(judged.people) + judged.annotator):
         few = np.unique(cluster, return_inverse=True)[1]
-        found = additive.without_few(judged.data, judged.whole, few)
+        block = judged.item if cluster is judged.cell else judged.annotator
+        found = additive.without_few(judged.data, judged.whole, few, block)
         np.testing.assert_allclose(found, brute_force(study, few), atol=1e-9, rtol=0)
 
 
@@ -85,7 +86,9 @@ def test_the_jackknife_is_that_of_refits(study):
 def test_severities_without_an_item_are_those_of_refits(design):
     study = nb.simulate("judgments", seed=3, **DESIGNS[design])
     judged = comparing._fitted(study, "quality", False)
-    without = additive.without_clusters(judged.data, judged.item)[2 if judged.by_annotator else 1]
+    without = additive.without_clusters(
+        judged.data, judged.whole, judged.item, "wide" if judged.by_annotator else "narrow"
+    )[1]
     part = rows_of(study)[judged.item != 5]
     model = smf.ols("value ~ C(annotator_id) + C(system) + C(item_id)", part).fit()
     there = np.isin(judged.people, part["annotator_id"])
