@@ -18,6 +18,7 @@ from nlgbench.names import brief, did_you_mean, unknown
 from nlgbench.study import column_names, csv_files, file_types, formats, schema, settings
 from nlgbench.study.csv_files import TableError
 from nlgbench.study.formats import records
+from nlgbench.study.ranges import other_scale
 from nlgbench.study.schema import TABLES, Raw
 from nlgbench.study.settings import Rules, right_of
 
@@ -177,6 +178,8 @@ def read(
             one = _Table(place, table, spec, extra if is_wanted else [], problems, lacking, about)
             found = one.read(latest, by_file=isinstance(given, list))
             notes += one.notes
+            if doubts is not None:
+                doubts += one.scales
             if not tables and not chosen.get("clusters"):
                 (notes if doubts is None else doubts).extend(one.grouping)
             tables.append(one)
@@ -349,6 +352,7 @@ class _Table:
         self.called: dict[str, str] = {}
         self.notes: list[str] = []
         self.grouping: list[str] = []
+        self.scales: list[str] = []
         self.personal: list[str] = []
         # The current file:
         self.path = place
@@ -384,6 +388,8 @@ class _Table:
         if len(paths) == 1:
             self._look_for_groups(frame)
             where = str(self.path)
+        if self.table == "judgments" and len(paths) > 1:
+            self._compare_scales(paths, parts)
         whole = pd.concat(parts, ignore_index=True).fillna("").astype("str")
         whole = _without_repetition(self.table, whole)
         return Raw(whole, where, list(whole.pop("{line}")), self.called, self.there)
@@ -462,6 +468,19 @@ class _Table:
             latest[key] = file_types.read(self.path, kind, problems=self.problems, **asked)
             files.note_read(self.path)
         self.theirs, self.places = latest[key]
+
+    def _compare_scales(self, paths: Sequence[Path], parts: Sequence[pd.DataFrame]) -> None:
+        """Note files whose judgments seem to be on another scale than those in other files."""
+        files_of = zip(paths, parts, strict=True)
+        rows = pd.concat([part.assign(file=path.name) for path, part in files_of])
+        rows = rows.assign(value=pd.to_numeric(rows.get("value"), errors="coerce")).dropna()
+        by = [rows["dimension"]] if "dimension" in rows else [0] * len(rows)
+        for _, part in rows.groupby(by, sort=False):
+            for line in other_scale(part["value"], part["file"]):
+                self.scales.append(
+                    f"{self.where}: files seem to use different scales: {line}. If so, put the "
+                    "judgments on one scale."
+                )
 
     def _look_for_groups(self, frame: pd.DataFrame) -> None:
         """Note columns that group items, such as documents, but are not read."""

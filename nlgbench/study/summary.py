@@ -13,13 +13,11 @@ from nlgbench.crossed import FEWEST, effective_size
 from nlgbench.inference import linked
 from nlgbench.status import Unsupported
 from nlgbench.study import Study
+from nlgbench.study.ranges import extremes, other_scale
 from nlgbench.study.reading import grouped
 
 #: Standard errors beyond which the sign of a correlation is unlikely to be due to chance.
 _CLEAR = 3.29
-
-#: A judgment is extreme if it exceeds this multiple of its dimension's 99th percentile.
-_EXTREME = 20
 
 #: With fewer decisive comparisons, a sign test of two systems cannot reject at the 5% level: five
 #: that all agree have p = 2 * .5**5 = .0625, six have .031.
@@ -187,7 +185,7 @@ def doubts(study: Study, unread: Iterable[str] = ()) -> list[str]:
             for one, names in found.items()
         ]
 
-    found = _outliers(study)
+    found = [*_outliers(study), *_other_scales(study)]
     if not study.persons:
         found.append(
             "annotators are positions in a file, not necessarily persons: intervals generalize to "
@@ -212,16 +210,15 @@ def _outliers(study: Study) -> list[str]:
     """
     found = []
     for dimension, part in _judged(study).groupby("dimension", sort=False):
-        threshold = _EXTREME * float(part["value"].quantile(0.99))
-        extreme = part[part["value"] > threshold].sort_values("value")
-        if threshold <= 0 or extreme.empty:
+        values, rule = extremes(part["value"], declared=study.scale(str(dimension)) is not None)
+        if values.empty:
             continue
-        greatest = extreme.iloc[-1]
+        greatest = part.loc[values.index].sort_values("value", key=abs).iloc[-1]
         found.append(
-            f"{dimension}: values above {threshold:,g} ({_EXTREME} times the 99th percentile): "
-            f"{len(extreme):,}; the greatest is {greatest['value']:,g}, for output "
-            f"{greatest['output_id']}, by {greatest['annotator_id']}. If they are errors, exclude "
-            f"them with `settings: valid: {{{dimension}: {{max: ...}}}}`."
+            f"{dimension}: values {rule}: {len(values):,}; the greatest is "
+            f"{greatest['value']:,g}, for output {greatest['output_id']}, by "
+            f"{greatest['annotator_id']}. If they are errors, exclude them with `settings: valid: "
+            f"{{{dimension}: {{{'max' if greatest['value'] > 0 else 'min'}: ...}}}}`."
         )
         # Dividing ranks by the annotator's number of judgments weights all annotators equally.
         own = part.groupby("annotator_id")["value"]
@@ -238,6 +235,20 @@ def _outliers(study: Study) -> list[str]:
                 f"{dimension}: extreme values change the order of systems (Kendall's tau "
                 f"{tau:.2f}). By means, best first: {by_means}. By mean ranks within annotators: "
                 f"{by_ranks}."
+            )
+    return found
+
+
+def _other_scales(study: Study) -> list[str]:
+    """Report annotators who seem to use another scale than the others."""
+    found = []
+    for dimension, part in _judged(study).groupby("dimension", sort=False):
+        is_declared = study.scale(str(dimension)) is not None
+        if lines := other_scale(part["value"], part["annotator_id"], declared=is_declared):
+            more = f" and {len(lines) - 3:,} more" if len(lines) > 3 else ""
+            found.append(
+                f"{dimension}: annotators seem to use different scales: {'; '.join(lines[:3])}"
+                f"{more}. If so, put the judgments on one scale, or set scale=z in analyses."
             )
     return found
 

@@ -136,7 +136,8 @@ def test_extreme_values_are_named_with_both_orders_where_they_decide():
         judgments.loc[7, "value"] = value
         return summary.doubts(nb.Study(outputs, judgments, settings=declared))
 
-    assert extreme(60.0) == []  # 20 times the 99th percentile, no more
+    (doubt,) = extreme(60.0)  # 20 times the 99th percentile, no more
+    assert "far from the scale of most others, 1 to 3: 1; the greatest is 60" in doubt
     greatest, order = extreme(10_000.0)
     assert "values above 60 (20 times the 99th percentile): 1; the greatest is 10,000" in greatest
     assert "for output 0/a, by w7" in greatest and "tau -0.33" in order
