@@ -15,7 +15,7 @@ from nlgbench.runner import listing
 from nlgbench.study import csv_files, file_types, formats, read_folder, reading
 from nlgbench.study.column_names import personal
 from nlgbench.study.csv_files import TableError
-from nlgbench.study.described import judged_dimensions, lower_is_better
+from nlgbench.study.described import judged_dimensions, lower_is_better, missing_words
 from nlgbench.study.guessing import Guess, used
 from nlgbench.study.layouts import guess_layout, open_files, relative
 from nlgbench.study.reading import FILE
@@ -25,6 +25,7 @@ CONFIRM = "# confirm: "
 #: Key of a table -> why it is needed.
 _WHY = {
     "delimiter": "separates the columns in the first line",
+    "decimal": "numbers have decimal commas",
     "rows": "the objects in this list are the rows",
     "keys": "the keys of the objects are ids; which ids they are is guessed",
     "lists": "cells are lists, such as [3, 5]",
@@ -135,7 +136,8 @@ def _written(sources: Sequence[Guess]) -> str:
         if not made.tables:
             others += _skeleton(made)
             continue
-        rest = [one for one in made.names if one not in used(made.names, named)]
+        assigned = used(made.names, named)
+        rest = [one for one in made.names if one not in assigned]
         private = personal(rest)
         rest = [one for one in rest if one not in private]
         for what, names in (("that look personal and are never read", private), ("not read", rest)):
@@ -156,7 +158,9 @@ def _lines(table: str, made: Guess, spec: dict[str, Any]) -> Iterator[str]:
     """Write one source of a table, with the reason for each guess."""
     file = made.files if len(made.files) > 1 else made.files[0]
     for key, value in {"file": file, **made.options, **spec}.items():
-        mark = CONFIRM if key == "keys" else "# guessed: "
+        # Between other separators, commas may also separate the parts of an answer.
+        is_doubt = key == "keys" or (key == "decimal" and made.options.get("delimiter") != ";")
+        mark = CONFIRM if is_doubt else "# guessed: "
         comment = f"  {mark}{_WHY[key]}" if key in _WHY else ""
         if not isinstance(value, dict):
             yield f"    {key}: {_yaml(value)}{comment}"
@@ -212,6 +216,8 @@ def _settings(sources: Sequence[Guess]) -> list[str]:
         lines.append(f"  quality: {_yaml(dimensions[0])}  # guessed: the first dimension{others}")
     if lower := lower_is_better(dimensions):
         lines.append(f"  lower_is_better: {_yaml(lower)}  # guessed: from its name")
+    if missing := missing_words(sources):
+        lines.append(f"  missing: {_yaml(missing)}  # guessed: words in columns of numbers")
     scaled = _yaml(dimensions[0]) if dimensions else "quality"
     hint = f"  # scales: {{{scaled}: {{min: 1, max: 5}}}}  # values outside this scale are errors"
     return ["settings:", *lines, hint] if lines else ["# settings:", hint.replace("  #", "#  ", 1)]

@@ -101,7 +101,9 @@ def recognized(columns: Sequence[str]) -> dict[str, str]:
 def counted(frame: pd.DataFrame) -> dict[str, list[str]]:
     """Return the columns that mark valid rows of an export, each with the values that do so."""
     kept = {name: _COUNTS.get(plain_name(name), []) for name in map(str, frame)}
-    return {name: values for name, values in kept.items() if frame[name].isin(values).any()}
+    return {
+        name: values for name, values in kept.items() if values and frame[name].isin(values).any()
+    }
 
 
 def in_braces(text: str) -> list[str]:

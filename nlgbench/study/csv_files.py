@@ -183,7 +183,7 @@ def _numbers(column: pd.Series) -> tuple[pd.Series, np.ndarray, str]:
         bad = np.zeros(len(column), dtype=bool)
     else:
         # float() returns exactly the number that was written; pandas' parser sometimes does not.
-        parsed = [_number(value) for value in column.to_numpy(dtype=object)]
+        parsed = [number(value) for value in column.to_numpy(dtype=object)]
         bad = np.array([value is None for value in parsed], dtype=bool)
         found = pd.Series(parsed, index=column.index, dtype="float64")
     size = found.abs().to_numpy()
@@ -193,7 +193,8 @@ def _numbers(column: pd.Series) -> tuple[pd.Series, np.ndarray, str]:
     return found, bad, rule
 
 
-def _number(value: object) -> float | None:
+def number(value: object) -> float | None:
+    """Read a number exactly as written; NaN if it is missing, None if it is not a number."""
     if value is None or value is pd.NA:
         return float("nan")
     text = str(value).strip()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -33,7 +34,7 @@ def describe(source: Path | pd.DataFrame, flags: Mapping[str, Sequence[str]]) ->
     for guessed in sources:
         for table, spec in guessed.tables:
             _require_places(guessed, table, spec)
-            opened = {"frame": frame} if frame is not None else guessed.options
+            opened = guessed.options | ({} if frame is None else {"frame": frame})
             tables.setdefault(table, []).append({"file": guessed.files, **opened, **spec})
             named = {*spec["columns"], *spec.get("constants", {})}
             doubts += [
@@ -51,6 +52,8 @@ def describe(source: Path | pd.DataFrame, flags: Mapping[str, Sequence[str]]) ->
     settings: dict[str, Any] = {"quality": dimensions[0]} if len(dimensions) > 1 else {}
     if lower := lower_is_better(dimensions):
         settings["lower_is_better"] = lower
+    if missing := missing_words(sources):
+        settings["missing"] = missing
     single = {table: specs[0] if len(specs) == 1 else specs for table, specs in tables.items()}
     return {"tables": single, "settings": settings, "doubts": list(dict.fromkeys(doubts))}
 
@@ -71,6 +74,13 @@ def lower_is_better(dimensions: Sequence[str]) -> list[str]:
     """List the dimensions in which lower is better, by their names."""
     pattern = r"(?:^|_)(?:rank|errors?|mqm)"
     return [name for name in dimensions if re.search(pattern, plain_name(name))]
+
+
+def missing_words(sources: Sequence[Guess]) -> list[str] | dict[str, list[str]]:
+    """List words that mean missing, by column if there are votes, where "none" may be a tie."""
+    words = {name: found for guessed in sources for name, found in guessed.missing.items()}
+    is_voted = any(table == "preferences" for guessed in sources for table, _ in guessed.tables)
+    return words if is_voted else list(dict.fromkeys(itertools.chain(*words.values())))
 
 
 def as_texts(frame: pd.DataFrame) -> pd.DataFrame:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
 
-from nlgbench.study import column_names, file_types
+from nlgbench.study import answers, column_names, csv_files, file_types
 from nlgbench.study.column_names import in_braces, matching, plain_name
 
 #: The text before and after a key in columns' names.
@@ -46,8 +49,14 @@ _RECORDED = (
 #: Names of votes for the first system, and for the second.
 _A = {"left", "model_a", "system_a", "a", "1", "x", "model_x", "first", "output_a", "response_a"}
 _B = {"right", "model_b", "system_b", "b", "2", "y", "model_y", "second", "output_b", "response_b"}
+#: A number with its label, such as `4 - good`, `4 (good)` or `good (4)`.
+_LABELED = re.compile(
+    r"(?P<before>-?\d+)(?:\s*[-=:.)(–—]\s*|\s+)[^\W\d].*|[^\W\d].*[^\w-](?P<after>-?\d+)\W*"
+)
 #: Verbal scales, lowest first; / separates synonyms.
 _SCALES = (
+    "bad/wrong/incorrect/fail/failed/unacceptable/inconsistent/irrelevant/invalid, "
+    "good/right/correct/pass/passed/acceptable/consistent/relevant/valid",
     "strongly disagree, disagree, neutral/neither agree nor disagree/undecided, agree, "
     "strongly agree",
     "very poor/very bad/terrible, poor/bad, fair/average/ok/acceptable, good, very good/excellent",
@@ -76,11 +85,12 @@ class Guess:
     files: list[str] = field(default_factory=list)
     options: dict[str, Any] = field(default_factory=dict)  # how files are opened
     kinds: dict[str, str] = field(default_factory=dict)  # of the columns examined so far
+    missing: dict[str, list[str]] = field(default_factory=dict)  # column -> its words for this
 
     @property
     def names(self) -> list[str]:
         """List the files' columns."""
-        return [one for one in map(str, self.frame) if "{" not in one]
+        return [one for one in map(str, self.frame.columns.tolist()) if "{" not in one]
 
     def has(self, *ours: str) -> bool:
         """Check whether all of these columns are known."""
@@ -149,25 +159,38 @@ def _filled(template: str, frame: pd.DataFrame) -> pd.Series | None:
 
 def kind_of(cells: pd.Series) -> str:
     """Classify a column: lists, numbers (or a scale's words), choices, texts, words or ids."""
-    filled = cells[cells.str.strip() != ""]
-    if filled.empty:
+    counts = Counter(cells.tolist())  # much faster than methods of many short columns
+    filled = [cell for cell in counts if cell.strip()]
+    if not filled:
         return ""
-    if all(file_types.as_list(cell) is not None for cell in filled.head(50)):
-        return "list" if _numbers(filled.head(50)).notna().all() else ""
-    if pd.to_numeric(filled, errors="coerce").notna().all() or scale_of(filled):
+    is_list = all(file_types.as_list(cell) is not None for cell in filled[:50])
+    parts = answers.flat(filled[:50]) if is_list else filled
+    lacking = set(answers.missing_words(parts))
+    is_number = len(lacking) < len(parts) and all(map(_is_number, {*parts} - lacking))
+    if is_list:
+        return "list" if is_number else ""
+    if is_number or scale_of(filled):
         return "number"
     found = choices(filled)
-    if {"a", "b"} <= set(found.values()) and len(found) == filled.nunique():
+    if {"a", "b"} <= set(found.values()) and len(found) == len(filled):
         return "choice"
-    if filled.str.len().mean() > 30 or filled.str.count(r"\s").mean() >= 3:
+    n = sum(counts[cell] for cell in filled)
+    length = sum(len(cell) * counts[cell] for cell in filled) / n
+    blanks = sum(len(re.findall(r"\s", cell)) * counts[cell] for cell in filled) / n
+    if length > 30 or blanks >= 3:
         return "text"
-    return "words" if filled.nunique() <= max(12, len(filled) / 4) else "id"
+    return "words" if len(filled) <= max(12, n / 4) else "id"
 
 
-def choices(cells: pd.Series) -> dict[str, str]:
+def _is_number(text: str) -> bool:
+    number = csv_files.number(text)
+    return number is not None and not math.isnan(number)
+
+
+def choices(cells: Iterable[str]) -> dict[str, str]:
     """Map the names of votes to a, b and tie, if their meaning is clear."""
     found = {}
-    for one in cells.unique():
+    for one in dict.fromkeys(cells):
         plain = plain_name(one)
         if plain in _A | _B:
             found[one] = "a" if plain in _A else "b"
@@ -176,13 +199,19 @@ def choices(cells: pd.Series) -> dict[str, str]:
     return found
 
 
-def scale_of(cells: pd.Series) -> dict[str, str]:
-    """Map cells to numbers if they are words of a known scale, or begin with a number."""
-    there = {one: re.sub(r"[\W_]+", " ", one).strip().lower() for one in cells.unique()}
-    there = {one: plain for one, plain in there.items() if plain}
-    led = {one: re.match(r"(-?\d+)\s*[-=:.)(]\s*[^\W\d]", one) for one in there}
-    if led and all(led.values()):
-        return {one: fit[1] for one, fit in led.items() if fit}
+def scale_of(cells: Iterable[str]) -> dict[str, str]:
+    """Map cells to numbers if they are words of a known scale, or have a number and its label."""
+    there = {one: answers.plain_words(one) for one in dict.fromkeys(cells)}
+    lacking = answers.missing_words(there)
+    there = {one: plain for one, plain in there.items() if plain and one not in lacking}
+    fits = {one: _LABELED.fullmatch(one.strip()) for one in there}
+    labeled = {one: fit["before"] or fit["after"] for one, fit in fits.items() if fit}
+    plain_numbers = {one: one.strip() for one in there if re.fullmatch(r"-?\d+", one.strip())}
+    # The numbers of a scale have one label each, unlike those of titles, such as `1 - Intro`.
+    n_labels = len({there[one] for one in labeled})
+    is_scale = labeled and n_labels == len({*labeled.values()}) <= 11
+    if is_scale and len(labeled) + len(plain_numbers) == len(there):
+        return labeled | plain_numbers
     for scale in _SCALES:
         places = [words.split("/") for words in scale.split(", ")]
         first = 0 if len(places) == 2 else 1
@@ -518,7 +547,7 @@ def _map_ratings(made: Guess, asked: set[str]) -> None:
         value = value[0]
     if value:
         made.answers |= {one: one for one in value} if isinstance(value, list) else {value: ""}
-    rated = [one for one in made.names if one in used(made.names, made.answers)]
+    rated = sorted(used(made.names, made.answers) & {*made.names}, key=made.names.index)
     lists = any(made.kind(one) == "list" for one in rated)
     if made.answers and not made.has("annotator_id") and not lists:
         _name_annotators(made)
@@ -549,8 +578,7 @@ def _capture(made: Guess, pattern: str) -> None:
 
 def _numbers(cells: pd.Series) -> pd.Series:
     """Return the numbers of a column, with its lists flattened."""
-    flat = [one for cell in cells for one in file_types.as_list(cell) or [cell]]
-    return pd.to_numeric(pd.Series(flat), errors="coerce")
+    return pd.to_numeric(pd.Series(answers.flat(cells), dtype="str"), errors="coerce")
 
 
 def _judged(made: Guess, names: Sequence[str]) -> list[str]:
@@ -561,7 +589,7 @@ def _judged(made: Guess, names: Sequence[str]) -> list[str]:
         of = [places[one][several] for one in map(str, places)]
         n = made.frame[several][list(names)].groupby(of).nunique().max()
         names = [one for one in names if n[one] > 1 or _words(one) & _ASKED]
-    cells = {one: made.frame[one].replace(scale_of(made.frame[one])) for one in names}
+    cells = {one: made.frame[one].replace(scale_of(made.frame[one].unique())) for one in names}
     numbers = {
         one: _numbers(own) if made.kind(one) == "list" else pd.to_numeric(own, errors="coerce")
         for one, own in cells.items()
@@ -635,7 +663,7 @@ def _map_votes(made: Guess, asked: set[str]) -> None:
         why = "no column names annotators"
         made.set("annotator_id", "{file}" if several else "all", why, doubt=not asked)
     if found:
-        cells = [one for one in made.names if one in used(made.names, found)]
+        cells = sorted(used(made.names, found) & {*made.names})
         seen = choices(pd.concat([made.frame[one] for one in cells]))
         changed = {"choice": {one: vote for one, vote in seen.items() if one != vote}}
         _add(made, "preferences", "choice", found[0] if not found[1:] else found, {}, changed)
@@ -682,7 +710,11 @@ def _add(
         lacks -= {"item_id"} if "output_id" in columns else set()
         lacks -= {"annotator_id"} if measure == "score" else set()
         spec["constants"] |= dict.fromkeys(sorted(lacks)[-1:], "{position}")
-    words = scale_of(pd.concat([made.frame[one] for one in cells])) if cells else {}
+    distinct = {one: made.frame[one].unique() for one in cells}
+    words = scale_of(itertools.chain(*distinct.values()))
+    for name in cells:
+        if lacking := answers.missing_words(answers.flat(distinct[name])):
+            made.missing[name] = lacking
     spec["values"] = {measure: words} if words else dict(values or {})
     for our in {"system", "system_a", "system_b"} & {*columns, *fixed, *captured}:
         if human := _human(made, our):

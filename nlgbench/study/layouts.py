@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from nlgbench.names import UsageError, did_you_mean
-from nlgbench.study import csv_files, file_types, formats, guessing, reading
+from nlgbench.study import answers, csv_files, file_types, formats, guessing, reading
 from nlgbench.study.column_names import plain_name, recognized
 from nlgbench.study.csv_files import TableError
 from nlgbench.study.guessing import Guess, guess
@@ -113,6 +113,9 @@ def _path_to_rows(document: Any) -> str:
 def guess_layout(sources: Sequence[Guess], shape: Any, flags: Mapping[str, Sequence[str]]) -> None:
     """Guess the content of each source; flags that fit none are refused."""
     for made in sources:
+        for name in [one for one in made.names if answers.has_decimal_commas(made.frame[one])]:
+            made.frame[name] = answers.point_commas(made.frame[name])
+            made.options["decimal"] = ","
         adapter = shape.specs if shape else None if flags else _adapter(made.names)
         if not adapter or adapter is guessing.specs:
             shared = _shared(made, sources)

@@ -15,7 +15,7 @@ import pandas as pd
 
 from nlgbench import files
 from nlgbench.names import brief, did_you_mean, unknown
-from nlgbench.study import column_names, csv_files, file_types, formats, schema, settings
+from nlgbench.study import answers, column_names, csv_files, file_types, formats, schema, settings
 from nlgbench.study.csv_files import TableError
 from nlgbench.study.formats import records
 from nlgbench.study.ranges import other_scale
@@ -45,8 +45,17 @@ _PAIRED = {
     table: {name: _SYSTEM_OF[name] for name in schema.columns(table) if name in _SYSTEM_OF}
     for table in TABLES
 }
-#: Columns of a wide table in which an empty cell means no row, not an undefined value.
-_MEASURES = {"judgments": "value", "preferences": "choice", "references": "text"}
+#: Columns in which an empty cell means no row, not an undefined value.
+_MEASURES = {
+    "judgments": "value",
+    "preferences": "choice",
+    "references": "text",
+    "comparisons": "prob_a",
+}
+#: Our columns that hold answers, in which a word may mean a missing value.
+_ANSWERS = {"value", "choice", "score", "logprob", "n_tokens", "prob_a", "prob_tie", "prob_b"}
+#: How `values` writes a missing value.
+_NULL = ("null", "~", "")
 
 
 _MAY_BE_EMPTY = Mapping | Literal[""]
@@ -72,6 +81,7 @@ _KEYS: Rules = {
     "file": str | list[str],
     "format": str,
     "delimiter": str,
+    "decimal": Literal[",", "."],
     "keys": list[str],
     "rows": str,
     "only": Mapping[str, str | list[str]],
@@ -176,6 +186,7 @@ def read(
         where = said.get("where", place / FILE)  # of a DataFrame, which has no study.yml
         for about, spec in _sources(f"{where}, tables: {table}", given):
             one = _Table(place, table, spec, extra if is_wanted else [], problems, lacking, about)
+            one.missing = chosen.get("missing", [])
             found = one.read(latest, by_file=isinstance(given, list))
             notes += one.notes
             if doubts is not None:
@@ -190,6 +201,10 @@ def read(
                 chosen["annotators"] = "positions"
         if parts:
             raws[table] = _stacked(table, parts)
+    if isinstance(missing := chosen.get("missing"), dict):
+        columns = [*dict.fromkeys(name for one in tables for name in one.there), *_ANSWERS]
+        lost = [name for name in missing if name not in columns and not problems]
+        problems += [f"settings: missing: {unknown(name, columns)}" for name in lost]
     problems += [what.replace("{tables}", ", ".join(of)) for what, of in lacking.items()]
     for where in dict.fromkeys(one.where for one in tables):
         of_file = [one for one in tables if one.where == where]
@@ -354,6 +369,8 @@ class _Table:
         self.grouping: list[str] = []
         self.scales: list[str] = []
         self.personal: list[str] = []
+        #: Words for a missing value, of all answers or of each column.
+        self.missing: Sequence[str] | Mapping[str, Sequence[str]] = []
         # The current file:
         self.path = place
         self.theirs = pd.DataFrame()
@@ -506,34 +523,52 @@ class _Table:
             )
         single, several = self._resolved(only)
         beside = {"file": file_types.stem(self.path), "folder": self.path.resolve().parent.name}
-        frame = pd.DataFrame({"{at}": kept.index, "row": (kept.index + 1).astype("str"), **beside})
-        frame = frame.set_index(kept.index)
-        frame = frame.assign(**{our: kept[their] for our, their in single.items()})
+        read = {our: self._answers(our, kept[their]) for our, their in single.items()}
+        rows = {"{at}": kept.index, "row": (kept.index + 1).astype("str"), **beside}
+        frame = pd.DataFrame(rows | read, index=kept.index)
         if several is not None:
             parts = []
             for row in several.to_dict("records"):
                 more = {str(name): cell for name, cell in row.items()}
-                theirs = {name: kept[cell] for name, cell in more.items() if name in self.columns}
+                theirs = {
+                    name: self._answers(name, kept[cell])
+                    for name, cell in more.items()
+                    if name in self.columns
+                }
                 parts.append(frame.assign(**more | theirs))
             frame = pd.concat(parts).sort_index(kind="stable") if parts else frame.iloc[:0]
         frame = self._exploded(frame.reset_index(drop=True))
-        measure = _MEASURES.get(self.table)
-        if (several is not None or "lists" in self.spec) and measure in frame:
-            empty = frame[measure].str.strip() == ""
-            if empty.any():
-                shown = f"empty cells of {self.table} skipped: {int(empty.sum()):,}"
-                self.notes.append(f"{self.path}: {shown}.")
-                frame = frame[~empty].reset_index(drop=True)
+        measure = _MEASURES.get(self.table, "")
+        is_empty = frame.get(measure, pd.Series(" ", frame.index)).str.strip() == ""
+        is_empty &= measure in frame
         for our, text in self.constants.items():
             frame[our] = self._filled(text, frame)
         for name, changed in self.spec.get("values", {}).items():
             self._require_columns("values", [name], frame)
             frame[name] = _replaced(frame[name], changed)
+            if name in _ANSWERS:
+                frame[name] = frame[name].where(~frame[name].isin(_NULL), "")
+                is_empty |= (frame[name] == "") & (name == measure)
+        if is_empty.any():
+            shown = f"empty cells of {self.table} skipped: {int(is_empty.sum()):,}"
+            self.notes.append(f"{self.path}: {shown}.")
+            frame = frame[~is_empty].reset_index(drop=True)
         frame = self._summed(frame) if self.spec.get("sum") == "true" else frame
         optional = {*schema.DEFAULTS.get(self.table, ()), *_PAIRED[self.table], "is_human"}
         needed = [name for name in schema.columns(self.table) if name not in optional]
         self._require_columns("columns or constants", needed, frame)
         return frame
+
+    def _answers(self, our: str, column: pd.Series) -> pd.Series:
+        """Empty the words for missing values in a column, and read its decimal commas."""
+        their = str(column.name)
+        if isinstance(self.missing, Mapping):
+            words = [*self.missing.get(their, []), *self.missing.get(our, [])]
+        else:
+            words = [*self.missing] if our in _ANSWERS else []
+        column = answers.empty_missing(column, words)
+        is_decimal = our in _ANSWERS and self.spec.get("decimal") == ","
+        return answers.point_commas(column) if is_decimal else column
 
     def _resolved(
         self, only: Mapping[str, list[str]]

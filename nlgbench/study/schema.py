@@ -18,7 +18,7 @@ import pandas as pd
 
 from nlgbench import files
 from nlgbench.names import brief, did_you_mean, known
-from nlgbench.study import csv_files
+from nlgbench.study import answers, csv_files
 from nlgbench.study.csv_files import TableError
 
 _SHOWN = 3
@@ -249,7 +249,7 @@ def examine(given: Raw, table: str, extra: Sequence[str] = ()) -> tuple[pd.DataF
     for name, kind in kinds.items():
         converted, bad, rule = csv_files.convert(raw[name], kind)
         if rule.startswith("must be a number"):
-            rule = _WORDS.get((table, name), rule)
+            rule = answers.number_rule(raw.loc[bad, name]) or _WORDS.get((table, name), rule)
         problems += problem(given, table, raw, bad, name, rule)
         good &= ~bad
         # Every readable cell is checked, whatever else is in its row.

@@ -26,6 +26,7 @@ SETTINGS: Rules = {
     "extra": list[str],
     "scales": Mapping,
     "valid": Mapping,
+    "missing": list[str] | Mapping[str, list[str]],
     "annotators": Literal["persons", "positions"],
     "votes": Literal["gold"],
     "keep_annotator_ids": bool,

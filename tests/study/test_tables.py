@@ -65,7 +65,7 @@ BAD_CELLS = [
     ("outputs", {"is_human": "yes"}, r"'is_human' must be true or false: write True.*: 'yes'"),
     ("outputs", {"output_id": "o2"}, r"must not repeat a key \(output_id\).*Found row 1.*; row 2"),
     ("logprobs", {"logprob": 0.5}, r"row 1, output_id='o1', model='m': 0\.5\."),
-    ("logprobs", {"logprob": "-1,5"}, r"'logprob' must be a number: fix it.*: '-1,5'"),
+    ("logprobs", {"logprob": "-1,5"}, r"'logprob' must be a number with a decimal point.*: '-1,5'"),
     ("logprobs", {"n_tokens": 0}, r"'n_tokens' must be at least 1: drop empty texts"),
     ("logprobs", {"n_tokens": 1e300}, r"'n_tokens' must be a whole number \(below 2\*\*53\)"),
     ("judgments", {"value": "good"}, r"must be a number.* map .* `values: \{value: \{good: 1\}\}`"),
