@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from numbers import Integral
 
 import numpy as np
@@ -14,6 +16,33 @@ from scipy.sparse import csr_array
 def tokenize(text: str) -> list[str]:
     """Split a text at white space."""
     return text.split()
+
+
+#: Letters of scripts without blanks between words: Chinese; Japanese; Thai, Lao, Burmese, Khmer.
+_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff]")
+_KANA, _OTHER = (
+    re.compile("[\u3040-\u30ff]"),
+    re.compile("[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff]"),
+)
+
+
+def tokenizer_for(texts: Iterable[str]) -> str:
+    """Return the tokenizer that texts need because blanks do not separate their words.
+
+    Empty if they do, as in texts that were tokenized.
+
+    >>> tokenizer_for(["今天下雨了"]), tokenizer_for(["今天 下雨 了"]), tokenizer_for(["It rains."])
+    ('zh', '', '')
+    """
+    tokens = [token for text in islice(texts, 2000) for token in tokenize(text)]
+    joined = "".join(tokens)
+    han, kana, other = (len(script.findall(joined)) for script in (_HAN, _KANA, _OTHER))
+    # Longer than the words of any language, of these scripts, and of Chinese and Japanese.
+    is_script = 2 * (han + kana + other) > len(joined)
+    longest = 30 if not is_script else 8 if other > han + kana else 3
+    if len(joined) <= longest * len(tokens):
+        return ""
+    return "zh" if han > len(joined) / 2 and not kana else "char"
 
 
 def count_tokens(texts: Iterable[str]) -> NDArray[np.int64]:

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from nlgbench.evaluators.references import nearest_texts
+from nlgbench.evaluators.tokenizers import split_name, tokenized
 from nlgbench.status import Unsupported
 from nlgbench.study import Study, trusted
 from nlgbench.text import ngram_counts, ngram_matrix, text_lengths
@@ -26,15 +27,23 @@ _AT_ONCE = 4_000_000
 
 def score_diversity(study: Study, names: Sequence[str]) -> pd.DataFrame:
     """Measure how diverse each system's outputs are: a row per name and system."""
-    bleu = {_order(name) for name in names if name.startswith("self_bleu")} or {1}
-    max_n = max([_order(name) for name in names if not name.startswith("self_bleu")], default=1)
+    groups: dict[str, dict[str, str]] = {}  # tokenizer -> metric -> name
+    for name in names:
+        metric, tokenizer = split_name(name)
+        groups.setdefault(tokenizer, {})[metric] = name
     rows = []
     for system, own in study.outputs.groupby("system", sort=False)["text"]:
         whole = np.ones((1, len(own)), dtype=bool)
-        found: dict[str, Any] = {}
-        for n in bleu:
-            found |= diversity_of_subsets(own.tolist(), whole, max_n=max_n, bleu_n=n).iloc[0]
-        rows += [(system, name, found[name], signature(name, len(own))) for name in names]
+        for tokenizer, metrics in groups.items():
+            bleu = {_order(one) for one in metrics if one.startswith("self_bleu")} or {1}
+            max_n = max((_order(one) for one in metrics if one[:4] != "self"), default=1)
+            texts, found = tokenized(own, tokenizer), {}
+            for n in bleu:
+                found |= diversity_of_subsets(texts, whole, max_n=max_n, bleu_n=n).iloc[0]
+            rows += [
+                (system, name, found[metric], signature(name, len(own)))
+                for metric, name in metrics.items()
+            ]
     return pd.DataFrame(rows, columns=["system", "evaluator", "score", "signature"])
 
 
@@ -43,9 +52,12 @@ def score_self_bleu(study: Study, names: Sequence[str]) -> pd.DataFrame:
 
     For names such as ``minus_self_bleu_4``. Higher is more diverse; NaN for a system's only output.
     """
-    texts, frames = study.outputs.groupby("system")["text"], []
+    frames = []
     for name in names:
-        score: pd.Series = -texts.transform(self_bleu, max_n=_order(name))  # type: ignore[arg-type]
+        metric, tokenizer = split_name(name)
+        outputs = study.outputs.assign(text=tokenized(study.outputs["text"], tokenizer))
+        texts = outputs.groupby("system")["text"]
+        score: pd.Series = -texts.transform(self_bleu, max_n=_order(metric))  # type: ignore[arg-type]
         how = [signature(name, size) for size in texts.transform("size")]
         made = study.outputs[["output_id"]].assign(evaluator=name, score=score, signature=how)
         frames.append(made)
@@ -96,12 +108,13 @@ def signature(evaluator: str, n_texts: int) -> str:
     >>> signature("distinct_2", 150)
     'distinct|n:2|tok:whitespace|case:mixed|texts:150|direction:higher is more diverse'
     """
-    kind, _, n = evaluator.rpartition("_")
+    metric, tokenizer = split_name(evaluator)
+    kind, _, n = metric.rpartition("_")
     is_bleu = kind.endswith("self_bleu")
     how = "|smooth:nltk-method1|references:all others of the system" if is_bleu else ""
     way = "lower" if kind == "self_bleu" else "higher"
     return (
-        f"{kind}|n:{n}|tok:whitespace|case:mixed{how}|texts:{n_texts}"
+        f"{kind}|n:{n}|tok:{tokenizer or 'whitespace'}|case:mixed{how}|texts:{n_texts}"
         f"|direction:{way} is more diverse"
     )
 

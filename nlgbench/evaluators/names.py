@@ -8,6 +8,8 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
+from nlgbench.evaluators.tokenizers import split_name
+
 _LISTENERS = ("literal", "pragmatic", "context")
 # Name (a regular expression for the whole name), label (may use its groups), kind; in the order
 # of figures. One row covers all variants of an evaluator (training and scoring labels, seeds).
@@ -78,8 +80,9 @@ _TABLE += [
 
 
 def _row(name: str) -> tuple[int, re.Match[str] | None]:
+    metric, _ = split_name(name)
     for place, (pattern, _, _) in enumerate(_TABLE):
-        if match := re.fullmatch(pattern, name):
+        if match := re.fullmatch(pattern, metric):
             return place, match
     return len(_TABLE), None
 
@@ -89,9 +92,13 @@ def label(name: str) -> str:
 
     >>> [label(name) for name in ("bleu_4@coco", "svm_meta@natural/majority", "my_own")]
     ['BLEU-4 (coco)', 'SVM natural/majority', 'my own']
+    >>> label("rouge_l@tokenize:zh")
+    'ROUGE-L (zh)'
     """
+    metric, tokenizer = split_name(name)
     place, match = _row(name)
-    return name.replace("_", " ") if match is None else match.expand(_TABLE[place][1])
+    plain = metric.replace("_", " ") if match is None else match.expand(_TABLE[place][1])
+    return f"{plain} ({tokenizer})" if tokenizer else plain
 
 
 def kind(name: str) -> str:

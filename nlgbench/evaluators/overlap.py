@@ -24,6 +24,7 @@ from scipy.sparse import csr_array
 from nlgbench.evaluators.meteor import meteor
 from nlgbench.evaluators.references import reference_lists, usable
 from nlgbench.evaluators.stored import stored
+from nlgbench.evaluators.tokenizers import split_name, tokenized
 from nlgbench.names import known
 from nlgbench.study import Study
 from nlgbench.text import ngram_matrix
@@ -271,17 +272,18 @@ def score_overlap(
 ) -> pd.DataFrame:
     """Score outputs against the references of their items: a row per metric and output."""
     texts = functools.cache(partial(_texts, study, references))
-    all_bleu = functools.cache(lambda style, lower: bleu(*texts(lower), style=style))
+    all_bleu = functools.cache(lambda style, *how: bleu(*texts(*how), style=style))
 
     def by_meteor(lower: bool) -> pd.DataFrame:
         return study.outputs[["output_id"]].assign(score=meteor(*texts(lower)))
 
     frames = []
-    for name in names:
-        lower, group = options[name]["lower"], options[name]["group"]
+    for full_name in names:
+        name, tokenizer = split_name(full_name)
+        lower, group = options[full_name]["lower"], options[full_name]["group"]
         if name.startswith("bleu_"):
             orders, style = _bleu_kind(name)
-            score = all_bleu(style, lower)[:, orders].mean(axis=1)
+            score = all_bleu(style, lower, tokenizer)[:, orders].mean(axis=1)
         elif name.startswith("cider"):
             labels = None
             if group is not None:
@@ -293,12 +295,12 @@ def score_overlap(
             found = stored(name, partial(by_meteor, lower), given=data, folder=keep)
             score = found["score"].to_numpy()
         elif name in ("rouge_1", "rouge_2"):
-            score = rouge_n(*texts(lower), n=int(name[-1]))
+            score = rouge_n(*texts(lower, tokenizer), n=int(name[-1]))
         else:
-            score = {"rouge_l": rouge_l, "chrf": chrf}[name](*texts(lower))
-        how = signature(name, lower=lower, group=group)
+            score = {"rouge_l": rouge_l, "chrf": chrf}[name](*texts(lower, tokenizer))
+        how = signature(full_name, lower=lower, group=group)
         frames.append(
-            study.outputs[["output_id"]].assign(evaluator=name, score=score, signature=how)
+            study.outputs[["output_id"]].assign(evaluator=full_name, score=score, signature=how)
         )
     return pd.concat(frames, ignore_index=True)
 
@@ -314,29 +316,32 @@ def score_corpus(
     texts_of = functools.cache(partial(_texts, study, references))
     rows = []
     for name in names:
-        metric = name.removeprefix("corpus_")
+        metric, tokenizer = split_name(name.removeprefix("corpus_"))
         lower = options[name]["lower"]
         for system, at in study.outputs.groupby("system", sort=False).indices.items():
-            all_texts, all_lists = texts_of(lower)
+            all_texts, all_lists = texts_of(lower, tokenizer)
             texts, lists = [all_texts[n] for n in at], [all_lists[n] for n in at]
             if metric == "chrf":
                 score = corpus_chrf(texts, lists)
             else:
                 orders, style = _bleu_kind(metric)
                 score = corpus_bleu(texts, lists, style=style)[orders].item()
-            how = signature(metric, lower=lower, level="corpus")
+            how = signature(name.removeprefix("corpus_"), lower=lower, level="corpus")
             how += f"|outputs:{sum(map(bool, usable(lists)))}/{len(at)}"
             rows.append((system, name, score, how))
     return pd.DataFrame(rows, columns=["system", "evaluator", "score", "signature"])
 
 
 def _texts(
-    study: Study, references: pd.DataFrame, lower: bool
+    study: Study, references: pd.DataFrame, lower: bool, tokenizer: str = ""
 ) -> tuple[list[str], list[list[str]]]:
     outputs = study.outputs
     if lower:
         outputs = outputs.assign(text=outputs["text"].str.lower())
         references = references.assign(text=references["text"].str.lower())
+    if tokenizer:
+        outputs = outputs.assign(text=tokenized(outputs["text"], tokenizer))
+        references = references.assign(text=tokenized(references["text"], tokenizer))
     return outputs["text"].tolist(), reference_lists(outputs, references)
 
 
@@ -350,7 +355,8 @@ def _bleu_kind(metric: str) -> tuple[slice, Style]:
 def signature(metric: str, *, lower: bool, group: str | None = None, level: str = "output") -> str:
     """Describe how a score is defined, in the form of sacrebleu's signatures."""
     case = "lower" if lower else "as given"
-    words = f"refs:all|case:{case}|tok:whitespace"
+    metric, tokenizer = split_name(metric)
+    words = f"refs:all|case:{case}|tok:{tokenizer or 'whitespace'}"
     name, _, style = metric.partition("@")
     order = "2 to 4, mean" if metric == "bleu_2_to_4" else name[-1]
     if metric == "meteor":

@@ -6,6 +6,7 @@ import inspect
 import os
 import pkgutil
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,10 +18,12 @@ import pandas as pd
 from nlgbench.evaluators.names import DISCRIMINATOR, MODELS
 from nlgbench.evaluators.sentinels import SENTINELS
 from nlgbench.evaluators.stored import stored_dir
+from nlgbench.evaluators.tokenizers import SUFFIX
 from nlgbench.names import brief, did_you_mean, known
 from nlgbench.status import Unsupported
 from nlgbench.study import Study
 from nlgbench.study.checks import checked, read_first, read_table
+from nlgbench.text import tokenizer_for
 
 _COLUMNS = {"output_id": str, "evaluator": str, "score": float, "signature": str}
 
@@ -56,25 +59,26 @@ class _Family:
 
 _BLEU = tuple(f"bleu_{n}{style}" for style in ("", "@coco") for n in range(1, 5))
 OVERLAP = (*_BLEU, "bleu_2_to_4", "rouge_1", "rouge_2", "rouge_l", "cider", "cider_d", "chrf")
-_METRICS = r"bleu_[1-4](@coco)?|bleu_2_to_4|rouge_[12l]|cider|cider_d|chrf|meteor"
+_METRICS = r"bleu_[1-4]@coco|(bleu_[1-4]|bleu_2_to_4|rouge_[12l])" + SUFFIX
+_METRICS += "|cider|cider_d|chrf|meteor"
 _WORDING = {"lower": False, "group": "system"}
 _LISTENERS = ("literal", "pragmatic", "context", "ensemble")
 
 _FAMILIES = (
     _Family(_METRICS, "overlap:score_overlap", (*OVERLAP, "meteor"), "references", _WORDING),
     _Family(
-        r"corpus_(bleu_[1-4](@coco)?|chrf)",
+        rf"corpus_(bleu_[1-4](@coco|{SUFFIX})|chrf)",
         "overlap:score_corpus",
         tuple(f"corpus_{name}" for name in (*_BLEU, "chrf")),
         "references",
         _WORDING,
     ),
     _Family(
-        r"(self_bleu|distinct|entropy)_[1-9]",
+        r"(self_bleu|distinct|entropy)_[1-9]" + SUFFIX,
         "diversity:score_diversity",
         ("self_bleu_4", "distinct_1", "distinct_2", "distinct_3", "entropy_1"),
     ),
-    _Family(r"minus_self_bleu_[1-9]", "diversity:score_self_bleu", ("minus_self_bleu_4",)),
+    _Family(r"minus_self_bleu_[1-9]" + SUFFIX, "diversity:score_self_bleu", ("minus_self_bleu_4",)),
     _Family(
         r"training_overlap_[1-9]",
         "diversity:score_training_overlap",
@@ -128,6 +132,9 @@ def score(
         - diversity of systems: ``self_bleu_4`` (*lower* is more diverse), ``distinct_2``,
           ``entropy_2``; of outputs: ``minus_self_bleu_4`` (against the system's other outputs),
           ``training_overlap_4`` (overlap with the study's human texts: higher is closer to them);
+        - BLEU, ROUGE and diversity with a tokenizer of sacrebleu (``13a``, ``intl``, ``zh``,
+          ``char``) instead of white space, for languages without blanks between words:
+          ``bleu_4@tokenize:zh``, ``rouge_l@tokenize:char``;
         - ``perplexity`` (*lower* is better; under the model of ``logprobs``, or
           ``perplexity@model``);
         - discriminators: ``svm``, ``naive_bayes``, ``logistic_regression``, ``random_forest``,
@@ -218,6 +225,7 @@ def score(
         chosen.setdefault(_family(name), []).append(name)
     for family, (one, *_) in chosen.items():
         _require(study, family, one, given)
+    _warn_of_texts_without_blanks(study, names)
     frames = []
     for family, wanted in chosen.items():
         function = pkgutil.resolve_name(f"nlgbench.evaluators.{family.function}")
@@ -297,6 +305,24 @@ def _require(study: Study, family: _Family, name: str, given: Mapping[str, Any])
         raise Unsupported(
             "one_class",
             f"{name} needs human and machine outputs. Add the kind that {study.name} lacks.",
+        )
+
+
+def _warn_of_texts_without_blanks(study: Study, names: Sequence[str]) -> None:
+    """Warn where evaluators would compare whole texts, because blanks do not separate words."""
+    by_words = ("overlap:", "diversity:")
+    splitting = [
+        name
+        for name in names
+        if _family(name).function.startswith(by_words) and "@tokenize" not in name
+    ]
+    splitting = [name for name in splitting if not name.endswith("chrf")]
+    if splitting and (tokenizer := tokenizer_for(study.outputs["text"])):
+        warnings.warn(
+            f"the texts of {study.name} have few blanks, so {', '.join(splitting)} would compare "
+            f"whole texts instead of words: append @tokenize:{tokenizer} to BLEU, ROUGE and "
+            "diversity, or use chrf.",
+            stacklevel=4,
         )
 
 

@@ -490,7 +490,9 @@ class _Table:
         """Note files whose judgments seem to be on another scale than those in other files."""
         files_of = zip(paths, parts, strict=True)
         rows = pd.concat([part.assign(file=path.name) for path, part in files_of])
-        rows = rows.assign(value=pd.to_numeric(rows.get("value"), errors="coerce")).dropna()
+        if "value" not in rows:
+            return
+        rows = rows.assign(value=pd.to_numeric(rows["value"], errors="coerce")).dropna()
         by = [rows["dimension"]] if "dimension" in rows else [0] * len(rows)
         for _, part in rows.groupby(by, sort=False):
             for line in other_scale(part["value"], part["file"]):

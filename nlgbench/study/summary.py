@@ -15,6 +15,7 @@ from nlgbench.status import Unsupported
 from nlgbench.study import Study
 from nlgbench.study.ranges import extremes, other_scale
 from nlgbench.study.reading import grouped
+from nlgbench.text import tokenizer_for
 
 #: Standard errors beyond which the sign of a correlation is unlikely to be due to chance.
 _CLEAR = 3.29
@@ -198,6 +199,12 @@ def doubts(study: Study, unread: Iterable[str] = ()) -> list[str]:
         found.append(
             f"several dimensions ({', '.join(study.dimensions)}), none of which is declared as "
             "quality: set `settings: quality`, or pass dimension= to each analysis."
+        )
+    if tokenizer := tokenizer_for(study.outputs["text"]):
+        found.append(
+            "texts have few blanks, which separate words: BLEU, ROUGE and Self-BLEU need a "
+            f"tokenizer, as in bleu_4@tokenize:{tokenizer}, and lengths in words are those of "
+            "whole texts."
         )
     return found + repeated_texts(study) + reversed_evaluators(study)
 
