@@ -37,7 +37,8 @@ def score_diversity(study: Study, names: Sequence[str]) -> pd.DataFrame:
         for tokenizer, metrics in groups.items():
             bleu = {_order(one) for one in metrics if one.startswith("self_bleu")} or {1}
             max_n = max((_order(one) for one in metrics if one[:4] != "self"), default=1)
-            texts, found = tokenized(own, tokenizer), {}
+            texts = tokenized(own, tokenizer)
+            found: dict[str, Any] = {}
             for n in bleu:
                 found |= diversity_of_subsets(texts, whole, max_n=max_n, bleu_n=n).iloc[0]
             rows += [
