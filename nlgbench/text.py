@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -179,3 +181,17 @@ def listed(parts: Iterable[object]) -> str:
     if not words:
         return "none"
     return " and ".join([", ".join(words[:-1]), words[-1]]) if words[1:] else words[0]
+
+
+def as_yaml(value: Any) -> str:
+    """Write texts, or lists and mappings of them, so that YAML reads back the same texts.
+
+    >>> as_yaml({"systems": [["GPT-4", "gpt-4 "]]})
+    '{systems: [[GPT-4, "gpt-4 "]]}'
+    """
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{as_yaml(key)}: {as_yaml(v)}' for key, v in value.items())}}}"
+    if not isinstance(value, str):
+        return f"[{', '.join(map(as_yaml, value))}]"
+    is_plain = re.fullmatch(r"[A-Za-z0-9_./][\w ./()+-]*", value) and value == value.strip()
+    return value if is_plain else json.dumps(value, ensure_ascii=not value.isprintable())

@@ -11,8 +11,9 @@ import pandas as pd
 from nlgbench.datasets.public import load, studies
 from nlgbench.runner import listing
 from nlgbench.runner.new_study import unconfirmed
-from nlgbench.study import TABLES, Study, read_folder, summary
+from nlgbench.study import TABLES, Study, near_names, read_folder, summary
 from nlgbench.study.csv_files import TableError
+from nlgbench.study.schema import Raw
 from nlgbench.text import counted
 
 #: The width of the text, for any terminal, and the most rows of a table to show.
@@ -28,6 +29,8 @@ def check(place: Path) -> tuple[str, bool]:
     try:
         if not place.exists() and str(place) in set(studies()["name"]):
             study = load(str(place))
+            tables = {table: Raw(getattr(study, table), table) for table in TABLES}
+            near_names.settle(tables, dict(study.settings), doubts, doubts)
         else:
             study, notes = read_folder(place, problems, doubts)
     except TableError as error:

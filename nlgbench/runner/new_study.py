@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import glob
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,13 +11,14 @@ from typing import Any
 from nlgbench import files
 from nlgbench.names import UsageError
 from nlgbench.runner import listing
-from nlgbench.study import csv_files, file_types, formats, read_folder, reading
+from nlgbench.study import csv_files, file_types, formats, near_names, read_folder, reading
 from nlgbench.study.column_names import personal
 from nlgbench.study.csv_files import TableError
 from nlgbench.study.described import judged_dimensions, lower_is_better, missing_words
 from nlgbench.study.guessing import Guess, used
 from nlgbench.study.layouts import guess_layout, open_files, relative
 from nlgbench.study.reading import FILE
+from nlgbench.text import as_yaml
 
 #: The comment on a guess that you should confirm; `check` repeats it until you delete it.
 CONFIRM = "# confirm: "
@@ -72,6 +72,14 @@ def new(
         return f"{said}: fill it in, then run `nlgbench check {place}`."
     problems: list[str] = []
     tables, notes = reading.read(place, reading.about(place / FILE, problems), problems)
+    if spellings := near_names.spellings(tables):
+        line = f"  same: {as_yaml(spellings)}  {CONFIRM}they differ only in capitals or blanks\n"
+        lead = re.search(r"^(?:# )?settings:\n|^(?=format:)", text, re.M)
+        assert lead is not None
+        text = f"{text[: lead.start()]}settings:\n{line}{text[lead.end() :]}"
+        files.replace_bytes(place / FILE, text.encode())
+        problems = []
+        tables, notes = reading.read(place, reading.about(place / FILE, problems), problems)
     reading.rename_annotators(tables)
     parts = [said, *notes]
     for table, raw in tables.items():
@@ -163,13 +171,13 @@ def _lines(table: str, made: Guess, spec: dict[str, Any]) -> Iterator[str]:
         mark = CONFIRM if is_doubt else "# guessed: "
         comment = f"  {mark}{_WHY[key]}" if key in _WHY else ""
         if not isinstance(value, dict):
-            yield f"    {key}: {_yaml(value)}{comment}"
+            yield f"    {key}: {as_yaml(value)}{comment}"
             continue
         yield f"    {key}:{comment}"
         for name, one in value.items():
             why = made.why.get(name, "") if key in ("columns", "constants") else ""
             mark = CONFIRM if name in made.doubts else "# guessed: "
-            yield f"      {_yaml(name)}: {_yaml(one)}" + (f"  {mark}{why}" if why else "")
+            yield f"      {as_yaml(name)}: {as_yaml(one)}" + (f"  {mark}{why}" if why else "")
         if key == "columns":
             yield from _missing(table, made, spec)
 
@@ -193,7 +201,7 @@ def _skeleton(made: Guess) -> list[str]:
     lines += ["# judgments:", f"#   file: {made.files[0]}", "#   columns:"]
     for our in ("item_id", "system", "annotator_id", "value"):
         known = made.columns.get(our)
-        lines.append(f"#     {our}: {_yaml(known) if known in made.frame else '...'}")
+        lines.append(f"#     {our}: {as_yaml(known) if known in made.frame else '...'}")
     lines.append("# Its columns:")
     for name in made.names[:40]:
         cells = made.frame[name]
@@ -213,25 +221,14 @@ def _settings(sources: Sequence[Guess]) -> list[str]:
     lines = []
     if len(dimensions) > 1:
         others = f"; others: {', '.join(dimensions[1:])}" if len(dimensions) < 9 else ""
-        lines.append(f"  quality: {_yaml(dimensions[0])}  # guessed: the first dimension{others}")
+        lines.append(f"  quality: {as_yaml(dimensions[0])}  # guessed: the first dimension{others}")
     if lower := lower_is_better(dimensions):
-        lines.append(f"  lower_is_better: {_yaml(lower)}  # guessed: from its name")
+        lines.append(f"  lower_is_better: {as_yaml(lower)}  # guessed: from its name")
     if missing := missing_words(sources):
-        lines.append(f"  missing: {_yaml(missing)}  # guessed: words in columns of numbers")
-    scaled = _yaml(dimensions[0]) if dimensions else "quality"
+        lines.append(f"  missing: {as_yaml(missing)}  # guessed: words in columns of numbers")
+    scaled = as_yaml(dimensions[0]) if dimensions else "quality"
     hint = f"  # scales: {{{scaled}: {{min: 1, max: 5}}}}  # values outside this scale are errors"
     return ["settings:", *lines, hint] if lines else ["# settings:", hint.replace("  #", "#  ", 1)]
-
-
-def _yaml(value: Any) -> str:
-    """Write a value so that it reads back as the same texts."""
-    if isinstance(value, dict):
-        inner = ", ".join(f"{_yaml(name)}: {_yaml(one)}" for name, one in value.items())
-        return f"{{{inner}}}"
-    if isinstance(value, list):
-        return f"[{', '.join(map(_yaml, value))}]"
-    plain = re.fullmatch(r"[A-Za-z0-9_./][\w ./()+-]*", value) and value == value.strip()
-    return value if plain else json.dumps(value, ensure_ascii=False)
 
 
 EMPTY = """\

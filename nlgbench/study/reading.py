@@ -15,7 +15,16 @@ import pandas as pd
 
 from nlgbench import files
 from nlgbench.names import brief, did_you_mean, unknown
-from nlgbench.study import answers, column_names, csv_files, file_types, formats, schema, settings
+from nlgbench.study import (
+    answers,
+    column_names,
+    csv_files,
+    file_types,
+    formats,
+    near_names,
+    schema,
+    settings,
+)
 from nlgbench.study.csv_files import TableError
 from nlgbench.study.formats import records
 from nlgbench.study.ranges import other_scale
@@ -213,6 +222,8 @@ def read(
             notes.append(f"{where}: columns that look personal are not read: {', '.join(unread)}.")
     if not problems:
         problems += _rename(place / FILE, raws, said.get("rename", {}))
+        if "where" not in said:
+            near_names.settle(raws, chosen, problems, doubts)
         _identify(place / FILE, raws, extra, problems)
     return {one: raws[one] for one in TABLES if one in raws}, notes
 

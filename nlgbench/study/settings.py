@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from nlgbench.names import brief, unknown
-from nlgbench.study import schema
+from nlgbench.study import near_names, schema
 from nlgbench.study.checks import fits, words
 from nlgbench.study.schema import Raw
 
@@ -30,6 +30,8 @@ SETTINGS: Rules = {
     "annotators": Literal["persons", "positions"],
     "votes": Literal["gold"],
     "keep_annotator_ids": bool,
+    "same": Mapping[str, list[list[str]]],
+    "distinct": Mapping[str, list[list[str]]],
 }
 
 
@@ -58,6 +60,20 @@ def settled(given: Mapping[str, Any], where: str = "settings") -> tuple[dict[str
             problems.append(f"{where}: {key}: {one} {said}. Got {brief(ranges[one])}.")
         if wrong:
             right[key] = {one: ends for one, ends in ranges.items() if one not in wrong}
+    for key in ("same", "distinct"):
+        names = right.get(key, {})
+        kinds = [kind for kind in names if kind in near_names.KINDS]
+        problems += [
+            f"{where}: {key}: {unknown(kind, near_names.KINDS)}"
+            for kind in names
+            if kind not in kinds
+        ]
+        if key in right:
+            right[key] = {kind: names[kind] for kind in kinds}
+        for kind in kinds if key == "same" else ():
+            listed = pd.Series([name for group in names[kind] for name in {*group}])
+            if (twice := listed[listed.duplicated()]).any():
+                problems.append(f"{where}: same: {kind}: {twice.iloc[0]!r} is in two lists.")
     return right, problems
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import dataclasses
 import glob
 import json
@@ -25,7 +26,7 @@ from nlgbench import files
 from nlgbench.names import brief, did_you_mean, known
 from nlgbench.reported import to_html
 from nlgbench.status import Unsupported
-from nlgbench.study import csv_files, file_types, reading, schema
+from nlgbench.study import csv_files, file_types, near_names, reading, schema
 from nlgbench.study.checks import checked, read_first
 from nlgbench.study.column_names import argument
 from nlgbench.study.csv_files import TableError
@@ -112,7 +113,8 @@ class Study:
         of outputs to keep), ``scales`` (dimension -> ``{"min": 1, "max": 5}``; values outside are
         errors), ``valid`` (same form; judgments outside are excluded), ``annotators``
         (``"positions"`` if ids do not identify persons), ``votes`` (``"gold"`` if votes are the
-        truth). See docs/own-study.md.
+        truth), ``same`` and ``distinct`` (``{"systems": [["GPT-4", "gpt-4"]]}``: spellings of one
+        name, or different names). See docs/own-study.md.
     truth : mapping of str to DataFrame, optional
         The true values of a simulated study.
     related : mapping of str to Study, optional
@@ -166,10 +168,12 @@ class Study:
             for table, frame in given.items()
             if frame is not None or table == "outputs"
         }
+        wrong += near_names.unify(raws, settings)
         tables, problems = _examined(raws, settings)
         if wrong or problems:
             problems[-1:] = [one + _read_instead(raws, settings) for one in problems[-1:]]
             raise TableError(*wrong, *problems)
+        _warn_of_names(raws, settings, stacklevel=4)
         truth = None if self.truth is None else dict(self.truth)
         _set(self, **tables, settings=settings, truth=truth, related=dict(self.related or {}))
 
@@ -297,6 +301,7 @@ class Study:
         checked, problems = _examined(raws, settings, self)
         if problems:
             raise TableError(*problems)
+        _warn_of_names(raws, settings, stacklevel=3)
         return with_tables(self, **changes | checked, settings=settings)
 
     def only(self, *, systems: Iterable[str] | None = None, is_human: bool | None = None) -> Study:
@@ -489,6 +494,14 @@ def _examined(
     return tables, problems
 
 
+def _warn_of_names(
+    raws: Mapping[str, Raw], settings: Mapping[str, Any], *, stacklevel: int
+) -> None:
+    """Warn of names that may be spellings of one name."""
+    for clash in near_names.collisions(raws, settings.get("distinct", {})):
+        warnings.warn(clash, stacklevel=stacklevel)
+
+
 def _read_instead(raws: Mapping[str, Raw], settings: Mapping[str, Any]) -> str:
     """Name `read_study` if a table has columns that a study does not know."""
     for table, raw in raws.items():
@@ -651,6 +664,10 @@ def _read_described(
         warnings.warn(lines, stacklevel=4)
     about["name"] = "study" if is_frame else file_types.stem(Path(str(source)))
     raws, notes = reading.read(Path(), about, problems)
+    if is_frame:
+        _warn_of_names(raws, {}, stacklevel=5)
+    else:
+        problems += near_names.collisions(raws, {})
     return None if problems else _assembled(raws, about, problems, notes, name=name)
 
 
@@ -688,6 +705,13 @@ def read_folder(
             return None, notes
     elif (place / "outputs.csv").is_file() or not problems:  # otherwise, already reported
         _find_tables(place, raws, problems)
+    if not {"tables", "format"} & {*about}:
+        clashes: list[str] = []
+        near_names.settle(raws, about.setdefault("settings", {}), clashes, doubts)
+        if WRITTEN in described:  # `Study` has warned, and `write` must read back
+            _warn_of_names(raws, about["settings"], stacklevel=5)
+        else:
+            problems += clashes
     about["name"] = about.get("name") or place.resolve().name
     study = _assembled(raws, about, problems, notes, name=name)
     if study is None:
@@ -711,11 +735,12 @@ def _assembled(
     name: str | None,
 ) -> Study | None:
     """Check tables that were read, and make the study of them; list problems and notes."""
-    settings = dict(about.get("settings", {}))
+    settings = copy.deepcopy(dict(about.get("settings", {})))
     # Ids in released and simulated studies identify no person, and their truth refers to them.
     made_up = str(about.get("origin", "")).partition(":")[0] in ("released", "simulated")
     if not (made_up or settings.get("keep_annotator_ids") is True):
         reading.rename_annotators(raws)
+        settings.get("distinct", {}).pop("annotators", None)
     if "origin" not in about:  # in written studies and code, signatures have the directions
         reading.declare_directions(raws, settings)
     tables, found = _examined(raws, settings)

@@ -193,7 +193,14 @@ def doubts(study: Study, unread: Iterable[str] = ()) -> list[str]:
             "these annotators only. If each position is one person, set `settings: annotators: "
             "persons`."
         )
-    found += [*unused_clusters(study), *unread, *each(_few), *each(_undecided), *each(_missing)]
+    found += [
+        *_rarely_shown(study),
+        *unused_clusters(study),
+        *unread,
+        *each(_few),
+        *each(_undecided),
+        *each(_missing),
+    ]
     found += each(_incomparable)
     if len(study.dimensions) > 1 and "quality" not in study.settings:
         found.append(
@@ -258,6 +265,21 @@ def _other_scales(study: Study) -> list[str]:
                 f"{more}. If so, put the judgments on one scale, or set scale=z in analyses."
             )
     return found
+
+
+def _rarely_shown(study: Study) -> list[str]:
+    """Report systems with less than a quarter of the items that the median system has."""
+    machines = study.outputs[~study.outputs["is_human"]]
+    counts = machines.groupby("system", sort=False)["item_id"].nunique()
+    usual = counts.median()
+    few = [f"{system} ({n})" for system, n in counts[counts < usual / 4].items()]
+    if not few:
+        return []
+    more = f" and {len(few) - 5} more" if len(few) > 5 else ""
+    return [
+        f"systems with far fewer items than the others (median {usual:g}): {', '.join(few[:5])}"
+        f"{more}. If a name is misspelled, correct it; if not, their means rest on other items."
+    ]
 
 
 def _few(study: Study, part: pd.DataFrame) -> list[str]:

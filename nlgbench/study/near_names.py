@@ -1,0 +1,217 @@
+"""Find names that are nearly the same: spellings of one system, annotator, dimension or item."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from nlgbench.names import did_you_mean
+from nlgbench.study import schema
+from nlgbench.study.schema import Raw
+from nlgbench.text import as_yaml, counted, listed
+
+#: What has names -> the columns that contain them.
+KINDS = {
+    "systems": ("system", "system_a", "system_b", "model"),
+    "annotators": ("annotator_id",),
+    "dimensions": ("dimension",),
+    "evaluators": ("evaluator", "comparator"),
+    "items": ("item_id",),
+}
+#: Lists of names, as in `settings: same`.
+Lists = Sequence[Sequence[str]]
+#: A name is rare if it has at most this share of the rows of the name that it resembles.
+_RARE = 0.25
+#: Control characters, and others without width.
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u206f\ufe00-\ufe0f\ufeff]"
+)
+#: The most names that are compared in pairs, and the most groups of names that a message lists.
+_COMPARED, _SHOWN = 2000, 40
+
+
+def settle(
+    raws: dict[str, Raw],
+    settings: dict[str, Any],
+    problems: list[str],
+    doubts: list[str] | None = None,
+) -> None:
+    """Unify names as `settings: same` declares, and list names that may be one."""
+    distinct = settings.get("distinct", {})
+    problems += unify(raws, settings) + collisions(raws, distinct)
+    if doubts is not None:
+        doubts += misspelled(raws, distinct)
+
+
+def unify(raws: dict[str, Raw], settings: dict[str, Any]) -> list[str]:
+    """Apply and remove `settings: same`; list its names that occur nowhere."""
+    distinct = settings.get("distinct", {})
+    return [
+        problem
+        for kind, lists in settings.pop("same", {}).items()
+        for problem in _rename(raws, kind, lists, distinct.get(kind, ()))
+    ]
+
+
+def collisions(
+    raws: Mapping[str, Raw], distinct: Mapping[str, Lists], *, items: bool = False
+) -> list[str]:
+    """Describe names with the same fold, of items or of everything else."""
+    found = []
+    for kind in [kind for kind in KINDS if (kind == "items") == items]:
+        counts = _count_rows(raws, kind)
+        lists = distinct.get(kind, ())
+        if groups := [names for names in _group(counts) if not _are_declared(names, lists)]:
+            shown = [listed(_count(name, counts) for name in names) for names in groups[:_SHOWN]]
+            more = f"; and {len(groups) - _SHOWN:,} more" if len(groups) > _SHOWN else ""
+            where = ", ".join(dict.fromkeys(raw.where for raw, _, _ in _columns(raws, kind)))
+            found.append(
+                f"{where}: {kind} {'; '.join(shown)}{more} differ only in capitals, blanks or the "
+                f"form of characters. {_remedy(kind, groups[:_SHOWN])}"
+            )
+    return found
+
+
+def spellings(raws: Mapping[str, Raw]) -> dict[str, list[list[str]]]:
+    """Group the names of each kind but items that have the same fold."""
+    groups = {kind: _group(_count_rows(raws, kind)) for kind in KINDS if kind != "items"}
+    return {kind: lists for kind, lists in groups.items() if lists}
+
+
+def _group(counts: Mapping[str, int]) -> list[list[str]]:
+    """Group the names that have the same fold, each group's most frequent spelling first."""
+    groups: dict[str, list[str]] = {}
+    for name in counts:
+        groups.setdefault(fold(name), []).append(name)
+    return [
+        sorted(names, key=lambda name: (-counts[name], name != " ".join(name.split())))
+        for names in groups.values()
+        if len(names) > 1
+    ]
+
+
+def fold(name: str) -> str:
+    """Reduce a name to what its spellings share: no case, invisible characters or extra blanks."""
+    if not (name.isascii() and name.isprintable()):
+        visible = unicodedata.normalize("NFKC", _INVISIBLE.sub("", name))
+        name = unicodedata.normalize("NFKC", visible.casefold())
+    return " ".join(name.casefold().split())
+
+
+def _are_declared(names: Sequence[str], lists: Lists) -> bool:
+    return any({*names} <= {*other} for other in lists)
+
+
+def _columns(raws: Mapping[str, Raw], kind: str) -> Iterator[tuple[Raw, str, str]]:
+    """Yield each column with names of a kind: its table as read, the table's name, the column."""
+    for table, raw in raws.items():
+        if isinstance(raw.frame, pd.DataFrame) and raw.frame.columns.is_unique:
+            ours = {*schema.columns(table), "item_id", "system", "system_a", "system_b"}
+            for column in KINDS[kind]:
+                if column in ours and column in raw.frame:
+                    yield raw, table, column
+
+
+def _count_rows(raws: Mapping[str, Raw], kind: str) -> dict[str, int]:
+    """Count the rows that contain each name, in order of first appearance."""
+    counts: dict[str, int] = {}
+    for raw, _, column in _columns(raws, kind):
+        cells = raw.frame[column]
+        if cells.dtype != "str":  # cells of a DataFrame may be anything
+            cells = cells[[isinstance(cell, str) for cell in cells]]
+        rows = cells.value_counts(sort=False)
+        for name, n in zip(rows.index.tolist(), rows.tolist(), strict=True):
+            counts[name] = counts.get(name, 0) + n
+    counts.pop("", None)
+    return counts
+
+
+def _rename(raws: dict[str, Raw], kind: str, lists: Lists, distinct: Lists) -> list[str]:
+    """Rename the names in each list, and others with their folds, to its first name."""
+    names = list(_count_rows(raws, kind))
+    new = {name: names[0] for names in lists for name in names}
+    first_of = {fold(name): first for name, first in new.items()}
+    others = {*names}.difference(new, *distinct)
+    new |= {name: first_of[fold(name)] for name in others if fold(name) in first_of}
+    for raw, table, column in list(_columns(raws, kind)):
+        cells = [
+            new.get(cell, cell) if isinstance(cell, str) else cell for cell in raw.frame[column]
+        ]
+        dtype = "str" if raw.frame[column].dtype == "str" else object
+        renamed = pd.Series(cells, raw.frame.index, dtype=dtype)
+        raws[table] = raws[table]._replace(frame=raws[table].frame.assign(**{column: renamed}))
+    unknown = {*first_of} - {fold(name) for name in names}
+    return [
+        f"settings: same: {kind}: {name!r} occurs in no table.{did_you_mean(name, names[:5000])} "
+        "Correct or remove it."
+        for name in new
+        if fold(name) in unknown
+    ]
+
+
+def _count(name: str, counts: Mapping[str, int], more: str = "") -> str:
+    return f"{name!r} ({counted(counts[name], 'row')}{more})"
+
+
+def _remedy(kind: str, groups: Lists) -> str:
+    return (
+        f"If they are one, set `settings: same: {as_yaml({kind: groups})}`, which uses the first "
+        "name; if not, write `distinct` instead of `same`."
+    )
+
+
+def misspelled(raws: Mapping[str, Raw], distinct: Mapping[str, Lists]) -> list[str]:
+    """Describe spellings of items, and rare names that are spelled almost like frequent names."""
+    found = collisions(raws, distinct, items=True)
+    for kind in [kind for kind in KINDS if kind != "items"]:
+        counts = _count_rows(raws, kind)
+        for pair in _alike(list(counts)):
+            frequent, rare = sorted(pair, key=lambda name: -counts[name])
+            is_near = _bare(frequent) == _bare(rare) or counts[rare] <= _RARE * counts[frequent]
+            if is_near and not _are_declared(pair, distinct.get(kind, ())):
+                raw, row = next(
+                    (raw, rows[0])
+                    for raw, _, column in _columns(raws, kind)
+                    if len(rows := np.flatnonzero(raw.frame[column] == rare))
+                )
+                where = f"; {raw.where}, row {raw.at(int(row))}"
+                found.append(
+                    f"{kind}: {_count(rare, counts, where)} is spelled almost like "
+                    f"{_count(frequent, counts)}. {_remedy(kind, [[frequent, rare]])}"
+                )
+    return found
+
+
+def _alike(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Pair names that are equal without separators, or after removing a letter of each."""
+    groups: dict[str, list[str]] = {}
+    for name in names if len(names) <= _COMPARED else ():
+        folded = fold(name)
+        shorter = [folded[:at] + folded[at + 1 :] for at in range(len(folded) * (len(folded) > 3))]
+        for variant in {_bare(name), folded, *shorter}:
+            groups.setdefault(variant, []).append(name)
+    pairs = [pair for alike in groups.values() for pair in itertools.combinations(alike, 2)]
+    return [pair for pair in dict.fromkeys(pairs) if not _is_counted(*pair)]
+
+
+def _bare(name: str) -> str:
+    """Fold a name, and remove accents and separators, except those between digits."""
+    plain = unicodedata.normalize("NFKD", fold(name))
+    plain = "".join(c for c in plain if not unicodedata.combining(c))
+    return re.sub(r"(?<!\d)[\s_./\u2010-\u2015-]+|[\s_./\u2010-\u2015-]+(?!\d)", "", plain)
+
+
+def _is_counted(first: str, second: str) -> bool:
+    """Check whether names have the same fold, or differ only in numbers and single letters."""
+    parts = [re.findall(r"\d+|[A-Z]+(?![a-z])|[^\W\d_][a-z]*", name) for name in (first, second)]
+    words = [{part.casefold() for part in words} for words in parts]
+    differing = words[0] ^ words[1]
+    is_counted = all(word.isdigit() or len(word) == 1 for word in differing)
+    return fold(first) == fold(second) or (bool(differing) and is_counted)
