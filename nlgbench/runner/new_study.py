@@ -16,7 +16,7 @@ from nlgbench.study.column_names import personal
 from nlgbench.study.csv_files import TableError
 from nlgbench.study.described import judged_dimensions, lower_is_better, missing_words
 from nlgbench.study.guessing import Guess, used
-from nlgbench.study.layouts import guess_layout, open_files, relative
+from nlgbench.study.layouts import find_logs, guess_layout, open_files, relative
 from nlgbench.study.reading import FILE
 from nlgbench.text import as_yaml
 
@@ -62,9 +62,12 @@ def new(
         plain = layout.lower().replace("-", "_")
         text = formats.draft(plain, [relative(one, place) for one in sources])
     elif sources:
-        opened = open_files(sources, place)
+        tool, logs = ("", []) if shape or flags else find_logs(sources)
+        opened = open_files([one for one in sources if one not in logs], place)
         guess_layout(opened, shape, flags or {})
-        text = _written(opened)
+        text = _recognized([tool] * bool(tool) + [made.tool for made in opened if made.tool])
+        text += formats.draft(tool, [relative(one, place) for one in logs]) if logs else ""
+        text += _written(opened) if opened else ""
     place.mkdir(parents=True, exist_ok=True)
     files.replace_bytes(place / FILE, text.encode())
     said = f"wrote {place / FILE}"
@@ -106,7 +109,14 @@ def place_of(
     if len(paths) > 1 or first.is_file() or file_types.guess(first) or glob.has_magic(paths[0]):
         return out or first.parent, [Path(one) for one in paths]
     if first.is_dir() and not (first / "outputs.csv").is_file():
-        return first, sorted(one for one in first.iterdir() if file_types.guess(one))
+        there = sorted(
+            one for one in first.iterdir() if one.suffix == ".eval" or file_types.guess(one)
+        )
+        patterns = [
+            name for shape in formats.FORMATS.values() for name in shape.files if "/" in name
+        ]
+        logs = [first / name for name in patterns if any(first.glob(name))]
+        return first, logs or find_logs(there)[1] or there
     return first, []
 
 
@@ -129,6 +139,12 @@ def _reads_well(place: Path) -> bool:
         return read_folder(place, problems)[0] is not None
     except TableError:
         return False
+
+
+def _recognized(tools: Sequence[str]) -> str:
+    """Say which tools wrote the files, in the first line of study.yml."""
+    names = ", ".join(dict.fromkeys(tools))
+    return f"# Recognized: {names}. To choose another format, use --as.\n" if tools else ""
 
 
 def _written(sources: Sequence[Guess]) -> str:

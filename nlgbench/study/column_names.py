@@ -37,11 +37,14 @@ OTHER = {
     *("seg", "row", "index", "unnamed_0", "inner_id", "total_annotations", "cancelled_annotations"),
 }
 
+#: What precedes the names of columns in exports of Toloka.
+TOLOKA = "(?:INPUT|OUTPUT|GOLDEN|HINT|ASSIGNMENT):"
 #: Columns in which tools mark valid submissions, and the values that mark them.
 _COUNTS = {
     "finished": ["True", "1"],
     "status": ["APPROVED", "AWAITING REVIEW"],
     "assignment_status": ["Approved", "Submitted"],
+    "ASSIGNMENT:status": ["APPROVED", "SUBMITTED"],
 }
 
 #: Words in names of columns that identify a person: only annotator_id may come from these.
@@ -80,7 +83,8 @@ def argument(our: str) -> str:
 def recognized(columns: Sequence[str]) -> dict[str, str]:
     """Map our columns to the file's columns that seem to match them."""
     plain: dict[str, str] = {}
-    last = [name.rpartition(".")[2] for name in columns]  # the last step of a JSON path
+    # The last step of a JSON path, or what follows a prefix of Toloka.
+    last = [re.split(rf"\.|^{TOLOKA}", name)[-1] for name in columns]
     for name in columns:
         plain.setdefault(plain_name(name), name)
     for name, end in zip(columns, last, strict=True):
@@ -100,10 +104,14 @@ def recognized(columns: Sequence[str]) -> dict[str, str]:
 
 def counted(frame: pd.DataFrame) -> dict[str, list[str]]:
     """Return the columns that mark valid rows of an export, each with the values that do so."""
-    kept = {name: _COUNTS.get(plain_name(name), []) for name in map(str, frame)}
-    return {
-        name: values for name, values in kept.items() if values and frame[name].isin(values).any()
+    names = list(map(str, frame))
+    valid = {name: _COUNTS.get(name) or _COUNTS.get(plain_name(name)) for name in names}
+    counted = {
+        name: values for name, values in valid.items() if values and frame[name].isin(values).any()
     }
+    # Toloka's control tasks, whose right answers are known, are not judgments.
+    control = [name for name in names if name.startswith("GOLDEN:") and frame[name].ne("").any()]
+    return counted | {name: [""] for name in control}
 
 
 def in_braces(text: str) -> list[str]:

@@ -14,7 +14,7 @@ from nlgbench.study import file_types, reading
 from nlgbench.study.column_names import argument, plain_name
 from nlgbench.study.csv_files import TableError
 from nlgbench.study.guessing import Guess
-from nlgbench.study.layouts import guess_layout, open_files
+from nlgbench.study.layouts import find_logs, guess_layout, open_files
 
 #: What messages call a DataFrame.
 FRAME = "DataFrame"
@@ -27,6 +27,9 @@ def describe(source: Path | pd.DataFrame, flags: Mapping[str, Sequence[str]]) ->
         frame = as_texts(source)
         sources = [_framed(frame)]
     else:
+        tool, logs = ("", []) if flags else find_logs([source])
+        if logs:
+            return {"format": tool, "files": [str(source)], "settings": {}, "doubts": []}
         sources = open_files([source], Path())
     guess_layout(sources, None, flags)
     tables: dict[str, list[dict[str, Any]]] = {}

@@ -30,7 +30,8 @@ _WORDS = {
         "question": "q question item criterion dimension aspect",
         "asked": "fluency adequacy coherence consistency relevance naturalness quality rating rank "
         "informativeness overall understandability engagingness grammaticality correctness clarity "
-        "groundedness faithfulness empathy helpfulness surprise accuracy usefulness",
+        "groundedness faithfulness empathy helpfulness surprise accuracy usefulness "
+        "interestingness",
         "any": "rating score value judgment judgement answer choice vote label id text",
         "human": "human humans reference references gold ground_truth",
     }.items()
@@ -84,6 +85,7 @@ class Guess:
     tables: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
     options: dict[str, Any] = field(default_factory=dict)  # how files are opened
+    tool: str = ""  # the format of a tool that wrote the files
     kinds: dict[str, str] = field(default_factory=dict)  # of the columns examined so far
     missing: dict[str, list[str]] = field(default_factory=dict)  # column -> its words for this
 
@@ -458,17 +460,19 @@ def _find_places(made: Guess) -> None:
     kinds = ("number", "list", "text", "words", "id")
     if fields := {} if made.has("system", "annotator_id") else _family(made, *kinds):
         _take_family(made, fields)
-    stems = list(made.frame["{file}"].unique())
+    place, stems = "{file}", list(made.frame["{file}"].unique())
+    if len(stems) == 1 and "{folder}" in made.frame:  # files of the same name in several folders
+        place, stems = "{folder}", list(made.frame["{folder}"].unique())
     several = len(stems) > 1
     are_judges = several and all(map(_MODEL.search, stems))
     of_dimensions = several and all(_words(one) & _ASKED for one in stems)
     if of_dimensions and not made.has("dimension") and not any(one in made.frame for one in stems):
-        made.set("dimension", "{file}", "files are named after dimensions")
+        made.set("dimension", place, f"{place[1:-1]}s are named after dimensions")
     elif several and not made.has("system") and not made.has("output_id"):
         why = "no column names systems, and there are several files"
-        made.set("system", "{file}", why, doubt=not made.has("annotator_id"))
+        made.set("system", place, why, doubt=not made.has("annotator_id"))
     elif are_judges and not {"annotator_id", "evaluator"} & {*made.columns}:
-        made.set("evaluator", "{file}", "files are named after models (judges?)", doubt=True)
+        made.set("evaluator", place, f"{place[1:-1]}s are named after models (judges?)", doubt=True)
     by = ["system", "annotator_id", "dimension", "evaluator"]
     beside = [one for one in ("{file}", "{folder}", "{position}") if one in made.frame]
     if not made.has("output_id") and made.why.get("item_id", "by its name"):
@@ -490,7 +494,7 @@ def _find_places(made: Guess) -> None:
         why = "distinguishes rows of the same output"
         _take_likeliest(made, "annotator_id", fits, why, doubt=not is_position)
     elif several and "item_id" in made.columns and made.by_row(*by).duplicated().any():
-        fits = _unique(made, ["{file}"], *by)
+        fits = _unique(made, [place], *by)
         _take_likeliest(made, "dimension", fits, "files have the same outputs", doubt=True)
     _doubt_places(made)
 
@@ -502,7 +506,8 @@ def _doubt_places(made: Guess) -> None:
         made.doubt("annotator_id", "by its name, but these are models, whose ratings are scores")
     item = made.by_row("item_id")
     for name in made.free("text") if made.why.get("item_id") and len(item) else ():
-        is_input = column_names.has_word(name, "source|prompt|input|question|context|article")
+        last = re.sub("^input[.:]", "", name, flags=re.I)
+        is_input = column_names.has_word(last, "source|prompt|input|question|context|article")
         if is_input and made.frame[name].groupby(item["item_id"]).nunique().max() > 1:
             made.doubt("item_id", f"one item has several values of {name}")
     systems = made.by_row("system")

@@ -15,6 +15,7 @@ from nlgbench.names import UsageError, did_you_mean
 from nlgbench.study import answers, csv_files, file_types, formats, guessing, reading
 from nlgbench.study.column_names import plain_name, recognized
 from nlgbench.study.csv_files import TableError
+from nlgbench.study.formats import exports
 from nlgbench.study.guessing import Guess, guess
 
 
@@ -22,10 +23,7 @@ def open_files(paths: Sequence[Path], place: Path) -> list[Guess]:
     """Open files, or patterns of files; those with the same columns form one source."""
     found: list[Guess] = []
     for path in paths:
-        there = [path]
-        if not path.exists() and glob.has_magic(str(path)):
-            there = sorted(map(Path, glob.glob(str(path), recursive=True)))  # noqa: PTH207
-        there = [one for one in there if one.is_file()]
+        there = _matching(path)
         if not there:
             raise FileNotFoundError(
                 f"there is no file {path}: name a file, or a pattern of files in quotes."
@@ -50,6 +48,26 @@ def open_files(paths: Sequence[Path], place: Path) -> list[Guess]:
             frame, named = pd.concat([former.frame, frame]), [*former.files, *named]
         found.append(Guess(frame.reset_index(drop=True), files=named, options=options))
     return found
+
+
+def _matching(path: Path) -> list[Path]:
+    """List the file, or the files that match a pattern."""
+    there = [path]
+    if not path.exists() and glob.has_magic(str(path)):
+        there = sorted(map(Path, glob.glob(str(path), recursive=True)))  # noqa: PTH207
+    return [one for one in there if one.is_file()]
+
+
+def find_logs(paths: Sequence[Path]) -> tuple[str, list[Path]]:
+    """Find the files that are logs of a tool, whose records need no columns; name its format."""
+    kinds = {path: [formats.recognize(file) for file in _matching(path)[:1]] for path in paths}
+    logs = {path: name for path, found in kinds.items() for name, lacks in found if not lacks}
+    logs = {path: name for path, name in logs.items() if name}
+    first, *others = dict.fromkeys(logs.values()) or [""]
+    if others:
+        shown = ", ".join(f"{path.name} is from {name}" for path, name in logs.items())
+        raise UsageError(f"A study's logs must have one format, but {shown}: name fewer files.")
+    return first, list(logs)
 
 
 def relative(path: Path, place: Path) -> str:
@@ -117,11 +135,16 @@ def guess_layout(sources: Sequence[Guess], shape: Any, flags: Mapping[str, Seque
             made.frame[name] = answers.point_commas(made.frame[name])
             made.options["decimal"] = ","
         adapter = shape.specs if shape else None if flags else _adapter(made.names)
-        if not adapter or adapter is guessing.specs:
+        if not adapter or adapter in (guessing.specs, formats.toloka):
             shared = _shared(made, sources)
-            guess(made, {**flags, **{our: [one] for our, one in shared.items()}})
+            if any(name.startswith("OUTPUT:") for name in made.names):
+                made.tool, take = "toloka", exports.guess_toloka
+            else:
+                take = guess
+            take(made, {**flags, **{our: [one] for our, one in shared.items()}})
             made.why |= dict.fromkeys(shared, "in both files, and unique in the file with systems")
             continue
+        made.tool = adapter.__name__
         made.tables = list(adapter(made.frame[made.names]).items())
         if not made.tables:
             raise TableError(
@@ -149,6 +172,8 @@ def _adapter(names: Sequence[str]) -> Any:
     """Recognize the tool that wrote a file by columns that only it writes."""
     if {"severity", "system"} <= set(map(plain_name, names)):
         return formats.mqm
+    if any(name.startswith("label_annotations.") or ":::" in name for name in names):
+        return formats.potato
     return formats.mturk if any(name.startswith("Answer.") for name in names) else None
 
 

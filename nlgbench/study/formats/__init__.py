@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -12,7 +13,8 @@ import pandas as pd
 from nlgbench.names import unknown
 from nlgbench.study.column_names import Specs
 from nlgbench.study.csv_files import TableError
-from nlgbench.study.formats.exports import mqm, mturk, potato
+from nlgbench.study.formats import recognizing
+from nlgbench.study.formats.exports import mqm, mturk, potato, toloka
 from nlgbench.study.formats.harnesses import inspect, lm_eval, promptfoo
 from nlgbench.study.formats.judged_pairs import alpaca_eval, arena, mt_bench
 from nlgbench.study.formats.records import Recorded
@@ -30,6 +32,7 @@ class Mapped(NamedTuple):
 #: `files` are the files of a study's folder that are read if study.yml names none.
 FORMATS: dict[str, Mapped | Recorded] = {
     "mturk": Mapped(mturk),
+    "toloka": Mapped(toloka, ("*.tsv",)),
     "prolific": Mapped(),
     "label_studio": Mapped(files=("*.csv", "*.json")),
     "potato": Mapped(potato, ("*.jsonl", "*/annotated_instances.jsonl")),
@@ -52,6 +55,11 @@ def find(name: str, where: str) -> Mapped | Recorded:
         return FORMATS[plain]
     way = "The file type of a table (csv, json, ...) goes under `tables`."
     raise TableError(f"{where}: format: {unknown(name, FORMATS)} {way}")
+
+
+def recognize(path: Path) -> tuple[str, list[str]]:
+    """Return the format that a log has or is nearest to, and the keys that its records lack."""
+    return recognizing.recognize(path, FORMATS)
 
 
 def draft(name: str, names: Sequence[str]) -> str:

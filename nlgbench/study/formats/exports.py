@@ -1,15 +1,15 @@
-"""Formats of tables: Mechanical Turk, Potato, MQM."""
+"""Formats of tables: Mechanical Turk, Toloka, Potato, MQM."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
 from nlgbench.study import column_names
-from nlgbench.study.guessing import Guess
+from nlgbench.study.guessing import Guess, choices, guess
 
 _ODD = {"answer_comment", "answer_comments", "answer_feedback", "answer_hit_id"}
 
@@ -85,6 +85,40 @@ def _is_rating(frame: pd.DataFrame, theirs: Sequence[str]) -> bool:
     cells = pd.Series(frame[list(theirs)].to_numpy().ravel(), dtype="str")
     numbers = pd.to_numeric(cells[cells.str.strip() != ""], errors="coerce")
     return bool(len(numbers)) and bool((numbers.between(-100, 100) & (numbers % 0.5 == 0)).all())
+
+
+def toloka(frame: pd.DataFrame) -> column_names.Specs:
+    """Map a Toloka export: INPUT: is what was shown, OUTPUT: what was answered."""
+    rows = [str(number) for number in range(1, len(frame) + 1)]
+    guessed = Guess(frame.assign(**{"{file}": "", "{folder}": "", "{row}": rows}))
+    guess_toloka(guessed, {})
+    return dict(guessed.tables)
+
+
+def guess_toloka(guessed: Guess, flags: Mapping[str, Sequence[str]]) -> None:
+    """Guess what the columns of a Toloka export are, whose prefixes name answers and workers."""
+    sides = column_names.recognized([*guessed.names, "choice"])
+    our = "choice" if "system_a" in sides else "value"
+    answers = [
+        name
+        for name in guessed.names
+        if name.startswith("OUTPUT:") and _is_answer(guessed, name, our)
+    ]
+    if answers and not {"value", "score", "choice"} & {*flags}:
+        several = len(answers) > 1 and our == "value"
+        guessed.columns[our] = "OUTPUT:{dimension}" if several else answers[0]
+        guessed.why[our] = "answers, in exports of Toloka"
+        flags = {**flags, our: ()}  # other columns are not answers
+    ids = [name for name in guessed.names if re.fullmatch("INPUT:.*_id", name)]
+    if "item_id" not in sides and "item_id" not in flags and len(ids) == 1:
+        guessed.set("item_id", ids[0], "the only id among the inputs")
+    guess(guessed, flags)
+
+
+def _is_answer(guessed: Guess, name: str, our: str) -> bool:
+    cells = guessed.frame[name]
+    votes = choices(cells[cells != ""])
+    return len(votes) == cells.nunique() if our == "choice" else guessed.kind(name) == "number"
 
 
 def potato(frame: pd.DataFrame) -> column_names.Specs:
