@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections import UserDict
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -27,7 +29,14 @@ from nlgbench.datasets import (
     webnlg,
 )
 from nlgbench.names import known
-from nlgbench.study import Study, declared, straight_from, trusted, with_tables
+from nlgbench.study import (
+    Study,
+    declared,
+    read_study,
+    straight_from,
+    trusted,
+    with_tables,
+)
 from nlgbench.study.checks import checked
 
 
@@ -199,6 +208,22 @@ def studies() -> pd.DataFrame:
             for name, one in _STUDIES.items()
         ]
     )
+
+
+def is_public(name: object) -> bool:
+    """Check whether a text names a public study; a folder of that name wins."""
+    return isinstance(name, str) and name in _STUDIES and not Path(name).exists()
+
+
+def open_named(study: str | os.PathLike) -> Study:
+    """Open a public study by its name, or your own by its folder."""
+    name = os.fspath(study)
+    return load(name) if is_public(name) else read_study(study)
+
+
+def files_of(name: str) -> list[str]:
+    """List the files of a public study."""
+    return _STUDIES[name].files
 
 
 @checked

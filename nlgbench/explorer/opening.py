@@ -6,7 +6,8 @@ import os
 from typing import TYPE_CHECKING
 
 import nlgbench as nb
-from nlgbench.study import Study, read_study
+from nlgbench.datasets.public import open_named
+from nlgbench.study import Study
 from nlgbench.study.checks import checked
 
 if TYPE_CHECKING:
@@ -20,8 +21,8 @@ def explore(study: Study | str | os.PathLike | None = None) -> Explorer:
     Parameters
     ----------
     study : Study or path, optional
-        A study, or the path of its folder (see `read_study`). By default, the explorer opens a
-        simulated study, so that you can try it.
+        A study, the path of its folder (see `read_study`), or the name of a public study (see
+        `studies`). By default, the explorer opens a simulated study, so that you can try it.
 
     Returns
     -------
@@ -52,4 +53,4 @@ def explore(study: Study | str | os.PathLike | None = None) -> Explorer:
 
     if study is None:
         study = nb.simulate("judges")
-    return Explorer(study if isinstance(study, Study) else read_study(study))
+    return Explorer(study if isinstance(study, Study) else open_named(study))

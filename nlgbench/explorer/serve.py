@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nlgbench.datasets.public import is_public
 from nlgbench.explorer.opening import explore
 from nlgbench.study.study import why_no_study
 
@@ -44,7 +45,7 @@ _TEMPLATE = """{%- extends 'voila/templates/lab/index.html.j2' -%}
 
 def serve(folder: Path | None, port: int | None, say: Callable[[str], None]) -> None:
     """Serve until Ctrl-C or SIGTERM, which also end all kernels. Each new page reads the study."""
-    if folder is not None and (why := why_no_study(folder)):
+    if folder is not None and not is_public(str(folder)) and (why := why_no_study(folder)):
         raise FileNotFoundError(why)
     with tempfile.TemporaryDirectory(prefix="nlgbench-explore-") as place:
         app = _app(Path(place), folder, port)
@@ -81,7 +82,9 @@ def _app(place: Path, folder: Path | None, port: int | None) -> Voila:
         from voila.app import Voila
     except ImportError as error:
         raise ValueError(f"the app needs {error.name}: run pip install 'nlgbench[app]'.") from None
-    given = None if folder is None else os.fspath(folder.resolve())
+    given = None if folder is None else os.fspath(folder)
+    if folder is not None and not is_public(given):
+        given = os.fspath(folder.resolve())
     code = "from nlgbench.explorer.serve import explore_or_explain\n\n"
     cell = form.new_code_cell(f"{code}explore_or_explain({given!r})")
     about = {"title": "nlgbench explorer", "kernelspec": {"name": "python3", "display_name": ""}}

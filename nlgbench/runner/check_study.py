@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from nlgbench.datasets.public import load, studies
+from nlgbench.datasets.public import is_public, load
 from nlgbench.runner import listing
 from nlgbench.runner.new_study import unconfirmed
 from nlgbench.study import TABLES, Study, near_names, read_folder, summary
@@ -27,7 +27,7 @@ def check(place: Path) -> tuple[str, bool]:
     notes: list[str] = []
     study = None
     try:
-        if not place.exists() and str(place) in set(studies()["name"]):
+        if is_public(str(place)):
             study = load(str(place))
             tables = {table: Raw(getattr(study, table), table) for table in TABLES}
             near_names.settle(tables, dict(study.settings), doubts, doubts)

@@ -384,8 +384,9 @@ def report(directory: Path) -> None:
 def explore(study: Path | None, folder: Path | None, port: int | None) -> None:
     """Explore a study in your browser, until you press Ctrl-C.
 
-    STUDY is a study's folder; the default is a simulated study. The command prints one line: the
-    address to open. The address works only on this machine and contains a secret token.
+    STUDY is a study's folder, or the name of a public study; the default is a simulated study. The
+    command prints one line: the address to open. The address works only on this machine and
+    contains a secret token.
     """
     from nlgbench.explorer.serve import serve
 

@@ -180,7 +180,7 @@ def _plans(
     for notebook, one in asked:
         plan = runs.plan(notebook, one, opened, source=source, effort=effort, around=around)
         runs.check_names(plan, one, opened)
-        if plan.source == "study":
+        if plan.parameters.get("study"):
             runs.refuse_other_study(out / plan.place, plan.parameters["study"], plan.data)
         if (other := by_place.setdefault(plan.place, plan)).data != plan.data:
             raise UsageError(

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from nlgbench import files
+from nlgbench.datasets.public import is_public
 from nlgbench.names import brief, did_you_mean
 from nlgbench.papers.claim_rows import own_place
 from nlgbench.runner import claims as ledgers
@@ -50,7 +51,8 @@ def read_claims(claims: str | os.PathLike | pd.DataFrame) -> pd.DataFrame:
         frame, place = claims, "claims"
     else:
         path = Path(claims)
-        if path.is_dir() and not (path / "claims.csv").is_file():
+        has_none = path.is_dir() and not (path / "claims.csv").is_file()
+        if has_none or is_public(os.fspath(claims)):
             return pd.DataFrame(columns=COLUMNS, dtype="str")
         path = path / "claims.csv" if path.is_dir() else path
         frame, lines = csv_files.parse(path)

@@ -44,25 +44,32 @@ _NUMBERS = dict.fromkeys(["recomputed", "ci_low", "ci_high"], float("nan"))
 _RECORDED: dict[str, Any] = {**_TEXTS, **_NUMBERS, "comparable": True}
 
 
-def open(notebook: str, *, source: Source, output_dir: str | None = None) -> Record:
+def open(
+    notebook: str, *, source: Source, study: str | None = None, output_dir: str | None = None
+) -> Record:
     """Start the record of one notebook's run.
 
     `notebook` is the file's name without ``.ipynb``; claims belong to the notebook that they name.
-    `source` is the origin of the run's data, saved with every figure and value. The runner sets
-    `output_dir`; without it, everything is shown, and nothing is written.
+    `source` is the origin of the run's data, saved with every figure and value. A run on another
+    `study` than the notebook's own shows no paper's claims. The runner sets `output_dir`; without
+    it, everything is shown, and nothing is written.
     """
     known(source, schema.SOURCES, "source")
     if output_dir is not None:
         Path(output_dir).mkdir(parents=True, exist_ok=True)
         (Path(output_dir) / runs.OPEN).touch()
-    return Record(notebook, source, None if output_dir is None else Path(output_dir))
+    folder = None if output_dir is None else Path(output_dir)
+    return Record(notebook, source, folder, has_claims=study is None and source != "study")
 
 
 class Record:
     """The figures, tables and claims of one run of a notebook."""
 
-    def __init__(self, notebook: str, source: Source, output_dir: Path | None) -> None:
+    def __init__(
+        self, notebook: str, source: Source, output_dir: Path | None, *, has_claims: bool = True
+    ) -> None:
         self.notebook = notebook
+        self.has_claims = has_claims
         self.source = source
         self.output_dir = output_dir
         self._claims = load_claims()
@@ -309,7 +316,7 @@ class Record:
     def _ledger(self) -> pd.DataFrame:
         owned = self._claims[self._claims["notebook"] == self.notebook]
         records = pd.concat(self._rows or [pd.DataFrame(columns=list(_RECORDED))])
-        if self.source == "study":  # a run of your own study shows no paper's numbers
+        if not self.has_claims:  # a run of another study shows no paper's numbers
             paper = records["claim_id"].str.split("/").str[0]
             owned, records = owned[:0], records[~paper.isin(self._claims["paper"])]
         ledger = claims.ledger(owned, records, source=self.source, skipped=self._skipped)

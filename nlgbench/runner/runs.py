@@ -152,7 +152,10 @@ def hash_data(
         if "study.py" in found:  # it may read files outside its folder
             returned["study()"] = _study_hash(values["study"], opened)
     elif source == "released":
-        released = (file.name for name in notebook.datasets for file in registry.files(name))
+        from nlgbench.datasets.public import files_of
+
+        names = files_of(values["study"]) if values.get("study") else notebook.datasets
+        released = (file.name for name in names for file in registry.files(name))
         found = {name: cache.cache_dir() / name for name in released}
     data = {name: file_hash(path) for name, path in found.items() if path.is_file()} | returned
     for name, value in values.items():
@@ -176,11 +179,11 @@ def _study_hash(folder: str, opened: Opened) -> str:
 
 def _open(folder: str, opened: Opened) -> Study:
     """Open the study in a folder once for all plans."""
-    from nlgbench.study import read_study
+    from nlgbench.datasets.public import open_named
 
     kept = {} if opened is None else opened
     if folder not in kept:
-        kept[folder] = read_study(folder)
+        kept[folder] = open_named(folder)
     return kept[folder]
 
 
@@ -215,12 +218,18 @@ def check(
 
 
 def _study_folder(where: str, study: str) -> str:
-    """Make a study's folder absolute, because kernels run in their notebook's folder."""
+    """Make a study's folder absolute, because kernels run elsewhere; a public name stays."""
+    from nlgbench.datasets.public import files_of, is_public, studies
     from nlgbench.study.study import why_no_study
 
+    if is_public(study):
+        for name in files_of(study):
+            cache.path(name)  # which explains how to get a file that is missing
+        return study
     home = Path(os.path.expanduser(study)).absolute()
     if why := why_no_study(home) if study else "it is empty: name a folder":
-        raise ParameterError(f"{where}: study={shown(study)} is not a study, because {why}")
+        public = did_you_mean(study, studies()["name"]).replace("mean", "mean the public study")
+        raise ParameterError(f"{where}: study={shown(study)} is not a study, because {why}{public}")
     return str(home)
 
 
@@ -237,8 +246,13 @@ def plan(
     values = check(notebook, given, source=source, effort=effort)
     values.pop("output_dir", None)
     chosen, notes, varied = "", [], {}
-    if "study" in given and values["study"] is not None:
-        chosen = "study"
+    if "study" in given and values["study"] in notebook.datasets and len(notebook.datasets) == 1:
+        values["study"], chosen = None, "released"  # the notebook's own study
+        values["source"] = chosen
+    elif "study" in given and values["study"] is not None:
+        from nlgbench.datasets.public import is_public
+
+        chosen = "released" if is_public(values["study"]) else "study"
         varied["study"] = study_name(values["study"], opened)
     elif "source" in notebook.parameters:
         chosen, note = _choose_source(notebook, source)
@@ -313,7 +327,7 @@ def check_names(plan: Plan, given: Mapping[str, Any], opened: dict[str, Study]) 
     """Check parameters that name something in your own study; each study is `opened` once."""
     asked = {name: plan.parameters[name] for name in _NAMING if name in given}
     asked = {name: value for name, value in asked.items() if value is not None}
-    if plan.source != "study" or not asked:
+    if plan.parameters.get("study") is None or not asked:
         return
     study = _open(plan.parameters["study"], opened)
 

@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from nlgbench.datasets.public import load
+from nlgbench.datasets.public import load, open_named
 from nlgbench.names import known
-from nlgbench.study import Study, read_study, straight_from, with_tables
+from nlgbench.study import Study, straight_from, with_tables
 from nlgbench.study.checks import checked
 from nlgbench.worlds import (
     colors,
@@ -132,8 +132,9 @@ def open_study(
         The name of a public study (see `nlgbench.studies`).
     source : {"simulated", "released"}
         ``released`` loads the study; ``simulated`` simulates a study with the same layout.
-    folder : path, optional
-        A folder of your own tables to read instead; `name` and `world` are then ignored.
+    folder : path or str, optional
+        A folder of your own tables, or the name of another public study, to open instead; `name`
+        and `world` are then ignored.
     **world
         Parameters of `simulate`.
 
@@ -161,7 +162,9 @@ def open_study(
                 f"source='released' and the folder {os.fspath(folder)!r} are two studies. Choose "
                 "one of them."
             )
-        return read_study(folder)
+        study = open_named(folder)
+        # Papers' claims are about the notebook's own study.
+        return study if os.fspath(folder) == name else with_tables(study)
     if source == "released":
         return load(name)
     return simulate(_AS[known(name, list(_AS), "study")], **world)
