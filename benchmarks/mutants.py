@@ -40,6 +40,7 @@ STATEMENTS = {
     "runner/facts.py": ["runner/test_findings.py", "runner/test_record.py"],
     "runner/findings.py": ["runner/test_findings.py", "test_relations.py"],
     "crossed.py": [
+        "test_status.py",
         "analysis/people/test_comparing_systems.py",
         "analysis/people/test_agreement.py",
     ],

@@ -29,6 +29,9 @@ def test_the_effects_of_studies_and_their_mean_are_drawn():
     words = [text.get_text() for text in ax.get_yticklabels()]
     (diamond,) = ax.patches
     assert diamond.get_xy()[:, 0].min() == mean["ci_low"]
+    bar = [lines for lines in ax.collections if len(lines.get_segments()) == 1][-1]
+    heights = [diamond.get_xy()[0, 1], bar.get_segments()[0][0][1]]
+    assert ax.get_yticks()[-2:].tolist() == heights, "labels are beside what they name"
     assert words == ["first", *"abc", "x", *"defgh", "Mean", "95% prediction\ninterval"]
 
 

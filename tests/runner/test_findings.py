@@ -6,7 +6,12 @@ import pytest
 import nlgbench as nb
 from nlgbench.runner import record
 from nlgbench.runner.facts import Facts
-from nlgbench.runner.findings import findings, judge_findings, planning_findings
+from nlgbench.runner.findings import (
+    atlas_findings,
+    findings,
+    judge_findings,
+    planning_findings,
+)
 from tests import recomputed_findings
 
 
@@ -227,7 +232,7 @@ def test_verdicts_on_judges_are_stated_with_their_margins_and_families():
     assert '"two" (omega 0.50: not shown; these annotators)' in replacement.sentence
     assert "1 of 2 evaluators are shown" in replacement.sentence
     assert "up to epsilon 0.1, as at least half of annotators" in replacement.sentence
-    assert "1 tests for biases" in biases.sentence and "a margin of 0.05" in biases.sentence
+    assert "1 tests for biases" in biases.sentence and "a margin of 0.05 by" in biases.sentence
     assert biases.sentence.endswith("within the margin 0, ruled out 0, inconclusive 1.")
 
 
@@ -240,3 +245,14 @@ def test_rankings_without_tests_are_described_and_unknown_agreement_is_a_limit()
     assert written["systems"].startswith("According to judge, not annotators, a ranks first")
     assert "The interval of a lies entirely above all other" in written["systems"]
     assert "how far annotators agree" in written["limits"]
+
+
+def test_evaluators_are_ranked_from_the_highest_over_the_studies_that_they_share():
+    ranking = pd.DataFrame({"evaluator": [*"abcdef"], "estimate": [0.1, 0.5, 0.3, 0.2, 0.4, 0.9]})
+    ranking = ranking.assign(ci_low=0.0, ci_high=1.0, n_studies=6, rank=[5, 1, 3, 4, 2, None])
+    finding, *_ = atlas_findings(Facts({"ranking": ranking}), "spearman")
+    assert finding.sentence == (
+        "Over the 6 studies that 5 evaluators share, the mean Spearman correlation with judgments "
+        'of outputs is 0.50 [0.00, 1.00] for "b", 0.40 [0.00, 1.00] for "e", 0.30 [0.00, 1.00] for '
+        '"c", and lower for 2 others.'
+    )
