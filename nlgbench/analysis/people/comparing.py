@@ -436,6 +436,8 @@ def _spread(judged: _Judged, covers: str, missing: Status) -> _Spread:
         group = np.unique(np.column_stack([judged.system, judged.group]), axis=0)[:, 0]
         n_groups = np.bincount(group)
         n_units = sizes["group"]
+        if n_units < 2:  # one has almost all judgments
+            missing = explain("one_effective", n=n_units, units=judged.units)
         few = crossed.few_clusters(n_units, f"effective {judged.units}")
         doubt = [few or crossed.few_clusters(int(n), judged.units) for n in n_groups]
         if n_units >= crossed.FEWEST:  # a system with few items has its own degrees of freedom

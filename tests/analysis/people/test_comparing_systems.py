@@ -371,3 +371,17 @@ def test_documents_that_share_items_are_joined_and_an_item_without_one_is_alone(
     left, right = nb.compare_systems(alone), nb.compare_systems(study)
     for name in ("systems", "pairs", "annotators", "details"):
         pd.testing.assert_frame_equal(getattr(left, name), getattr(right, name))
+
+
+def test_one_document_with_almost_all_items_leaves_no_interval():
+    study = nb.simulate("judgments", n_items=12, n_annotators=4, seed=0)
+    first = study.outputs["item_id"].iloc[0]
+    outputs = study.outputs.assign(document=(study.outputs["item_id"] == first).astype(str))
+    found = nb.compare_systems(
+        study.replace(outputs=outputs, settings={"extra": ["document"], "clusters": "document"})
+    )
+    for table in (found.systems, found.pairs):
+        assert set(table["status"]) == {"one_effective"}
+        assert table["ci_low"].isna().all()
+        assert "number of clusters (document) is only 1.18" in table["reason"].iloc[0]
+    assert found.pairs["p"].isna().all()
