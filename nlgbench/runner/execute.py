@@ -135,15 +135,15 @@ def run(
             from nlgbench.runner.gathering import gather
 
             try:
-                doubled = gather(out)
+                problems = gather(out)
             except OSError as error:
                 raise OSError(
                     f"the tables could not be written in {out} ({error.strerror or error}). "
                     "Finished runs are complete: free some space, or fix the folder's permissions, "
                     "and run the same command again, which skips them."
                 ) from None
-            for claim_id in doubled:
-                complain(f"two notebooks record {claim_id!r}; the first one's value is kept")
+            for problem in problems:
+                complain(problem)
     return outcomes
 
 

@@ -21,10 +21,20 @@ _RESULT = ["variant", "estimate", "ci_low", "ci_high", "source"]
 
 
 def gather(out: Path) -> list[str]:
-    """Collect what all runs recorded; return the ids that two notebooks recorded."""
-    ledgers, index, swept = [schema.typed([], "ledgers")], [], []
+    """Collect what all runs recorded; return what is wrong with it, in words."""
+    ledgers, index, swept, problems = [schema.typed([], "ledgers")], [], [], []
     for folder, manifest in runs.finished(out):
         about = {"notebook": manifest["notebook"], "run": runs.run_of(folder)}
+        rows = ledgers[0].iloc[:0]
+        if (folder / "ledger.csv").is_file():
+            try:
+                rows = schema.read(folder / "ledger.csv", "ledger")
+            except (OSError, ValueError) as error:
+                problems.append(
+                    f"{folder.name} is damaged, and left out of {out / 'index.csv'} and "
+                    f"{out / 'ledger.csv'}: repeat its command, which makes it again. {error}"
+                )
+                continue
         index += [
             {**about, **made, "path": f"{folder.name}/{made['path']}"} for made in manifest["made"]
         ]
@@ -33,9 +43,9 @@ def gather(out: Path) -> list[str]:
             | {"name": one["section"], "alt": one["error"]}
             for one in manifest.get("failed", [])
         ]
-        if (folder / "ledger.csv").is_file():
-            rows = schema.read(folder / "ledger.csv", "ledger").assign(run=about["run"])
-            given = {f"param_{name}": str(one) for name, one in manifest["parameters"].items()}
+        if len(rows):
+            rows = rows.assign(run=about["run"])
+            given = {f"param_{name}": str(value) for name, value in manifest["parameters"].items()}
             swept.append(_values(rows, manifest["notebook"]).assign(**given))
             ledgers.append(rows)
     whole = pd.concat([one for one in ledgers if len(one)] or ledgers, ignore_index=True)
@@ -55,7 +65,8 @@ def gather(out: Path) -> list[str]:
     elif (out / f"{runs.RECOMPUTED}.csv").is_file():
         for left in out.glob(f"{runs.RECOMPUTED}.*"):
             left.unlink()
-    return whole.loc[doubled, "claim_id"].tolist()
+    twice = whole.loc[doubled, "claim_id"]
+    return problems + [f"two notebooks record {x!r}; the first one's value is kept" for x in twice]
 
 
 def recomputed(ledger: pd.DataFrame) -> Drawing | None:

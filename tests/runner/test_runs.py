@@ -166,11 +166,28 @@ def test_two_ledgers_become_one(tmp_path):
     recorded(tmp_path / "a", "simulated/x/1")
     recorded(tmp_path / "b", "simulated/x/1", "simulated/x/2")
     (tmp_path / "c.failed").mkdir()
-    assert gathering.gather(tmp_path) == ["simulated/x/1"]
+    kept = "two notebooks record 'simulated/x/1'; the first one's value is kept"
+    assert gathering.gather(tmp_path) == [kept]
     whole = schema.read(tmp_path / "ledger.csv", "ledgers")
     assert whole["reason"].tolist() == ["a", "b"]
     assert (tmp_path / "index.csv").read_text() == "notebook,source,kind,name,path,alt,run\n"
     runs.check_place(tmp_path, ["a", "b"])
+
+
+@pytest.mark.parametrize("damage", [b"claim_id\nx\n", b"\xff\x00", b"", b'a,"b\n'])
+def test_a_run_with_a_damaged_ledger_is_named_and_made_again(tmp_path, damage):
+    for name in "ab":
+        recorded(tmp_path / name, f"simulated/{name}/1")
+        manifest = runs.read_manifest(tmp_path / name)
+        (tmp_path / name / runs.MANIFEST).unlink()
+        runs.write_manifest(tmp_path / name, manifest)
+    (tmp_path / "a" / "ledger.csv").write_bytes(damage)
+    (problem,) = gathering.gather(tmp_path)
+    assert problem.startswith("a is damaged, and left out of ") and "ledger.csv" in problem
+    assert schema.read(tmp_path / "ledger.csv", "ledgers")["reason"].tolist() == ["b"]
+    parts = manifest.get("parts", {})
+    assert runs.why_rerun(tmp_path / "a", parts) == "ledger.csv in its result was changed"
+    assert runs.why_rerun(tmp_path / "b", parts) == ""
 
 
 def test_the_ledger_shows_default_runs_unless_asked(tmp_path):
