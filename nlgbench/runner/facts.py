@@ -38,7 +38,7 @@ Where = Mapping[str, Any]
 _MOST = 3
 #: The columns of the table ``findings``; a row is a number in the sentence ``finding``.
 COLUMNS = (
-    *("finding", "subject", "quantity", "estimate", "ci_low", "ci_high", "n", "of", "n_tested"),
+    *("finding", "subject", "quantity", "estimate", "ci_low", "ci_high", "n", "of"),
     *("adjusted", "covers", "conditions", "status", "source", "study", "data"),
     *("table", "filter", "column", "aggregate", "digits", "unit"),
 )
