@@ -2,7 +2,6 @@
 
 import re
 from functools import cache, partial
-from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -56,6 +55,8 @@ def studies():
         "judgments": with_tables(judged, preferences=None, truth=judged_by),
         "parts": parts,
         "votes": nb.simulate("judges", **world, judges=judges),
+        # Likelihoods are slow to maximize.
+        "small": nb.simulate("own", means=[0.8, 0.3, -0.4], n_annotators=5, n_items=5, seed=4),
         "scores": nb.score(scored, ["length@sentinel", "distinct_1"]),
     }
 
@@ -66,11 +67,13 @@ def correlations(study):
     return pd.concat(tables, ignore_index=True)
 
 
-def pooled(study, **options):
+def pooled(study):
     parts = []
     for name in sorted(study.outputs["part"].unique()):
         inside = part_of(study, (study.outputs["part"] == name).to_numpy())
-        parts.append(nb.correlate(inside, granularity="output", **options).assign(study=name))
+        parts.append(
+            nb.correlate(inside, granularity="output", statistics=["spearman"]).assign(study=name)
+        )
     return nb.pool_correlations(pd.concat(parts))
 
 
@@ -97,18 +100,17 @@ def audited(study):
 
 
 def trends(study):
-    table = nb.diversity(study).rename(columns={"evaluator": "measure"})
+    table = analyze("diversity", study).rename(columns={"evaluator": "measure"})
     return nb.measure_trends(table, study.truth["systems"])
 
 
 def by_judgments(study):
     """Write the findings of notebooks 08, 09 and 10 from the tables that they record."""
-    comparison, dimension = compared(study), study.main_dimension
-    replaced = nb.replaces_annotators(study, epsilon=0.1, agreement="rmse")
+    comparison, dimension = analyze("compare_systems", study), study.main_dimension
     tables = {"systems": comparison.systems, "pairs": comparison.pairs}
-    tables |= {"stops": nb.sequential(study, block="item").stops}
-    tables |= {"corrected_systems": corrected(study).systems}
-    tables |= {"replaced_evaluators": replaced.evaluators}
+    tables |= {"stops": analyze("sequential", study).stops}
+    tables |= {"corrected_systems": analyze("corrected_quality", study).systems}
+    tables |= {"replaced_evaluators": analyze("replaces", study).evaluators}
     scored = add_sentinels(study, dimension=dimension)
     tables["correlations"] = nb.correlate(scored, granularity="output", n_resamples=100)
     facts = Facts(tables)
@@ -118,56 +120,63 @@ def by_judgments(study):
 
 
 def by_votes(study):
-    tables = {"ratings": nb.rate(study, of="preferences"), "audit_findings": audited(study)[0]}
-    tables |= {"vote_accuracy": nb.vote_accuracy(study)}
+    tables = {"ratings": analyze("rate", study), "audit_findings": analyze("audit", study)[0]}
+    tables |= {"vote_accuracy": analyze("vote_accuracy", study)}
     written = findings(study, Facts(tables))
     written += judge_findings(Facts(tables), study.name, study.name, evaluator="e", is_drawn=True)
     return [finding.sentence for finding in written if finding]
 
 
 def by_scores(study):
-    used = study.scores["evaluator"] == study.truth["close"]["evaluator"][0]
-    study = with_tables(study, scores=study.scores[used])
-    facts = Facts({"standings": mean_scores(study)})
+    table = analyze("mean_scores", study)
+    table = table[table["evaluator"] == study.truth["close"]["evaluator"][0]]
+    facts = Facts({"standings": table})
     return [finding.sentence for finding in findings(study, facts)]
 
 
 def over_parts(study):
-    result = pooled(study, statistics=["spearman"])
+    result = analyze("pool_correlations", study)
     tables = {"pooled_summary": result.summary, "ranking": result.rank_evaluators()}
     return [one.sentence for one in atlas_findings(Facts(tables), "spearman") if one]
 
 
 MEASURES = ["mmd_gaussian", "mmd_linear", "precision", "recall", "density", "coverage", "vendi"]
-#: Name, study, and function from a study to a table, a list or dataclass of tables, or sentences.
-ANALYSES = [
-    ("agreement", "judgments", nb.agreement),
-    ("compare_systems", "judgments", compared),
-    ("variance_components, plan_study", "judgments", planned),
-    ("sequential", "judgments", partial(nb.sequential, block="item")),
-    ("correlate", "judgments", correlations),
-    ("compare_evaluators", "judgments", partial(nb.compare_evaluators, granularity="output")),
-    ("pool_correlations", "parts", pooled),
-    ("corrected_quality", "judgments", corrected),
-    ("replaces", "judgments", partial(nb.replaces_annotators, epsilon=0.1, agreement="rmse")),
-    ("mean_scores", "judgments", mean_scores),
-    ("rate", "votes", partial(nb.rate, of="preferences")),
-    ("rate by judges", "votes", partial(nb.rate, of="comparisons")),
-    ("win_rates", "votes", partial(nb.win_rates, of="preferences")),
-    ("overall_win_rates", "votes", overall_win_rates),
-    ("vote_agreement", "votes", nb.vote_agreement),
-    ("vote_accuracy", "votes", nb.vote_accuracy),
-    ("votes, sequential", "votes", partial(nb.sequential, block="annotator")),
-    ("audit", "votes", audited),
-    ("distributions", "scores", partial(nb.compare_distributions, measures=MEASURES)),
-    ("huse", "scores", partial(nb.huse, n_neighbors=5)),
-    ("diversity", "scores", nb.diversity),
-    ("measure_trends", "scores", trends),
-    ("findings on judgments", "judgments", by_judgments),
-    ("findings on votes", "votes", by_votes),
-    ("findings on scores", "judgments", by_scores),
-    ("findings over parts", "parts", over_parts),
-]
+#: Analysis -> study, and function from it to a table, a list or dataclass of tables, or sentences.
+ANALYSES = {
+    "agreement": ("judgments", nb.agreement),
+    "compare_systems": ("judgments", compared),
+    "variance_components, plan_study": ("small", planned),
+    "sequential": ("judgments", partial(nb.sequential, block="item")),
+    "correlate": ("judgments", correlations),
+    "compare_evaluators": ("judgments", partial(nb.compare_evaluators, granularity="output")),
+    "pool_correlations": ("parts", pooled),
+    "corrected_quality": ("judgments", corrected),
+    "replaces": ("judgments", partial(nb.replaces_annotators, epsilon=0.1, agreement="rmse")),
+    "mean_scores": ("judgments", mean_scores),
+    "rate": ("votes", partial(nb.rate, of="preferences")),
+    "rate by judges": ("votes", partial(nb.rate, of="comparisons")),
+    "win_rates": ("votes", partial(nb.win_rates, of="preferences")),
+    "overall_win_rates": ("votes", overall_win_rates),
+    "vote_agreement": ("votes", nb.vote_agreement),
+    "vote_accuracy": ("votes", nb.vote_accuracy),
+    "votes, sequential": ("votes", partial(nb.sequential, block="annotator")),
+    "audit": ("votes", audited),
+    "distributions": ("scores", partial(nb.compare_distributions, measures=MEASURES)),
+    "huse": ("scores", partial(nb.huse, n_neighbors=5)),
+    "diversity": ("scores", nb.diversity),
+    "measure_trends": ("scores", trends),
+    "findings on judgments": ("judgments", by_judgments),
+    "findings on votes": ("votes", by_votes),
+    "findings on scores": ("judgments", by_scores),
+    "findings over parts": ("parts", over_parts),
+}
+
+
+@cache
+def analyze(name, study):
+    return ANALYSES[name][1](study)
+
+
 #: Analyses in points of the scale.
 POINTS = ("compare_systems", "variance_", "sequential", "corrected_quality", "mean_scores")
 
@@ -176,20 +185,21 @@ def tables_of(study):
     return {name: table for name in TABLES if (table := getattr(study, name, None)) is not None}
 
 
-def rename(study, kind, order):
-    """Rename systems, items, ..., and return a function that replaces the new names in texts."""
-    tables, truth = tables_of(study), dict(study.truth or {})
-    columns = [table[name] for table in tables.values() for name in NAMED[kind] if name in table]
-    names = sorted(set(pd.concat(columns).dropna()) - {"human", "length@sentinel"})
-    n = len(names)
-    numbers = range(n)[::-1] if order == "reversed" else np.random.default_rng(5).permutation(n)
-    to = {name: f"{kind[:3]}q{number:04d}" for name, number in zip(names, numbers, strict=True)}
-    for frames in (tables, truth):
-        for table, frame in frames.items():
-            columns = [name for name in NAMED[kind] if name in frame]
-            frames[table] = frame.replace(dict.fromkeys(columns, to))
-    old = {new: name for name, new in to.items()}
-    undo = partial(re.sub, rf"{kind[:3]}q\d{{4}}", lambda match: old[match[0]])
+def rename(study, order):
+    """Rename systems, items, ..., and return a function that restores the names in texts."""
+    tables, truth, old = tables_of(study), dict(study.truth or {}), {}
+    rng = np.random.default_rng(5)
+    for kind, named in NAMED.items():
+        columns = [table[name] for table in tables.values() for name in named if name in table]
+        names = sorted(set(pd.concat(columns).dropna()) - {"human", "length@sentinel"})
+        numbers = range(len(names))[::-1] if order == "reversed" else rng.permutation(len(names))
+        to = {name: f"{kind[:3]}q{k:04d}" for name, k in zip(names, numbers, strict=True)}
+        old |= {new: name for name, new in to.items()}
+        for frames in (tables, truth):
+            for table, frame in frames.items():
+                columns = [name for name in named if name in frame]
+                frames[table] = frame.replace(dict.fromkeys(columns, to))
+    undo = partial(re.sub, r"[a-z]{3}q\d{4}", lambda match: old[match[0]])
     return with_tables(study, **tables, truth=truth), undo
 
 
@@ -291,27 +301,24 @@ def in_order(table):
     return table.sort_values(keys, ignore_index=True, key=lambda column: column.astype(str))
 
 
-def assert_same(before, after, drawn):
+def assert_same(before, after, drawn, analysis):
     """Compare cells; those of drawn columns may differ by a share of the interval's width."""
     before, after = in_order(before), in_order(after)
-    assert set(before) == set(after) and len(before) == len(after)
+    assert set(before) == set(after) and len(before) == len(after), analysis
     width = before["ci_high"] - before["ci_low"] if "ci_low" in before else np.zeros(len(before))
     for name, cells in before.items():
         loose = drawn and re.fullmatch(DRAWN, name)
         if cells.dtype.kind not in "fi":
-            assert loose or cells.tolist() == after[name].tolist(), name
+            assert loose or cells.tolist() == after[name].tolist(), (analysis, name)
             continue
         slack = 0.15 * np.nan_to_num(width) + 0.1 * name.startswith("p") if loose else 0
-        slack = slack + 1e-9 + 1e-6 * cells.abs()
-        assert (after[name].isna() == cells.isna()).all(), name
-        assert not ((after[name] - cells).abs() > slack).any(), name
+        slack = slack + 1e-9 + (1e-3 if "method" in before else 1e-6) * cells.abs()
+        assert (after[name].isna() == cells.isna()).all(), (analysis, name)
+        assert not ((after[name] - cells).abs() > slack).any(), (analysis, name)
 
 
 RELATIONS = {
-    **{
-        f"{kind} {way}": partial(rename, kind=kind, order=way)
-        for kind, way in product(NAMED, ("reversed", "shuffled"))
-    },
+    **{f"names {order}": partial(rename, order=order) for order in ("reversed", "shuffled")},
     **{name: partial(transform, factor=a, shift=b) for name, (a, b) in LINEAR.items()},
     "rows permuted": permute,
     "sides exchanged": exchange,
@@ -327,27 +334,22 @@ def applies(relation, name, kind):
     return relation not in LINEAR or kind != "scores" or name == "huse"
 
 
-@cache
-def result(name):
-    return next(listed(analyze(studies()[kind])) for key, kind, analyze in ANALYSES if key == name)
-
-
-@pytest.mark.parametrize(
-    ("relation", "analysis"),
-    [(key, entry) for entry, key in product(ANALYSES, RELATIONS) if applies(key, *entry[:2])],
-    ids=lambda value: value if isinstance(value, str) else value[0],
-)
-def test_results_stay_as_they_were(relation, analysis, tmp_path):
-    name, kind, analyze = analysis
+@pytest.mark.parametrize("kind", ["judgments", "parts", "small", "votes", "scores"])
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_results_stay_as_they_were(relation, kind, tmp_path):
+    study = studies()[kind]
+    names = [x for x in ANALYSES if ANALYSES[x][0] == kind and applies(relation, x, kind)]
+    if not names:
+        return
     given = {"folder": tmp_path} if relation == "files split" else {}
-    changed = RELATIONS[relation](studies()[kind], **given)
+    changed = RELATIONS[relation](study, **given)
     reordered = isinstance(changed, tuple)
     changed, undo = changed if reordered else (changed, str)
-    after = [
-        table.map(lambda cell: undo(cell) if isinstance(cell, str) else cell)
-        for table in listed(analyze(changed))
-    ]
-    for table, other in zip(result(name), after, strict=True):
-        if relation in LINEAR and "sentence" in table:
-            other = expect(other, relation, name)
-        assert_same(expect(table.copy(), relation, name), other, reordered and SEEDED.search(name))
+    for name in names:
+        before, after = (listed(analyze(name, x)) for x in (study, changed))
+        for table, other in zip(before, after, strict=True):
+            other = other.map(lambda cell: undo(cell) if isinstance(cell, str) else cell)
+            if relation in LINEAR and "sentence" in table:
+                other = expect(other, relation, name)
+            drawn = reordered and SEEDED.search(name)
+            assert_same(expect(table, relation, name), other, drawn, name)
