@@ -104,18 +104,25 @@ def trends(study):
     return nb.measure_trends(table, study.truth["systems"])
 
 
+def judged(study, facts):
+    options = {"dimension": study.main_dimension, "evaluator": "e", "is_drawn": True}
+    return judge_findings(facts, study.name, study.name, **options)
+
+
 def by_judgments(study):
     """Write the findings of notebooks 08, 09 and 10 from the tables that they record."""
     comparison, dimension = analyze("compare_systems", study), study.main_dimension
     tables = {"systems": comparison.systems, "pairs": comparison.pairs}
     tables |= {"stops": analyze("sequential", study).stops}
     tables |= {"corrected_systems": analyze("corrected_quality", study).systems}
-    tables |= {"replaced_evaluators": analyze("replaces", study).evaluators}
+    replaced = analyze("replaces", study)
+    tables |= {"replaced_evaluators": replaced.evaluators, "replaced_details": replaced.details}
     scored = add_sentinels(study, dimension=dimension)
     tables["correlations"] = nb.correlate(scored, granularity="output", n_resamples=100)
     facts = Facts(tables)
-    written = [*findings(study, facts), *planning_findings(facts, dimension, of_votes=False)]
-    written += judge_findings(facts, study.name, study.name, evaluator="e", is_drawn=True)
+    asked = {"of_votes": False, "sample": "random", "block": "item", "default": True}
+    written = [*findings(study, facts), *planning_findings(facts, dimension, **asked)]
+    written += judged(study, facts)
     return [finding.sentence for finding in written if finding]
 
 
@@ -123,7 +130,7 @@ def by_votes(study):
     tables = {"ratings": analyze("rate", study), "audit_findings": analyze("audit", study)[0]}
     tables |= {"vote_accuracy": analyze("vote_accuracy", study)}
     written = findings(study, Facts(tables))
-    written += judge_findings(Facts(tables), study.name, study.name, evaluator="e", is_drawn=True)
+    written += judged(study, Facts(tables))
     return [finding.sentence for finding in written if finding]
 
 

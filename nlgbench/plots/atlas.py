@@ -138,7 +138,8 @@ def plot_atlas(
     alt += f" Undefined: {missing} of {drawn}." if missing else ""
     if len(means) > 1:
         alt += f" Of evaluators without undefined values, {means.idxmax()} has the highest mean "
-        alt += f"({means.max():.2f}), and {means.idxmin()} the lowest ({means.min():.2f})."
+        alt += f"over columns ({means.max():.2f}), and {means.idxmin()} the lowest "
+        alt += f"({means.min():.2f})."
     drawing = drawn_on(ax, data, alt)
     words = textwrap.fill(words, int(drawing.figure.get_figwidth() * 16))
     # Right-aligned: the text may extend to the left, below the evaluators' names.

@@ -109,6 +109,7 @@ def plot_audit(audited: Audit) -> Drawing:
         _draw_bins(axes[-1], bins, dict(zip(names, short, strict=True)))
     _legend(figure, table[table["test"].isin(tests)], len(own) > 0)
     biases = table[table["test"].isin(set(_BIASES) & set(tests)) & ~table["is_sentinel"]]
+    biases = biases[biases["p_adjusted"].notna()]
     found = biases[biases["verdict"].eq("found")]
     n_open = biases["verdict"].eq("not shown").sum()
     listed = ", ".join(

@@ -123,7 +123,7 @@ def _describe(row: pd.Series) -> str:
     if not np.isfinite(row["estimate"]):
         return f"{row['granularity']} no mean (n = {row['n_studies']:.0f})"
     ends = map(correlation, (row["estimate"], row["ci_low"], row["ci_high"]))
-    return "{} {} [{}, {}]".format(row["granularity"], *ends)
+    return "{} {} [{}, {}] (n = {:.0f})".format(row["granularity"], *ends, row["n_studies"])
 
 
 def _legend(looks: dict[str, tuple[str, str]], confidence: float, kinds: set[str]) -> list[Any]:

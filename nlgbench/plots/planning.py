@@ -48,7 +48,9 @@ def plot_plan(plan: StudyPlan | pd.DataFrame, *, ax: Axes | None = None) -> Draw
     'Power against the number of items: with 20 annotators, 0.40 at 50 and 0.70 at 100.'
     """
     curve = plan.curve if isinstance(plan, StudyPlan) else plan
-    curve = read_table(curve, "n_items:float n_annotators:float? power:float", "curve has")
+    curve = read_table(
+        curve, "n_items:float n_annotators:float? n_votes:float? power:float", "curve has"
+    )
     (ax,) = axes_for(ax, ONE_COLUMN, 2.5)
     by = curve.get("n_annotators", pd.Series(np.nan, curve.index)).fillna(0)
     if not by.duplicated().any():
@@ -83,5 +85,8 @@ def plot_plan(plan: StudyPlan | pd.DataFrame, *, ax: Axes | None = None) -> Draw
     if any(number for number, _ in groups):
         legend_above(ax, title="Annotators", title_fontsize=7, ncols=4, alignment="left")
     of = f" ({question})" if question else ""
+    votes = curve.get("n_votes", pd.Series(dtype=float)).dropna().unique()
+    if len(votes) == 1:
+        of += f" with {votes[0]:g} annotators per output or pair"
     alt = f"Power{of} against the number of items: {'; '.join(texts)}."
     return drawn_on(ax, curve, alt)

@@ -63,7 +63,7 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
     >>> table = table.assign(granularity="output", confidence=0.95, ci_low=0.2, ci_high=0.6)
     >>> from nlgbench.analysis.correlation.pooling import pool_correlations
     >>> plot_pooled(pool_correlations(table)).alt
-    'Spearman correlation with human judgments in 5 studies. Means: chrF .38 [.24, .51].'
+    'Spearman correlation with human judgments in 5 studies. Means: chrF .38 [.24, .51] (n = 5).'
     """
     summary, studies = _select(pooled)
     statistic = str(summary["statistic"].iloc[0]).capitalize().replace("_", " ")
@@ -184,4 +184,5 @@ def _describe(mean: pd.Series) -> str:
     """Describe a panel's mean and interval, or why the mean is missing."""
     if not np.isfinite(mean["estimate"]):
         return f"no mean (n = {mean['n_studies']:.0f})"
-    return "{} [{}, {}]".format(*map(correlation, mean[["estimate", "ci_low", "ci_high"]]))
+    ends = map(correlation, mean[["estimate", "ci_low", "ci_high"]])
+    return "{} [{}, {}] (n = {:.0f})".format(*ends, mean["n_studies"])

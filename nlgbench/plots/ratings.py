@@ -200,7 +200,8 @@ def plot_win_rates(
     sides = pd.DataFrame(np.sort(table[["system", "opponent"]], axis=1), table.index)
     pairs = table[~sides.duplicated()]
     if n_tested := verdicts[pairs.index].ne("").sum():
-        alt += f" Significant: {pairs['bold'].sum()} of {counted(n_tested, 'pair')} tested."
+        what = "Significant" if value == "win_rate" else "Significant differences of means"
+        alt += f" {what}: {pairs['bold'].sum()} of {counted(n_tested, 'pair')} tested."
     if n_undefined := pairs[value].isna().sum():
         alt += f" Undefined: {counted(n_undefined, 'pair')}."
     return drawn_on(ax, table.drop(columns="bold"), alt)

@@ -76,6 +76,8 @@ def plot_replacement(result: Replacement, *, ax: Sequence[Axes] | None = None) -
     right.set_xlim(0, 1)
     right.set_xlabel("Advantage probability (\u03c1)")
     texts = ", ".join(f"{a} {b:.2f}" for a, b in tested[["label", "omega"]].itertuples(index=False))
-    alt = f"Share of annotators replaced at epsilon {epsilon:g}: {texts}. Passing requires 0.5."
+    alt = f"Share of annotators replaced at epsilon {epsilon:g}: {texts}. Passing requires 0.5"
+    passed = tested["verdict"].eq("replaces").sum()
+    alt += f" in tests adjusted over evaluators: {passed} of {len(tested)} pass."
     alt += f" Not tested: {len(table) - len(tested)}." if len(tested) < len(table) else ""
     return drawn_on((left, right), result.curve, alt)

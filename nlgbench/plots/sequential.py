@@ -36,8 +36,8 @@ def plot_sequential(result: Sequential, *, ax: Sequence[Axes] | None = None) -> 
     --------
     >>> import nlgbench as nb
     >>> study = nb.simulate("votes", systems={"x": 1.5, "y": 0.0}, n_pairs=1, seed=0)
-    >>> print(plot_sequential(nb.sequential(study, block="item")).alt)
-    E-values of 1 pair after each of 100 blocks; 1 significant. x against y: better, after block 12.
+    >>> plot_sequential(nb.sequential(study, block="item")).alt.split("; ")[1]
+    '1 significant (e-Holm). x against y: better, after block 12.'
     """
     stops, path = result.stops, result.path
     row = stops.sort_values(["stopped_at", "p_adjusted"], kind="stable").iloc[0]
@@ -89,6 +89,6 @@ def plot_sequential(result: Sequential, *, ax: Sequence[Axes] | None = None) -> 
         verdict += f", after block {row['stopped_at']:.0f}"
     alt = (
         f"E-values of {len(stops)} pair{'s' if len(stops) > 1 else ''} after each of "
-        f"{own['block'].max()} blocks; {n_significant} significant. {name}: {verdict}."
+        f"{own['block'].max()} blocks; {n_significant} significant (e-Holm). {name}: {verdict}."
     )
     return drawn_on(axes, path, alt)

@@ -164,7 +164,7 @@ def plot_severity(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None 
     'Intervals that exclude 0: 2.'
     """
     table = compared.annotators if isinstance(compared, SystemComparison) else compared
-    needed = "annotator_id severity:float ci_low:float ci_high:float n_judgments:int?"
+    needed = "annotator_id severity:float ci_low:float ci_high:float n_judgments:int? status:text?"
     table = read_table(table, needed, "table has")
     one_row_each(table, ["annotator_id"], "select one dimension")
     rows = table.dropna(subset="severity").sort_values("severity", ascending=False, kind="stable")
@@ -210,9 +210,10 @@ def plot_severity(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None 
     omitted = f" ({omitted})" if len(rows) < len(table) else ""
     ax.set_xlabel(("Annotators" if named else f"{len(rows)} annotators") + omitted)
     legend_above(ax, ncols=2 if len(rows) > 20 else 1)
+    unreliable = (off & rows["status"].ne("ok")).sum() if "status" in rows else 0
     alt = (
         f"Severity of {counted(len(rows), 'annotator')}{omitted} relative to their mean, from "
         f"{rows['estimate'].min():.2f} to {rows['estimate'].max():.2f},{describe_intervals(rows)}. "
-        f"Intervals that exclude 0: {off.sum()}."
+        f"Intervals that exclude 0: {off.sum()}{f' ({unreliable} unreliable)' * bool(unreliable)}."
     )
     return drawn_on(ax, table, alt)

@@ -215,24 +215,13 @@ class Facts:
         return f"{_join(texts)}{more}" if more.startswith(";") else _join([*texts, more])
 
     def say(
-        self,
-        start: str,
-        table: str,
-        each: str = "{number}",
-        where: Where | None = None,
-        *,
-        conditions: str = "",
-        study: str = "",
-        **options: Any,
+        self, start: str, table: str, each: str = "{number}", where: Any = None, **options: Any
     ) -> Finding | None:
         """Write a sentence about a table's first rows (`listing`); None without any value."""
         waiting, self._facts = self._facts, []  # of a sentence that is not complete
         finding, text = None, self.listing(table, each, where, **options)
         if text:
-            about = {"study": study} if study else {}
-            if conditions:
-                text, about["conditions"] = f"{text} ({conditions})", conditions
-            finding = self.sentence(f"{start} {text}.", **about)
+            finding = self.sentence(f"{start} {text}.")
         self._facts = waiting
         return finding
 

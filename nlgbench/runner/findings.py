@@ -1,13 +1,13 @@
-"""The findings of notebooks 08 to 11, which are about any study: written from a run's tables."""
+"""The findings of notebooks 08 to 12, which are about any study: written from a run's tables."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pandas as pd
 
-from nlgbench.crossed import FEWEST, THESE_ANNOTATORS
+from nlgbench.crossed import FEWEST, OTHER_ANNOTATORS, THESE_ANNOTATORS
 from nlgbench.datasets.published import cite
 from nlgbench.evaluators.names import label
 from nlgbench.evaluators.sentinels import LENGTH, SENTINELS
@@ -52,7 +52,9 @@ def _systems(facts: Facts) -> Finding:
     """Report which systems are distinguishable, by the best evidence that the study has."""
     if "pairs" in facts.tables:
         dimension = facts.names("pairs", column="dimension")
-        by = f"By annotators' judgments of {dimension}"
+        by = f"By judgments of {dimension}"
+        if "annotators" in facts.tables:
+            by += f" ({facts.count('annotators')} annotators)"
         return facts.sentence(f"{by}, {_by_tests(facts, 'systems', {}, 'adjusted mean')}.")
     if "ratings" in facts.tables:
         sentence = _by_intervals(facts, "ratings", {}, "Bradley-Terry rating", "rating")
@@ -142,6 +144,9 @@ def _first(facts: Facts, table: str, where: Where, column: str, value: str) -> s
     names, systems = facts.names(table, best), facts.rows(table, best)["system"]
     one = {**best, "system": systems.iloc[0]}
     number = facts.number(table, one, column, quantity=value)
+    if "n_judgments" in rows:
+        n = facts.number(table, one, "n_judgments", interval=False)
+        number += f" from {n} judgments"
     return f"{names} {'ranks' if len(systems) == 1 else 'rank'} first ({value} {number})"
 
 
@@ -172,16 +177,20 @@ def _evaluators(study: Study, facts: Facts) -> Finding:
     table, value = "correlations", 0.0
     where: dict[str, Any] = {"granularity": "output", "statistic": "spearman"}
     agree: Where = {"p_adjusted": ("<", 0.05), "estimate": (">", 0)}
-    words = "correlate positively with human judgments over outputs (Spearman, p Holm-adjusted "
-    words += "over evaluators)"
-    if table not in facts.tables:
+    is_judged = table in facts.tables
+    if not is_judged:
         table, where = "vote_accuracy", {"measure": "accuracy_decided", "against": "votes"}
         value, agree = 0.5, {"ci_low": (">", 0.5)}
-        words = "agree with more than half of annotators' votes (without ties; intervals are not "
-        words += "adjusted for the number of evaluators)"
     where |= {"evaluator": ("not in", [*SENTINELS, "people"])}
     if facts.rows(table, where).empty:
         return facts.sentence(_untested(study))
+    known: Where = {**where, "ci_low": ("defined", None)}
+    covers = facts.names(table, known, "estimand" if is_judged else "covers") or "no intervals"
+    words = f"agree with more than half of annotators' votes (without ties; {covers}; not adjusted "
+    words += "for the number of evaluators)"
+    if is_judged:
+        words = f"correlate positively with judgments of {facts.names(table, where, 'dimension')} "
+        words += f"over outputs (Spearman; {covers}; p Holm-adjusted over evaluators)"
     n = facts.count(table, where, of="evaluators")
     n_agree = facts.count(table, {**where, **agree}, of="evaluators")
     options: Any = {"each": "{evaluator} {number}", "order": "highest", "rest": "{n} others"}
@@ -206,7 +215,7 @@ def _evaluators(study: Study, facts: Facts) -> Finding:
     else:
         names = facts.names(table, better, column="evaluator")
         text += f" The intervals above that of text length ({number}) are those of {names}."
-    return facts.sentence(text, adjusted="Holm" if value == 0 else "")
+    return facts.sentence(text, adjusted="Holm" if is_judged else "")
 
 
 def _untested(study: Study) -> str:
@@ -235,12 +244,12 @@ def _limits(study: Study, facts: Facts) -> Finding:
 
 
 def judge_findings(
-    facts: Facts, judged: str, compared: str, *, evaluator: str, is_drawn: bool
+    facts: Facts, judged: str, compared: str, *, dimension: str, evaluator: str, is_drawn: bool
 ) -> list[Finding | None]:
     """Write the findings of notebook 09 on the two studies with these names.
 
-    Means are corrected by the scores of `evaluator`; `is_drawn` is whether the notebook itself drew
-    the labels.
+    Judgments are of `dimension`. Means are corrected by the scores of `evaluator`; `is_drawn` is
+    whether the notebook itself drew the labels.
     """
     details = facts.rows("corrected_details")
     is_flipped = len(details) and details["better"].str.startswith("lower").all()
@@ -248,46 +257,49 @@ def judge_findings(
     drawn = "; the notebook drew the labels at random from all judged outputs" * is_drawn
     means = facts.listing(
         "corrected_systems",
-        "{number} for {system} ({n_labels} labels, {n_outputs} outputs; {covers})",
+        '{number} for "{system}" ({n_labels} of {n_outputs} outputs labeled; {covers})',
         {"method": "corrected"},
         order="highest",
         rest="lower for {n} others",
     )
     corrected = None
     if means:
-        text = (
-            f"In the study `{judged}`, the mean judgment{flipped}, estimated from labels and the "
-        )
-        text += f"scores of {facts.name(label(evaluator))}, is {means}{drawn}."
+        text = f"In the study `{judged}`, the mean judgment (dimension: {facts.name(dimension)})"
+        text += f"{flipped}, estimated from labels and the scores of "
+        text += f"{facts.name(label(evaluator))}, is {means}{drawn}."
         corrected = facts.sentence(text, study=judged)
-    return [corrected, _replacement(facts, judged), _audit(facts, compared), _constant(facts)]
+    replaced = _replacement(facts, judged, dimension)
+    return [corrected, replaced, _audit(facts, compared), _constant(facts)]
 
 
-def _replacement(facts: Facts, study: str) -> Finding | None:
+def _replacement(facts: Facts, study: str, dimension: str) -> Finding | None:
     """Report which evaluators may replace an annotator, and by which rule."""
     table = "replaced_evaluators"
-    each = '{number} for "{evaluator}" (omega {omega:.2f}: {verdict}; {covers})'
+    each = '{number} for "{evaluator}" (omega {omega:.2f}, {n_annotators} annotators: {verdict}; '
+    each += "{covers})"
     tested: Where = {"p": ("defined", None)}
     if facts.rows(table, tested).empty:
         return None
     n = facts.count(table, {"verdict": "replaces"}, among=tested, of="evaluators")
     first = {"evaluator": facts.rows(table, tested)["evaluator"].iloc[0]}
     epsilon = facts.number(table, first, "epsilon", interval=False)
-    rule = "they agree with the other annotators at least as well, up to epsilon "
-    rule += f"{epsilon}, as at least half of annotators do; omega is this share, tests are "
-    rule += "adjusted over annotators and, by Holm, over evaluators"
+    measure = facts.names("replaced_details", column="agreement")
+    rule = "for at least half of annotators, a test shows that the evaluator agrees with the other "
+    rule += f"annotators (measure: {measure}) at least as well as this annotator does, up to "
+    rule += f"epsilon {epsilon}; omega is the share of such annotators, tests are adjusted over "
+    rule += "annotators, and verdicts by Holm over evaluators"
     listing = facts.listing(table, each, value="rho", order="highest", rest="lower for {n} others")
-    text = f"In the study `{study}`, {n} are shown to be able to replace an annotator: {rule}. The "
-    text += "probability that the evaluator agrees at least as well as another annotator does is "
-    text += f"{listing}."
+    text = f"In the study `{study}`, {n} are shown to be able to replace an annotator (dimension: "
+    text += f"{facts.name(dimension)}): {rule}. The probability that the evaluator agrees at least "
+    text += f"as well as an annotator does, averaged over annotators, is {listing}."
     return facts.sentence(text, study=study, conditions=rule, adjusted="Holm")
 
 
 #: An audit's verdict -> in words.
 _VERDICTS = {
-    "found": "found",
+    "found": "found (interval beyond the margin)",
     "significant": "significant but perhaps within the margin",
-    "acquitted": "ruled out",
+    "acquitted": "ruled out ({inner} interval within the margin)",
     "not shown": "inconclusive",
 }
 
@@ -297,18 +309,26 @@ def _audit(facts: Facts, study: str) -> Finding | None:
     table, tested = "audit_findings", {"p_adjusted": ("defined", None)}
     if facts.rows(table, tested).empty:
         return None
-    counts = ", ".join(
-        f"{words} {facts.count(table, {**tested, 'verdict': verdict}, of='tests')}"
-        for verdict, words in _VERDICTS.items()
-    )
     row = facts.rows(table, tested).iloc[0]
     first = {"evaluator": row["evaluator"], "test": row["test"]}
     margin = facts.number(table, first, "margin", interval=False)
-    biases = facts.listing(table, "{evaluator} ({test}: {number})", {"verdict": "found"})
-    text = f"In the study `{study}`, {facts.count(table, tested, of='tests')} tests for biases "
-    text += "(Holm-adjusted within judges), of which those found and those ruled out are compared "
-    text += f"with a margin of {margin} by their intervals: {counts}"
-    text += f". Found: {biases}" * bool(biases)
+    # Whether a bias is ruled out is a test at the same level, but on each side of the interval.
+    inner = facts.name(f"{2 * row['confidence'] - 1:.0%}")
+    counts = ", ".join(
+        f"{words.format(inner=inner)} {facts.count(table, {**tested, 'verdict': verdict})}"
+        for verdict, words in _VERDICTS.items()
+    )
+    biases = facts.listing(table, "{evaluator} ({test}: {number})", {**tested, "verdict": "found"})
+    text = f"In the study `{study}`, judges were tested for biases (number of tests: "
+    text += f"{facts.count(table, tested, of='tests')}, Holm-adjusted within judges; margin: "
+    text += f"{margin} of verdicts): {counts}"
+    if biases:
+        text += ". Found, as the gain in the share of verdicts of a text shown first (position), "
+        text += f"twice as long (length), or by the judge's own system (own): {biases}"
+    for status in facts.rows(table, {**tested, "status": ("not in", ["ok"])})["status"].unique():
+        doubtful = {**tested, "status": status}
+        text += f". Tests with a reservation: {facts.count(table, doubtful, of='tests')} "
+        text += f"({facts.reason(table, doubtful)})"
     return facts.sentence(f"{text}.", study=study, adjusted="Holm")
 
 
@@ -325,42 +345,55 @@ def _constant(facts: Facts) -> Finding | None:
 
 
 def planning_findings(
-    facts: Facts, dimension: str | None, *, of_votes: bool
+    facts: Facts, dimension: str | None, *, of_votes: bool, sample: str, block: str, default: bool
 ) -> list[Finding | None]:
     """Write the findings of notebook 10: the cheapest designs, and pairs decided early.
 
-    Judgments are of `dimension`. Sequential tests are of votes if `of_votes`, else of judgments.
+    Judgments are of `dimension`. Sequential tests are of votes if `of_votes`, else of judgments,
+    after each `block` (an item or annotator). In planned tests, annotators are a
+    `sample` (``fixed`` or ``random``); `default` is whether the notebook chose the difference.
     """
-    each = "{n_items} items and {n_annotators} annotators ({design} design), {n_votes} per %s and "
-    each += "{n_judgments} in total, for a price of {price:.0f} ({price_judgment} each, "
-    each += "{price_item} per item, {price_annotator} per annotator); its power is {power:.2f} for "
-    each += "a difference of {difference} %s at level {level}"
-    options: Any = {"value": "price", "most": 1}
-    options["conditions"] = "the variances of the pilot study are taken as known"
-    start = "Of the designs searched for comparing two systems by"
     judgments, shares = f"judgments of {dimension}", "between the shares of wins and losses"
-    found = [
-        facts.say(
-            f"{start} {judgments}, the cheapest has",
-            "means_designs",
-            each % ("output", "points"),
-            **options,
-        ),
-        facts.say(
-            f"{start} votes, the cheapest has", "votes_designs", each % ("pair", shares), **options
-        ),
-    ]
+    covers = THESE_ANNOTATORS if sample == "fixed" else OTHER_ANNOTATORS
+    fifth = " (the notebook's default: a fifth of the standard deviation within systems)"
+    points = f"points{fifth * default}"
+    means = _cheapest(facts, "means_designs", f"{judgments} ({covers})", "output", points)
+    designs = [means, _cheapest(facts, "votes_designs", f"votes ({covers})", "pair", shares)]
     decided: Where = {"verdict": ("in", ["better", "worse"])}
     if facts.rows("stops").empty:
-        return found
-    text = f"Sequential tests of {'votes' if of_votes else judgments} (Holm-adjusted) decide "
+        return designs
+    text = f"Sequential tests of {'votes' if of_votes else judgments} (Holm-adjusted; "
+    text += f"{facts.names('stops', column='covers')}) decide "
     text += facts.count("stops", decided, among={}, of="pairs of systems")
-    each = "{system} is {verdict} than {opponent} (by {number} after {stopped_at:.0f} blocks)"
+    each = "{system} is {verdict} than {opponent} ({number} after {stopped_at:.0f} "
+    each += f"{block}s)"
     more = "; the table has {n} more"
     listing = facts.listing("stops", each, decided, value="stopped_estimate", rest=more)
     unit = f"differences {shares}" if of_votes else "differences in points"
-    text += f" ({unit} when the test stopped): {listing}" * bool(listing)
-    return [*found, facts.sentence(f"{text}.", adjusted="Holm")]
+    unit += " when the test stopped, with confidence sequences not adjusted over pairs"
+    text += f" ({unit}): {listing}" * bool(listing)
+    return [*designs, facts.sentence(f"{text}.", adjusted="Holm")]
+
+
+def _cheapest(facts: Facts, table: str, data: str, per: str, unit: str) -> Finding | None:
+    """Report the cheapest design with the target power, or else the most powerful."""
+    designs = facts.rows(table, {"power": ("defined", None)})
+    if designs.empty:
+        return None
+    status, what = designs["status"].iloc[0], data.partition(" ")[0]
+    each = "the cheapest design searched whose power is at least {target} has "
+    if status == "no_power":
+        each = "no design searched has a power of {target}; the most powerful has "
+    each += "{n_items} items and {n_annotators} annotators ({design} design), {n_votes} annotators "
+    each += f"per {per}, {{n_judgments}} {what} in total, for a price of {{price:.0f}} "
+    each += "({price_judgment} each, {price_item} per item, {price_annotator} per annotator); its "
+    each += f"power is {{power:.2f}} for a difference of {{difference}} {unit} at level {{level}}"
+    text = facts.listing(table, each, value="power", most=1)
+    conditions = "the variances of the pilot study are taken as known"
+    if status not in ("ok", "no_power"):
+        conditions += f"; {facts.reason(table)}"
+    text = f"For comparing two systems by {data}, {text} ({conditions})."
+    return facts.sentence(text, conditions=conditions)
 
 
 def atlas_findings(facts: Facts, statistic: str) -> list[Finding | None]:
@@ -369,20 +402,12 @@ def atlas_findings(facts: Facts, statistic: str) -> list[Finding | None]:
     each = '[{prediction_low:.2f}, {prediction_high:.2f}] for "{evaluator}" (mean {number} over '
     each += "{n_studies} studies)"
     known = {"prediction_low": ("defined", None), "evaluator": ("not in", list(SENTINELS))}
+    further = f"In a further study, the {name} correlation over outputs is predicted to be in"
+    more = "; the table has {n} more"
     return [
         _ranked(facts, "ranking", f"the mean {name} correlation with judgments of outputs is"),
-        facts.say(
-            f"In a further study, the {name} correlation over outputs is predicted to be in",
-            "pooled_summary",
-            each,
-            known,
-            order="highest",
-            rest="; the table has {n} more",
-        ),
-        _ranked(
-            *(facts, "ranking_beyond_length"),
-            "the mean correlation exceeds that of text length (of noise, without texts) by",
-        ),
+        facts.say(further, "pooled_summary", each, known, order="highest", rest=more),
+        _ranked(facts, "ranking_beyond_length", f"the mean {name} correlation exceeds that of"),
     ]
 
 
@@ -393,9 +418,39 @@ def _ranked(facts: Facts, table: str, start: str) -> Finding | None:
     if rows.empty:
         return None
     options: Any = {"order": "highest", "rest": "lower for {n} others"}
-    null = 0.0 if "length" in table else None
+    null = None
+    if table == "ranking_beyond_length":
+        # Its own correlation explains part of the differences from it.
+        each = ", whose mean is {number} (studies: {n_studies}),"
+        length = facts.listing("pooled_summary", each, {"evaluator": LENGTH})
+        start += " text length (longer is better; studies without texts have noise instead)"
+        start, null = f"{start}{length} by", 0.0
     listing = facts.listing(table, '{number} for "{evaluator}"', ranked, null=null, **options)
     first = {"evaluator": rows["evaluator"].iloc[0]}
     n_studies = facts.number(table, first, "n_studies", interval=False)
     text = f"Over the {n_studies} studies that {facts.count(table, ranked, of='evaluators')} "
-    return facts.sentence(f"{text}evaluators share, {start} {listing}.")
+    text += f"evaluators share, {start} {listing}"
+    return facts.sentence(f"{text} (differences between evaluators are not tested).")
+
+
+def series_findings(facts: Facts, changes: Iterable[str]) -> list[Finding]:
+    """Write the findings of notebook 12: which measures follow the truth in each series."""
+    return [_followed(facts, change, f"trends_{change.replace(' ', '_')}") for change in changes]
+
+
+def _followed(facts: Facts, change: str, table: str) -> Finding:
+    """Report which measures follow the truth if systems change in one way."""
+    every: Where = {"truth": "l_star"}
+    follow: Where = {**every, "verdict": "sees"}
+    n = facts.count(table, follow, among=every, of="measures")
+    text = f"In the series {change}, {n} follow L*, one minus the total variation distance between "
+    text += "human and machine texts (slope significantly positive; tests are not adjusted)"
+    if len(facts.rows(table, follow)):
+        text += f": {facts.names(table, follow, 'measure')}"
+    for words, where in (
+        ("of these, measured without some systems", {**follow, "status": "excluded"}),
+        ("without a verdict", {**every, "ci_low": ("undefined", None)}),
+    ):
+        if len(facts.rows(table, where)):
+            text += f"; {words}: {facts.count(table, where, of='measures')}"
+    return facts.sentence(f"{text}.")

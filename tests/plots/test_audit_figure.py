@@ -35,6 +35,10 @@ def test_the_look_of_an_estimate_is_that_of_its_verdict(audited):
         place = tuple(np.round([row["estimate"], at[name]], 9))
         assert marks[place] == look[row["verdict"]]
     assert "Biases found: wordy (length), vain (own); inconclusive: 5 of 15 tests." in drawn.alt
+    untested = audited.findings.copy()
+    untested.loc[untested["test"] == "own", "p_adjusted"] = np.nan
+    alt = nb.plot_audit(dataclasses.replace(audited, findings=untested)).alt
+    assert "Biases found: wordy (length); inconclusive: " in alt and " of 10 tests." in alt
 
 
 def test_the_reliability_diagram_shows_the_bins_of_the_audit(audited):

@@ -53,7 +53,7 @@ def test_the_atlas_writes_what_correlate_gives_as_figures_do_and_by_kind():
     ]
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["τ-b"]
     assert "Holm" not in ax.get_xlabel()
-    assert "ROUGE-2 has the highest mean (0.40)" in drawn.alt
+    assert "ROUGE-2 has the highest mean over columns (0.40)" in drawn.alt
     one = plot_atlas(table, kinds=["Diversity"])
     assert one.data["evaluator"].tolist() == ["minus Self-BLEU-4"]
 

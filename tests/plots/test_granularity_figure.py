@@ -30,7 +30,7 @@ def test_studies_are_joined_and_means_need_five():
     lines = [line.get_xydata() for line in chrf.lines if line.get_marker() in ("None", "")]
     joined = known["b"][["output", "item", "system"]]
     assert any(len(line) == 3 and np.allclose(line[:, 1], joined) for line in lines)
-    assert "system no mean (n = 1)" in drawn.alt
+    assert "] (n = 5), system no mean (n = 1)" in drawn.alt
     assert_readable(drawn)
 
 

@@ -48,7 +48,9 @@ def test_superiority_is_written_in_cells_and_bold_where_significant():
     assert {text.get_position(): text.get_text() for text in ax.texts} == cells
     bold = [text.get_text() for text in ax.texts if text.get_fontweight() == "bold"]
     assert bold == ["90", "10"]
-    assert drawn.alt.endswith("a, b, c. Significant: 1 of 2 pairs tested. Undefined: 1 pair.")
+    assert drawn.alt.endswith(
+        "a, b, c. Significant differences of means: 1 of 2 pairs tested. Undefined: 1 pair."
+    )
 
 
 def test_annotators_are_sorted_by_severity_and_open_where_it_may_be_zero():
@@ -58,6 +60,8 @@ def test_annotators_are_sorted_by_severity_and_open_where_it_may_be_zero():
     assert off.get_xydata().tolist() == [[0, 0.5], [2, -0.6]]
     assert rest.get_xydata().tolist() == [[1, 0.1]] and rest.get_mfc() == "white"
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["w3", "w1", "w2"]
+    doubtful = PEOPLE.assign(status="few_items")
+    assert nb.plot_severity(doubtful).alt.endswith("that exclude 0: 2 (2 unreliable).")
 
 
 def test_one_endless_interval_does_not_flatten_the_others():

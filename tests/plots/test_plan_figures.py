@@ -36,3 +36,5 @@ def test_plans_are_drawn_as_they_come():
     assert len(drawn.data) == 12
     effect = "difference of 0.3 between two means, in points"
     assert effect in drawn.axes[0].get_title(loc="left").replace("\n", " ") and effect in drawn.alt
+    blocked = nb.plan_study(stated, difference=0.3, design="blocked", n_votes=3)
+    assert ") with 3 annotators per output or pair against" in nb.plot_plan(blocked).alt

@@ -19,6 +19,7 @@ FOUND = Replacement(
             "rho": [0.8, 0.6, np.nan],
             "ci_low": [0.7, np.nan, np.nan],
             "ci_high": [0.9, np.nan, np.nan],
+            "verdict": ["replaces", "not shown", ""],
             "least_epsilon": [0.1, 0.7, np.nan],
             "status": ["ok", "one_cluster", "other_labels"],
             "reason": ["", "one cluster", "no score is among the values: another scale"],
@@ -42,8 +43,8 @@ def test_curves_least_epsilons_and_rho_are_those_of_the_tables():
     assert left.get_xlim()[1] >= later.get_xdata()[0], "b's least epsilon is not hidden"
     assert [line.get_xydata().tolist() for line in right.lines] == [[[0.8, 0]], [[0.6, 1]]]
     assert [text.get_text() for text in right.texts] == ["untested: other labels"]
-    words = "Share of annotators replaced at epsilon 0.2: a 1 1.00, b 0.25. Passing requires 0.5."
-    assert drawn.alt == f"{words} Not tested: 1."
+    words = "Share of annotators replaced at epsilon 0.2: a 1 1.00, b 0.25. Passing requires 0.5 "
+    assert drawn.alt == f"{words}in tests adjusted over evaluators: 1 of 2 pass. Not tested: 1."
     pd.testing.assert_frame_equal(drawn.data, FOUND.curve)
 
 

@@ -25,7 +25,8 @@ def test_paths_cross_the_line_where_the_verdict_falls(found):
     first = stops["stopped_at"].idxmin()
     own = found.path[(found.path["system"] == first[0]) & (found.path["opponent"] == first[1])]
     assert below.lines[0].get_ydata() == pytest.approx(own["estimate"].to_numpy(), nan_ok=True)
-    assert f"2 significant. {first[0]} against {first[1]}: better, after block" in drawn.alt
+    words = f"2 significant (e-Holm). {first[0]} against {first[1]}: better, after block"
+    assert words in drawn.alt
 
 
 def test_the_pair_below_has_its_confidence_sequence(found):

@@ -11,6 +11,7 @@ from nlgbench.runner.findings import (
     findings,
     judge_findings,
     planning_findings,
+    series_findings,
 )
 from tests import recomputed_findings
 
@@ -18,7 +19,8 @@ from tests import recomputed_findings
 def judged(means, **options):
     study = nb.simulate("judgments", means=means, n_items=40, seed=1, **options)
     comparison = nb.compare_systems(study)
-    return study, {"systems": comparison.systems, "pairs": comparison.pairs}
+    tables = {name: getattr(comparison, name) for name in ("systems", "pairs", "annotators")}
+    return study, tables
 
 
 def sentences(study, tables):
@@ -34,10 +36,12 @@ def test_a_clear_winner_is_named_and_equal_systems_are_inconclusive():
     study, tables = judged([3.0, 0.0, 0.0], n_annotators=30)
     clear = sentences(study, tables)
     best = tables["systems"]["system"].iloc[0]
-    assert f"{best} ranks first (adjusted mean" in clear["systems"]
+    assert clear["systems"].startswith(
+        f"By judgments of quality (30 annotators), {best} ranks first (adjusted mean "
+    )
     assert (
-        "; other items and annotators) of 3 systems. It is distinguishable from all others. Pairs"
-        in clear["systems"]
+        " from 1,200 judgments; other items and annotators) of 3 systems. It is distinguishable "
+        "from all others. Pairs" in clear["systems"]
     )
     assert clear["systems"].endswith("(Holm-adjusted): 2 of 3.")
     assert "other annotators" not in clear["limits"]
@@ -54,7 +58,8 @@ def correlations(rows):
     missing = table["ci_low"].isna()
     table["status"] = missing.map({True: "few_items", False: "ok"})
     table["reason"] = missing.map({True: "too few", False: ""})
-    return table.assign(granularity="output", statistic="spearman")
+    covers = {"dimension": "clarity", "estimand": "these systems, other items"}
+    return table.assign(granularity="output", statistic="spearman", **covers)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +81,10 @@ def test_evaluators_agree_by_their_adjusted_test_and_beat_the_length_by_both(len
     study, tables = judged([1.0, 0.0])
     tables["correlations"] = correlations([*rows, ("length@sentinel", *length)])
     sentence = sentences(study, tables)["evaluators"]
-    assert sentence.startswith("Evaluators that correlate positively with human judgments over")
+    assert sentence.startswith(
+        "Evaluators that correlate positively with judgments of clarity over outputs (Spearman; "
+        "these systems, other items; p Holm-adjusted over evaluators)"
+    )
     assert (
         "over evaluators): 2 of 3: metric 1 0.60 [0.50, 0.70] and metric 2 0.20 [0.10, 0.30]."
         in sentence
@@ -114,7 +122,7 @@ def test_the_highest_rows_are_listed_and_others_as_high_are_not_called_lower():
     assert text == "e, d, c, and lower for 2 others"
     assert facts.listing("scores", "{system}", rest="; {n} more") == "a, b, and c; 3 more"
     assert facts.listing("scores", "{system}", {"estimate": (">", 9)}) == ""
-    assert facts.say("It is", "scores", where={"estimate": (">", 9)}, conditions="if so") is None
+    assert facts.say("It is", "scores", where={"estimate": (">", 9)}) is None
     assert facts.count("scores", {"estimate": (">", 3)}, among={}, of="rows") == "2 of 6 rows"
 
 
@@ -160,15 +168,22 @@ def test_pairs_decided_for_either_system_are_counted_with_the_estimate_at_the_st
             "stopped_low": [1.0, -3.0, float("nan"), -4.0],
             "stopped_high": [2.0, -2.0, float("nan"), -3.0],
             "stopped_at": [10.0, 20.0, float("nan"), 30.0],
+            "covers": "other items, these annotators",
         }
     )
-    *_, finding = planning_findings(Facts({"stops": stops}), "quality", of_votes=False)
+    *_, finding = planned({"stops": stops}, of_votes=False)
     assert finding.sentence == (
-        "Sequential tests of judgments of quality (Holm-adjusted) decide 3 of 4 pairs of systems "
-        "(differences in points when the test stopped): a is better than b (by "
-        "1.50 [1.00, 2.00] after 10 blocks), a is worse than c (by −2.50 [−3.00, −2.00] after 20 "
-        "blocks), and c is worse than d (by −3.50 [−4.00, −3.00] after 30 blocks)."
+        "Sequential tests of judgments of quality (Holm-adjusted; other items, these annotators) "
+        "decide 3 of 4 pairs of systems (differences in points when the test stopped, with "
+        "confidence sequences not adjusted over pairs): a is better than b ("
+        "1.50 [1.00, 2.00] after 10 items), a is worse than c (−2.50 [−3.00, −2.00] after 20 "
+        "items), and c is worse than d (−3.50 [−4.00, −3.00] after 30 items)."
     )
+
+
+def planned(tables, **options):
+    asked = {"of_votes": True, "sample": "random", "block": "item", "default": True}
+    return planning_findings(Facts(tables), "quality", **{**asked, **options})
 
 
 def test_a_design_is_stated_with_its_difference_prices_and_assumption():
@@ -177,16 +192,32 @@ def test_a_design_is_stated_with_its_difference_prices_and_assumption():
         difference=0.3,
         prices={"judgment": 0.1, "item": 1.0, "annotator": 5.0},
     )
-    finding, *_ = planning_findings(
-        Facts({"means_designs": plan.designs}), "quality", of_votes=True
-    )
+    finding, *_ = planned({"means_designs": plan.designs})
     for words in (
-        "Of the designs searched for comparing two systems by judgments of quality, the cheapest",
+        "two systems by judgments of quality (other items and annotators), the cheapest design",
+        "searched whose power is at least 0.8 has",
+        f"annotators (crossed design), {plan.designs['n_votes'][0]} annotators per output, ",
+        f"{plan.designs['n_judgments'][0]:,} judgments in total",
         "0.1 each, 1 per item, 5 per annotator",
-        "for a difference of 0.3 points at level 0.05",
-        "(the variances of the pilot study are taken as known)",
+        "for a difference of 0.3 points (the notebook's default: a fifth of the standard deviation",
+        "within systems) at level 0.05 (the variances of the pilot study are taken as known).",
     ):
         assert words in finding.sentence
+    chosen, *_ = planned({"means_designs": plan.designs}, sample="fixed", default=False)
+    assert "(other items, these annotators), the cheapest" in chosen.sentence
+    assert "0.3 points at level" in chosen.sentence
+
+
+def test_a_design_without_enough_power_is_not_called_the_cheapest():
+    plan = nb.plan_study(
+        {"system x item": 0.5, "system x annotator": 5.0, "rest": 1.0}, difference=0.01
+    )
+    finding, *_ = planned({"means_designs": plan.designs})
+    assert "no design searched has a power of 0.8; the most powerful has" in finding.sentence
+    few = plan.designs.assign(status="few_clusters", reason="only 9 annotators")
+    finding, *_ = planned({"means_designs": few})
+    assert finding.sentence.endswith("are taken as known; only 9 annotators).")
+    assert planned({"means_designs": few.assign(power=float("nan"))}) == [None, None]
 
 
 def test_verdicts_on_judges_are_stated_with_their_margins_and_families():
@@ -201,6 +232,7 @@ def test_verdicts_on_judges_are_stated_with_their_margins_and_families():
             "verdict": ["replaces", "not shown"],
             "covers": "these annotators",
             "epsilon": 0.1,
+            "n_annotators": 12,
         }
     )
     audit = pd.DataFrame(
@@ -213,6 +245,9 @@ def test_verdicts_on_judges_are_stated_with_their_margins_and_families():
             "p_adjusted": [0.5, float("nan"), float("nan")],  # one vote a pair; a sentinel
             "verdict": ["not shown", "not shown", ""],
             "margin": 0.05,
+            "confidence": 0.95,
+            "status": "gold_votes",
+            "reason": "votes count as the truth",
         }
     )
     means = pd.DataFrame({"system": [*"abcde"], "estimate": [1.0, 2, 3, 4, 5]}).assign(
@@ -224,16 +259,73 @@ def test_verdicts_on_judges_are_stated_with_their_margins_and_families():
         covers="other items",
     )
     tables = {"replaced_evaluators": replaced, "audit_findings": audit, "corrected_systems": means}
-    corrected, replacement, biases, _ = judge_findings(
-        Facts(tables), "s", "p", evaluator="e", is_drawn=True
+    tables["replaced_details"] = pd.DataFrame({"agreement": ["rmse", "rmse"]})
+    options = {"dimension": "clarity", "evaluator": "e", "is_drawn": True}
+    corrected, replacement, biases, _ = judge_findings(Facts(tables), "s", "p", **options)
+    for words in (
+        "the mean judgment (dimension: clarity), estimated from labels and the scores of e, is ",
+        'is 5.00 [0.00, 6.00] for "e" (30 of 400 outputs labeled; other items)',
+        "lower for 2 others; the notebook drew the labels",
+    ):
+        assert words in corrected.sentence
+    for words in (
+        '"two" (omega 0.50, 12 annotators: not shown; these annotators)',
+        "1 of 2 evaluators are shown to be able to replace an annotator (dimension: clarity): for "
+        "at least half of annotators",
+        "(measure: rmse) at least as well as this annotator does, up to epsilon 0.1; omega is the",
+    ):
+        assert words in replacement.sentence
+    assert biases.sentence == (
+        "In the study `p`, judges were tested for biases (number of tests: 1, Holm-adjusted within "
+        "judges; margin: 0.05 of verdicts): found (interval beyond the margin) 0, significant but "
+        "perhaps within the margin 0, ruled out (90% interval within the margin) 0, inconclusive "
+        "1. Tests with a reservation: 1 (votes count as the truth)."
     )
-    assert "is 5.00 [0.00, 6.00] for e (30 labels, 400 outputs; other items)" in corrected.sentence
-    assert "lower for 2 others; the notebook drew the labels" in corrected.sentence
-    assert '"two" (omega 0.50: not shown; these annotators)' in replacement.sentence
-    assert "1 of 2 evaluators are shown" in replacement.sentence
-    assert "up to epsilon 0.1, as at least half of annotators" in replacement.sentence
-    assert "1 tests for biases" in biases.sentence and "a margin of 0.05 by" in biases.sentence
-    assert biases.sentence.endswith("within the margin 0, ruled out 0, inconclusive 1.")
+    tables["audit_findings"] = audit.assign(verdict="found", status="ok")
+    *_, biases, _ = judge_findings(Facts(tables), "s", "p", **options)
+    assert biases.sentence.endswith(
+        "inconclusive 0. Found, as the gain in the share of verdicts of a text shown first "
+        "(position), twice as long (length), or by the judge's own system (own): j (position: "
+        "0.01 [−0.20, 0.20])."
+    )
+
+
+def test_differences_from_length_are_stated_with_the_correlation_of_length_itself():
+    ranking = pd.DataFrame({"evaluator": ["chrf"], "estimate": 0.3, "ci_low": 0.1, "ci_high": 0.5})
+    ranking = ranking.assign(n_studies=6, rank=1.0)
+    length = ranking.assign(evaluator="length@sentinel", estimate=-0.2, ci_low=-0.3, ci_high=-0.1)
+    tables = {"ranking_beyond_length": ranking, "pooled_summary": length.assign(n_studies=9)}
+    tables["ranking"] = ranking
+    tables["pooled_summary"]["prediction_low"] = float("nan")
+    first, _, finding = atlas_findings(Facts(tables), "spearman")
+    assert "length@sentinel" not in str(first.facts), "it belongs to the other sentence"
+    assert finding.sentence == (
+        "Over the 6 studies that 1 evaluators share, the mean Spearman correlation exceeds that of "
+        "text length (longer is better; studies without texts have noise instead), whose mean is "
+        '−0.20 [−0.30, −0.10] (studies: 9), by 0.30 [0.10, 0.50] for "chrF" (differences between '
+        "evaluators are not tested)."
+    )
+
+
+def test_measures_that_follow_the_truth_are_counted_with_those_that_could_not_be_tested():
+    trend = pd.DataFrame(
+        {
+            "measure": ["recall", "vendi", "density", "coverage", "recall"],
+            "truth": [*["l_star"] * 4, "huse_q"],
+            "verdict": ["sees", "sees", "does not see", "", "sees"],
+            "status": ["excluded", "ok", "ok", "excluded", "ok"],
+            "ci_low": [0.1, 0.1, -0.1, float("nan"), 0.1],
+        }
+    )
+    both = {"trends_a_b": trend, "trends_c": trend.assign(verdict="does not see", ci_low=-1.0)}
+    followed, none = series_findings(Facts(both), ["a b", "c"])
+    assert followed.sentence == (
+        "In the series a b, 2 of 4 measures follow L*, one minus the total variation distance "
+        "between human and machine texts (slope significantly positive; tests are not adjusted): "
+        "recall and vendi; of these, measured without some systems: 1; without a verdict: 1."
+    )
+    assert none.sentence.startswith("In the series c, 0 of 4 measures follow")
+    assert none.sentence.endswith("not adjusted).")
 
 
 def test_rankings_without_tests_are_described_and_unknown_agreement_is_a_limit():
@@ -254,5 +346,5 @@ def test_evaluators_are_ranked_from_the_highest_over_the_studies_that_they_share
     assert finding.sentence == (
         "Over the 6 studies that 5 evaluators share, the mean Spearman correlation with judgments "
         'of outputs is 0.50 [0.00, 1.00] for "b", 0.40 [0.00, 1.00] for "e", 0.30 [0.00, 1.00] for '
-        '"c", and lower for 2 others.'
+        '"c", and lower for 2 others (differences between evaluators are not tested).'
     )

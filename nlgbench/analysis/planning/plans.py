@@ -117,9 +117,10 @@ def plan_study(
         difference), df, power, mdd (minimum detectable difference), status, reason. ``designs``,
         the cheapest with the target power, else the most powerful, by n_annotators (distinct:
         n_votes): design, n_items, n_annotators, n_votes, n_judgments, price, power, mdd, status,
-        reason, difference, level (of the test), price_judgment, price_item, price_annotator,
-        variances (``as estimated`` or ``as stated``; taken as known). ``components``: component,
-        variance, status, reason, source. ``question``: the question in words.
+        reason, difference, level (of the test), target (`power`), price_judgment, price_item,
+        price_annotator, variances (``as estimated`` or ``as stated``; taken as known).
+        ``components``: component, variance, status, reason, source. ``question``: the question in
+        words.
 
     Raises
     ------
@@ -173,7 +174,7 @@ def plan_study(
     designs = split_status(_cheapest(searched, design, question, paid, power))
     conditions: dict[str, Any] = {f"price_{name}": price for name, price in paid.items()}
     conditions["variances"] = "as stated" if isinstance(pilot, Mapping) else "as estimated"
-    designs = designs.assign(difference=difference, level=LEVEL, **conditions)
+    designs = designs.assign(difference=difference, level=LEVEL, target=power, **conditions)
     # Figures show the curve beside the cheapest design, so both have the same number of votes.
     curve = with_power(_layouts(design, n_items, n_annotators, designs["n_votes"].iloc[:1]))
     what = "two means, in points" if question == "means" else "the shares of wins and of losses"
