@@ -85,7 +85,7 @@ def test_every_layout_is_read(tmp_path):
     for block in BLOCKS:
         write(tmp_path, *block)
     read = {path.name: nb.read_study(path) for path in tmp_path.iterdir()}
-    assert len(read) == 8
+    assert len(read) == 9
     values = {
         name: sorted(study.judgments["value"])
         for name, study in read.items()
@@ -97,6 +97,7 @@ def test_every_layout_is_read(tmp_path):
         "slots": [0, 1],
         "lists": [0, 1, 1, 1],
         "errors": [0, 5.1],
+        "judged-crowd": [2, 4],
     }
     coded = read["coded"].preferences[["output_a", "choice"]].to_numpy().tolist()
     assert coded == [["p1/lstm", "a"], ["p2/template", "tie"]]

@@ -29,7 +29,10 @@ def check(place: Path) -> tuple[str, bool]:
     try:
         if is_public(str(place)):
             study = load(str(place))
-            tables = {table: Raw(getattr(study, table), table) for table in TABLES}
+            frames = {table: getattr(study, table) for table in TABLES}
+            tables = {
+                table: Raw(frame, table) for table, frame in frames.items() if frame is not None
+            }
             near_names.settle(tables, dict(study.settings), doubts, doubts)
         else:
             study, notes = read_folder(place, problems, doubts)

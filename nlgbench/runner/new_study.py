@@ -30,6 +30,7 @@ _WHY = {
     "keys": "the keys of the objects are ids; which ids they are is guessed",
     "lists": "cells are lists, such as [3, 5]",
     "only": "which rows are read, or which columns match a pattern",
+    "skip": "these rows are read as another table",
     "values": "what the file contains -> what it means",
     "sum": "a row is one error, and an output may have several",
 }

@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from nlgbench.study import answers, column_names, csv_files, file_types
+from nlgbench.study import answers, column_names, csv_files, file_types, raters
 from nlgbench.study.column_names import in_braces, matching, plain_name
 
 #: The text before and after a key in columns' names.
@@ -41,7 +41,6 @@ _METRIC = re.compile(
     r"(?:^|_)(?:s?bleu|rouge|meteor|chr_?f|ter|bert|bleurt|comet|cider|spice|mover|bart|uni_?eval|"
     r"g_?eval|perplexity|ppl|nist|len|length|f1|precision|recall|similarity|nli|logprob)"
 )
-_MODEL = re.compile(r"gpt|claude|llama|gemini|mistral|qwen|prometheus|deepseek|llm|gemma", re.I)
 #: Words for what forms record besides answers.
 _RECORDED = (
     "time|times|duration|seconds|secs|timestamp|date|trial|order|progress|count|n|num|year|finished"
@@ -261,6 +260,13 @@ def guess(made: Guess, flags: Mapping[str, Sequence[str]]) -> None:
         made.columns = {our: one for our, one in made.columns.items() if our[:-1] != "system_"}
         _find_places(made)
         _map_ratings(made, asked)
+    for at, (table, spec) in reversed([*enumerate(made.tables)]):
+        if parts := raters.split(table, spec, made.frame, made.free("words", "choice")):
+            made.tables[at : at + 1] = [(table, parts[0]), parts[1:]]
+            (column, names), *_ = parts[0]["skip"].items()
+            why = f"models, not people, in {column}: {', '.join(names[:3])}"
+            for our in ("evaluator", "comparator"):
+                made.set(our, column, why, doubt=True)
 
 
 def _take_flag(
@@ -464,7 +470,7 @@ def _find_places(made: Guess) -> None:
     if len(stems) == 1 and "{folder}" in made.frame:  # files of the same name in several folders
         place, stems = "{folder}", list(made.frame["{folder}"].unique())
     several = len(stems) > 1
-    are_judges = several and all(map(_MODEL.search, stems))
+    are_judges = several and all(map(raters.MODEL.search, stems))
     of_dimensions = several and all(_words(one) & _ASKED for one in stems)
     if of_dimensions and not made.has("dimension") and not any(one in made.frame for one in stems):
         made.set("dimension", place, f"{place[1:-1]}s are named after dimensions")
@@ -502,7 +508,11 @@ def _find_places(made: Guess) -> None:
 def _doubt_places(made: Guess) -> None:
     """Mark guesses from names that the cells contradict."""
     who = made.by_row("annotator_id")
-    if made.why.get("annotator_id") and len(who) and who["annotator_id"].str.contains(_MODEL).all():
+    if (
+        made.why.get("annotator_id")
+        and len(who)
+        and who["annotator_id"].str.contains(raters.MODEL).all()
+    ):
         made.doubt("annotator_id", "by its name, but these are models, whose ratings are scores")
     item = made.by_row("item_id")
     for name in made.free("text") if made.why.get("item_id") and len(item) else ():
@@ -654,7 +664,7 @@ def _map_votes(made: Guess, asked: set[str]) -> None:
     if not made.has("item_id"):
         fits = _unique(made, _places(made, "text", "id", "words"), *by)
         _take_likeliest(made, "item_id", fits, "identifies a row, together with systems")
-    machines = made.frame["{file}"].map(lambda one: bool(_MODEL.search(one))).all()
+    machines = made.frame["{file}"].map(lambda one: bool(raters.MODEL.search(one))).all()
     is_judged = not made.has("annotator_id") and (made.has("evaluator") or machines)
     if is_judged and found:
         why = made.why.get("evaluator", "the file is named after a model (a judge?)")

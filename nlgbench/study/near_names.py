@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from nlgbench.names import did_you_mean
-from nlgbench.study import schema
+from nlgbench.study import raters, schema
 from nlgbench.study.schema import Raw
 from nlgbench.text import as_yaml, counted, listed
 
@@ -47,7 +47,7 @@ def settle(
     distinct = settings.get("distinct", {})
     problems += unify(raws, settings) + collisions(raws, distinct)
     if doubts is not None:
-        doubts += misspelled(raws, distinct)
+        doubts += misspelled(raws, distinct) + raters.pooled(raws)
 
 
 def unify(raws: dict[str, Raw], settings: dict[str, Any]) -> list[str]:
@@ -174,7 +174,8 @@ def misspelled(raws: Mapping[str, Raw], distinct: Mapping[str, Lists]) -> list[s
         counts = _count_rows(raws, kind)
         for pair in _alike(list(counts)):
             frequent, rare = sorted(pair, key=lambda name: -counts[name])
-            is_near = _bare(frequent) == _bare(rare) or counts[rare] <= _RARE * counts[frequent]
+            is_rare = counts[rare] <= _RARE * counts[frequent]
+            is_near = is_rare or _bare(frequent) == _bare(rare) or _are_apart(raws, kind, pair)
             if is_near and not _are_declared(pair, distinct.get(kind, ())):
                 raw, row = next(
                     (raw, rows[0])
@@ -187,6 +188,17 @@ def misspelled(raws: Mapping[str, Raw], distinct: Mapping[str, Lists]) -> list[s
                     f"{_count(frequent, counts)}. {_remedy(kind, [[frequent, rare]])}"
                 )
     return found
+
+
+def _are_apart(raws: Mapping[str, Raw], kind: str, pair: Sequence[str]) -> bool:
+    """Check whether two systems have items, but none in common."""
+    tables = [(raw.frame, column) for raw, _, column in _columns(raws, kind) if kind == "systems"]
+    tables = [(frame, column) for frame, column in tables if "item_id" in frame]
+    items = [
+        {item for frame, column in tables for item in frame["item_id"][frame[column] == name]}
+        for name in pair
+    ]
+    return all(items) and not items[0] & items[1]
 
 
 def _alike(names: Sequence[str]) -> list[tuple[str, str]]:

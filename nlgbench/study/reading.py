@@ -22,6 +22,7 @@ from nlgbench.study import (
     file_types,
     formats,
     near_names,
+    raters,
     schema,
     settings,
 )
@@ -94,6 +95,7 @@ _KEYS: Rules = {
     "keys": list[str],
     "rows": str,
     "only": Mapping[str, str | list[str]],
+    "skip": Mapping[str, str | list[str]],
     "columns": Mapping[str, str | list[str] | Mapping[str, str]],
     "lists": list[str],
     "constants": Mapping[str, str],
@@ -202,6 +204,7 @@ def read(
                 doubts += one.scales
             if not tables and not chosen.get("clusters"):
                 (notes if doubts is None else doubts).extend(one.grouping)
+            (notes if doubts is None else doubts).extend(one.pooled)
             tables.append(one)
             if found is None:
                 continue
@@ -374,10 +377,11 @@ class _Table:
         self.made_of = {
             name for text in self.constants.values() for name in column_names.in_braces(text)
         }
-        self.is_read = {*spec.get("only", {}), *self.ours, *self.made_of}
+        self.is_read = {*spec.get("only", {}), *spec.get("skip", {}), *self.ours, *self.made_of}
         self.called: dict[str, str] = {}
         self.notes: list[str] = []
         self.grouping: list[str] = []
+        self.pooled: list[str] = []
         self.scales: list[str] = []
         self.personal: list[str] = []
         #: Words for a missing value, of all answers or of each column.
@@ -405,6 +409,8 @@ class _Table:
                 self.problems += getattr(error, "problems", [str(error)])
                 continue
             self.is_read |= set(self.called.values())
+            if self.table in raters.OF_MODELS:
+                self._look_for_models(frame)
             self.personal += column_names.personal(self.there)
             before = f"{self.path.name}, " if by_file or len(paths) > 1 else ""
             kept = frame[[name for name in frame if name in self.ours]]
@@ -457,7 +463,8 @@ class _Table:
             telling = [
                 one for one in theirs if column_names.has_word(one, column_names.IDENTIFYING)
             ]
-            if telling and our != "annotator_id" and telling[0] != our:
+            is_listed = bool(telling) and telling[0] in self.spec.get("only", {})
+            if telling and our != "annotator_id" and telling[0] != our and not is_listed:
                 found.append(
                     f"{self.about}: {our} uses {telling[0]!r}, which looks personal: remove it. "
                     "Only annotator_id may use it; annotators are renamed w001, w002, ..."
@@ -512,6 +519,17 @@ class _Table:
                     "judgments on one scale."
                 )
 
+    def _look_for_models(self, frame: pd.DataFrame) -> None:
+        """Note an unread column that separates people from models, of which both judged."""
+        who = self.columns.get("annotator_id", "")
+        rows = self.theirs.loc[frame["{at}"].unique()]
+        names = [name for name in self.there if name not in self.is_read and name != who]
+        if found := raters.separating(rows, names, who if who in self.there else ""):
+            ((name, machines),) = found.items()
+            if name != who:
+                what = f"{self.path}: annotators with {name} {', '.join(map(repr, machines))}"
+                self.pooled.append(raters.advice(what, self.table))
+
     def _look_for_groups(self, frame: pd.DataFrame) -> None:
         """Note columns that group items, such as documents, but are not read."""
         for name in self.there if "item_id" in frame else ():
@@ -530,9 +548,14 @@ class _Table:
         kept = self.theirs
         for name in kept.columns.intersection(list(only)):
             kept = kept[kept[name].isin(only.pop(name))]
+        skip = self.spec.get("skip", {})
+        self._require_columns("skip", list(skip), self.there)
+        for name, cells in skip.items():
+            kept = kept[~kept[name].isin([cells] if isinstance(cells, str) else cells)]
         if kept.empty and len(self.theirs):
             self.problems.append(
-                f"{self.about}: `only` keeps no row of {self.path}: correct its values."
+                f"{self.about}: `{'skip' if skip else 'only'}` keeps no row of {self.path}: "
+                "correct its values."
             )
         single, several = self._resolved(only)
         beside = {"file": file_types.stem(self.path), "folder": self.path.resolve().parent.name}

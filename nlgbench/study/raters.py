@@ -1,0 +1,123 @@
+"""Tell people from models among those who judged."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pandas as pd
+
+from nlgbench.study.column_names import has_word, plain_name
+from nlgbench.study.schema import Raw
+from nlgbench.text import listed
+
+#: Parts of models' names. Short ones are whole words, because ids of crowd workers are random.
+MODEL = re.compile(
+    r"(?<![a-z\d])(?:chat)?gpt|(?<![a-z\d])(?:llm|ai|g-?eval)(?![a-z])|claude|llama|gemini|mistral|"
+    r"mixtral|qwen|prometheus|deepseek|gemma|autorater",
+    re.IGNORECASE,
+)
+#: Models that are called like persons, if nothing follows the name.
+_FIRST_NAMES = {"Claude", "Gemma"}
+_PEOPLE = re.compile(
+    r"human|people|person|crowd|worker|expert|annotator|turker|m_?turk|prolific|student|author|"
+    r"volunteer|lay|professional|linguist"
+)
+#: The most kinds of annotators in a column.
+_MOST_KINDS = 12
+_MACHINES = "machine|model|auto|automatic|automated|bot|judge|metric"
+_RATERS = (
+    "rater|annotator|judge|evaluator|worker|labell?er|coder|reviewer|grader|scorer|[a-z]+ed_by"
+)
+#: Table of people's answers -> that of models, and its column with their names.
+OF_MODELS = {"judgments": ("scores", "evaluator"), "preferences": ("comparisons", "comparator")}
+_OF_PEOPLE = ("dimension", "group_id")
+
+
+def models(names: Iterable[str]) -> list[str]:
+    """List the names that are clearly those of models."""
+    return [name for name in names if MODEL.search(name) and name not in _FIRST_NAMES]
+
+
+def machine_kinds(cells: pd.Series) -> list[str]:
+    """List the cells that mean models in a column that separates people from models."""
+    kinds = list(cells.unique())
+    if len(kinds) > _MOST_KINDS:
+        return []
+    machines = [one for one in kinds if MODEL.search(one) or has_word(one, _MACHINES)]
+    people = [one for one in kinds if one not in machines and _PEOPLE.search(plain_name(one))]
+    return machines if people and len(machines) + len(people) == len(kinds) else []
+
+
+def separating(frame: pd.DataFrame, names: Iterable[str], who: str = "") -> dict[str, list[str]]:
+    """Find the column that separates people from models: its name, and the cells of models."""
+    for name in names:
+        machines = machine_kinds(frame[name])
+        # Without a telling name, the kind must belong to the annotator, not to the text.
+        if machines and (has_word(name, _RATERS) or (who and _depends(frame[name], frame[who]))):
+            return {name: machines}
+    machines = models(frame[who].unique()) if who else []
+    return {who: machines} if machines and len(machines) < frame[who].nunique() else {}
+
+
+def _depends(cells: pd.Series, keys: pd.Series) -> bool:
+    return bool(cells.groupby(keys.to_numpy()).nunique().max() == 1)
+
+
+def split(
+    table: str, spec: Mapping[str, Any], frame: pd.DataFrame, names: Iterable[str]
+) -> tuple[dict[str, Any], str, dict[str, Any]] | None:
+    """Split a table whose annotators include models: people's, and the table of the models.
+
+    `names` are columns that may separate people from models. Tables are as in study.yml.
+    """
+    if table != "judgments":
+        return None
+    columns, constants = spec["columns"], spec.get("constants", {})
+    who = columns.get("annotator_id", "")
+    machines = separating(frame, names, who if who in frame else "")
+    if not machines or (not who and constants.get("annotator_id", "all") not in ("all", "{row}")):
+        return None
+    target, rater = OF_MODELS[table]
+    called = {"annotator_id": rater, "value": "score"}
+    made: dict[str, Any] = {"columns": {}, "constants": {}, "only": machines, "values": {}}
+    for key, entries in made.items():
+        kept = {our: one for our, one in spec.get(key, {}).items() if our not in _OF_PEOPLE}
+        made[key] = {**{called.get(our, our): one for our, one in kept.items()}, **entries}
+    who = who or next(iter(machines))
+    made["columns"] |= {rater: who}
+    made["constants"].pop(rater, None)
+    measure = columns.get("value", "")
+    dimension = constants.get("dimension", "") or (
+        "{dimension}" if "{dimension}" in measure else ""
+    )
+    if "dimension" in columns:
+        dimension = f"{{{columns['dimension']}}}"
+    elif isinstance(measure, list):
+        dimension = "{evaluator}"  # the name of each column
+    if dimension:
+        made["constants"][rater] = f"{{{made['columns'].pop(rater)}}} {dimension}"
+    lists = [called.get(our, our) for our in spec.get("lists", [])]
+    further = {key: one for key, one in spec.items() if key not in made} | {"lists": lists}
+    people = {**spec, "skip": machines}
+    return people, target, {key: one for key, one in {**made, **further}.items() if one}
+
+
+def pooled(raws: Mapping[str, Raw]) -> list[str]:
+    """Describe annotators who seem to be models."""
+    found = []
+    for table in OF_MODELS:
+        who = raws[table].frame.get("annotator_id", ()) if table in raws else ()
+        if names := [name for name in dict.fromkeys(map(str, who)) if MODEL.search(name)]:
+            shown = listed([*map(repr, names[:5]), *[f"{len(names) - 5} more"] * (len(names) > 5)])
+            found.append(advice(f"{raws[table].where}: annotators {shown}", table))
+    return found
+
+
+def advice(what: str, table: str) -> str:
+    """Describe annotators who seem to be models, and how to read them."""
+    return (
+        f"{what} seem to be models, but count as people in {table}: read their rows as "
+        f"{OF_MODELS[table][0]} (docs/own-study.md: A crowd and a judge in one file)."
+    )
