@@ -9,6 +9,8 @@ from collections.abc import Iterable, Sequence
 
 #: The most characters of a value that a message quotes.
 _WIDEST = 80
+#: The most characters of two names that are compared, which takes quadratic time.
+_COMPARED = 200
 
 
 class UsageError(ValueError):
@@ -17,7 +19,8 @@ class UsageError(ValueError):
 
 def did_you_mean(name: object, choices: Iterable[str]) -> str:
     """Suggest the choice whose spelling is closest to a name; of several, the first."""
-    ratio = {one: difflib.SequenceMatcher(None, one, str(name)).ratio() for one in choices}
+    start = str(name)[:_COMPARED]
+    ratio = {one: difflib.SequenceMatcher(None, one[:_COMPARED], start).ratio() for one in choices}
     best = max(ratio, key=lambda one: ratio[one], default="")
     return f" Did you mean {best!r}?" if ratio.get(best, 0) >= 0.5 else ""
 

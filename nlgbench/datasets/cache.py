@@ -123,8 +123,12 @@ def fetch(names: str | Iterable[str] = ()) -> pd.DataFrame:
             failures.append(error)
     if failures:
         kind = DataCorruptError if isinstance(failures[0], ValueError) else OSError
-        whole = "\n".join(str(failure) for failure in failures)
-        raise kind(f"{len(failures)} of {len(done) + len(failures)} files failed:\n{whole}")
+        # Files usually fail for one reason, such as a missing network: one of each kind is shown.
+        several = {type(failure): failure for failure in reversed(failures)}
+        n = len(failures)
+        shown = "\n".join(map(str, reversed(several.values())))
+        more = f"\nAnd {n - len(several)} more." if n > len(several) else ""
+        raise kind(f"{n} of {len(done) + n} files failed:\n{shown}{more}")
     return pd.DataFrame(done, columns=["name", "license", "done"])
 
 

@@ -32,12 +32,22 @@ class _Repairing(click.Group):
                 raise
             if isinstance(error, ValueError | OSError):
                 wrong = click.UsageError if isinstance(error, UsageError) else click.ClickException
-                raise wrong(str(error)) from None
+                raise wrong(_what_failed(error)) from None
             what = f"{type(error).__name__}: {error}"
             raise click.ClickException(
                 f"{what}\nThis is a bug in nlgbench. Please report it with the traceback that "
                 "`nlgbench --debug ...` shows."
             ) from None
+
+
+def _what_failed(error: Exception) -> str:
+    """Return an error's message; for one of the system, what failed and what to check."""
+    if not isinstance(error, OSError) or error.errno is None or error.filename is None:
+        return str(error)
+    return (
+        f"cannot use {error.filename}: {str(error.strerror).lower()}. Check that its folder "
+        "exists, that you may write there, and that the disk is not full."
+    )
 
 
 def _say(text: str) -> None:

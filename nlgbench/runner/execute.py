@@ -249,6 +249,9 @@ def execute(
     except Exception as error:
         if kernels.stopped:
             return Outcome(plan, "failed", time.monotonic() - began, INTERRUPTED)
+        if not new.is_dir():
+            message = f"{out} was removed or renamed during the run: run it again, and leave it."
+            return Outcome(plan, "failed", time.monotonic() - began, message)
         kept = (new / "notebook.ipynb").is_file()  # missing if the run could not start
         look = f"\nIts output until then is in {failed / 'notebook.ipynb'}." if kept else ""
         message = _explain(error, timeout) + look

@@ -405,7 +405,8 @@ def why_rerun(place: Path, parts: Mapping[str, str], study: str | None = None) -
     """Explain why a run must be made; empty if its result is complete and up to date."""
     manifest = read_manifest(place)
     if manifest is None:
-        return FIRST
+        is_damaged = (place / MANIFEST).exists()
+        return f"its {MANIFEST} is damaged" if is_damaged else FIRST
     former = manifest.get("parts", {})
     if changed := [name for name in parts if parts[name] != former.get(name)]:
         return f"changed: {', '.join(changed)}"

@@ -36,6 +36,12 @@ _MAGIC = {
 }
 
 
+#: The longest name or id, in characters; a damaged file can have one of several megabytes.
+LONGEST = 100_000
+#: A .gz file unpacks to at most this many bytes, or this many times its own size.
+_UNPACKED = 2**28, 200
+
+
 class TableError(ValueError):
     """Report invalid tables or files: where, what is wrong, and how to fix it."""
 
@@ -47,19 +53,36 @@ class TableError(ValueError):
         super().__init__(problems[0] if len(problems) == 1 else "\n".join(several))
 
 
+def why_no_file(path: Path) -> str:
+    """Explain why a path is not a file that can be read."""
+    if path.is_dir():
+        return f"{path} is a folder: name a file in it, or a pattern of its files."
+    if path.exists():
+        return f"{path} is a pipe or a device, not a file: save its content as a file."
+    there = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
+    return f"there is no file {path}.{did_you_mean(path.name, there)}"
+
+
 def read_text(path: Path) -> str:
     """Read a UTF-8 file, unpacked if its name ends in .gz; explain why other files are rejected."""
     if not path.is_file():
-        there = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
-        raise FileNotFoundError(f"there is no file {path}.{did_you_mean(path.name, there)}")
-    content = path.read_bytes()
+        raise FileNotFoundError(why_no_file(path))
     if path.suffix == ".gz":
+        limit = max(_UNPACKED[0], _UNPACKED[1] * path.stat().st_size)
         try:
-            content = gzip.decompress(content)
+            with gzip.open(path) as stream:
+                content = stream.read(limit + 1)
         except (OSError, EOFError, zlib.error) as error:
             raise TableError(
                 f"{path} is not valid gzip ({error}): get it again, or remove .gz from its name."
             ) from None
+        if len(content) > limit:
+            raise TableError(
+                f"{path} unpacks to more than {limit:,} bytes, {_UNPACKED[1]} times its size, as "
+                "only a damaged file does: unpack it yourself (gunzip) if it is right."
+            )
+    else:
+        content = path.read_bytes()
     if not content.strip():
         raise TableError(f"{path} is empty: add at least the header line.")
     for magic, is_what in _MAGIC.items():
@@ -106,10 +129,21 @@ def parse(
             left_out = header[len(row) :]
             if row and not header:
                 header = row
-                if row[0].startswith(("{", "[")) or (len(row) == 1 and re.search("[\t;]", row[0])):
+                if max(map(len, row)) > LONGEST:
+                    raise TableError(
+                        f"{path} has a column whose name has more than {LONGEST:,} characters: "
+                        "shorten it, or add the header line if it is missing."
+                    )
+                if row[0].startswith(("{", "[")):
+                    raise TableError(
+                        f"{path} begins with {row[0][0]!r}, as JSON does: rename it to .json or "
+                        ".jsonl, or set `format` in study.yml. In a CSV file, rename its first "
+                        f"column, {brief(row[0])}."
+                    )
+                if len(row) == 1 and re.search("[\t;]", row[0]):
                     raise TableError(
                         f"{path} has no columns separated by {delimiter!r}: save it as CSV, or "
-                        "name it in study.yml with its format (tsv, json, jsonl) or delimiter. Its "
+                        "name it in study.yml with its format (tsv) or delimiter. Its "
                         f"first line is {brief(delimiter.join(row))}."
                     )
             elif row:
@@ -121,6 +155,8 @@ def parse(
                     what = (
                         f"has {len(row)} fields, but the header has {len(header)}: the file "
                         "is truncated, or a text with a comma is not quoted."
+                        + " If the first line is a title, remove it."
+                        * (len(header) == 1)
                     )
                 if what:
                     found.append(f"{path}, row {number} (line {start}) {what}")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import glob
 import importlib.util
 import json
+import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -29,6 +32,17 @@ def guess(path: Path) -> str:
     """Guess a file's type from its extension; empty if the extension is unknown."""
     ending = Path(path.name.removesuffix(".gz")).suffix.lower()
     return next((kind for kind, endings in ENDINGS.items() if ending in endings), "")
+
+
+def matching(name: str, place: Path) -> list[Path]:
+    """List the files that match a name or pattern in a folder."""
+    if os.path.isfile(place / name):  # noqa: PTH113, names may be too long
+        return [place / name]
+    start = (place / f"{re.split('[*?[]', name)[0]}x").parent.resolve()
+    if glob.has_magic(name) and start == Path(start.anchor):
+        raise TableError(f"the pattern {name} searches the whole disk: begin it with a folder.")
+    paths = glob.glob(name, root_dir=place, recursive=True)  # noqa: PTH207, absolute too
+    return [place / path for path in sorted(paths) if (place / path).is_file()]
 
 
 def stem(path: Path) -> str:
@@ -132,7 +146,7 @@ def _parquet(path: Path) -> tuple[pd.DataFrame, list[str]]:
     if importlib.util.find_spec("pyarrow") is None:
         raise TableError(f"{path} is a Parquet file: pip install pyarrow, or save it as CSV.")
     if not path.is_file():
-        raise FileNotFoundError(f"there is no file {path}.")
+        raise FileNotFoundError(csv_files.why_no_file(path))
     import pyarrow.parquet  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import itertools
 import os
 from collections.abc import Mapping, Sequence
@@ -11,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from nlgbench.names import UsageError, did_you_mean
+from nlgbench.names import UsageError, brief, did_you_mean
 from nlgbench.study import answers, csv_files, file_types, formats, guessing, reading
 from nlgbench.study.column_names import plain_name, recognized
 from nlgbench.study.csv_files import TableError
@@ -26,7 +25,7 @@ def open_files(paths: Sequence[Path], place: Path) -> list[Guess]:
         there = _matching(path)
         if not there:
             raise FileNotFoundError(
-                f"there is no file {path}: name a file, or a pattern of files in quotes."
+                f"{csv_files.why_no_file(path)} Name a file, or a pattern of files in quotes."
             )
         kind = file_types.guess(path)
         if not kind:
@@ -35,7 +34,10 @@ def open_files(paths: Sequence[Path], place: Path) -> list[Guess]:
         options = _options(there[0], kind)
         frames = []
         for one in there:
-            frame = file_types.read(one, kind, problems=[], **options)[0]
+            problems: list[str] = []
+            frame = file_types.read(one, kind, problems=problems, **options)[0]
+            if problems and frame.empty:  # otherwise, the reader reports them
+                raise TableError(*problems)
             frame = frame.rename(columns={"position": "{position}"} if "rows" in options else {})
             beside = {"{file}": file_types.stem(one), "{folder}": one.resolve().parent.name}
             frames.append(
@@ -52,10 +54,9 @@ def open_files(paths: Sequence[Path], place: Path) -> list[Guess]:
 
 def _matching(path: Path) -> list[Path]:
     """List the file, or the files that match a pattern."""
-    there = [path]
-    if not path.exists() and glob.has_magic(str(path)):
-        there = sorted(map(Path, glob.glob(str(path), recursive=True)))  # noqa: PTH207
-    return [one for one in there if one.is_file()]
+    if (name := str(path)) != os.fsencode(name).decode(errors="replace"):
+        raise TableError(f"the name {brief(name)} is not UTF-8: rename the file or its folder.")
+    return file_types.matching(name, Path())
 
 
 def find_logs(paths: Sequence[Path]) -> tuple[str, list[Path]]:

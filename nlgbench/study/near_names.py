@@ -206,7 +206,8 @@ def _alike(names: Sequence[str]) -> list[tuple[str, str]]:
     groups: dict[str, list[str]] = {}
     for name in names if len(names) <= _COMPARED else ():
         folded = fold(name)
-        shorter = [folded[:at] + folded[at + 1 :] for at in range(len(folded) * (len(folded) > 3))]
+        n = len(folded) if 3 < len(folded) <= 200 else 0  # the copies take quadratic space
+        shorter = [folded[:at] + folded[at + 1 :] for at in range(n)]
         for variant in {_bare(name), folded, *shorter}:
             groups.setdefault(variant, []).append(name)
     pairs = [pair for alike in groups.values() for pair in itertools.combinations(alike, 2)]

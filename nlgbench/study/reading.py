@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import glob
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -101,6 +100,12 @@ _KEYS: Rules = {
     "constants": Mapping[str, str],
     "values": Mapping[str, Mapping[str, str]],
     "sum": Literal["true", "false"],
+}
+
+#: Key of a table -> the types of files that it applies to.
+_OF_KIND = {
+    **dict.fromkeys(["rows", "keys"], ("json", "jsonl")),
+    "delimiter": ("csv", "tsv"),
 }
 
 #: A name in braces within the name of a column.
@@ -223,6 +228,12 @@ def read(
         seen = set().union(*(one.personal for one in of_file))
         if unread := sorted(seen.difference(*(one.is_read for one in of_file))):
             notes.append(f"{where}: columns that look personal are not read: {', '.join(unread)}.")
+    paths = dict.fromkeys(path for one in tables for path in one.paths)
+    home = place.resolve()
+    outside = [str(path) for path in paths if not path.resolve().is_relative_to(home)]
+    if outside and "where" not in said:
+        shown = f"{some(outside[:3])}{', ...' * (len(outside) > 3)}"
+        notes.append(f"files outside the folder {place} are read ({len(outside):,}): {shown}.")
     if not problems:
         problems += _rename(place / FILE, raws, said.get("rename", {}))
         if "where" not in said:
@@ -322,15 +333,10 @@ def grouped(items: pd.Series, groups: pd.Series) -> str:
 
 def _matching(place: Path, name: str, lost: list[str]) -> list[Path]:
     """List the files of a folder that match a name or pattern."""
-    named = [name] if os.path.isfile(place / name) else []  # noqa: PTH113, names may be too long
-    matching = named or glob.glob(name, root_dir=place, recursive=True)  # noqa: PTH207, absolute too
-    found = sorted(one for one in matching if (place / one).is_file())
+    found = file_types.matching(name, place)
     if not found:
-        home = (place / name).parent
-        there = [one.name for one in home.iterdir()] if home.is_dir() else []
-        hint = did_you_mean(Path(name).name, there)
-        lost.append(f"{place / FILE}: there is no file {place / name}.{hint} Correct")
-    return [Path(os.path.normpath(place / one)) for one in found]
+        lost.append(f"{place / FILE}: {csv_files.why_no_file(place / name)} Correct")
+    return [Path(os.path.normpath(path)) for path in found]
 
 
 def some(names: Sequence[str]) -> str:
@@ -386,6 +392,7 @@ class _Table:
         self.personal: list[str] = []
         #: Words for a missing value, of all answers or of each column.
         self.missing: Sequence[str] | Mapping[str, Sequence[str]] = []
+        self.paths: list[Path] = []
         # The current file:
         self.path = place
         self.theirs = pd.DataFrame()
@@ -399,7 +406,7 @@ class _Table:
         """
         found = self._entry_problems()
         self.problems += found
-        paths = [] if found else self._paths()
+        self.paths = paths = [] if found else self._paths()
         parts = []
         for self.path in paths:
             try:
@@ -455,6 +462,12 @@ class _Table:
             for name in self.columns
             if name in names
         ]
+        found += [
+            f"{self.about}: constants: {our}: {text!r} has a brace without its pair, or nothing "
+            "between braces: write the name of a column or of {file}, {folder}, {row} in braces."
+            for our, text in self.constants.items()
+            if re.search(r"[{}]", re.sub(r"\{[^{}]+\}", "", text))
+        ]
         sources = {our: column_names.in_braces(text) for our, text in self.constants.items()}
         for our, their in self.columns.items():
             listed = [_BRACED.sub(" ", their)] if isinstance(their, str) else their
@@ -492,6 +505,12 @@ class _Table:
 
     def _open_file(self, latest: _Latest) -> None:
         kind = self.spec.get("format") or file_types.guess(self.path)
+        unused = [key for key, kinds in _OF_KIND.items() if key in self.spec and kind not in kinds]
+        if unused and kind in file_types.ENDINGS:
+            raise TableError(
+                f"{self.about}: {unused[0]} applies to {' and '.join(_OF_KIND[unused[0]])}, but "
+                f"{self.path.name} is {kind}: remove it, or set `format`."
+            )
         if kind not in file_types.ENDINGS:
             what = unknown(kind or self.path.suffix, file_types.ENDINGS)
             raise TableError(f"{self.about}: {self.path.name}: format {what} Set `format`.")
@@ -756,6 +775,13 @@ def _identify(path: Path, raws: dict[str, Raw], extra: Sequence[str], problems: 
         outputs = outputs.assign(output_id=outputs["item_id"] + "/" + outputs["system"])
         raws["outputs"] = raws["outputs"]._replace(frame=outputs)
     several = outputs[outputs.duplicated(by)]
+    if len(several):
+        item, name = several.iloc[0][by]
+        same = (outputs["item_id"] == item) & (outputs["system"] == name)
+        texts = outputs[same].get("text", pd.Series(dtype="str")).unique()
+        remedy = "If only extra columns differ, remove them from `settings: extra` instead."
+        if len(texts) > 1:
+            remedy = f"Their texts differ: {brief(texts[0])} and {brief(texts[1])}."
     ids = outputs.drop_duplicates(by).set_index(by)["output_id"]
     for table in [one for one in raws if _PAIRED[one] and one != "outputs"]:
         raw = raws[table]
@@ -770,13 +796,11 @@ def _identify(path: Path, raws: dict[str, Raw], extra: Sequence[str], problems: 
                 )
                 continue
             if len(several):
-                item, name = several.iloc[0][by]
                 problems.append(
                     f"{raw.where}: {table} identifies outputs by item_id and {system}, but outputs "
                     f"has several rows for system {name!r} on item {item!r}. The second is row "
                     f"{raws['outputs'].at(int(several.index[0]))}; repeated rows in all: "
-                    f"{len(several):,}. Add output_id to both tables. If only extra columns differ "
-                    "between these rows, remove them from `settings: extra` instead."
+                    f"{len(several):,}. Add output_id to both tables. {remedy}"
                 )
             found = ids.reindex(pd.MultiIndex.from_frame(frame[["item_id", system]]))
             named = frame["item_id"] + "/" + frame[system]

@@ -355,6 +355,11 @@ def _broken_cells(cells: pd.Series, table: str, name: str) -> Iterator[tuple[pd.
     missing = cells.isna().to_numpy()
     if COLUMNS[table].get(name) == "id":
         yield cells.index[cells == ""], "must not be empty: fill it in every row"
+        too_long = (cells.str.len() > csv_files.LONGEST).to_numpy(dtype=bool)
+        yield (
+            cells.index[too_long],
+            f"must have at most {csv_files.LONGEST:,} characters: shorten it",
+        )
         has_nul = cells.str.contains("\0", regex=False).to_numpy(dtype=bool)
         yield cells.index[has_nul], "must not contain the character NUL: remove it"
     for right, rule in _RULES.get((table.replace("ledgers", "ledger"), name), []):

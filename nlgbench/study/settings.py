@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from numbers import Real
 from typing import Any, Literal
@@ -33,6 +34,13 @@ SETTINGS: Rules = {
     "same": Mapping[str, list[list[str]]],
     "distinct": Mapping[str, list[list[str]]],
 }
+
+
+#: Names of evaluators that a study need not have, because nlgbench computes them.
+_COMPUTED = re.compile(
+    "bleu|rouge|chrf|cider|meteor|distinct|entropy|perplexity|overlap|_meta|_individual|listener|"
+    "literal|pragmatic|context|ensemble|longest|constant"
+)
 
 
 def right_of(
@@ -75,6 +83,32 @@ def settled(given: Mapping[str, Any], where: str = "settings") -> tuple[dict[str
             if (twice := listed[listed.duplicated()]).any():
                 problems.append(f"{where}: same: {kind}: {twice.iloc[0]!r} is in two lists.")
     return right, problems
+
+
+def label_problems(labels: Mapping[str, Any], raws: Mapping[str, Raw]) -> list[str]:
+    """List labels that are empty, of names that no table has, or of two names."""
+    frames = [raw.frame for raw in raws.values() if isinstance(raw.frame, pd.DataFrame)]
+    systems, evaluators = (
+        list(dict.fromkeys(name for frame in frames for name in frame.get(column, ())))
+        for column in ("system", "evaluator")
+    )
+    evaluators += [name for frame in frames for name in {*frame.get("comparator", ())}]
+    problems = [f"{name} has no text" for name, label in labels.items() if not str(label).strip()]
+    problems += [
+        unknown(name, [*systems, *evaluators]).rstrip(".")
+        for name in labels
+        if name not in {*systems, *evaluators} and not _COMPUTED.search(name)
+    ]
+    for names in (systems, evaluators):
+        shown: dict[str, list[str]] = {}
+        for name in dict.fromkeys(names):
+            shown.setdefault(str(labels.get(name, name)), []).append(name)
+        problems += [
+            f"{label!r} is the label of {' and '.join(same)}, which look the same in figures"
+            for label, same in shown.items()
+            if label and len(same) > 1
+        ]
+    return [f"settings: labels: {what}: correct or remove that line." for what in problems]
 
 
 def _wrong_ends(key: str, ends: object) -> str:

@@ -34,7 +34,7 @@ from nlgbench.study.described import FRAME, describe
 from nlgbench.study.overview import overview
 from nlgbench.study.reading import CODE, FILE, WRITTEN
 from nlgbench.study.schema import TABLES, Raw
-from nlgbench.study.settings import exclude_invalid, setting_problems, settled
+from nlgbench.study.settings import exclude_invalid, label_problems, setting_problems, settled
 
 Source = Literal["published", "released", "simulated", "study"]
 _Columns = str | Sequence[str] | None
@@ -712,6 +712,9 @@ def read_folder(
             _warn_of_names(raws, about["settings"], stacklevel=5)
         else:
             problems += clashes
+    if FILE in described:
+        found = label_problems(about.get("settings", {}).get("labels", {}), raws)
+        problems += [f"{place / FILE}, {what}" for what in found]
     about["name"] = about.get("name") or place.resolve().name
     study = _assembled(raws, about, problems, notes, name=name)
     if study is None:
