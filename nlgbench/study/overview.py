@@ -40,7 +40,7 @@ def overview(
     for table, frame in tables.items():
         if frame is not None:
             count = counted(len(frame), _ROW[table]).replace("ys", "ies")
-            lines.append((count, _content(table, frame, outputs, scales)))
+            lines.append((count, _content(table, frame, outputs, scales) if len(frame) else ""))
     return lines
 
 
@@ -69,6 +69,9 @@ def _content(
         ]
         if list(annotators) == [PLACEHOLDER]:
             parts[0] = "by unknown annotators"
+        keys = [*([ids] if isinstance(ids, str) else ids), "annotator_id", "dimension"]
+        again = int(frame.duplicated(keys).sum())
+        parts += [f"{again:,} repeated"] * bool(again)
         if table == "preferences" and (ties := (frame["choice"] == "tie").mean()) > 0:
             parts.append(f"{ties:.0%} ties")
         return f"{'of' if table == 'judgments' else 'on'} {what} {', '.join(parts)}"

@@ -14,6 +14,8 @@ EXTREME = 20
 FEWEST = 12
 #: The most values of a rating scale, such as 0 to 10.
 _LEVELS = 11
+#: The least share of values on that scale.
+_MOST = 0.8
 #: The fewest judgments on a scale: of the group that may use another one, and of all others.
 _GROUP, _OTHERS = 8, 12
 #: The fewest judgments, and the least share of an end of a scale, that show where it begins.
@@ -35,14 +37,16 @@ def extremes(values: pd.Series, *, declared: bool = False) -> tuple[pd.Series, s
         found = values[values.abs() > EXTREME * limit]
         if limit > 0 and len(found):
             return found, f"above {EXTREME * limit:,g} ({EXTREME} times {name})"
-    k = max(1, n // 50)
-    body = np.sort(values.to_numpy())[k : n - k]
-    low, high = body[0], body[-1]
+    levels = np.unique(values[values >= 0])
     # Counts of errors begin at 0 and have long tails; ratings rarely do.
-    if declared or not 1 <= low <= high - 2 < _LEVELS - 2 or (body % 1 != 0).any():
+    runs = np.split(levels, np.flatnonzero(np.diff(levels) > 2) + 1)
+    shares = [values.between(run[0], run[-1]).mean() for run in runs]
+    low, high = runs[int(np.argmax(shares))][[0, -1]] if len(levels) else (0, 0)
+    is_scale = 1 <= low <= high - 2 < _LEVELS - 2 and max(shares) >= _MOST
+    if declared or not is_scale or (levels % 1 != 0).any():
         return values.iloc[:0], ""
     span = 2 * (high - low)
-    found = values[(values > high + span) | (values < low - span)]
+    found = values[(values > high + span) | (values < max(low - span, 0))]
     return found, f"far from the scale of most others, {low:g} to {high:g}"
 
 

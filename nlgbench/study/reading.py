@@ -27,6 +27,7 @@ from nlgbench.study import (
 )
 from nlgbench.study.csv_files import TableError
 from nlgbench.study.formats import records
+from nlgbench.study.overview import PLACEHOLDER
 from nlgbench.study.ranges import other_scale
 from nlgbench.study.schema import TABLES, Raw
 from nlgbench.study.settings import Rules, right_of
@@ -817,6 +818,8 @@ def rename_annotators(raws: dict[str, Raw]) -> None:
         return
     named = pd.concat([raws[one].frame["annotator_id"] for one in having]).unique()
     who = [name for name in named if name.strip()]
+    if who == [PLACEHOLDER]:
+        return
     if all(re.fullmatch(r"w\d{3,}", name) for name in who):
         return
     new = {name: f"w{number:03d}" for number, name in enumerate(who, 1)}

@@ -392,7 +392,7 @@ class Study:
         return overview(tables, self.settings.get("scales", {}))
 
     def __repr__(self) -> str:
-        lines = [f"  {count} {content}" for count, content in self._overview()]
+        lines = [f"  {count} {content}".rstrip() for count, content in self._overview()]
         return "\n".join([f"Study {self.name!r} ({self.source})", *lines])
 
     def _repr_html_(self) -> str:

@@ -13,6 +13,7 @@ from nlgbench.crossed import FEWEST, effective_size
 from nlgbench.inference import linked
 from nlgbench.status import Unsupported
 from nlgbench.study import Study
+from nlgbench.study.overview import PLACEHOLDER
 from nlgbench.study.ranges import extremes, other_scale
 from nlgbench.study.reading import grouped
 from nlgbench.text import tokenizer_for
@@ -32,78 +33,6 @@ _GAP, _RARE = 0.05, 0.001
 
 #: Kendall's tau between two orders of systems, below which they count as different.
 _OTHER_ORDER = 0.5
-
-
-def by_dimension(study: Study) -> pd.DataFrame:
-    """Count judgments, with one row for each dimension.
-
-    `tied` is the share of pairs of outputs for one item that have equal mean judgments; `repeated`
-    counts judgments by an annotator who had judged the same output before.
-    """
-    rows = []
-    n_outputs = len(study.outputs)
-    for dimension, part in _judged(study).groupby("dimension", sort=False):
-        each = part.groupby("output_id").size()
-        means = part.groupby(["item_id", "output_id"])["value"].mean().reset_index()
-        ends = study.scale(str(dimension))
-        rows.append(
-            {
-                "dimension": dimension,
-                "systems": part["system"].nunique(),
-                "items": part["item_id"].nunique(),
-                "outputs": len(each),
-                "annotators": part["annotator_id"].nunique(),
-                "judgments": len(part),
-                "per output": range_of(each),
-                "unjudged": n_outputs - len(each),
-                "repeated": int(part.duplicated(["output_id", "annotator_id"]).sum()),
-                "tied": _tied(means, "value"),
-                "values": f"{part['value'].min():g} to {part['value'].max():g}",
-                "scale": f"{ends[0]:g} to {ends[1]:g}" if ends else "",
-            }
-        )
-    return pd.DataFrame(rows)
-
-
-def by_votes(study: Study) -> pd.DataFrame:
-    """Count preferences, with one row for each dimension."""
-    if study.preferences is None:
-        return pd.DataFrame()
-    of = study.outputs.set_index("output_id")
-    rows = []
-    for dimension, part in study.preferences.groupby("dimension", sort=False):
-        shown = pd.concat([part["output_a"], part["output_b"]])
-        rows.append(
-            {
-                "dimension": dimension,
-                "systems": of.loc[shown, "system"].nunique(),
-                "items": of.loc[shown, "item_id"].nunique(),
-                "annotators": part["annotator_id"].nunique(),
-                "votes": len(part),
-                "per pair": range_of(part.groupby(["output_a", "output_b"]).size()),
-                "repeated": int(part.duplicated(["output_a", "output_b", "annotator_id"]).sum()),
-                "ties": f"{(part['choice'] == 'tie').mean():.0%}",
-            }
-        )
-    return pd.DataFrame(rows)
-
-
-def by_evaluator(study: Study) -> pd.DataFrame:
-    """Count scores of outputs or systems, with one row for each evaluator."""
-    rows = []
-    for key, part in _scores(study):
-        defined = part.dropna(subset="score")
-        rows.append(
-            {
-                "evaluator": part["evaluator"].iloc[0],
-                "of": "outputs" if key == "output_id" else "systems",
-                "scored": len(part),
-                "missing": study.outputs[key].nunique() - part[key].nunique(),
-                "undefined": len(part) - len(defined),
-                "tied": _tied(defined, "score"),
-            }
-        )
-    return pd.DataFrame(rows)
 
 
 def _scores(study: Study) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -129,16 +58,6 @@ def range_of(counts: pd.Series) -> str:
     """Write the range of some counts, with their median if they differ."""
     low, high = int(counts.min()), int(counts.max())
     return f"{low}" if low == high else f"{low} to {high} (median {counts.median():g})"
-
-
-def _tied(frame: pd.DataFrame, column: str) -> str:
-    def pairs(counts: pd.Series) -> float:
-        return float((counts * (counts - 1)).sum())
-
-    within = pairs(frame.groupby("item_id").size())
-    # Means of the same judgments in another order may differ in the last digit.
-    same = pairs(frame.groupby(["item_id", frame[column].round(9)]).size())
-    return f"{same / within:.0%}" if within else ""
 
 
 def unused_clusters(study: Study) -> list[str]:
@@ -287,7 +206,12 @@ def _few(study: Study, part: pd.DataFrame) -> list[str]:
     found = []
     who, n = part["annotator_id"], part["annotator_id"].nunique()
     effective = effective_size(pd.factorize(who)[0])
-    if study.persons and round(effective) < FEWEST:
+    if set(who) == {PLACEHOLDER}:
+        found.append(
+            "annotators are unknown: intervals generalize to other items only. If a column names "
+            "them, map it to annotator_id."
+        )
+    elif study.persons and round(effective) < FEWEST:
         more = f", effectively {effective:.1f}" if effective < n - 0.5 else ""
         found.append(
             f"few annotators ({n}{more}): with fewer than {FEWEST}, intervals generalize to other "

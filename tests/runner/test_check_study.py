@@ -47,7 +47,8 @@ def test_a_traceback_is_shown_to_those_who_ask(tmp_path, monkeypatch):
 
 #: What `check` says of the study below, in this order.
 ORDER = [
-    *("60 items, 120 outputs", "values above 60", "are positions in a file", "values of talk"),
+    *("120 outputs of 2 systems, 60 items", "values above 60", "are positions in a file"),
+    "values of talk",
     *("few items (1)", "ties leave fewer than 6", "missing judgments depend on the system"),
     *("skipped: 15", "Analyses you can", "-p study=", "that need more"),
 ]
@@ -75,11 +76,27 @@ def test_a_study_without_rows_is_to_be_fixed_and_one_without_analyses_says_so(tm
     (tmp_path / "outputs.csv").write_text("output_id,item_id,system\n1,1,a\n2,1,b\n")
     (tmp_path / "judgments.csv").write_text("output_id,annotator_id,value\n")
     bare = call("check", tmp_path)
-    assert bare.stdout.startswith(f"{tmp_path.name}: 2 outputs, 0 judgments\n")
+    sizes = ["2 outputs of 2 systems, 1 item, without texts", "0 judgments"]
+    assert [line.strip() for line in bare.stdout.splitlines()[:3]] == [tmp_path.name, *sizes]
     assert "Analyses you can run\n  None yet: add a table" in bare.stdout
     assert "nlgbench run 08" not in bare.stdout
 
 
 def test_check_takes_a_public_study_by_its_name(monkeypatch):
     monkeypatch.setattr(check_study, "load", lambda name: nb.simulate("gaussian", seed=0))
-    assert call("check", "huse").stdout.startswith("gaussian: ")
+    assert call("check", "huse").stdout.startswith("gaussian\n  400 outputs")
+
+
+def test_a_placeholder_is_no_annotator(tmp_path):
+    rows = "".join(
+        f"{i},{system},{1 + (i + k) % 5}\n" for i in range(12) for k, system in enumerate("ab")
+    )
+    (tmp_path / "r.csv").write_text(f"item,system,value\n{rows}")
+    columns = "columns: {item_id: item}, constants: {annotator_id: all}"
+    (tmp_path / "study.yml").write_text(f"tables: {{judgments: {{file: r.csv, {columns}}}}}")
+    report = unwrapped(call("check", tmp_path).stdout)
+    assert "24 judgments of quality (1 to 5) by unknown annotators, 2 systems, 12 items" in report
+    assert "quality: annotators are unknown" in report and "few annotators" not in report
+    sections = call("check", tmp_path).stdout.split("\n\n")
+    assert all("\n  " in section for section in sections), "a heading without content"
+    assert nb.compare_systems(nb.read_study(tmp_path)).annotators.empty

@@ -20,6 +20,7 @@ def likert(n, seed=0):
         ([5000], "20 times the"),
         ([5000, 4000], "20 times the"),
         ([-999], "20 times the"),
+        ([44, 44], "far from the scale of most others"),
         ([33], "far from the scale of most others"),
         ([-9], "far from the scale of most others"),
     ],

@@ -22,6 +22,7 @@ from nlgbench.reported import Reported
 from nlgbench.status import OK, Status, Unsupported, explain, first_status, split_status
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
+from nlgbench.study.overview import PLACEHOLDER
 
 Annotators = Literal["fixed", "random"]
 Scale = Literal["raw", "z", "rank"]
@@ -720,6 +721,8 @@ def _annotators(
         (True, few),
     )
     table = table.merge(counts.reset_index(), on="annotator_id", how="right")
+    if list(table["annotator_id"]) == [PLACEHOLDER]:
+        table = table[:0]  # unknown annotators
     left_out: Any = explain("left_out")
     table = split_status(table.assign(status=table.pop("status").fillna(left_out)))
     return table.sort_values("severity", ascending=False, kind="stable").reset_index(drop=True)
