@@ -69,6 +69,20 @@ def test_a_draft_reads_a_judge_among_people_as_an_evaluator(tmp_path, frame, eva
     assert any("models, not people, in " in line for line in confirm)
 
 
+@pytest.mark.parametrize("kind", [{}, {"judged_by": ("student", "LLM judge")}])
+def test_a_draft_reads_a_judge_among_voters_as_a_comparator(tmp_path, kind):
+    judge = "M" if kind else "chatgpt"
+    frame = ratings(judge, **kind).query("system == 'net'").drop(columns=["clarity", "depth"])
+    frame = frame.rename(columns={"system": "model_a", "rater": "annotator"}).assign(
+        model_b="rules"
+    )
+    frame["winner"] = ["model_a", "model_b", "tie", "model_b"] * 4
+    study, _, _ = draft(tmp_path, frame)
+    assert study.preferences["choice"].tolist() == ["a", "b", "tie"] * 4
+    assert study.comparisons["comparator"].unique() == [judge]
+    assert study.comparisons["prob_b"].tolist() == [1.0] * 4
+
+
 @pytest.mark.parametrize(
     ("settings", "doubt"),
     [
