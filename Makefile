@@ -86,7 +86,7 @@ lab: $(SETUP) ## open JupyterLab, on this machine only
 	$(BIN)/jupyter lab --ip=127.0.0.1 --notebook-dir=notebooks "$$@"
 
 COMPILE = uv pip compile --universal --generate-hashes --python-version 3.11 --extra dev \
-	  --extra all --extra boosting --extra cluster --extra meteor --no-header --no-annotate \
+	  --extra all --extra boosting --extra cluster --extra excel --extra meteor --no-header --no-annotate \
 	  --override lock/torch-elsewhere.txt --no-emit-package torch \
 	  --no-emit-index-url --no-emit-find-links --upgrade --quiet \
 	  pyproject.toml lock/torch-dependencies.in

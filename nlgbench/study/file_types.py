@@ -14,29 +14,32 @@ from typing import Any
 import pandas as pd
 
 from nlgbench.names import brief
-from nlgbench.study import csv_files
+from nlgbench.study import csv_files, workbooks
 from nlgbench.study.csv_files import TableError
 
-#: Type -> file extensions; .gz may follow, except for Parquet.
+#: Type -> file extensions; .gz may follow, except for Parquet and Excel.
 ENDINGS = {
     "csv": (".csv",),
     "tsv": (".tsv", ".tab"),
     "jsonl": (".jsonl", ".ndjson"),
     "json": (".json",),
     "parquet": (".parquet",),
+    "xlsx": (".xlsx",),
     "lines": (".txt",),
 }
 
 
 def guess(path: Path) -> str:
     """Guess a file's type from its extension; empty if the extension is unknown."""
-    ending = Path(path.name.removesuffix(".gz")).suffix.lower()
+    name = workbooks.split(path)[0].name
+    ending = Path(name.removesuffix(".gz")).suffix.lower()
     return next((kind for kind, endings in ENDINGS.items() if ending in endings), "")
 
 
 def matching(name: str, place: Path) -> list[Path]:
     """List the files that match a name or pattern in a folder."""
-    if os.path.isfile(place / name):  # noqa: PTH113, names may be too long
+    book = str(workbooks.split(Path(name))[0]) if ".xlsx#" in name else name
+    if os.path.isfile(place / book):  # noqa: PTH113, names may be too long
         return [place / name]
     start = (place / f"{re.split('[*?[]', name)[0]}x").parent.resolve()
     if glob.has_magic(name) and start == Path(start.anchor):
@@ -46,8 +49,8 @@ def matching(name: str, place: Path) -> list[Path]:
 
 
 def stem(path: Path) -> str:
-    """Return a file's name without the extensions that name its type."""
-    return Path(path.name.removesuffix(".gz")).stem
+    """Return a file's name without the extensions that name its type, or a sheet's name."""
+    return workbooks.split(path)[1] or Path(path.name.removesuffix(".gz")).stem
 
 
 def read(
@@ -64,8 +67,8 @@ def read(
     Lists within JSON stay JSON. `keys` names the levels of objects that are keyed by ids; `rows`
     is the path to the objects that are rows.
     """
-    if kind == "parquet":
-        return _parquet(path)
+    if kind in ("parquet", "xlsx"):
+        return (_parquet if kind == "parquet" else workbooks.read)(path)
     if kind in ("csv", "tsv"):
         return _separated(path, delimiter or {"csv": ",", "tsv": "\t"}[kind], problems)
     if kind == "lines":

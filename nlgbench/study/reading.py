@@ -24,6 +24,7 @@ from nlgbench.study import (
     raters,
     schema,
     settings,
+    workbooks,
 )
 from nlgbench.study.csv_files import TableError
 from nlgbench.study.formats import records
@@ -521,7 +522,7 @@ class _Table:
         if (key := f"{self.path} {kind} {asked}") not in latest:
             latest.clear()
             latest[key] = file_types.read(self.path, kind, problems=self.problems, **asked)
-            files.note_read(self.path)
+            files.note_read(workbooks.split(self.path)[0])
         self.theirs, self.places = latest[key]
 
     def _compare_scales(self, paths: Sequence[Path], parts: Sequence[pd.DataFrame]) -> None:

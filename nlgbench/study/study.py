@@ -26,7 +26,7 @@ from nlgbench import files
 from nlgbench.names import brief, did_you_mean, known
 from nlgbench.reported import to_html
 from nlgbench.status import Unsupported
-from nlgbench.study import csv_files, file_types, near_names, reading, schema
+from nlgbench.study import csv_files, file_types, near_names, reading, schema, workbooks
 from nlgbench.study.checks import checked, read_first
 from nlgbench.study.column_names import argument
 from nlgbench.study.csv_files import TableError
@@ -635,7 +635,8 @@ def read_study(
         if named is not None
     }
     problems: list[str] = []
-    if isinstance(source, pd.DataFrame) or Path(source).is_file() or glob.has_magic(str(source)):
+    is_frame = isinstance(source, pd.DataFrame)
+    if is_frame or workbooks.split(Path(source))[0].is_file() or glob.has_magic(str(source)):
         study = _read_described(source, flags, problems, name)
     elif flags:
         given = ", ".join(f"{argument(our)}=" for our in flags)
