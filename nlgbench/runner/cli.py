@@ -122,6 +122,7 @@ _COLUMNS = {
     "item": ("item_id", "The input that systems respond to"),
     "system": ("system", "The system that generated the output"),
     "text": ("text", "The text of the output"),
+    "context": ("context", "The text that systems respond to, such as an article or prompt"),
     "annotator": ("annotator_id", "The annotator"),
     "dimension": ("dimension", "The dimension, if a column or file names it"),
     "value": ("value", "Judgments; several columns become dimensions"),

@@ -89,6 +89,8 @@ def new(
     for table, raw in tables.items():
         head = raw.frame.head(3).map(lambda cell: cell if len(cell) <= 30 else f"{cell[:29]}…")
         parts.append(f"{table}, {len(head)} of {len(raw.frame):,} rows:\n{listing.plain(head)}")
+    unread = [line[2:] for line in text.split("\n") if ", columns not read: " in line]
+    parts += ["\n".join(unread)] * bool(unread)
     if problems:
         parts.append("\n".join(["To fix:", *problems]))
     if doubts := unconfirmed(place):

@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from nlgbench.study import answers, column_names, csv_files, file_types, raters
+from nlgbench.study import answers, column_names, csv_files, file_types, inputs, raters
 from nlgbench.study.column_names import in_braces, matching, plain_name
 
 #: The text before and after a key in columns' names.
@@ -578,8 +578,56 @@ def _map_ratings(made: Guess, asked: set[str]) -> None:
         is_whole = is_whole and made.kind(scores[0]) != "list"
         single = scores[0] if made.has("evaluator") else scores
         _add(made, "system_scores" if is_whole else "scores", "score", single, {})
-    if "text" in made.columns and made.has("system"):
-        _add(made, "outputs", "text", made.columns["text"], {})
+    if made.has("item_id") or made.has("output_id"):
+        _take_input(made, made.by_row("output_id", "item_id", "system"))
+    if {"text", "context"} & {*made.columns} and made.has("system"):
+        _add(made, "outputs", "text" if made.has("text") else "", made.columns.get("text"), {})
+
+
+def _take_input(made: Guess, places: pd.DataFrame) -> None:
+    if "context" in made.columns:
+        return
+    names = made.free("text", "id", "words")
+    # Texts that identify items are their inputs, too.
+    names += [one for one in [made.columns.get("item_id")] if one in made.frame]
+    if name := inputs.input_of(made.frame, names, places):
+        made.set("context", name, "what systems respond to, by its name")
+
+
+def _take_sides(made: Guess) -> list[tuple[str, str, str]]:
+    """Find the outputs of both systems of a pair, beside the systems: patterns and columns."""
+    pair = made.columns["system_a"], made.columns["system_b"]
+    if not {*pair} <= {*made.frame}:
+        return []
+    systems, *texts = [*inputs.sided(made.free("text"), pair)] or [("", "", "")]
+    outputs = [one for one in texts if inputs.is_output(one[0])]
+    return [systems, outputs[-1], *texts[: texts.index(outputs[-1])][-1:]] if outputs else []
+
+
+def _add_sides(made: Guess, sides: Sequence[tuple[str, str, str]]) -> None:
+    """Add the outputs of both sides, if each output has one text."""
+    item = made.by_row("item_id")
+    if not sides or item.empty:
+        return
+    ours = dict(zip(("system", "text", "context"), sides, strict=False))
+    rows = pd.concat(
+        [
+            item.assign(**{our: made.frame[one[side]] for our, one in ours.items()})
+            for side in (1, 2)
+        ],
+        ignore_index=True,
+    )
+    places = rows[["item_id", "system"]]
+    if not all(inputs.is_of(places, rows[our]) for our in [*ours][1:]):
+        return
+    for our, (pattern, *_) in ours.items():
+        made.set(our, pattern, "the systems and texts of both sides")
+    _take_input(made, item)
+    captured = matching(sides[0][0], sides[0][1:])
+    made.captured["side"] = [fit["side"] for fit in captured.values()]
+    _add(made, "outputs", "text", made.columns["text"], {})
+    for our in ("system", "text", "context"):
+        made.columns.pop(our, None)
 
 
 def _capture(made: Guess, pattern: str) -> None:
@@ -661,8 +709,11 @@ def _map_votes(made: Guess, asked: set[str]) -> None:
             made.doubts.add("choice")
         found = [named]
     by = ("system_a", "system_b", "annotator_id")
+    sides = _take_sides(made)
     if not made.has("item_id"):
-        fits = _unique(made, _places(made, "text", "id", "words"), *by)
+        texts = {name for one in sides for name in one[1:]}
+        names = [name for name in _places(made, "text", "id", "words") if name not in texts]
+        fits = _unique(made, names, *by)
         _take_likeliest(made, "item_id", fits, "identifies a row, together with systems")
     machines = made.frame["{file}"].map(lambda one: bool(raters.MODEL.search(one))).all()
     is_judged = not made.has("annotator_id") and (made.has("evaluator") or machines)
@@ -673,6 +724,7 @@ def _map_votes(made: Guess, asked: set[str]) -> None:
         ours = {"prob_a": "a", "prob_tie": "tie", "prob_b": "b"}
         sure = {our: {one: str(int(v == ours[our])) for one, v in seen.items()} for our in ours}
         _add(made, "comparisons", "", "", dict.fromkeys(ours, f"{{{found[0]}}}"), sure)
+        _add_sides(made, sides)
         return
     if not made.has("annotator_id"):
         why = "no column names annotators"
@@ -682,11 +734,12 @@ def _map_votes(made: Guess, asked: set[str]) -> None:
         seen = choices(pd.concat([made.frame[one] for one in cells]))
         changed = {"choice": {one: vote for one, vote in seen.items() if one != vote}}
         _add(made, "preferences", "choice", found[0] if not found[1:] else found, {}, changed)
+        _add_sides(made, sides)
 
 
 _PLACES = ["output_id", "item_id", "system"]
 _OURS = {
-    "outputs": _PLACES,
+    "outputs": [*_PLACES, "context"],
     "judgments": [*_PLACES, "annotator_id", "dimension", "group_id"],
     "scores": [*_PLACES, "evaluator"],
     "system_scores": ["system", "evaluator"],

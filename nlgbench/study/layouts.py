@@ -17,6 +17,9 @@ from nlgbench.study.csv_files import TableError
 from nlgbench.study.formats import exports
 from nlgbench.study.guessing import Guess, guess
 
+#: Usual keys of the list of records, in a JSON document that also has metadata.
+_ROWS = ("instances", "records", "rows", "data", "examples", "samples", "items", "outputs")
+
 
 def open_files(paths: Sequence[Path], place: Path) -> list[Guess]:
     """Open files, or patterns of files; those with the same columns form one source."""
@@ -123,6 +126,9 @@ def _path_to_rows(document: Any) -> str:
         # An object with one field only wraps a value.
         if isinstance(one, list) and one and isinstance(one[0], dict) and len(one[0]) > 1
     ]
+    named = [name for name in inner if name in _ROWS]
+    if len(inner) > 1 and isinstance(document, dict):  # records beside lists that describe them
+        inner = named
     if len(inner) != 1:
         return ""
     further = _path_to_rows(record[inner[0]])

@@ -311,6 +311,8 @@ def _stacked(table: str, parts: Sequence[Raw]) -> Raw:
         return parts[0]
     frames = [one.frame.assign(**{"{line}": one.lines}) for one in parts]
     whole = pd.concat(frames, ignore_index=True).fillna(schema.DEFAULTS.get(table, {})).fillna("")
+    if table == "outputs" and {"item_id", "system"} <= {*whole}:  # text and context in two files
+        whole = records.completed(whole, ["item_id", "system", "output_id"])
     whole = _without_repetition(table, whole)
     where = ", ".join(dict.fromkeys(one.where for one in parts))
     found = list(dict.fromkeys(name for one in parts for name in one.found))

@@ -139,3 +139,14 @@ def test_both_batches_and_three_dimensions_with_few_edits(tmp_path):
     study = nb.read_study(tmp_path)
     assert study.dimensions == dimensions and len(study.judgments) == 2700
     assert len(study.systems) == 6 and (study.outputs["text"] != "").all()
+
+
+def test_records_beside_metadata(tmp_path):
+    rated = [{"id": n, "scores": {"tone": {"mean": 2, "each": [1, 2 + n]}}} for n in (1, 2)]
+    about = {"by": "us", "scales": [{"name": "tone", "best": 5}], "records": rated}
+    (tmp_path / "r.json").write_text(json.dumps(about))
+    flags = {"item_id": ["id"], "system": ["{file}"], "annotator_id": ["{position}"]}
+    new_study.new(
+        tmp_path, [tmp_path / "r.json"], None, flags | {"value": ["scores.{dimension}.each"]}
+    )
+    assert nb.read_study(tmp_path).judgments["value"].tolist() == [1, 3, 1, 4]
