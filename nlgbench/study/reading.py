@@ -560,7 +560,7 @@ class _Table:
                 continue
             if said := grouped(frame["item_id"], self.theirs[name].loc[frame["{at}"]]):
                 self.grouping.append(
-                    f"{self.path}: {said}, which is not read. If items with the same {name} are "
+                    f"{self.path}: {said}, which is not used. If items with the same {name} are "
                     f"similar, set `settings: {{extra: [{name}], clusters: {name}}}`."
                 )
 

@@ -235,7 +235,7 @@ def test_an_unread_column_that_groups_items_and_empty_cells_are_noted(tmp_path):
     files = {"r.csv": f"item,talk_id,model,who,flow\n{rows}"}
     _, notes = read_folder(folder(tmp_path / "s", files, described("r.csv", WIDE)), [])
     assert notes[0].endswith("r.csv: empty cells of judgments skipped: 2.") and len(notes) == 2
-    assert "5 items have 2 values of talk_id, which is not read" in notes[1]
+    assert "5 items have 2 values of talk_id, which is not used" in notes[1]
     assert "clusters: talk_id" in notes[1]
     used = described("r.csv", WIDE, top="settings: {clusters: group_id}\n")
     _, notes = read_folder(folder(tmp_path / "s", files, used), [])
