@@ -418,7 +418,7 @@ def _ranked(facts: Facts, table: str, start: str) -> Finding | None:
     if rows.empty:
         return None
     options: Any = {"order": "highest", "rest": "lower for {n} others"}
-    null = None
+    null: float | None = None
     if table == "ranking_beyond_length":
         # Its own correlation explains part of the differences from it.
         each = ", whose mean is {number} (studies: {n_studies}),"
