@@ -145,9 +145,8 @@ def guess_layout(sources: Sequence[Guess], shape: Any, flags: Mapping[str, Seque
         if not adapter or adapter in (guessing.specs, formats.toloka):
             shared = _shared(made, sources)
             if any(name.startswith("OUTPUT:") for name in made.names):
-                made.tool, take = "toloka", exports.guess_toloka
-            else:
-                take = guess
+                made.tool = "toloka"
+            take = exports.guess_toloka if made.tool == "toloka" else guess
             take(made, {**flags, **{our: [one] for our, one in shared.items()}})
             made.why |= dict.fromkeys(shared, "in both files, and unique in the file with systems")
             continue
