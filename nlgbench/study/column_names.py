@@ -17,12 +17,14 @@ CALLED = {
     "choice": "choice winner preference preferred vote",
     "output_id": "output_id response_id",
     "item_id": "item_id item doc_id seg_id global_seg_id segment_id prompt_id question_id "
-    "source_id context_id sample_id example_id story_id input_id instance_id doc prompt question",
+    "source_id context_id sample_id example_id story_id input_id instance_id article_id "
+    "document_id dialogue_id doc prompt question",
     "system": "system system_id system_name model model_id model_name generator team",
     "text": "text output system_output response hypothesis generation story target translation "
     "summary caption",
     "annotator_id": "annotator_id annotator worker_id worker rater rater_id judge judge_id "
-    "participant_id prolific_pid prolific_id user user_id coder annotators raters workers judges",
+    "participant_id prolific_pid prolific_id user user_id coder expert expert_id reviewer "
+    "reviewer_id annotators raters workers judges",
     "dimension": "dimension criterion aspect",
     "value": "value rating judgment judgement score answer label",
     "evaluator": "evaluator metric",

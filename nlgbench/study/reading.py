@@ -240,6 +240,8 @@ def read(
         problems += _rename(place / FILE, raws, said.get("rename", {}))
         if "where" not in said:
             near_names.settle(raws, chosen, problems, doubts)
+        # Rows may be equal only since their names are.
+        raws = {table: _unrepeated(table, raw) for table, raw in raws.items()}
         _identify(place / FILE, raws, extra, problems)
     return {one: raws[one] for one in TABLES if one in raws}, notes
 
@@ -324,6 +326,14 @@ def _without_repetition(table: str, rows: pd.DataFrame) -> pd.DataFrame:
     if table not in ("outputs", "references", "contexts"):
         return rows
     return rows.drop_duplicates(list(rows.columns.drop("{line}")), ignore_index=True)
+
+
+def _unrepeated(table: str, raw: Raw) -> Raw:
+    """Drop duplicate rows as `_without_repetition` does, with their lines."""
+    if not raw.lines:
+        return raw
+    rows = _without_repetition(table, raw.frame.assign(**{"{line}": raw.lines}))
+    return raw._replace(frame=rows.drop(columns="{line}"), lines=list(rows["{line}"]))
 
 
 def grouped(items: pd.Series, groups: pd.Series) -> str:

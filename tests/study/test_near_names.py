@@ -114,6 +114,20 @@ def test_settings_about_names_that_say_nothing_are_refused(tmp_path, settings, m
     assert message in " ".join(read(tmp_path / "s", rows(), settings)[1])
 
 
+def test_texts_beside_judgments_are_one_output_once_the_names_are_one(tmp_path):
+    """One of two rows of an output has another spelling; the text is in both."""
+    frame = rows()
+    frame.loc[frame.index[-1], "model"] = "ruels"
+    frame["text"] = frame["doc"] + " is long"
+    (tmp_path / "s").mkdir()
+    outputs = "  outputs: {file: r.csv, columns: {item_id: doc, system: model, text: text}}\n"
+    settings = "{same: {systems: [[rules, ruels]]}}"
+    frame.to_csv(tmp_path / "s" / "r.csv", index=False)
+    (tmp_path / "s" / "study.yml").write_text(READ.format(settings=settings) + outputs)
+    study = nb.read_study(tmp_path / "s")
+    assert len(study.outputs) == 8 and study.outputs["text"].str.endswith("is long").all()
+
+
 def test_frames_warn_and_take_the_same_settings():
     outputs = pd.DataFrame({"output_id": [*"1234"], "item_id": [*"ddee"], "system": [*"AaAa"]})
     judgments = pd.DataFrame({"output_id": [*"1234"], "annotator_id": "p", "value": 1.0})
