@@ -473,6 +473,7 @@ def measured(folder, step):
 
 #: Kinds of dirt that may pass, as patterns -> why.
 PASSING = {
+    r"cells?: (-1|0|99|999|-99|5000) in": "a number that may be an answer: no scale is declared",
     r"cell: .* in (.*in columns|two files)": "a column with words is not drafted",
     r"typed twice": "a number that may be a judgment: no scale is declared",
     r"scale of items: .*": "items may be easy or hard",
@@ -481,7 +482,6 @@ PASSING = {
     r"lowest rows of a system dropped": "too few for the test of missing judgments",
     r"an annotator's sides swapped": "annotators may disagree",
     r"name of (system|who): .* in (.*in columns|files of annotators)": "study.yml names others",
-    r"cell: .* in (annotators in columns|systems in columns|two files)": "a column is not drafted",
     r"annotator is a judge: .* in annotators in columns": "the same",
     r"header doubled": "a file with other columns is not drafted",
     r"cell: both": "both means a tie",
