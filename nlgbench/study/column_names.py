@@ -14,7 +14,7 @@ Specs = dict[str, dict[str, Any]]
 CALLED = {
     "system_a": "system_a model_a system_1 model_1 left model_x a",
     "system_b": "system_b model_b system_2 model_2 right model_y b",
-    "choice": "choice winner preference preferred vote",
+    "choice": "choice winner preference preferred vote verdict",
     "output_id": "output_id response_id",
     "item_id": "item_id item doc_id seg_id global_seg_id segment_id prompt_id question_id "
     "source_id context_id sample_id example_id story_id input_id instance_id article_id "

@@ -13,7 +13,15 @@ from typing import Any
 
 import pandas as pd
 
-from nlgbench.study import answers, column_names, csv_files, file_types, inputs, raters
+from nlgbench.study import (
+    answers,
+    column_names,
+    csv_files,
+    file_types,
+    inputs,
+    raters,
+    vote_words,
+)
 from nlgbench.study.column_names import in_braces, matching, plain_name
 
 #: The text before and after a key in columns' names.
@@ -46,9 +54,6 @@ _RECORDED = (
     "time|times|duration|seconds|secs|timestamp|date|trial|order|progress|count|n|num|year|finished"
     "|status|version|seed|temperature|start|end|page|words|tokens|number|age|std|sd|confidence|check"
 )
-#: Names of votes for the first system, and for the second.
-_A = {"left", "model_a", "system_a", "a", "1", "x", "model_x", "first", "output_a", "response_a"}
-_B = {"right", "model_b", "system_b", "b", "2", "y", "model_y", "second", "output_b", "response_b"}
 #: A number with its label, such as `4 - good`, `4 (good)` or `good (4)`.
 _LABELED = re.compile(
     r"(?P<before>-?\d+)(?:\s*[-=:.)(–—]\s*|\s+)[^\W\d].*|[^\W\d].*[^\w-](?P<after>-?\d+)\W*"
@@ -172,7 +177,7 @@ def kind_of(cells: pd.Series) -> str:
         return "list" if is_number else ""
     if is_number or scale_of(filled):
         return "number"
-    found = choices(filled)
+    found = vote_words.choices(filled)
     if {"a", "b"} <= set(found.values()) and len(found) == len(filled):
         return "choice"
     n = sum(counts[cell] for cell in filled)
@@ -186,18 +191,6 @@ def kind_of(cells: pd.Series) -> str:
 def _is_number(text: str) -> bool:
     number = csv_files.number(text)
     return number is not None and not math.isnan(number)
-
-
-def choices(cells: Iterable[str]) -> dict[str, str]:
-    """Map the names of votes to a, b and tie, if their meaning is clear."""
-    found = {}
-    for one in dict.fromkeys(cells):
-        plain = plain_name(one)
-        if plain in _A | _B:
-            found[one] = "a" if plain in _A else "b"
-        elif re.search("tie|draw|equal|same|both|neither", one.lower()) and len(one) < 30:
-            found[one] = "tie"
-    return found
 
 
 def scale_of(cells: Iterable[str]) -> dict[str, str]:
@@ -252,9 +245,11 @@ def guess(made: Guess, flags: Mapping[str, Sequence[str]]) -> None:
             continue
         if their in real and our not in made.columns and their not in made.columns.values():
             made.set(our, their, "by its name")
-    pair = made.by_row("system_a", "system_b")
+    _find_winners(made)
+    pair = _sides(made)
     names = pd.unique(pair.to_numpy().ravel())
-    if len(pair.columns) == 2 and len(names) <= max(2, len(pair) / 2):
+    is_asked = {"system_a", "system_b"} <= {*flags}
+    if len(pair.columns) == 2 and (is_asked or len(names) <= max(2, len(pair) / 2)):
         _map_votes(made, asked)
     else:
         made.columns = {our: one for our, one in made.columns.items() if our[:-1] != "system_"}
@@ -267,6 +262,26 @@ def guess(made: Guess, flags: Mapping[str, Sequence[str]]) -> None:
             why = f"models, not people, in {column}: {', '.join(names[:3])}"
             for our in ("evaluator", "comparator"):
                 made.set(our, column, why, doubt=True)
+
+
+def _find_winners(made: Guess) -> None:
+    """Read columns of the chosen and the rejected system as pairs with a winner."""
+    plain = {plain_name(name): name for name in made.names}
+    for end in ("", "_system", "_model"):
+        won, lost = plain.get(f"chosen{end}"), plain.get(f"rejected{end}")
+        if won and lost and not made.has("system_a") and not made.has("choice"):
+            why = f"{won} won against {lost}; the order in which they were shown is unknown"
+            made.set("system_a", won, why)
+            made.set("system_b", lost, why)
+            made.set("choice", won, why)
+
+
+def _sides(made: Guess) -> pd.DataFrame:
+    """Return each row's two systems, of which one may be the same in all rows."""
+    named = {our: made.columns[our] for our in ("system_a", "system_b") if our in made.columns}
+    return pd.DataFrame(
+        {our: made.frame.get(name, name) for our, name in named.items()}, index=made.frame.index
+    )
 
 
 def _take_flag(
@@ -288,10 +303,20 @@ def _take_flag(
         is_pattern = "{" in name and bool(matching(name, made.names))
         if is_pattern and not fits:
             made.captured |= {key: made.captured.get(key, []) for key in in_braces(name)}
-        found += [name] * (fits or is_pattern)
+        is_constant = our in ("system_a", "system_b") and _is_mentioned(made, name, flags)
+        found += [name] * (fits or is_pattern or is_constant)
     if found:
-        is_list = our in ("value", "score") and "{" not in found[0]
+        is_list = our in ("value", "score", "choice") and "{" not in found[0]
         made.set(our, found if is_list else found[0], "")
+
+
+def _is_mentioned(made: Guess, system: str, flags: Mapping[str, Sequence[str]]) -> bool:
+    """Check whether votes or columns' names mention a system, which is one side of all pairs."""
+    votes = {cell for name in flags.get("choice", ()) for cell in made.frame.get(name, ())}
+    plain = plain_name(system)
+    return bool(plain) and (
+        system in votes or any(f"_{plain}_" in f"_{plain_name(name)}_" for name in made.names)
+    )
 
 
 def _splits(name: str) -> Iterator[tuple[Around, str]]:
@@ -697,17 +722,26 @@ def _check_text(made: Guess) -> None:
 def _map_votes(made: Guess, asked: set[str]) -> None:
     """Map votes on pairs, by annotators or by judges in separate files."""
     several = len(set(made.frame["{file}"])) > 1
-    named = made.columns.pop("choice", "")
-    found = [named] if named else made.free("choice")
+    named = made.columns.pop("choice", [])
+    found = [named] if isinstance(named, str) else named or made.free("choice")
+    marks = found if named else made.free("number", "choice")
+    template, words, is_guess = vote_words.one_hot(
+        made.frame[[*made.frame.columns.intersection(marks)]]
+    )
+    if template and (len(found) != 1 or found[0] in marks):
+        found = [template]
+        made.set("choice", template, "one column for each winner, marked with 1", doubt=is_guess)
+        del made.columns["choice"]
+        if is_guess:
+            made.why["choice"] += "; rows without a mark are ties"
     of_people = not any(_words(one) & _ASKED for one in found) and not made.has("annotator_id")
     if len(found) > 1 and of_people:
         around, own = next(iter(_family(made, "choice").items()), (("", ""), {}))
-        named = _pattern(around, "annotator_id")
-        made.captured["annotator_id"] = list(own) or found
+        made.captured["annotator_id"] = [key for key in own if own[key] in found] or found
         made.why["choice"] = f"{', '.join(found[:4])} contain votes, of one annotator each"
         if not all(_words(one) & _WORDS["annotator"] for one in found):
             made.doubts.add("choice")
-        found = [named]
+        found = [_pattern(around, "annotator_id")]
     by = ("system_a", "system_b", "annotator_id")
     sides = _take_sides(made)
     if not made.has("item_id"):
@@ -715,26 +749,53 @@ def _map_votes(made: Guess, asked: set[str]) -> None:
         names = [name for name in _places(made, "text", "id", "words") if name not in texts]
         fits = _unique(made, names, *by)
         _take_likeliest(made, "item_id", fits, "identifies a row, together with systems")
+    who = made.by_row("annotator_id")
+    is_guess = bool(made.why.get("annotator_id")) and len(who) > 0
+    if is_guess and who["annotator_id"].str.contains(raters.MODEL).all():
+        why = f"{made.columns['annotator_id']} contains names of models (judges)"
+        made.set("evaluator", made.columns.pop("annotator_id"), why)
     machines = made.frame["{file}"].map(lambda one: bool(raters.MODEL.search(one))).all()
     is_judged = not made.has("annotator_id") and (made.has("evaluator") or machines)
-    if is_judged and found:
+    table = "comparisons" if is_judged and found else "preferences"
+    if table == "comparisons":
         why = made.why.get("evaluator", "the file is named after a model (a judge?)")
-        made.set("comparator", made.columns.get("evaluator", "{file}"), why, doubt=bool(why))
-        seen = choices(made.frame[found[0]])
-        ours = {"prob_a": "a", "prob_tie": "tie", "prob_b": "b"}
-        sure = {our: {one: str(int(v == ours[our])) for one, v in seen.items()} for our in ours}
-        _add(made, "comparisons", "", "", dict.fromkeys(ours, f"{{{found[0]}}}"), sure)
-        _add_sides(made, sides)
-        return
-    if not made.has("annotator_id"):
+        doubt = bool(why) and "contains names of models" not in why
+        made.set("comparator", made.columns.get("evaluator", "{file}"), why, doubt=doubt)
+    elif not made.has("annotator_id"):
         why = "no column names annotators"
         made.set("annotator_id", "{file}" if several else "all", why, doubt=not asked)
     if found:
-        cells = sorted(used(made.names, found) & {*made.names})
-        seen = choices(pd.concat([made.frame[one] for one in cells]))
-        changed = {"choice": {one: vote for one, vote in seen.items() if one != vote}}
-        _add(made, "preferences", "choice", found[0] if not found[1:] else found, {}, changed)
+        words = words if found == [template] else _words_of_votes(made, found)
+        changed = {word: vote for word, vote in words.items() if vote not in (word, "error")}
+        fixed = {"choice": template} if found == [template] else {}
+        their = found[0] if not found[1:] else found
+        _add(made, table, "" if fixed else "choice", their, fixed, {"choice": changed})
         _add_sides(made, sides)
+
+
+def _words_of_votes(made: Guess, names: Sequence[str]) -> dict[str, str]:
+    """Map the words of votes to a, b and tie, if their meaning is clear."""
+    columns = [name for name in made.names if name in used(made.names, names)]
+    cells = pd.concat([made.frame[name] for name in columns])
+    sides = pd.concat([_sides(made)] * len(columns))
+    cells, sides = cells.reset_index(drop=True), sides.reset_index(drop=True)
+    fixed = {our[-1]: sides[our].iloc[0] for our in map(str, sides) if len({*sides[our]}) == 1}
+    if words := vote_words.of_boolean(columns[0], cells.unique(), fixed):
+        return words
+    words = vote_words.choices(cells)
+    if not vote_words.may_be_names(cells, sides):
+        return words
+    ties = {word: side for word, side in words.items() if side == "tie"}
+    if vote_words.are_ambiguous(cells, sides):
+        positions = ", ".join(f"{word}: {side}" for word, side in words.items() if side != "tie")
+        made.doubt(
+            "choice",
+            "these words are names of systems; if they are positions (first, second), write "
+            f"`values: {{choice: {{{positions}}}}}`",
+        )
+    elif {*words.values()} >= {"a", "b"}:  # both readings agree
+        return words
+    return {**vote_words.NAMES, **ties}
 
 
 _PLACES = ["output_id", "item_id", "system"]

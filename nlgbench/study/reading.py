@@ -24,6 +24,7 @@ from nlgbench.study import (
     raters,
     schema,
     settings,
+    vote_words,
     workbooks,
 )
 from nlgbench.study.csv_files import TableError
@@ -390,6 +391,7 @@ class _Table:
         self.columns: Mapping[str, Any] = spec.get("columns", {})
         self.constants: Mapping[str, str] = spec.get("constants", {})
         instead = ["item_id", *_PAIRED[table].values()] if _PAIRED[table] else []
+        instead += ["choice"] if table == "comparisons" else []  # a verdict, for probabilities
         self.ours = list(dict.fromkeys([*schema.columns(table), *extra, *instead]))
         #: Names in braces in the patterns of columns.
         plain = [their for their in self.columns.values() if isinstance(their, str)]
@@ -612,16 +614,26 @@ class _Table:
         is_empty &= measure in frame
         for our, text in self.constants.items():
             frame[our] = self._filled(text, frame)
+        given = frame.filter(["choice", "system_a", "system_b"]).copy()
         for name, changed in self.spec.get("values", {}).items():
             self._require_columns("values", [name], frame)
             frame[name] = _replaced(frame[name], changed)
             if name in _ANSWERS:
                 frame[name] = frame[name].where(~frame[name].isin(_NULL), "")
                 is_empty |= (frame[name] == "") & (name == measure)
+        if "choice" in frame and self.table in ("preferences", "comparisons"):
+            frame = self._voted(frame, given)
+            is_empty |= frame["choice"] == ""
         if is_empty.any():
             shown = f"empty cells of {self.table} skipped: {int(is_empty.sum()):,}"
             self.notes.append(f"{self.path}: {shown}.")
             frame = frame[~is_empty].reset_index(drop=True)
+        if "choice" in frame and self.table == "comparisons":
+            is_unclear = ~frame["choice"].isin(("a", "b", "tie"))
+            self._refuse_cells(frame, is_unclear, "choice", schema.CHOICE[1])
+            for side in ("a", "tie", "b"):
+                frame[f"prob_{side}"] = (frame["choice"] == side).astype(int).astype("str")
+            frame = frame.drop(columns="choice")
         frame = self._summed(frame) if self.spec.get("sum") == "true" else frame
         optional = {*schema.DEFAULTS.get(self.table, ()), *_PAIRED[self.table], "is_human"}
         needed = [name for name in schema.columns(self.table) if name not in optional]
@@ -638,6 +650,26 @@ class _Table:
         column = answers.empty_missing(column, words)
         is_decimal = our in _ANSWERS and self.spec.get("decimal") == ","
         return answers.point_commas(column) if is_decimal else column
+
+    def _voted(self, frame: pd.DataFrame, given: pd.DataFrame) -> pd.DataFrame:
+        """Read the words of votes, as given, as a, b and tie; failed verdicts are empty."""
+        changed = self.spec.get("values", {}).get("choice", {})
+        systems = given.reindex(columns=["system_a", "system_b"]).fillna("")
+        votes, bad, rule = vote_words.read(given["choice"], frame["choice"], changed, systems)
+        self._refuse_cells(frame, bad, "choice", rule)
+        frame = frame.assign(choice=votes.where(votes != vote_words.FAILED, ""))
+        winner = self.columns.get("choice")
+        if winner and winner in (self.columns.get("system_a"), self.columns.get("system_b")):
+            # Columns of winners and losers do not say which text was shown first.
+            is_turned = frame["system_a"] > frame["system_b"]
+            turned = frame[is_turned].replace({"choice": {"a": "b", "b": "a"}})
+            names = {"system_a": "system_b", "system_b": "system_a"}
+            frame = pd.concat([frame[~is_turned], turned.rename(columns=names)]).sort_index()
+            self.notes.append(
+                f"{self.path}: the order in which texts were shown is unknown, so pairs are stored "
+                "in alphabetical order: tests of position bias cannot use them."
+            )
+        return frame
 
     def _resolved(
         self, only: Mapping[str, list[str]]

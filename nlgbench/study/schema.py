@@ -104,7 +104,7 @@ _WORDS = {
     ("judgments", "value"): "must be a number: fix it, drop the row, or map words to numbers, as "
     "in `values: {value: {good: 1}}`"
 }
-_CHOICE: _Rule = (
+CHOICE: _Rule = (
     lambda cells: cells.isin(("a", "b", "tie")),
     "must be one of a, b, tie: map other words to these, as in `values: {choice: {left: a}}`",
 )
@@ -124,7 +124,7 @@ _RULES: dict[tuple[str, str], list[_Rule]] = {
     ("judgments", "value"): [_FINITE],
     **{(table, "score"): [_DEFINED] for table in ("scores", "system_scores")},
     **{(table, "signature"): [_DIRECTION] for table in ("scores", "system_scores")},
-    ("preferences", "choice"): [_CHOICE],
+    ("preferences", "choice"): [CHOICE],
     **{("comparisons", name): [_PROBABILITY] for name in ("prob_a", "prob_tie", "prob_b")},
     ("claims", "claim_id"): [
         (
