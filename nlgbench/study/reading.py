@@ -654,7 +654,7 @@ class _Table:
     def _voted(self, frame: pd.DataFrame, given: pd.DataFrame) -> pd.DataFrame:
         """Read the words of votes, as given, as a, b and tie; failed verdicts are empty."""
         changed = self.spec.get("values", {}).get("choice", {})
-        systems = given.reindex(columns=["system_a", "system_b"]).fillna("")
+        systems = given.reindex(columns=["system_a", "system_b"], fill_value="")
         votes, bad, rule = vote_words.read(given["choice"], frame["choice"], changed, systems)
         self._refuse_cells(frame, bad, "choice", rule)
         frame = frame.assign(choice=votes.where(votes != vote_words.FAILED, ""))

@@ -36,7 +36,7 @@ def meaning(word: str) -> str:
         left, more, less, right = verdict.groups()
         return "" if left == right else left if more else right if less else "tie"
     plain = plain_name(text)
-    if position := _POSITION.fullmatch(plain):
+    if (position := _POSITION.fullmatch(plain)) and not text.startswith("-"):
         return _SIDES[position[1]]
     if word.strip() == "[[C]]" or (_TIE.search(plain) and len(word) < 30):
         return "tie"
@@ -51,6 +51,11 @@ def choices(cells: Iterable[str]) -> dict[str, str]:
     return {
         word: side for word, side in clear.items() if side and not (has_others and word in numbers)
     }
+
+
+def _by_word(cells: pd.Series) -> pd.Series:
+    known = choices(cells)
+    return cells.map(lambda word: known.get(word, ""))
 
 
 def named(cells: pd.Series, systems: pd.DataFrame) -> pd.Series:
@@ -75,7 +80,7 @@ def may_be_names(cells: pd.Series, systems: pd.DataFrame) -> bool:
 
 def are_ambiguous(cells: pd.Series, systems: pd.DataFrame) -> bool:
     """Check whether words are positions and names of systems, with different winners."""
-    by_name, by_word = named(cells, systems), cells.map(choices(cells)).fillna("")
+    by_name, by_word = named(cells, systems), _by_word(cells)
     is_name_only = (by_name != "") & ~by_word.isin(("a", "b"))
     differ = (by_name != "") & by_word.isin(("a", "b")) & (by_name != by_word)
     return bool(differ.any() and not is_name_only.any())
@@ -89,7 +94,7 @@ def read(
     `mapped` are the cells after the replacements in `changed`. Unknown words stay as they are.
     """
     is_mapped = (mapped != cells) | cells.isin(list(changed))
-    by_name, by_word = named(cells, systems), cells.map(choices(cells)).fillna("")
+    by_name, by_word = named(cells, systems), _by_word(cells)
     is_position = by_word.isin(("a", "b"))
     is_wrong = is_mapped & (by_name != "") & ~is_position & mapped.isin(("a", "b"))
     if (is_wrong := is_wrong & (by_name != mapped)).any():
