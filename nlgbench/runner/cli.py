@@ -124,6 +124,7 @@ _COLUMNS = {
     "text": ("text", "The text of the output"),
     "context": ("context", "The text that systems respond to, such as an article or prompt"),
     "annotator": ("annotator_id", "The annotator"),
+    "annotator-columns": ("annotator_columns", "Columns of judgments or votes, one per annotator"),
     "dimension": ("dimension", "The dimension, if a column or file names it"),
     "value": ("value", "Judgments; several columns become dimensions"),
     "a": ("system_a", "The system shown first, in pairs"),

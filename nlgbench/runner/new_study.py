@@ -12,7 +12,7 @@ from nlgbench import files
 from nlgbench.names import UsageError
 from nlgbench.runner import listing
 from nlgbench.study import csv_files, file_types, formats, near_names, read_folder, reading
-from nlgbench.study.column_names import personal
+from nlgbench.study.column_names import argument, personal
 from nlgbench.study.csv_files import TableError
 from nlgbench.study.described import judged_dimensions, lower_is_better, missing_words
 from nlgbench.study.guessing import Guess, used
@@ -60,6 +60,9 @@ def new(
         text = EMPTY.partition("\ntables:")[0] + "\n"  # tables are found by their names
     shape = formats.find(layout, "--as") if layout else None
     if layout and isinstance(shape, formats.Recorded):
+        if flags:
+            names = ", ".join(f"--{argument(our)}" for our in flags)
+            raise UsageError(f"{names} is not used, because --as {layout} reads its own columns.")
         plain = layout.lower().replace("-", "_")
         text = formats.draft(plain, [relative(one, place) for one in sources])
     elif sources:
@@ -127,7 +130,8 @@ def unconfirmed(place: Path) -> list[str]:
     """List the guesses in a study.yml to confirm, because the data also fit other readings."""
     if not (place / FILE).is_file():
         return []
-    lines = enumerate(csv_files.read_text(place / FILE).split("\n"), 1)
+    lines = [*enumerate(csv_files.read_text(place / FILE).split("\n"), 1)]
+    lines.sort(key=lambda line: not line[1].strip().startswith("choice:"))  # may reverse a result
     return [
         f"{place / FILE}, line {number}, `{line.partition(CONFIRM)[0].strip()}` is guessed: "
         f"{line.partition(CONFIRM)[2]}. Correct the line if it is wrong, then delete its comment."

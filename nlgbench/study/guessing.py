@@ -44,6 +44,9 @@ _WORDS = {
         "human": "human humans reference references gold ground_truth",
     }.items()
 }
+#: Words for annotators only, and for what systems respond to.
+_CLEAR = {"annotator", "rater", "worker", "judge", "expert", "participant", "coder", "annot"}
+_INPUTS = {"source", "src", "input", "prompt", "article", "document"}
 _ASKED, _ANSWER = _WORDS["asked"], _WORDS["asked"] | _WORDS["any"]
 _METRIC = re.compile(
     r"(?:^|_)(?:s?bleu|rouge|meteor|chr_?f|ter|bert|bleurt|comet|cider|spice|mover|bart|uni_?eval|"
@@ -233,6 +236,13 @@ def guess(made: Guess, flags: Mapping[str, Sequence[str]]) -> None:
     made.only = column_names.counted(made.frame)
     for name, kept in made.only.items():
         made.frame = made.frame[made.frame[name].isin(kept)].reset_index(drop=True)
+    who = [name for name in flags.get("annotator_columns", ()) if name in made.frame]
+    votes = {"system_a", "system_b"} <= {*flags}
+    if who:
+        made.captured["annotator_id"] = who
+        made.set("choice" if votes else "value", "{annotator_id}", "")
+        flags = {our: names for our, names in flags.items() if our != "annotator_columns"}
+        flags = {**flags, "choice" if votes else "value": ["{annotator_id}"]}
     for our, theirs in flags.items():
         _take_flag(made, our, theirs, flags)
     asked = {"value", "score", "choice"} & set(flags)
@@ -376,6 +386,8 @@ def _take_family(made: Guess, fields: dict[Around, dict[str, str]]) -> None:
     of: dict[str, list[Around]] = {}
     for around, name in first.items():
         kind = made.kind(name)
+        if around[1].lower().rstrip("s").endswith("id") and kind in ("text", "words"):
+            continue  # such as writer_id, which is no text
         sets = [set(made.frame[one]) - {""} for one in fields[around].values()]
         recurs = sum(map(len, sets)) >= 1.5 * len(set().union(*sets)) > 1.5
         of.setdefault("system" if recurs and kind in ("words", "id") else kind, []).append(around)
@@ -391,11 +403,19 @@ def _take_family(made: Guess, fields: dict[Around, dict[str, str]]) -> None:
         rated = [one for one in rated if _beside(one) & _WORDS["annotator"]]
         shown = ", ".join(fields[rated[0]].values())
         key, why = "annotator_id", f"{shown} are named after annotators"
+        is_clear = beside & _CLEAR or all(
+            len(name) < 3 or name.isdigit() for name in fields[rated[0]]
+        )
+        doubt = not is_clear
+        why += "; they may be dimensions" * doubt
     elif not made.has("system") and (texts or (rated and made.has("annotator_id"))):
         is_named = not any(key.isdigit() for own in fields.values() for key in own)
         named = _WORDS["system"] | (_ANSWER if is_named else set())
         doubt = not texts and not beside & named
         key, why = "system", f"{shown} differ in one word" + "; they may be dimensions" * doubt
+        keys = [name for own in fields.values() for name in own]
+        if inputs := [name for name in keys if _words(name) & (_INPUTS | _WORDS["human"])]:
+            doubt, why = True, f"{why}; {', '.join(dict.fromkeys(inputs))} may be no system"
     elif made.has("annotator_id") or not made.has("system") or beside & _WORDS["question"]:
         return
     elif rated:
@@ -696,9 +716,12 @@ def _name_annotators(made: Guess) -> None:
     places = made.by_row("output_id", "item_id", "system", "dimension")
     several = len(places.columns) > 0 and places.duplicated().any()
     made.set("annotator_id", "{row}" if several else "all", "no column names annotators")
+    shown = ", ".join([*made.answers][:4])
     if made.why.get("value"):  # not set by a flag
-        shown = ", ".join([*made.answers][:4])
         made.doubt("value", f"no column names annotators; {shown} may be scores of a program")
+    elif len(made.answers) > 1 and not all(_words(one) & _ASKED for one in made.answers):
+        why = f"{shown} are read as dimensions; if they are annotators, use --annotator-columns"
+        made.doubt("value", why)
 
 
 def _check_text(made: Guess) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pandas as pd
 
 from nlgbench.names import UsageError, brief, did_you_mean
 from nlgbench.study import answers, csv_files, file_types, formats, guessing, reading
-from nlgbench.study.column_names import plain_name, recognized
+from nlgbench.study.column_names import argument, in_braces, matching, plain_name, recognized
 from nlgbench.study.csv_files import TableError
 from nlgbench.study.formats import exports
 from nlgbench.study.guessing import Guess, guess
@@ -166,12 +167,59 @@ def guess_layout(sources: Sequence[Guess], shape: Any, flags: Mapping[str, Seque
             "--annotator takes only one column of a file. If each of several columns holds "
             "an annotator's judgments, use --value '{annotator}'."
         )
+    _require_use(sources, flags, shape)
+
+
+def _require_use(sources: Sequence[Guess], flags: Mapping[str, Sequence[str]], shape: Any) -> None:
+    """Refuse flags that name no column, or that no table uses, with the reason."""
     columns = [one for made in sources for one in made.names]
+    tables = [(table, made) for made in sources for table, _ in made.tables]
+    used_by = {our for made in sources for _, spec in made.tables for our in spec["columns"]}
+    used_by |= {
+        our for made in sources for _, spec in made.tables for our in spec.get("constants", ())
+    }
+    used_by |= {our for _, made in tables for our in made.captured}
+    used_by |= {"evaluator"} if "comparator" in used_by else set()
+    used_by |= {"annotator_columns"} if "annotator_id" in used_by else set()
     for our, theirs in flags.items():
-        if not any(our in made.why or made.columns.get(our) for made in sources):
-            hint = did_you_mean(theirs[0], columns)
+        flag = f"--{argument(our).replace('_', '-')} {','.join(theirs)}"
+        if shape and shape.specs not in (guessing.specs, formats.toloka):
+            raise UsageError(f"{flag} is not used, because --as maps the columns: remove one.")
+        lost = [name for name in theirs if not any(_names_column(name, made) for made in sources)]
+        lost = [name for name in lost if name not in _fixed(sources, our)]
+        if lost:
+            hint = did_you_mean(lost[0], columns)
             there = f"Columns: {reading.some(columns)}."
-            raise UsageError(f"{our}: no file has a column {theirs[0]!r}.{hint} {there}")
+            raise UsageError(f"{our}: no file has a column {lost[0]!r}.{hint} {there}")
+        if our in used_by or (not tables and our != "choice"):
+            continue
+        pair = [f"--{side[-1]}" for side in ("system_a", "system_b") if side not in flags]
+        reason = "no table that was recognized has such a column"
+        if our == "choice" and pair:
+            reason = f"votes need the two systems, too: add {' and '.join(pair)}"
+        elif our[:-1] == "system_" and "choice" not in flags:
+            reason = "pairs need a winner: add --choice"
+        elif {"preferences", "comparisons"} & {table for table, _ in tables}:
+            reason = (
+                "the file is read as votes on pairs: remove this flag, or --a, --b and --choice"
+            )
+        elif our == "evaluator":
+            reason = "no column holds scores: name it with --score"
+        raise UsageError(f"{flag} is not used: {reason}.")
+
+
+def _names_column(name: str, made: Guess) -> bool:
+    """Check whether a flag names a column of a file, a template, or a pattern that fits some."""
+    pattern = re.sub(r"\d+\.\.\d+", "{number}", name)
+    braces = {*in_braces(name)}
+    is_template = bool(braces) and braces <= {"row", "file", "folder", "position", *made.names}
+    return name in made.frame or is_template or bool(matching(pattern, made.names))
+
+
+def _fixed(sources: Sequence[Guess], our: str) -> list[str]:
+    """List what is the same in all rows of a table."""
+    specs = [spec for made in sources for _, spec in made.tables]
+    return [spec["constants"][our] for spec in specs if our in spec.get("constants", {})]
 
 
 def _adapter(names: Sequence[str]) -> Any:

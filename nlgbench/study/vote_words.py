@@ -18,6 +18,8 @@ _SIDES = {
     **dict.fromkeys(("a", "1", "x", "left", "first"), "a"),
     **dict.fromkeys(("b", "2", "y", "right", "second"), "b"),
 }
+#: Position -> the number of the pair of words that it belongs to.
+_PAIR = {word: number % (len(_SIDES) // 2) for number, word in enumerate(_SIDES)}
 _POSITION = re.compile(
     r"(?:(?:i|prefer|the|model|system|output|response|assistant|candidate|option|text|summary|"
     rf"answer|story|version)_)*({'|'.join(_SIDES)})"
@@ -35,22 +37,38 @@ def meaning(word: str) -> str:
     if verdict := re.fullmatch(r"([ab])\s*(?:(>+)|(<+)|[=~≈]+)\s*([ab])", text):
         left, more, less, right = verdict.groups()
         return "" if left == right else left if more else right if less else "tie"
+    if position := _position(text):
+        return _SIDES[position]
     plain = plain_name(text)
-    if (position := _POSITION.fullmatch(plain)) and not text.startswith("-"):
-        return _SIDES[position[1]]
     if word.strip() == "[[C]]" or (_TIE.search(plain) and len(word) < 30):
         return "tie"
     return FAILED if plain in ("error", "invalid", "failed", "parse_error") else ""
 
 
+def _position(word: str) -> str:
+    fit = _POSITION.fullmatch(plain_name(word))
+    return fit[1] if fit and not word.startswith("-") else ""
+
+
 def choices(cells: Iterable[str]) -> dict[str, str]:
-    """Map the words of votes to their meaning, if it is clear; 1 and 2 are not, beside 0 or 3."""
+    """Map the words of votes to their meaning, if it is clear.
+
+    1 and 2 are unclear beside 0 or 3, and so is a position whose opposite does not occur, beside
+    others with both, such as 1 beside left and right.
+    """
     clear = {word: meaning(word) for word in dict.fromkeys(cells)}
+    pairs = {word: _PAIR.get(_position(word.strip(" []"))) for word in clear}
+    sides: dict[int | None, set[str]] = {}
+    for word, pair in pairs.items():
+        sides.setdefault(pair, set()).add(clear[word])
+    has_both = any(len(of) == 2 for pair, of in sides.items() if pair is not None)
     numbers = {word for word in clear if re.fullmatch(r"-?\d+(?:\.0)?", word.strip())}
-    has_others = bool({word.strip() for word in numbers} - {"1", "2"})
-    return {
-        word: side for word, side in clear.items() if side and not (has_others and word in numbers)
-    }
+    unclear = numbers if {word.strip() for word in numbers} - {"1", "2"} else set()
+    if has_both:
+        unclear |= {
+            word for word, pair in pairs.items() if pair is not None and len(sides[pair]) < 2
+        }
+    return {word: side for word, side in clear.items() if side and word not in unclear}
 
 
 def _by_word(cells: pd.Series) -> pd.Series:

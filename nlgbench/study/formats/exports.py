@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from nlgbench.study import column_names
-from nlgbench.study.guessing import Guess, choices, guess
+from nlgbench.study import column_names, vote_words
+from nlgbench.study.guessing import Guess, guess
 
 _ODD = {"answer_comment", "answer_comments", "answer_feedback", "answer_hit_id"}
 
@@ -117,7 +117,7 @@ def guess_toloka(guessed: Guess, flags: Mapping[str, Sequence[str]]) -> None:
 
 def _is_answer(guessed: Guess, name: str, our: str) -> bool:
     cells = guessed.frame[name]
-    votes = choices(cells[cells != ""])
+    votes = vote_words.choices(cells[cells != ""])
     return len(votes) == cells.nunique() if our == "choice" else guessed.kind(name) == "number"
 
 
