@@ -386,11 +386,11 @@ def _take_family(made: Guess, fields: dict[Around, dict[str, str]]) -> None:
     of: dict[str, list[Around]] = {}
     for around, name in first.items():
         kind = made.kind(name)
-        if around[1].lower().rstrip("s").endswith("id") and kind in ("text", "words"):
-            continue  # such as writer_id, which is no text
         sets = [set(made.frame[one]) - {""} for one in fields[around].values()]
         recurs = sum(map(len, sets)) >= 1.5 * len(set().union(*sets)) > 1.5
-        of.setdefault("system" if recurs and kind in ("words", "id") else kind, []).append(around)
+        is_name = recurs and kind in ("words", "id")
+        if is_name or plain_name(around[1]).split("_")[-1] != "id":  # writer_id is no answer
+            of.setdefault("system" if is_name else kind, []).append(around)
     rated = of.get("number", []) + of.get("list", [])
     texts = of.get("text", [])
     shown = ", ".join([*fields[(rated or texts or list(fields))[0]].values()][:6])
@@ -777,6 +777,8 @@ def _map_votes(made: Guess, asked: set[str]) -> None:
     if is_guess and who["annotator_id"].str.contains(raters.MODEL).all():
         why = f"{made.columns['annotator_id']} contains names of models (judges)"
         made.set("evaluator", made.columns.pop("annotator_id"), why)
+    if made.why.get("evaluator") == "" and made.why.get("annotator_id"):
+        del made.columns["annotator_id"]  # a flag says that judges voted
     machines = made.frame["{file}"].map(lambda one: bool(raters.MODEL.search(one))).all()
     is_judged = not made.has("annotator_id") and (made.has("evaluator") or machines)
     table = "comparisons" if is_judged and found else "preferences"

@@ -73,10 +73,7 @@ def split(
     `names` are columns that may separate people from models. Tables are as in study.yml.
     """
     columns, constants = spec["columns"], spec.get("constants", {})
-    votes = {"a": "a", "b": "b", "tie": "tie", **spec.get("values", {}).get("choice", {})}
-    vote = columns.get("choice")
-    is_clear = isinstance(vote, str) and vote in frame and {*frame[vote]} <= {*votes}
-    if table not in OF_MODELS or (table == "preferences" and not is_clear):
+    if table not in OF_MODELS:
         return None
     who = columns.get("annotator_id", "")
     machines = separating(frame, names, who if who in frame else "")
@@ -91,13 +88,6 @@ def split(
     who = who or next(iter(machines))
     made["columns"] |= {rater: who}
     made["constants"].pop(rater, None)
-    if table == "preferences":
-        made["columns"].pop("choice")
-        made["values"].pop("choice", None)
-        for side in ("a", "tie", "b"):
-            made["constants"][f"prob_{side}"] = f"{{{vote}}}"
-            shares = {word: str(int(meaning == side)) for word, meaning in votes.items()}
-            made["values"][f"prob_{side}"] = shares
     measure = columns.get("value", "")
     dimension = constants.get("dimension", "") or (
         "{dimension}" if "{dimension}" in measure else ""

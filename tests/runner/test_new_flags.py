@@ -27,7 +27,7 @@ def new(folder, text, flags):
             "--item item --a one --b other --choice best --value rater",
             "--value rater is not",
         ),
-        (VOTES, "--item item --a owl --b other --choice bets", "'bets'. Did you mean 'best'"),
+        (VOTES, "--item item --a one --b other --choice bets", "'bets'. Did you mean 'best'"),
         (WIDE, f"{PLACES} --evaluator {{file}} --value Ada", "--evaluator {file} is not used"),
         (WIDE, f"{PLACES} --value Ada,Bob", "no file has a column 'Bob'. Did you mean 'Bo'"),
         (WIDE, f"{PLACES} --value Ada --as mqm", "--as"),
@@ -45,7 +45,7 @@ def test_a_flag_that_is_not_used_is_refused_by_name(text, flags, what, tmp_path)
     ("flags", "lines"),
     [
         ("--annotator worker_id", ["annotator_id: worker_id"]),
-        ("--evaluator worker_id", ["comparisons:", "comparator: worker_id", "choice: best"]),
+        ("--evaluator rater", ["comparisons:", "comparator: rater", "choice: best"]),
         ("--annotator rater --dimension worker_id", None),
         ("--annotator {file}", ['annotator_id: "{file}"']),
     ],
