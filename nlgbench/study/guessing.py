@@ -634,7 +634,8 @@ def _take_input(made: Guess, places: pd.DataFrame) -> None:
         return
     names = made.free("text", "id", "words")
     # Texts that identify items are their inputs, too.
-    names += [one for one in [made.columns.get("item_id")] if one in made.frame]
+    if (item := made.columns.get("item_id")) in made.frame:
+        names = [*names, str(item)]
     if name := inputs.input_of(made.frame, names, places):
         made.set("context", name, "what systems respond to, by its name")
 

@@ -635,8 +635,11 @@ def read_study(
         if named is not None
     }
     problems: list[str] = []
-    is_frame = isinstance(source, pd.DataFrame)
-    if is_frame or workbooks.split(Path(source))[0].is_file() or glob.has_magic(str(source)):
+    if (
+        isinstance(source, pd.DataFrame)
+        or workbooks.split(Path(source))[0].is_file()
+        or glob.has_magic(str(source))
+    ):
         study = _read_described(source, flags, problems, name)
     elif flags:
         given = ", ".join(f"{argument(our)}=" for our in flags)
