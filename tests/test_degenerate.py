@@ -184,7 +184,7 @@ STUDIES = {
     "system per item": {"outputs": lambda t: t[item_of(t).astype(int) % 4 == t.index % 4]},
     "disconnected": {"outputs": keep(HALVES)},
     "one connection": {"outputs": keep(f"{HALVES}|i0.*")},
-    "misspelled": {"outputs": lambda t: t.assign(system=t["system"].where(t.index > 0, "S2"))},
+    "misspelled": {"outputs": lambda t: t.assign(system=t["system"].where(t.index > 0, "t2"))},
     "no human": {"outputs": keep(".*s.")},
     "only human": {"outputs": keep(".*human")},
     "outputs only": NONE,

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from nlgbench.names import UsageError, brief, did_you_mean
+from nlgbench.names import UsageError, did_you_mean
 from nlgbench.study import answers, csv_files, file_types, formats, guessing, reading
 from nlgbench.study.column_names import argument, in_braces, matching, plain_name, recognized
 from nlgbench.study.csv_files import TableError
@@ -59,7 +59,8 @@ def open_files(paths: Sequence[Path], place: Path) -> list[Guess]:
 def _matching(path: Path) -> list[Path]:
     """List the file, or the files that match a pattern."""
     if (name := str(path)) != os.fsencode(name).decode(errors="replace"):
-        raise TableError(f"the name {brief(name)} is not UTF-8: rename the file or its folder.")
+        # The end of a path names the file.
+        raise TableError(f"the name {name[-60:]!r} is not UTF-8: rename the file or its folder.")
     return file_types.matching(name, Path())
 
 
