@@ -23,6 +23,7 @@ from nlgbench.study import (
     vote_words,
 )
 from nlgbench.study.column_names import in_braces, matching, plain_name
+from nlgbench.study.overview import PLACEHOLDER
 
 #: The text before and after a key in columns' names.
 Around = tuple[str, str]
@@ -716,7 +717,7 @@ def _name_annotators(made: Guess) -> None:
     """Name annotators after rows, or give all the same name, if no column names them."""
     places = made.by_row("output_id", "item_id", "system", "dimension")
     several = len(places.columns) > 0 and places.duplicated().any()
-    made.set("annotator_id", "{row}" if several else "all", "no column names annotators")
+    made.set("annotator_id", "{row}" if several else PLACEHOLDER, "no column names annotators")
     shown = ", ".join([*made.answers][:4])
     if made.why.get("value"):  # not set by a flag
         made.doubt("value", f"no column names annotators; {shown} may be scores of a program")
@@ -789,7 +790,7 @@ def _map_votes(made: Guess, asked: set[str]) -> None:
         made.set("comparator", made.columns.get("evaluator", "{file}"), why, doubt=doubt)
     elif not made.has("annotator_id"):
         why = "no column names annotators"
-        made.set("annotator_id", "{file}" if several else "all", why, doubt=not asked)
+        made.set("annotator_id", "{file}" if several else PLACEHOLDER, why, doubt=not asked)
     if found:
         words = words if found == [template] else _words_of_votes(made, found)
         changed = {word: vote for word, vote in words.items() if vote not in (word, "error")}

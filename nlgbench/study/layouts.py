@@ -66,9 +66,8 @@ def _matching(path: Path) -> list[Path]:
 
 def find_logs(paths: Sequence[Path]) -> tuple[str, list[Path]]:
     """Find the files that are logs of a tool, whose records need no columns; name its format."""
-    kinds = {path: [formats.recognize(file) for file in _matching(path)[:1]] for path in paths}
-    logs = {path: name for path, found in kinds.items() for name, lacks in found if not lacks}
-    logs = {path: name for path, name in logs.items() if name}
+    first_files = [(path, file) for path in paths for file in _matching(path)[:1]]
+    logs = {path: name for path, file in first_files if (name := formats.recognize(file))}
     first, *others = dict.fromkeys(logs.values()) or [""]
     if others:
         shown = ", ".join(f"{path.name} is from {name}" for path, name in logs.items())

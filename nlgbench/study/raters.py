@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from nlgbench.study.column_names import has_word, plain_name
+from nlgbench.study.overview import PLACEHOLDER
 from nlgbench.study.schema import Raw
 from nlgbench.text import listed
 
@@ -77,7 +78,8 @@ def split(
         return None
     who = columns.get("annotator_id", "")
     machines = separating(frame, names, who if who in frame else "")
-    if not machines or (not who and constants.get("annotator_id", "all") not in ("all", "{row}")):
+    named = constants.get("annotator_id", PLACEHOLDER)
+    if not machines or (not who and named not in (PLACEHOLDER, "{row}")):
         return None
     target, rater = OF_MODELS[table]
     called = {"annotator_id": rater, "value": "score"}

@@ -57,8 +57,8 @@ def find(name: str, where: str) -> Mapped | Recorded:
     raise TableError(f"{where}: format: {unknown(name, FORMATS)} {way}")
 
 
-def recognize(path: Path) -> tuple[str, list[str]]:
-    """Return the format that a log has or is nearest to, and the keys that its records lack."""
+def recognize(path: Path) -> str:
+    """Return the format of a log; empty if it has none."""
     return recognizing.recognize(path, FORMATS)
 
 

@@ -26,25 +26,19 @@ _KEYS = {
 _EXAMINED = 20
 
 
-def recognize(path: Path, shapes: Mapping[str, Any]) -> tuple[str, list[str]]:
-    """Return the format of a log and what its records lack; the nearest format if they lack keys.
-
-    Files that no format of records is near to have no format: tables are guessed by columns.
-    """
+def recognize(path: Path, shapes: Mapping[str, Any]) -> str:
+    """Return the format of a log by the keys of its records; empty if it has no format."""
     if path.suffix == ".eval":
-        return "inspect", []
+        return "inspect"
     kind = file_types.guess(path)
     if kind not in ("json", "jsonl", "parquet"):
-        return "", []
+        return ""
     documents = _documents(path, kind)
-    near: list[tuple[float, str, list[str]]] = []
-    for name, kinds in _KEYS.items():
+    for name, kinds in sorted(_KEYS.items()):
         for record in list(_records(documents, shapes[name]))[:_EXAMINED]:
-            for keys in (kind.split() for kind in kinds):
-                lacks = [key for key in keys if key not in record]
-                near.append((len(lacks) / len(keys), name, lacks))
-    share, name, lacks = min(near, default=(1.0, "", []))
-    return (name, lacks) if share <= 0.5 else ("", [])
+            if any({*keys.split()} <= {*record} for keys in kinds):
+                return name
+    return ""
 
 
 def _documents(path: Path, kind: str) -> list[Any]:
