@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 
-from nlgbench.datasets.color_contexts import NEAR, lab
+from nlgbench.datasets.color_contexts import NEAR, color_difference, hsl_to_lab, rgb_to_lab
 
 #: Color words: names from the XKCD color survey, as listed in Matplotlib.
 WORDS = (
@@ -51,12 +51,11 @@ def palette() -> Palette:
     from colorsys import rgb_to_hls
 
     from matplotlib.colors import XKCD_COLORS, to_rgb
-    from skimage.color import deltaE_ciede2000
 
     hls = [rgb_to_hls(*to_rgb(code)) for code in sorted(set(XKCD_COLORS.values()))]
     hsl = np.array(sorted((360 * h, min(100 * s, 100), 100 * light) for h, light, s in hls))
-    colors = lab(hsl)
-    return Palette(hsl, colors, deltaE_ciede2000(colors[:, None], colors[None]))
+    colors = hsl_to_lab(hsl)
+    return Palette(hsl, colors, color_difference(colors[:, None], colors[None]))
 
 
 @cache
@@ -73,11 +72,10 @@ def _vocabulary() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
 def _fits(triples: np.ndarray) -> np.ndarray:
     """Compute the log fit of every caption to every color: contexts x 3 x captions."""
     from matplotlib.colors import XKCD_COLORS, to_rgb
-    from skimage.color import deltaE_ciede2000, rgb2lab
 
     colors = palette().lab
-    words = rgb2lab(np.array([to_rgb(XKCD_COLORS[f"xkcd:{word}"]) for word in WORDS]))
-    distance = deltaE_ciede2000(colors[:, None], words[None])[triples]
+    words = rgb_to_lab(np.array([to_rgb(XKCD_COLORS[f"xkcd:{word}"]) for word in WORDS]))
+    distance = color_difference(colors[:, None], words[None])[triples]
     none = np.zeros((*triples.shape, 1))
     word = -((distance / WORD_SPREAD) ** 2) / 2
     # A word's own color still fits "not" that word slightly, so no caption is impossible.

@@ -8,11 +8,16 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from skimage.color import rgb2lab
 
 import nlgbench as nb
 from nlgbench.datasets import cache
-from nlgbench.datasets.color_contexts import FEATURES, context_rows, lab
+from nlgbench.datasets.color_contexts import (
+    FEATURES,
+    color_difference,
+    context_rows,
+    hsl_to_lab,
+    rgb_to_lab,
+)
 from nlgbench.datasets.comm_eval import QUALITY, pairs, read_comm_eval
 from nlgbench.datasets.monroe import RAW_FILES, read_monroe
 from tests.released import needs
@@ -146,10 +151,15 @@ hsl = st.tuples(st.floats(0, 360), st.floats(0, 100), st.floats(0, 100))
 
 
 @settings(max_examples=50)
-@given(st.lists(hsl, min_size=1, max_size=5))
-def test_lab_is_that_of_the_standard_library_s_hls(colors):
+@given(st.lists(hsl, min_size=2, max_size=5))
+def test_colors_and_their_differences_are_those_of_scikit_image(colors):
+    oracle = pytest.importorskip("skimage.color")
     rgb = [colorsys.hls_to_rgb(h / 360, light / 100, s / 100) for h, s, light in colors]
-    np.testing.assert_allclose(lab(np.array(colors)), rgb2lab(np.array(rgb)), atol=1e-9)
+    lab = oracle.rgb2lab(np.array(rgb))
+    np.testing.assert_allclose(hsl_to_lab(np.array(colors)), lab, atol=1e-9)
+    np.testing.assert_allclose(rgb_to_lab(np.array(rgb)), lab, atol=1e-9)
+    differences = oracle.deltaE_ciede2000(lab[:, None], lab[None])
+    np.testing.assert_allclose(color_difference(lab[:, None], lab[None]), differences, atol=1e-9)
 
 
 @settings(max_examples=50)

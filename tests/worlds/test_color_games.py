@@ -3,9 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
-from skimage.color import deltaE_ciede2000
 
-from nlgbench.datasets.color_contexts import FEATURES, lab
+from nlgbench.datasets.color_contexts import FEATURES, color_difference, hsl_to_lab
 from nlgbench.datasets.comm_eval import QUALITY, pairs
 from nlgbench.worlds import color_speech
 from nlgbench.worlds.colors import color_world
@@ -48,8 +47,8 @@ def test_contexts_are_of_their_condition_and_never_of_the_same_colors(world, spl
     stated = rounds.outputs.set_index("item_id")["context"]
     assert set(stated) == {"close", "split", "far"}
     for item, rows in rounds.contexts.groupby("item_id"):
-        seen = lab(rows.sort_values("is_target")[list(FEATURES)].to_numpy())
-        between, *to_target = deltaE_ciede2000(seen[[0, 0, 1]], seen[[1, 2, 2]])
+        seen = hsl_to_lab(rows.sort_values("is_target")[list(FEATURES)].to_numpy())
+        between, *to_target = color_difference(seen[[0, 0, 1]], seen[[1, 2, 2]])
         assert min(between, *to_target) >= 5
         n_near = sum(gap <= 20 for gap in to_target)
         assert n_near == {"close": 2, "split": 1, "far": 0}[stated[item]]
