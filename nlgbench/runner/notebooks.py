@@ -68,7 +68,8 @@ def read_notebook(path: Path) -> Notebook:
             "from version control, or save it again in JupyterLab."
         ) from None
     code = [source for kind, source, _ in cells if kind == "code"]
-    tagged = [source for kind, source, tags in cells if kind == "code" and "parameters" in tags]
+    is_tagged = ["parameters" in tags for kind, _, tags in cells if kind == "code"]
+    tagged = [number for number, is_parameters in enumerate(is_tagged) if is_parameters]
     if len(tagged) != 1:
         raise UsageError(
             f"{path} has {len(tagged)} code cells tagged 'parameters', but needs exactly one: set "
@@ -76,7 +77,8 @@ def read_notebook(path: Path) -> Notebook:
         )
     headings = (text for kind, text, _ in cells if kind == "markdown" and text.startswith("# "))
     title = next(headings, "").partition("\n")[0].removeprefix("# ")
-    parameters = read_parameters(tagged[0], where=path.stem)
+    following = code[tagged[0] + 1 : tagged[0] + 2]
+    parameters = read_parameters(code[tagged[0]], *following, where=path.stem)
     return Notebook(path.absolute(), title, code, parameters, datasets)
 
 

@@ -30,6 +30,7 @@ from nlgbench.runner import claims, runs
 from nlgbench.runner.facts import Facts, Finding, findings_table
 from nlgbench.runner.findings import describe_source
 from nlgbench.runner.latex import to_latex
+from nlgbench.runner.parameters import check as check
 from nlgbench.status import Unsupported
 from nlgbench.study import Study, schema
 from nlgbench.study.study import Source

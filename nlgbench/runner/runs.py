@@ -158,12 +158,12 @@ def hash_data(
         released = (file.name for name in names for file in registry.files(name))
         found = {name: cache.cache_dir() / name for name in released}
     data = {name: file_hash(path) for name, path in found.items() if path.is_file()} | returned
-    for name, value in values.items():
-        if isinstance(value, str) and re.search(r"[/\\\\]|\.\w+$", value) and name != "study":
-            path = notebook.path.parent / Path(value).expanduser()  # as the kernel finds it
+    for name, parameter in notebook.parameters.items():
+        if parameter.limits == "path" and values.get(name):
+            path = notebook.path.parent / Path(values[name]).expanduser()  # as the kernel finds it
             with suppress(OSError):
                 if path.exists():
-                    data[f"{name}={value}"] = content_hash(path)
+                    data[f"{name}={values[name]}"] = content_hash(path)
     return data
 
 

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from papermill import PapermillExecutionError, execute_notebook, inspect_notebook
 
 import nlgbench
 from nlgbench.datasets import registry
 from nlgbench.datasets.published import load_claims
 from nlgbench.runner.notebooks import find_notebooks, read_notebook
-from nlgbench.runner.parameters import resolve
+from nlgbench.runner.parameters import ParameterError, resolve
 
 NOTEBOOKS = find_notebooks()
 LONGEST_CELL = 25
@@ -51,12 +52,24 @@ def test_tables_are_shown_by_what_escapes_their_html(path: Path):
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_numbers_declare_their_range_and_defaults_are_in_it(path: Path):
-    parameters = read_notebook(path).parameters
-    for one in parameters.values():
-        if isinstance(one.default, int | float) and not isinstance(one.default, bool):
-            assert one.annotation.startswith("Annotated["), str(one)
-    defaults = {name: one.default for name, one in parameters.items()}
+    notebook = read_notebook(path)
+    parameters = notebook.parameters
+    for parameter in parameters.values():
+        assert parameter.type not in ("int", "float") or parameter.limits, str(parameter)
+    defaults = {name: parameter.default for name, parameter in parameters.items()}
     assert resolve(parameters, defaults, where=path.stem) == defaults
+    limited = [parameter for parameter in parameters.values() if parameter.limits]
+    check = f'record.check("{path.stem}", limits, globals())'
+    assert not limited or sum(check in code for code in notebook.code) == 1
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_papermill_lists_every_parameter_with_its_type_default_and_help(path: Path):
+    listed = inspect_notebook(path)
+    for name, parameter in read_notebook(path).parameters.items():
+        typed = {"inferred_type_name": parameter.annotation, "help": parameter.note}
+        assert listed[name].items() >= typed.items()
+        assert ast.literal_eval(listed[name]["default"]) == parameter.default
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -70,6 +83,14 @@ def test_what_a_notebook_calls_is_public(path: Path):
                     assert getattr(nlgbench, node.attr).__doc__
             elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("nlgbench"):
                 assert not any(alias.name.startswith("_") for alias in node.names)
+
+
+def test_papermill_alone_refuses_a_value_with_the_message_of_the_runner(tmp_path):
+    (path,) = find_notebooks(["08"])
+    with pytest.raises(ParameterError) as before:
+        resolve(read_notebook(path).parameters, {"n_items": 3}, where=path.stem)
+    with pytest.raises(PapermillExecutionError, match=re.escape(str(before.value))):
+        execute_notebook(path, tmp_path / "08.ipynb", {"n_items": 3}, progress_bar=False)
 
 
 def test_every_claim_has_one_owner():

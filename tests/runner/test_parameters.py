@@ -1,7 +1,10 @@
-"""A parameter's value has its declared type and range, or is refused with the type in words."""
+"""A parameter's value has its declared type and limits, or is refused with these in words."""
+
+from typing import Optional
 
 import pytest
 
+from nlgbench.runner import record
 from nlgbench.runner.parameters import ParameterError, read_parameters, resolve
 
 CELL = """\
@@ -10,16 +13,27 @@ n_neighbors: int = 16
 system: str | None = None
 ratio: float = 0.1
 names: list[str] = ["a"]
-mode: Literal["fast", "exact"] = "exact"
+mode: str = "exact"
 untyped = 3
-share: Annotated[float, Gt(0), Lt(1)] = 0.5
-level: Annotated[int, Ge(-2), Le(2)] | None = None
-pairs: Annotated[int, MultipleOf(2)] = 2
-counts: list[Annotated[int, Ge(1)]] = [1]
+share: float = 0.5
+level: Optional[int] = None
+pairs: int = 2
+counts: list[int] = [1]
 anything = None
-output_dir: str | None = None
+output_dir: Optional[str] = None
 """
-KNOWN = read_parameters(CELL, where="demo")
+LIMITS = """\
+import somewhere
+
+limits = {
+    "mode": ["fast", "exact"],
+    "share": "> 0, < 1",
+    "level": ">= -2, <= 2",
+    "pairs": "multiple of 2",
+    "counts": ">= 1",
+}
+"""
+KNOWN = read_parameters(CELL, LIMITS, where="demo")
 
 
 def test_reads_names_defaults_annotations_and_notes():
@@ -67,27 +81,47 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize(("name", "text"), [(one, text) for one in WRONG for text in WRONG[one]])
+@pytest.mark.parametrize(("name", "text"), [(name, text) for name in WRONG for text in WRONG[name]])
 def test_ill_typed_values_name_the_type_and_the_value(name, text):
     with pytest.raises(ParameterError, match=rf"demo: {name} must be .*\. Got "):
         resolve(KNOWN, {name: text}, where="demo")
 
 
+K = {"k": ["fast", "exact"]}
+
+
 @pytest.mark.parametrize(
-    ("cell", "given", "message"),
+    ("cell", "limits", "given", "message"),
     [
-        ("k = range(3)", {}, "not a literal"),
-        ("import os", {}, "is not `name = value`"),
-        ("k: Path = 'x'", {"k": "y"}, "'Path', which is not supported"),
-        ('k: Literal["fast", "exact"] | None = None', {"k": "exakt"}, "Did you mean 'exact'"),
-        (
-            "k: Annotated[int, Ge(0)] = 1",
-            {"k": "x"},
-            "k must be a whole number of at least 0. Got 'x'",
-        ),
-        ("n_neighbors = 1", {"n_neighbours": "5"}, "Did you mean 'n_neighbors'"),
+        ("k = range(3)", {}, {}, "not a literal"),
+        ("import os", {}, {}, "is not `name = value`"),
+        ("k: Path = 'x'", {}, {}, "'Path', which is not supported"),
+        ("k: Optional[str] = None", K, {"k": "exakt"}, "Did you mean 'exact'"),
+        ("k: Optional[str] = None", K, {"k": "x"}, "be 'fast' or 'exact', or None. Got 'x'"),
+        ("k: int = 1", {"k": ">= 0"}, {"k": "x"}, "a whole number of at least 0. Got 'x'"),
+        ("k: list[int] = []", {"k": "> 0, < 9"}, {"k": [9]}, "each a whole number above 0 and b"),
+        ("n_neighbors = 1", {}, {"n_neighbours": "5"}, "Did you mean 'n_neighbors'"),
+        ("k: int = 1", {"kk": ">= 0"}, {}, "`limits` has 'kk', which is no parameter"),
+        ("k: int = 1", {"k": "at least 1"}, {}, "range such as '> 0, < 1'"),
+        ("k: int = 1", {"k": []}, {}, "use a list of choices"),
+        ("k: int = 1", 3, {}, "`limits` is not a literal dict"),
     ],
 )
-def test_a_wrong_cell_or_name_says_what_would_be_right(cell, given, message):
+def test_a_wrong_cell_or_name_says_what_would_be_right(cell, limits, given, message):
     with pytest.raises(ParameterError, match=message):
-        resolve(read_parameters(cell, where="demo"), given, where="demo")
+        resolve(read_parameters(cell, f"limits = {limits}", where="demo"), given, where="demo")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("mode", "slow"), ("share", 1), ("level", 3.5), ("source", "mine"), ("counts", [0])],
+)
+def test_a_kernel_refuses_a_value_with_the_message_of_the_runner(name, value):
+    with pytest.raises(ParameterError) as before:
+        resolve(KNOWN, {name: value}, where="demo")
+    namespace = {"Optional": Optional}
+    exec(f"{CELL}\n{LIMITS.replace('import somewhere', '')}", namespace)
+    record.check("demo", namespace["limits"], namespace)
+    with pytest.raises(ParameterError) as inside:
+        record.check("demo", namespace["limits"], {**namespace, name: value})
+    assert str(inside.value) == str(before.value)

@@ -34,7 +34,8 @@ def test_the_digest_notices_every_part_and_not_the_output_folder(make_notebook, 
 
     def digest_of(code="a = 1", k=1, text="a", **around):
         cell = f"k: int = 1\nwords: str = {str(words)!r}\noutput_dir: str | None = None"
-        notebook = read_notebook(make_notebook("mine", cell, code))
+        limits = 'limits = {"words": "path"}'
+        notebook = read_notebook(make_notebook("mine", cell, f"{limits}\n{code}"))
         words.write_text(text)
         made = {"around": AROUND | around, "source": "auto", "effort": "quick"}
         return runs.plan(notebook, {"k": k}, **made).digest
