@@ -18,7 +18,7 @@ import ast as _ast
 import importlib as _importlib
 from pathlib import Path as _Path
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 _WHERE = {
     alias.asname or alias.name: (node.module, alias.name)
