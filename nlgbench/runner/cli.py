@@ -109,12 +109,11 @@ def main(debug: bool) -> None:
 
 
 @main.command(name="list")
-@click.option("--json", "form", flag_value="json", help="Print JSON.")
-def list_(form: str | None) -> None:
+def list_() -> None:
     """List notebooks with their parameters, data and claims."""
     from nlgbench.runner import listing
 
-    click.echo(listing.notebooks(form=form))
+    click.echo(listing.notebooks())
 
 
 #: Flag of `new` -> our column, and what its column contains.
@@ -262,7 +261,6 @@ def fetch(names: tuple[str, ...]) -> None:
     metavar="FILE",
     help="YAML file with lists of parameter values; all combinations are run.",
 )
-@click.option("--retry-failed", is_flag=True, help="Run only the notebooks that failed last time.")
 @click.option("-q", "--quiet", is_flag=True, help="Print only errors.")
 @click.option("-v", "--verbose", is_flag=True, help="Print the output of cells as they run.")
 @click.option("--json", "as_json", is_flag=True, help="Print outcomes as JSON.")
@@ -275,7 +273,6 @@ def run(
     force: bool,
     dry_run: bool,
     grid: Path | None,
-    retry_failed: bool,
     quiet: bool,
     verbose: bool,
     as_json: bool,
@@ -289,8 +286,6 @@ def run(
     """
     if quiet and verbose:
         raise click.UsageError("-q and -v contradict each other: omit one.")
-    if force and retry_failed:
-        raise click.UsageError("--force and --retry-failed contradict each other: omit one.")
     if jobs > 1 and cluster not in (None, "local"):
         raise click.UsageError(
             "omit --jobs if you give the address of a cluster, which runs one notebook per thread "
@@ -314,7 +309,6 @@ def run(
             force=force,
             dry_run=dry_run,
             grid=({},) if grid is None else grids.read_grid(grid),
-            retry_failed=retry_failed,
             say=None if quiet else say,
             complain=_complain,
             verbose=verbose,
@@ -348,26 +342,24 @@ def run(
 @click.option(
     "--format", "form", type=click.Choice(["table", "csv", "json", "latex"]), default="table"
 )
-@click.option("--json", "form", flag_value="json", help="Same as --format json.")
-@click.option("--all-runs", is_flag=True, help="Also show runs with non-default parameters.")
 @click.option(
     "--degrees",
     is_flag=True,
     help="Show how close recomputed numbers are to published ones, by paper and table.",
 )
-def ledger(directory: Path, verdict: str | None, form: str, all_runs: bool, degrees: bool) -> None:
-    """Compare published and recomputed numbers of the runs in DIR."""
+def ledger(directory: Path, verdict: str | None, form: str, degrees: bool) -> None:
+    """Compare published and recomputed numbers of the runs in DIR.
+
+    Runs with non-default parameters are only in DIR/ledger.csv.
+    """
     from nlgbench.runner import listing
 
     if degrees:
-        if verdict is not None or all_runs:
-            raise click.UsageError(
-                "--degrees covers all verdicts of runs with default parameters: omit --verdict "
-                "and --all-runs."
-            )
+        if verdict is not None:
+            raise click.UsageError("--degrees covers all verdicts: omit --verdict.")
         click.echo(listing.degrees(directory, form=form), nl=False)
         return
-    click.echo(listing.ledger(directory, verdict=verdict, form=form, all_runs=all_runs), nl=False)
+    click.echo(listing.ledger(directory, verdict=verdict, form=form), nl=False)
 
 
 @main.command()
@@ -386,14 +378,13 @@ def report(directory: Path) -> None:
 
 @main.command()
 @click.argument("study", required=False, metavar="[STUDY]", callback=_folder)
-@click.option("--study", "folder", metavar="DIR", callback=_folder, help="Same as STUDY.")
 @click.option(
     "--port",
     type=click.IntRange(1, 65_535),
     metavar="P",
     help="Local port.  [default: any free port]",
 )
-def explore(study: Path | None, folder: Path | None, port: int | None) -> None:
+def explore(study: Path | None, port: int | None) -> None:
     """Explore a study in your browser, until you press Ctrl-C.
 
     STUDY is a study's folder, or the name of a public study; the default is a simulated study. The
@@ -402,7 +393,7 @@ def explore(study: Path | None, folder: Path | None, port: int | None) -> None:
     """
     from nlgbench.explorer.serve import serve
 
-    serve(study or folder, port, _say)
+    serve(study, port, _say)
 
 
 @main.command()
@@ -419,11 +410,3 @@ def clean(directory: Path | None, dry_run: bool) -> None:
         raise UsageError(f"there is no folder {directory}: name a folder passed as --out.")
     left = runs.clean(directory or Path("figures/latest"), dry_run=dry_run)
     click.echo(listing.plain(left) if len(left) else "nothing to remove")
-
-
-@main.command()
-def cache() -> None:
-    """Show the location and size of released data and cached scores."""
-    from nlgbench.runner import listing
-
-    click.echo(listing.plain(listing.cached()))

@@ -58,7 +58,6 @@ def run(
     force: bool = False,
     dry_run: bool = False,
     grid: Sequence[Mapping[str, Any]] = ({},),
-    retry_failed: bool = False,
     say: Callable[[str], None] | None = print,
     complain: Callable[[str], None] = print,
     verbose: bool = False,
@@ -69,26 +68,17 @@ def run(
     Each notebook runs with every set of parameters in `grid`, added to `given`. `say` receives
     progress messages, and `complain` failures. Runs are made here, or else by `makers`.
     """
-    shown_out, out = out, out.absolute()
+    out = out.absolute()
     tell = say or (lambda text: None)
     settle_data_folder()
     # Products of small matrices can take forty times as long with several threads, which wait for
     # each other on busy cores. With one thread, results do not depend on the number of cores.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     plans = _plans(names, given, grid, source=source, effort=effort, out=out)
-    if retry_failed:
-        plans = [
-            plan
-            for plan in plans
-            if (out / f"{plan.place}.failed").is_dir() or runs.describe_failures(out / plan.place)
-        ]
-        if not plans:
-            (say or complain)(f"none of these runs failed last time in {shown_out}")
-            return []
 
     def why_run(plan: Plan) -> str:
-        if force or retry_failed:
-            return "--force" if force else "it failed last time"
+        if force:
+            return "--force"
         why = runs.why_rerun(out / plan.place, plan.parts, plan.parameters.get("study"))
         return why or "a section failed last time" * bool(runs.describe_failures(out / plan.place))
 

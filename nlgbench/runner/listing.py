@@ -7,14 +7,11 @@ import shutil
 import textwrap
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 import pandas as pd
 
-from nlgbench.datasets import cache
 from nlgbench.datasets.published import load_claims
-from nlgbench.evaluators.stored import stored_dir
 from nlgbench.names import UsageError, did_you_mean
 from nlgbench.runner import runs
 from nlgbench.runner.claims import summary
@@ -27,28 +24,18 @@ def width() -> int:
     return min(100, max(80, shutil.get_terminal_size((100, 24)).columns))
 
 
-def notebooks(*, form: str | None) -> str:
-    """Describe every notebook, as text or JSON: title, data, claims, parameters."""
-    claims, found, lines = load_claims(), [], []
-    for path in find_notebooks():
+def notebooks() -> str:
+    """Describe every notebook: title, data, claims, parameters."""
+    claims, paths = load_claims(), find_notebooks()
+    lines = [f"{len(paths)} notebooks; {len(claims):,} claims from papers"]
+    for path in paths:
         notebook = read_notebook(path)
         n_claims = int((claims["notebook"] == notebook.name).sum())
         declared = [one for one in notebook.parameters.values() if one.name != "output_dir"]
-        found.append(
-            {
-                "name": notebook.name,
-                "title": notebook.title,
-                "path": str(path),
-                "data": notebook.datasets,
-                "claims": n_claims,
-                "parameters": [asdict(one) for one in declared],
-            }
-        )
         data = f"released data: {', '.join(notebook.datasets) or 'none'}"
         lines += ["", f"{notebook.name}: {notebook.title}", f"    {data}; claims: {n_claims}"]
         lines += [f"    {one}" for one in declared]
-    summed = f"{len(found)} notebooks; {len(claims):,} claims from papers"
-    return _json(found) if form == "json" else "\n".join(map(_filled, [summed, *lines]))
+    return "\n".join(map(_filled, lines))
 
 
 def _filled(text: str) -> str:
@@ -56,40 +43,32 @@ def _filled(text: str) -> str:
     return textwrap.fill(text, width(), subsequent_indent=" " * 8, break_on_hyphens=False)
 
 
-def _json(value: object) -> str:
-    return json.dumps(value, indent=1, ensure_ascii=False)
-
-
 def outcomes(ended: Sequence[runs.Outcome], out: Path) -> str:
     """Report as JSON how each run ended, and where its result is."""
-    return _json(
-        [
-            {
-                "notebook": one.plan.name,
-                "status": one.status,
-                "folder": str(out / one.plan.place) + ".failed" * (one.status == "failed"),
-                "source": one.plan.source,
-                "parameters": one.plan.parameters,
-                "seconds": round(one.seconds, 2),
-                "message": one.message,
-            }
-            for one in ended
-        ]
-    )
+    rows = [
+        {
+            "notebook": outcome.plan.name,
+            "status": outcome.status,
+            "folder": str(out / outcome.plan.place) + ".failed" * (outcome.status == "failed"),
+            "source": outcome.plan.source,
+            "parameters": outcome.plan.parameters,
+            "seconds": round(outcome.seconds, 2),
+            "message": outcome.message,
+        }
+        for outcome in ended
+    ]
+    return json.dumps(rows, indent=1, ensure_ascii=False)
 
 
-def ledger(
-    directory: Path, *, verdict: str | None = None, form: str = "table", all_runs: bool = False
-) -> str:
-    """Render the gathered ledger of a folder of runs."""
+def ledger(directory: Path, *, verdict: str | None = None, form: str = "table") -> str:
+    """Render the gathered ledger of a folder, of runs with default parameters on any study."""
     if verdict is not None and verdict not in schema.VERDICTS:
         hint = did_you_mean(verdict, schema.VERDICTS)
         raise UsageError(
             f"{verdict!r} is not a verdict.{hint} Available: {', '.join(schema.VERDICTS)}."
         )
     rows = _ledgers(directory)
-    if not all_runs:
-        rows = rows[rows["run"].map(runs.is_default).astype(bool)]
+    rows = rows[rows["run"].map(runs.is_default).astype(bool)]
     if verdict is not None:
         rows = rows[rows["verdict"] == verdict]
     if form != "table":
@@ -155,14 +134,6 @@ def _short(value: object) -> str:
     if isinstance(value, float):
         return "" if pd.isna(value) else f"{value:.4g}"
     return visible(str(value))
-
-
-def cached() -> pd.DataFrame:
-    """Report where released data and cached scores are stored, and their size."""
-    folders = {"released data": cache.cache_dir(), "cached scores and models": stored_dir()}
-    rows = [(what, *runs.size(folder), folder) for what, folder in folders.items()]
-    table = pd.DataFrame(rows, columns=["what", "files", "MiB", "folder"])
-    return table.assign(MiB=(table["MiB"] / 2**20).round(1))
 
 
 def _fitted(frame: pd.DataFrame) -> str:

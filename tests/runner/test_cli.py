@@ -44,12 +44,7 @@ def test_version_and_list():
     listed = call("list").stdout
     assert "01-huse-tradeoff: " in listed
     assert "n_neighbors: int = 16  # k of the nearest-neighbor classifier" in listed
-    first, *others = json.loads(call("list", "--json").stdout)
-    assert (first["name"], first["data"]) == ("01-huse-tradeoff", ["huse"])
-    k = next(one for one in first["parameters"] if one["name"] == "n_neighbors")
-    assert (k["default"], k["annotation"], k["limits"]) == (16, "int", ">= 1")
-    assert f"01-huse-tradeoff: {first['title']}\n" in listed
-    assert len(others) == listed.count("claims: ") - 1
+    assert listed.startswith(f"{listed.count('claims: ')} notebooks; ")
 
 
 def test_ledger_in_every_format(ledger_dir):
@@ -61,7 +56,7 @@ def test_ledger_in_every_format(ledger_dir):
     assert row == "huse/table1/lm_t1.0/huse_d (equation 9) published 1.02 0.98 differs 1"
     shown = call("ledger", ledger_dir, "--verdict", "differs", "--format", "csv").output
     assert shown.count("\n") == 2
-    rows = json.loads(call("ledger", ledger_dir, "--json").stdout)
+    rows = json.loads(call("ledger", ledger_dir, "--format", "json").stdout)
     assert [row["recomputed"] for row in rows] == [0.98, None]
     latex = call("ledger", ledger_dir, "--format", "latex").output
     assert r"lm\_t1.0" in latex and r"\toprule" in latex
@@ -70,7 +65,7 @@ def test_ledger_in_every_format(ledger_dir):
 def test_degrees_stand_by_paper(ledger_dir):
     table = call("ledger", ledger_dir, "--degrees").output
     assert "huse published 1 1 1 0 3.988 1" in " ".join(table.split())
-    found = json.loads(call("ledger", ledger_dir, "--degrees", "--json").stdout)
+    found = json.loads(call("ledger", ledger_dir, "--degrees", "--format", "json").stdout)
     assert sum(row["differs"] for row in found if row["paper"] == "huse") == 1
     wrong = call("ledger", ledger_dir, "--degrees", "--verdict", "differs")
     assert wrong.exit_code == 2 and "omit --verdict" in wrong.output
@@ -91,7 +86,7 @@ def test_a_ledger_fits_the_terminal_and_cannot_steer_it(ledger_dir, monkeypatch,
         ledger,
         listing.plain(rows[["variant"]]),
         listing.degrees(ledger_dir, form="table"),
-        listing.notebooks(form=None),
+        listing.notebooks(),
     ):
         assert max(map(len, text.splitlines())) <= columns
         assert not [one for one in text if unicodedata.category(one)[0] == "C" and one != "\n"]

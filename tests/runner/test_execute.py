@@ -123,10 +123,8 @@ def test_a_failed_section_is_listed_and_run_again(ended):
     assert (home / "out" / "partly" / "tables" / "kept.csv").is_file()
     index = (home / "out" / "index.csv").read_text()
     assert "partly,,failed section,ratio,,ZeroDivisionError: division by zero," in index
-    for keywords in ({}, {"retry_failed": True}):
-        path = str(home / "partly.ipynb")
-        _, said = run(path, out=home / "out", dry_run=True, **keywords)
-        assert "would run (" in said and ("failed last time" in said or keywords == {})
+    _, said = run(str(home / "partly.ipynb"), out=home / "out", dry_run=True)
+    assert "would run (a section failed last time)" in said
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
@@ -257,22 +255,6 @@ def test_done_then_skipped_then_noticed(make_notebook, tmp_path, in_process):
     status, said = run(path, **by)
     assert status == ["done"] and "changed: code" in said
     assert (out / "mine" / "made.txt").read_text() == "1"
-
-
-def test_a_forced_run_that_failed_is_made_again_by_a_retry(
-    make_notebook, tmp_path, monkeypatch, in_process
-):
-    look = "import os\nassert 'FAIL_NOW' not in os.environ"
-    path = make_notebook("mine", PARAMETERS, WRITE, look)
-    by = {"out": tmp_path / "out", "makers": in_process}
-    assert run(path, **by)[0] == ["done"]
-    monkeypatch.setenv("FAIL_NOW", "1")
-    assert run(path, force=True, **by)[0] == ["failed"]
-    failed, made = tmp_path / "out" / "mine.failed", tmp_path / "out" / "mine" / "made.txt"
-    assert failed.is_dir() and made.is_file()
-    monkeypatch.delenv("FAIL_NOW")
-    assert run(path, retry_failed=True, **by)[0] == ["done"]
-    assert not failed.exists()
 
 
 def test_one_notebook_is_found_once_and_a_number_stands_for_all_that_share_it(

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 import nlgbench as nb
-from nlgbench.runner import execute, grid, runs
+from nlgbench.runner import execute, grid
 from nlgbench.runner.cli import main
 from nlgbench.runner.parameters import ParameterError, read_parameters
 
@@ -87,14 +87,6 @@ def test_a_grid_runs_resumes_and_is_gathered(make_notebook, tmp_path, in_process
         "mine@k=3: would run",
         "mine@k=4: would run",
     ]
-    outcomes = execute.run([str(path)], {}, grid=sets, retry_failed=True, **options)
-    assert [(one.plan.place, one.status) for one in outcomes] == [("mine@k=3", "failed")]
-    assert runs.read_manifest(out / "mine@k=4") is None
-    said.clear()
-    empty = {**options, "out": tmp_path / "empty"}
-    assert execute.run([str(path)], {}, retry_failed=True, **empty) == []
-    assert said == [f"none of these runs failed last time in {tmp_path / 'empty'}"]
-    assert not (tmp_path / "empty").exists()
 
 
 def test_the_notebook_that_the_docs_write_sweeps(make_notebook, tmp_path):

@@ -191,13 +191,13 @@ def test_a_run_with_a_damaged_ledger_is_named_and_made_again(tmp_path, damage):
     assert runs.why_rerun(tmp_path / "b", parts) == ""
 
 
-def test_the_ledger_shows_default_runs_unless_asked(tmp_path):
+def test_the_ledger_shows_default_runs(tmp_path):
     for name in ("nb", "nb@k=2", "nb@study=mine", "nb@k=2,study=mine"):
         recorded(tmp_path / name, "simulated/x/1")
     assert gathering.gather(tmp_path) == []
     shown = json.loads(listing.ledger(tmp_path, form="json"))
     assert [row["run"] for row in shown] == ["", "study=mine"]
-    assert len(json.loads(listing.ledger(tmp_path, form="json", all_runs=True))) == 4
+    assert len(schema.read(tmp_path / "ledger.csv", "ledgers")) == 4
 
 
 def test_degrees_are_gathered_and_go_with_their_numbers(tmp_path):

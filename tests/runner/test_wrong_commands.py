@@ -106,16 +106,15 @@ WRONG = [
     ("run 01 -p study=empty_studi", 2, "empty_studi. Did you mean 'empty_study'? A study"),
     ("run 01 -p study=empty_study", 2, "has none of study.yml, study.py and outputs.csv."),
     ("check empty_studi", 1, "empty_study'? A study is a folder with study.yml, study.py or outp"),
-    ("explore --study empty_studi", 1, "there is no folder empty_studi. Did you"),
+    ("explore empty_studi", 1, "there is no folder empty_studi. Did you"),
     ("run 01 -p study=other --source simulated", 2, "name two studies: omit one"),
     ("run 08 -p study=judged -p dimension=fluancy", 2, "Did you mean 'fluency'? Available: flue"),
     ("run 09 -p study=judged -p evaluator=bleau", 2, "Did you mean 'bleu'? Available: bleu, chrf"),
     ("run 09 -p study=judged -p authors=judge=a,juge=b", 2, "no 'juge=b'. Did you mean 'judge=b'?"),
     ("run naming.ipynb -p study=judged -p evaluators=bleu,chfr", 2, "Did you mean 'chrf'?"),
-    # Grids, retries, cleaning, beginning.
+    # Grids, cleaning, beginning.
     ("run good.ipynb --grid twice.yml", 2, "'k' is repeated"),
     ("run good.ipynb --grid grid.yml -p k=3", 2, "-p and --grid both set 'k': omit one"),
-    ("run good.ipynb --retry-failed --force", 2, "omit one"),
     ("clean nope", 2, "no folder nope"),
     ("new begun --from plain.csv --as mturk", 1, "plain.csv has no column `Answer.*`"),
     # Released data, ledgers.
