@@ -505,12 +505,6 @@ def worst_first(study: Study) -> list[str]:
     return systems.sort_values(key=lambda names: names.map(means), kind="stable").tolist()
 
 
-def least_lead(table: pd.DataFrame) -> float:
-    """Return Pearson's r of the worst listener (seed 0) minus that of the best overlap metric."""
-    pearson = table[table["statistic"] == "pearson"].set_index("evaluator")["estimate"]
-    return float(pearson[[f"{kind}_0" for kind in KINDS]].min() - pearson[list(OVERLAP)].max())
-
-
 def excuses(study: Study, table: pd.DataFrame) -> dict[str, str]:
     """Return why some of the release's claims are not answered without METEOR."""
     if not is_release(study) or "meteor" in set(table["evaluator"]):

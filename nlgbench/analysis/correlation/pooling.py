@@ -349,7 +349,7 @@ def _few_studies(n: int, what: str, least: int) -> Status:
     return explain("few_studies", n=studies, what=what, least=least) if n < least else OK
 
 
-def random_effects(z: Floats, variance: Floats, confidence: float, modified: bool = True) -> _Mean:
+def random_effects(z: Floats, variance: Floats, confidence: float) -> _Mean:
     """Estimate the mean of effects with known variances, and the variance between studies."""
     k = len(z)
     weights = 1 / variance
@@ -377,7 +377,7 @@ def random_effects(z: Floats, variance: Floats, confidence: float, modified: boo
     some = excess(0, least) >= 0
     return _Mean(
         float(w @ z / w.sum()),
-        float(np.sqrt((max(1.0, scale) if modified else scale) / w.sum())),
+        float(np.sqrt(max(1.0, scale) / w.sum())),
         tau2,
         profiled(float(chi2.isf(tail, k - 1))) if some else float("nan"),
         profiled(least) if some else float("nan"),

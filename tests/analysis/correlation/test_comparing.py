@@ -131,16 +131,6 @@ def test_pairs_that_are_none_are_refused(asked, message):
         compare_evaluators(alone(evaluators(x[:2])), against=table("h", x[2]), **asked)
 
 
-def test_a_score_of_which_lower_is_better_is_turned():
-    x = np.random.default_rng(0).normal(size=(3, 8))
-    lower = table("e1", -x[1]).assign(signature="perplexity|direction:lower is better")
-    turned, plain = (
-        compare_evaluators(alone(one), against=table("h", x[2]))
-        for one in (pd.concat([table("e0", x[0]), lower]), evaluators(x[:2]))
-    )
-    pd.testing.assert_frame_equal(turned, plain)
-
-
 @given(st.integers(0, 10_000), st.integers(2, 6))
 def test_max_t_is_that_of_westfall_and_young_written_out(seed, m):
     rng = np.random.default_rng(seed)

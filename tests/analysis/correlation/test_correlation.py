@@ -10,7 +10,6 @@ from small_study import SCIPY, made, study
 
 from nlgbench.analysis.correlation import correlate
 from nlgbench.analysis.correlation.correlations import (
-    STATISTICS,
     judged_outputs,
     output_scores,
     samples_of,
@@ -188,19 +187,6 @@ def test_p_is_adjusted_over_the_evaluators_of_a_statistic_without_sentinels(gran
     assert sentinel.sum() == 4 and found.loc[sentinel, "p_adjusted"].isna().all()
     for _, family in found[~sentinel].groupby("statistic"):
         assert family["p_adjusted"].tolist() == pytest.approx(adjust(family["p"]).tolist())
-
-
-@pytest.mark.parametrize("granularity", ["system", "output", "item"])
-@pytest.mark.parametrize("factor", [1e-12, 1e12])
-def test_units_of_scores_and_judgments_do_not_matter(granularity, factor):
-    outputs, scores, judgments = study()
-    scaled = scores.assign(score=scores["score"] * factor)
-    names = STATISTICS if granularity == "system" else ALL
-    options = {"granularity": granularity, "statistics": list(names)}
-    plain = correlate(made(outputs, scores, judgments), **options)
-    values = judgments.assign(value=judgments["value"] * factor)
-    found = correlate(made(outputs, scaled, values), **options)
-    pd.testing.assert_frame_equal(found, plain, rtol=1e-6)
 
 
 def test_an_item_of_which_all_judgments_are_alike_does_not_count():

@@ -61,7 +61,7 @@ def test_heterogeneity_of_the_vaccine_trials_as_metafor_has_it():
 
 def test_the_mean_is_statsmodels():
     effect, variance = log_relative_risks()
-    found = random_effects(effect, variance, 0.95, modified=False)
+    found = random_effects(effect, variance, 0.95)
     peer = combine_effects(effect, variance, method_re="iterated", atol=1e-10)
     expected = [peer.tau2, peer.mean_effect_re, peer.q]
     assert [found.tau2, found.mean, found.q] == pytest.approx(expected, abs=1e-9)

@@ -38,27 +38,6 @@ def test_decomposition_and_features_give_the_scores_again(study, ties, label_tie
         assert features[f"machine_share_{name}"].between(0, 1).all()
 
 
-@settings(max_examples=15)
-@given(studies(), st.integers(0, 10**6), st.floats(0.01, 100), st.floats(0.01, 100))
-def test_row_order_and_units_change_nothing(study, seed, factor, other):
-    study, k = study
-    rng = np.random.default_rng(seed)
-    frames = {
-        "outputs": study.outputs,
-        "logprobs": study.logprobs.assign(logprob=study.logprobs["logprob"] * factor),
-        "judgments": study.judgments.assign(value=study.judgments["value"] * other),
-    }
-    frames = {name: frame.iloc[rng.permutation(len(frame))] for name, frame in frames.items()}
-    other = nb.Study(**frames)
-    assert scored(study, n_neighbors=k).equals(scored(other, n_neighbors=k))
-    columns = ["output_id", "neighbors_huse", "neighbors_huse_q", "predicted_human_huse"]
-    before, after = (
-        classified(one, n_neighbors=k)[columns].sort_values("output_id", ignore_index=True)
-        for one in (study, other)
-    )
-    pd.testing.assert_frame_equal(after, before)
-
-
 def test_separated_classes_score_0_and_the_judgment_alone_tells():
     is_human = np.arange(40) % 2 == 0
     values = np.where(is_human, 5.0, 1.0) + np.arange(40) % 3 * 0.1

@@ -161,21 +161,6 @@ def test_systems_with_few_labels_share_lambda():
     assert [row(found, system=s)["lambda"] for s in "ab"] == pytest.approx(expected)
 
 
-def test_signs_are_turned_where_lower_is_better():
-    score, value, labelled = drawn_world(seed=7)
-    plain = alone(score, value, labelled)
-    turned = plain.replace(
-        judgments=plain.judgments.assign(value=-plain.judgments["value"]),
-        scores=plain.scores.assign(score=-plain.scores["score"], signature="x|direction:lower"),
-        settings={"lower_is_better": ["quality"]},
-    )
-    columns = ["estimate", "ci_low", "ci_high"]
-    one, other = ask(plain), ask(turned)
-    np.testing.assert_allclose(one.systems[columns], other.systems[columns], rtol=1e-12)
-    np.testing.assert_allclose(one.details["lambda"], other.details["lambda"], rtol=1e-12)
-    assert set(other.details["better"]) == {"lower (signs are flipped)"}
-
-
 def test_what_has_no_score_is_counted():
     score, value, labelled = drawn_world(n=300, n_labels=60)
     score[labelled[:5]] = np.nan

@@ -237,20 +237,6 @@ def test_holm_is_over_evaluators_and_one_alone_passes_by_the_papers_rule():
     assert verdicts == ["not shown", "replaces"]
 
 
-@pytest.mark.parametrize(("unit", "kind"), [(1e-12, "accuracy"), (1e-12, "rmse"), (1e12, "rmse")])
-def test_units_do_not_matter(unit, kind):
-    people, scores = crowd(n=40, m=3, seed=4)
-    scaled = [
-        {name: [unit * value for value in values] for name, values in part.items()}
-        for part in (people, scores)
-    ]
-    one, other = (
-        nb.replaces_annotators(made(*part), epsilon=0.2, agreement=kind).annotators
-        for part in ((people, scores), scaled)
-    )
-    pd.testing.assert_frame_equal(one, other)
-
-
 def test_power_by_the_formula_is_that_of_simulation():
     rng, n, worlds = np.random.default_rng(0), 100, 3_000
     d = rng.choice([-1, 0, 1], p=[0.25, 0.5, 0.25], size=(worlds, n)).astype(np.int8)

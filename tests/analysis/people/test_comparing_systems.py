@@ -243,19 +243,6 @@ def test_a_cluster_that_holds_the_design_together_is_named():
     assert "without item 'i0', systems cannot be compared" in found.systems["reason"][0]
 
 
-def test_where_lower_is_better_means_keep_their_unit_and_the_best_is_the_lowest():
-    study = nb.simulate("judgments", n_items=20, seed=1)
-    low = study.replace(settings={"lower_is_better": ["quality"]})
-    one, other = nb.compare_systems(study), nb.compare_systems(low)
-    left = both(one)
-    right = both(other).loc[left.index]
-    unit = ["estimate", "ci_low", "ci_high", "raw"]
-    np.testing.assert_allclose(right[unit], left[unit])
-    assert other.systems["system"].tolist() == one.systems["system"].tolist()[::-1]
-    assert set(right["better"]) == {"lower"} and (right["rank"] == 6 - left["rank"]).all()
-    assert (other.pairs["difference"] > 0).equals(one.pairs["difference"] > 0)
-
-
 def test_z_and_rank_are_within_annotator():
     study = nb.simulate("judgments", n_items=40, n_annotators=12, means=[1.5, 0.7, 0.0], seed=1)
     by = study.judgments.groupby("annotator_id")["value"]
