@@ -7,16 +7,13 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 import nlgbench
 from nlgbench.names import UsageError
 from nlgbench.runner.parameters import shown
-
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
 
 
 class _Repairing(click.Group):
@@ -85,17 +82,6 @@ def _given(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -
             raise click.BadParameter(f"{name!r} appears twice: omit one.")
         given[name] = value
     return given
-
-
-def _complete(
-    ctx: click.Context, param: click.Parameter, incomplete: str
-) -> list[CompletionItem] | list[str]:
-    from click.shell_completion import CompletionItem
-
-    from nlgbench.runner.notebooks import find_notebooks
-
-    names = [path.stem for path in find_notebooks() if path.stem.startswith(incomplete)]
-    return names or [CompletionItem(incomplete, type="file")]
 
 
 _SETTINGS = {"help_option_names": ["-h", "--help"], "show_default": True}
@@ -225,7 +211,7 @@ def fetch(names: tuple[str, ...]) -> None:
 
 
 @main.command()
-@click.argument("notebooks", nargs=-1, metavar="[NOTEBOOK]...", shell_complete=_complete)
+@click.argument("notebooks", nargs=-1, metavar="[NOTEBOOK]...")
 @click.option(
     "-p", "given", multiple=True, metavar="NAME=VALUE", callback=_given, help="Set a parameter."
 )
@@ -340,26 +326,23 @@ def run(
     help="Verdict to show: matches, differs, 'same direction', undecided, 'not recomputable', new.",
 )
 @click.option(
-    "--format", "form", type=click.Choice(["table", "csv", "json", "latex"]), default="table"
-)
-@click.option(
     "--degrees",
     is_flag=True,
     help="Show how close recomputed numbers are to published ones, by paper and table.",
 )
-def ledger(directory: Path, verdict: str | None, form: str, degrees: bool) -> None:
+def ledger(directory: Path, verdict: str | None, degrees: bool) -> None:
     """Compare published and recomputed numbers of the runs in DIR.
 
-    Runs with non-default parameters are only in DIR/ledger.csv.
+    DIR/ledger.csv has all columns, and also runs with non-default parameters.
     """
     from nlgbench.runner import listing
 
     if degrees:
         if verdict is not None:
             raise click.UsageError("--degrees covers all verdicts: omit --verdict.")
-        click.echo(listing.degrees(directory, form=form), nl=False)
+        click.echo(listing.degrees(directory), nl=False)
         return
-    click.echo(listing.ledger(directory, verdict=verdict, form=form), nl=False)
+    click.echo(listing.ledger(directory, verdict=verdict), nl=False)
 
 
 @main.command()

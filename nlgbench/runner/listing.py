@@ -60,7 +60,7 @@ def outcomes(ended: Sequence[runs.Outcome], out: Path) -> str:
     return json.dumps(rows, indent=1, ensure_ascii=False)
 
 
-def ledger(directory: Path, *, verdict: str | None = None, form: str = "table") -> str:
+def ledger(directory: Path, *, verdict: str | None = None) -> str:
     """Render the gathered ledger of a folder, of runs with default parameters on any study."""
     if verdict is not None and verdict not in schema.VERDICTS:
         hint = did_you_mean(verdict, schema.VERDICTS)
@@ -71,10 +71,6 @@ def ledger(directory: Path, *, verdict: str | None = None, form: str = "table") 
     rows = rows[rows["run"].map(runs.is_default).astype(bool)]
     if verdict is not None:
         rows = rows[rows["verdict"] == verdict]
-    if form != "table":
-        printed = rows[["claim_id", "variant", "published", "recomputed", "verdict"]]
-        names = printed.columns.str.replace("_id", "").str.capitalize()
-        return _exported(rows, form, printed.set_axis(names, axis=1))
     total = f"{len(rows)} rows, {rows['claim_id'].nunique()} claims and results"
     counted = summary(rows, load_claims())
     counted = counted.loc[:, counted.ne(0).any()]
@@ -92,15 +88,6 @@ def _ledgers(directory: Path) -> pd.DataFrame:
     return schema.read(path, "ledgers")
 
 
-def _exported(rows: pd.DataFrame, form: str, printed: pd.DataFrame) -> str:
-    """Write a table as CSV or JSON, or its printed columns as LaTeX."""
-    if form == "csv":
-        return rows.to_csv(index=False, lineterminator="\n")
-    if form == "json":
-        return rows.to_json(orient="records", indent=1, force_ascii=False) + "\n"
-    return printed.to_latex(index=False, escape=True, na_rep="--", float_format="{:.4g}".format)
-
-
 def for_reading(rows: pd.DataFrame) -> str:
     """Lay out a ledger, with shared reasons as numbered notes."""
     notes = {reason: str(n) for n, reason in enumerate(filter(None, rows["reason"].unique()), 1)}
@@ -116,14 +103,12 @@ def for_reading(rows: pd.DataFrame) -> str:
     return "\n".join([_fitted(shown), "", *foot, ""])
 
 
-def degrees(directory: Path, *, form: str) -> str:
+def degrees(directory: Path) -> str:
     """Render by paper how close recomputed numbers are to printed ones."""
     from nlgbench.analysis.reproduction import by_paper
     from nlgbench.runner.gathering import degrees
 
     papers = by_paper(degrees(_ledgers(directory)))
-    if form != "table":
-        return _exported(papers, form, papers)
     papers = papers.loc[:, papers.ne(0).any()]
     words = "CV* is in percent, and 0 for equal values. See reproduction.csv for each number.\n"
     return "\n\n".join(["Printed and recomputed numbers, by paper:", _fitted(papers), words])

@@ -7,7 +7,6 @@ import sys
 import unicodedata
 from pathlib import Path
 
-import click
 import numpy as np
 import pandas as pd
 import pytest
@@ -47,26 +46,20 @@ def test_version_and_list():
     assert listed.startswith(f"{listed.count('claims: ')} notebooks; ")
 
 
-def test_ledger_in_every_format(ledger_dir):
+def test_a_ledger_counts_verdicts_and_shows_those_of_one(ledger_dir):
     table = call("ledger", ledger_dir).output
     assert table.startswith("2 rows, 2 claims and results\n")
     lines = [" ".join(line.split()) for line in table.splitlines()]
     assert "identities 1 1 1 0" in lines and "not recomputable 1 1 0 1" in lines
     (row,) = [line for line in lines if "equation 9" in line]
     assert row == "huse/table1/lm_t1.0/huse_d (equation 9) published 1.02 0.98 differs 1"
-    shown = call("ledger", ledger_dir, "--verdict", "differs", "--format", "csv").output
-    assert shown.count("\n") == 2
-    rows = json.loads(call("ledger", ledger_dir, "--format", "json").stdout)
-    assert [row["recomputed"] for row in rows] == [0.98, None]
-    latex = call("ledger", ledger_dir, "--format", "latex").output
-    assert r"lm\_t1.0" in latex and r"\toprule" in latex
+    shown = call("ledger", ledger_dir, "--verdict", "differs").output
+    assert shown.startswith("1 rows, 1 claims") and "not recomputable" not in shown
 
 
 def test_degrees_stand_by_paper(ledger_dir):
     table = call("ledger", ledger_dir, "--degrees").output
     assert "huse published 1 1 1 0 3.988 1" in " ".join(table.split())
-    found = json.loads(call("ledger", ledger_dir, "--degrees", "--format", "json").stdout)
-    assert sum(row["differs"] for row in found if row["paper"] == "huse") == 1
     wrong = call("ledger", ledger_dir, "--degrees", "--verdict", "differs")
     assert wrong.exit_code == 2 and "omit --verdict" in wrong.output
 
@@ -85,7 +78,7 @@ def test_a_ledger_fits_the_terminal_and_cannot_steer_it(ledger_dir, monkeypatch,
     for text in (
         ledger,
         listing.plain(rows[["variant"]]),
-        listing.degrees(ledger_dir, form="table"),
+        listing.degrees(ledger_dir),
         listing.notebooks(),
     ):
         assert max(map(len, text.splitlines())) <= columns
@@ -162,15 +155,6 @@ def test_a_full_disk_at_the_end_names_the_place_and_the_way_out(
     assert told.exit_code == 1
     assert f"could not be written in {out} (No space left on device)" in told.stderr
     assert "free some space" in told.stderr and "run the same command again" in told.stderr
-
-
-def test_completion_offers_notebooks_and_then_files():
-    command = main.commands["run"]
-    argument = next(one for one in command.params if one.name == "notebooks")
-    context = click.Context(command)
-    offered = [one.value for one in argument.shell_complete(context, "05")]
-    assert offered == ["05-judges-in-print", "05b-evaluator-correlations"]
-    assert [one.type for one in argument.shell_complete(context, "my-")] == ["file"]
 
 
 HEAVY = "pandas pandera papermill torch transformers xgboost dask matplotlib scipy sklearn numpy "
