@@ -16,42 +16,42 @@ from nlgbench.study.schema import Raw
 _WIDTH = 80
 
 
-def check(place: Path) -> tuple[str, bool]:
+def check(folder: Path) -> tuple[str, bool]:
     """Check a study's folder or a public study; return a report, and whether the study is valid."""
     problems: list[str] = []
     doubts: list[str] = []
     notes: list[str] = []
     study = None
     try:
-        if is_public(str(place)):
-            study = load(str(place))
+        if is_public(str(folder)):
+            study = load(str(folder))
             frames = {table: getattr(study, table) for table in TABLES}
             tables = {
                 table: Raw(frame, table) for table, frame in frames.items() if frame is not None
             }
             near_names.settle(tables, dict(study.settings), doubts, doubts)
         else:
-            study, notes = read_folder(place, problems, doubts)
+            study, notes = read_folder(folder, problems, doubts)
     except TableError as error:
         problems += error.problems
-    guessed = _section("Guessed, to confirm", unconfirmed(place))
+    guessed = _section("Guessed, to confirm", unconfirmed(folder))
     noted = _section("Noted", notes)
     if study is None:
-        shown = [_line(one, f"  {number}. ") for number, one in enumerate(problems, 1)]
-        return "\n\n".join(["\n".join(["To fix", *shown]), *guessed, *noted]), False
+        numbered = [_line(problem, f"  {number}. ") for number, problem in enumerate(problems, 1)]
+        return "\n\n".join(["\n".join(["To fix", *numbered]), *guessed, *noted]), False
     can = study.check()
     can["analysis"] = can["analysis"].str.replace(r": (.*)", r" (\1)", regex=True)
     needed: dict[str, list[str]] = {}
     for row in can[~can["possible"]].itertuples():
-        for one in str(row.missing).split("; "):
-            needed.setdefault(one, []).append(str(row.analysis))
+        for need in str(row.missing).split("; "):
+            needed.setdefault(need, []).append(str(row.analysis))
     ready = [", ".join(can.loc[can["possible"], "analysis"])]
     if not ready[0]:
         ready = ["None yet: add a table that is listed below."]
-    elif place.is_dir():
-        ready.append(f"Rank systems and evaluators: nlgbench run 08 -p study={place}")
-    lacking = [f"{one}: {', '.join(names)}" for one, names in needed.items()]
-    parts = [
+    elif folder.is_dir():
+        ready.append(f"Rank systems and evaluators: nlgbench run 08 -p study={folder}")
+    lacking = [f"{need}: {', '.join(names)}" for need, names in needed.items()]
+    blocks = [
         _understood(study),
         *guessed,
         *_section("What could change a conclusion", summary.doubts(study, doubts)),
@@ -59,7 +59,7 @@ def check(place: Path) -> tuple[str, bool]:
         *_section("Analyses you can run", ready),
         *_section("Analyses that need more data, by what they need", lacking),
     ]
-    return "\n\n".join(parts), True
+    return "\n\n".join(blocks), True
 
 
 def _understood(study: Study) -> str:

@@ -48,14 +48,14 @@ def kinds(ledger: pd.DataFrame, claims: pd.DataFrame) -> pd.Series:
     """Classify the evidence for each row of a ledger, from the strongest to none."""
     by_id = claims.set_index("claim_id")
     unit = ledger["claim_id"].map(by_id["unit"]).fillna("")
-    own = ledger["claim_id"].map(is_own).astype(bool)
+    is_ours = ledger["claim_id"].map(is_own).astype(bool)
     printed = ledger["source"] == "published"
     # Calculations from printed numbers have no interval.
     computed = unit.str.startswith("correlation") & ledger["ci_low"].notna()
     starred = unit.str.contains("printed with a star")
     rests_on = {
-        "our own results": own & (ledger["verdict"] == "new"),
-        "your own claims": own,
+        "our own results": is_ours & (ledger["verdict"] == "new"),
+        "your own claims": is_ours,
         "not recomputable": ledger["verdict"] == "not recomputable",
         "power from stated variances": printed & unit.str.contains("simulated studies"),
         "identities": printed & ~starred & ~computed,
@@ -79,10 +79,10 @@ def summary(ledger: pd.DataFrame, claims: pd.DataFrame) -> pd.DataFrame:
 
 def check_known(claim_ids: Iterable[str], claims: pd.DataFrame) -> None:
     """Refuse ids that are not in `claims`, and suggest the nearest one."""
-    known = set(claims["claim_id"])
+    ids = set(claims["claim_id"])
     for claim_id in claim_ids:
-        if claim_id not in known:
-            hint = did_you_mean(claim_id, known)
+        if claim_id not in ids:
+            hint = did_you_mean(claim_id, ids)
             raise ValueError(
                 f"no claim has the id {claim_id!r}.{hint} Claims are listed in "
                 "data/published/claims.csv; ids of our own findings are '<paper>/finding/...', and "
@@ -92,8 +92,8 @@ def check_known(claim_ids: Iterable[str], claims: pd.DataFrame) -> None:
 
 def is_own(claim_id: str) -> bool:
     """Check whether an id names a result of ours rather than a printed number."""
-    parts = claim_id.split("/")
-    return parts[0] in OTHER_DATA or (len(parts) > 2 and parts[1] == "finding")
+    steps = claim_id.split("/")
+    return steps[0] in OTHER_DATA or (len(steps) > 2 and steps[1] == "finding")
 
 
 def ledger(
@@ -104,9 +104,9 @@ def ledger(
     skipped: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
     """Join a notebook's claims with what it recorded, so that every claim has a row."""
-    own = records["claim_id"].map(is_own).astype(bool)
-    check_known(records.loc[~own, "claim_id"], claims)
-    misplaced = records[~own & records["source"].isin(list(OTHER_DATA))]
+    is_ours = records["claim_id"].map(is_own).astype(bool)
+    check_known(records.loc[~is_ours, "claim_id"], claims)
+    misplaced = records[~is_ours & records["source"].isin(list(OTHER_DATA))]
     if len(misplaced):
         raise ValueError(
             f"{misplaced['claim_id'].iloc[0]!r} is a paper's claim, which "
@@ -125,7 +125,7 @@ def join(
     answered["verdict"] = [_says(row) for row in answered.to_dict("records")]
 
     def excuse(claim_id: str) -> str:
-        fits = (why for of, why in skipped.items() if fnmatchcase(claim_id, of))
+        fits = (why for pattern, why in skipped.items() if fnmatchcase(claim_id, pattern))
         return next(fits, OTHER_DATA.get(source, ""))
 
     released = records.loc[records["source"] == "released", "claim_id"]
@@ -140,13 +140,13 @@ def join(
             "run.skip(ids, reason)."
         )
     excused = printed.assign(reason=reason, source=source, variant="", verdict="not recomputable")
-    both = [answered, excused[reason != ""]]
-    whole = pd.concat([one for one in both if len(one)] or both)
+    tables = [answered, excused[reason != ""]]
+    rows = pd.concat([table for table in tables if len(table)] or tables)
     order = dict.fromkeys([*claims["claim_id"], *records["claim_id"]])
-    place = whole["claim_id"].map({claim_id: n for n, claim_id in enumerate(order)})
-    whole = whole.iloc[place.argsort(kind="stable")]
-    whole = whole.reindex(columns=schema.columns("ledger"))
-    return schema.check(whole, "ledger", source="the ledger")
+    position = rows["claim_id"].map({claim_id: n for n, claim_id in enumerate(order)})
+    rows = rows.iloc[position.argsort(kind="stable")]
+    rows = rows.reindex(columns=schema.columns("ledger"))
+    return schema.check(rows, "ledger", source="the ledger")
 
 
 def _says(row: dict) -> str:
@@ -154,5 +154,5 @@ def _says(row: dict) -> str:
     if not row["comparable"] or np.isnan(row["published"]):
         return "new"
     numbers = ("published", "recomputed", "tolerance", "ci_low", "ci_high")
-    asked = {name: row[name] for name in numbers}
-    return verdict(**asked, directional=row["where"] == "direction")
+    values = {name: row[name] for name in numbers}
+    return verdict(**values, directional=row["where"] == "direction")

@@ -55,7 +55,7 @@ def workers(address: str, jobs: int) -> Iterator[Makers]:
     threads = runs.threads()
     with ExitStack() as stack:
         if address == "local":
-            own = distributed.LocalCluster(
+            local_cluster = distributed.LocalCluster(
                 n_workers=jobs,
                 threads_per_worker=1,
                 host="127.0.0.1",
@@ -64,9 +64,9 @@ def workers(address: str, jobs: int) -> Iterator[Makers]:
                 worker_dashboard_address="127.0.0.1:0",
                 silence_logs=logging.CRITICAL,
             )
-            stack.enter_context(own)
+            stack.enter_context(local_cluster)
             runs.set_threads(threads)  # Dask changes them, also in this process
-            address = own.scheduler_address
+            address = local_cluster.scheduler_address
         try:
             if "://" not in address:
                 address = json.loads(Path(address).read_text(encoding="utf-8"))["address"]
@@ -163,11 +163,11 @@ def _put(outcome: Outcome, files: Mapping[str, bytes], plan: Plan, out: Path) ->
 def refusal(plan: Plan) -> str:
     """Explain why this machine must not make a run; empty if its result would be the same."""
     data = runs.hash_data(plan.notebook, plan.parameters, plan.source)
-    around = runs.surroundings()
-    here = {**around, **json.loads(around["installed packages"]), **data}
+    environment = runs.surroundings()
+    here = {**environment, **json.loads(environment["installed packages"]), **data}
     there = {**plan.parts, **json.loads(plan.parts["installed packages"]), **plan.data}
     names = {*here, *there} - {"code", "parameters", "data", "installed packages"}
-    for name in sorted(names, key=lambda name: (name not in around, name)):
+    for name in sorted(names, key=lambda name: (name not in environment, name)):
         if here.get(name) != there.get(name):
             return (
                 f"its {name} is {here.get(name, 'none')}, but {there.get(name, 'none')} where "
@@ -198,30 +198,32 @@ def _make_there(
         if refused := refusal(plan):
             return worker.address, refused, None, {}
     with (
-        tempfile.TemporaryDirectory(dir=worker.local_directory, ignore_cleanup_errors=True) as own,
+        tempfile.TemporaryDirectory(
+            dir=worker.local_directory, ignore_cleanup_errors=True
+        ) as folder,
         Kernels() as kernels,
         _while_wanted(worker, kernels.stop),
     ):
         path = plan.notebook.path  # next to its own modules, if it exists here
         if not path.is_file() or path.read_bytes() != content:
-            path = Path(own, path.name)
+            path = Path(folder, path.name)
             path.write_bytes(content)
         outcome = execute(
             replace(plan, notebook=replace(plan.notebook, path=path)),
-            Path(own),
+            Path(folder),
             timeout,
             partial(worker.log_event, topic),
             kernels=kernels,
         )
         if kernels.stopped:  # the command is gone, or this worker closes
             raise Reschedule
-        place = Path(own, plan.place + ".failed" * (outcome.status == "failed"))
-        below = [one for one in place.rglob("*") if one.is_file()]
-        files = {one.relative_to(place).as_posix(): one.read_bytes() for one in below}
+        result = Path(folder, plan.place + ".failed" * (outcome.status == "failed"))
+        below = [file for file in result.rglob("*") if file.is_file()]
+        files = {file.relative_to(result).as_posix(): file.read_bytes() for file in below}
         return (
             worker.address,
             "",
-            replace(outcome, message=outcome.message.replace(own, out)),
+            replace(outcome, message=outcome.message.replace(folder, out)),
             files,
         )
 

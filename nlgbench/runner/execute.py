@@ -168,7 +168,7 @@ def _plans(
     opened: dict[str, Study] = {}
     by_place: dict[str, Plan] = {}
     for notebook, one in asked:
-        plan = runs.plan(notebook, one, opened, source=source, effort=effort, around=around)
+        plan = runs.plan(notebook, one, opened, source=source, effort=effort, environment=around)
         runs.check_names(plan, one, opened)
         if plan.parameters.get("study"):
             runs.refuse_other_study(out / plan.place, plan.parameters["study"], plan.data)

@@ -133,11 +133,11 @@ class Facts:
         text = texts[0]
         if interval:
             text += f" [{texts[1]}, {texts[2]}]" if has_interval else " (no interval)"
-        about = {name: row[name] for name in ("covers", "status") if name in row}
-        about |= {"ci_low": ends[0], "ci_high": ends[1]}
+        columns = {name: row[name] for name in ("covers", "status") if name in row}
+        columns |= {"ci_low": ends[0], "ci_high": ends[1]}
         self._add(
             *(table, where),
-            **about | _size(row),
+            **columns | _size(row),
             quantity=quantity or column,
             estimate=float(row[column]),
             subject=subject,
@@ -161,9 +161,11 @@ class Facts:
         names = [write_name(column, name) for name in rows[column].unique()]
         n_left = len(names) - _MOST
         n_left *= n_left > 1
-        shown = names[: len(names) - n_left]
-        self._add(table, where, column=column, aggregate="names", subject=listed(shown), n=n_left)
-        return listed([*shown, f"{n_left:,} others"] if n_left else shown)
+        listed_names = names[: len(names) - n_left]
+        self._add(
+            table, where, column=column, aggregate="names", subject=listed(listed_names), n=n_left
+        )
+        return listed([*listed_names, f"{n_left:,} others"] if n_left else listed_names)
 
     def name(self, text: str) -> str:
         """Write a name that is in no table, such as that of a parameter."""
@@ -201,17 +203,17 @@ class Facts:
         if order:
             rows = rows.sort_values(value, ascending=order == "lowest", kind="stable")
         n_shown = most if len(rows) > most + bool(rest) else len(rows)
-        shown = rows[:n_shown].iterrows()
-        texts = [self._describe(table, row, each, where, value, null) for _, row in shown]
+        first_rows = rows[:n_shown].iterrows()
+        texts = [self._describe(table, row, each, where, value, null) for _, row in first_rows]
         if n_shown == len(rows) or not rest:
             return _join(texts)
         last = rows[value].iloc[n_shown - 1]
-        others = len(rows) - n_shown
+        n_left = len(rows) - n_shown
         if order and (rows[value][n_shown:] == last).any():  # as high or low as the last one shown
             rest = re.sub(r"\b(lower|higher)\b", r"not \1", rest)
-        size = {"estimate": others, "n": others, "of": table, "digits": 0}
+        size = {"estimate": n_left, "n": n_left, "of": table, "digits": 0}
         self._add(table, where, aggregate=f"count - {n_shown}", **size)
-        more = rest.format(n=f"{others:,}")
+        more = rest.format(n=f"{n_left:,}")
         return f"{_join(texts)}{more}" if more.startswith(";") else _join([*texts, more])
 
     def say(
@@ -236,19 +238,19 @@ class Facts:
             keys = [name for name in row.index if isinstance(row[name], str) or name[:2] == "n_"]
             row_of |= {name: row[name] for name in keys if name not in _TEXTS}
         subject = ", ".join(write_name(name, row[name]) for name in names)
-        parts = []
+        texts = []
         for text, name, form in fields:
-            parts.append(text)
+            texts.append(text)
             if name == "number":
-                parts.append(self.number(table, row_of, value, subject=subject))
+                texts.append(self.number(table, row_of, value, subject=subject))
                 if null is not None and not (row["ci_low"] > null or row["ci_high"] < null):
-                    parts.append(" (inconclusive)")
+                    texts.append(" (inconclusive)")
             elif name in names:
-                parts.append(write_name(name, row[name]))
+                texts.append(write_name(name, row[name]))
             elif name != "None":
                 options: Any = {"interval": False, "subject": subject}
-                parts.append(self.number(table, row_of, name, form, **options))
-        return "".join(parts)
+                texts.append(self.number(table, row_of, name, form, **options))
+        return "".join(texts)
 
     def _add(self, table: str, where: Where | None, **fact: Any) -> None:
         conditions = json.dumps(dict(where or {}), default=_plain, ensure_ascii=False)
@@ -275,7 +277,11 @@ def ends_of(column: str) -> tuple[str, str]:
 
 def findings_table(findings: Sequence[Finding]) -> pd.DataFrame:
     """Return the table ``findings``: a row for each number, or for a sentence without numbers."""
-    rows = [{"finding": one.sentence, **fact} for one in findings for fact in one.facts or [{}]]
+    rows = [
+        {"finding": finding.sentence, **fact}
+        for finding in findings
+        for fact in finding.facts or [{}]
+    ]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
@@ -303,9 +309,9 @@ def _size(row: pd.Series) -> dict[str, Any]:
 _SIZES = ("n_studies", "n_items", "n_outputs", "n_judgments", "n_clusters", "n_games", "n")
 
 
-def _join(parts: Sequence[str]) -> str:
+def _join(texts: Sequence[str]) -> str:
     """Join the parts of a list that contain commas."""
-    return f"{', '.join(parts[:-1])}, and {parts[-1]}" if parts[2:] else " and ".join(parts)
+    return f"{', '.join(texts[:-1])}, and {texts[-1]}" if texts[2:] else " and ".join(texts)
 
 
 def _minus(text: str) -> str:

@@ -24,7 +24,7 @@ def gather(out: Path) -> list[str]:
     """Collect what all runs recorded; return what is wrong with it, in words."""
     ledgers, index, swept, problems = [schema.typed([], "ledgers")], [], [], []
     for folder, manifest in runs.finished(out):
-        about = {"notebook": manifest["notebook"], "run": runs.run_of(folder)}
+        names = {"notebook": manifest["notebook"], "run": runs.run_of(folder)}
         rows = ledgers[0].iloc[:0]
         if (folder / "ledger.csv").is_file():
             try:
@@ -36,45 +36,48 @@ def gather(out: Path) -> list[str]:
                 )
                 continue
         index += [
-            {**about, **made, "path": f"{folder.name}/{made['path']}"} for made in manifest["made"]
+            {**names, **entry, "path": f"{folder.name}/{entry['path']}"}
+            for entry in manifest["made"]
         ]
         index += [
-            {**about, "source": manifest["source"], "kind": "failed section"}
-            | {"name": one["section"], "alt": one["error"]}
-            for one in manifest.get("failed", [])
+            {**names, "source": manifest["source"], "kind": "failed section"}
+            | {"name": failure["section"], "alt": failure["error"]}
+            for failure in manifest.get("failed", [])
         ]
         if len(rows):
-            rows = rows.assign(run=about["run"])
-            given = {f"param_{name}": str(value) for name, value in manifest["parameters"].items()}
-            swept.append(_values(rows, manifest["notebook"]).assign(**given))
+            rows = rows.assign(run=names["run"])
+            parameters = {
+                f"param_{name}": str(value) for name, value in manifest["parameters"].items()
+            }
+            swept.append(_values(rows, manifest["notebook"]).assign(**parameters))
             ledgers.append(rows)
-    whole = pd.concat([one for one in ledgers if len(one)] or ledgers, ignore_index=True)
-    doubled = whole.duplicated(schema.KEYS["ledgers"])
-    schema.write(whole[~doubled], "ledgers", out / "ledger.csv")
+    ledger = pd.concat([table for table in ledgers if len(table)] or ledgers, ignore_index=True)
+    doubled = ledger.duplicated(schema.KEYS["ledgers"])
+    schema.write(ledger[~doubled], "ledgers", out / "ledger.csv")
     columns = ["notebook", "source", "kind", "name", "path", "alt", "run"]
     _write(pd.DataFrame(index, columns=columns), out / "index.csv")
     sweep = pd.concat(swept, ignore_index=True) if swept else pd.DataFrame()
     if len(sweep) and sweep.groupby("notebook")["run"].nunique().max() > 1:
         _write(sweep, out / SWEEP)
-    if whole[["published", "recomputed"]].notna().all(axis=1).any():
-        _write(degrees(whole[~doubled]), out / runs.DEGREES)
+    if ledger[["published", "recomputed"]].notna().all(axis=1).any():
+        _write(degrees(ledger[~doubled]), out / runs.DEGREES)
     else:
         (out / runs.DEGREES).unlink(missing_ok=True)
-    if (drawing := recomputed(whole[~doubled])) is not None:
+    if (drawing := recomputed(ledger[~doubled])) is not None:
         drawing.save(out / runs.RECOMPUTED)
     elif (out / f"{runs.RECOMPUTED}.csv").is_file():
-        for left in out.glob(f"{runs.RECOMPUTED}.*"):
-            left.unlink()
-    twice = whole.loc[doubled, "claim_id"]
+        for file in out.glob(f"{runs.RECOMPUTED}.*"):
+            file.unlink()
+    twice = ledger.loc[doubled, "claim_id"]
     return problems + [f"two notebooks record {x!r}; the first one's value is kept" for x in twice]
 
 
 def recomputed(ledger: pd.DataFrame) -> Drawing | None:
     """Draw which numbers can be recomputed, if runs on the papers' own data check every claim."""
-    own = ledger[ledger["run"].eq("") & ledger["source"].isin(["released", "published"])]
+    papers = ledger[ledger["run"].eq("") & ledger["source"].isin(["released", "published"])]
     claims = load_claims()["claim_id"]
-    is_whole = claims.isin(own["claim_id"]).all()
-    return plot_recomputed(own[own["claim_id"].isin(claims)]) if is_whole else None
+    is_whole = claims.isin(papers["claim_id"]).all()
+    return plot_recomputed(papers[papers["claim_id"].isin(claims)]) if is_whole else None
 
 
 def _write(table: pd.DataFrame, path: Path) -> None:
@@ -91,10 +94,10 @@ def _values(ledger: pd.DataFrame, notebook: str) -> pd.DataFrame:
 
 def degrees(ledger: pd.DataFrame) -> pd.DataFrame:
     """Compute degrees of reproduction from default runs, on papers' data and on your studies."""
-    whole = ledger[ledger["run"].map(runs.is_default).astype(bool)]
-    own = whole["claim_id"].str.startswith("study/")
-    rows = whole[own | whole["run"].eq("")]
+    default = ledger[ledger["run"].map(runs.is_default).astype(bool)]
+    is_own = default["claim_id"].str.startswith("study/")
+    rows = default[is_own | default["run"].eq("")]
     # Claims of two studies with the same name have the same ids.
     twice = rows.duplicated(["claim_id", "variant"], keep=False)
-    apart = (rows["variant"] + ", " + rows["run"]).str.removeprefix(", ")
-    return reproduction(rows.assign(variant=rows["variant"].where(~twice, apart)))
+    variant = (rows["variant"] + ", " + rows["run"]).str.removeprefix(", ")
+    return reproduction(rows.assign(variant=rows["variant"].where(~twice, variant)))

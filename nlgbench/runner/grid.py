@@ -31,16 +31,16 @@ def read_grid(path: Path) -> list[dict[str, Any]]:
 
 
 def spread(
-    parameters: Mapping[str, Parameter], given: Mapping[str, Any], *, where: str
+    declared: Mapping[str, Parameter], values: Mapping[str, Any], *, where: str
 ) -> list[dict[str, Any]]:
     """Split values at commas where the whole text does not fit; return all combinations."""
     lists = []
-    for name, value in given.items():
-        values = [value]
-        if isinstance(value, str) and "," in value and name in parameters:
+    for name, value in values.items():
+        choices = [value]
+        if isinstance(value, str) and "," in value and name in declared:
             try:
-                resolve(parameters, {name: value}, where=where)
+                resolve(declared, {name: value}, where=where)
             except ParameterError:
-                values = [part.strip() for part in value.split(",")]
-        lists.append(values)
-    return [dict(zip(given, chosen, strict=True)) for chosen in product(*lists)]
+                choices = [text.strip() for text in value.split(",")]
+        lists.append(choices)
+    return [dict(zip(values, chosen, strict=True)) for chosen in product(*lists)]

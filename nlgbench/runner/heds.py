@@ -62,7 +62,7 @@ def datasheet(study: Study, *, confidence: float = 0.95) -> pd.DataFrame:
         message = f"{study.name} has neither judgments nor preferences."
         raise Unsupported("no_judgments", message)
     criteria = {"": _once(study)}
-    criteria |= {one: _judged(study, one, confidence) for one in study.dimensions}
+    criteria |= {name: _judged(study, name, confidence) for name in study.dimensions}
     if study.preferences is not None:
         for dimension in map(str, study.preferences["dimension"].unique()):
             criteria[f"{dimension} (votes)"] = _voted(study, dimension, confidence)
@@ -72,86 +72,92 @@ def datasheet(study: Study, *, confidence: float = 0.95) -> pd.DataFrame:
         for question, answer, reason in answers
     ]
     table = pd.DataFrame(rows, columns=["question", "criterion", "answer", "reason"])
-    order = table["question"].str.split(".").map(lambda numbers: [int(one) for one in numbers])
+    order = (
+        table["question"].str.split(".").map(lambda numbers: [int(number) for number in numbers])
+    )
     return table.loc[order.sort_values(kind="stable").index].reset_index(drop=True)
 
 
 def _once(study: Study) -> _Answers:
     """Answer the questions about the whole study: outputs, items and annotators."""
-    tables = [one for one in (study.judgments, study.preferences) if one is not None]
-    ids = [one[name] for one in tables for name in one if str(name).startswith("output_")]
-    seen = study.outputs[study.outputs["output_id"].isin(pd.concat(ids))]
+    tables = [table for table in (study.judgments, study.preferences) if table is not None]
+    ids = [table[name] for table in tables for name in table if str(name).startswith("output_")]
+    outputs = study.outputs[study.outputs["output_id"].isin(pd.concat(ids))]
     answer = (
-        f"{range_of(seen['system'].value_counts())} for each of "
-        f"{counted(seen['system'].nunique(), 'system')}: {counted(len(seen), 'output')} of "
-        f"{counted(seen['item_id'].nunique(), 'item')}"
+        f"{range_of(outputs['system'].value_counts())} for each of "
+        f"{counted(outputs['system'].nunique(), 'system')}: {counted(len(outputs), 'output')} of "
+        f"{counted(outputs['item_id'].nunique(), 'item')}"
     )
-    human = seen.loc[seen["is_human"], "system"].unique()
+    human = outputs.loc[outputs["is_human"], "system"].unique()
     if len(human):
         answer += f" (human systems: {', '.join(map(str, human))})"
     yield "3.1.1", answer, ""
     yield "3.1.3.1", "", "nlgbench.plan_study computes the power of a design from a pilot"
-    people = pd.concat([one["annotator_id"] for one in tables])
-    given = f"{counted(len(people), 'response')}, {range_of(people.value_counts())} per annotator"
-    yield "3.2.1", str(people.nunique()), given
+    people = pd.concat([table["annotator_id"] for table in tables])
+    comment = f"{counted(len(people), 'response')}, {range_of(people.value_counts())} per annotator"
+    yield "3.2.1", str(people.nunique()), comment
 
 
 def _judged(study: Study, dimension: str, confidence: float) -> _Answers:
     """Answer for one dimension of the judgments."""
     assert study.judgments is not None
-    own = study.judgments[study.judgments["dimension"] == dimension]
-    values = own["value"].dropna()
+    judgments = study.judgments[study.judgments["dimension"] == dimension]
+    values = judgments["value"].dropna()
     yield "4.2.2", "absolute", ""
     yield from _scale(sorted(values.unique()), study.scale(dimension))
-    yield from _compared(study.outputs.set_index("output_id")["system"][own["output_id"]])
-    if own.duplicated("output_id").any():
-        asked: list[Coefficient] = ["krippendorff_alpha"]
-        table = agreement(study, dimension=dimension, coefficients=asked, confidence=confidence)
-        one = table[table["row"] == "all"].iloc[0]
-        distance = "differences squared" if one["metric"] == "interval" else "equal or not"
-        what = f"{one['n_judgments']} judgments of {one['n_outputs']} outputs"
-        yield from _agreed(one, what, distance)
+    yield from _compared(study.outputs.set_index("output_id")["system"][judgments["output_id"]])
+    if judgments.duplicated("output_id").any():
+        coefficients: list[Coefficient] = ["krippendorff_alpha"]
+        table = agreement(
+            study, dimension=dimension, coefficients=coefficients, confidence=confidence
+        )
+        alpha = table[table["row"] == "all"].iloc[0]
+        distance = "differences squared" if alpha["metric"] == "interval" else "equal or not"
+        basis = f"{alpha['n_judgments']} judgments of {alpha['n_outputs']} outputs"
+        yield from _agreed(alpha, basis, distance)
     else:
         yield from _not_assessed("4.3.11", "no output has two judgments")
-    yield from _again(own, ["output_id"])
+    yield from _again(judgments, ["output_id"])
 
 
-def _scale(found: list[float], scale: tuple[float, float] | None) -> _Answers:
+def _scale(observed: list[float], scale: tuple[float, float] | None) -> _Answers:
     """Report the size and values of a scale: as declared, or else as observed."""
-    whole = all(one % 1 == 0 for one in found)
+    is_whole = all(value % 1 == 0 for value in observed)
     if scale is None:
         unstated = "observed; the study declares no scale"
-        yield "4.3.3", f"{counted(len(found), 'different value')} {unstated}", ""
-        listed, end = found, f" ({unstated})"
+        yield "4.3.3", f"{counted(len(observed), 'different value')} {unstated}", ""
+        listed, (low, high), end = observed, (observed[0], observed[-1]), f" ({unstated})"
     else:
         low, high = scale
-        yield "4.3.3", f"{high - low + 1:g}" if whole else "continuous", ""
-        listed = [low + n for n in range(int(high - low) + 1)] if whole else []
-        found, end = [low, high], ""
-    values = f"{found[0]:g} to {found[-1]:g}"
+        yield "4.3.3", f"{high - low + 1:g}" if is_whole else "continuous", ""
+        listed = [low + n for n in range(int(high - low) + 1)] if is_whole else []
+        end = ""
+    values = f"{low:g} to {high:g}"
     if 0 < len(listed) <= _MOST_OPTIONS:
-        values = ", ".join(f"{one:g}" for one in listed)
+        values = ", ".join(f"{value:g}" for value in listed)
     yield "4.3.4", values + end, ""
 
 
 def _voted(study: Study, dimension: str, confidence: float) -> _Answers:
     """Answer for one dimension of the votes on pairs."""
     assert study.preferences is not None
-    own = study.preferences[study.preferences["dimension"] == dimension]
-    choices = [one for one in ("a", "b", "tie") if (own["choice"] == one).any()]
+    votes = study.preferences[study.preferences["dimension"] == dimension]
+    choices = [choice for choice in ("a", "b", "tie") if (votes["choice"] == choice).any()]
     relative = "relative: which of two is better"
     yield "4.2.2", relative, ""
     yield "4.3.3", str(len(choices)), ""
     yield "4.3.4", f"{', '.join(choices)} (a was shown first)", ""
     yield "4.3.8", relative, ""
     table = vote_agreement(study, dimension=dimension, confidence=confidence)
-    one = table[(table["row"] == "all") & (table["coefficient"] == "krippendorff_alpha")].iloc[0]
-    if one["n_votes"]:
-        yield from _agreed(one, f"{one['n_votes']} votes on {one['n_pairs']} pairs", "equal or not")
+    alpha = table[(table["row"] == "all") & (table["coefficient"] == "krippendorff_alpha")].iloc[0]
+    if alpha["n_votes"]:
+        yield from _agreed(
+            alpha, f"{alpha['n_votes']} votes on {alpha['n_pairs']} pairs", "equal or not"
+        )
     else:
         yield from _not_assessed("4.3.11", "no pair has two votes")
-    ends = own[["output_a", "output_b"]]
-    pairs = own.assign(first=ends.min(axis=1), second=ends.max(axis=1))
+    ends = votes[["output_a", "output_b"]]
+    pairs = votes.assign(first=ends.min(axis=1), second=ends.max(axis=1))
     yield from _again(pairs, ["first", "second"])
 
 
@@ -173,17 +179,17 @@ def _compared(systems: pd.Series) -> _Answers:
     yield "4.3.10", differences, ""
 
 
-def _agreed(one: pd.Series, what: str, distance: str) -> _Answers:
+def _agreed(alpha: pd.Series, basis: str, distance: str) -> _Answers:
     """Report how well annotators agreed."""
     answer = ""
-    if pd.notna(one["estimate"]):
-        answer = f"{one['estimate']:.2f}"
-        if pd.notna(one["ci_low"]):
-            answer += f", {one['confidence']:.0%} interval "
-            answer += f"[{one['ci_low']:.2f}, {one['ci_high']:.2f}]"
-        answer += f"; {what}"
+    if pd.notna(alpha["estimate"]):
+        answer = f"{alpha['estimate']:.2f}"
+        if pd.notna(alpha["ci_low"]):
+            answer += f", {alpha['confidence']:.0%} interval "
+            answer += f"[{alpha['ci_low']:.2f}, {alpha['ci_high']:.2f}]"
+        answer += f"; {basis}"
     yield "4.3.11.1", f"nlgbench: Krippendorff's alpha ({distance})", ""
-    yield "4.3.11.2", answer, str(one["reason"])
+    yield "4.3.11.2", answer, str(alpha["reason"])
 
 
 def _not_assessed(question: str, reason: str) -> _Answers:
@@ -193,11 +199,13 @@ def _not_assessed(question: str, reason: str) -> _Answers:
     yield f"{question}.2", answer, ""
 
 
-def _again(own: pd.DataFrame, what: list[str]) -> _Answers:
+def _again(responses: pd.DataFrame, keys: list[str]) -> _Answers:
     """Report whether an annotator judged the same output or pair twice."""
-    n = int(own.duplicated([*what, "annotator_id"]).sum())
+    n = int(responses.duplicated([*keys, "annotator_id"]).sum())
     if n:
-        said = f"responses that repeat an earlier one by the same annotator: {n} of {len(own)}"
-        yield "4.3.12.1", "", said
+        comment = (
+            f"responses that repeat an earlier one by the same annotator: {n} of {len(responses)}"
+        )
+        yield "4.3.12.1", "", comment
     else:
         yield from _not_assessed("4.3.12", "no annotator judged the same output or pair twice")

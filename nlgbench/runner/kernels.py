@@ -135,11 +135,11 @@ class Kernels:
 
         groups: list[int] = []
         began = self.began
-        own = self._folder / str(next(self._numbers))
-        own.mkdir()
-        settings = {"connection_file": str(own / "kernel.json")}
+        kernel_folder = self._folder / str(next(self._numbers))
+        kernel_folder.mkdir()
+        settings = {"connection_file": str(kernel_folder / "kernel.json")}
         if hasattr(os, "killpg"):
-            settings |= {"transport": "ipc", "ip": str(own / "s")}
+            settings |= {"transport": "ipc", "ip": str(kernel_folder / "s")}
         else:  # on loopback, where other users of the machine could also connect
             settings["transport_encryption"] = "auto"
 
@@ -172,4 +172,4 @@ class Kernels:
         finally:
             for group in groups:
                 self.end(group)
-            shutil.rmtree(own, ignore_errors=True)
+            shutil.rmtree(kernel_folder, ignore_errors=True)

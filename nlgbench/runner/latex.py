@@ -48,8 +48,8 @@ def escape(text: object) -> str:
     escaped = re.sub(r"^[\[*]", r"{}\g<0>", _one_line(text).translate(_LATEX))
     # pdflatex stops at a character that it cannot print.
     return "".join(
-        one if "\x20" <= one < "\x7f" or one in _PRINTABLE else f"U+{ord(one):04X}"
-        for one in escaped
+        sign if "\x20" <= sign < "\x7f" or sign in _PRINTABLE else f"U+{ord(sign):04X}"
+        for sign in escaped
     )
 
 
@@ -86,34 +86,34 @@ def to_latex(
         cells += raised.map(lambda mark: mark and rf"\rlap{{\textsuperscript{{{mark}}}}}")
     n_names = table.index.nlevels
     names = [escape(name or "") for name in table.index.names]
-    shown = cells.rename(index=escape, columns=escape).rename_axis(columns=lambda _: None)
-    shown = shown.reset_index(names=names, allow_duplicates=True)
+    laid_out = cells.rename(index=escape, columns=escape).rename_axis(columns=lambda _: None)
+    laid_out = laid_out.reset_index(names=names, allow_duplicates=True)
     if intervals is not None:
         low, high = (ends.map(lambda end: f"{end:z.{decimals}f}") for ends in intervals)
         ends = (r"{\scriptsize$[" + low + ", " + high + "]$}").where(intervals[0].notna(), "")
-        below = shown.copy()
+        below = laid_out.copy()
         below.iloc[:, :n_names], below.iloc[:, n_names:] = "", ends.to_numpy()
-        shown = pd.concat([shown, below]).sort_index(kind="stable")
-    text = shown.to_latex(
+        laid_out = pd.concat([laid_out, below]).sort_index(kind="stable")
+    text = laid_out.to_latex(
         index=False,
         escape=False,
         caption=escape(caption),
         label=label,
-        column_format="l" * n_names + "".join("lr"[one] for one in numeric),
+        column_format="l" * n_names + "".join("lr"[is_numeric] for is_numeric in numeric),
         multicolumn_format="c",
     ).replace(r"\begin{table}", "\\begin{table}\n\\centering")
     note = f"\\par\\smallskip{{\\footnotesize {escape(note)}}}\n" if note else ""
     return text.replace(r"\end{table}", note + r"\end{table}")
 
 
-def macro_name(words: str) -> str:
+def macro_name(text: str) -> str:
     r"""Turn an id into a macro's name: only letters, with a capital at the start of each word.
 
     >>> macro_name("huse/table1/summarization_t1.0/huse_q")
     'nlgHuseTableOneSummarizationTOneDotZeroHuseQ'
     """
-    plain = re.sub(r"[^A-Za-z0-9.]+", " ", words)
-    plain = re.sub(r"[0-9]", lambda found: f" {_DIGITS[int(found[0])]} ", plain)
+    plain = re.sub(r"[^A-Za-z0-9.]+", " ", text)
+    plain = re.sub(r"[0-9]", lambda digit: f" {_DIGITS[int(digit[0])]} ", plain)
     plain = plain.replace(".", " dot ")
     return "nlg" + "".join(word[0].upper() + word[1:] for word in plain.split())
 
@@ -126,12 +126,12 @@ def numbers(folder: Folder) -> pd.DataFrame:
     """
     rows: list[tuple[str, str, str]] = []
     used: set[str] = set()
-    for of, parts in dict(_quantities(folder)).items():
-        name = re.sub("(?:Low|High|Published|Interval)$", r"\g<0>Value", macro_name(of))
-        while any(name + end in used for end in parts):
+    for quantity, texts in dict(_quantities(folder)).items():
+        name = re.sub("(?:Low|High|Published|Interval)$", r"\g<0>Value", macro_name(quantity))
+        while any(name + end in used for end in texts):
             name += "Again"
-        used.update(name + end for end in parts)
-        rows += [(of, name + end, text) for end, text in parts.items()]
+        used.update(name + end for end in texts)
+        rows += [(quantity, name + end, text) for end, text in texts.items()]
     return pd.DataFrame(rows, columns=["of", "macro", "text"])
 
 
@@ -143,8 +143,8 @@ def numbers_tex(folder: Folder) -> str:
         "% name of an estimate would end in one of these words or in Interval.",
         r"% Write \input{report/numbers} in the preamble, and \nlg...{} where a number belongs.",
     ]
-    for of, group in numbers(folder).groupby("of", sort=False):
-        lines.append(f"% {_one_line(of)}")
+    for quantity, group in numbers(folder).groupby("of", sort=False):
+        lines.append(f"% {_one_line(quantity)}")
         pairs = zip(group["macro"], group["text"], strict=True)
         lines += [rf"\newcommand{{\{macro}}}{{{text}}}" for macro, text in pairs]
     return "\n".join([*lines, ""])
@@ -153,27 +153,27 @@ def numbers_tex(folder: Folder) -> str:
 def _quantities(folder: Folder) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield each id with its numbers, by the suffix of the macro's name."""
     for row in folder.ledger.to_dict("records"):
-        of = "/".join(filter(None, [row["claim_id"], row["variant"], row["run"]]))
+        quantity = "/".join(filter(None, [row["claim_id"], row["variant"], row["run"]]))
         # The tolerance is half a unit of the last printed digit.
         size = row["tolerance"]
         decimals = max(0, round(-np.log10(2 * size))) if size > 0 else None
         ends = {"": "recomputed", "Low": "ci_low", "High": "ci_high", "Published": "published"}
-        yield of, _texts({end: row[column] for end, column in ends.items()}, decimals)
+        yield quantity, _texts({end: row[column] for end, column in ends.items()}, decimals)
     for table in folder.tables:
         if not table.keys or table.frame.duplicated(table.keys).any():
             continue
         varied = [key for key in table.keys if len(set(table.frame[key])) > 1] or table.keys
         for row in table.frame.to_dict("records"):
-            of = "/".join(
+            quantity = "/".join(
                 [table.run, table.name, *(str(row[key]) for key in varied if row[key] != "")]
             )
             ends = {"": table.value, "Low": "ci_low", "High": "ci_high"}
-            yield of, _texts({end: row.get(column) for end, column in ends.items()}, None)
+            yield quantity, _texts({end: row.get(column) for end, column in ends.items()}, None)
 
 
 def _texts(values: dict[str, object], decimals: int | None) -> dict[str, str]:
-    known = {end: one for end, one in values.items() if isinstance(one, int | float)}
-    return {end: number(one, decimals) for end, one in known.items() if np.isfinite(one)}
+    numbers = {end: value for end, value in values.items() if isinstance(value, int | float)}
+    return {end: number(value, decimals) for end, value in numbers.items() if np.isfinite(value)}
 
 
 def number(value: float, decimals: int | None) -> str:
@@ -187,29 +187,29 @@ def number(value: float, decimals: int | None) -> str:
 
 def tables(folder: Folder) -> dict[str, str]:
     """Return the LaTeX of the tables that notebooks laid out, and of all rankings, by file name."""
-    made: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for table in folder.tables:
         name = f"{table.run}-{table.name}"
         laid_out = table.path.with_suffix(".tex")
         if laid_out.is_file():
-            made[name] = _fitted(laid_out.read_text(encoding="utf-8"))
+            texts[name] = _fitted(laid_out.read_text(encoding="utf-8"))
             continue
-        for n, (words, ranked) in enumerate(rankings(table), 1):
-            own = f"{name}-{n}" if words else name
-            made[own] = _fitted(_ranking(table, own, words, ranked))
-    return made
+        for n, (values, ranked) in enumerate(rankings(table), 1):
+            file = f"{name}-{n}" if values else name
+            texts[file] = _fitted(_ranking(table, file, values, ranked))
+    return texts
 
 
-def _ranking(table: Table, name: str, words: str, ranked: pd.DataFrame) -> str:
+def _ranking(table: Table, name: str, values: str, ranked: pd.DataFrame) -> str:
     """Lay out a ranking with its intervals."""
     subject, value, *_ = ranked.columns
-    shown = ranked.drop(columns="reason", errors="ignore").set_index(subject)
-    shown[value] = pd.to_numeric(shown[value], errors="coerce")
+    rows = ranked.drop(columns="reason", errors="ignore").set_index(subject)
+    rows[value] = pd.to_numeric(rows[value], errors="coerce")
     confidence = set(table.frame.get("confidence", [])) - {""}
     level = f" {confidence.pop():.0%} intervals." if len(confidence) == 1 else ""
-    caption = table.name.replace("_", " ").capitalize() + f" ({words})" * bool(words)
+    caption = table.name.replace("_", " ").capitalize() + f" ({values})" * bool(values)
     return to_latex(
-        shown.rename(columns=str.capitalize, index=lambda one: str(one)[:40]),
+        rows.rename(columns=str.capitalize, index=lambda name: str(name)[:40]),
         caption=f"{caption}.{level} Source: {table.source}.",
         label="tab:" + re.sub("[^A-Za-z0-9-]+", "-", name),
         decimals=ranked.attrs["decimals"],
@@ -224,9 +224,9 @@ def _fitted(text: str) -> str:
     return text.replace("{table}", "{table*}") if len(columns) > _NARROW else text
 
 
-def tables_tex(made: dict[str, str]) -> str:
+def tables_tex(names: dict[str, str]) -> str:
     """Write one file that includes all tables."""
-    lines = [rf"\input{{\nlgpath tables/{name}}}" for name in made]
+    lines = [rf"\input{{\nlgpath tables/{name}}}" for name in names]
     # LaTeX can hold at most 52 floats that are not placed yet.
     paged = [line + r"\clearpage" * (n % 10 == 0) for n, line in enumerate(lines, 1)]
     return SETUP + "\n".join([*paged, ""])

@@ -37,24 +37,24 @@ _WHY = {
 
 
 def new(
-    place: Path,
+    folder: Path,
     sources: Sequence[Path],
     layout: str | None = None,
     flags: Mapping[str, Sequence[str]] | None = None,
 ) -> str:
     """Write a study.yml into a folder, and show what it reads."""
     for name in (FILE, "study.py", "study.json"):
-        if (place / name).exists():
+        if (folder / name).exists():
             raise FileExistsError(
-                f"{place / name} exists and is not replaced. To see how the study is read, run "
-                f"`nlgbench check {place}`. To start again, move the file away."
+                f"{folder / name} exists and is not replaced. To see how the study is read, run "
+                f"`nlgbench check {folder}`. To start again, move the file away."
             )
     text = EMPTY
-    if (place / "outputs.csv").is_file():
-        if sources and not flags and _reads_well(place):
+    if (folder / "outputs.csv").is_file():
+        if sources and not flags and _reads_well(folder):
             raise FileExistsError(
-                f"{place} has outputs.csv and can be read as it is, so nothing is written. For its "
-                f"settings, use `nlgbench new {place}` without --from; for other files, use "
+                f"{folder} has outputs.csv and can be read as it is, so nothing is written. For "
+                f"its settings, use `nlgbench new {folder}` without --from; for other files, use "
                 "another folder."
             )
         text = EMPTY.partition("\ntables:")[0] + "\n"  # tables are found by their names
@@ -64,41 +64,41 @@ def new(
             names = ", ".join(f"--{argument(our)}" for our in flags)
             raise UsageError(f"{names} is not used, because --as {layout} reads its own columns.")
         plain = layout.lower().replace("-", "_")
-        text = formats.draft(plain, [relative(one, place) for one in sources])
+        text = formats.draft(plain, [relative(path, folder) for path in sources])
     elif sources:
         tool, logs = ("", []) if shape or flags else find_logs(sources)
-        opened = open_files([one for one in sources if one not in logs], place)
+        opened = open_files([path for path in sources if path not in logs], folder)
         guess_layout(opened, shape, flags or {})
-        text = _recognized([tool] * bool(tool) + [made.tool for made in opened if made.tool])
-        text += formats.draft(tool, [relative(one, place) for one in logs]) if logs else ""
+        text = _recognized([tool] * bool(tool) + [source.tool for source in opened if source.tool])
+        text += formats.draft(tool, [relative(path, folder) for path in logs]) if logs else ""
         text += _written(opened) if opened else ""
-    place.mkdir(parents=True, exist_ok=True)
-    files.replace_bytes(place / FILE, text.encode())
-    said = f"wrote {place / FILE}"
+    folder.mkdir(parents=True, exist_ok=True)
+    files.replace_bytes(folder / FILE, text.encode())
+    written = f"wrote {folder / FILE}"
     if not sources:
-        return f"{said}: fill it in, then run `nlgbench check {place}`."
+        return f"{written}: fill it in, then run `nlgbench check {folder}`."
     problems: list[str] = []
-    tables, notes = reading.read(place, reading.about(place / FILE, problems), problems)
+    tables, notes = reading.read(folder, reading.about(folder / FILE, problems), problems)
     if spellings := near_names.spellings(tables):
         line = f"  same: {as_yaml(spellings)}  {CONFIRM}they differ only in capitals or blanks\n"
         lead = re.search(r"^(?:# )?settings:\n|^(?=format:)", text, re.M)
         assert lead is not None
         text = f"{text[: lead.start()]}settings:\n{line}{text[lead.end() :]}"
-        files.replace_bytes(place / FILE, text.encode())
+        files.replace_bytes(folder / FILE, text.encode())
         problems = []
-        tables, notes = reading.read(place, reading.about(place / FILE, problems), problems)
+        tables, notes = reading.read(folder, reading.about(folder / FILE, problems), problems)
     reading.rename_annotators(tables)
-    parts = [said, *notes]
+    blocks = [written, *notes]
     for table, raw in tables.items():
         head = raw.frame.head(3).map(lambda cell: cell if len(cell) <= 30 else f"{cell[:29]}…")
-        parts.append(f"{table}, {len(head)} of {len(raw.frame):,} rows:\n{listing.plain(head)}")
+        blocks.append(f"{table}, {len(head)} of {len(raw.frame):,} rows:\n{listing.plain(head)}")
     unread = [line[2:] for line in text.split("\n") if ", columns not read: " in line]
-    parts += ["\n".join(unread)] * bool(unread)
+    blocks += ["\n".join(unread)] * bool(unread)
     if problems:
-        parts.append("\n".join(["To fix:", *problems]))
-    if doubts := unconfirmed(place):
-        parts.append("\n".join(["To confirm:", *doubts]))
-    return "\n\n".join([*parts, f"Read {place / FILE}, then run `nlgbench check {place}`."])
+        blocks.append("\n".join(["To fix:", *problems]))
+    if doubts := unconfirmed(folder):
+        blocks.append("\n".join(["To confirm:", *doubts]))
+    return "\n\n".join([*blocks, f"Read {folder / FILE}, then run `nlgbench check {folder}`."])
 
 
 def place_of(
@@ -111,39 +111,39 @@ def place_of(
             raise UsageError(
                 "--from names the files, so name one folder before it: new DIR --from FILE."
             )
-        return first, [Path(one) for one in sources]
+        return first, [Path(path) for path in sources]
     if len(paths) > 1 or first.is_file() or file_types.guess(first) or glob.has_magic(paths[0]):
-        return out or first.parent, [Path(one) for one in paths]
+        return out or first.parent, [Path(path) for path in paths]
     if first.is_dir() and not (first / "outputs.csv").is_file():
-        there = sorted(
-            one for one in first.iterdir() if one.suffix == ".eval" or file_types.guess(one)
+        files_in_folder = sorted(
+            path for path in first.iterdir() if path.suffix == ".eval" or file_types.guess(path)
         )
         patterns = [
             name for shape in formats.FORMATS.values() for name in shape.files if "/" in name
         ]
         logs = [first / name for name in patterns if any(first.glob(name))]
-        return first, logs or find_logs(there)[1] or there
+        return first, logs or find_logs(files_in_folder)[1] or files_in_folder
     return first, []
 
 
-def unconfirmed(place: Path) -> list[str]:
+def unconfirmed(folder: Path) -> list[str]:
     """List the guesses in a study.yml to confirm, because the data also fit other readings."""
-    if not (place / FILE).is_file():
+    if not (folder / FILE).is_file():
         return []
-    lines = [*enumerate(csv_files.read_text(place / FILE).split("\n"), 1)]
+    lines = [*enumerate(csv_files.read_text(folder / FILE).split("\n"), 1)]
     lines.sort(key=lambda line: not line[1].strip().startswith("choice:"))  # may reverse a result
     return [
-        f"{place / FILE}, line {number}, `{line.partition(CONFIRM)[0].strip()}` is guessed: "
+        f"{folder / FILE}, line {number}, `{line.partition(CONFIRM)[0].strip()}` is guessed: "
         f"{line.partition(CONFIRM)[2]}. Correct the line if it is wrong, then delete its comment."
         for number, line in lines
         if CONFIRM in line
     ]
 
 
-def _reads_well(place: Path) -> bool:
+def _reads_well(folder: Path) -> bool:
     problems: list[str] = []
     try:
-        return read_folder(place, problems)[0] is not None
+        return read_folder(folder, problems)[0] is not None
     except TableError:
         return False
 
@@ -157,80 +157,88 @@ def _recognized(tools: Sequence[str]) -> str:
 def _written(sources: Sequence[Guess]) -> str:
     """Write the guesses as a study.yml."""
     tables: dict[str, list[tuple[Guess, dict[str, Any]]]] = {}
-    others: list[str] = []
-    for made in sources:
+    comments: list[str] = []
+    for source in sources:
         named: list[Any] = []
-        for table, spec in made.tables:
-            tables.setdefault(table, []).append((made, spec))
+        for table, spec in source.tables:
+            tables.setdefault(table, []).append((source, spec))
             named += [*spec["columns"].values(), *spec.get("constants", {}).values()]
             named += spec.get("only", {})
-        if not made.tables:
-            others += _skeleton(made)
+        if not source.tables:
+            comments += _skeleton(source)
             continue
-        assigned = used(made.names, named)
-        rest = [one for one in made.names if one not in assigned]
-        private = personal(rest)
-        rest = [one for one in rest if one not in private]
-        for what, names in (("that look personal and are never read", private), ("not read", rest)):
-            others += [f"# {made.files[0]}, columns {what}: {_some(names)}"] if names else []
+        assigned = used(source.names, named)
+        unread = [name for name in source.names if name not in assigned]
+        private = personal(unread)
+        unread = [name for name in unread if name not in private]
+        for kind, names in (
+            ("that look personal and are never read", private),
+            ("not read", unread),
+        ):
+            comments += [f"# {source.files[0]}, columns {kind}: {_some(names)}"] if names else []
     lines = ["# How the columns of this study's files are read. Each guess states its reason.", ""]
     lines += [*_settings(sources), "", "tables:" if tables else "tables: {}"]
     for table, several in tables.items():
         lines.append(f"  {table}:")
-        for made, spec in several:
-            own = list(_lines(table, made, spec))
+        for source, spec in several:
+            source_lines = list(_lines(table, source, spec))
             if len(several) > 1:
-                own = [f"    {' ' if number else '-'} {one[4:]}" for number, one in enumerate(own)]
-            lines += own
-    return "\n".join([*lines, *others, ""])
+                source_lines = [
+                    f"    {' ' if number else '-'} {line[4:]}"
+                    for number, line in enumerate(source_lines)
+                ]
+            lines += source_lines
+    return "\n".join([*lines, *comments, ""])
 
 
-def _lines(table: str, made: Guess, spec: dict[str, Any]) -> Iterator[str]:
+def _lines(table: str, source: Guess, spec: dict[str, Any]) -> Iterator[str]:
     """Write one source of a table, with the reason for each guess."""
-    file = made.files if len(made.files) > 1 else made.files[0]
-    for key, value in {"file": file, **made.options, **spec}.items():
+    file = source.files if len(source.files) > 1 else source.files[0]
+    for key, value in {"file": file, **source.options, **spec}.items():
         # Between other separators, commas may also separate the parts of an answer.
-        is_doubt = key == "keys" or (key == "decimal" and made.options.get("delimiter") != ";")
+        is_doubt = key == "keys" or (key == "decimal" and source.options.get("delimiter") != ";")
         mark = CONFIRM if is_doubt else "# guessed: "
         comment = f"  {mark}{_WHY[key]}" if key in _WHY else ""
         if not isinstance(value, dict):
             yield f"    {key}: {as_yaml(value)}{comment}"
             continue
         yield f"    {key}:{comment}"
-        for name, one in value.items():
-            why = made.why.get(name, "") if key in ("columns", "constants") else ""
-            mark = CONFIRM if name in made.doubts else "# guessed: "
-            yield f"      {as_yaml(name)}: {as_yaml(one)}" + (f"  {mark}{why}" if why else "")
+        for name, column in value.items():
+            why = source.why.get(name, "") if key in ("columns", "constants") else ""
+            mark = CONFIRM if name in source.doubts else "# guessed: "
+            yield f"      {as_yaml(name)}: {as_yaml(column)}" + (f"  {mark}{why}" if why else "")
         if key == "columns":
-            yield from _missing(table, made, spec)
+            yield from _missing(table, source, spec)
 
 
-def _missing(table: str, made: Guess, spec: dict[str, Any]) -> list[str]:
+def _missing(table: str, source: Guess, spec: dict[str, Any]) -> list[str]:
     """List our columns that were not found in the file, and the columns they could be."""
-    known = {*spec["columns"], *spec.get("constants", {}), *made.captured}
-    if table in ("system_scores", "preferences", "comparisons") or "output_id" in known:
+    assigned = {*spec["columns"], *spec.get("constants", {}), *source.captured}
+    if table in ("system_scores", "preferences", "comparisons") or "output_id" in assigned:
         return []
-    free = ", ".join(made.free("text", "id", "words", "number", "choice")[:8]) or "{row} or {file}"
+    free = (
+        ", ".join(source.free("text", "id", "words", "number", "choice")[:8]) or "{row} or {file}"
+    )
     return [
         f"      # {our}: ...  # missing; unused columns: {free}"
         for our in ("item_id", "system")
-        if our not in known
+        if our not in assigned
     ]
 
 
-def _skeleton(made: Guess) -> list[str]:
+def _skeleton(source: Guess) -> list[str]:
     """Write a table to fill in, with the columns of a file in which none was recognized."""
-    lines = [f"# {made.files[0]}: no table was recognized. Fill in this one, or use flags:"]
-    lines += ["# judgments:", f"#   file: {made.files[0]}", "#   columns:"]
+    lines = [f"# {source.files[0]}: no table was recognized. Fill in this one, or use flags:"]
+    lines += ["# judgments:", f"#   file: {source.files[0]}", "#   columns:"]
     for our in ("item_id", "system", "annotator_id", "value"):
-        known = made.columns.get(our)
-        lines.append(f"#     {our}: {as_yaml(known) if known in made.frame else '...'}")
+        column = source.columns.get(our)
+        lines.append(f"#     {our}: {as_yaml(column) if column in source.frame else '...'}")
     lines.append("# Its columns:")
-    for name in made.names[:40]:
-        cells = made.frame[name]
+    for name in source.names[:40]:
+        cells = source.frame[name]
         cells = cells[cells != ""].drop_duplicates()
-        shown = "" if personal([name]) else f": {', '.join(cells.head(3).str[:20])}"
-        lines.append(f"#   {listing.visible(f'{name} ({len(cells):,} values{shown})')}")
+        examples = "" if personal([name]) else f": {', '.join(cells.head(3).str[:20])}"
+        lines.append(f"#   {listing.visible(f'{name} ({len(cells):,} values{examples})')}")
     return lines
 
 
@@ -243,8 +251,10 @@ def _settings(sources: Sequence[Guess]) -> list[str]:
     dimensions = judged_dimensions(sources)
     lines = []
     if len(dimensions) > 1:
-        others = f"; others: {', '.join(dimensions[1:])}" if len(dimensions) < 9 else ""
-        lines.append(f"  quality: {as_yaml(dimensions[0])}  # guessed: the first dimension{others}")
+        hint_of_others = f"; others: {', '.join(dimensions[1:])}" if len(dimensions) < 9 else ""
+        lines.append(
+            f"  quality: {as_yaml(dimensions[0])}  # guessed: the first dimension{hint_of_others}"
+        )
     if lower := lower_is_better(dimensions):
         lines.append(f"  lower_is_better: {as_yaml(lower)}  # guessed: from its name")
     if missing := missing_words(sources):

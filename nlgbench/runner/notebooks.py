@@ -54,7 +54,7 @@ def read_notebook(path: Path) -> Notebook:
         if node["nbformat"] != 4:
             raise ValueError(f"it has notebook format {node['nbformat']}, not 4")
         datasets = node.get("metadata", {}).get("nlgbench", {}).get("datasets", [])
-        if not isinstance(datasets, list) or not all(isinstance(one, str) for one in datasets):
+        if not isinstance(datasets, list) or not all(isinstance(name, str) for name in datasets):
             raise TypeError(
                 f"its metadata must list the names of data sets as strings, not {datasets!r}"
             )
@@ -84,34 +84,34 @@ def read_notebook(path: Path) -> Notebook:
 
 def find_notebooks(names: Sequence[str] = ()) -> list[Path]:
     """Find notebooks by name, number or path; without names, all of the workbench's notebooks."""
-    known = {path.stem: path for path in sorted(notebooks_dir().glob("*.ipynb"))}
+    paths = {path.stem: path for path in sorted(notebooks_dir().glob("*.ipynb"))}
     if not names:
-        return list(known.values())
-    found = []
+        return list(paths.values())
+    chosen = []
     for name in names:
         if name.endswith(".ipynb"):
-            found.append(_own(name, known))
-        elif name in known:
-            found.append(known[name])
-        elif by_number := _by_number(name, known):
-            found += by_number
+            chosen.append(_own(name, paths))
+        elif name in paths:
+            chosen.append(paths[name])
+        elif by_number := _by_number(name, paths):
+            chosen += by_number
         else:
             raise UsageError(
-                f"there is no notebook {shown(name)}.{did_you_mean(name, known)} Notebooks: "
-                f"{', '.join(known)}. For your own notebook, give its path, which ends in .ipynb."
+                f"there is no notebook {shown(name)}.{did_you_mean(name, paths)} Notebooks: "
+                f"{', '.join(paths)}. For your own notebook, give its path, which ends in .ipynb."
             )
-    found = list({path.resolve(): path for path in found}.values())
-    by_name = {path.stem: path for path in found}
-    for path in found:
-        if (other := by_name[path.stem]) != path:
+    chosen = list({path.resolve(): path for path in chosen}.values())
+    by_name = {path.stem: path for path in chosen}
+    for path in chosen:
+        if (duplicate := by_name[path.stem]) != path:
             raise UsageError(
-                f"{path} and {other} have the same name, so their results would share a folder: "
-                "rename one, or use a different --out for each."
+                f"{path} and {duplicate} have the same name, so their results would share a "
+                "folder: rename one, or use a different --out for each."
             )
-    return found
+    return chosen
 
 
-def _own(name: str, known: Iterable[str]) -> Path:
+def _own(name: str, names: Iterable[str]) -> Path:
     """Check the path to the user's own notebook."""
     path = Path(name)
     if os.path.isfile(path):
@@ -124,11 +124,13 @@ def _own(name: str, known: Iterable[str]) -> Path:
             )
         return path
     why = "it is not a regular file" if os.path.lexists(path) else "there is no such file"
-    hint = did_you_mean(path.name, [*(one.name for one in path.parent.glob("*.ipynb")), *known])
+    hint = did_you_mean(
+        path.name, [*(notebook.name for notebook in path.parent.glob("*.ipynb")), *names]
+    )
     raise UsageError(f"cannot open the notebook {shown(name)}: {why}.{hint}")
 
 
-def _by_number(name: str, known: Mapping[str, Path]) -> list[Path]:
+def _by_number(name: str, paths: Mapping[str, Path]) -> list[Path]:
     """Find notebooks by number: 5 and 05 both match 05 and 05b."""
     form = re.compile(f"0*{re.escape(name)}[a-z]?")
-    return [path for stem, path in known.items() if form.fullmatch(stem.split("-")[0])]
+    return [path for stem, path in paths.items() if form.fullmatch(stem.split("-")[0])]

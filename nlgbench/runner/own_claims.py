@@ -48,7 +48,7 @@ def read_claims(claims: str | os.PathLike | pd.DataFrame) -> pd.DataFrame:
     """
     lines: list[int] = []
     if isinstance(claims, pd.DataFrame):
-        frame, place = claims, "claims"
+        frame, origin = claims, "claims"
     else:
         path = Path(claims)
         has_none = path.is_dir() and not (path / "claims.csv").is_file()
@@ -57,12 +57,12 @@ def read_claims(claims: str | os.PathLike | pd.DataFrame) -> pd.DataFrame:
         path = path / "claims.csv" if path.is_dir() else path
         frame, lines = csv_files.parse(path)
         files.note_read(path)
-        place = os.fspath(path)
+        origin = os.fspath(path)
     names = list(map(str, frame.columns))
     wrong = [name for name in names if name not in COLUMNS or names.count(name) > 1]
     if wrong or not {"claim_id", "published"} <= set(names):
         raise TableError(
-            f"{place} has the columns {', '.join(names)}: use only "
+            f"{origin} has the columns {', '.join(names)}: use only "
             f"{', '.join(COLUMNS)}, each once, including claim_id and published."
             f"{did_you_mean(wrong[0], COLUMNS) if wrong else ''}"
         )
@@ -85,7 +85,7 @@ def read_claims(claims: str | os.PathLike | pd.DataFrame) -> pd.DataFrame:
         line = f" (line {lines[row]})" if lines else ""
         column, cell = list(right)[name], brief(frame[list(right)[name]].iloc[row])
         problems.append(
-            f"{place}, row {row + 1}{line}, column {column!r}, {cell}: write {_RULES[column]}."
+            f"{origin}, row {row + 1}{line}, column {column!r}, {cell}: write {_RULES[column]}."
         )
     if problems:
         raise TableError(*problems)
@@ -101,9 +101,9 @@ def _text(cell: object) -> str:
 
 def _pairs(where: str) -> dict[str, str] | None:
     """Read ``column=value; column=value``; None if the text has another form."""
-    parts = [part.partition("=") for part in where.split(";")] if where else []
-    found = {name.strip(): value.strip() for name, equals, value in parts if equals}
-    return found if len(found) == len(parts) and "" not in found else None
+    conditions = [condition.partition("=") for condition in where.split(";")] if where else []
+    pairs = {name.strip(): value.strip() for name, equals, value in conditions if equals}
+    return pairs if len(pairs) == len(conditions) and "" not in pairs else None
 
 
 def _half_unit(printed: str) -> float:
@@ -166,13 +166,13 @@ def check_claims(
     [['study/pilot/bleu', 'matches']]
     """
     table = pd.DataFrame(columns=COLUMNS) if claims is None else read_claims(claims)
-    of = f"{own_place(study, study.name)}/"
+    prefix = f"{own_place(study, study.name)}/"
     records, skipped, problems = [], {}, []
     for number, claim in enumerate(table.to_dict("records"), 1):
         try:
-            records.append({"claim_id": of + claim["claim_id"], **_answer(claim, results)})
+            records.append({"claim_id": prefix + claim["claim_id"], **_answer(claim, results)})
         except LookupError as nothing:
-            skipped[of + claim["claim_id"]] = nothing.args[0]
+            skipped[prefix + claim["claim_id"]] = nothing.args[0]
         except ValueError as error:
             problems.append(f"row {number}, claim_id={claim['claim_id']!r}, {error}")
     if problems:
@@ -181,7 +181,9 @@ def check_claims(
     recorded = pd.DataFrame(records, columns=names)
     recorded = recorded.assign(variant="", source=study.source, comparable=True)
     signs = table["claim_id"].str.startswith("direction/")
-    claimed = table.assign(where=np.where(signs, "direction", ""), claim_id=of + table["claim_id"])
+    claimed = table.assign(
+        where=np.where(signs, "direction", ""), claim_id=prefix + table["claim_id"]
+    )
     return ledgers.join(claimed, recorded, source=study.source, skipped=skipped)
 
 
@@ -189,39 +191,39 @@ def _answer(claim: dict[Any, Any], results: Mapping[str, pd.DataFrame]) -> dict[
     """Find the value to compare with one claim; LookupError explains why there is none."""
     name, column = claim["analysis"], claim["column"]
     if name not in results:
-        there, hint = ", ".join(results) or "none", did_you_mean(name, results)
-        raise LookupError(f"this run has no result {name!r}; it has: {there}.{hint}")
+        names, hint = ", ".join(results) or "none", did_you_mean(name, results)
+        raise LookupError(f"this run has no result {name!r}; it has: {names}.{hint}")
     rows = table = results[name]
-    wanted = _pairs(claim["where"]) or {}
-    for one in (*wanted, column):
-        if one not in table:
-            there, hint = ", ".join(map(str, table)), did_you_mean(one, map(str, table))
-            raise ValueError(f"{name} has no column {one!r}.{hint} Its columns: {there}.")
-    for one, text in wanted.items():
-        if not _same(table[one], text).any():
-            hint = did_you_mean(text, table[one].map(_text).unique()[:1000])
-            raise LookupError(f"{name} has no row where {one} is {text!r}.{hint}")
-        rows = rows[_same(rows[one], text)]
+    conditions = _pairs(claim["where"]) or {}
+    for key in (*conditions, column):
+        if key not in table:
+            names, hint = ", ".join(map(str, table)), did_you_mean(key, map(str, table))
+            raise ValueError(f"{name} has no column {key!r}.{hint} Its columns: {names}.")
+    for key, text in conditions.items():
+        if not _same(table[key], text).any():
+            hint = did_you_mean(text, table[key].map(_text).unique()[:1000])
+            raise LookupError(f"{name} has no row where {key} is {text!r}.{hint}")
+        rows = rows[_same(rows[key], text)]
     if rows.empty:
         raise LookupError(f"{name} has no row with all of these: {claim['where']}.")
     if len(rows) > 1:
-        more = [one for one in rows if one not in wanted and len(set(rows[one].map(_text))) > 1]
+        more = [key for key in rows if key not in conditions and len(set(rows[key].map(_text))) > 1]
         how = f"differ in {', '.join(map(str, more))}: add one of these" if more else "are equal"
         raise ValueError(
             f"column 'where': {len(rows)} rows of {name} match {claim['where']!r}; they {how}."
         )
     row = rows.iloc[0]
-    found: dict[str, Any] = {"reason": _text(row.get("reason"))}
+    answer: dict[str, Any] = {"reason": _text(row.get("reason"))}
     try:
-        found["recomputed"] = float(row[column])
+        answer["recomputed"] = float(row[column])
     except (TypeError, ValueError):
         message = f"{column!r} of {name} is not a number: {brief(row[column])}."
         raise ValueError(message) from None
-    if column == next((one for one in _ESTIMATES if one in table), None):
-        found |= {end: float(row[end]) for end in ("ci_low", "ci_high") if end in row}
-    if np.isnan(found["recomputed"]) and not found["reason"]:
-        found["reason"] = f"{column} is undefined in this row of {name}"
-    return found
+    if column == next((key for key in _ESTIMATES if key in table), None):
+        answer |= {end: float(row[end]) for end in ("ci_low", "ci_high") if end in row}
+    if np.isnan(answer["recomputed"]) and not answer["reason"]:
+        answer["reason"] = f"{column} is undefined in this row of {name}"
+    return answer
 
 
 def _same(column: pd.Series, value: str) -> pd.Series:

@@ -95,15 +95,17 @@ class Record:
 
         if not drawing.alt.strip():
             raise ValueError(f"figure {name!r} needs alternative text that describes the figure.")
-        said = source or self.source
-        drawing = mark_simulated(drawing, said)
-        words = f"{drawing.alt.strip()} Source: {said}."
-        self._announce("figure", name, f"figures/{name}.pdf", words, source)
-        own = drawing.data["source"].fillna(said) if "source" in drawing.data else said
-        whole = replace(drawing, data=drawing.data.assign(source=own), alt=words)
+        data_source = source or self.source
+        drawing = mark_simulated(drawing, data_source)
+        alt = f"{drawing.alt.strip()} Source: {data_source}."
+        self._announce("figure", name, f"figures/{name}.pdf", alt, source)
+        sources = (
+            drawing.data["source"].fillna(data_source) if "source" in drawing.data else data_source
+        )
+        complete = replace(drawing, data=drawing.data.assign(source=sources), alt=alt)
         if self.output_dir is not None:
-            whole.save(self.output_dir / "figures" / name)
-        display(whole)
+            complete.save(self.output_dir / "figures" / name)
+        display(complete)
 
     def table(
         self,
@@ -120,15 +122,15 @@ class Record:
         `nlgbench.runner.latex.to_latex`, a table for papers is also saved as ``<name>.tex``: its
         ``table`` defaults to `table`, and the source is added to its ``caption``.
         """
-        said = source or self.source
+        data_source = source or self.source
         text = ""
         if layout is not None:
-            whole = {"table": table, "label": f"tab:{name}", "caption": "", **layout}
-            caption = f"{whole['caption'].strip()} Source: {said}.".strip()
-            text = to_latex(**whole | {"caption": caption})
+            options = {"table": table, "label": f"tab:{name}", "caption": "", **layout}
+            caption = f"{options['caption'].strip()} Source: {data_source}.".strip()
+            text = to_latex(**options | {"caption": caption})
         self._announce("table", name, f"tables/{name}.csv", "", source)
         if "source" not in table.columns:
-            table = table.assign(source=said)
+            table = table.assign(source=data_source)
         named = any(label is not None for label in table.index.names)
         self._tables[name] = table.reset_index() if named else table
         if self.output_dir is not None:
@@ -160,36 +162,38 @@ class Record:
         from IPython.display import display
 
         try:
-            found = analysis()
+            result = analysis()
         except Unsupported as error:
             print(f"Skipped {name} because {error}")
             return None
         except Exception as error:
             self._fail(name, error)
             return None
-        if isinstance(found, pd.DataFrame):
-            self.table(found, name)
+        if isinstance(result, pd.DataFrame):
+            self.table(result, name)
         else:
-            for part, table in vars(found).items():
-                if isinstance(table, pd.DataFrame) and (tables is None or part in tables):
-                    self.table(table, f"{name}_{part}" if tables is None else tables[part])
+            for field_name, table in vars(result).items():
+                if isinstance(table, pd.DataFrame) and (tables is None or field_name in tables):
+                    self.table(
+                        table, f"{name}_{field_name}" if tables is None else tables[field_name]
+                    )
         plots = plot if isinstance(plot, Mapping) else {} if plot is None else {name: plot}
         for figure_name, draw in plots.items():
             try:
-                drawing = draw(found)
+                drawing = draw(result)
             except Unsupported as error:
                 print(f"Skipped the figure {figure_name} because {error}")
             except Exception as error:
                 self._fail(figure_name, error)
             else:
                 self.figure(drawing, figure_name)
-        shown: object = found
-        if isinstance(found, pd.DataFrame):
-            table = found if columns is None else found[list(columns)]
-            shown = table.loc[:, ~(table.isna().mean() > 2 / 3)].round(3)
+        display_table: object = result
+        if isinstance(result, pd.DataFrame):
+            table = result if columns is None else result[list(columns)]
+            display_table = table.loc[:, ~(table.isna().mean() > 2 / 3)].round(3)
         with pd.option_context("display.max_colwidth", None):  # show reasons in full
-            display(shown)
-        return found
+            display(display_table)
+        return result
 
     def _fail(self, section: str, error: Exception) -> None:
         """Mark a section as failed, and show the error."""
@@ -210,10 +214,10 @@ class Record:
         returns.
         """
         if "verdict" in answers.columns:
-            given = schema.check(answers, "ledger")
-            if not given["claim_id"].map(claims.is_own).all():
+            verdicts = schema.check(answers, "ledger")
+            if not verdicts["claim_id"].map(claims.is_own).all():
                 raise ValueError("verdicts on a paper's claims are computed here: omit 'verdict'.")
-            self._own.append(given)
+            self._own.append(verdicts)
             return
         if missing := sorted({"claim_id", "value"} - set(answers.columns)):
             raise ValueError(
@@ -221,17 +225,19 @@ class Record:
                 f"{', '.join(map(str, answers.columns))}."
             )
         rows = answers.rename(columns={"value": "recomputed"}).reset_index(drop=True)
-        rows = rows.assign(**{name: one for name, one in _RECORDED.items() if name not in rows})
+        rows = rows.assign(
+            **{name: default for name, default in _RECORDED.items() if name not in rows}
+        )
         rows = rows[list(_RECORDED)].fillna(_TEXTS)
         rows = rows.astype({**dict.fromkeys(_NUMBERS, "float64"), "comparable": "bool"})
         rows["source"] = rows["source"].replace("", self.source)
         ids = rows.loc[~rows["claim_id"].map(claims.is_own).astype(bool), "claim_id"]
         claims.check_known(ids, self._claims)
         owner = ids.map(self._claims.set_index("claim_id")["notebook"])
-        if (others := owner != self.notebook).any():
+        if (misplaced := owner != self.notebook).any():
             raise ValueError(
-                f"{ids[others].iloc[0]!r} belongs to notebook {owner[others].iloc[0]!r}: record it "
-                "there, or record a finding of this notebook under its own id."
+                f"{ids[misplaced].iloc[0]!r} belongs to notebook {owner[misplaced].iloc[0]!r}: "
+                "record it there, or record a finding of this notebook under its own id."
             )
         if ((rows["source"] == "published") & (rows["variant"] == "")).any():
             raise ValueError(
@@ -248,7 +254,9 @@ class Record:
         if not reason.strip():
             raise ValueError("skip() needs a reason: pass the text that the ledger will show.")
         for pattern in [ids] if isinstance(ids, str) else list(ids):
-            if not any(fnmatch.fnmatchcase(known, pattern) for known in self._claims["claim_id"]):
+            if not any(
+                fnmatch.fnmatchcase(claim_id, pattern) for claim_id in self._claims["claim_id"]
+            ):
                 claims.check_known([pattern], self._claims)
             self._skipped[pattern] = reason
 
@@ -262,21 +270,24 @@ class Record:
         """
         from IPython.display import Markdown, display
 
-        about = describe_source(studies, self.source)
-        source = about.pop("source")
+        context = describe_source(studies, self.source)
+        source = context.pop("source")
         ledger = self._ledger()
-        shown = [finding for finding in findings if finding]
-        of_data = ", ".join(filter(None, [about["study"] * bool(about["data"]), self.source]))
-        shown = [replace(one, sentence=f"{one.sentence[:-1]} ({of_data}).") for one in shown]
-        shown += [finding] if (finding := self._count_numbers(ledger)) else []
-        for one in self._failed:
-            sentence = "The section {section} failed: {error}".format_map(one)
-            shown.append(Finding(sentence, [{"status": "failed", "subject": one["error"]}]))
-        source += ". Brackets contain 95% intervals" * bool(shown)
-        shown.append(Finding(f"Source: {source}.", [{"quantity": "source", "subject": source}]))
-        shown = [finding.about(**about, source=self.source) for finding in shown]
-        self.table(findings_table(shown), "findings")
-        sentences = "\n".join(f"- {escape(one.sentence, quote=False)}" for one in shown)
+        written = [finding for finding in findings if finding]
+        of_data = ", ".join(filter(None, [context["study"] * bool(context["data"]), self.source]))
+        written = [
+            replace(finding, sentence=f"{finding.sentence[:-1]} ({of_data}).")
+            for finding in written
+        ]
+        written += [finding] if (finding := self._count_numbers(ledger)) else []
+        for failure in self._failed:
+            sentence = "The section {section} failed: {error}".format_map(failure)
+            written.append(Finding(sentence, [{"status": "failed", "subject": failure["error"]}]))
+        source += ". Brackets contain 95% intervals" * bool(written)
+        written.append(Finding(f"Source: {source}.", [{"quantity": "source", "subject": source}]))
+        written = [finding.about(**context, source=self.source) for finding in written]
+        self.table(findings_table(written), "findings")
+        sentences = "\n".join(f"- {escape(finding.sentence, quote=False)}" for finding in written)
         display(Markdown(sentences))
         self._close(ledger)
 
@@ -308,9 +319,9 @@ class Record:
         """Write the ledger and the record of this run if there is an output folder."""
         if self.output_dir is not None:
             schema.write(ledger, "ledger", self.output_dir / "ledger.csv")
-            left: dict[str, Any] = {"notebook": self.notebook, "made": self._made}
-            left |= {"peak_memory_bytes": _peak_memory(), "failed": self._failed}
-            files.replace_bytes(self.output_dir / runs.RECORD, json.dumps(left).encode())
+            entry: dict[str, Any] = {"notebook": self.notebook, "made": self._made}
+            entry |= {"peak_memory_bytes": _peak_memory(), "failed": self._failed}
+            files.replace_bytes(self.output_dir / runs.RECORD, json.dumps(entry).encode())
             (self.output_dir / runs.OPEN).unlink(missing_ok=True)
         return ledger
 
@@ -331,7 +342,7 @@ class Record:
                 f"{name!r} cannot name a {kind}, because LaTeX reads files with this name: use "
                 "only letters (a to z, A to Z), digits, '_', '.' and '-'."
             )
-        if any(made["kind"] == kind and made["name"] == name for made in self._made):
+        if any(entry["kind"] == kind and entry["name"] == name for entry in self._made):
             raise ValueError(f"a {kind} named {name!r} is already recorded: choose another name.")
         about = {"kind": kind, "name": name, "path": path, "alt": alt}
         self._made.append({**about, "source": source or self.source})

@@ -39,22 +39,22 @@ _PACKAGES = ("nlgbench", "numpy", "scipy", "pandas", "scikit-learn", "statsmodel
 
 def write(out: Path) -> Path:
     """Write the report of a folder of runs; return the path of its page."""
-    found = run_folder.read(out)
-    place = out / PLACE
-    if place.exists() and not (place / PAGE).is_file():
+    folder = run_folder.read(out)
+    report = out / PLACE
+    if report.exists() and not (report / PAGE).is_file():
         raise OSError(
-            f"{place} was not made by nlgbench and would be replaced: move it away, or rename it."
+            f"{report} was not made by nlgbench and would be replaced: move it away, or rename it."
         )
     with runs.writing(out):
-        aside = runs.aside(out, PLACE)
-        (aside / "tables").mkdir()
-        for name, text in _files(found).items():
-            (aside / name).write_text(text, encoding="utf-8", newline="\n")
-        runs.promote(aside, place)
-    return place / PAGE
+        draft = runs.aside(out, PLACE)
+        (draft / "tables").mkdir()
+        for name, text in _files(folder).items():
+            (draft / name).write_text(text, encoding="utf-8", newline="\n")
+        runs.promote(draft, report)
+    return report / PAGE
 
 
-def _files(found: Folder) -> dict[str, str]:
+def _files(folder: Folder) -> dict[str, str]:
     """Return every file of the report, by name."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
@@ -65,61 +65,63 @@ def _files(found: Folder) -> dict[str, str]:
     )
     environment.filters |= {"cell": _cell, "shown": _shown, "picture": _picture, "rows": legible}
     environment.filters["doubt"] = lambda text: _ADVICE.sub(".", text)
-    copies = _harmless_copies(found)
+    copies = _harmless_copies(folder)
     environment.filters["link"] = lambda path: quote(
-        copies[path][0] if path in copies else f"../{path.relative_to(found.path).as_posix()}"
+        copies[path][0] if path in copies else f"../{path.relative_to(folder.path).as_posix()}"
     )
 
-    titles = _titles(found)
+    titles = _titles(folder)
 
-    def rendered(template: str, **parts: Any) -> str:
-        return environment.get_template(template).render(parts)
+    def rendered(template: str, **values: Any) -> str:
+        return environment.get_template(template).render(values)
 
-    tables = latex.tables(found)
+    tables = latex.tables(folder)
     texts = {f"tables/{name}.tex": text for name, text in tables.items()} | dict(copies.values())
-    texts["numbers.tex"] = latex.numbers_tex(found)
+    texts["numbers.tex"] = latex.numbers_tex(folder)
     texts["tables.tex"] = latex.tables_tex(tables)
-    answers = {table.run: table.frame for table in found.tables if table.name == _DATASHEET}
-    sheets = {"checklist.md": rendered("checklist.md.j2", **_checklist(found, answers))}
-    for run, given in answers.items():
+    answers = {table.run: table.frame for table in folder.tables if table.name == _DATASHEET}
+    sheets = {"checklist.md": rendered("checklist.md.j2", **_checklist(folder, answers))}
+    for run, table in answers.items():
         end = f"-{run}" if len(answers) > 1 else ""
-        by_question = {str(key): rows.to_dict("records") for key, rows in given.groupby("question")}
+        by_question = {str(key): rows.to_dict("records") for key, rows in table.groupby("question")}
         sheets[f"heds{end}.md"] = rendered("heds.md.j2", title=titles[run], answers=by_question)
     texts |= sheets
     markdown = mistune.create_markdown(escape=True, plugins=["table"])
-    shown = {
+    pages = {
         name: str(markdown(body)).replace("<th ", '<th scope="col" ')
         for name, body in (text.removeprefix("# ").split("\n", 1) for text in sheets.values())
     }
     texts[PAGE] = rendered(
         "report.html.j2",
-        found=found,
-        title=_title(found, titles),
+        folder=folder,
+        title=_title(folder, titles),
         titles=titles,
-        full=recomputed(found.ledger),
-        tables=[table for table in found.tables if table.name not in (_FINDINGS, _DOUBTS)],
-        doubts=[one for one in found.tables if one.name == _DOUBTS],
-        findings=[one for one in found.tables if one.name == _FINDINGS],
-        about={run.place: _about(run) for run in found.runs},
-        rankings=[(table, *ranked) for table in found.tables for ranked in rankings(table)],
-        verdicts=_verdicts(found.ledger),
-        verdict_names=[name for name in schema.VERDICTS if (found.ledger["verdict"] == name).any()],
-        ledger=_ledger(found.ledger),
-        **_reproduction(found.ledger),
+        full=recomputed(folder.ledger),
+        tables=[table for table in folder.tables if table.name not in (_FINDINGS, _DOUBTS)],
+        doubts=[table for table in folder.tables if table.name == _DOUBTS],
+        findings=[table for table in folder.tables if table.name == _FINDINGS],
+        about={run.place: _about(run) for run in folder.runs},
+        rankings=[(table, *ranked) for table in folder.tables for ranked in rankings(table)],
+        verdicts=_verdicts(folder.ledger),
+        verdict_names=[
+            name for name in schema.VERDICTS if (folder.ledger["verdict"] == name).any()
+        ],
+        ledger=_ledger(folder.ledger),
+        **_reproduction(folder.ledger),
         most_rows=_MOST_ROWS,
-        versions=_versions(found),
+        versions=_versions(folder),
         version=nlgbench.__version__,
-        sheets=shown,
+        sheets=pages,
         files=[name for name in texts if not name.startswith("tables/")],
     )
     return texts
 
 
-def _harmless_copies(found: Folder) -> dict[Path, tuple[str, str]]:
+def _harmless_copies(folder: Folder) -> dict[Path, tuple[str, str]]:
     """Return harmless copies of CSV files in which a spreadsheet would run cells as formulas."""
     copies = {}
-    figures = [one.path.with_suffix(".csv") for one in found.figures]
-    for path in [*(table.path for table in found.tables), *figures]:
+    figures = [figure.path.with_suffix(".csv") for figure in folder.figures]
+    for path in [*(table.path for table in folder.tables), *figures]:
         cells = pd.read_csv(path, dtype="str", keep_default_na=False, header=None)
         safe = cells.apply(harmless)
         if not safe.equals(cells):
@@ -128,12 +130,12 @@ def _harmless_copies(found: Folder) -> dict[Path, tuple[str, str]]:
     return copies
 
 
-def _titles(found: Folder) -> dict[str, str]:
+def _titles(folder: Folder) -> dict[str, str]:
     """Name each run by its title, with its study if several runs share the title."""
-    titles = [run.title for run in found.runs]
+    titles = [run.title for run in folder.runs]
     return {
         run.place: f"{run.title} ({_study(run)})" if titles.count(run.title) > 1 else run.title
-        for run in found.runs
+        for run in folder.runs
     }
 
 
@@ -145,14 +147,14 @@ def _study(run: Run) -> str:
     return Path(run.manifest["parameters"].get("study") or run.source).name
 
 
-def _title(found: Folder, titles: dict[str, str]) -> str:
+def _title(folder: Folder, titles: dict[str, str]) -> str:
     """Name the report after the study if all runs have the same one, else after the runs."""
-    folders = {run.manifest["parameters"].get("study") for run in found.runs}
-    named = [_study(run) for run in found.runs if any(t.name == _FINDINGS for t in run.tables)]
-    if named and len(folders) == 1 and (len(found.runs) == 1 or None not in folders):
+    folders = {run.manifest["parameters"].get("study") for run in folder.runs}
+    named = [_study(run) for run in folder.runs if any(t.name == _FINDINGS for t in run.tables)]
+    if named and len(folders) == 1 and (len(folder.runs) == 1 or None not in folders):
         return named[0]
-    n = len(found.runs)
-    return f"Report of {n} runs" if n > 1 else titles[found.runs[0].place]
+    n = len(folder.runs)
+    return f"Report of {n} runs" if n > 1 else titles[folder.runs[0].place]
 
 
 def _cell(text: str) -> str:
@@ -169,33 +171,33 @@ def _shown(value: object) -> str:
 
 def _picture(png: bytes) -> dict[str, Any]:
     """Embed a PNG as a data URL, with its size on the page."""
-    width, height = (round(int.from_bytes(png[at : at + 4]) * _SCALE) for at in (16, 20))
+    width, height = (round(int.from_bytes(png[start : start + 4]) * _SCALE) for start in (16, 20))
     data = f"data:image/png;base64,{base64.b64encode(png).decode()}"
     return {"src": data, "width": width, "height": height}
 
 
-def _versions(found: Folder) -> list[str]:
+def _versions(folder: Folder) -> list[str]:
     """List the packages of all runs with their versions."""
-    versions = (one for run in found.runs for one in run.manifest["dependencies"].items())
-    return sorted({" ".join(one) for one in versions})
+    versions = (package for run in folder.runs for package in run.manifest["dependencies"].items())
+    return sorted({" ".join(package) for package in versions})
 
 
 def _about(run: Run) -> dict[str, str]:
     """Describe how a run was made."""
-    about = run.manifest
+    manifest = run.manifest
     # Readers of the report have a study's folder elsewhere, or not at all.
-    study = Path(about["parameters"].get("study") or "").name or None
-    used = {**about["parameters"], "study": study, "source": run.source}
-    given = [f"{name} = {one}" for name, one in used.items() if one is not None]
-    memory = about["peak_memory_bytes"]
+    study = Path(manifest["parameters"].get("study") or "").name or None
+    used = {**manifest["parameters"], "study": study, "source": run.source}
+    parameters = [f"{name} = {value}" for name, value in used.items() if value is not None]
+    memory = manifest["peak_memory_bytes"]
     return {
-        "parameters": ", ".join(given) or "none",
-        "nlgbench": f"{about['nlgbench']}, commit {about['commit'] or 'unknown'}",
-        "Python": f"{about['python']} on {about['machine']}",
-        "started": f"{about['started']}, {about['seconds']:.0f} s",
+        "parameters": ", ".join(parameters) or "none",
+        "nlgbench": f"{manifest['nlgbench']}, commit {manifest['commit'] or 'unknown'}",
+        "Python": f"{manifest['python']} on {manifest['machine']}",
+        "started": f"{manifest['started']}, {manifest['seconds']:.0f} s",
         "memory": f"{memory / 2**20:.0f} MiB" if memory else "not measured",
-        "digest": about["digest"],
-        **{f"SHA-256 of {name}": value for name, value in sorted(about["data"].items())},
+        "digest": manifest["digest"],
+        **{f"SHA-256 of {name}": value for name, value in sorted(manifest["data"].items())},
     }
 
 
@@ -207,13 +209,13 @@ def _verdicts(ledger: pd.DataFrame) -> pd.DataFrame:
 
 def _ledger(ledger: pd.DataFrame) -> pd.DataFrame:
     """Lay out the ledger for reading."""
-    shown = ledger.rename(columns={"published": "printed"})
+    table = ledger.rename(columns={"published": "printed"})
     variant = ("(" + ledger["variant"] + ")").where(ledger["variant"] != "", "")
-    shown["claim or result"] = (ledger["claim_id"] + " " + variant).str.strip()
-    shown["interval"] = list(map(interval, ledger["ci_low"], ledger["ci_high"]))
-    shown["source"] = (ledger["source"] + ", " + ledger["run"]).str.removesuffix(", ")
+    table["claim or result"] = (ledger["claim_id"] + " " + variant).str.strip()
+    table["interval"] = list(map(interval, ledger["ci_low"], ledger["ci_high"]))
+    table["source"] = (ledger["source"] + ", " + ledger["run"]).str.removesuffix(", ")
     columns = "claim or result, printed, recomputed, interval, verdict, source, reason"
-    return shown[columns.split(", ")]
+    return table[columns.split(", ")]
 
 
 def _reproduction(ledger: pd.DataFrame) -> dict[str, Any]:
@@ -221,47 +223,50 @@ def _reproduction(ledger: pd.DataFrame) -> dict[str, Any]:
     if not ledger[["published", "recomputed"]].notna().all(axis=1).any():
         return {"papers": pd.DataFrame(), "drawings": []}
     near = degrees(ledger)
-    drawn = near[near["kind"].eq("number") & near["recomputed"].notna()]
-    drawings = [plot_reproduction(near, paper=paper) for paper in drawn["paper"].unique()]
+    compared = near[near["kind"].eq("number") & near["recomputed"].notna()]
+    drawings = [plot_reproduction(near, paper=paper) for paper in compared["paper"].unique()]
     return {"papers": by_paper(near), "drawings": drawings}
 
 
-def _checklist(found: Folder, answers: dict[str, pd.DataFrame]) -> dict[str, str]:
+def _checklist(folder: Folder, answers: dict[str, pd.DataFrame]) -> dict[str, str]:
     """Answer the questions of the ARR checklist that these runs can answer."""
 
     def answered(question: str) -> str:
-        said = []
+        texts = []
         for run, table in answers.items():
             rows = table[(table["question"] == question) & (table["answer"] != "")]
             named = rows[["criterion", "answer"]].to_numpy().tolist()
-            said += [": ".join(filter(None, [run, *one])) for one in named]
-        return "; ".join(said)
+            texts += [": ".join(filter(None, [run, *answer])) for answer in named]
+        return "; ".join(texts)
 
-    memory = max(run.manifest["peak_memory_bytes"] or 0 for run in found.runs)
-    seconds = sum(run.manifest["seconds"] for run in found.runs)
-    machines = sorted({run.manifest["machine"] for run in found.runs})
-    known = [one for one in _versions(found) if one.split()[0] in _PACKAGES]
+    memory = max(run.manifest["peak_memory_bytes"] or 0 for run in folder.runs)
+    seconds = sum(run.manifest["seconds"] for run in folder.runs)
+    machines = sorted({run.manifest["machine"] for run in folder.runs})
+    packages = [package for package in _versions(folder) if package.split()[0] in _PACKAGES]
     return {
         "sizes": answered("3.1.1"),
-        "budget": f"{counted(len(found.runs), 'run')}, {seconds:.0f} s in all, at most "
+        "budget": f"{counted(len(folder.runs), 'run')}, {seconds:.0f} s in all, at most "
         f"{memory / 2**20:.0f} MiB of memory; {', '.join(machines)}",
-        "settings": "; ".join(f"{run.title}: {_about(run)['parameters']}" for run in found.runs),
-        "statistics": _statistics(found),
-        "packages": ", ".join(known),
+        "settings": "; ".join(f"{run.title}: {_about(run)['parameters']}" for run in folder.runs),
+        "statistics": _statistics(folder),
+        "packages": ", ".join(packages),
         "annotators": answered("3.2.1"),
         "agreement": answered("4.3.11.2"),
     }
 
 
-def _statistics(found: Folder) -> str:
+def _statistics(folder: Folder) -> str:
     """Count the estimates with and without an interval, and describe their methods."""
-    tables = [table for table in found.tables if table.value and "ci_low" in table.frame]
-    known = [table.frame[[table.value, "ci_low", "ci_high"]].notna() for table in tables]
-    n = sum(int(one.iloc[:, 0].sum()) for one in known)
-    said = [f"{sum(int(one.all(axis=1).sum()) for one in known)} of {n} estimates have an interval"]
+    tables = [table for table in folder.tables if table.value and "ci_low" in table.frame]
+    defined = [table.frame[[table.value, "ci_low", "ci_high"]].notna() for table in tables]
+    n = sum(int(table.iloc[:, 0].sum()) for table in defined)
+    n_intervals = sum(int(table.all(axis=1).sum()) for table in defined)
+    texts = [f"{n_intervals} of {n} estimates have an interval"]
     names = {"confidence": "confidence levels", "method": "methods", "n_resamples": "resamples"}
-    for column, called in names.items():
-        used = {_shown(one) for table in tables for one in table.frame.get(column, ())}
-        shown = sorted(used - {"", "none"}, key=lambda one: (len(one), one))  # 200 before 1000
-        said += [f"{called}: {', '.join(shown)}"] * bool(shown)
-    return "; ".join(said)
+    for column, title in names.items():
+        used = {_shown(cell) for table in tables for cell in table.frame.get(column, ())}
+        distinct = sorted(
+            used - {"", "none"}, key=lambda text: (len(text), text)
+        )  # 200 before 1000
+        texts += [f"{title}: {', '.join(distinct)}"] * bool(distinct)
+    return "; ".join(texts)

@@ -41,10 +41,10 @@ class Figure:
     def caption(self) -> str:
         """The first sentence of the alternative text, and the source at its end."""
         source = f"Source: {self.source}."
-        words = " ".join(self.alt.removesuffix(source).split())
+        text = " ".join(self.alt.removesuffix(source).split())
         # A word with capital letters may be an abbreviation: Acme Inc.
-        first = re.match(r".*?(?:\b[a-z]\w*|[)\]])\.(?= |$)", words)
-        return f"{first[0] if first else words} {source}"
+        first = re.match(r".*?(?:\b[a-z]\w*|[)\]])\.(?= |$)", text)
+        return f"{first[0] if first else text} {source}"
 
     @property
     def png(self) -> bytes:
@@ -126,44 +126,44 @@ def read(path: Path) -> Folder:
         )
     ledger = schema.read(path / "ledger.csv", "ledgers")
     readable, unreadable = [], {}
-    for place, about in done:
-        if not runs.is_default(runs.run_of(place)):
+    for folder, manifest in done:
+        if not runs.is_default(runs.run_of(folder)):
             continue
         try:
-            readable.append(_run(place, about))
+            readable.append(_run(folder, manifest))
         except Exception as error:  # whatever is wrong with one run, the others are shown
-            what = "" if isinstance(error, UsageError) else f"{type(error).__name__}: "
-            unreadable[place.name] = f"{what}{error}"
+            kind = "" if isinstance(error, UsageError) else f"{type(error).__name__}: "
+            unreadable[folder.name] = f"{kind}{error}"
     if unreadable and not readable:
         raise UsageError("\n".join(f"{name}: {error}" for name, error in unreadable.items()))
     return Folder(
         path,
         readable,
-        [place.name for place, _ in done if not runs.is_default(runs.run_of(place))],
-        sorted(one.name for one in path.glob("*.failed") if (one / runs.FAILED).is_file()),
+        [folder.name for folder, _ in done if not runs.is_default(runs.run_of(folder))],
+        sorted(folder.name for folder in path.glob("*.failed") if (folder / runs.FAILED).is_file()),
         ledger[ledger["run"].map(runs.is_default).astype(bool)].reset_index(drop=True),
         unreadable,
     )
 
 
-def _run(place: Path, manifest: dict[str, Any]) -> Run:
+def _run(folder: Path, manifest: dict[str, Any]) -> Run:
     figures, tables = [], []
-    for made in manifest["made"]:
-        path = place / made["path"]
-        beside = [path.with_suffix(end) for end in (".png", ".csv") if made["kind"] == "figure"]
-        if missing := [one for one in (path, *beside) if not one.is_file()]:
+    for entry in manifest["made"]:
+        path = folder / entry["path"]
+        siblings = [path.with_suffix(end) for end in (".png", ".csv") if entry["kind"] == "figure"]
+        if missing := [file for file in (path, *siblings) if not file.is_file()]:
             raise UsageError(
                 f"{missing[0]} is missing from its run: repeat the run with `nlgbench run "
-                f"{manifest['notebook']} --out {place.parent}`."
+                f"{manifest['notebook']} --out {folder.parent}`."
             )
-        if made["kind"] == "figure":
-            figures.append(Figure(place.name, made["name"], path, made["alt"], made["source"]))
+        if entry["kind"] == "figure":
+            figures.append(Figure(folder.name, entry["name"], path, entry["alt"], entry["source"]))
         else:
-            table = Table(place.name, made["name"], path, made["source"], frame(path))
+            table = Table(folder.name, entry["name"], path, entry["source"], frame(path))
             list(rankings(table))  # raises an error here if it cannot be ranked
             tables.append(table)
-    title, question = _asked(place / "notebook.ipynb")
-    return Run(place.name, title or place.name, question, manifest, figures, tables)
+    title, question = _read_question(folder / "notebook.ipynb")
+    return Run(folder.name, title or folder.name, question, manifest, figures, tables)
 
 
 def frame(path: Path) -> pd.DataFrame:
@@ -177,7 +177,7 @@ def frame(path: Path) -> pd.DataFrame:
     return written
 
 
-def _asked(notebook: Path) -> tuple[str, str]:
+def _read_question(notebook: Path) -> tuple[str, str]:
     """Return a notebook's title, and the first paragraph below it."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     prose = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
@@ -206,35 +206,35 @@ def rankings(table: Table) -> Iterator[tuple[str, pd.DataFrame]]:
     columns = set(table.frame)
     if not subject or not {"ci_low", "ci_high"} <= columns or columns & {"opponent", "verdict"}:
         return
-    others = [name for name in table.keys if name != subject]
+    keys = [name for name in table.keys if name != subject]
     frame = legible(table)
-    groups = frame.groupby(others, sort=False) if others else [((), frame)]
+    groups = frame.groupby(keys, sort=False) if keys else [((), frame)]
     for key, group in groups:
         if group[table.value].count() < 2 or group[subject].duplicated().any():
             continue
         lower = "better" in group and bool((group["better"] == "lower").all())
         lower |= "signature" in group and bool(is_reversed(group).all())
-        by, ascending = ("rank", True) if "rank" in group else (table.value, lower)
-        rows = group.sort_values(by, ascending=ascending, kind="stable")
+        column, ascending = ("rank", True) if "rank" in group else (table.value, lower)
+        rows = group.sort_values(column, ascending=ascending, kind="stable")
         is_sentinel = rows[subject].str.endswith("@sentinel")
         rows = pd.concat([rows[~is_sentinel], rows[is_sentinel]])
         digits = decimals(rows[[table.value, "ci_low", "ci_high"]])
         ends = zip(rows["ci_low"], rows["ci_high"], strict=True)
         intervals = (interval(low, high, digits) for low, high in ends)
-        shown = rows[[subject, table.value]].assign(interval=list(intervals))
-        shown[table.value] = shown[table.value].round(digits)
-        shown.attrs["decimals"] = digits
+        ranking = rows[[subject, table.value]].assign(interval=list(intervals))
+        ranking[table.value] = ranking[table.value].round(digits)
+        ranking.attrs["decimals"] = digits
         if {"rank_low", "rank_high"} <= set(rows):
             ranks = zip(rows["rank_low"], rows["rank_high"], strict=True)
-            shown["ranks"] = [
+            ranking["ranks"] = [
                 (f"{low:g}" if low == high else f"{low:g} to {high:g}") if low > 0 else ""
                 for low, high in ranks
             ]
         if "reason" in rows and (rows["reason"] != "").any():
-            shown["reason"] = rows["reason"]
-        said = zip(others, map(str, key), strict=True)
-        words = [f"{name.replace('_', ' ')}: {one}" for name, one in said if one]
-        yield ", ".join(words), shown.reset_index(drop=True)
+            ranking["reason"] = rows["reason"]
+        values = zip(keys, map(str, key), strict=True)
+        texts = [f"{name.replace('_', ' ')}: {value}" for name, value in values if value]
+        yield ", ".join(texts), ranking.reset_index(drop=True)
 
 
 def decimals(numbers: pd.DataFrame) -> int:
@@ -247,5 +247,5 @@ def decimals(numbers: pd.DataFrame) -> int:
 def interval(low: float, high: float, digits: int | None = None) -> str:
     """Write an interval, by default with four significant digits; empty if an end is missing."""
     form = "#.4g" if digits is None else f"z.{digits}f"
-    shown = f"[{low:{form}}, {high:{form}}]".replace(".,", ",").replace(".]", "]")
-    return "" if pd.isna(low) or pd.isna(high) else shown.replace("-", "−")
+    text = f"[{low:{form}}, {high:{form}}]".replace(".,", ",").replace(".]", "]")
+    return "" if pd.isna(low) or pd.isna(high) else text.replace("-", "−")

@@ -133,31 +133,31 @@ def threads() -> dict[str, str]:
     return {name: os.environ[name] for name in _THREADS if os.environ.get(name)}
 
 
-def set_threads(wanted: Mapping[str, str]) -> None:
+def set_threads(variables: Mapping[str, str]) -> None:
     """Set the number of threads of kernels, because Dask changes it for its workers."""
     for name in _THREADS:
         os.environ.pop(name, None)
-    os.environ.update(wanted)
+    os.environ.update(variables)
 
 
 def hash_data(
     notebook: Notebook, values: Mapping[str, Any], source: str, opened: Opened = None
 ) -> dict[str, str]:
     """Hash the data of a run: a study's files or released ones, and files that parameters name."""
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     returned: dict[str, str] = {}
     if source == "study":
         home = Path(values["study"])
-        found = {path.relative_to(home).as_posix(): path for path in sorted(home.rglob("*"))}
-        if "study.py" in found:  # it may read files outside its folder
+        paths = {path.relative_to(home).as_posix(): path for path in sorted(home.rglob("*"))}
+        if "study.py" in paths:  # it may read files outside its folder
             returned["study()"] = _study_hash(values["study"], opened)
     elif source == "released":
         from nlgbench.datasets.public import files_of
 
         names = files_of(values["study"]) if values.get("study") else notebook.datasets
         released = (file.name for name in names for file in registry.files(name))
-        found = {name: cache.cache_dir() / name for name in released}
-    data = {name: file_hash(path) for name, path in found.items() if path.is_file()} | returned
+        paths = {name: cache.cache_dir() / name for name in released}
+    data = {name: file_hash(path) for name, path in paths.items() if path.is_file()} | returned
     for name, parameter in notebook.parameters.items():
         if parameter.limits == "path" and values.get(name):
             path = notebook.path.parent / Path(values[name]).expanduser()  # as the kernel finds it
@@ -181,17 +181,17 @@ def _open(folder: str, opened: Opened) -> Study:
     """Open the study in a folder once for all plans."""
     from nlgbench.datasets.public import open_named
 
-    kept = {} if opened is None else opened
-    if folder not in kept:
-        kept[folder] = open_named(folder)
-    return kept[folder]
+    studies = {} if opened is None else opened
+    if folder not in studies:
+        studies[folder] = open_named(folder)
+    return studies[folder]
 
 
 # Decisions before a kernel starts.
 
 
 def check(
-    notebook: Notebook, given: Mapping[str, Any], *, source: SourceWish, effort: str
+    notebook: Notebook, parameters: Mapping[str, Any], *, source: SourceWish, effort: str
 ) -> dict[str, Any]:
     """Return a notebook's checked parameters, with absolute folders, without reading data."""
     for name, way in {
@@ -199,13 +199,13 @@ def check(
         "source": "use --source",
         "effort": "use --effort",
     }.items():
-        if name in given:
+        if name in parameters:
             raise ParameterError(f"{notebook.name}: {name!r} cannot be set with -p; {way}.")
-    wanted = dict(given)
+    chosen = dict(parameters)
     if "effort" in notebook.parameters:
-        wanted["effort"] = effort
-    values = resolve(notebook.parameters, wanted, where=notebook.name)
-    if isinstance(values.get("study"), str) and "study" in given:
+        chosen["effort"] = effort
+    values = resolve(notebook.parameters, chosen, where=notebook.name)
+    if isinstance(values.get("study"), str) and "study" in parameters:
         if source != "auto":
             raise ParameterError(
                 f"{notebook.name}: study={shown(values['study'])} and --source {source} name two "
@@ -235,21 +235,25 @@ def _study_folder(where: str, study: str) -> str:
 
 def plan(
     notebook: Notebook,
-    given: Mapping[str, Any],
+    parameters: Mapping[str, Any],
     opened: Opened = None,
     *,
     source: SourceWish,
     effort: str,
-    around: Mapping[str, str],
+    environment: Mapping[str, str],
 ) -> Plan:
     """Decide a notebook's parameters, source and identity; each study is `opened` once."""
-    values = check(notebook, given, source=source, effort=effort)
+    values = check(notebook, parameters, source=source, effort=effort)
     values.pop("output_dir", None)
     chosen, notes, varied = "", [], {}
-    if "study" in given and values["study"] in notebook.datasets and len(notebook.datasets) == 1:
+    if (
+        "study" in parameters
+        and values["study"] in notebook.datasets
+        and len(notebook.datasets) == 1
+    ):
         values["study"], chosen = None, "released"  # the notebook's own study
         values["source"] = chosen
-    elif "study" in given and values["study"] is not None:
+    elif "study" in parameters and values["study"] is not None:
         from nlgbench.datasets.public import is_public
 
         chosen = "released" if is_public(values["study"]) else "study"
@@ -266,8 +270,8 @@ def plan(
         if name in values and name not in _BY_THEMSELVES and values[name] != parameter.default:
             varied[name] = values[name]
     data = hash_data(notebook, values, chosen, opened)
-    made_of = {"code": notebook.code, "parameters": values | varied, "data": data}
-    parts = {name: value_hash(one) for name, one in made_of.items()} | dict(around)
+    contents = {"code": notebook.code, "parameters": values | varied, "data": data}
+    parts = {name: value_hash(content) for name, content in contents.items()} | dict(environment)
     note = "; ".join(filter(None, notes))
     return Plan(notebook, values, chosen, data, parts, note, _place(notebook.name, varied))
 
@@ -278,17 +282,17 @@ def _choose_source(notebook: Notebook, wish: SourceWish) -> tuple[str, str]:
         return "simulated", ""
     if not notebook.datasets:
         return "simulated", "it reads no released data"
-    there = cache.available(notebook.datasets)
-    if wish == "auto" and not there and (cache.read_only() or not cache.reachable()):
+    is_available = cache.available(notebook.datasets)
+    if wish == "auto" and not is_available and (cache.read_only() or not cache.reachable()):
         why = " (NLGBENCH_DATA)" if cache.read_only() else ", and cannot be downloaded"
         return _fall_back(notebook, f"released data are incomplete in {cache.cache_dir()}{why}")
-    if not (there and cache.read_only()):
+    if not (is_available and cache.read_only()):
         try:
             cache.fetch(notebook.datasets)  # corrupt files are fetched again
         except (OSError, ValueError) as error:
-            if not there and wish == "released":
+            if not is_available and wish == "released":
                 raise
-            if not there:
+            if not is_available:
                 why = str(error).splitlines()[0].rstrip(":")
                 return _fall_back(notebook, f"released data could not be fetched ({why})")
     return "released", ""  # if a file is still corrupt, loading it reports the error
@@ -306,10 +310,10 @@ def study_name(folder: str, opened: Opened = None) -> str:
     from nlgbench.study.reading import load_yaml  # JSON is YAML, too
 
     name = Path(folder).resolve().name
-    for about in (Path(folder, "study.json"), Path(folder, "study.yml")):
+    for settings in (Path(folder, "study.json"), Path(folder, "study.yml")):
         # Problems with it are reported when it is read.
         with suppress(OSError, ValueError, AttributeError):
-            name = load_yaml(about).get("name") or name
+            name = load_yaml(settings).get("name") or name
     if Path(folder, "study.py").is_file():
         name = _open(folder, opened).name
     return re.sub(r"[^A-Za-z0-9._-]", "_", str(name))[:40]
@@ -317,39 +321,41 @@ def study_name(folder: str, opened: Opened = None) -> str:
 
 def _place(notebook: str, varied: Mapping[str, Any]) -> str:
     """Name a result's folder after the parameters that differ from their defaults."""
-    shown = ",".join(f"{name}={quote(str(varied[name]), safe='=')}" for name in sorted(varied))
-    if len(shown) > 80:
-        shown = f"{shown[:73]}-{hashlib.sha256(shown.encode()).hexdigest()[:6]}"
-    return f"{notebook}@{shown}" if shown else notebook
+    text = ",".join(f"{name}={quote(str(varied[name]), safe='=')}" for name in sorted(varied))
+    if len(text) > 80:
+        text = f"{text[:73]}-{hashlib.sha256(text.encode()).hexdigest()[:6]}"
+    return f"{notebook}@{text}" if text else notebook
 
 
-def check_names(plan: Plan, given: Mapping[str, Any], opened: dict[str, Study]) -> None:
+def check_names(plan: Plan, parameters: Mapping[str, Any], opened: dict[str, Study]) -> None:
     """Check parameters that name something in your own study; each study is `opened` once."""
-    asked = {name: plan.parameters[name] for name in _NAMING if name in given}
-    asked = {name: value for name, value in asked.items() if value is not None}
-    if plan.parameters.get("study") is None or not asked:
+    chosen = {key: plan.parameters[key] for key in _NAMING if key in parameters}
+    chosen = {key: value for key, value in chosen.items() if value is not None}
+    if plan.parameters.get("study") is None or not chosen:
         return
     study = _open(plan.parameters["study"], opened)
 
-    def there(column: str, *tables: str) -> list[str]:
+    def names_in(column: str, *tables: str) -> list[str]:
         frames = (getattr(study, table) for table in tables)
-        found = (frame[column].unique() for frame in frames if frame is not None)
-        return [str(value) for value in dict.fromkeys(chain(*found))]
+        values = (frame[column].unique() for frame in frames if frame is not None)
+        return [str(value) for value in dict.fromkeys(chain(*values))]
 
-    judges, scored = there("comparator", "comparisons"), there("evaluator", "scores")
+    judges, scored = names_in("comparator", "comparisons"), names_in("evaluator", "scores")
     choices = {
-        "dimension": there("dimension", "judgments", "preferences"),
+        "dimension": names_in("dimension", "judgments", "preferences"),
         "evaluator": scored,
         "evaluators": scored + judges,
-        "authors": [f"{judge}={one}" for judge in judges for one in there("system", "outputs")],
+        "authors": [
+            f"{judge}={name}" for judge in judges for name in names_in("system", "outputs")
+        ],
     }
-    for name, value in asked.items():
-        for each in map(str.strip, value.split(",") if name in _LISTS else [value]):
-            if each not in choices[name]:
+    for key, value in chosen.items():
+        for name in map(str.strip, value.split(",") if key in _LISTS else [value]):
+            if name not in choices[key]:
                 raise ParameterError(
-                    f"{plan.name}: {name}={shown(value)}, but the study has no {shown(each)}."
-                    f"{did_you_mean(each, choices[name])} Available: "
-                    f"{', '.join(choices[name]) or 'none'}."
+                    f"{plan.name}: {key}={shown(value)}, but the study has no {shown(name)}."
+                    f"{did_you_mean(name, choices[key])} Available: "
+                    f"{', '.join(choices[key]) or 'none'}."
                 )
 
 
@@ -368,12 +374,12 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
 def describe_failures(folder: Path) -> str:
     """List the failed sections of a finished run with their errors; empty if none failed."""
     failed = (read_manifest(folder) or {}).get("failed", [])
-    return "\n".join(f"section {one['section']}: {one['error']}" for one in failed)
+    return "\n".join(f"section {failure['section']}: {failure['error']}" for failure in failed)
 
 
 def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
     """Write the manifest in one step, which finishes the run."""
-    whole = {
+    complete = {
         **manifest,
         "nlgbench": nlgbench.__version__,
         "commit": commit(),
@@ -385,7 +391,7 @@ def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
             if path.is_file()
         },
     }
-    text = json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
+    text = json.dumps(complete, indent=1, ensure_ascii=False) + "\n"
     files.replace_bytes(folder / MANIFEST, text.encode())
 
 
@@ -395,23 +401,23 @@ def commit() -> str:
     git = ["git", "-C", str(_PACKAGE.parent), *named]
     try:
         is_checkout = (_PACKAGE.parent / ".git").exists()
-        found = subprocess.run(git, capture_output=True, text=True) if is_checkout else None
+        output = subprocess.run(git, capture_output=True, text=True) if is_checkout else None
     except OSError:
         return ""
-    return found.stdout.strip() if found else ""
+    return output.stdout.strip() if output else ""
 
 
-def why_rerun(place: Path, parts: Mapping[str, str], study: str | None = None) -> str:
+def why_rerun(folder: Path, hashes: Mapping[str, str], study: str | None = None) -> str:
     """Explain why a run must be made; empty if its result is complete and up to date."""
-    manifest = read_manifest(place)
+    manifest = read_manifest(folder)
     if manifest is None:
-        is_damaged = (place / MANIFEST).exists()
+        is_damaged = (folder / MANIFEST).exists()
         return f"its {MANIFEST} is damaged" if is_damaged else FIRST
     former = manifest.get("parts", {})
-    if changed := [name for name in parts if parts[name] != former.get(name)]:
+    if changed := [name for name in hashes if hashes[name] != former.get(name)]:
         return f"changed: {', '.join(changed)}"
     for name, expected in manifest.get("files", {}).items():
-        path = place / name
+        path = folder / name
         if not path.is_file():
             return f"{name} is missing from its result"
         if file_hash(path) != expected:
@@ -430,15 +436,15 @@ def _changed_read(manifest: Mapping[str, Any], study: str | None) -> str:
     return ""
 
 
-def refuse_other_study(place: Path, study: str, data: Mapping[str, str]) -> None:
+def refuse_other_study(folder: Path, study: str, data: Mapping[str, str]) -> None:
     """Refuse to replace results of another study with the same name but other content."""
-    manifest = read_manifest(place) or {}
+    manifest = read_manifest(folder) or {}
     former = manifest.get("parameters", {}).get("study")
     if former in (None, study):
         return
     if manifest.get("data") != data or _changed_read(manifest, study):
         raise UsageError(
-            f"{place} has results of the study in {former}. The study in {study} has the same "
+            f"{folder} has results of the study in {former}. The study in {study} has the same "
             "name but different content: choose another --out, or change one study's `name` in its "
             "study.yml or study.py."
         )
@@ -447,20 +453,22 @@ def refuse_other_study(place: Path, study: str, data: Mapping[str, str]) -> None
 def take_read(folder: Path, study: str | None) -> dict[str, str]:
     """Collect what the run's processes read: path -> hash when first read."""
     log = folder / READ
-    found: dict[str, str] = {}
+    hashes: dict[str, str] = {}
     if not log.is_file():
-        return found
+        return hashes
     # The package knows the hashes of released files and of published numbers.
-    own = [str(one.absolute()) + os.sep for one in (folder, cache.cache_dir(), published_dir())]
+    excluded = [
+        str(path.absolute()) + os.sep for path in (folder, cache.cache_dir(), published_dir())
+    ]
     for line in log.read_text(encoding="utf-8").splitlines():
-        about = json.loads(line)
-        path = os.path.normpath(about["path"])
+        entry = json.loads(line)
+        path = os.path.normpath(entry["path"])
         if study and Path(path).is_relative_to(Path(study).parent):
             path = os.path.relpath(path, study)  # stays valid if the study moves
-        if not path.startswith(tuple(own)):
-            found.setdefault(path, about["sha256"])
+        if not path.startswith(tuple(excluded)):
+            hashes.setdefault(path, entry["sha256"])
     log.unlink()
-    return found
+    return hashes
 
 
 def take_record(folder: Path, notebook: str) -> dict[str, Any]:
@@ -472,16 +480,16 @@ def take_record(folder: Path, notebook: str) -> dict[str, Any]:
     if (folder / "ledger.csv").exists():
         schema.read(folder / "ledger.csv", "ledger")
     path = folder / RECORD
-    left: dict[str, Any] = {"notebook": notebook, "made": [], "peak_memory_bytes": None}
+    record: dict[str, Any] = {"notebook": notebook, "made": [], "peak_memory_bytes": None}
     if path.is_file():
-        left = json.loads(path.read_text(encoding="utf-8"))
+        record = json.loads(path.read_text(encoding="utf-8"))
         path.unlink()
-    if left["notebook"] != notebook:
+    if record["notebook"] != notebook:
         raise ValueError(
-            f"its record is opened as {left['notebook']!r}, but the file is named {notebook!r}: "
+            f"its record is opened as {record['notebook']!r}, but the file is named {notebook!r}: "
             "open the record under the file's own name (claims belong to one notebook)."
         )
-    return left
+    return record
 
 
 # Folders.
@@ -495,13 +503,13 @@ def aside(out: Path, name: str) -> Path:
     return folder
 
 
-def promote(new: Path, place: Path) -> None:
+def promote(new: Path, folder: Path) -> None:
     """Put a finished run into its place."""
-    former = place.parent / HALF / "old" / place.name
-    if place.exists():
+    former = folder.parent / HALF / "old" / folder.name
+    if folder.exists():
         former.parent.mkdir(parents=True, exist_ok=True)
-        place.rename(former)
-    new.rename(place)
+        folder.rename(former)
+    new.rename(folder)
     shutil.rmtree(former, ignore_errors=True)
 
 
@@ -562,8 +570,8 @@ def check_place(out: Path, places: Iterable[str]) -> None:
     names = [name + end for name in places for end in ("", ".failed")]
     for path in (out / name for name in (*names, *_TABLES)):
         if path.is_dir():
-            there = {one.name for one in path.iterdir()}
-            is_ours = not there or bool(there & {MANIFEST, FAILED})
+            names_in_folder = {file.name for file in path.iterdir()}
+            is_ours = not names_in_folder or bool(names_in_folder & {MANIFEST, FAILED})
         else:
             header = _TABLES.get(path.name, b"?")
             is_ours = not path.exists() or path.read_bytes().startswith(header)
@@ -581,13 +589,13 @@ def run_of(folder: Path) -> str:
 
 def is_default(run: str) -> bool:
     """Check whether a run has default parameters, on any study."""
-    return all(part.startswith("study=") for part in run.split(",") if part)
+    return all(parameter.startswith("study=") for parameter in run.split(",") if parameter)
 
 
 def size(path: Path) -> tuple[int, int]:
     """Count the files below a path, and their bytes."""
-    files_below = [one for one in (path, *path.rglob("*")) if one.is_file()]
-    return len(files_below), sum(one.stat().st_size for one in files_below)
+    files_below = [file for file in (path, *path.rglob("*")) if file.is_file()]
+    return len(files_below), sum(file.stat().st_size for file in files_below)
 
 
 def clean(out: Path, *, dry_run: bool) -> pd.DataFrame:
@@ -596,13 +604,13 @@ def clean(out: Path, *, dry_run: bool) -> pd.DataFrame:
 
     from nlgbench.evaluators.stored import stored_dir
 
-    left = [stored_dir(), out / HALF]
+    paths = [stored_dir(), out / HALF]
     if not cache.read_only():
-        left += cache.cache_dir().rglob("tmp*")  # left by pooch if a download was killed
-    rows = [(str(path), *size(path)) for path in left if path.exists()]
+        paths += cache.cache_dir().rglob("tmp*")  # left by pooch if a download was killed
+    rows = [(str(path), *size(path)) for path in paths if path.exists()]
     if not dry_run:
         with writing(out) if out.is_dir() else contextlib.nullcontext():
-            for path in left:
+            for path in paths:
                 shutil.rmtree(path, ignore_errors=True)
                 path.unlink(missing_ok=True)
     return pd.DataFrame(rows, columns=["removed", "files", "bytes"])
@@ -611,5 +619,5 @@ def clean(out: Path, *, dry_run: bool) -> pd.DataFrame:
 def finished(out: Path) -> list[tuple[Path, dict[str, Any]]]:
     """Find the finished runs in a folder, with their manifests."""
     folders = sorted(path for path in out.iterdir() if path.is_dir())
-    found = ((path, read_manifest(path)) for path in folders if not path.name.startswith("."))
-    return [(path, manifest) for path, manifest in found if manifest is not None]
+    manifests = ((path, read_manifest(path)) for path in folders if not path.name.startswith("."))
+    return [(path, manifest) for path, manifest in manifests if manifest is not None]

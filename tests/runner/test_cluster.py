@@ -278,7 +278,7 @@ def test_a_worker_that_differs_says_in_what(make_notebook, tmp_path, monkeypatch
     elif part in around:
         around[part] = "other"
     given = {} if part == "released" else {"study": str(study)}
-    wanted = plan(read_notebook(path), given, source="auto", effort="quick", around=around)
+    wanted = plan(read_notebook(path), given, source="auto", effort="quick", environment=around)
     if part == "no study":
         (study / "outputs.csv").unlink()
     elif part == "released":

@@ -279,7 +279,7 @@ def test_released_data_are_taken_where_they_are_and_a_changed_one_is_noticed(
     notebook = read_notebook(make_notebook("mine", cell, datasets=["huse"]))
 
     def decided(source="auto"):
-        return plan(notebook, {}, source=source, effort="quick", around={})
+        return plan(notebook, {}, source=source, effort="quick", environment={})
 
     assert decided().source == "simulated" and "NLGBENCH_DATA" in decided().note
     with pytest.raises((OSError, ValueError), match=r"huse/summarization_raw_outputs\.csv"):
@@ -314,7 +314,7 @@ def test_an_encoder_is_a_folder_and_noted_where_it_is_ignored(make_notebook, tmp
     (tmp_path / "own").mkdir()
     for backend, note in {"auto": "is ignored", "tfidf": "is ignored", "frozen": ""}.items():
         given = {"encoder": "own", "backend": backend}
-        decided = plan(notebook, given, source="simulated", effort="quick", around={})
+        decided = plan(notebook, given, source="simulated", effort="quick", environment={})
         assert note in decided.note and bool(note) == bool(decided.note)
         assert decided.parameters["encoder"] == str(tmp_path / "own")
 

@@ -36,7 +36,7 @@ def test_the_digest_notices_every_part_and_not_the_output_folder(make_notebook, 
         limits = 'limits = {"words": "path"}'
         notebook = read_notebook(make_notebook("mine", cell, f"{limits}\n{code}"))
         words.write_text(text)
-        made = {"around": AROUND | around, "source": "auto", "effort": "quick"}
+        made = {"environment": AROUND | around, "source": "auto", "effort": "quick"}
         return runs.plan(notebook, {"k": k}, **made).digest
 
     others = [{"code": "a = 2"}, {"k": 8}, {"text": "b"}, *({part: "changed"} for part in AROUND)]
