@@ -32,6 +32,10 @@ def test_environment_yml_equals_pyproject():
     assert conda == wanted
     torch = PROJECT["optional-dependencies"]["neural"][0].removeprefix("torch")
     assert f"pytorch{torch.replace('==', '=')}" in (ROOT / "environment.yml").read_text()
+    install = (ROOT / "docs" / "install.md").read_text()
+    for extra in PROJECT["optional-dependencies"]:
+        assert f"`{extra}`" in install
+        assert extra == "all" or re.search(rf"\b{extra}\b", "\n".join(lines))
 
 
 def locked(name):

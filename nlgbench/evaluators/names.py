@@ -128,7 +128,9 @@ def labelled(correlations: pd.DataFrame) -> pd.DataFrame:
     Discriminators scored by their errors (``/`` in the name) have a kind of their own.
     """
     names = correlations["evaluator"].astype(str)
-    table = correlations.assign(evaluator=names.map(label))
+    labels = names.map(label)
+    is_shared = names.groupby(labels).transform("nunique") > 1  # such as bleu and BLEU
+    table = correlations.assign(evaluator=labels.mask(is_shared, names))
     if "statistic" in table:
         table["statistic"] = table["statistic"].replace(_STATISTICS)
     if "kind" in table:

@@ -562,7 +562,15 @@ def writing(out: Path) -> Iterator[None]:
             ) from None
         stack.callback(recover, out)
         recover(out)
-        yield
+        try:
+            yield
+        except OSError as error:
+            if out.is_dir():
+                raise
+            raise OSError(
+                f"the folder {out} was removed or moved during the run: run the command again, and "
+                "leave the folder as it is until the command ends."
+            ) from error
 
 
 def check_place(out: Path, places: Iterable[str]) -> None:
