@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -71,6 +73,7 @@ def has_word(name: str, words: str) -> bool:
     return bool(re.search(rf"(?:^|_)(?:{words})(?:_|$)", plain_name(name)))
 
 
+@functools.lru_cache(2**14)
 def plain_name(name: str) -> str:
     """Write a column's name as lower-case words joined by _."""
     parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name)
@@ -89,8 +92,9 @@ def recognized(columns: Sequence[str]) -> dict[str, str]:
     last = [re.split(rf"\.|^{TOLOKA}", name)[-1] for name in columns]
     for name in columns:
         plain.setdefault(plain_name(name), name)
+    n_times = Counter(last)
     for name, end in zip(columns, last, strict=True):
-        if last.count(end) == 1:
+        if n_times[end] == 1:
             plain.setdefault(plain_name(end), name)
     found: dict[str, str] = {}
     for our, names in CALLED.items():

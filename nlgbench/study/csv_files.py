@@ -38,6 +38,8 @@ _MAGIC = {
 
 #: The longest name or id, in characters; a damaged file can have one of several megabytes.
 LONGEST = 100_000
+#: The longest text, and the longest line of JSON Lines.
+LONGEST_TEXT = 10_000_000
 #: A .gz file unpacks to at most this many bytes, or this many times its own size.
 _UNPACKED = 2**28, 200
 
@@ -123,7 +125,7 @@ def parse(
     body: list[tuple[str, ...]] = []  # tuples, which the garbage collector skips
     lines: list[int] = []
     start, number = 1, 0  # the current row's line, and its number below the header
-    limit = csv.field_size_limit(len(text) + 1)  # the default refuses texts of 128 kB
+    limit = csv.field_size_limit(LONGEST_TEXT)  # the default refuses texts of 128 kB
     try:
         for row in reader:
             left_out = header[len(row) :]
@@ -166,8 +168,9 @@ def parse(
             start = reader.line_num + 1
     except csv.Error as error:
         found.append(
-            f"{path}, row {number + 1} (line {start}): {error}. The file ends within "
-            "quotes, or a quote inside a text is not doubled: fix that row, or get the file again."
+            f"{path}, row {number + 1} (line {start}): {error}. The file ends within quotes, a "
+            "quote inside a text is not doubled, or a text is too long: fix that row, or get the "
+            "file again."
         )
     finally:
         csv.field_size_limit(limit)

@@ -101,6 +101,12 @@ def documents(path: Path, kind: str) -> Iterator[tuple[str, Any]]:
     wrong = []
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
+            if len(line) > csv_files.LONGEST_TEXT:
+                wrong.append(
+                    f"{path}, line {number} has more than {csv_files.LONGEST_TEXT:,} characters: "
+                    "split it into records, or shorten its texts."
+                )
+                continue
             try:
                 document = load_json(line, f"{path}, line {number}")
             except TableError as error:

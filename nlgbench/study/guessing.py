@@ -175,13 +175,13 @@ def kind_of(cells: pd.Series) -> str:
         return ""
     is_list = all(file_types.as_list(cell) is not None for cell in filled[:50])
     parts = answers.flat(filled[:50]) if is_list else filled
-    lacking = set(answers.missing_words(parts))
-    is_number = len(lacking) < len(parts) and all(map(_is_number, {*parts} - lacking))
+    others = [part for part in parts if not _is_number(part)]
+    is_number = len(others) < len(parts) and len(answers.missing_words(others)) == len({*others})
     if is_list:
         return "list" if is_number else ""
     if is_number or scale_of(filled):
         return "number"
-    found = vote_words.choices(filled)
+    found = vote_words.choices(filled) if all(map(vote_words.meaning, filled)) else {}
     if {"a", "b"} <= set(found.values()) and len(found) == len(filled):
         return "choice"
     n = sum(counts[cell] for cell in filled)
@@ -686,9 +686,12 @@ def _capture(made: Guess, pattern: str) -> None:
         )
 
 
-def _numbers(cells: pd.Series) -> pd.Series:
-    """Return the numbers of a column, with its lists flattened."""
-    return pd.to_numeric(pd.Series(answers.flat(cells), dtype="str"), errors="coerce")
+def _numbers(cells: Iterable[str]) -> list[float]:
+    """Return the numbers that occur in a column, also in lists and as words of a scale."""
+    words = dict.fromkeys(answers.flat(cells))
+    scale = scale_of(words)
+    numbers = [csv_files.number(scale.get(word, word)) for word in words]
+    return [number for number in numbers if number is not None and not math.isnan(number)]
 
 
 def _judged(made: Guess, names: Sequence[str]) -> list[str]:
@@ -699,15 +702,11 @@ def _judged(made: Guess, names: Sequence[str]) -> list[str]:
         of = [places[one][several] for one in map(str, places)]
         n = made.frame[several][list(names)].groupby(of).nunique().max()
         names = [one for one in names if n[one] > 1 or _words(one) & _ASKED]
-    cells = {one: made.frame[one].replace(scale_of(made.frame[one].unique())) for one in names}
-    numbers = {
-        one: _numbers(own) if made.kind(one) == "list" else pd.to_numeric(own, errors="coerce")
-        for one, own in cells.items()
-    }
-    ends = {one: (own.min(), own.max()) for one, own in numbers.items()}
+    numbers = {one: _numbers(made.frame[one].unique()) for one in names}
+    ends = {one: (min(own), max(own)) if own else (0.0, 0.0) for one, own in numbers.items()}
     sure = {ends[one] for one in names if _words(one) & _ANSWER}
     for one in [one for one in names if not _words(one) & _ANSWER]:
-        is_odd = bool((numbers[one].dropna() % 0.5 != 0).any()) or max(map(abs, ends[one])) > 100
+        is_odd = any(number % 0.5 for number in numbers[one]) or max(map(abs, ends[one])) > 100
         if is_odd or (sure and ends[one] not in sure):
             made.doubt("value", f"{one} may not be a judgment: its name and numbers are unusual")
     return list(names)

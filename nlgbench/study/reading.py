@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -201,15 +202,13 @@ def read(
     for table, given in specs.items():
         # Without a file of outputs, they are derived from the tables that refer to them.
         is_wanted = table == "outputs" or ("outputs" not in specs and _PAIRED[table])
-        parts = []
+        parts, paths_of_rows = [], []
         where = said.get("where", place / FILE)  # of a DataFrame, which has no study.yml
         for about, spec in _sources(f"{where}, tables: {table}", given):
             one = _Table(place, table, spec, extra if is_wanted else [], problems, lacking, about)
             one.missing = chosen.get("missing", [])
             found = one.read(latest, by_file=isinstance(given, list))
             notes += one.notes
-            if doubts is not None:
-                doubts += one.scales
             if not tables and not chosen.get("clusters"):
                 (notes if doubts is None else doubts).extend(one.grouping)
             (notes if doubts is None else doubts).extend(one.pooled)
@@ -217,10 +216,13 @@ def read(
             if found is None:
                 continue
             parts.append(found)
+            paths_of_rows.append(one.path_of_row)
             if one.has_positions(found.frame) and chosen.get("annotators") != "persons":
                 chosen["annotators"] = "positions"
         if parts:
             raws[table] = _stacked(table, parts)
+            if doubts is not None and table == "judgments":
+                doubts += _other_scales(raws[table], pd.concat(paths_of_rows, ignore_index=True))
     if isinstance(missing := chosen.get("missing"), dict):
         columns = [*dict.fromkeys(name for one in tables for name in one.there), *_ANSWERS]
         lost = [name for name in missing if name not in columns and not problems]
@@ -322,6 +324,19 @@ def _stacked(table: str, parts: Sequence[Raw]) -> Raw:
     return Raw(whole, where, list(whole.pop("{line}")), found=found)
 
 
+def _other_scales(judgments: Raw, paths: pd.Series) -> list[str]:
+    """Describe files whose judgments seem to be on another scale than those in other files."""
+    rows = judgments.frame.reindex(columns=["dimension", "value"], fill_value="")
+    rows = rows.assign(value=pd.to_numeric(rows["value"], errors="coerce"))
+    rows = rows.assign(file=paths.map(lambda path: Path(path).name)).dropna()
+    return [
+        f"{judgments.where}: files seem to use different scales: {line}. If so, put the judgments "
+        "on one scale."
+        for _, part in rows.groupby("dimension", sort=False)
+        for line in other_scale(part["value"], part["file"])
+    ]
+
+
 def _without_repetition(table: str, rows: pd.DataFrame) -> pd.DataFrame:
     """Drop duplicate outputs, references and contexts, as in files with a row per judgment."""
     if table not in ("outputs", "references", "contexts"):
@@ -360,8 +375,35 @@ def some(names: Sequence[str]) -> str:
     return shown + (f" and {len(names) - 40} more" if len(names) > 40 else "")
 
 
-#: The last opened file: how it was opened -> its rows and their locations.
-_Latest = dict[str, tuple[pd.DataFrame, list[str]]]
+class _Opened(NamedTuple):
+    """The rows of a file, or of files with the same columns, as they are."""
+
+    name: str
+    rows: pd.DataFrame
+    places: list[str]
+    beside: pd.DataFrame  # what templates may use, and each row's path
+    n_files: int
+
+
+def _joined(opened: list[tuple[Path, pd.DataFrame, list[str]]]) -> _Opened:
+    """Concatenate files with the same columns."""
+    paths, frames, places = zip(*opened, strict=True)
+    rows = frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
+    sizes = [len(frame) for frame in frames]
+    beside = {
+        "file": map(file_types.stem, paths),
+        "folder": (path.resolve().parent.name for path in paths),
+        "{path}": map(str, paths),
+    }
+    of_rows = {name: np.repeat([*cells], sizes) for name, cells in beside.items()}
+    numbers = [str(number) for size in sizes for number in range(1, size + 1)]
+    more = f" and {len(paths) - 1:,} more" if len(paths) > 1 else ""
+    frame = pd.DataFrame({"row": numbers, **of_rows}, rows.index, dtype="str")
+    return _Opened(f"{paths[0]}{more}", rows, [*itertools.chain(*places)], frame, len(paths))
+
+
+#: The last opened files: how they were opened -> their rows.
+_Latest = dict[str, list[_Opened]]
 
 
 class _Table:
@@ -404,51 +446,60 @@ class _Table:
         self.notes: list[str] = []
         self.grouping: list[str] = []
         self.pooled: list[str] = []
-        self.scales: list[str] = []
         self.personal: list[str] = []
         #: Words for a missing value, of all answers or of each column.
         self.missing: Sequence[str] | Mapping[str, Sequence[str]] = []
         self.paths: list[Path] = []
-        # The current file:
-        self.path = place
-        self.theirs = pd.DataFrame()
-        self.there: list[str] = []  # its columns
-        self.places: list[str] = []
+        self.path_of_row = pd.Series(dtype=object)
+        #: The current file, or files with the same columns; these columns; what messages call it.
+        self.opened = _Opened("", pd.DataFrame(), [], pd.DataFrame(), 0)
+        self.there: list[str] = []
+        self.source = ""
 
     def read(self, latest: _Latest, *, by_file: bool) -> Raw | None:
         """Read and concatenate all files; locations of rows name the file if `by_file`.
 
-        `latest` is the last opened file, which may contain several tables.
+        `latest` are the last opened files, which may contain several tables.
         """
         found = self._entry_problems()
         self.problems += found
-        self.paths = paths = [] if found else self._paths()
+        self.paths = [] if found else self._paths()
+        by_file |= len(self.paths) > 1
+        n_files = 0
         parts = []
-        for self.path in paths:
+        for opened in self._open(latest):
+            self.opened, self.source = opened, opened.name
+            paths = opened.beside["{path}"]
+            self.there = list(map(str, opened.rows.columns))
+            if self.table == "contexts":  # features, which differ between studies
+                self.ours = list(dict.fromkeys([*self.ours, *(self.columns or self.there)]))
             try:
-                self._open(latest)
                 frame = self._long()
-            except (TableError, OSError) as error:
-                self.problems += getattr(error, "problems", [str(error)])
+            except TableError as error:
+                self.problems += error.problems
                 continue
+            n_files += opened.n_files
             self.is_read |= set(self.called.values())
             if self.table in raters.OF_MODELS:
                 self._look_for_models(frame)
             self.personal += column_names.personal(self.there)
-            before = f"{self.path.name}, " if by_file or len(paths) > 1 else ""
             kept = frame[[name for name in frame if name in self.ours]]
-            lines = [f"{before}{self.places[at]}" for at in frame["{at}"]]
-            parts.append(kept.assign(**{"{line}": lines}))
-        if not parts or len(parts) < len(paths):
+            row_paths = paths.loc[frame["{at}"]].to_list()
+            lines = [opened.places[at] for at in frame["{at}"]]
+            if by_file:
+                lines = [
+                    f"{Path(path).name}, {line}"
+                    for path, line in zip(row_paths, lines, strict=True)
+                ]
+            parts.append(kept.assign(**{"{line}": lines, "{path}": row_paths}))
+        if not parts or n_files < len(self.paths):
             return None
-        where = self.where
-        if len(paths) == 1:
+        if len(self.paths) == 1:
             self._look_for_groups(frame)
-            where = str(self.path)
-        if self.table == "judgments" and len(paths) > 1:
-            self._compare_scales(paths, parts)
-        whole = pd.concat(parts, ignore_index=True).fillna("").astype("str")
-        whole = _without_repetition(self.table, whole)
+        where = str(self.paths[0]) if len(self.paths) == 1 else self.where
+        whole = pd.concat(parts, ignore_index=True)
+        self.path_of_row = whole.pop("{path}")
+        whole = _without_repetition(self.table, whole.fillna("").astype("str"))
         return Raw(whole, where, list(whole.pop("{line}")), self.called, self.there)
 
     def has_positions(self, frame: pd.DataFrame) -> bool:
@@ -509,60 +560,53 @@ class _Table:
             self.lacking.setdefault(f"{what} `file` in {{tables}}.", []).append(self.table)
         return [path for paths in found for path in paths]
 
-    def _open(self, latest: _Latest) -> None:
+    def _open(self, latest: _Latest) -> list[_Opened]:
+        """Open all files; those in sequence with the same columns are concatenated."""
         if "frame" in self.spec:
-            self.theirs = self.spec["frame"].reset_index(drop=True)
-            self.places = [f"index {label}" for label in self.spec["frame"].index]
-        else:
-            self._open_file(latest)
-        self.there = list(map(str, self.theirs.columns))
-        if self.table == "contexts":  # features, which differ between studies
-            self.ours = list(dict.fromkeys([*self.ours, *(self.columns or self.there)]))
+            frame = self.spec["frame"]
+            places = [f"index {label}" for label in frame.index]
+            return [_joined([(Path(self.where), frame.reset_index(drop=True), places)])]
+        options = {key: self.spec[key] for key in ("format", *_OF_KIND) if key in self.spec}
+        if (key := f"{self.paths} {options}") in latest:
+            return latest[key]
+        files_read = []
+        for path in self.paths:
+            try:
+                files_read.append(self._open_file(path))
+            except (TableError, OSError) as error:
+                self.problems += getattr(error, "problems", [str(error)])
+        alike = itertools.groupby(files_read, key=lambda file: list(file[1]))
+        opened = [_joined(list(group)) for _, group in alike]
+        if len(files_read) == len(self.paths):
+            latest.clear()
+            latest[key] = opened
+        return opened
 
-    def _open_file(self, latest: _Latest) -> None:
-        kind = self.spec.get("format") or file_types.guess(self.path)
+    def _open_file(self, path: Path) -> tuple[Path, pd.DataFrame, list[str]]:
+        kind = self.spec.get("format") or file_types.guess(path)
         unused = [key for key, kinds in _OF_KIND.items() if key in self.spec and kind not in kinds]
         if unused and kind in file_types.ENDINGS:
             raise TableError(
                 f"{self.about}: {unused[0]} applies to {' and '.join(_OF_KIND[unused[0]])}, but "
-                f"{self.path.name} is {kind}: remove it, or set `format`."
+                f"{path.name} is {kind}: remove it, or set `format`."
             )
         if kind not in file_types.ENDINGS:
-            what = unknown(kind or self.path.suffix, file_types.ENDINGS)
-            raise TableError(f"{self.about}: {self.path.name}: format {what} Set `format`.")
-        asked = {
-            name: self.spec[name] for name in ("delimiter", "keys", "rows") if name in self.spec
-        }
-        if (key := f"{self.path} {kind} {asked}") not in latest:
-            latest.clear()
-            latest[key] = file_types.read(self.path, kind, problems=self.problems, **asked)
-            files.note_read(workbooks.split(self.path)[0])
-        self.theirs, self.places = latest[key]
-
-    def _compare_scales(self, paths: Sequence[Path], parts: Sequence[pd.DataFrame]) -> None:
-        """Note files whose judgments seem to be on another scale than those in other files."""
-        files_of = zip(paths, parts, strict=True)
-        rows = pd.concat([part.assign(file=path.name) for path, part in files_of])
-        if "value" not in rows:
-            return
-        rows = rows.assign(value=pd.to_numeric(rows["value"], errors="coerce")).dropna()
-        by = [rows["dimension"]] if "dimension" in rows else [0] * len(rows)
-        for _, part in rows.groupby(by, sort=False):
-            for line in other_scale(part["value"], part["file"]):
-                self.scales.append(
-                    f"{self.where}: files seem to use different scales: {line}. If so, put the "
-                    "judgments on one scale."
-                )
+            what = unknown(kind or path.suffix, file_types.ENDINGS)
+            raise TableError(f"{self.about}: {path.name}: format {what} Set `format`.")
+        options = {key: self.spec[key] for key in _OF_KIND if key in self.spec}
+        rows, places = file_types.read(path, kind, problems=self.problems, **options)
+        files.note_read(workbooks.split(path)[0])
+        return path, rows, places
 
     def _look_for_models(self, frame: pd.DataFrame) -> None:
         """Note an unread column that separates people from models, of which both judged."""
         who = self.columns.get("annotator_id", "")
-        rows = self.theirs.loc[frame["{at}"].unique()]
+        rows = self.opened.rows.loc[frame["{at}"].unique()]
         names = [name for name in self.there if name not in self.is_read and name != who]
         if found := raters.separating(rows, names, who if who in self.there else ""):
             ((name, machines),) = found.items()
             if name != who:
-                what = f"{self.path}: annotators with {name} {', '.join(map(repr, machines))}"
+                what = f"{self.source}: annotators with {name} {', '.join(map(repr, machines))}"
                 self.pooled.append(raters.advice(what, self.table))
 
     def _look_for_groups(self, frame: pd.DataFrame) -> None:
@@ -570,9 +614,9 @@ class _Table:
         for name in self.there if "item_id" in frame else ():
             if name in self.is_read or not column_names.has_word(name, _GROUPS):
                 continue
-            if said := grouped(frame["item_id"], self.theirs[name].loc[frame["{at}"]]):
+            if said := grouped(frame["item_id"], self.opened.rows[name].loc[frame["{at}"]]):
                 self.grouping.append(
-                    f"{self.path}: {said}, which is not used. If items with the same {name} are "
+                    f"{self.source}: {said}, which is not used. If items with the same {name} are "
                     f"similar, set `settings: {{extra: [{name}], clusters: {name}}}`."
                 )
 
@@ -580,34 +624,36 @@ class _Table:
         """Return our columns in long form, and those that templates may use."""
         only = self.spec.get("only", {})
         only = {name: [one] if isinstance(one, str) else one for name, one in only.items()}
-        kept = self.theirs
+        kept = self.opened.rows
         for name in kept.columns.intersection(list(only)):
             kept = kept[kept[name].isin(only.pop(name))]
         skip = self.spec.get("skip", {})
         self._require_columns("skip", list(skip), self.there)
         for name, cells in skip.items():
             kept = kept[~kept[name].isin([cells] if isinstance(cells, str) else cells)]
-        if kept.empty and len(self.theirs):
-            self.problems.append(
-                f"{self.about}: `{'skip' if skip else 'only'}` keeps no row of {self.path}: "
-                "correct its values."
-            )
+        paths = self.opened.beside["{path}"]
+        kept_paths = set(paths[kept.index])
+        self.problems += [
+            f"{self.about}: `{'skip' if skip else 'only'}` keeps no row of {path}: correct its "
+            "values."
+            for path in paths.unique()
+            if path not in kept_paths
+        ]
         single, several = self._resolved(only)
-        beside = {"file": file_types.stem(self.path), "folder": self.path.resolve().parent.name}
         read = {our: self._answers(our, kept[their]) for our, their in single.items()}
-        rows = {"{at}": kept.index, "row": (kept.index + 1).astype("str"), **beside}
-        frame = pd.DataFrame(rows | read, index=kept.index)
+        beside = self.opened.beside.loc[kept.index].drop(columns="{path}")
+        frame = pd.concat([beside, pd.DataFrame({"{at}": kept.index, **read}, kept.index)], axis=1)
         if several is not None:
-            parts = []
-            for row in several.to_dict("records"):
-                more = {str(name): cell for name, cell in row.items()}
-                theirs = {
-                    name: self._answers(name, kept[cell])
-                    for name, cell in more.items()
-                    if name in self.columns
-                }
-                parts.append(frame.assign(**more | theirs))
-            frame = pd.concat(parts).sort_index(kind="stable") if parts else frame.iloc[:0]
+            n_rows = len(frame)
+            cells = {str(name): np.tile(several[name], n_rows) for name in several}
+            for our in several.columns.intersection(list(self.columns)):
+                columns = [
+                    self._answers(our, kept[their]).to_numpy(object) for their in several[our]
+                ]
+                cells[our] = np.array(columns, dtype=object).T.ravel()
+            repeated = frame.loc[frame.index.repeat(len(several))]
+            new = pd.DataFrame(cells, repeated.index, dtype="str")
+            frame = pd.concat([repeated.drop(columns=[*new], errors="ignore"), new], axis=1)
         frame = self._exploded(frame.reset_index(drop=True))
         measure = _MEASURES.get(self.table, "")
         is_empty = frame.get(measure, pd.Series(" ", frame.index)).str.strip() == ""
@@ -626,7 +672,7 @@ class _Table:
             is_empty |= frame["choice"] == ""
         if is_empty.any():
             shown = f"empty cells of {self.table} skipped: {int(is_empty.sum()):,}"
-            self.notes.append(f"{self.path}: {shown}.")
+            self.notes.append(f"{self.source}: {shown}.")
             frame = frame[~is_empty].reset_index(drop=True)
         if "choice" in frame and self.table == "comparisons":
             is_unclear = ~frame["choice"].isin(("a", "b", "tie"))
@@ -666,8 +712,8 @@ class _Table:
             names = {"system_a": "system_b", "system_b": "system_a"}
             frame = pd.concat([frame[~is_turned], turned.rename(columns=names)]).sort_index()
             self.notes.append(
-                f"{self.path}: the order in which texts were shown is unknown, so pairs are stored "
-                "in alphabetical order: tests of position bias cannot use them."
+                f"{self.source}: the order in which texts were shown is unknown, so pairs are "
+                "stored in alphabetical order: tests of position bias cannot use them."
             )
         return frame
 
@@ -702,6 +748,7 @@ class _Table:
         made = {str(name) for grid in grids for name in grid} - set(self.columns)
         self._require_columns("only", list(only), [*made, *there])
         self.called |= single
+        self.is_read |= {their for grid in grids for our in grid for their in grid[our]} & {*there}
         taken = {*self.columns, *self.constants, *made}
         single |= {name: name for name in self.ours if name in there and name not in taken}
         if not grids:
@@ -722,14 +769,14 @@ class _Table:
             if "constants" in key and not hint:
                 hint = f" If it is the same in all rows, write `constants: {{{lost[0]}: ...}}`."
             what = (
-                f"{self.path} has no column{'s' * (len(lost) > 1)} {', '.join(map(repr, lost))}, "
+                f"{self.source} has no column{'s' * (len(lost) > 1)} {', '.join(map(repr, lost))}, "
                 f"needed by {{tables}} ({key} in {FILE}).{hint} Found columns {some(self.there)}."
             )
             self.lacking.setdefault(what, []).append(self.table)
             raise TableError
 
     def _refuse_cells(self, frame: pd.DataFrame, bad: pd.Series, name: str, rule: str) -> None:
-        given = Raw(self.theirs, str(self.path), self.places, self.called)
+        given = Raw(self.opened.rows, self.source, self.opened.places, self.called)
         rows = frame.set_index("{at}")
         if found := schema.problem(given, self.table, rows, bad.to_numpy(), name, rule):
             raise TableError(*found)
@@ -763,7 +810,7 @@ class _Table:
                 made = made + frame[name]
             elif name:
                 self._require_columns("constants", [name], self.there)
-                made = made + self.theirs.loc[frame["{at}"], name].set_axis(frame.index)
+                made = made + self.opened.rows.loc[frame["{at}"], name].set_axis(frame.index)
         return made
 
     def _summed(self, frame: pd.DataFrame) -> pd.DataFrame:

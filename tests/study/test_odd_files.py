@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import shutil
 
 import pytest
 from click.testing import CliRunner
@@ -41,6 +42,8 @@ ODD = {
         ROWS.replace(",a,", f",{'a' * 200_000},"),
         "must have at most 100,000 charac",
     ),
+    "a long text": ("t.csv", ROWS.replace(",a,", f",{'a ' * 300_000},"), "a text is too long: fix"),
+    "a long line": ("l.jsonl", f'{{"text": "{"a " * 300_000}"}}', "line 1 has more than 500,000"),
     "the whole disk": ("/**/*.csv", "", "searches the whole disk: begin it with a folder"),
     "no UTF-8": (b"r\xff.csv", ROWS, r"r\udcff.csv' is not UTF-8: rename the file"),
 }
@@ -49,6 +52,7 @@ ODD = {
 @pytest.mark.parametrize("case", ODD)
 def test_an_odd_file_gets_its_own_sentence(tmp_path, monkeypatch, case):
     monkeypatch.setattr(csv_files, "_UNPACKED", (1_000_000, 1))
+    monkeypatch.setattr(csv_files, "LONGEST_TEXT", 500_000)
     name, content, message = ODD[case]
     path = tmp_path / os.fsdecode(name)
     if callable(content):
@@ -93,6 +97,14 @@ def test_a_damaged_manifest_is_not_a_run_that_was_never_made(tmp_path):
     assert runs.why_rerun(tmp_path, {}) == "not run yet"
     (tmp_path / "manifest.json").write_text('{"digest": ')
     assert runs.why_rerun(tmp_path, {}) == "its manifest.json is damaged"
+
+
+def test_an_out_folder_that_is_removed_during_a_run_is_named(tmp_path):
+    out = tmp_path / "out"
+    with pytest.raises(OSError, match="out was removed or moved during the run"), runs.writing(out):
+        new = runs.aside(out, "01")
+        shutil.rmtree(out)
+        runs.promote(new, out / "01")
 
 
 @pytest.mark.parametrize("kind", ["numbers", "words"])

@@ -1,5 +1,7 @@
 """Extreme values and other scales are named in small studies, and ordinary data are not."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -67,16 +69,16 @@ OTHER = [
 ]
 
 
+@pytest.mark.parametrize("files", [["*.csv"], ["p.csv", "q.csv", "r.csv"]])
 @pytest.mark.parametrize(("change", "named"), OTHER)
-def test_an_annotator_or_file_on_another_scale_is_named(change, named, tmp_path):
+def test_an_annotator_or_file_on_another_scale_is_named(change, named, tmp_path, files):
     values = {name: likert(40, seed) for seed, name in enumerate("pqr")}
     values["q"] = change(values["q"])
     groups = pd.Series(np.repeat(list(values), 40))
     lines = other_scale(pd.Series(np.concatenate(list(values.values()))), groups)
     assert lines == ([f"q {named}"] if named else [])
-    (tmp_path / "study.yml").write_text(
-        "tables: {judgments: {file: '*.csv', constants: {annotator_id: all}}}\n"
-    )
+    sources = [{"file": name, "constants": {"annotator_id": "all"}} for name in files]
+    (tmp_path / "study.yml").write_text(json.dumps({"tables": {"judgments": sources}}))
     for name, of_file in values.items():
         rows = {"item_id": np.arange(40), "system": name, "value": of_file}
         pd.DataFrame(rows).to_csv(tmp_path / f"{name}.csv", index=False)
