@@ -132,10 +132,10 @@ def check_texts(texts: Sequence[str], name: str = "texts") -> list[str]:
     return listed
 
 
-def check_n(n: int, name: str) -> None:
-    """Raise an error unless a number is a whole number of at least 1."""
-    if isinstance(n, bool) or not isinstance(n, Integral) or n < 1:
-        raise ValueError(f"{name} must be a whole number, at least 1. Got {n!r}.")
+def check_n(n: int, name: str, least: int = 1) -> None:
+    """Raise an error unless a number is a whole number of at least `least`."""
+    if isinstance(n, bool) or not isinstance(n, Integral) or n < least:
+        raise ValueError(f"{name} must be a whole number, at least {least}. Got {n!r}.")
 
 
 def span(values: Iterable[float], form: str = ".2f") -> str:

@@ -37,6 +37,7 @@ from nlgbench.names import known
 from nlgbench.status import OK, Unsupported, explain, split_status
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
+from nlgbench.text import check_n
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -148,8 +149,8 @@ def _parse_name(name: str, search: int, n_folds: int) -> _Wanted:
         _boosted(0)
     elif model in DEEP:
         import nlgbench.training  # noqa: F401
-    if n_folds < 2 or search < 0:
-        raise ValueError(f"n_folds must be at least 2, search at least 0. Got {n_folds}, {search}.")
+    check_n(n_folds, "n_folds", 2)
+    check_n(search, "search", 0)
     return _Wanted(model, scope, trained or "natural", scored, search, n_folds)
 
 

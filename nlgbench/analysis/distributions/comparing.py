@@ -18,6 +18,7 @@ from nlgbench.inference import Bools, Floats, Ints, half_samples, interval
 from nlgbench.status import OK, Status, Unsupported, explain, split_status
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
+from nlgbench.text import check_n
 
 Measure = Literal[
     "mmd_gaussian",
@@ -117,8 +118,7 @@ def compare_distributions(
     >>> float(found.loc["mmd_gaussian", "p_value"])
     0.001
     """
-    if n_neighbors < 1:
-        raise ValueError(f"n_neighbors must be a whole number, at least 1. Got {n_neighbors}.")
+    check_n(n_neighbors, "n_neighbors")
     outputs = study.outputs.sort_values("output_id", ignore_index=True)
     if not outputs["is_human"].any() or outputs["is_human"].all():
         raise Unsupported(

@@ -97,8 +97,7 @@ def boundary(
     >>> found.grid.shape
     (50, 50)
     """
-    if n_grid < 2:
-        raise ValueError(f"n_grid must be at least 2. Got {n_grid}.")
+    check_n(n_grid, "n_grid", 2)
     one = score.compare(
         study,
         score.the_system(study, system),

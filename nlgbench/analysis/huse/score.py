@@ -22,6 +22,7 @@ from nlgbench.names import known, unknown
 from nlgbench.status import OK, Status, Unsupported, explain
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
+from nlgbench.text import check_n
 
 Ties = Literal["exact", "released"]
 Scaling = Literal["unit variance", "none", "rank"]
@@ -121,8 +122,7 @@ def compare(
     if not own.any():
         known(system, study.systems, "system")
     rows = np.flatnonzero(is_human | own)
-    if n_neighbors < 1:
-        raise ValueError(f"n_neighbors must be a whole number, at least 1. Got {n_neighbors}.")
+    check_n(n_neighbors, "n_neighbors")
     if len(rows) < n_neighbors + 1:
         raise Unsupported(
             "few_outputs",

@@ -414,8 +414,7 @@ def interval_widths(
     >>> bool(width.iloc[0] > width.iloc[1])
     True
     """
-    if n_studies < 2:
-        raise ValueError(f"n_studies must be at least 2. Got {n_studies}.")
+    check_n(n_studies, "n_studies", 2)
     rng = np.random.default_rng(seed)
     n_all = math.inf
     if isinstance(world, Study):

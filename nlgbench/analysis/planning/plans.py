@@ -146,8 +146,7 @@ def plan_study(
         )
     for name, numbers in (("n_items", n_items), ("n_annotators", n_annotators)):
         for number in numbers:
-            if number < 2:
-                raise ValueError(f"each of {name} must be at least 2. Got {number}.")
+            check_n(number, f"each of {name}", 2)
     if n_votes is not None:
         check_n(n_votes, "n_votes")
     if design in ("blocked", "scattered") and (n_votes or 0) > min(n_annotators):

@@ -31,7 +31,7 @@ from nlgbench.evaluators.comparator.pairs import (
 from nlgbench.status import Unsupported
 from nlgbench.study import Study, with_tables
 from nlgbench.study.checks import checked, read_table
-from nlgbench.text import text_key
+from nlgbench.text import check_n, text_key
 
 if TYPE_CHECKING:
     from nlgbench.evaluators.comparator.encoder import Encoder
@@ -248,8 +248,7 @@ def compare_texts(
     --------
     See `nlgbench.train_comparator`.
     """
-    if n_per_pair < 1:
-        raise ValueError(f"n_per_pair must be at least 1. Got {n_per_pair}.")
+    check_n(n_per_pair, "n_per_pair")
     before = study.comparisons
     if before is not None and before["comparator"].eq(comparator.name).any():
         raise ValueError(

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from nlgbench.status import Unsupported
 from nlgbench.study import Study
 from nlgbench.study.checks import checked, read_table
-from nlgbench.text import text_key
+from nlgbench.text import check_n, text_key
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -98,8 +98,7 @@ def supervise(
     >>> supervise(study, n=100).groupby("supervision").size().to_dict()
     {'human': 200, 'strong': 100}
     """
-    if n < 1:
-        raise ValueError(f"n must be at least 1. Got {n}.")
+    check_n(n, "n")
     rng = np.random.default_rng(seed)
     parts = []
     if "strong" in kinds:

@@ -213,7 +213,7 @@ def test_what_cannot_be_scored_is_refused(study, options, match):
 def test_figures_of_one_system_refuse_several_and_a_bad_grid():
     with pytest.raises(ValueError, match=r"3 systems \(t1.0, t0.7, t0.5\): set system"):
         nb.failures(nb.simulate("gaussian", n_outputs=20, seed=0))
-    with pytest.raises(ValueError, match="n_grid must be at least 2"):
+    with pytest.raises(ValueError, match="n_grid must be a whole number, at least 2"):
         nb.boundary(WHOLE, n_grid=1)
 
 

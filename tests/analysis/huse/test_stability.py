@@ -133,7 +133,7 @@ def test_bad_widths_are_refused(study):
     bare = study.replace(logprobs=None)
     for given, options, message in (
         (study, {"n_outputs": [60]}, "n_outputs must be at least 1 and below 60"),
-        (study, {"n_outputs": [30], "n_studies": 1}, "n_studies must be at least 2"),
+        (study, {"n_outputs": [30], "n_studies": 1}, "n_studies must be a whole number"),
         (bare, {"n_outputs": [30]}, "gaussian has no logprobs"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -182,7 +182,7 @@ def test_what_a_pilot_cannot_tell_apart_is_part_of_the_rest():
         ({"prices": {"judgement": 1.0}}, "Did you mean 'judgment'"),
         ({"prices": {"item": -1.0}}, "prices must be 0 or more. Got -1 for 'item'"),
         ({"design": "blocked", "n_votes": 11}, "n_votes must be at most n_annotators"),
-        ({"n_items": [1]}, "each of n_items must be at least 2"),
+        ({"n_items": [1]}, "each of n_items must be a whole number, at least 2"),
         ({"pilot": VOTES | {"item": 0.8}, "question": "preferences"}, "reduce item or annotator"),
     ],
 )

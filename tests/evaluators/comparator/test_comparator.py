@@ -225,7 +225,7 @@ def test_splits_share_no_text(seed, by, left_out):
         (lambda: train(encoder="x"), "has no encoder"),
         (lambda: train(HUMAN[["text_a"]]), "have no column"),
         (lambda: train(HUMAN.assign(outcome="tie")), "no pair has the outcome 'better'"),
-        (lambda: taught("strong", n=0), "n must be at least 1"),
+        (lambda: taught("strong", n=0), "n must be a whole number, at least 1"),
         (lambda: taught("human", dimension="overal"), "mean 'overall'"),
         (lambda: taught("human", threshold=-1), "0 or more"),
         (lambda: taught("weak"), "needs checkpoints="),

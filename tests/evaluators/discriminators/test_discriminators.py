@@ -244,8 +244,8 @@ def test_a_missing_score_is_counted_and_a_tie_is_half():
     ("options", "message"),
     [
         ({"models": ["svn"]}, r"'svn_meta' is unknown\. Did you mean 'svm_meta"),
-        ({"n_folds": 1}, "n_folds must be at least 2"),
-        ({"search": -1}, "search at least 0"),
+        ({"n_folds": 1}, "n_folds must be a whole number, at least 2"),
+        ({"search": -1}, "search must be a whole number"),
         ({"n_folds": 200}, "in the smaller class .*: 90"),
     ],
 )
