@@ -30,10 +30,9 @@ class _Repairing(click.Group):
             if isinstance(error, ValueError | OSError):
                 wrong = click.UsageError if isinstance(error, UsageError) else click.ClickException
                 raise wrong(_what_failed(error)) from None
-            what = f"{type(error).__name__}: {error}"
             raise click.ClickException(
-                f"{what}\nThis is a bug in nlgbench. Please report it with the traceback that "
-                "`nlgbench --debug ...` shows."
+                f"{type(error).__name__}: {error}\nThis is a bug in nlgbench. Please report it "
+                "with the traceback that `nlgbench --debug ...` shows."
             ) from None
 
 
@@ -73,15 +72,15 @@ def _folder(ctx: click.Context, param: click.Parameter, value: str | None) -> Pa
 
 
 def _given(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
-    given: dict[str, str] = {}
+    values: dict[str, str] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name.isidentifier():
             raise click.BadParameter(f"{shown(text)} is not NAME=VALUE, as in -p n_neighbors=8.")
-        if name in given:
+        if name in values:
             raise click.BadParameter(f"{name!r} appears twice: omit one.")
-        given[name] = value
-    return given
+        values[name] = value
+    return values
 
 
 _SETTINGS = {"help_option_names": ["-h", "--help"], "show_default": True}
@@ -122,8 +121,8 @@ _COLUMNS = {
 
 def _column_flags(command: Callable) -> Callable:
     """Add a flag for each column that files may have."""
-    for name, (our, what) in reversed(_COLUMNS.items()):
-        command = click.option(f"--{name}", our, metavar="COLUMN", help=f"{what}.")(command)
+    for name, (our, content) in reversed(_COLUMNS.items()):
+        command = click.option(f"--{name}", our, metavar="COLUMN", help=f"{content}.")(command)
     return command
 
 
@@ -167,11 +166,11 @@ def new(
     from nlgbench.runner import new_study
 
     flags = {our: named.split(",") for our, named in columns.items() if named}
-    place, found = new_study.place_of(paths, sources, out)
-    _folder(click.get_current_context(), click.Argument(["DIR"]), str(place))
-    if (layout or flags) and not found:
+    folder, files_named = new_study.place_of(paths, sources, out)
+    _folder(click.get_current_context(), click.Argument(["DIR"]), str(folder))
+    if (layout or flags) and not files_named:
         raise click.UsageError("--as and flags for columns need files: name the files, too.")
-    click.echo(new_study.new(place, found, layout, flags))
+    click.echo(new_study.new(folder, files_named, layout, flags))
 
 
 @main.command()
@@ -184,8 +183,8 @@ def check(directory: Path) -> None:
     """
     from nlgbench.runner import check_study
 
-    said, is_right = check_study.check(directory)
-    click.echo(said)
+    report, is_right = check_study.check(directory)
+    click.echo(report)
     if not is_right:
         raise click.exceptions.Exit(1)
 
@@ -213,7 +212,7 @@ def fetch(names: tuple[str, ...]) -> None:
 @main.command()
 @click.argument("notebooks", nargs=-1, metavar="[NOTEBOOK]...")
 @click.option(
-    "-p", "given", multiple=True, metavar="NAME=VALUE", callback=_given, help="Set a parameter."
+    "-p", "values", multiple=True, metavar="NAME=VALUE", callback=_given, help="Set a parameter."
 )
 @click.option(
     "--source",
@@ -252,7 +251,7 @@ def fetch(names: tuple[str, ...]) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print outcomes as JSON.")
 def run(
     notebooks: tuple[str, ...],
-    given: dict[str, str],
+    values: dict[str, str],
     jobs: int,
     cluster: str | None,
     out: Path,
@@ -289,7 +288,7 @@ def run(
     try:
         outcomes = execute.run(
             notebooks,
-            given,
+            values,
             out=out,
             jobs=jobs,
             force=force,
@@ -307,12 +306,12 @@ def run(
         os._exit(130)
     if dry_run:
         return
-    failed = [one.plan.place for one in outcomes if one.status in ("failed", "incomplete")]
+    failed = [ended.plan.folder for ended in outcomes if ended.status in ("failed", "incomplete")]
     if as_json:
         from nlgbench.runner import listing
 
         click.echo(listing.outcomes(outcomes, out))
-    elif not quiet and any(one.status != "failed" for one in outcomes):
+    elif not quiet and any(outcome.status != "failed" for outcome in outcomes):
         _say(f"Results are in {out}: index.csv lists the figures, ledger.csv the claims.")
     if failed:
         raise click.ClickException(f"{len(failed)} of {len(outcomes)} failed: {', '.join(failed)}")
@@ -391,5 +390,5 @@ def clean(directory: Path | None, dry_run: bool) -> None:
 
     if directory is not None and not directory.is_dir():
         raise UsageError(f"there is no folder {directory}: name a folder passed as --out.")
-    left = runs.clean(directory or Path("figures/latest"), dry_run=dry_run)
-    click.echo(listing.plain(left) if len(left) else "nothing to remove")
+    table = runs.clean(directory or Path("figures/latest"), dry_run=dry_run)
+    click.echo(listing.plain(table) if len(table) else "nothing to remove")

@@ -130,7 +130,7 @@ def _make(
     if stopped.is_set():
         why = INTERRUPTED
     else:
-        runs.keep_failed(runs.aside(out, plan.place), out / f"{plan.place}.failed")
+        runs.keep_failed(runs.aside(out, plan.folder), out / f"{plan.folder}.failed")
     return Outcome(plan, "failed", time.monotonic() - began, why)
 
 
@@ -146,17 +146,17 @@ def _alive(client: Client) -> list[str]:
 
 def _put(outcome: Outcome, files: Mapping[str, bytes], plan: Plan, out: Path) -> str:
     """Put a result into its place, or explain why it is not valid here."""
-    new, failed = runs.aside(out, plan.place), out / f"{plan.place}.failed"
+    new, failed = runs.aside(out, plan.folder), out / f"{plan.folder}.failed"
     for name in sorted(files, key=lambda name: name == runs.MANIFEST):  # the manifest is last
         (new / name).parent.mkdir(parents=True, exist_ok=True)
         (new / name).write_bytes(files[name])
     if outcome.status == "failed":
         runs.keep_failed(new, failed)
         return ""
-    if why := runs.why_rerun(new, plan.parts, plan.parameters.get("study")):
+    if why := runs.why_rerun(new, plan.hashes, plan.parameters.get("study")):
         return f"its result is not valid where the command runs: {why}."
     runs.remove(failed)
-    runs.promote(new, out / plan.place)
+    runs.promote(new, out / plan.folder)
     return ""
 
 
@@ -165,7 +165,7 @@ def refusal(plan: Plan) -> str:
     data = runs.hash_data(plan.notebook, plan.parameters, plan.source)
     environment = runs.surroundings()
     here = {**environment, **json.loads(environment["installed packages"]), **data}
-    there = {**plan.parts, **json.loads(plan.parts["installed packages"]), **plan.data}
+    there = {**plan.hashes, **json.loads(plan.hashes["installed packages"]), **plan.data}
     names = {*here, *there} - {"code", "parameters", "data", "installed packages"}
     for name in sorted(names, key=lambda name: (name not in environment, name)):
         if here.get(name) != there.get(name):
@@ -217,7 +217,7 @@ def _make_there(
         )
         if kernels.stopped:  # the command is gone, or this worker closes
             raise Reschedule
-        result = Path(folder, plan.place + ".failed" * (outcome.status == "failed"))
+        result = Path(folder, plan.folder + ".failed" * (outcome.status == "failed"))
         below = [file for file in result.rglob("*") if file.is_file()]
         files = {file.relative_to(result).as_posix(): file.read_bytes() for file in below}
         return (

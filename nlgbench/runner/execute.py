@@ -34,7 +34,7 @@ _PATIENCE = 8.0
 #: Called with None when a run starts, then with each line that it prints.
 Listener = Callable[[str | None], object]
 INTERRUPTED = "interrupted"
-_IN_MANIFEST = ("place", "digest", "source", "parameters", "data", "parts")
+_IN_MANIFEST = ("folder", "digest", "source", "parameters", "data", "hashes")
 
 
 class Makers(NamedTuple):
@@ -48,7 +48,7 @@ class Makers(NamedTuple):
 
 def run(
     names: Sequence[str],
-    given: Mapping[str, Any],
+    parameters: Mapping[str, Any],
     *,
     out: Path,
     source: SourceWish = "auto",
@@ -65,7 +65,7 @@ def run(
 ) -> list[Outcome]:
     """Run notebooks, except those with an up-to-date result; a failure does not stop the others.
 
-    Each notebook runs with every set of parameters in `grid`, added to `given`. `say` receives
+    Each notebook runs with every set of parameters in `grid`, added to `parameters`. `say` receives
     progress messages, and `complain` failures. Runs are made here, or else by `makers`.
     """
     out = out.absolute()
@@ -74,26 +74,26 @@ def run(
     # Products of small matrices can take forty times as long with several threads, which wait for
     # each other on busy cores. With one thread, results do not depend on the number of cores.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    plans = _plans(names, given, grid, source=source, effort=effort, out=out)
+    plans = _plans(names, parameters, grid, source=source, effort=effort, out=out)
 
     def why_run(plan: Plan) -> str:
         if force:
             return "--force"
-        why = runs.why_rerun(out / plan.place, plan.parts, plan.parameters.get("study"))
-        return why or "a section failed last time" * bool(runs.describe_failures(out / plan.place))
+        why = runs.why_rerun(out / plan.folder, plan.hashes, plan.parameters.get("study"))
+        return why or "a section failed last time" * bool(runs.describe_failures(out / plan.folder))
 
     if dry_run:
-        for each in plans:
-            why = why_run(each)
-            notes = "; ".join(filter(None, [why, each.note]))
+        for plan in plans:
+            why = why_run(plan)
+            notes = "; ".join(filter(None, [why, plan.note]))
             would = f"would run ({notes})" if why else "unchanged, would be skipped"
-            (say or complain)(f"{each.place}: {would}")
+            (say or complain)(f"{plan.folder}: {would}")
         return []
     # Import these in advance, because two threads that import them at once can deadlock.
     require_extra("nlgbench run", "run", "papermill", "pandas")
     # Kernels or workers must be available before anything is written.
-    with interruptible(), (makers or partial(here, jobs))() as by, runs.writing(out):
-        runs.check_place(out, [plan.place for plan in plans])
+    with interruptible(), (makers or partial(here, jobs))() as maker, runs.writing(out):
+        runs.check_place(out, [plan.folder for plan in plans])
 
         def made(plan: Plan) -> Outcome:
             why = why_run(plan)
@@ -105,22 +105,22 @@ def run(
                     tell(f"{plan.name} | {line}")
 
             if why:
-                outcome = by.make(plan, out, timeout, listener)
+                outcome = maker.make(plan, out, timeout, listener)
             else:
-                runs.remove(out / f"{plan.place}.failed")  # left by a run that was forced
+                runs.remove(out / f"{plan.folder}.failed")  # left by a run that was forced
                 outcome = Outcome(plan, "skipped", 0.0)
             if outcome.message != INTERRUPTED:
                 has_failed = outcome.status in ("failed", "incomplete")
                 (complain if has_failed else tell)(_ended(outcome))
             return outcome
 
-        pool = ThreadPoolExecutor(by.n_threads)
-        futures = [pool.submit(made, one) for one in plans]
+        pool = ThreadPoolExecutor(maker.n_threads)
+        futures = [pool.submit(made, plan) for plan in plans]
         try:
             outcomes = [future.result() for future in futures]
         finally:  # if interrupted, kernels end at once, and finished results are gathered
             pool.shutdown(wait=False, cancel_futures=True)
-            by.stop()
+            maker.stop()
             wait(futures, timeout=_PATIENCE)
             from nlgbench.runner.gathering import gather
 
@@ -145,7 +145,7 @@ def settle_data_folder() -> None:
 
 def _plans(
     names: Sequence[str],
-    given: Mapping[str, Any],
+    parameters: Mapping[str, Any],
     grid: Sequence[Mapping[str, Any]],
     *,
     source: SourceWish,
@@ -154,31 +154,33 @@ def _plans(
 ) -> list[Plan]:
     """Plan all runs, one per folder of results; report usage errors before any run starts."""
     notebooks = [read_notebook(path) for path in find_notebooks(names)]
-    if twice := [name for part in grid for name in part if name in given]:
+    if twice := [name for cell in grid for name in cell if name in parameters]:
         raise ParameterError(f"-p and --grid both set {twice[0]!r}: omit one.")
-    asked = [
-        (notebook, one)
+    wanted_runs = [
+        (notebook, values)
         for notebook in notebooks
-        for part in grid
-        for one in grids.spread(notebook.parameters, {**given, **part}, where=notebook.name)
+        for cell in grid
+        for values in grids.spread(notebook.parameters, {**parameters, **cell}, where=notebook.name)
     ]
-    for notebook, one in asked:  # cheap checks of all runs, before data are fetched
-        runs.check(notebook, one, source=source, effort=effort)
-    around = runs.surroundings()
+    for notebook, values in wanted_runs:  # cheap checks of all runs, before data are fetched
+        runs.check(notebook, values, source=source, effort=effort)
+    environment = runs.surroundings()
     opened: dict[str, Study] = {}
-    by_place: dict[str, Plan] = {}
-    for notebook, one in asked:
-        plan = runs.plan(notebook, one, opened, source=source, effort=effort, environment=around)
-        runs.check_names(plan, one, opened)
+    by_folder: dict[str, Plan] = {}
+    for notebook, values in wanted_runs:
+        plan = runs.plan(
+            notebook, values, opened, source=source, effort=effort, environment=environment
+        )
+        runs.check_names(plan, values, opened)
         if plan.parameters.get("study"):
-            runs.refuse_other_study(out / plan.place, plan.parameters["study"], plan.data)
-        if (other := by_place.setdefault(plan.place, plan)).data != plan.data:
+            runs.refuse_other_study(out / plan.folder, plan.parameters["study"], plan.data)
+        if (namesake := by_folder.setdefault(plan.folder, plan)).data != plan.data:
             raise UsageError(
-                f"{other.parameters['study']} and {plan.parameters['study']} are two studies with "
-                "the same name, so their results would share a folder: use a different --out for "
-                "each."
+                f"{namesake.parameters['study']} and {plan.parameters['study']} are two studies "
+                "with the same name, so their results would share a folder: use a "
+                "different --out for each."
             )
-    return list(by_place.values())
+    return list(by_folder.values())
 
 
 @contextmanager
@@ -204,7 +206,7 @@ def execute(
     if timeout is not None:
         deadline = began + timeout
         options["timeout_func"] = lambda cell: max(0.1, deadline - time.monotonic())
-    new, failed = runs.aside(out, plan.place), out / f"{plan.place}.failed"
+    new, failed = runs.aside(out, plan.folder), out / f"{plan.folder}.failed"
     path = plan.notebook.path
     try:
         with kernels.kernel(new) as its_own:
@@ -235,23 +237,23 @@ def execute(
         }
         runs.remove(failed)
         runs.write_manifest(new, manifest)
-        runs.promote(new, out / plan.place)
+        runs.promote(new, out / plan.folder)
     except Exception as error:
         if kernels.stopped:
             return Outcome(plan, "failed", time.monotonic() - began, INTERRUPTED)
         if not new.is_dir():
             message = f"{out} was removed or renamed during the run: run it again, and leave it."
             return Outcome(plan, "failed", time.monotonic() - began, message)
-        kept = (new / "notebook.ipynb").is_file()  # missing if the run could not start
-        look = f"\nIts output until then is in {failed / 'notebook.ipynb'}." if kept else ""
-        message = _explain(error, timeout) + look
+        has_output = (new / "notebook.ipynb").is_file()  # missing if the run could not start
+        hint = f"\nIts output until then is in {failed / 'notebook.ipynb'}." if has_output else ""
+        message = _explain(error, timeout) + hint
         runs.keep_failed(new, failed)
         return Outcome(plan, "failed", time.monotonic() - began, message)
     finally:
         for lines in printed:
             lines.close()
         ensure_event_loop().close()  # nbclient opens one per thread and does not close it
-    failures = runs.describe_failures(out / plan.place)
+    failures = runs.describe_failures(out / plan.folder)
     seconds = time.monotonic() - began
     return Outcome(plan, "incomplete" if failures else "done", seconds, failures)
 
@@ -281,13 +283,15 @@ def _explain(error: Exception, timeout: float | None) -> str:
     if isinstance(error, PapermillExecutionError):
         plain = re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(error.traceback))
         # Use the arrow in the cell's own frame; those of called libraries come later.
-        own = plain[max(plain.find("Cell In["), 0) :]
-        arrow = re.search(r"^-+> *(\d+) (.*)$", own, flags=re.MULTILINE)
+        frame = plain[max(plain.find("Cell In["), 0) :]
+        arrow = re.search(r"^-+> *(\d+) (.*)$", frame, flags=re.MULTILINE)
         line = f", line {arrow[1]}:\n    {arrow[2].strip()}" if arrow else ""
-        what = error.evalue
-        if len(what) > 1_000:
-            what = f"{what[:600]} [... {len(what) - 900:,} characters ...] {what[-300:]}"
-        return f"in cell [{error.exec_count}]{line}\n{error.ename}: {what}"
+        message = error.evalue
+        if len(message) > 1_000:
+            message = (
+                f"{message[:600]} [... {len(message) - 900:,} characters ...] {message[-300:]}"
+            )
+        return f"in cell [{error.exec_count}]{line}\n{error.ename}: {message}"
     if isinstance(error, CellTimeoutError):
         return f"it took longer than {timeout:g} s. Raise --timeout."
     if isinstance(error, DeadKernelError):
@@ -297,9 +301,9 @@ def _explain(error: Exception, timeout: float | None) -> str:
 
 def _started(plan: Plan, why: str) -> str:
     """Report the start of a run, with its source and the reasons for it."""
-    about = f" ({plan.source})" if plan.source else ""
+    data_source = f" ({plan.source})" if plan.source else ""
     notes = "; ".join(note for note in (plan.note, why) if note not in ("", runs.FIRST))
-    return f"{plan.place}{about}{': ' if notes else ''}{notes}"
+    return f"{plan.folder}{data_source}{': ' if notes else ''}{notes}"
 
 
 def _ended(outcome: Outcome) -> str:
@@ -312,7 +316,7 @@ def _ended(outcome: Outcome) -> str:
         "incomplete": f"FAILED in part, after {outcome.seconds:.0f} s; other results are kept:\n"
         f"{outcome.message}",
     }
-    return f"{outcome.plan.place}: {how[outcome.status]}"
+    return f"{outcome.plan.folder}: {how[outcome.status]}"
 
 
 class _Lines(io.TextIOBase):
@@ -322,8 +326,8 @@ class _Lines(io.TextIOBase):
         self._listener, self._rest = listener, ""
 
     def write(self, text: str) -> int:
-        *whole, self._rest = (self._rest + text).split("\n")
-        for line in whole:
+        *lines, self._rest = (self._rest + text).split("\n")
+        for line in lines:
             self._listener(line)
         return len(text)
 

@@ -181,7 +181,7 @@ class Facts:
     def listing(
         self,
         table: str,
-        each: str = "{number}",
+        template: str = "{number}",
         where: Where | None = None,
         *,
         value: str = "estimate",
@@ -192,8 +192,9 @@ class Facts:
     ) -> str:
         """Describe the first rows with a value by a template; empty if there is none.
 
-        `each` may name columns, and ``{number}``, which is the `value` with its interval, marked as
-        inconclusive if the interval contains `null`. `order` is "highest" or "lowest" (first).
+        `template` may name columns, and ``{number}``, which is the `value` with its interval,
+        marked as inconclusive if the interval contains `null`. `order` is "highest" or "lowest"
+        (first).
         `rest` describes the ``{n}`` rows beyond the first, `most` of which are shown.
         """
         where = {value: ("defined", None), **(where or {})}
@@ -204,7 +205,7 @@ class Facts:
             rows = rows.sort_values(value, ascending=order == "lowest", kind="stable")
         n_shown = most if len(rows) > most + bool(rest) else len(rows)
         first_rows = rows[:n_shown].iterrows()
-        texts = [self._describe(table, row, each, where, value, null) for _, row in first_rows]
+        texts = [self._describe(table, row, template, where, value, null) for _, row in first_rows]
         if n_shown == len(rows) or not rest:
             return _join(texts)
         last = rows[value].iloc[n_shown - 1]
@@ -217,21 +218,29 @@ class Facts:
         return f"{_join(texts)}{more}" if more.startswith(";") else _join([*texts, more])
 
     def say(
-        self, start: str, table: str, each: str = "{number}", where: Any = None, **options: Any
+        self, start: str, table: str, template: str = "{number}", where: Any = None, **options: Any
     ) -> Finding | None:
         """Write a sentence about a table's first rows (`listing`); None without any value."""
         waiting, self._facts = self._facts, []  # of a sentence that is not complete
-        finding, text = None, self.listing(table, each, where, **options)
+        finding, text = None, self.listing(table, template, where, **options)
         if text:
             finding = self.sentence(f"{start} {text}.")
         self._facts = waiting
         return finding
 
     def _describe(
-        self, table: str, row: pd.Series, each: str, where: Where, value: str, null: float | None
+        self,
+        table: str,
+        row: pd.Series,
+        template: str,
+        where: Where,
+        value: str,
+        null: float | None,
     ) -> str:
         """Describe one row; the numbers in the template's fields become facts."""
-        fields = [(text, str(name), str(form or "")) for text, name, form, _ in _PARSER.parse(each)]
+        fields = [
+            (text, str(name), str(form or "")) for text, name, form, _ in _PARSER.parse(template)
+        ]
         names = [name for _, name, _ in fields if isinstance(row.get(name), str)]
         row_of = {**where, **{name: row[name] for name in names}}
         if len(self.rows(table, row_of)) > 1:  # names, and the numbers that describe a design

@@ -22,22 +22,22 @@ def describe_source(studies: Study | Mapping[str, Study] | str, source: str) -> 
         return {"study": "", "source": studies, "data": ""}
     opened = [studies] if isinstance(studies, Study) else list(studies.values())
     released = source == "released"
-    called = ((released and one.origin.partition(":")[2]) or one.name for one in opened)
-    names = list(dict.fromkeys(called))
+    study_names = ((released and study.origin.partition(":")[2]) or study.name for study in opened)
+    names = list(dict.fromkeys(study_names))
     name = names[0] if len(names) == 1 else f"{len(opened)} studies"
     if released:
-        known = f"released data of {listed(dict.fromkeys(map(cite, names)))}"
+        description = f"released data of {listed(dict.fromkeys(map(cite, names)))}"
     elif source == "simulated":
         worlds = listed(map(repr, names))
-        known = f"simulated world{'s' * (len(names) > 1)} {worlds}, whose truth is known"
+        description = f"simulated world{'s' * (len(names) > 1)} {worlds}, whose truth is known"
     else:
-        known = f"your study {name}"
+        description = f"your study {name}"
     outputs = opened[0].outputs
     n_systems, n_human = len(opened[0].systems), int(outputs["is_human"].sum())
     by_system = f"{counted(len(outputs) - n_human, 'output')} of {counted(n_systems, 'system')}"
     kinds = [by_system] * bool(n_systems) + [counted(n_human, "human output")] * bool(n_human)
     size = f"{listed(kinds)} on {counted(outputs['item_id'].nunique(), 'item')}"
-    return {"study": name, "source": known, "data": size if len(names) == 1 else ""}
+    return {"study": name, "source": description, "data": size if len(names) == 1 else ""}
 
 
 def findings(study: Study, facts: Facts) -> list[Finding]:
@@ -52,10 +52,10 @@ def _systems(facts: Facts) -> Finding:
     """Report which systems are distinguishable, by the best evidence that the study has."""
     if "pairs" in facts.tables:
         dimension = facts.names("pairs", column="dimension")
-        by = f"By judgments of {dimension}"
+        basis = f"By judgments of {dimension}"
         if "annotators" in facts.tables:
-            by += f" ({facts.count('annotators')} annotators)"
-        return facts.sentence(f"{by}, {_by_tests(facts, 'systems', {}, 'adjusted mean')}.")
+            basis += f" ({facts.count('annotators')} annotators)"
+        return facts.sentence(f"{basis}, {_by_tests(facts, 'systems', {}, 'adjusted mean')}.")
     if "ratings" in facts.tables:
         sentence = _by_intervals(facts, "ratings", {}, "Bradley-Terry rating", "rating")
         return facts.sentence(f"By annotators' votes, {sentence}.")
@@ -86,12 +86,12 @@ def _by_tests(facts: Facts, table: str, where: Where, value: str) -> str:
         text = (
             f"{text[:-1]}; {facts.names(table, {**where, 'ci_low': ('defined', None)}, 'covers')})"
         )
-    tested = {**where, "rank_low": ("defined", None)}
-    n = len(facts.rows(table, tested))
+    ranked = {**where, "rank_low": ("defined", None)}
+    n = len(facts.rows(table, ranked))
     if n < 2:
         why = _why(facts, table, {**where, "rank_low": ("undefined", None)})
         return f"{text}. The data do not show whether systems differ: {why}"
-    text += f" of {facts.count(table, tested, of='systems')} systems"
+    text += f" of {facts.count(table, ranked, of='systems')} systems"
     best = {**where, "rank_low": 1}
     names = facts.names(table, best)
     if len(facts.rows(table, best)) == 1:
@@ -142,10 +142,10 @@ def _first(facts: Facts, table: str, where: Where, column: str, value: str) -> s
     extreme = rows[column].min() if _is_lower_better(rows) else rows[column].max()
     best: Where = {**where, **({"rank": 1} if "rank" in rows else {column: extreme})}
     names, systems = facts.names(table, best), facts.rows(table, best)["system"]
-    one = {**best, "system": systems.iloc[0]}
-    number = facts.number(table, one, column, quantity=value)
+    leader = {**best, "system": systems.iloc[0]}
+    number = facts.number(table, leader, column, quantity=value)
     if "n_judgments" in rows:
-        n = facts.number(table, one, "n_judgments", interval=False)
+        n = facts.number(table, leader, "n_judgments", interval=False)
         number += f" from {n} judgments"
     return f"{names} {'ranks' if len(systems) == 1 else 'rank'} first ({value} {number})"
 
@@ -184,24 +184,27 @@ def _evaluators(study: Study, facts: Facts) -> Finding:
     where |= {"evaluator": ("not in", [*SENTINELS, "people"])}
     if facts.rows(table, where).empty:
         return facts.sentence(_untested(study))
-    known: Where = {**where, "ci_low": ("defined", None)}
-    covers = facts.names(table, known, "estimand" if is_judged else "covers") or "no intervals"
-    words = f"agree with more than half of annotators' votes (without ties; {covers}; not adjusted "
-    words += "for the number of evaluators)"
+    with_interval: Where = {**where, "ci_low": ("defined", None)}
+    covers = (
+        facts.names(table, with_interval, "estimand" if is_judged else "covers") or "no intervals"
+    )
+    relation = f"agree with more than half of annotators' votes (without ties; {covers}; not "
+    relation += "adjusted for the number of evaluators)"
     if is_judged:
-        words = f"correlate positively with judgments of {facts.names(table, where, 'dimension')} "
-        words += f"over outputs (Spearman; {covers}; p Holm-adjusted over evaluators)"
+        dimension = facts.names(table, where, "dimension")
+        relation = f"correlate positively with judgments of {dimension} over outputs "
+        relation += f"(Spearman; {covers}; p Holm-adjusted over evaluators)"
     n = facts.count(table, where, of="evaluators")
     n_agree = facts.count(table, {**where, **agree}, of="evaluators")
-    options: Any = {"each": "{evaluator} {number}", "order": "highest", "rest": "{n} others"}
+    options: Any = {"template": "{evaluator} {number}", "order": "highest", "rest": "{n} others"}
     if facts.rows(table, {**where, **agree}).empty:
         highest = facts.listing(table, where=where, **options)
-        text = f"Evaluators shown to {words}: {n_agree} of {n}"
+        text = f"Evaluators shown to {relation}: {n_agree} of {n}"
         if not highest:
             return facts.sentence(f"{text}: {_why(facts, table, where)}.")
         return facts.sentence(f"{text}. The highest estimates: {highest}.")
     agreeing = facts.listing(table, where={**where, **agree}, **options)
-    text = f"Evaluators that {words}: {n_agree} of {n}: {agreeing}."
+    text = f"Evaluators that {relation}: {n_agree} of {n}: {agreeing}."
     length = {**where, "evaluator": LENGTH}
     row = facts.rows(table, {**length, "ci_low": ("defined", None)})
     if row.empty:
@@ -254,7 +257,7 @@ def judge_findings(
     details = facts.rows("corrected_details")
     is_flipped = len(details) and details["better"].str.startswith("lower").all()
     flipped = " (sign-flipped, because lower is better)" * bool(is_flipped)
-    drawn = "; the notebook drew the labels at random from all judged outputs" * is_drawn
+    origin = "; the notebook drew the labels at random from all judged outputs" * is_drawn
     means = facts.listing(
         "corrected_systems",
         '{number} for "{system}" ({n_labels} of {n_outputs} outputs labeled; {covers})',
@@ -266,7 +269,7 @@ def judge_findings(
     if means:
         text = f"In the study `{judged}`, the mean judgment (dimension: {facts.name(dimension)})"
         text += f"{flipped}, estimated from labels and the scores of "
-        text += f"{facts.name(label(evaluator))}, is {means}{drawn}."
+        text += f"{facts.name(label(evaluator))}, is {means}{origin}."
         corrected = facts.sentence(text, study=judged)
     replaced = _replacement(facts, judged, dimension)
     return [corrected, replaced, _audit(facts, compared), _constant(facts)]
@@ -275,20 +278,22 @@ def judge_findings(
 def _replacement(facts: Facts, study: str, dimension: str) -> Finding | None:
     """Report which evaluators may replace an annotator, and by which rule."""
     table = "replaced_evaluators"
-    each = '{number} for "{evaluator}" (omega {omega:.2f}, {n_annotators} annotators: {verdict}; '
-    each += "{covers})"
-    tested: Where = {"p": ("defined", None)}
-    if facts.rows(table, tested).empty:
+    template = '{number} for "{evaluator}" (omega {omega:.2f}, {n_annotators} annotators: '
+    template += "{verdict}; {covers})"
+    with_p: Where = {"p": ("defined", None)}
+    if facts.rows(table, with_p).empty:
         return None
-    n = facts.count(table, {"verdict": "replaces"}, among=tested, of="evaluators")
-    first = {"evaluator": facts.rows(table, tested)["evaluator"].iloc[0]}
+    n = facts.count(table, {"verdict": "replaces"}, among=with_p, of="evaluators")
+    first = {"evaluator": facts.rows(table, with_p)["evaluator"].iloc[0]}
     epsilon = facts.number(table, first, "epsilon", interval=False)
     measure = facts.names("replaced_details", column="agreement")
     rule = "for at least half of annotators, a test shows that the evaluator agrees with the other "
     rule += f"annotators (measure: {measure}) at least as well as this annotator does, up to "
     rule += f"epsilon {epsilon}; omega is the share of such annotators, tests are adjusted over "
     rule += "annotators, and verdicts by Holm over evaluators"
-    listing = facts.listing(table, each, value="rho", order="highest", rest="lower for {n} others")
+    listing = facts.listing(
+        table, template, value="rho", order="highest", rest="lower for {n} others"
+    )
     text = f"In the study `{study}`, {n} are shown to be able to replace an annotator (dimension: "
     text += f"{facts.name(dimension)}): {rule}. The probability that the evaluator agrees at least "
     text += f"as well as an annotator does, averaged over annotators, is {listing}."
@@ -306,27 +311,27 @@ _VERDICTS = {
 
 def _audit(facts: Facts, study: str) -> Finding | None:
     """Count the verdicts of an audit, and list the biases that it found."""
-    table, tested = "audit_findings", {"p_adjusted": ("defined", None)}
-    if facts.rows(table, tested).empty:
+    table, with_p = "audit_findings", {"p_adjusted": ("defined", None)}
+    if facts.rows(table, with_p).empty:
         return None
-    row = facts.rows(table, tested).iloc[0]
+    row = facts.rows(table, with_p).iloc[0]
     first = {"evaluator": row["evaluator"], "test": row["test"]}
     margin = facts.number(table, first, "margin", interval=False)
     # Whether a bias is ruled out is a test at the same level, but on each side of the interval.
     inner = facts.name(f"{2 * row['confidence'] - 1:.0%}")
     counts = ", ".join(
-        f"{words.format(inner=inner)} {facts.count(table, {**tested, 'verdict': verdict})}"
-        for verdict, words in _VERDICTS.items()
+        f"{description.format(inner=inner)} {facts.count(table, {**with_p, 'verdict': verdict})}"
+        for verdict, description in _VERDICTS.items()
     )
-    biases = facts.listing(table, "{evaluator} ({test}: {number})", {**tested, "verdict": "found"})
+    biases = facts.listing(table, "{evaluator} ({test}: {number})", {**with_p, "verdict": "found"})
     text = f"In the study `{study}`, judges were tested for biases (number of tests: "
-    text += f"{facts.count(table, tested, of='tests')}, Holm-adjusted within judges; margin: "
+    text += f"{facts.count(table, with_p, of='tests')}, Holm-adjusted within judges; margin: "
     text += f"{margin} of verdicts): {counts}"
     if biases:
         text += ". Found, as the gain in the share of verdicts of a text shown first (position), "
         text += f"twice as long (length), or by the judge's own system (own): {biases}"
-    for status in facts.rows(table, {**tested, "status": ("not in", ["ok"])})["status"].unique():
-        doubtful = {**tested, "status": status}
+    for status in facts.rows(table, {**with_p, "status": ("not in", ["ok"])})["status"].unique():
+        doubtful = {**with_p, "status": status}
         text += f". Tests with a reservation: {facts.count(table, doubtful, of='tests')} "
         text += f"({facts.reason(table, doubtful)})"
     return facts.sentence(f"{text}.", study=study, adjusted="Holm")
@@ -365,10 +370,10 @@ def planning_findings(
     text = f"Sequential tests of {'votes' if of_votes else judgments} (Holm-adjusted; "
     text += f"{facts.names('stops', column='covers')}) decide "
     text += facts.count("stops", decided, among={}, of="pairs of systems")
-    each = "{system} is {verdict} than {opponent} ({number} after {stopped_at:.0f} "
-    each += f"{block}s)"
+    template = "{system} is {verdict} than {opponent} ({number} after {stopped_at:.0f} "
+    template += f"{block}s)"
     more = "; the table has {n} more"
-    listing = facts.listing("stops", each, decided, value="stopped_estimate", rest=more)
+    listing = facts.listing("stops", template, decided, value="stopped_estimate", rest=more)
     unit = f"differences {shares}" if of_votes else "differences in points"
     unit += " when the test stopped, with confidence sequences not adjusted over pairs"
     text += f" ({unit}): {listing}" * bool(listing)
@@ -380,15 +385,19 @@ def _cheapest(facts: Facts, table: str, data: str, per: str, unit: str) -> Findi
     designs = facts.rows(table, {"power": ("defined", None)})
     if designs.empty:
         return None
-    status, what = designs["status"].iloc[0], data.partition(" ")[0]
-    each = "the cheapest design searched whose power is at least {target} has "
+    status, data_kind = designs["status"].iloc[0], data.partition(" ")[0]
+    template = "the cheapest design searched whose power is at least {target} has "
     if status == "no_power":
-        each = "no design searched has a power of {target}; the most powerful has "
-    each += "{n_items} items and {n_annotators} annotators ({design} design), {n_votes} annotators "
-    each += f"per {per}, {{n_judgments}} {what} in total, for a price of {{price:.0f}} "
-    each += "({price_judgment} each, {price_item} per item, {price_annotator} per annotator); its "
-    each += f"power is {{power:.2f}} for a difference of {{difference}} {unit} at level {{level}}"
-    text = facts.listing(table, each, value="power", most=1)
+        template = "no design searched has a power of {target}; the most powerful has "
+    template += "{n_items} items and {n_annotators} annotators ({design} design), {n_votes} "
+    template += (
+        f"annotators per {per}, {{n_judgments}} {data_kind} in total, for a price of {{price:.0f}} "
+    )
+    template += "({price_judgment} each, {price_item} per item, {price_annotator} per annotator); "
+    template += (
+        f"its power is {{power:.2f}} for a difference of {{difference}} {unit} at level {{level}}"
+    )
+    text = facts.listing(table, template, value="power", most=1)
     conditions = "the variances of the pilot study are taken as known"
     if status not in ("ok", "no_power"):
         conditions += f"; {facts.reason(table)}"
@@ -399,14 +408,16 @@ def _cheapest(facts: Facts, table: str, data: str, per: str, unit: str) -> Findi
 def atlas_findings(facts: Facts, statistic: str) -> list[Finding | None]:
     """Write the findings of notebook 11: means over studies, and correlations in a further one."""
     name = statistic.partition("_")[0].capitalize()
-    each = '[{prediction_low:.2f}, {prediction_high:.2f}] for "{evaluator}" (mean {number} over '
-    each += "{n_studies} studies)"
-    known = {"prediction_low": ("defined", None), "evaluator": ("not in", list(SENTINELS))}
+    template = (
+        '[{prediction_low:.2f}, {prediction_high:.2f}] for "{evaluator}" (mean {number} over '
+    )
+    template += "{n_studies} studies)"
+    predicted = {"prediction_low": ("defined", None), "evaluator": ("not in", list(SENTINELS))}
     further = f"In a further study, the {name} correlation over outputs is predicted to be in"
     more = "; the table has {n} more"
     return [
         _ranked(facts, "ranking", f"the mean {name} correlation with judgments of outputs is"),
-        facts.say(further, "pooled_summary", each, known, order="highest", rest=more),
+        facts.say(further, "pooled_summary", template, predicted, order="highest", rest=more),
         _ranked(facts, "ranking_beyond_length", f"the mean {name} correlation exceeds that of"),
     ]
 
@@ -421,8 +432,8 @@ def _ranked(facts: Facts, table: str, start: str) -> Finding | None:
     null: float | None = None
     if table == "ranking_beyond_length":
         # Its own correlation explains part of the differences from it.
-        each = ", whose mean is {number} (studies: {n_studies}),"
-        length = facts.listing("pooled_summary", each, {"evaluator": LENGTH})
+        template = ", whose mean is {number} (studies: {n_studies}),"
+        length = facts.listing("pooled_summary", template, {"evaluator": LENGTH})
         start += " text length (longer is better; studies without texts have noise instead)"
         start, null = f"{start}{length} by", 0.0
     listing = facts.listing(table, '{number} for "{evaluator}"', ranked, null=null, **options)
@@ -447,10 +458,10 @@ def _followed(facts: Facts, change: str, table: str) -> Finding:
     text += "human and machine texts (slope significantly positive; tests are not adjusted)"
     if len(facts.rows(table, follow)):
         text += f": {facts.names(table, follow, 'measure')}"
-    for words, where in (
+    for group, where in (
         ("of these, measured without some systems", {**follow, "status": "excluded"}),
         ("without a verdict", {**every, "ci_low": ("undefined", None)}),
     ):
         if len(facts.rows(table, where)):
-            text += f"; {words}: {facts.count(table, where, of='measures')}"
+            text += f"; {group}: {facts.count(table, where, of='measures')}"
     return facts.sentence(f"{text}.")

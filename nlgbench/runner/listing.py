@@ -31,10 +31,14 @@ def notebooks() -> str:
     for path in paths:
         notebook = read_notebook(path)
         n_claims = int((claims["notebook"] == notebook.name).sum())
-        declared = [one for one in notebook.parameters.values() if one.name != "output_dir"]
+        declared = [
+            parameter
+            for parameter in notebook.parameters.values()
+            if parameter.name != "output_dir"
+        ]
         data = f"released data: {', '.join(notebook.datasets) or 'none'}"
         lines += ["", f"{notebook.name}: {notebook.title}", f"    {data}; claims: {n_claims}"]
-        lines += [f"    {one}" for one in declared]
+        lines += [f"    {parameter}" for parameter in declared]
     return "\n".join(map(_filled, lines))
 
 
@@ -49,7 +53,7 @@ def outcomes(ended: Sequence[runs.Outcome], out: Path) -> str:
         {
             "notebook": outcome.plan.name,
             "status": outcome.status,
-            "folder": str(out / outcome.plan.place) + ".failed" * (outcome.status == "failed"),
+            "folder": str(out / outcome.plan.folder) + ".failed" * (outcome.status == "failed"),
             "source": outcome.plan.source,
             "parameters": outcome.plan.parameters,
             "seconds": round(outcome.seconds, 2),
@@ -91,7 +95,7 @@ def _ledgers(directory: Path) -> pd.DataFrame:
 def for_reading(rows: pd.DataFrame) -> str:
     """Lay out a ledger, with shared reasons as numbered notes."""
     notes = {reason: str(n) for n, reason in enumerate(filter(None, rows["reason"].unique()), 1)}
-    shown = rows[["claim_id", "source", "run", "published", "recomputed", "verdict"]].assign(
+    table = rows[["claim_id", "source", "run", "published", "recomputed", "verdict"]].assign(
         claim_id=(rows["claim_id"] + " (" + rows["variant"] + ")").str.removesuffix(" ()"),
         recomputed=[
             _short(value) if pd.isna(low) else f"{value:.4g} [{low:.3g},{high:.3g}]"
@@ -100,7 +104,7 @@ def for_reading(rows: pd.DataFrame) -> str:
         note=rows["reason"].map(notes).fillna(""),
     )
     foot = [_filled(visible(f"{number}. {reason}")) for reason, number in notes.items()]
-    return "\n".join([_fitted(shown), "", *foot, ""])
+    return "\n".join([_fitted(table), "", *foot, ""])
 
 
 def degrees(directory: Path) -> str:
@@ -110,8 +114,8 @@ def degrees(directory: Path) -> str:
 
     papers = by_paper(degrees(_ledgers(directory)))
     papers = papers.loc[:, papers.ne(0).any()]
-    words = "CV* is in percent, and 0 for equal values. See reproduction.csv for each number.\n"
-    return "\n\n".join(["Printed and recomputed numbers, by paper:", _fitted(papers), words])
+    note = "CV* is in percent, and 0 for equal values. See reproduction.csv for each number.\n"
+    return "\n\n".join(["Printed and recomputed numbers, by paper:", _fitted(papers), note])
 
 
 def _short(value: object) -> str:
@@ -144,8 +148,10 @@ def visible(text: str) -> str:
     r"""Escape characters that control a terminal or break lines, as Python does: `\x1b`."""
     steers = {"Cc", "Cf", "Zl", "Zp"}  # Unicode categories: controls, formats, line separators
     return "".join(
-        one.encode("unicode_escape").decode() if unicodedata.category(one) in steers else one
-        for one in text
+        character.encode("unicode_escape").decode()
+        if unicodedata.category(character) in steers
+        else character
+        for character in text
     )
 
 

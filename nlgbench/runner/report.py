@@ -100,7 +100,7 @@ def _files(folder: Folder) -> dict[str, str]:
         tables=[table for table in folder.tables if table.name not in (_FINDINGS, _DOUBTS)],
         doubts=[table for table in folder.tables if table.name == _DOUBTS],
         findings=[table for table in folder.tables if table.name == _FINDINGS],
-        about={run.place: _about(run) for run in folder.runs},
+        about={run.folder: _about(run) for run in folder.runs},
         rankings=[(table, *ranked) for table in folder.tables for ranked in rankings(table)],
         verdicts=_verdicts(folder.ledger),
         verdict_names=[
@@ -134,7 +134,7 @@ def _titles(folder: Folder) -> dict[str, str]:
     """Name each run by its title, with its study if several runs share the title."""
     titles = [run.title for run in folder.runs]
     return {
-        run.place: f"{run.title} ({_study(run)})" if titles.count(run.title) > 1 else run.title
+        run.folder: f"{run.title} ({_study(run)})" if titles.count(run.title) > 1 else run.title
         for run in folder.runs
     }
 
@@ -154,7 +154,7 @@ def _title(folder: Folder, titles: dict[str, str]) -> str:
     if named and len(folders) == 1 and (len(folder.runs) == 1 or None not in folders):
         return named[0]
     n = len(folder.runs)
-    return f"Report of {n} runs" if n > 1 else titles[folder.runs[0].place]
+    return f"Report of {n} runs" if n > 1 else titles[folder.runs[0].folder]
 
 
 def _cell(text: str) -> str:

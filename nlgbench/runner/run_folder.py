@@ -81,7 +81,7 @@ class Table:
 class Run:
     """One finished run."""
 
-    place: str  # the name of its folder
+    folder: str  # the name of its folder
     title: str
     question: str  # the first paragraph below its title
     manifest: dict[str, Any]

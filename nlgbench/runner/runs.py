@@ -79,9 +79,9 @@ class Plan:
     parameters: dict[str, Any]  # resolved, without output_dir
     source: str  # released, simulated or study; empty if the notebook has no such parameter
     data: dict[str, str]  # name -> SHA-256 of the data files that it reads
-    parts: dict[str, str]  # hashes of everything that can change the result
+    hashes: dict[str, str]  # hashes of everything that can change the result
     note: str  # what the user should know about the choice of source
-    place: str  # the result's folder: the notebook's name, and parameters that are not defaults
+    folder: str  # the result's folder: the notebook's name, and parameters that are not defaults
 
     @property
     def name(self) -> str:
@@ -90,8 +90,8 @@ class Plan:
 
     @property
     def digest(self) -> str:
-        """The hash of all parts."""
-        return value_hash(self.parts)
+        """The hash of all hashes."""
+        return value_hash(self.hashes)
 
 
 @dataclass(frozen=True)
@@ -271,9 +271,9 @@ def plan(
             varied[name] = values[name]
     data = hash_data(notebook, values, chosen, opened)
     contents = {"code": notebook.code, "parameters": values | varied, "data": data}
-    parts = {name: value_hash(content) for name, content in contents.items()} | dict(environment)
+    hashes = {name: value_hash(content) for name, content in contents.items()} | dict(environment)
     note = "; ".join(filter(None, notes))
-    return Plan(notebook, values, chosen, data, parts, note, _place(notebook.name, varied))
+    return Plan(notebook, values, chosen, data, hashes, note, _folder_name(notebook.name, varied))
 
 
 def _choose_source(notebook: Notebook, wish: SourceWish) -> tuple[str, str]:
@@ -319,7 +319,7 @@ def study_name(folder: str, opened: Opened = None) -> str:
     return re.sub(r"[^A-Za-z0-9._-]", "_", str(name))[:40]
 
 
-def _place(notebook: str, varied: Mapping[str, Any]) -> str:
+def _folder_name(notebook: str, varied: Mapping[str, Any]) -> str:
     """Name a result's folder after the parameters that differ from their defaults."""
     text = ",".join(f"{name}={quote(str(varied[name]), safe='=')}" for name in sorted(varied))
     if len(text) > 80:
@@ -413,7 +413,7 @@ def why_rerun(folder: Path, hashes: Mapping[str, str], study: str | None = None)
     if manifest is None:
         is_damaged = (folder / MANIFEST).exists()
         return f"its {MANIFEST} is damaged" if is_damaged else FIRST
-    former = manifest.get("parts", {})
+    former = manifest.get("hashes", {})
     if changed := [name for name in hashes if hashes[name] != former.get(name)]:
         return f"changed: {', '.join(changed)}"
     for name, expected in manifest.get("files", {}).items():

@@ -58,7 +58,7 @@ def test_a_folder_gives_the_same_figures_and_values(number, tmp_path):
         source = "auto" if "study" in given else "simulated"
         done = execute.run([str(path)], given, out=out, source=source, timeout=900, say=str)
         assert [one.status for one in done] == ["done"], done[0].message
-        folders.append(out / done[0].plan.place)
+        folders.append(out / done[0].plan.folder)
     made, own = folders
     assert "study=" in own.name and "study=" not in made.name
     found = {one.relative_to(made) for one in made.glob("figures/*.csv")}

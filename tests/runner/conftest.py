@@ -54,7 +54,7 @@ def in_process(monkeypatch):
     """Make runs without kernels: the cells run in this process, all else is as it always is."""
 
     def make(plan, out, timeout, listener):
-        new, failed = runs.aside(out, plan.place), out / f"{plan.place}.failed"
+        new, failed = runs.aside(out, plan.folder), out / f"{plan.folder}.failed"
         listener(None)
         names = {}
         try:
@@ -69,7 +69,7 @@ def in_process(monkeypatch):
             about |= {"notebook": plan.name, "read": read, **runs.take_record(new, plan.name)}
             runs.remove(failed)
             runs.write_manifest(new, about)
-            runs.promote(new, out / plan.place)
+            runs.promote(new, out / plan.folder)
         except Exception as error:
             runs.keep_failed(new, failed)
             return Outcome(plan, "failed", 0.0, f"{type(error).__name__}: {error}")
@@ -128,7 +128,7 @@ def finish(run, place, words):
     run.close()
     node = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(words)])
     nbformat.write(node, place / "notebook.ipynb")
-    about = {"notebook": place.name, "place": place.name, "digest": "d" * 64, "status": "done"}
+    about = {"notebook": place.name, "folder": place.name, "digest": "d" * 64, "status": "done"}
     about |= {"source": run.source, "parameters": {"seed": 3}, "data": {"own/x.csv": "a" * 64}}
     about |= {"seed": 3, "started": "2026-01-01T00:00:00+00:00", "seconds": 1.0}
     runs.write_manifest(place, about | runs.take_record(place, place.name))

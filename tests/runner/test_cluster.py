@@ -136,7 +136,7 @@ def test_a_sweep_on_workers_equals_a_local_one(dask, make_notebook, tmp_path, mo
         path.name for path in local.iterdir()
     )
     for folder, manifest in runs.finished(out):
-        assert runs.why_rerun(local / folder.name, manifest["parts"]) == ""
+        assert runs.why_rerun(local / folder.name, manifest["hashes"]) == ""
     assert "AssertionError: three is too much" in said
     assert f"Its output until then is in {out / 'mine@k=3.failed' / 'notebook.ipynb'}" in said
     assert "mine@k=2: done in" in said and "mine@k=3: FAILED" in said
@@ -284,7 +284,9 @@ def test_a_worker_that_differs_says_in_what(make_notebook, tmp_path, monkeypatch
     elif part == "released":
         monkeypatch.setenv("NLGBENCH_DATA", str(tmp_path / "nothing"))
         data = {"huse/summary_clean.csv": "ab"}
-        wanted = replace(wanted, source="released", data=data, parts={**wanted.parts, "data": "c"})
+        wanted = replace(
+            wanted, source="released", data=data, hashes={**wanted.hashes, "data": "c"}
+        )
     path.unlink()  # it travels with its plan
     said = cluster.refusal(wanted)
     assert re.search(message, said) and bool(said) == bool(message), said

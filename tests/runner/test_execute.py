@@ -226,7 +226,7 @@ def test_kill_9_leaves_the_former_result_and_no_process(make_notebook, tmp_path,
     assert gone(*pids)
     assert emptied(temporary)
     assert (out / "mine" / "made.txt").read_text() == "1"
-    assert runs.why_rerun(out / "mine", runs.read_manifest(out / "mine")["parts"]) == ""
+    assert runs.why_rerun(out / "mine", runs.read_manifest(out / "mine")["hashes"]) == ""
     make_notebook("mine", PARAMETERS, WRITE, "print('quick now')")
     assert run(path, out=out, makers=in_process)[0] == ["done"]
     assert not (out / runs.HALF).exists()

@@ -29,18 +29,18 @@ def released(tmp_path, monkeypatch):
 
 def planned(study):
     (path,) = find_notebooks(["08"])
-    how = {"source": "auto", "effort": "quick", "around": {}}
+    how = {"source": "auto", "effort": "quick", "environment": {}}
     return runs.plan(read_notebook(path), {"study": study}, **how)
 
 
 def test_a_run_on_a_public_study_is_known_by_its_released_files(released, tmp_path):
     plan = planned("usr-topical-chat")
     assert (plan.source, plan.parameters["study"]) == ("released", "usr-topical-chat")
-    assert plan.place == "08-own-study@study=usr-topical-chat" and list(plan.data) == [USR]
+    assert plan.folder == "08-own-study@study=usr-topical-chat" and list(plan.data) == [USR]
     (tmp_path / "data" / USR).write_text("[1]")
     assert planned("usr-topical-chat").digest != plan.digest
     own = planned("webnlg-2020")  # the notebook's own study, as without the parameter
-    assert (own.place, own.source, own.parameters["study"]) == ("08-own-study", "released", None)
+    assert (own.folder, own.source, own.parameters["study"]) == ("08-own-study", "released", None)
     released.write(tmp_path / "usr-topical-chat")
     folder = planned("usr-topical-chat")
     assert folder.source == "study" and "outputs.csv" in folder.data

@@ -122,7 +122,7 @@ def test_a_result_is_made_anew_when_it_is_not_whole_or_what_it_read_was_changed(
     (mine / "outputs.csv").write_text("a")
     place.mkdir()
     (place / "made.txt").write_text("1")
-    about = {"notebook": "nb", "digest": "d", "parts": {"code": "c"}, "made": []}
+    about = {"notebook": "nb", "digest": "d", "hashes": {"code": "c"}, "made": []}
     runs.write_manifest(place, {**about, "read": {str(mine): hashing.content_hash(mine)}})
 
     def why(code="c"):
@@ -185,7 +185,7 @@ def test_a_run_with_a_damaged_ledger_is_named_and_made_again(tmp_path, damage):
     (problem,) = gathering.gather(tmp_path)
     assert problem.startswith("a is damaged, and left out of ") and "ledger.csv" in problem
     assert schema.read(tmp_path / "ledger.csv", "ledgers")["reason"].tolist() == ["b"]
-    parts = manifest.get("parts", {})
+    parts = manifest.get("hashes", {})
     assert runs.why_rerun(tmp_path / "a", parts) == "ledger.csv in its result was changed"
     assert runs.why_rerun(tmp_path / "b", parts) == ""
 
