@@ -10,7 +10,7 @@ import pandas as pd
 
 import nlgbench as nb
 from nlgbench.explorer import view
-from nlgbench.explorer.items import cut
+from nlgbench.explorer.items import truncate
 from nlgbench.explorer.view import Values, View, choice
 from nlgbench.plots.style import HUMAN, SCORE_NAMES, SYSTEM
 
@@ -39,7 +39,7 @@ class BoundaryView(View):
 
     def controls(self, values: Values) -> list[dict[str, Any]]:
         """Offer the arguments of `nlgbench.boundary`: system, k and the rules for ties."""
-        systems = {one: self.study.label(one) for one in self.study.systems}
+        systems = {system: self.study.label(system) for system in self.study.systems}
         outputs = self.study.outputs
         n = int(outputs["is_human"].sum() + outputs["system"].value_counts().min())
         high = max(1, min(100, n - 1))
@@ -56,9 +56,9 @@ class BoundaryView(View):
         """Describe the points, over a map of the neighbors' votes."""
         from contourpy import contour_generator  # here, so that the explorer opens without it
 
-        found = self.once(nb.boundary, n_grid=N_GRID, **values)
-        x, y = found.grid.columns.to_numpy(), found.grid.index.to_numpy()
-        share = found.grid.to_numpy()
+        boundary = self.once(nb.boundary, n_grid=N_GRID, **values)
+        x, y = boundary.grid.columns.to_numpy(), boundary.grid.index.to_numpy()
+        share = boundary.grid.to_numpy()
         raster: dict[str, Any] = {"type": "raster", "size": [len(x), len(y)], "colors": SHADES}
         raster["shares"] = np.uint8(np.rint(254 * share)).tobytes()
         marks = [raster | {"x": _edges(x), "y": _edges(y)}]
@@ -66,12 +66,12 @@ class BoundaryView(View):
         for line in lines:
             x_y = dict(zip("xy", line.T.tolist(), strict=True))
             marks.append({"type": "line", "color": "#444444", "width": 1} | x_y)
-        for look in _LOOKS:
-            rows = found.outputs[found.outputs["is_human"] == look["filled"]]
+        for style in _LOOKS:
+            rows = boundary.outputs[boundary.outputs["is_human"] == style["filled"]]
             x_y = {"x": rows["logprob_per_token"].tolist(), "y": rows["judgment"].tolist()}
-            names = [_name(row) for _, row in rows.iterrows()]
+            names = [_describe_point(row) for _, row in rows.iterrows()]
             points = {"type": "points", "ids": rows["output_id"].tolist(), "names": names}
-            marks.append(look | points | x_y)
+            marks.append(style | points | x_y)
         boxes = [
             {"label": "classified human", "box": SHADES[0]},
             {"label": "classified model", "box": SHADES[2]},
@@ -79,20 +79,20 @@ class BoundaryView(View):
         return {
             "type": "picture",
             "picked": self.picked,
-            "title": f"HUSE = {found.scores['huse']:.2f} ({found.label})",
+            "title": f"HUSE = {boundary.scores['huse']:.2f} ({boundary.label})",
             "alt": self.says(values),
             "x": axis(x[0], x[-1], "Log-probability per token (nats)"),
             "y": axis(y[0], y[-1], "Mean human judgment"),
-            "top": _histograms(found.outputs, x),
+            "top": _histograms(boundary.outputs, x),
             "marks": marks,
             "legend": [*_LOOKS, *boxes],
         }
 
     def says(self, values: Values) -> str:
         """Report the three scores."""
-        found = self.once(nb.boundary, n_grid=N_GRID, **values)
-        scores = ", ".join(f"{SCORE_NAMES[name]} {one:.2f}" for name, one in found.scores.items())
-        return f"{found.label}, k = {found.n_neighbors}: {scores} ({found.source})."
+        boundary = self.once(nb.boundary, n_grid=N_GRID, **values)
+        scores = ", ".join(f"{SCORE_NAMES[name]} {x:.2f}" for name, x in boundary.scores.items())
+        return f"{boundary.label}, k = {boundary.n_neighbors}: {scores} ({boundary.source})."
 
     def parts(self, values: Values) -> dict[str, list[dict[str, Any]]]:
         """Describe the picture and the selected point."""
@@ -117,7 +117,7 @@ class BoundaryView(View):
         if not len(rows):
             return None
         row = int(rows[0])
-        one = outputs.iloc[row]
+        output = outputs.iloc[row]
         # `compare` lists outputs in the same order as `boundary`.
         compared = self.once(compare, **values)
         options = {"tolerance": TOLERANCE[compared.ties]}
@@ -128,24 +128,24 @@ class BoundaryView(View):
         judgments = [f"{row.annotator_id}\xa0{row.value:zg}" for row in judged.itertuples()]
         nearest = outputs.iloc[near]
         who = ["human" if is_human else "model" for is_human in nearest["is_human"]]
-        previews = [cut(one, N_PREVIEW) for one in texts["text"][nearest["output_id"]]]
-        listed = zip(who, (f"{far:.2f}" for far in distance), previews, strict=True)
+        previews = [truncate(text, N_PREVIEW) for text in texts["text"][nearest["output_id"]]]
+        listed = zip(who, (f"{d:.2f}" for d in distance), previews, strict=True)
         columns = ["class", "distance", "text"]
         says = [
-            f"Mean judgment: {view.written(one['judgment'])} (n = {len(judged)}). Log-probability "
-            f"per token: {view.written(one['logprob_per_token'])} nats.",
+            f"Mean judgment: {view.written(output['judgment'])} (n = {len(judged)}). "
+            f"Log-probability per token: {view.written(output['logprob_per_token'])} nats.",
             f"Judgments: {', '.join(judgments)}.",
-            _why(one, outputs, near),
+            _explain_class(output, outputs, near),
         ]
         if text["context"]:
-            says.insert(0, f"Context: {cut(text['context'])}")
-        wrote = "human" if one["is_human"] else self.study.label(one["system"])
+            says.insert(0, f"Context: {truncate(text['context'])}")
+        wrote = "human" if output["is_human"] else self.study.label(output["system"])
         return {
             "type": "told",
             "title": f"{view.clean(picked)}: {view.clean(wrote)}",
             "says": says,
-            "text": cut(text["text"]) or "(the study does not contain this text)",
-            "table": view.table("Nearest neighbors, closest first", columns, listed),
+            "text": truncate(text["text"]) or "(the study does not contain this text)",
+            "table": view.describe_table("Nearest neighbors, closest first", columns, listed),
             "near": nearest["output_id"].tolist(),
         }
 
@@ -177,36 +177,36 @@ def axis(low: float, high: float, label: str) -> dict[str, Any]:
 
 def _histograms(outputs: pd.DataFrame, x: np.ndarray) -> list[dict[str, Any]]:
     edges = np.linspace(x[0], x[-1], 25)
-    made = []
-    for look in _LOOKS:
-        values = outputs.loc[outputs["is_human"] == look["filled"], "logprob_per_token"]
+    histograms = []
+    for style in _LOOKS:
+        values = outputs.loc[outputs["is_human"] == style["filled"], "logprob_per_token"]
         counts = np.histogram(values, edges)[0].tolist()
-        made.append({**look, "edges": edges.tolist(), "counts": counts})
-    return made
+        histograms.append({**style, "edges": edges.tolist(), "counts": counts})
+    return histograms
 
 
-def _name(row: pd.Series) -> str:
+def _describe_point(row: pd.Series) -> str:
     who = "human reference" if row["is_human"] else "model output"
     predicted = row["predicted_human_huse"]
-    said = "undecided" if predicted is pd.NA else "human" if predicted else "model"
+    classification = "undecided" if predicted is pd.NA else "human" if predicted else "model"
     return (
         f"{who} {row['output_id']}, judgment {row['judgment']:.2f}, log-probability "
-        f"{row['logprob_per_token']:.2f}, classified as {said}"
+        f"{row['logprob_per_token']:.2f}, classified as {classification}"
     )
 
 
-def _why(one: pd.Series, outputs: pd.DataFrame, near: np.ndarray) -> str:
+def _explain_class(output: pd.Series, outputs: pd.DataFrame, neighbors: np.ndarray) -> str:
     """Report how an output is classified, and how its neighbors voted."""
-    n_human = int(outputs["is_human"].iloc[near].sum())
-    n_model = len(near) - n_human
-    predicted, share = one["predicted_human_huse"], one["machine_share_huse"]
+    n_human = int(outputs["is_human"].iloc[neighbors].sum())
+    n_model = len(neighbors) - n_human
+    predicted, share = output["predicted_human_huse"], output["machine_share_huse"]
     if predicted is pd.NA:
-        said = "Undecided, because the votes are tied"
+        verdict = "Undecided, because the votes are tied"
     else:
-        said = "Correctly" if bool(predicted) == bool(one["is_human"]) else "Incorrectly"
-        said += f" classified as {'human' if predicted else 'model'}"
-        said += " by the rule for tied votes" if share == 0.5 else ""
+        verdict = "Correctly" if bool(predicted) == bool(output["is_human"]) else "Incorrectly"
+        verdict += f" classified as {'human' if predicted else 'model'}"
+        verdict += " by the rule for tied votes" if share == 0.5 else ""
     votes = f"Votes of its neighbors: {n_human} human, {n_model} model"
     if 2 * outputs["is_human"].sum() != len(outputs):  # votes are weighted if class sizes differ
         votes += f" (weighted by inverse class size, the model's share is {share:.2f})"
-    return f"{said}. {votes}."
+    return f"{verdict}. {votes}."

@@ -46,13 +46,14 @@ class EvaluatorsView(View):
         if study.scores is None:
             del figures["scatter"]
         figure = choice("figure", "Show", figures, values.get("figure"))
-        made = [figure, choice("dimension", "Judgments", study.dimensions, study.main_dimension)]
+        dimension = choice("dimension", "Judgments", study.dimensions, study.main_dimension)
+        controls = [figure, dimension]
         if figure["value"] == "scatter":
-            return [*made, choice("evaluator", "Evaluator", self.once(_labels, level="output"))]
+            return [*controls, choice("evaluator", "Evaluator", self.once(_labels, level="output"))]
         levels = _LEVELS if study.scores is not None else {"system": "systems"}
-        made.append(choice("level", "Over", levels))
-        there = self.once(_labels, level=values.get("level", next(iter(levels))))
-        return [*made, view.several("evaluators", "Evaluators", there, N_SHOWN)]
+        controls.append(choice("level", "Over", levels))
+        evaluators = self.once(_labels, level=values.get("level", next(iter(levels))))
+        return [*controls, view.several("evaluators", "Evaluators", evaluators, N_SHOWN)]
 
     def points(self, values: Values) -> pd.DataFrame:
         """Return one row for each system output: score and mean judgment."""
@@ -66,16 +67,17 @@ class EvaluatorsView(View):
         if values["figure"] == "atlas":
             rows = self.rows(values)
             rows = rows[rows["statistic"] == "spearman"].sort_values("estimate", ascending=False)
-            listed = [[label(one["evaluator"]), view.estimated(one)] for _, one in rows.iterrows()]
+            cells = [[label(row["evaluator"]), view.estimated(row)] for _, row in rows.iterrows()]
             columns = ["evaluator", f"Spearman ({interval_name(rows)})"]
             scatter = {"figure": "scatter", "dimension": values["dimension"]}
-            opens = [view.jump(self.name, **scatter, evaluator=one) for one in rows["evaluator"]]
-            side = [view.table("Scatter plot of an evaluator", columns, listed, opens)]
+            opens = [view.jump(self.name, **scatter, evaluator=name) for name in rows["evaluator"]]
+            side = [view.describe_table("Scatter plot of an evaluator", columns, cells, opens)]
         elif self.possible("correlate"):
             rows = labelled(self.rows(values))
-            listed = [[one["statistic"], view.estimated(one)] for _, one in rows.iterrows()]
+            cells = [[row["statistic"], view.estimated(row)] for _, row in rows.iterrows()]
             columns = ["correlation", f"estimate ({interval_name(rows)})"]
-            side = [view.table(f"Agreement over {rows['n'].max():,} outputs", columns, listed)]
+            caption = f"Agreement over {rows['n'].max():,} outputs"
+            side = [view.describe_table(caption, columns, cells)]
         return {"main": [view.image(self.drawings(values)[0])], "side": side}
 
     def rows(self, values: Values) -> pd.DataFrame:
@@ -90,14 +92,14 @@ class EvaluatorsView(View):
         """Open the output nearest to a click, in the preset of disagreements."""
         if content["type"] != "at" or values["figure"] == "atlas":
             return None
-        points, drawn = self.points(values), self.drawings(values)[0]
-        drawn.figure.draw_without_rendering()  # sets the same layout as on the screen
-        clicked = np.multiply(drawn.figure.bbox.size, [content["x"], 1 - content["y"]])
-        far = np.hypot(*(drawn.axes[0].transData.transform(points.to_numpy()) - clicked).T)
+        points, drawing = self.points(values), self.drawings(values)[0]
+        drawing.figure.draw_without_rendering()  # sets the same layout as on the screen
+        clicked = np.multiply(drawing.figure.bbox.size, [content["x"], 1 - content["y"]])
+        far = np.hypot(*(drawing.axes[0].transData.transform(points.to_numpy()) - clicked).T)
         if len(far) == 0 or far.min() >= _NEAR:
             return None
-        chosen = {"evaluator": f"score: {values['evaluator']}", "dimension": values["dimension"]}
-        opened = view.jump("outputs", preset="disagree", **chosen)
+        options = {"evaluator": f"score: {values['evaluator']}", "dimension": values["dimension"]}
+        opened = view.jump("outputs", preset="disagree", **options)
         return opened | {"output": int(points.index[far.argmin()])}
 
     def drawings(self, values: Values) -> list[nb.Drawing]:
@@ -114,16 +116,16 @@ class EvaluatorsView(View):
         """Return the call that computes the correlations."""
         if values["figure"] != "atlas":
             return ""
-        given = f"granularity={values['level']!r}, dimension={values['dimension']!r}"
-        call = f"nb.correlate(study, evaluators={values['evaluators']!r}, {given})"
+        options = f"granularity={values['level']!r}, dimension={values['dimension']!r}"
+        call = f"nb.correlate(study, evaluators={values['evaluators']!r}, {options})"
         return f"nb.plot_atlas({call})"
 
 
 def _labels(study: Study, level: str) -> dict[str, str]:
     """Label the evaluators that scored outputs or, at the level of systems, systems."""
     tables = [study.scores, study.system_scores if level == "system" else None]
-    there = [one["evaluator"] for one in tables if one is not None]
-    return {str(name): label(str(name)) for name in pd.concat(there).unique()}
+    evaluators = [scores["evaluator"] for scores in tables if scores is not None]
+    return {str(name): label(str(name)) for name in pd.concat(evaluators).unique()}
 
 
 def _scatter(points: pd.DataFrame, x: str, y: str, n_undefined: int) -> nb.Drawing:
@@ -132,10 +134,10 @@ def _scatter(points: pd.DataFrame, x: str, y: str, n_undefined: int) -> nb.Drawi
 
     (ax,) = figures.axes_for(None, TWO_COLUMN, 4.2)
     alpha = float(np.clip(200 / max(1, len(points)), 0.08, 0.8))
-    look: dict[str, Any] = {"s": 14, "color": HUMAN, "linewidth": 0, "rasterized": True}
-    ax.scatter(*points.to_numpy().T, alpha=alpha, **look)
+    style: dict[str, Any] = {"s": 14, "color": HUMAN, "linewidth": 0, "rasterized": True}
+    ax.scatter(*points.to_numpy().T, alpha=alpha, **style)
     ax.set(xlabel=x, ylabel=y)
     omitted = f"{counted(n_undefined, 'output')} omitted: undefined" if n_undefined else ""
     ax.set_title(omitted, loc="left")
     alt = f"Scatter plot of {counted(len(points), 'output')}: {y} against {x}. {omitted}".strip()
-    return figures.drawn_on(ax, points, alt)
+    return figures.as_drawing(ax, points, alt)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 import nlgbench as nb
-from nlgbench.explorer.items import cut
+from nlgbench.explorer.items import truncate
 from nlgbench.explorer.view import Values, View, choice, clean, control, jump, written
 from nlgbench.study import Study
 
@@ -43,8 +43,8 @@ class GameView(View):
         """List the captions in the order of play, which is always the same."""
         outputs = self.study.outputs
         assert self.study.contexts is not None  # see `supported`
-        there = outputs["item_id"].isin(self.study.contexts["item_id"]) & (outputs["text"] != "")
-        ids = outputs.loc[there, "output_id"].to_numpy()
+        captions = outputs[outputs["item_id"].isin(self.study.contexts["item_id"])]
+        ids = captions.loc[captions["text"] != "", "output_id"].to_numpy()
         return [str(name) for name in np.random.default_rng(0).permutation(ids)]
 
     def believed(self, values: Values) -> pd.DataFrame:
@@ -76,26 +76,26 @@ class GameView(View):
         from nlgbench.plots.swatches import colors_of
 
         context, name = self.context(values), self.rounds[values["round"] - 1]
-        own = self.answers.get(name)
-        if own is not None:
-            found = self.believed(values)
-            chances = found[found["output_id"] == name].set_index("state")["probability"]
+        answer = self.answers.get(name)
+        if answer is not None:
+            beliefs = self.believed(values)
+            chances = beliefs[beliefs["output_id"] == name].set_index("state")["probability"]
         colors = []
         rows = zip(context.to_dict("records"), colors_of(context), strict=True)
         for n, (row, rgb) in enumerate(rows):
             state, marks = row["state"], []
-            if own is not None:
-                marks = ["meant"] * bool(row["is_target"]) + ["yours"] * (own == state)
+            if answer is not None:
+                marks = ["meant"] * bool(row["is_target"]) + ["yours"] * (answer == state)
                 marks.append(f"P = {written(chances[state])}")
-            words = ", ".join(f"{one} {row[one]:.0f}" for one in _FEATURES)
-            color = {"id": state, "name": "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[n % 26], "words": words}
+            features = ", ".join(f"{feature} {row[feature]:.0f}" for feature in _FEATURES)
+            color = {"id": state, "name": "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[n % 26], "words": features}
             colors.append({**color, "color": to_hex(rgb), "mark": ", ".join(marks)})
         game: dict[str, Any] = {
             "type": "game",
             "title": f"Caption {values['round']:,} of {len(self.rounds):,}",
         }
-        game |= {"caption": f"“{cut(self.caption(values)['text'])}”", "answered": own is not None}
-        return {"main": [game | {"colors": colors}]}
+        game |= {"caption": f"“{truncate(self.caption(values)['text'])}”", "colors": colors}
+        return {"main": [game | {"answered": answer is not None}]}
 
     def do(self, values: Values, content: Mapping[str, Any]) -> dict[str, Any] | None:
         """Record the first answer to a caption, or go to the next caption."""
@@ -109,22 +109,25 @@ class GameView(View):
         """Compare the reader's score with the listener's; count the annotators who were correct."""
         if not self.answers:
             return ""
-        found = self.believed(values)
-        found = found[found["output_id"].isin(list(self.answers))]
-        meant = found[found["is_target"]].set_index("output_id")["state"]
-        hits = sum(meant[name] == state for name, state in self.answers.items())
-        best = found.groupby("output_id")["probability"].transform("max")
+        beliefs = self.believed(values)
+        beliefs = beliefs[beliefs["output_id"].isin(list(self.answers))]
+        targets = beliefs[beliefs["is_target"]].set_index("output_id")["state"]
+        hits = sum(targets[name] == state for name, state in self.answers.items())
+        highest = beliefs.groupby("output_id")["probability"].transform("max")
         # If several colors are equally probable, the listener guesses one of them.
-        top = found[found["probability"] == best].groupby("output_id")["is_target"].mean()
-        said = f"Correct so far: you {hits} of {len(self.answers)}, the {values['listener']} "
-        said += f"listener {top.sum():g} of {len(top)}. (P is the listener's probability.)"
-        caption, judged = self.caption(values), self.study.judgments
-        if caption.name not in self.answers or judged is None:
-            return said
-        own = judged[judged["output_id"] == caption.name].query("dimension == 'listener_success'")
+        guesses = beliefs[beliefs["probability"] == highest]
+        chances = guesses.groupby("output_id")["is_target"].mean()
+        sentence = f"Correct so far: you {hits} of {len(self.answers)}, the {values['listener']} "
+        sentence += f"listener {chances.sum():g} of {len(chances)}. "
+        sentence += "(P is the listener's probability.)"
+        caption, judgments = self.caption(values), self.study.judgments
+        if caption.name not in self.answers or judgments is None:
+            return sentence
+        is_caption = judgments["output_id"] == caption.name
+        judgments = judgments[is_caption & (judgments["dimension"] == "listener_success")]
         author = clean(self.study.label(caption["system"]))
-        right = f"; correct annotators: {own['value'].sum():g} of {len(own)}"
-        return f"{said} Source of the caption: {author}{right if len(own) else ''}."
+        right = f"; correct annotators: {judgments['value'].sum():g} of {len(judgments)}"
+        return f"{sentence} Source of the caption: {author}{right if len(judgments) else ''}."
 
     def drawings(self, values: Values) -> list[nb.Drawing]:
         """Draw the figure of notebook 04."""

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from nlgbench.explorer import tables
-from nlgbench.explorer.items import cut, item_of
-from nlgbench.explorer.view import Values, View, choice, control, several, table
+from nlgbench.explorer.items import describe_item, truncate
+from nlgbench.explorer.view import Values, View, choice, control, describe_table, several
 from nlgbench.names import spaced
 from nlgbench.study import Study
 
@@ -50,25 +50,25 @@ class OutputsView(View):
         self._selected: tuple[str, pd.DataFrame] = ("", pd.DataFrame())
         self.table, self.pairs = once(tables.output_table), tables.pair_table(study)
         self.measures = tables.measures(study, self.table)
-        self.labels = {one: study.label(one) for one in map(str, self.table["system"].unique())}
+        self.labels = {name: study.label(name) for name in map(str, self.table["system"].unique())}
 
     @cached_property
     def needs(self) -> dict[str, dict[str, list[str]]]:
         """Return the controls that each possible preset needs, with their options."""
-        systems, by, dimensions = list(self.labels), list(self.measures), self.study.dimensions
-        judges, scores = ([one for one in by if one.startswith(kind)] for kind in _KINDS)
-        disputed = [one for one in dimensions if self.table[f"spread: {one}"].notna().any()]
+        systems, names, dimensions = list(self.labels), list(self.measures), self.study.dimensions
+        judges, scores = ([name for name in names if name.startswith(kind)] for kind in _KINDS)
+        disputed = [name for name in dimensions if self.table[f"spread: {name}"].notna().any()]
         met = systems if self.table.groupby("item_id")["system"].nunique().max() > 1 else []
-        found = {
+        needs = {
             "all": {"dimension": dimensions} if dimensions else {},
             "disputed": {"dimension": disputed},
-            "worst": {"system": systems, "by": by},
+            "worst": {"system": systems, "by": names},
             "disagree": {"evaluator": scores, "dimension": dimensions},
             "lost": {"system": systems, "by": judges},
-            "better": {"a": met, "b": met, "by": by},
-            "poor": {"a": met, "b": met, "by": [one for one in by if one not in judges]},
+            "better": {"a": met, "b": met, "by": names},
+            "poor": {"a": met, "b": met, "by": [name for name in names if name not in judges]},
         }
-        return {preset: needed for preset, needed in found.items() if all(needed.values())}
+        return {preset: needed for preset, needed in needs.items() if all(needed.values())}
 
     def controls(self, values: Values) -> list[dict[str, Any]]:
         """Offer presets with their controls, filters, and the scores to show."""
@@ -76,21 +76,22 @@ class OutputsView(View):
         preset = choice("preset", "Show", titles, values.get("preset"))
         main = self.study.main_dimension
         default = {"dimension": main, "by": main, "b": list(self.labels)[-1]}
-        made = [preset]
+        controls = [preset]
         for name, options in self.needs[preset["value"]].items():
             label = "Judgments" if name == "dimension" else name.capitalize()
-            named = {one: self.labels.get(one, one) for one in options}
-            made.append(choice(name, label, named, default.get(name)))
-        made.append(control("words", "words", "Words in the text", ""))
-        made.append(several("systems", "Systems", self.labels))
-        made.append(choice("column", "Range of", _or_none(tables.numeric(self.table))))
+            named = {option: self.labels.get(option, option) for option in options}
+            controls.append(choice(name, label, named, default.get(name)))
+        controls.append(control("words", "words", "Words in the text", ""))
+        controls.append(several("systems", "Systems", self.labels))
+        controls.append(choice("column", "Range of", _or_none(tables.numeric(self.table))))
         if values.get("column"):
-            made += [control("number", "low", "from", None), control("number", "high", "to", None)]
-        made.append(choice("extra", "Column", _or_none(tables.searchable(self.table))))
+            controls.append(control("number", "low", "from", None))
+            controls.append(control("number", "high", "to", None))
+        controls.append(choice("extra", "Column", _or_none(tables.searchable(self.table))))
         if values.get("extra"):
-            made.append(control("words", "part", "contains", ""))
-        scores = [one for one in self.measures if one.startswith("score: ")]
-        return [*made, several("scores", "Scores", scores, N_SCORES)] if scores else made
+            controls.append(control("words", "part", "contains", ""))
+        scores = [name for name in self.measures if name.startswith("score: ")]
+        return [*controls, several("scores", "Scores", scores, N_SCORES)] if scores else controls
 
     def selection(self, values: Values) -> pd.DataFrame:
         """Select the rows of the preset, filtered and sorted."""
@@ -100,35 +101,36 @@ class OutputsView(View):
         return self._selected[1]
 
     def _found(self, values: Values) -> pd.DataFrame:
-        whole, pairs, good = self.table, self.pairs, self.measures
-        name = values.get("by") or values.get("dimension", "")
-        judge = name.removeprefix("won: ")
-        kept = tables.matching(whole, self.study.outputs["text"], values)
-        rows: Any = np.arange(len(whole))
+        outputs, pairs, measures = self.table, self.pairs, self.measures
+        measure = values.get("by") or values.get("dimension", "")
+        judge = measure.removeprefix("won: ")
+        passes = tables.pass_filters(outputs, self.study.outputs["text"], values)
+        rows: Any = np.arange(len(outputs))
         match values["preset"]:
             case "disputed":
-                rows = tables.descending(whole[f"spread: {name}"])
+                rows = tables.descending(outputs[f"spread: {measure}"])
             case "worst":
-                rows = tables.descending(-good[name].where(whole["system"] == values["system"]))
+                is_system = outputs["system"] == values["system"]
+                rows = tables.descending(-measures[measure].where(is_system))
             case "disagree":
-                rows = tables.disagreements(good[values["evaluator"]], good[name])
+                rows = tables.disagreements(measures[values["evaluator"]], measures[measure])
             case "lost":
                 rows = tables.lost(pairs, judge, values["system"])
-            case "better" if judge != name:
+            case "better" if judge != measure:
                 rows = tables.won(pairs, judge, values["a"], values["b"])
             case "better":
-                rows = tables.better(whole, values["a"], values["b"], good[name])
+                rows = tables.better(outputs, values["a"], values["b"], measures[measure])
             case "poor":
-                rows = tables.both_poor(whole, values["a"], values["b"], good[name])
+                rows = tables.both_poor(outputs, values["a"], values["b"], measures[measure])
         if isinstance(rows, pd.DataFrame):
-            rows = rows[kept[rows["first"]] | kept[rows["second"]]]
-            shown = f"mean: {name}" if name in self.study.dimensions else name
-            found = tables.as_pairs(whole, rows, shown)
+            rows = rows[passes[rows["first"]] | passes[rows["second"]]]
+            column = f"mean: {measure}" if measure in self.study.dimensions else measure
+            selection = tables.as_pairs(outputs, rows, column)
         else:
-            found = tables.as_selection(whole, rows[kept[rows]], self.shown(values))
-        if self.sort is None or self.sort[0] not in found:
-            return found
-        return tables.ordered(found, *self.sort)
+            selection = tables.as_selection(outputs, rows[passes[rows]], self.shown(values))
+        if self.sort is None or self.sort[0] not in selection:
+            return selection
+        return tables.ordered(selection, *self.sort)
 
     def shown(self, values: Values) -> list[str]:
         """List the numeric columns to show: judgments, votes and scores."""
@@ -137,24 +139,24 @@ class OutputsView(View):
         judge = next((name for name in self.measures if name.startswith("won: ")), "won: ")
         names += [judge, judge.replace("won", "n", 1), values.get("by", "")]
         names += [values.get("evaluator", ""), *values.get("scores", [])]
-        there = (name for name in dict.fromkeys(names) if name in self.table)
-        return [name for name in there if self.table[name].notna().any()]
+        columns = (name for name in dict.fromkeys(names) if name in self.table)
+        return [name for name in columns if self.table[name].notna().any()]
 
     def parts(self, values: Values) -> dict[str, list[dict[str, Any]]]:
         """Lay out a page of the table, or the open item."""
-        found = self.selection(values)
+        selection = self.selection(values)
         if self.opened is None:
-            return {"main": [self._page(found)]}
-        one = found.iloc[self.opened]
-        places = [int(place) for place in (one["first"], one["second"]) if place >= 0]
-        item = item_of(self.study, self.table, places)
-        return {"main": [{**item, "at": f"{self.opened + 1:,} of {len(found):,}"}]}
+            return {"main": [self._page(selection)]}
+        row = selection.iloc[self.opened]
+        places = [int(position) for position in (row["first"], row["second"]) if position >= 0]
+        item = describe_item(self.study, self.table, places)
+        return {"main": [{**item, "at": f"{self.opened + 1:,} of {len(selection):,}"}]}
 
-    def _page(self, found: pd.DataFrame) -> dict[str, Any]:
+    def _page(self, selection: pd.DataFrame) -> dict[str, Any]:
         start = self.page * N_ROWS
-        page = found.iloc[start : start + N_ROWS]
-        columns = {str(name): page[name] for name in found if name not in ("first", "second")}
-        for side, name in tables.sides(found).items():
+        page = selection.iloc[start : start + N_ROWS]
+        columns = {str(name): page[name] for name in selection if name not in ("first", "second")}
+        for side, name in tables.position_columns(selection).items():
             texts = self.study.outputs["text"].iloc[page[side]]
             columns[f"text{name}"] = texts.str.slice(0, N_PREVIEW + 1)
         cells, kinds = [], []
@@ -162,32 +164,34 @@ class OutputsView(View):
             is_number = pd.api.types.is_numeric_dtype(column)
             kinds.append("number" if is_number else "words" if name.startswith("text") else "")
             if is_number:
-                cells.append([tables.number(one) for one in column])
+                cells.append([tables.format_number(value) for value in column])
             else:
-                cells.append([cut(self.labels.get(one, one), N_PREVIEW) for one in column])
-        ends = f"{start + 1:,} to {start + len(page):,} of {len(found):,}" if len(page) else "No"
-        what = "pairs" if (found["second"] >= 0).any() else "outputs"
-        return table(
-            f"{ends} {what}",
+                cells.append([truncate(text, N_PREVIEW) for text in column.replace(self.labels)])
+        ends = "No"
+        if len(page):
+            ends = f"{start + 1:,} to {start + len(page):,} of {len(selection):,}"
+        unit = "pairs" if (selection["second"] >= 0).any() else "outputs"
+        return describe_table(
+            f"{ends} {unit}",
             list(spaced(columns).values()),
             zip(*cells, strict=True),
             [{"type": "pick", "n": start + n} for n in range(len(page))],
-            keys=[name if name in found else "" for name in columns],
+            keys=[name if name in selection else "" for name in columns],
             kinds=kinds,
             sort=self.sort,
-            pages=[self.page + 1, max(1, -(-len(found) // N_ROWS))],
+            pages=[self.page + 1, max(1, -(-len(selection) // N_ROWS))],
         )
 
     def do(self, values: Values, content: Mapping[str, Any]) -> dict[str, Any] | None:
         """Sort, turn pages, open an item, go to the next or previous one, or close it."""
-        found, n, column = self.selection(values), content.get("n"), content.get("column")
-        last = len(found) - 1
+        selection, n, column = self.selection(values), content.get("n"), content.get("column")
+        last = len(selection) - 1
         match content["type"]:
             case "set":
                 self.page, self.opened = 0, None
                 self.sort = None if content["name"] == "preset" else self.sort
-            case "sort" if isinstance(column, str) and column in found:
-                first = (column, pd.api.types.is_numeric_dtype(found[column]))
+            case "sort" if isinstance(column, str) and column in selection:
+                first = (column, pd.api.types.is_numeric_dtype(selection[column]))
                 self.sort = (column, not first[1]) if self.sort == first else first
                 self.page = 0
             case "page" if isinstance(n, int):
@@ -200,12 +204,12 @@ class OutputsView(View):
                 self.opened = None
         return None
 
-    def open_output(self, values: Values, place: int | None) -> None:
+    def open_output(self, values: Values, position: int | None) -> None:
         """Open the item of an output, or show the first page."""
         self.page, self.opened, self.sort = 0, None, None
-        at = np.flatnonzero(self.selection(values)["first"] == place)
-        if len(at):
-            self._open(int(at[0]))
+        rows = np.flatnonzero(self.selection(values)["first"] == position)
+        if len(rows):
+            self._open(int(rows[0]))
 
     def _open(self, n: int) -> None:
         """Open a row, and go to its page."""

@@ -47,8 +47,8 @@ def serve(folder: Path | None, port: int | None, say: Callable[[str], None]) -> 
     """Serve until Ctrl-C or SIGTERM, which also end all kernels. Each new page reads the study."""
     if folder is not None and not is_public(str(folder)) and (why := why_no_study(folder)):
         raise FileNotFoundError(why)
-    with tempfile.TemporaryDirectory(prefix="nlgbench-explore-") as place:
-        app = _app(Path(place), folder, port)
+    with tempfile.TemporaryDirectory(prefix="nlgbench-explore-") as scratch:
+        app = _app(Path(scratch), folder, port)
         from tornado.ioloop import IOLoop  # installed with Voila
 
         # The loop starts after the port is open, so the printed address works at once.
@@ -75,21 +75,21 @@ def _set_xsrf_cookie(page: RequestHandler, **_: object) -> None:
     page.xsrf_token  # noqa: B018, reading it sets the cookie
 
 
-def _app(place: Path, folder: Path | None, port: int | None) -> Voila:
+def _app(scratch: Path, folder: Path | None, port: int | None) -> Voila:
     try:
         import nbformat.v4 as form
         from traitlets.config import Config
         from voila.app import Voila
     except ImportError as error:
         raise ValueError(f"the app needs {error.name}: run pip install 'nlgbench[app]'.") from None
-    given = None if folder is None else os.fspath(folder)
-    if folder is not None and not is_public(given):
-        given = os.fspath(folder.resolve())
+    name = None if folder is None else os.fspath(folder)
+    if folder is not None and not is_public(name):
+        name = os.fspath(folder.resolve())
     code = "from nlgbench.explorer.serve import explore_or_explain\n\n"
-    cell = form.new_code_cell(f"{code}explore_or_explain({given!r})")
-    about = {"title": "nlgbench explorer", "kernelspec": {"name": "python3", "display_name": ""}}
-    notebook = place / "explorer.ipynb"
-    notebook.write_text(form.writes(form.new_notebook(cells=[cell], metadata=about)))
+    cell = form.new_code_cell(f"{code}explore_or_explain({name!r})")
+    metadata = {"title": "nlgbench explorer", "kernelspec": {"name": "python3", "display_name": ""}}
+    notebook = scratch / "explorer.ipynb"
+    notebook.write_text(form.writes(form.new_notebook(cells=[cell], metadata=metadata)))
     app = Voila.instance(
         ip=HOST,
         port=port or _PORT,
@@ -114,7 +114,7 @@ def _app(place: Path, folder: Path | None, port: int | None) -> Voila:
     app.initialize([])
     app.voila_configuration.prelaunch_hook = _set_xsrf_cookie
     app.voila_configuration.extension_allowlist = _EXTENSIONS
-    (place / "template").mkdir()
-    (place / "template" / "index.html.j2").write_text(_TEMPLATE)
-    app.template_paths = [str(place / "template"), *app.template_paths]
+    (scratch / "template").mkdir()
+    (scratch / "template" / "index.html.j2").write_text(_TEMPLATE)
+    app.template_paths = [str(scratch / "template"), *app.template_paths]
     return app

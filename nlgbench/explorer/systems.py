@@ -25,13 +25,13 @@ class SystemsView(View):
     def controls(self, values: Values) -> list[dict[str, Any]]:
         """Offer the dimensions, and whether human texts count as a system."""
         study = self.study
-        made = [choice("dimension", "Judgments", study.dimensions, study.main_dimension)]
+        controls = [choice("dimension", "Judgments", study.dimensions, study.main_dimension)]
         if study.outputs["is_human"].any():
             options = {"no": "leave out", "yes": "count as a system"}
             if len(study.systems) < 2:
                 del options["no"]
-            made.append(choice("human", "Human texts", options))
-        return made
+            controls.append(choice("human", "Human texts", options))
+        return controls
 
     def options(self, values: Values) -> dict[str, Any]:
         """Return the arguments of `nlgbench.compare_systems`."""
@@ -40,25 +40,27 @@ class SystemsView(View):
 
     def parts(self, values: Values) -> dict[str, list[dict[str, Any]]]:
         """Lay out the figure, the systems and the pairs."""
-        found, label = self.once(nb.compare_systems, **self.options(values)), self.study.label
-        by = values["dimension"]
-        names = found.systems["system"].tolist()
-        opens = [view.jump("outputs", preset="worst", system=one, by=by) for one in names]
-        rows = [[label(one["system"]), view.estimated(one)] for _, one in found.systems.iterrows()]
-        interval = interval_name(found.details)
-        ranked = view.table("Systems", ["system", f"mean ({interval})"], rows, opens)
-        better = found.pairs["system"].map(names.index) < found.pairs["opponent"].map(names.index)
+        comparison, label = self.once(nb.compare_systems, **self.options(values)), self.study.label
+        dimension = values["dimension"]
+        names = comparison.systems["system"].tolist()
+        opens = [view.jump("outputs", preset="worst", system=name, by=dimension) for name in names]
+        systems = comparison.systems.iterrows()
+        rows = [[label(row["system"]), view.estimated(row)] for _, row in systems]
+        interval = interval_name(comparison.details)
+        ranked = view.describe_table("Systems", ["system", f"mean ({interval})"], rows, opens)
+        ranks = comparison.pairs[["system", "opponent"]].map(names.index)
+        better = ranks["system"] < ranks["opponent"]
         rows, pairs = [], []
-        for _, one in found.pairs[better].iterrows():
-            a, b, p = one["system"], one["opponent"], one["p_adjusted"]
-            pairs.append(view.jump("outputs", preset="better", a=a, b=b, by=by))
-            said = "< 0.001" if p < 0.001 else view.written(p, 3)
-            rows.append([f"{label(a)} / {label(b)}", view.estimated(one, "difference"), said])
+        for _, pair in comparison.pairs[better].iterrows():
+            a, b, p = pair["system"], pair["opponent"], pair["p_adjusted"]
+            pairs.append(view.jump("outputs", preset="better", a=a, b=b, by=dimension))
+            p_text = "< 0.001" if p < 0.001 else view.written(p, 3)
+            rows.append([f"{label(a)} / {label(b)}", view.estimated(pair, "difference"), p_text])
         columns = ["pair", f"difference ({interval})", "p (Holm)"]
-        drawn = self.drawings(values)[0]
-        areas = ((view.area(drawn.axes[0], n), sends) for n, sends in enumerate(opens))
-        side = [ranked, view.table("Pairs of systems", columns, rows, pairs)]
-        return {"main": [view.image(drawn, areas)], "side": side}
+        drawing = self.drawings(values)[0]
+        areas = ((view.area(drawing.axes[0], n), sends) for n, sends in enumerate(opens))
+        side = [ranked, view.describe_table("Pairs of systems", columns, rows, pairs)]
+        return {"main": [view.image(drawing, areas)], "side": side}
 
     def drawings(self, values: Values) -> list[nb.Drawing]:
         """Draw the figure of notebook 08."""

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 import nlgbench as nb
-from nlgbench.explorer.view import Values, View, estimated, image, jump, several, table
+from nlgbench.explorer.view import Values, View, describe_table, estimated, image, jump, several
 from nlgbench.plots.rows import interval_name
 from nlgbench.plots.style import SCORE_NAMES
 
@@ -35,12 +35,12 @@ class TradeoffView(View):
         scored = self.rows(values)
         by_system = scored.set_index(["system", "score"])
         rows = []
-        for one in values["systems"]:
-            scores = [estimated(by_system.loc[one, score]) for score in SCORE_NAMES]
-            rows.append([self.study.label(one), *scores])
-        opens = [jump("outputs", systems=[one]) for one in values["systems"]]
+        for system in values["systems"]:
+            scores = [estimated(by_system.loc[system, score]) for score in SCORE_NAMES]
+            rows.append([self.study.label(system), *scores])
+        opens = [jump("outputs", systems=[system]) for system in values["systems"]]
         columns = ["system", *SCORE_NAMES.values()]
-        side = [table(f"Scores ({interval_name(scored)})", columns, rows, opens)]
+        side = [describe_table(f"Scores ({interval_name(scored)})", columns, rows, opens)]
         return {"main": [image(self.drawings(values)[0])], "side": side}
 
     def drawings(self, values: Values) -> list[nb.Drawing]:

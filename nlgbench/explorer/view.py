@@ -88,25 +88,25 @@ class View(ABC):
         settled: Values = {}
         for _ in range(2):  # the options of one control may depend on one that was just reset
             for control in self.controls({**values, **settled}):
-                asked = settled.get(control["name"], values.get(control["name"]))
-                settled[control["name"]] = asked if _offered(control, asked) else control["value"]
+                value = settled.get(control["name"], values.get(control["name"]))
+                settled[control["name"]] = value if _offered(control, value) else control["value"]
         return settled
 
 
-def _offered(control: Mapping[str, Any], asked: Any) -> bool:
+def _offered(control: Mapping[str, Any], value: Any) -> bool:
     """Return whether a control allows a value; values from the browser are not trusted."""
     match control["kind"]:
         case "slider":
-            whole = isinstance(asked, int) and not isinstance(asked, bool)
-            return whole and control["low"] <= asked <= control["high"]
+            is_integer = isinstance(value, int) and not isinstance(value, bool)
+            return is_integer and control["low"] <= value <= control["high"]
         case "words":
-            return isinstance(asked, str) and len(asked) <= 1000
+            return isinstance(value, str) and len(value) <= 1000
         case "number":
-            return isinstance(asked, int | float) and math.isfinite(asked)
-    options = [value for value, _ in control["options"]]
+            return isinstance(value, int | float) and math.isfinite(value)
+    options = [option for option, _ in control["options"]]
     if control["kind"] == "choice":
-        return isinstance(asked, str) and asked in options
-    return isinstance(asked, list) and all(one in options for one in asked)
+        return isinstance(value, str) and value in options
+    return isinstance(value, list) and all(element in options for element in value)
 
 
 def control(kind: str, name: str, label: str, value: Any, **more: Any) -> dict[str, Any]:
@@ -118,21 +118,21 @@ def choice(
     name: str, label: str, options: Iterable[str] | Mapping[str, str], value: str | None = None
 ) -> dict[str, Any]:
     """Describe a choice of one option; an invalid value becomes the first option."""
-    pairs = _pairs(options)
-    known = any(value == one for one, _ in pairs)
-    return control("choice", name, label, value if known else pairs[0][0], options=pairs)
+    pairs = _option_pairs(options)
+    is_option = value in [option for option, _ in pairs]
+    return control("choice", name, label, value if is_option else pairs[0][0], options=pairs)
 
 
 def several(
     name: str, label: str, options: Iterable[str] | Mapping[str, str], n: int | None = None
 ) -> dict[str, Any]:
     """Describe a choice of several options; the first n, or all, are selected initially."""
-    pairs = _pairs(options)
+    pairs = _option_pairs(options)
     return control("several", name, label, [value for value, _ in pairs[:n]], options=pairs)
 
 
-def _pairs(options: Iterable[str] | Mapping[str, str]) -> list[list[str]]:
-    named = options if isinstance(options, Mapping) else {one: one for one in options}
+def _option_pairs(options: Iterable[str] | Mapping[str, str]) -> list[list[str]]:
+    named = options if isinstance(options, Mapping) else {option: option for option in options}
     return [[value, label] for value, label in named.items()]
 
 
@@ -146,12 +146,12 @@ def image(drawing: nb.Drawing, areas: Iterable[tuple[list[float], Any]] = ()) ->
 
     Areas may come from a generator, because a figure's layout is only final when it is saved.
     """
-    held = io.BytesIO()
-    drawing.figure.savefig(held, format="png", dpi=PIXELS * _SHARPNESS)
+    buffer = io.BytesIO()
+    drawing.figure.savefig(buffer, format="png", dpi=PIXELS * _SHARPNESS)
     width, height = (PIXELS * drawing.figure.get_size_inches()).round().tolist()
-    made = {"type": "image", "width": width, "height": height, "alt": drawing.alt}
-    made["png"] = held.getvalue()
-    return made | {"areas": [{"box": box, "sends": sends} for box, sends in areas]}
+    content = {"type": "image", "width": width, "height": height, "alt": drawing.alt}
+    content["png"] = buffer.getvalue()
+    return content | {"areas": [{"box": box, "sends": sends} for box, sends in areas]}
 
 
 def area(ax: Axes, y: float, x: float | None = None) -> list[float]:
@@ -160,8 +160,8 @@ def area(ax: Axes, y: float, x: float | None = None) -> list[float]:
     assert figure is not None
     corners = [[0.0 if x is None else x + side, y + side] for side in (-0.5, 0.5)]
     places = ax.transData.transform(corners) / figure.bbox.size
-    (left, right), (top, bottom) = sorted(places[:, 0]), sorted(1 - places[:, 1])
-    return [0.0 if x is None else left, top, 1.0 if x is None else right, bottom]
+    (x_low, x_high), (top, bottom) = sorted(places[:, 0]), sorted(1 - places[:, 1])
+    return [0.0 if x is None else x_low, top, 1.0 if x is None else x_high, bottom]
 
 
 def keywords(options: Mapping[str, Any]) -> str:
@@ -177,8 +177,8 @@ def written(value: float, digits: int = 2) -> str:
 def estimated(row: Any, name: str = "estimate") -> str:
     """Format an estimate with its interval."""
     low, high = row["ci_low"], row["ci_high"]
-    known = np.isfinite(low) and np.isfinite(high)
-    ends = f"{written(low)} to {written(high)}" if known else "no interval"
+    has_interval = np.isfinite(low) and np.isfinite(high)
+    ends = f"{written(low)} to {written(high)}" if has_interval else "no interval"
     return f"{written(row[name])} ({ends})"
 
 
@@ -187,7 +187,7 @@ def clean(name: object) -> str:
     return _TURNS.sub("\ufffd", str(name))
 
 
-def table(
+def describe_table(
     caption: str,
     columns: Sequence[str],
     rows: Iterable[Sequence[str]],
@@ -195,5 +195,5 @@ def table(
     **more: Any,
 ) -> dict[str, Any]:
     """Describe a table; `opens` contains the message that each row sends when selected."""
-    made = {"type": "table", "caption": caption, "columns": list(columns)}
-    return {**made, "rows": list(map(list, rows)), "opens": opens, **more}
+    content = {"type": "table", "caption": caption, "columns": list(columns)}
+    return {**content, "rows": list(map(list, rows)), "opens": opens, **more}

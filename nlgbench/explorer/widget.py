@@ -48,7 +48,7 @@ class Explorer(anywidget.AnyWidget):
         """Open a study at its outputs."""
         super().__init__()
         self._about = about(study)
-        once = lru_cache(maxsize=256)(lambda analysis, **given: analysis(study, **given))
+        once = lru_cache(maxsize=256)(lambda analysis, **arguments: analysis(study, **arguments))
         views = [view(study, once) for view in VIEWS]
         self._views = {view.name: view for view in views if view.supported()}
         self._values: dict[str, Values] = {}
@@ -62,7 +62,7 @@ class Explorer(anywidget.AnyWidget):
         try:
             self._do(content)
         except Exception as error:
-            self._problem = _words(error)
+            self._problem = _describe_error(error)
         self._show()
 
     def _do(self, content: dict[str, Any]) -> None:
@@ -76,19 +76,19 @@ class Explorer(anywidget.AnyWidget):
             case "set":
                 values = view.settle({**values, content["name"]: content["value"]})
                 self._values[view.name] = values
-        if asked := view.do(values, content):
-            self._jump(asked)
+        if jump := view.do(values, content):
+            self._jump(jump)
         return None
 
-    def _jump(self, asked: dict[str, Any]) -> None:
+    def _jump(self, jump: dict[str, Any]) -> None:
         """Open a view, with values that another view set."""
-        if asked["view"] not in self._views:
+        if jump["view"] not in self._views:
             return
-        self._view, view = asked["view"], self._views[asked["view"]]
-        if "values" in asked:
-            values = self._values[view.name] = view.settle(asked["values"])
+        self._view, view = jump["view"], self._views[jump["view"]]
+        if "values" in jump:
+            values = self._values[view.name] = view.settle(jump["values"])
             if isinstance(view, OutputsView):
-                view.open_output(values, asked.get("output"))
+                view.open_output(values, jump.get("output"))
 
     def _export(self, view: View, values: Values, form: str) -> None:
         """Send a table as CSV, or each figure at print size."""
@@ -99,10 +99,10 @@ class Explorer(anywidget.AnyWidget):
     def _show(self) -> None:
         """Send the browser everything that it shows."""
         view = self._views[self._view]
-        shown: dict[str, Any] = {
+        content: dict[str, Any] = {
             "stamp": self._stamp,
             "about": self._about,
-            "views": [{"name": one.name, "title": one.title} for one in self._views.values()],
+            "views": [{"name": tab.name, "title": tab.title} for tab in self._views.values()],
             "view": view.name,
             "controls": [],
             "parts": {},
@@ -114,14 +114,14 @@ class Explorer(anywidget.AnyWidget):
         }
         try:
             values = self._values[view.name] = view.settle(self._values.get(view.name, {}))
-            shown["controls"] = [
-                {**one, "value": values[one["name"]]} for one in view.controls(values)
+            content["controls"] = [
+                {**entry, "value": values[entry["name"]]} for entry in view.controls(values)
             ]
-            shown["parts"] = view.parts(values)
-            shown |= {"says": view.says(values), "code": view.code(values)}
+            content["parts"] = view.parts(values)
+            content |= {"says": view.says(values), "code": view.code(values)}
         except Exception as error:
-            shown["problem"] = self._problem or _words(error)
-        self.shown = _sendable(shown)
+            content["problem"] = self._problem or _describe_error(error)
+        self.shown = _sendable(content)
 
 
 def about(study: Study) -> str:
@@ -132,7 +132,7 @@ def about(study: Study) -> str:
     if judgments is not None:
         counts |= {"annotator": judgments["annotator_id"].nunique(), "judgment": len(judgments)}
     rows = {"vote": study.preferences, "comparison": study.comparisons}
-    counts |= {name: len(one) for name, one in rows.items() if one is not None}
+    counts |= {name: len(table) for name, table in rows.items() if table is not None}
     if study.scores is not None:
         counts["evaluator"] = study.scores["evaluator"].nunique()
     listed = [counted(n, name) for name, n in counts.items()]
@@ -142,13 +142,13 @@ def about(study: Study) -> str:
 def _sendable(value: Any) -> Any:
     """Replace unpaired surrogates, which messages cannot contain."""
     if isinstance(value, dict):
-        return {name: _sendable(one) for name, one in value.items()}
+        return {name: _sendable(element) for name, element in value.items()}
     if isinstance(value, list | tuple):
-        return [_sendable(one) for one in value]
+        return [_sendable(element) for element in value]
     return _HALVES.sub("\ufffd", value) if isinstance(value, str) else value
 
 
-def _words(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     """Return the message of an error, to show in the app.
 
     Errors about the study or about missing packages explain how to fix them; all others are also

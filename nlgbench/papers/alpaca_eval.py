@@ -32,30 +32,30 @@ def by_order(study: Study) -> pd.DataFrame:
     if REFERENCE not in set(study.outputs["system"]):
         message = f"{study.name} has no outputs of {REFERENCE}, AlpacaEval's reference."
         raise Unsupported("no_reference", message)
-    played = read_games(study, of="comparisons", outcome="expected")
-    is_first, is_tie = played["system_b"] == REFERENCE, played["tie"] == 1
-    won = played["win"].where(is_first, played["loss"]) + played["tie"] / 2
-    system = played["system_a"].where(is_first, played["system_b"])
+    games = read_games(study, of="comparisons", outcome="expected")
+    is_first, is_tie = games["system_b"] == REFERENCE, games["tie"] == 1
+    won = games["win"].where(is_first, games["loss"]) + games["tie"] / 2
+    system = games["system_a"].where(is_first, games["system_b"])
     rows = []
     for name in system.unique():
-        for kind, kept in (
+        for kind, is_kind in (
             (ALL, True),
             (FIRST, is_first & ~is_tie),
             (SECOND, ~is_first & ~is_tie),
         ):
-            own = won[(system == name) & kept]
-            found = t_interval(own.mean(), float(own.sem()), len(own), units="items")
-            rows.append({"evaluator": name, "kind": kind, **found})
+            shares = won[(system == name) & is_kind]
+            interval = t_interval(shares.mean(), float(shares.sem()), len(shares), units="items")
+            rows.append({"evaluator": name, "kind": kind, **interval})
     return pd.DataFrame(rows)
 
 
 def answers(study: Study) -> pd.DataFrame:
     """Make rows of the ledger: the leaderboard's numbers, and the effect of being shown first."""
     rates = by_order(study)
-    whole, first, second = (
+    overall, first, second = (
         rates[rates["kind"] == kind].set_index("evaluator") for kind in (ALL, FIRST, SECOND)
     )
-    percent = whole.assign(**100 * whole[_ENDS])
+    percent = overall.assign(**100 * overall[_ENDS])
     decided = win_rates(study, of="comparisons").query("opponent == @REFERENCE").set_index("system")
     ends = {"win_rate": "estimate", "ci_low": "ci_low", "ci_high": "ci_high"}
     discrete = 100 * decided[list(ends)].rename(columns=ends)
@@ -64,13 +64,13 @@ def answers(study: Study) -> pd.DataFrame:
     se = (first["se"] ** 2 + second["se"] ** 2) ** 0.5
     # Each prompt is in one part only, so the two means are independent.
     n = first["n_clusters"].clip(upper=second["n_clusters"])
-    gained = [
+    intervals = [
         {"evaluator": name, **t_interval(*row)}
         for name, *row in zip(
             first.index, first["estimate"] - second["estimate"], se, n, strict=True
         )
     ]
-    gains = pd.DataFrame(gained).set_index("evaluator")
+    gains = pd.DataFrame(intervals).set_index("evaluator")
     gains = gains.assign(**100 * gains[_ENDS])
     plain = "Counts and standard errors have no interval."
     cells: list[tuple[str, pd.DataFrame, str, str]] = [
@@ -94,6 +94,6 @@ def answers(study: Study) -> pd.DataFrame:
         for name, table, value, reason in cells
     ]
     why = "Percentage points; each prompt was judged in one order, chosen at random."
-    place = "alpaca-eval/finding/shown_first_less_second/{slug}"
-    rows.append(claim_rows(gains.reset_index(), place, reason=why, **shared))
+    claim = "alpaca-eval/finding/shown_first_less_second/{slug}"
+    rows.append(claim_rows(gains.reset_index(), claim, reason=why, **shared))
     return pd.concat(rows, ignore_index=True)

@@ -25,7 +25,7 @@ from nlgbench.analysis.correlation import (
 from nlgbench.crossed import FEWEST, jackknife_variance, t_interval
 from nlgbench.datasets.public import load, studies
 from nlgbench.datasets.published import load_claims
-from nlgbench.papers.claim_rows import claim_rows, is_release, own_place
+from nlgbench.papers.claim_rows import claim_prefix, claim_rows, is_release
 from nlgbench.study import Study
 from nlgbench.worlds.simulated import open_study, simulate
 
@@ -47,10 +47,10 @@ LEFT_OUT = {
     "comm-eval": "all captions are human-written, so there is no system to judge",
     "llmfao": _VOTES,
     "alpaca-eval": "a judge compares its outputs, but no annotators do",
-    **{f"llmbar-{one}": _VOTES for one in ("natural", "neighbor", "gptinst", "gptout", "manual")},
+    **{f"llmbar-{name}": _VOTES for name in ("natural", "neighbor", "gptinst", "gptout", "manual")},
     **{
-        f"alttest-{one}": _NAMES
-        for one in ("mtbench", "lgbteen", "framing", "kilogram", "cebab_aspects", "wax")
+        f"alttest-{name}": _NAMES
+        for name in ("mtbench", "lgbteen", "framing", "kilogram", "cebab_aspects", "wax")
     },
 }
 
@@ -87,24 +87,24 @@ def open_studies(
     hardly correlates with quality.
     """
     if folder is not None:
-        own = open_study("hanna", source=source, folder=folder)
-        return {own.name: own}
+        study = open_study("hanna", source=source, folder=folder)
+        return {study.name: study}
     if source == "released":
         names = studies().query("available")["name"]
         return {name: load(name) for name in names if name not in LEFT_OUT}
     rng = np.random.default_rng(seed)
     sizes = np.geomspace(n_items / 3, 3 * n_items, _N_OWN).astype(int)
-    found = {}
+    opened = {}
     for number, size in enumerate(sizes, 1):
         scale = float(np.exp(rng.normal(0, 0.4)))
         errors = {"close": 0.5 * scale, "coarse": 1.5 * scale, "text_length": 8.0}
         world = simulate("own", n_items=max(12, int(size)), errors=errors, seed=rng)
-        found[f"judgments {number}"] = world
+        opened[f"judgments {number}"] = world
     systems = ["leaky_t1.0", "leaky_t0.7", "leaky_t0.5"]
     for number in range(1, _N_REVIEWS + 1):
         world = simulate("reviews", systems=systems, n_outputs=n_items, n_truth=0, seed=rng)
-        found[f"reviews {number}"] = world
-    return found
+        opened[f"reviews {number}"] = world
+    return opened
 
 
 def correlations(
@@ -112,23 +112,23 @@ def correlations(
 ) -> pd.DataFrame:
     """Run `correlate_studies` and add the studies' tasks; undefined rows come last."""
     options: dict[str, Any] = {"granularity": granularity, "statistic": statistic, "seed": seed}
-    return _with_task(correlate_studies(opened, called=CALLED, **options), "estimate")
+    return _add_task(correlate_studies(opened, called=CALLED, **options), "estimate")
 
 
 def differences_from_length(
     opened: Mapping[str, Study], *, statistic: Statistic, seed: int
 ) -> pd.DataFrame:
     """Run `compare_with_length` and add the studies' tasks; undefined rows come last."""
-    found = compare_with_length(opened, called=CALLED, statistic=statistic, seed=seed)
-    return _with_task(found, "difference")
+    differences = compare_with_length(opened, called=CALLED, statistic=statistic, seed=seed)
+    return _add_task(differences, "difference")
 
 
-def _with_task(found: pd.DataFrame, value: str) -> pd.DataFrame:
+def _add_task(results: pd.DataFrame, value: str) -> pd.DataFrame:
     """Add each study's task; by default, the study's name without its number."""
     public = studies().set_index("name")["task"].to_dict()
-    plain = found["study"].str.replace(r" \d+$", "", regex=True)
-    found = found.assign(task=found["study"].map(public).fillna(plain))
-    return found.sort_values(value, key=pd.isna, kind="stable", ignore_index=True)
+    fallback = results["study"].str.replace(r" \d+$", "", regex=True)
+    results = results.assign(task=results["study"].map(public).fillna(fallback))
+    return results.sort_values(value, key=pd.isna, kind="stable", ignore_index=True)
 
 
 def effects_and_means(pooled: PooledCorrelations) -> pd.DataFrame:
@@ -139,13 +139,13 @@ def effects_and_means(pooled: PooledCorrelations) -> pd.DataFrame:
     """
     effects = pooled.studies[pooled.studies["z"].notna()].assign(reason="")
     means = pooled.summary[pooled.summary["n_studies"] > 0].assign(study="mean")
-    both = pd.concat([effects, means])
-    both["cell"] = [
+    rows = pd.concat([effects, means])
+    rows["cell"] = [
         str(row.reason) or f"{row.estimate:z.2f} [{row.ci_low:z.2f}, {row.ci_high:z.2f}]"
-        for row in both.itertuples()
+        for row in rows.itertuples()
     ]
-    wide = both.pivot(index="evaluator_a", columns=["task", "study"], values="cell")
-    tasks = dict.fromkeys(both["task"])
+    wide = rows.pivot(index="evaluator_a", columns=["task", "study"], values="cell")
+    tasks = dict.fromkeys(rows["task"])
     return wide.reindex(columns=list(tasks), level=0).fillna("")
 
 
@@ -157,26 +157,26 @@ def members() -> pd.DataFrame:
 
 def answers(opened: Mapping[str, Study], pooled: PooledCorrelations) -> pd.DataFrame:
     """Make rows of the ledger: means over studies, and published correlations."""
-    found = pooled.summary[pooled.summary["estimate"].notna()]
+    means = pooled.summary[pooled.summary["estimate"].notna()]
     first = next(iter(opened.values()))
-    place = "atlas" if first.source == "released" else own_place(first, "11-atlas")
-    ids = place + "/finding/mean_over_studies/{granularity}/{slug}"
-    why = found["prediction_reason"]
-    why = why.where(why.ne(""), found["n_studies"].astype(str) + " studies")
-    parts = [claim_rows(found.assign(why=why), ids, variant="{statistic}", reason="{why}")]
+    prefix = "atlas" if first.source == "released" else claim_prefix(first, "11-atlas")
+    ids = prefix + "/finding/mean_over_studies/{granularity}/{slug}"
+    why = means["prediction_reason"]
+    why = why.where(why.ne(""), means["n_studies"].astype(str) + " studies")
+    tables = [claim_rows(means.assign(why=why), ids, variant="{statistic}", reason="{why}")]
     released = {name: study for name, study in opened.items() if is_release(study)}
     if "hanna" in released:
-        parts += _of_hanna(released["hanna"])
+        tables += _recompute_hanna(released["hanna"])
     for usr in ("topical", "persona"):
         if f"usr-{usr}-chat" in released:
-            parts += _of_usr(released[f"usr-{usr}-chat"], f"{usr}_chat")
-    return pd.concat(parts, ignore_index=True)
+            tables += _recompute_usr(released[f"usr-{usr}-chat"], f"{usr}_chat")
+    return pd.concat(tables, ignore_index=True)
 
 
-def _of_hanna(study: Study) -> list[pd.DataFrame]:
+def _recompute_hanna(study: Study) -> list[pd.DataFrame]:
     """Recompute HANNA's tables: absolute values of Kendall's tau-b, without human stories."""
     ids = load_claims("hanna")["claim_id"].str.split("/", expand=True)
-    parts = []
+    tables = []
     for where, granularity in _TABLES.items():
         table = correlate(
             study,
@@ -196,40 +196,40 @@ def _of_hanna(study: Study) -> list[pd.DataFrame]:
         }
         table = table.assign(where=where, **columns)
         claim = "hanna/{where}/{evaluator}/{dimension}"
-        parts.append(claim_rows(table, claim, variant="absolute value", reason="{reason}"))
-    return parts
+        tables.append(claim_rows(table, claim, variant="absolute value", reason="{reason}"))
+    return tables
 
 
-def _of_usr(study: Study, name: str) -> list[pd.DataFrame]:
+def _recompute_usr(study: Study, name: str) -> list[pd.DataFrame]:
     """Recompute USR's Table 1, which correlates columns of ratings, not annotators."""
     judgments = study.judgments
     assert judgments is not None
     judgments = judgments[judgments["dimension"] == study.dimension()]
-    place = judgments.groupby("output_id").cumcount().astype(str)
-    found = []
+    column = judgments.groupby("output_id").cumcount().astype(str)
+    tables = []
     for ratings, variant, comparable in (
-        (judgments.assign(annotator_id="place " + place), "between places of ratings", True),
+        (judgments.assign(annotator_id="place " + column), "between places of ratings", True),
         (judgments, "between people", False),
     ):
         wide = ratings.pivot(index="output_id", columns="annotator_id", values="value")
-        rows = [_between_annotators(wide, how) for how in ("spearman", "pearson")]
+        rows = [_average_correlation(wide, how) for how in ("spearman", "pearson")]
         claim = f"usr/table1/{name}/{{coefficient}}"
-        found.append(
+        tables.append(
             claim_rows(
                 pd.DataFrame(rows), claim, variant=variant, reason="{reason}", comparable=comparable
             )
         )
-    return found
+    return tables
 
 
-def _between_annotators(wide: pd.DataFrame, how: Literal["spearman", "pearson"]) -> dict[str, Any]:
+def _average_correlation(wide: pd.DataFrame, how: Literal["spearman", "pearson"]) -> dict[str, Any]:
     """Average the correlation of two columns over pairs that share at least ten outputs."""
-    pairs = [both for two in combinations(wide, 2) if len(both := wide[[*two]].dropna()) >= FEWEST]
+    shared = [pair for two in combinations(wide, 2) if len(pair := wide[[*two]].dropna()) >= FEWEST]
 
     def mean(left_out: str = "") -> float:
-        each = [both[both.index != left_out].corr(how).to_numpy()[0, 1] for both in pairs]
-        return float(np.mean(each))
+        values = [pair[pair.index != left_out].corr(how).to_numpy()[0, 1] for pair in shared]
+        return float(np.mean(values))
 
-    outputs = pd.concat(pairs).index.unique()
-    se = np.sqrt(jackknife_variance(np.array([mean(one) for one in outputs])))
+    outputs = pd.concat(shared).index.unique()
+    se = np.sqrt(jackknife_variance(np.array([mean(output) for output in outputs])))
     return {"coefficient": how, **t_interval(mean(), float(se), len(outputs))}

@@ -32,7 +32,7 @@ def is_release(study: Study) -> bool:
     return study.pristine and study.source == "released"
 
 
-def own_place(study: Study, world: str) -> str:
+def claim_prefix(study: Study, world: str) -> str:
     """Return the prefix of ids for results of a simulated study or of your own study."""
     if study.source == "simulated":
         return f"simulated/{world}"
@@ -41,7 +41,7 @@ def own_place(study: Study, world: str) -> str:
     return f"study/{name or 'study'}"
 
 
-def slugs_of(names: pd.Series) -> pd.Series:
+def to_slugs(names: pd.Series) -> pd.Series:
     """Convert names to characters that ids allow."""
     return names.str.lower().str.replace(r"[^a-z0-9.]+", "_", regex=True).str.strip("_")
 
@@ -76,7 +76,7 @@ def claim_rows(
         return pd.DataFrame(columns=COLUMNS).astype(_TYPES)
     texts = {"claim_id": claim, "variant": variant, "reason": reason}
     if "evaluator" in results and "slug" not in results:
-        results = results.assign(slug=slugs_of(results["evaluator"]))
+        results = results.assign(slug=to_slugs(results["evaluator"]))
     fields = {value, *re.findall(r"{(\w+)", " ".join(texts.values()))}
     if missing := sorted(fields - set(results.columns)):
         raise ValueError(
@@ -84,9 +84,9 @@ def claim_rows(
             f"needs; it has {', '.join(map(str, results.columns))}."
         )
     records = results.to_dict("records")
-    made: dict[str, Any] = {
+    columns: dict[str, Any] = {
         name: [text.format_map(row) for row in records] for name, text in texts.items()
     }
-    made |= {end: results.get(end, np.nan) for end in ("ci_low", "ci_high")}
-    made |= {"value": results[value], "source": source, "comparable": comparable}
-    return pd.DataFrame(made, index=results.index, columns=COLUMNS).astype(_TYPES)
+    columns |= {end: results.get(end, np.nan) for end in ("ci_low", "ci_high")}
+    columns |= {"value": results[value], "source": source, "comparable": comparable}
+    return pd.DataFrame(columns, index=results.index, columns=COLUMNS).astype(_TYPES)

@@ -22,7 +22,7 @@ from nlgbench.evaluators import names
 from nlgbench.evaluators.listeners.listeners import Calibration, Listener, beliefs
 from nlgbench.evaluators.score import score
 from nlgbench.inference import adjust, bootstrap_mean
-from nlgbench.papers.claim_rows import claim_rows, is_release, own_place, smaller_than
+from nlgbench.papers.claim_rows import claim_prefix, claim_rows, is_release, smaller_than
 from nlgbench.status import Unsupported
 from nlgbench.study import Study, declared, from_rows, schema, with_tables
 from nlgbench.study.study import part_of
@@ -76,10 +76,11 @@ def wording(study: Study) -> Study:
     """
     outputs = study.outputs
     member = outputs["context"].str.rpartition(".")[2]
-    outputs = outputs.assign(text=_plain(outputs["text"]), half=outputs["system"] + member)
+    half = outputs["system"] + member
+    outputs = outputs.assign(text=_normalize_texts(outputs["text"]), half=half)
     references = study.references
     if references is not None:
-        references = references.assign(text=_plain(references["text"]))
+        references = references.assign(text=_normalize_texts(references["text"]))
     study = with_tables(study, outputs=outputs, references=references, scores=None)
     return declared(study, extra=[*study.settings.get("extra", ()), "half"])
 
@@ -99,7 +100,7 @@ def score_wording(study: Study, *, meteor: bool = False) -> Study:
     return study.replace(scores=scored.scores)
 
 
-def _plain(texts: pd.Series) -> pd.Series:
+def _normalize_texts(texts: pd.Series) -> pd.Series:
     return texts.str.lower().str.replace('"', "", regex=False).str.strip()
 
 
@@ -149,8 +150,8 @@ def human_votes(
     rows = votes.rename(columns={"output_id": "item_id", "value": "score"})
     rows = rows.assign(output_id=ids, is_human=True, value=rows["system"].map(QUALITY), **_DESIGN)
     rows = rows.assign(evaluator="human", signature="picked the target")
-    about = {"name": study.name, "source": study.source, "settings": {"quality": "quality"}}
-    return from_rows(outputs=rows, judgments=rows, scores=rows, **about)
+    description = {"name": study.name, "source": study.source, "settings": {"quality": "quality"}}
+    return from_rows(outputs=rows, judgments=rows, scores=rows, **description)
 
 
 def figure2(study: Study) -> tuple[Study, list[str]]:
@@ -161,15 +162,15 @@ def figure2(study: Study) -> tuple[Study, list[str]]:
     assert study.scores is not None
     scored = set(study.scores["evaluator"])
     order = ("bleu_1@coco", "rouge_l", "meteor", "cider_d", *(f"{kind}_0" for kind in KINDS))
-    shown = [name for name in order if name in scored]
+    evaluators = [name for name in order if name in scored]
     if not study.origin.startswith("released:comm-eval"):
-        return study, shown
+        return study, evaluators
     votes = human_votes(study)
     tables = [
-        pd.concat([getattr(one, table) for one in (study, votes)], ignore_index=True)
+        pd.concat([getattr(source, table) for source in (study, votes)], ignore_index=True)
         for table in ("outputs", "scores")
     ]
-    return with_tables(study, outputs=tables[0], scores=tables[1]), [*shown, "human"]
+    return with_tables(study, outputs=tables[0], scores=tables[1]), [*evaluators, "human"]
 
 
 def counts(study: Study) -> pd.DataFrame:
@@ -193,13 +194,13 @@ def counts(study: Study) -> pd.DataFrame:
     success = collected.judgments[collected.judgments["dimension"] == "listener_success"]
     listeners = success.groupby("output_id").size()
     n_references = references.groupby("item_id").size()
-    others = outputs["item_id"].map(n_references) - (outputs["system"] == "descriptive")
-    own = n_references[n_references.index.isin(outputs["context"])]
+    n_others = outputs["item_id"].map(n_references) - (outputs["system"] == "descriptive")
+    n_filtered = n_references[n_references.index.isin(outputs["context"])]
     by_system = outputs["system"].value_counts()
     human = human_votes(study).outputs["system"].value_counts()
     n_unheard = (~collected.outputs["output_id"][vague].isin(listeners.index)).sum()
     crowds = len(crowd) / crowd["context"].nunique(), "collected from the crowd, before filtering"
-    kept = "descriptive captions per context after filtering"
+    filtered = "descriptive captions per context after filtering"
     heard = f"mean over crowd captions with listeners; {n_unheard} ambiguous captions have none"
     mean = "mean over scored captions; a descriptive caption is not its own reference"
     clicks = "clicks on crowd captions; misleading captions reuse clicks on descriptive ones"
@@ -209,14 +210,14 @@ def counts(study: Study) -> pd.DataFrame:
         ("5.1/context_pairs/count", pairs(outputs).nunique(), ""),
         ("5.1/reference_descriptions/per_context", *crowds),
         ("5.1/listeners/per_utterance", listeners.mean(), heard),
-        ("5.1/references/per_context", others.mean(), mean),
+        ("5.1/references/per_context", n_others.mean(), mean),
         *((f"5.1/{name}/count", by_system[name], "") for name in QUALITY),
         *((f"5.3/{name}/human_scores", human[name], clicks) for name in QUALITY),
         ("5.2/training_set/utterances", len((study.related or {})["train"].outputs), rounds),
-        ("5.1/references/per_context", own.mean(), kept),
+        ("5.1/references/per_context", n_filtered.mean(), filtered),
     ]
     table = pd.DataFrame(rows, columns=columns[:3])
-    table["variant"] = table["reason"].eq(kept).map({True: "mean over contexts", False: ""})
+    table["variant"] = table["reason"].eq(filtered).map({True: "mean over contexts", False: ""})
     table["claim_id"] = "comm-eval/section" + table["claim_id"]
     return table.astype({"value": float})
 
@@ -247,18 +248,18 @@ def with_success(study: Study, *, n_resamples: int = 1000, seed: int = 0) -> pd.
     The result is that of `nlgbench.correlate`, with ``group``: ``all``, or a system with 30 judged
     outputs or more. It is empty if the study has no judgments of success.
     """
-    dimension, found = "listener_success", []
+    dimension, tables = "listener_success", []
     if dimension in study.dimensions and study.scores is not None:
         heard = study.outputs["output_id"].isin(study.judged(dimension)["output_id"])
         for group in ("all", *study.outputs["system"].unique()):
-            own = study.outputs["system"].eq(group) | (group == "all")
-            if (own & heard).sum() >= 30:
+            in_group = study.outputs["system"].eq(group) | (group == "all")
+            if (in_group & heard).sum() >= 30:
                 options = {"dimension": dimension, "statistics": ["pearson", "spearman"]}
-                part = part_of(study, own.to_numpy())
-                table = _over_outputs(part, **options, n_resamples=n_resamples, seed=seed)
-                found.append(table.assign(group=group))
+                subset = part_of(study, in_group.to_numpy())
+                table = _over_outputs(subset, **options, n_resamples=n_resamples, seed=seed)
+                tables.append(table.assign(group=group))
     columns = ["evaluator", "statistic", "estimate", "group", "status", "reason"]
-    return pd.concat(found) if found else pd.DataFrame(columns=columns)
+    return pd.concat(tables) if tables else pd.DataFrame(columns=columns)
 
 
 def _over_outputs(study: Study, **options: Any) -> pd.DataFrame:
@@ -286,7 +287,6 @@ def directions(
     study: Study,
     listeners: Mapping[str, Listener],
     *,
-    said: pd.DataFrame | None = None,
     n_resamples: int = 1000,
     seed: int = 0,
 ) -> pd.DataFrame:
@@ -297,27 +297,27 @@ def directions(
     threshold minus the estimate, and the interval allows for half to twice the threshold. Without
     the design or one of the listeners, the result is empty.
     """
-    wanted = {*(f"{kind}_0" for kind in KINDS), "ensemble"}
-    if set(study.outputs["system"]) != set(QUALITY) or not wanted <= set(listeners):
+    required = {*(f"{kind}_0" for kind in KINDS), "ensemble"}
+    if set(study.outputs["system"]) != set(QUALITY) or not required <= set(listeners):
         return pd.DataFrame(columns=["slug", "value", "ci_low", "ci_high", "note"])
     rng, outputs = np.random.default_rng(seed), study.outputs
     order = [" ".join(rng.permutation(text.split(" "))) for text in outputs["text"]]
-    said = beliefs(study, listeners) if said is None else said
+    believed = beliefs(study, listeners)
     shuffled = study.replace(outputs=outputs.assign(text=order))
-    again = _of_targets(beliefs(shuffled, {kind: listeners[f"{kind}_0"] for kind in KINDS}))
-    score = _of_targets(said)
+    again = _select_targets(beliefs(shuffled, {kind: listeners[f"{kind}_0"] for kind in KINDS}))
+    score = _select_targets(believed)
     n_words = np.array([len(text.split()) for text in outputs["text"]])
     longer = outputs["output_id"][n_words > 1].tolist()
-    nats = -said["probability"] * np.log(said["probability"].clip(lower=1e-300))
-    nats = nats.groupby([said["evaluator"], said["output_id"]]).sum()
-    of = outputs.groupby("system")["output_id"].agg(list)
+    nats = -believed["probability"] * np.log(believed["probability"].clip(lower=1e-300))
+    nats = nats.groupby([believed["evaluator"], believed["output_id"]]).sum()
+    ids = outputs.groupby("system")["output_id"].agg(list)
     literal = score["literal_0"]
     moved = {kind: (again[kind] - score[f"{kind}_0"]).loc[longer].abs() for kind in KINDS}
     sentences = {
         "pragmatic_entropy_exceeds_literal": nats["pragmatic_0"] - nats["literal_0"],
         "ambiguous_scores_are_bimodal": 1 / 3
-        - literal.loc[of["ambiguous"]].between(1 / 3, 2 / 3).astype("float64"),
-        "looking_up_descriptions_appears_perfect": 1 - score["ensemble"].loc[of["descriptive"]],
+        - literal.loc[ids["ambiguous"]].between(1 / 3, 2 / 3).astype("float64"),
+        "looking_up_descriptions_appears_perfect": 1 - score["ensemble"].loc[ids["descriptive"]],
         "word_order_does_not_matter": moved["literal"],
         "word_order_pragmatic": moved["pragmatic"],
         "word_order_context": moved["context"],
@@ -326,11 +326,11 @@ def directions(
     rows = []
     for slug, values in sentences.items():
         clusters = pair.loc[values.index].to_numpy()
-        found = bootstrap_mean(values, clusters, n_resamples=n_resamples, seed=rng)
+        mean = bootstrap_mean(values, clusters, n_resamples=n_resamples, seed=rng)
         if slug in _SMALL:
-            found = smaller_than(_SMALL[slug], **found)
+            mean = smaller_than(_SMALL[slug], **mean)
         note = f"{_NOTES.get(slug, _SHUFFLED)} Pairs of contexts resampled."
-        rows.append({"slug": slug, **found, "note": note})
+        rows.append({"slug": slug, **mean, "note": note})
     bleus = [name for name in OVERLAP if name.startswith("bleu")]
     leads = compare_evaluators(
         as_systems(study),
@@ -347,21 +347,21 @@ def directions(
     return pd.DataFrame([*rows, best | lead[["ci_low", "ci_high"]].to_dict()])
 
 
-def _of_targets(said: pd.DataFrame) -> pd.Series:
-    right = said[said["is_target"]]
-    return right.set_index(["evaluator", "output_id"])["probability"]
+def _select_targets(probabilities: pd.DataFrame) -> pd.Series:
+    targets = probabilities[probabilities["is_target"]]
+    return targets.set_index(["evaluator", "output_id"])["probability"]
 
 
 def both_tests(williams: pd.DataFrame, clustered: pd.DataFrame) -> pd.DataFrame:
     """Combine Williams' tests with tests that resample clusters, both adjusted by Holm."""
     ends = ["evaluator_a", "evaluator_b"]
-    pairs, tested = (table[ends].apply(frozenset, axis=1) for table in (clustered, williams))
-    p_williams = pd.Series(adjust(williams["p"]), tested)
-    both = clustered[[*ends, "difference", "p_adjusted"]]
-    return both.assign(p_williams=pairs.map(p_williams))
+    pairs, tested_pairs = (table[ends].apply(frozenset, axis=1) for table in (clustered, williams))
+    p_williams = pd.Series(adjust(williams["p"]), tested_pairs)
+    table = clustered[[*ends, "difference", "p_adjusted"]]
+    return table.assign(p_williams=pairs.map(p_williams))
 
 
-def _numbered(table: pd.DataFrame, seed: int) -> pd.DataFrame:
+def _add_listeners(table: pd.DataFrame, seed: int) -> pd.DataFrame:
     """Add the row of Table 1, kind and seed of listeners, and the statistic's short name."""
     name = table["evaluator"].str.extract(rf"({'|'.join(KINDS)})_(\d+)")
     row = table["evaluator"].map({**_ROWS, "human": "human"})
@@ -376,7 +376,7 @@ def forest(study: Study, table: pd.DataFrame, *, seed: int = 0) -> pd.DataFrame:
 
     Rows are Pearson correlations, highest first; ``published`` is added for the release.
     """
-    rows = _numbered(table[table["statistic"] == "pearson"], seed)
+    rows = _add_listeners(table[table["statistic"] == "pearson"], seed)
     if study.origin.startswith("released:comm-eval"):
         rows["published"] = rows["row"].map(load_printed("comm-eval/table1")["pearson"])
     overlap = rows["evaluator"].map(names.kind) == "Word overlap"
@@ -408,30 +408,32 @@ def answers(
     release only.
     """
     release = is_release(study)
-    place = "comm-eval/finding" if release else own_place(study, "listener-violins")
-    theirs = "comm-eval" if release else place
+    prefix = "comm-eval/finding" if release else claim_prefix(study, "listener-violins")
+    theirs = "comm-eval" if release else prefix
     tail = "/with_success_{group}/{slug}_{statistic}"
     extra = said["slug"].isin(["word_order_pragmatic", "word_order_context"])
     columns: dict[str, Any] = {"value": "value", "reason": "{note}"}
-    parts = [
+    tables = [
         claim_rows(counted, "{claim_id}", value="value", variant="{variant}", reason="{reason}"),
-        *_accuracies(study, calibrated, place),
-        *_of_table1(study, table, place, seed),
-        *(_people(study, n_resamples, seed) if release else []),
-        claim_rows(within, place + tail, reason="{reason}"),
+        *_answer_accuracies(study, calibrated, prefix),
+        *_answer_table1(study, table, prefix, seed),
+        *(_answer_human_picks(study, n_resamples, seed) if release else []),
+        claim_rows(within, prefix + tail, reason="{reason}"),
         claim_rows(said[~extra], theirs + "/direction/{slug}", **columns),
-        claim_rows(said[extra], place + "/direction/{slug}", **columns),
+        claim_rows(said[extra], prefix + "/direction/{slug}", **columns),
     ]
-    return pd.concat(parts, ignore_index=True)
+    return pd.concat(tables, ignore_index=True)
 
 
-def _accuracies(study: Study, calibrated: Calibration | None, place: str) -> list[pd.DataFrame]:
+def _answer_accuracies(
+    study: Study, calibrated: Calibration | None, prefix: str
+) -> list[pd.DataFrame]:
     if calibrated is None:
         return []
     measures = calibrated.measures
     rows = measures[(measures["stage"] == "after") & (measures["measure"] == "accuracy")]
     if not is_release(study):
-        return [claim_rows(rows, place + "/{listener}/test_accuracy", variant="seed {seed}")]
+        return [claim_rows(rows, prefix + "/{listener}/test_accuracy", variant="seed {seed}")]
     ours = rows["listener"] == "context"
     ids = "/{listener}_listener/test_accuracy"
     assert study.contexts is not None
@@ -445,7 +447,7 @@ def _accuracies(study: Study, calibrated: Calibration | None, place: str) -> lis
             "The authors' models are released only as pickles, which we do not load.",
             comparable=False,
         ),
-        claim_rows(rows[ours], place + ids, variant="seed {seed}"),
+        claim_rows(rows[ours], prefix + ids, variant="seed {seed}"),
         claim_rows(chance, "comm-eval/section5.2/chance/test_accuracy"),
     ]
 
@@ -456,8 +458,8 @@ _CIRCULAR = (
 )
 
 
-def _of_table1(study: Study, table: pd.DataFrame, place: str, seed: int) -> list[pd.DataFrame]:
-    rows = _numbered(table, seed)
+def _answer_table1(study: Study, table: pd.DataFrame, prefix: str, seed: int) -> list[pd.DataFrame]:
+    rows = _add_listeners(table, seed)
     printed = rows["row"].notna() & is_release(study)
     trained, ids = printed & rows["listener"].notna(), "comm-eval/table1/{row}/{short}"
     why = (rows["ci_method"] + ", pairs of contexts.").mask(rows["evaluator"] == "human", _CIRCULAR)
@@ -465,26 +467,26 @@ def _of_table1(study: Study, table: pd.DataFrame, place: str, seed: int) -> list
     variant = ("trained here, seed " + rows["seed"]).where(trained, "")
     rows = rows.assign(why=why, variant=variant)
     return [
-        claim_rows(rows[~printed], place + "/{slug}/{short}", reason="{reason}"),
+        claim_rows(rows[~printed], prefix + "/{slug}/{short}", reason="{reason}"),
         claim_rows(
             rows[printed], ids, variant="{variant}", reason="{why}", comparable=~trained[printed]
         ),
     ]
 
 
-def _people(study: Study, n_resamples: int, seed: int) -> list[pd.DataFrame]:
+def _answer_human_picks(study: Study, n_resamples: int, seed: int) -> list[pd.DataFrame]:
     """Make rows of findings on human picks: without the filter, and by caption."""
     collected = load("comm-eval", filtered=False)
-    found = []
+    correlations = []
     for rule in ("negated", "twin_picked"):
         votes = human_votes(collected, misleading=rule)
         assert votes.scores is not None
         assert votes.judgments is not None
         r = float(np.corrcoef(votes.scores["score"], votes.judgments["value"])[0, 1])
-        found.append({"rule": rule, "estimate": r})
+        correlations.append({"rule": rule, "estimate": r})
     return [
         claim_rows(
-            pd.DataFrame(found),
+            pd.DataFrame(correlations),
             "comm-eval/finding/human_without_filter/pearson",
             variant="{rule}",
             reason="All captions with listeners, understood or not.",

@@ -14,7 +14,7 @@ import pandas as pd
 from nlgbench.analysis.huse import SCORES
 from nlgbench.datasets.huse import TABLE2_OUTPUTS
 from nlgbench.datasets.published import load_printed
-from nlgbench.papers.claim_rows import claim_rows, is_release, own_place, smaller_than
+from nlgbench.papers.claim_rows import claim_prefix, claim_rows, is_release, smaller_than
 from nlgbench.study import Study
 from nlgbench.text import counted, listed
 
@@ -40,17 +40,17 @@ def printed_scores() -> pd.DataFrame:
     printed = load_printed("huse/table1")
     long = printed.rename_axis("system").reset_index().melt("system", list(SCORES), "score")
     long = long.rename(columns={"value": "estimate"})
-    parts = long["system"].str.rsplit("_", n=1, expand=True)
-    task = parts[0].str.replace("_", " ")
+    names = long["system"].str.rsplit("_", n=1, expand=True)
+    task = names[0].str.replace("_", " ")
     long["task"] = task.replace(_TASKS)
-    long["label"] = parts[1].str.replace(r"^t(?=\d)", "t = ", regex=True)
+    long["label"] = names[1].str.replace(r"^t(?=\d)", "t = ", regex=True)
     return long.assign(source="published")
 
 
 def figure3(study: Study, scores: pd.DataFrame) -> pd.DataFrame:
     """Combine the scores of Figure 3: printed ones and, for the release, recomputed ones."""
-    shown = [printed_scores(), scores] if _released(study) else [printed_scores()]
-    return pd.concat(shown, ignore_index=True)
+    tables = [printed_scores(), scores] if _released(study) else [printed_scores()]
+    return pd.concat(tables, ignore_index=True)
 
 
 def table1(study: Study, scores: pd.DataFrame) -> pd.DataFrame:
@@ -60,13 +60,13 @@ def table1(study: Study, scores: pd.DataFrame) -> pd.DataFrame:
     otherwise, the computed scores and those of ``study.truth``, "(true)".
     """
     first = scores[scores["ties"] == scores["ties"].iloc[0]]
-    own = first.pivot(index="system", columns="score", values="estimate")
+    estimates = first.pivot(index="system", columns="score", values="estimate")
     if _released(study):
-        return load_printed("huse/table1").join(own.add_suffix(" (recomputed)"))
+        return load_printed("huse/table1").join(estimates.add_suffix(" (recomputed)"))
     if study.truth is None:
-        return own
+        return estimates
     truth = study.truth["systems"].set_index("system")[["huse", "huse_q", "huse_d"]]
-    return own.join(truth.add_suffix(" (true)"))
+    return estimates.join(truth.add_suffix(" (true)"))
 
 
 def equation_9() -> pd.DataFrame:
@@ -90,9 +90,9 @@ def table2(study: Study, browser: pd.DataFrame) -> pd.DataFrame:
     rows = pd.DataFrame({"row": TABLE2_OUTPUTS.keys(), "output_id": TABLE2_OUTPUTS.values()})
     if not _released(study):
         rows = rows.iloc[:0]
-    found = rows.merge(browser, on="output_id", how="left", validate="one_to_one")
-    kinds = [str(row).rsplit("_", 1)[0].replace("_", " ") for row in found["row"]]
-    return found.assign(paper=kinds)
+    outputs = rows.merge(browser, on="output_id", how="left", validate="one_to_one")
+    kinds = [str(row).rsplit("_", 1)[0].replace("_", " ") for row in outputs["row"]]
+    return outputs.assign(paper=kinds)
 
 
 def answers_from_print() -> pd.DataFrame:
@@ -134,38 +134,38 @@ def answers(
     `nlgbench.worlds.typicality_correlation` (Figure 2), `bounds` from `nlgbench.worlds.theorem_1`,
     and `greedy` from `nlgbench.huse` of a greedy system.
     """
-    released, own = _released(study), own_place(study, "huse-stability")
-    theirs = "huse" if released else f"{own}/{{system}}"
-    parts = [
+    released, prefix = _released(study), claim_prefix(study, "huse-stability")
+    theirs = "huse" if released else f"{prefix}/{{system}}"
+    tables = [
         claim_rows(directed, theirs + "/direction/{slug}", value="value", reason="{note}"),
-        _of_table1(study, scores, moved),
-        *_of_browser(study, browser),
+        _answer_table1(study, scores, moved),
+        *_answer_table2(study, browser),
     ]
     if released:
-        return pd.concat(parts, ignore_index=True)
-    parts += [
-        claim_rows(intervals, own + "/{system}/{score}", reason="95% interval: {method}."),
-        claim_rows(frequency, own + "/figure2/{x}", value="pearson", source="simulated"),
+        return pd.concat(tables, ignore_index=True)
+    tables += [
+        claim_rows(intervals, prefix + "/{system}/{score}", reason="95% interval: {method}."),
+        claim_rows(frequency, prefix + "/figure2/{x}", value="pearson", source="simulated"),
     ]
     if bounds is not None:
         for side, more, less in (("lower", "huse", "l_star"), ("upper", "upper", "huse")):
             gaps = bounds.assign(gap=bounds[more] - bounds[less])
-            ids = f"{own}/{{system}}/theorem_1_{side}"
+            ids = f"{prefix}/{{system}}/theorem_1_{side}"
             note = f"{more} - {less} in the population; by the theorem, it is at least 0."
-            parts.append(claim_rows(gaps, ids, value="gap", reason=note, source="simulated"))
+            tables.append(claim_rows(gaps, ids, value="gap", reason=note, source="simulated"))
     if greedy is not None:
-        ids = own + "/{system}/direction/beam_search_near_zero"
+        ids = prefix + "/{system}/direction/beam_search_near_zero"
         note = "HUSE of the grammar at t = .1, which produces only likely texts, like beam search."
         rows = greedy[greedy["score"] == "huse"]
-        parts.append(claim_rows(rows, ids, reason=note, source="simulated"))
+        tables.append(claim_rows(rows, ids, reason=note, source="simulated"))
     if settled is not None:
         curve = settled[settled["score"] == "huse"].rename(columns={"mean": "estimate"})
         ends = ["estimate", "ci_low", "ci_high"]
         settled = curve[ends].sub(curve["estimate"].iloc[-1]).join(curve["system"]).head(1)
-    ids = own + "/{system}/direction/easy_tasks_need_ten_annotators"
+    ids = prefix + "/{system}/direction/easy_tasks_need_ten_annotators"
     note = "HUSE with ten annotators minus HUSE with all twenty, for the same system."
-    parts.append(claim_rows(settled, ids, reason=note, source="simulated"))
-    return pd.concat(parts, ignore_index=True)
+    tables.append(claim_rows(settled, ids, reason=note, source="simulated"))
+    return pd.concat(tables, ignore_index=True)
 
 
 def _released(study: Study) -> bool:
@@ -173,7 +173,7 @@ def _released(study: Study) -> bool:
     return is_release(study) and study.name == "huse"
 
 
-def _of_table1(
+def _answer_table1(
     study: Study, scores: pd.DataFrame | None, moved: pd.DataFrame | None
 ) -> pd.DataFrame:
     if scores is None:
@@ -186,7 +186,7 @@ def _of_table1(
             f" Exact ties and raw floats disagree where the mean judgment is {means} (outputs: "
             f"{len(outputs)}), because equal distances differ in the last bit."
         )
-    base = "huse/table1" if _released(study) else own_place(study, "huse-tradeoff")
+    base = "huse/table1" if _released(study) else claim_prefix(study, "huse-tradeoff")
     return claim_rows(
         scores.assign(why=reason),
         base + "/{system}/{score}",
@@ -196,23 +196,23 @@ def _of_table1(
     )
 
 
-def _of_browser(study: Study, browser: pd.DataFrame | None) -> list[pd.DataFrame]:
+def _answer_table2(study: Study, browser: pd.DataFrame | None) -> list[pd.DataFrame]:
     if browser is None:
         return []
     if not _released(study):
         counts = browser.groupby(["system", "kind"]).size().rename("count").reset_index()
         counts["slug"] = counts["kind"].str.replace(" ", "-")
-        ids = own_place(study, "huse-boundary") + "/{system}/{slug}"
+        ids = claim_prefix(study, "huse-boundary") + "/{system}/{slug}"
         sample = "simulated sample" if study.source == "simulated" else "sample"
-        what = f"A count of outputs in one {sample}."
-        return [claim_rows(counts, ids, value="count", reason=what)]
-    found = table2(study, browser)
-    two = found[found["row"].isin(["quality_failure_model", "indistinguishable_reference"])]
+        reason = f"A count of outputs in one {sample}."
+        return [claim_rows(counts, ids, value="count", reason=reason)]
+    outputs = table2(study, browser)
+    two = outputs[outputs["row"].isin(["quality_failure_model", "indistinguishable_reference"])]
     note = "Mean of 20 judgments, or log-probability, of one text; it has no interval."
     per_token = f"{note} Divided by the number of tokens."
     ids = "huse/table2/{row}/log_p_model"
     return [
-        claim_rows(found, "huse/table2/{row}/hj", value="judgment", reason=note),
+        claim_rows(outputs, "huse/table2/{row}/hj", value="judgment", reason=note),
         claim_rows(two, ids, value="logprob_per_token", reason=per_token),
     ]
 

@@ -21,7 +21,7 @@ from nlgbench.evaluators.discriminators import discriminator_accuracy, majority_
 from nlgbench.evaluators.names import label, labelled
 from nlgbench.evaluators.overlap import PLAIN
 from nlgbench.inference import adjust
-from nlgbench.papers.claim_rows import claim_rows, is_release, own_place
+from nlgbench.papers.claim_rows import claim_prefix, claim_rows, is_release
 from nlgbench.papers.judges_in_print import (
     PAPER,
     averages_of_reviews,
@@ -73,9 +73,9 @@ def generator_labels(study: Study) -> dict[str, str]:
     if not is_release(study):
         return {name: study.label(name) for name in [*study.systems, "human"]}
     claims = load_claims(PAPER).set_index("claim_id")
-    found = claims["quantity"][claims["where"] == "table3"]
-    found = found.str.extract(r"Accuracy of H1 on (.*)")[0].dropna()
-    return {str(claim_id).split("/")[2]: str(name) for claim_id, name in found.items()}
+    quantities = claims["quantity"][claims["where"] == "table3"]
+    quantities = quantities.str.extract(r"Accuracy of H1 on (.*)")[0].dropna()
+    return {str(claim_id).split("/")[2]: str(name) for claim_id, name in quantities.items()}
 
 
 def people(h1: pd.DataFrame, h2: pd.DataFrame) -> pd.DataFrame:
@@ -125,29 +125,29 @@ def system_means(study: Study, evaluators: Sequence[str]) -> pd.DataFrame:
     machine = study.outputs.loc[~study.outputs["is_human"], ["output_id", "system"]]
     chosen = study.scores[study.scores["evaluator"].isin(evaluators)]
     rows = chosen.merge(machine, on="output_id", validate="many_to_one")
-    found = rows.groupby(["evaluator", "system"], sort=False)["score"].agg(["mean", "sem"])
-    found = found.rename(columns={"mean": "estimate"}).reset_index()
-    half = 1.96 * found.pop("sem")
-    return found.assign(ci_low=found["estimate"] - half, ci_high=found["estimate"] + half)
+    means = rows.groupby(["evaluator", "system"], sort=False)["score"].agg(["mean", "sem"])
+    means = means.rename(columns={"mean": "estimate"}).reset_index()
+    half = 1.96 * means.pop("sem")
+    return means.assign(ci_low=means["estimate"] - half, ci_high=means["estimate"] + half)
 
 
 def figure3(study: Study, data: Study, quality: pd.DataFrame) -> pd.DataFrame:
     """Convert overlap by generator for `plot_forest` (Figure 3), highest quality first."""
-    drawn = system_means(study, ("bleu_4@coco", "rouge_l", "cider_d", "meteor"))
+    overlap = system_means(study, ("bleu_4@coco", "rouge_l", "cider_d", "meteor"))
     h1 = quality[quality["evaluator"] == "h1"].set_index("system")["score"]
-    drawn["data"] = drawn["evaluator"].map(label).str.removesuffix(" (coco)")
-    drawn["evaluator"] = drawn["system"].map(generator_labels(data))
-    drawn["human_quality"] = drawn.pop("system").map(h1)
-    return drawn.sort_values("human_quality", ascending=False, kind="stable", ignore_index=True)
+    overlap["data"] = overlap["evaluator"].map(label).str.removesuffix(" (coco)")
+    overlap["evaluator"] = overlap["system"].map(generator_labels(data))
+    overlap["human_quality"] = overlap.pop("system").map(h1)
+    return overlap.sort_values("human_quality", ascending=False, kind="stable", ignore_index=True)
 
 
 def diversity_plane(data: Study, diversity: pd.DataFrame) -> pd.DataFrame:
     """Combine distinct-2 and Self-BLEU by generator for `plot_scatter_systems`."""
-    of = diversity.pivot(index="system", columns="evaluator", values=_ENDS)
-    plane = pd.DataFrame({"system": of.index.map(generator_labels(data))}, index=of.index)
+    scores = diversity.pivot(index="system", columns="evaluator", values=_ENDS)
+    plane = pd.DataFrame({"system": scores.index.map(generator_labels(data))}, index=scores.index)
     for name, evaluator in (("distinct", "distinct_2"), ("self_bleu", "self_bleu_4")):
         for end, tail in zip(_ENDS, ("", "_low", "_high"), strict=True):
-            plane[f"{name}{tail}"] = of[end][evaluator]
+            plane[f"{name}{tail}"] = scores[end][evaluator]
     return plane
 
 
@@ -211,12 +211,12 @@ def full_options(names: Sequence[str]) -> dict[str, dict[str, int]]:
             options[name] = {"search": 10}
         elif name.startswith(_DEEP):
             options[name] = {"n_folds": 5}
-    return options | {one: options[one.split("/")[0]] for one in errors_of(list(options))}
+    return options | {name: options[name.split("/")[0]] for name in errors_of(list(options))}
 
 
 def errors_of(names: Sequence[str]) -> list[str]:
     """List the evaluators that count discriminators' errors, by source and by majority."""
-    return [f"{name}/{by}" for by in ("natural", "majority") for name in names]
+    return [f"{name}/{labels}" for labels in ("natural", "majority") for name in names]
 
 
 def majority(study: Study) -> Study:
@@ -251,18 +251,18 @@ def atlas(study: Study, evaluators: Sequence[str], *, n_resamples: int, seed: in
     # One call per number of scores, so that evaluators with missing scores share permutations.
     n_scored = study.scored(evaluators).groupby("evaluator")["score"].count()
     groups = [list(names) for names in n_scored.groupby(n_scored).groups.values()]
-    found = []
+    tables = []
     for criterion, judged in (("H1", study), ("H2", majority(study))):
         table = correlate(judged, evaluators=evaluators, **options, **over_hits)
-        tested = pd.concat(
+        over_generators = pd.concat(
             correlate(judged, evaluators=names, **options, **over_systems) for names in groups
         ).rename(columns={"ci_low": "second_low", "ci_high": "second_high"})
-        tested["p_adjusted"] = tested.groupby("statistic")["p"].transform(adjust)
+        over_generators["p_adjusted"] = over_generators.groupby("statistic")["p"].transform(adjust)
         keys = ["evaluator", "statistic"]
         new = ["p", "p_adjusted", "p_method", "second_low", "second_high"]
         table = table.drop(columns=["p", "p_adjusted", "p_method"]).assign(criterion=criterion)
-        found.append(table.merge(tested[[*keys, *new]], on=keys, validate="one_to_one"))
-    return pd.concat(found)
+        tables.append(table.merge(over_generators[[*keys, *new]], on=keys, validate="one_to_one"))
+    return pd.concat(tables)
 
 
 def with_truth(
@@ -278,8 +278,8 @@ def with_truth(
         evaluator="truth", signature="expected share of real votes"
     )
     everyone = [*evaluators, *people["evaluator"].unique()]
-    both = study.replace(system_scores=people)
-    return correlate(both, evaluators=everyone, against=true, seed=seed)
+    with_people = study.replace(system_scores=people)
+    return correlate(with_people, evaluators=everyone, against=true, seed=seed)
 
 
 def explained_by_diversity(
@@ -327,11 +327,11 @@ def answers(
     recomputed from printed cells for any study.
     """
     real = is_release(data)
-    start = PAPER if real else own_place(data, "evaluator-correlations")
+    start = PAPER if real else claim_prefix(data, "evaluator-correlations")
     finding = f"{PAPER}/finding" if real else start
     why = "Pearson with H1 over {n} generators, controlling for Self-BLEU; Fisher's z. {reason}"
     rate = people["row"].map(_RATES)
-    parts = [
+    tables = [
         averages_of_reviews(),
         claim_rows(people[rate.isna()], start + "/table3/{row}/{criterion}"),
         claim_rows(people.assign(rate=rate)[rate.notna()], start + "/figure2/{criterion}/{rate}"),
@@ -341,41 +341,41 @@ def answers(
     ]
     if real:
         claimed = directions.assign(slug=directions["evaluator"].map(DIRECTIONS))
-        parts += [
-            *_of_batch(data, people),
-            _of_corpus(corpus),
-            *_of_diversity(diversity),
-            *_of_scores(scored),
+        tables += [
+            *_answer_batch(data, people),
+            _answer_table11(corpus),
+            *_answer_table12(diversity),
+            *_answer_detection(scored),
             claim_rows(
                 claimed[claimed["slug"].notna()],
                 PAPER + "/direction/{slug}",
                 reason="{evaluator}, 95% interval over {n} generators.",
             ),
         ]
-    return pd.concat(parts, ignore_index=True)
+    return pd.concat(tables, ignore_index=True)
 
 
 def excuses(data: Study, evaluators: Sequence[str] = ()) -> dict[str, str]:
     """Return why claims of the paper cannot be answered: pattern of claim ids -> reason."""
-    found = not_recomputable() | {
+    reasons = not_recomputable() | {
         f"{PAPER}/section3.3.1/power_analysis/*": "The paper states only alpha = .05 and the "
         "result. Of 180 common sets of assumptions, two give 111: accuracy .7, margin .2, "
         "one-sided .025, with power .9 for non-inferiority or .8 for equivalence."
     }
     if data.source == "study":
-        found[f"{PAPER}/*"] = f"{data.name}: the paper's own data were not used in this run"
+        reasons[f"{PAPER}/*"] = f"{data.name}: the paper's own data were not used in this run"
     if is_release(data):
         java = "METEOR is computed only with effort='full', and needs Java and the extra `meteor`."
         boosting = "XGBoost needs the extra `boosting`."
-        found |= {
+        reasons |= {
             f"{PAPER}/direction/{slug}": java if name == "meteor" else boosting
             for name, slug in DIRECTIONS.items()
             if name not in evaluators
         }
-    return found
+    return reasons
 
 
-def _of_batch(data: Study, people: pd.DataFrame) -> list[pd.DataFrame]:
+def _answer_batch(data: Study, people: pd.DataFrame) -> list[pd.DataFrame]:
     """Count the contents of the released batch, and how often annotators vote real."""
     outputs, votes = data.outputs, data.judgments
     assert votes is not None
@@ -410,15 +410,15 @@ def _of_batch(data: Study, people: pd.DataFrame) -> list[pd.DataFrame]:
     real = people[(people["row"] == "real") & (people["criterion"] == "h1")]
     ends = {"estimate": 100 - real["estimate"], "ci_low": 100 - real["ci_high"]}
     generated = real.assign(**ends, ci_high=100 - real["ci_low"])
-    place = f"{PAPER}/section5.1/amazon_reviews/judged_"
+    prefix = f"{PAPER}/section5.1/amazon_reviews/judged_"
     return [
         claim_rows(table, PAPER + "/section3.3.1/{slug}", value="value", reason="{note}"),
-        claim_rows(real, place + "human_written", variant="votes"),
-        claim_rows(generated, place + "generated", variant="votes"),
+        claim_rows(real, prefix + "human_written", variant="votes"),
+        claim_rows(generated, prefix + "generated", variant="votes"),
     ]
 
 
-def _of_corpus(corpus: pd.DataFrame) -> pd.DataFrame:
+def _answer_table11(corpus: pd.DataFrame) -> pd.DataFrame:
     """Answer Table 11 with correlations on the annotated reviews."""
     names = {f"bleu_{n}@coco": "bleu_evaluator" for n in range(1, 5)}
     names |= {name: f"{name.partition('_')[0]}_evaluator" for name in OVERLAP[4:]}
@@ -435,13 +435,13 @@ def _of_corpus(corpus: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _of_diversity(diversity: pd.DataFrame) -> list[pd.DataFrame]:
+def _answer_table12(diversity: pd.DataFrame) -> list[pd.DataFrame]:
     """Answer Table 12, and correlate the order of Self-BLEU with the printed one (Spearman)."""
     columns = {"self_bleu_4": "self_bleu"}
     columns |= {f"distinct_{n}": "lexical_diversity" for n in (1, 2, 3)}
     rows = diversity.assign(column=diversity["evaluator"].map(columns)).dropna(subset="column")
-    own = rows[rows["evaluator"] == "self_bleu_4"].set_index("system")["estimate"]
-    printed = load_printed(f"{PAPER}/table12")["self_bleu"].reindex(own.index)
+    self_bleu = rows[rows["evaluator"] == "self_bleu_4"].set_index("system")["estimate"]
+    printed = load_printed(f"{PAPER}/table12")["self_bleu"].reindex(self_bleu.index)
     return [
         claim_rows(
             rows,
@@ -452,7 +452,7 @@ def _of_diversity(diversity: pd.DataFrame) -> list[pd.DataFrame]:
             comparable=False,
         ),
         claim_rows(
-            pd.DataFrame([correlation("spearman", own, printed)]),
+            pd.DataFrame([correlation("spearman", self_bleu, printed)]),
             f"{PAPER}/direction/self_bleu_order",
             value="value",
             reason="Levels differ: 150 reviews per generator here, thousands in the paper.",
@@ -460,9 +460,9 @@ def _of_diversity(diversity: pd.DataFrame) -> list[pd.DataFrame]:
     ]
 
 
-def _of_scores(scored: Study) -> list[pd.DataFrame]:
+def _answer_detection(scored: Study) -> list[pd.DataFrame]:
     """Answer Tables 14, 5, 7 and 8 with evaluators trained on the annotated reviews."""
-    parts = [
+    tables = [
         claim_rows(
             system_means(scored, ["training_overlap_4"]),
             PAPER + "/table14/{system}/bleu_g_train",
@@ -486,11 +486,12 @@ def _of_scores(scored: Study) -> list[pd.DataFrame]:
     for number, labels, columns in numbered:
         rows = discriminator_accuracy(scored, labels=labels).query("system != 'human'")
         if columns is meta:
-            wide = [discriminator_accuracy(scored, labels=labels, by=by) for by in ("class", "all")]
-            rows = pd.concat([rows, *(table.replace({"system": classes}) for table in wide)])
+            by_class = discriminator_accuracy(scored, labels=labels, by="class")
+            overall = discriminator_accuracy(scored, labels=labels, by="all")
+            rows = pd.concat([rows, *(t.replace({"system": classes}) for t in (by_class, overall))])
         rows = rows.assign(column=rows["evaluator"].map(columns)).dropna(subset="column")
         rows[["accuracy", "ci_low", "ci_high"]] *= 100
-        parts.append(
+        tables.append(
             claim_rows(
                 rows,
                 f"{PAPER}/table{number}/{{system}}/{{column}}",
@@ -501,4 +502,4 @@ def _of_scores(scored: Study) -> list[pd.DataFrame]:
                 comparable=False,
             )
         )
-    return parts
+    return tables

@@ -53,15 +53,15 @@ def answers_from_print() -> pd.DataFrame:
 
     `averages_of_reviews` has the averages of Tables 7 and 8.
     """
-    return pd.concat([_recomputed(of_reviews=False), findings()], ignore_index=True)
+    return pd.concat([_answer_recomputed(of_reviews=False), findings()], ignore_index=True)
 
 
 def averages_of_reviews() -> pd.DataFrame:
     """Make rows of the ledger from printed averages of Tables 7 and 8."""
-    return _recomputed(of_reviews=True)
+    return _answer_recomputed(of_reviews=True)
 
 
-def _recomputed(*, of_reviews: bool) -> pd.DataFrame:
+def _answer_recomputed(*, of_reviews: bool) -> pd.DataFrame:
     cells = recompute()
     cells = cells[cells["claim_id"].str.contains("/table[78]/") == of_reviews]
     texts: dict[str, Any] = {"variant": "{variant}", "reason": "{reason}", "source": "published"}
@@ -77,23 +77,23 @@ def recompute() -> pd.DataFrame:
     value differs, or has no interval). It covers the correlations of Tables 6, 9, 10, 13 and 15,
     all 258 stars, the averages of Tables 4, 7 and 8, and the totals of Table 2.
     """
-    cells = _cells()
-    return pd.concat([cells, _stars(cells), _averages()], ignore_index=True)
+    cells = _recompute_correlations()
+    return pd.concat([cells, _decide_stars(cells), _recompute_averages()], ignore_index=True)
 
 
 def not_recomputable() -> dict[str, str]:
     """Return why printed tables do not determine some coefficients: claim ids -> reason."""
     names = {"meteor": "METEOR", "cider": "CIDEr"}
-    found = {
+    reasons = {
         f"{PAPER}/table{number}/{metric}_evaluator/*": f"The {name} score of each generator on "
         "D-test is printed only in a figure."
         for number, (metric, name) in product((6, 13, 15), names.items())
     }
-    found[f"{PAPER}/table11/*"] = (
+    reasons[f"{PAPER}/table11/*"] = (
         "Word-overlap scores on the annotated reviews with natural labels are not printed; the "
         "authors' lists use majority labels and give other values."
     )
-    return found
+    return reasons
 
 
 def generators(number: int) -> pd.DataFrame:
@@ -107,11 +107,11 @@ def correlation(statistic: str, x: pd.Series, y: pd.Series) -> dict[str, float]:
     The interval treats generators as a sample from a normal population (for ranks, after monotone
     transformations), and ignores the sampling error of accuracies.
     """
-    found = STATISTICS[statistic](x, y)
-    value, n = float(found.statistic), len(x)
+    test = STATISTICS[statistic](x, y)
+    value, n = float(test.statistic), len(x)
     name = "kendall_b" if statistic == "kendall" else statistic
     low, high = interval_of_systems(name, value, n, 0.95)[:2]
-    return {"value": value, "ci_low": low, "ci_high": high, "p": float(found.pvalue), "n": n}
+    return {"value": value, "ci_low": low, "ci_high": high, "p": float(test.pvalue), "n": n}
 
 
 def inputs() -> dict[int, tuple[dict[str, pd.Series], dict[str, pd.Series]]]:
@@ -139,44 +139,44 @@ def inputs() -> dict[int, tuple[dict[str, pd.Series], dict[str, pd.Series]]]:
     }
 
 
-def _cells() -> pd.DataFrame:
+def _recompute_correlations() -> pd.DataFrame:
     rows = []
     for number, (scores, against) in inputs().items():
         for row, score in scores.items():
             origin = "authors' lists" if row in ("bleu_evaluator", "rouge_evaluator") else "printed"
-            for (prefix, other), statistic in product(against.items(), STATISTICS):
+            for (prefix, human), statistic in product(against.items(), STATISTICS):
                 rows.append(
                     {
                         "claim_id": f"{PAPER}/table{number}/{row}/{prefix}{statistic}",
                         "variant": origin,
-                        **correlation(statistic, score, other),
+                        **correlation(statistic, score, human),
                         "reason": _SUSPECTS.get(f"table{number}/{row}", ""),
                     }
                 )
     return pd.DataFrame(rows)
 
 
-def _stars(cells: pd.DataFrame) -> pd.DataFrame:
+def _decide_stars(cells: pd.DataFrame) -> pd.DataFrame:
     """Decide each star from the recomputed coefficient, or from the printed one."""
     recomputed = cells.set_index("claim_id")[["variant", "p"]].to_dict("index")
     published = load_claims(PAPER).set_index("claim_id")["published"]
     rows = []
     for star, printed in published[published.index.str.endswith("_star")].items():
         cell = str(star).removesuffix("_star")
-        found = recomputed.get(cell)
-        if found is None:
+        decided = recomputed.get(cell)
+        if decided is None:
             statistic = cell.rpartition("/")[2].rpartition("_")[2]
-            p = _p_of_printed(statistic, published[cell])
-            found = {"variant": "printed coefficient", "p": p}
-        decision = float(found["p"] <= _STARRED)
-        why = f"p = {found['p']:.2g} with n = 12; a decision has no interval."
+            p = _p_of_coefficient(statistic, published[cell])
+            decided = {"variant": "printed coefficient", "p": p}
+        decision = float(decided["p"] <= _STARRED)
+        why = f"p = {decided['p']:.2g} with n = 12; a decision has no interval."
         if decision != printed:
             why = f"The significance star is {'missing' if decision else 'spurious'}: {why}"
-        rows.append({"claim_id": star, **found, "value": decision, "n": 12, "reason": why})
+        rows.append({"claim_id": star, **decided, "value": decision, "n": 12, "reason": why})
     return pd.DataFrame(rows)
 
 
-def _p_of_printed(statistic: str, value: float) -> float:
+def _p_of_coefficient(statistic: str, value: float) -> float:
     """Return the two-sided p of a coefficient over twelve generators without ties."""
     n = 12
     if statistic != "kendall":
@@ -185,13 +185,13 @@ def _p_of_printed(statistic: str, value: float) -> float:
     discordant = round((1 - value) / 2 * (n * (n - 1) // 2))
     unused, ranking = list(range(n)), []
     while unused:
-        place = min(discordant, len(unused) - 1)
-        discordant -= place
-        ranking.append(unused.pop(place))
+        position = min(discordant, len(unused) - 1)
+        discordant -= position
+        ranking.append(unused.pop(position))
     return float(stats.kendalltau(range(n), ranking).pvalue)
 
 
-def _averages() -> pd.DataFrame:
+def _recompute_averages() -> pd.DataFrame:
     """Recompute the averages of Tables 4, 7 and 8 and the totals of Table 2."""
     sizes = load_printed(f"{PAPER}/table2")
     totals = sizes[["d_train", "d_valid", "d_test"]].sum(axis=1)
@@ -204,11 +204,11 @@ def _averages() -> pd.DataFrame:
             weights[:], weights["google_lm"] = sizes["d_test"]
         for detector, column in table.items():
             implied = (column.iloc[:12] * weights).sum() / weights.sum()
-            place = f"table{number}/{machine}/{detector}"
-            why = _table8_reason(column) if number == 8 else _SUSPECTS.get(place, "")
-            rows.append((place, implied, why))
-            place = f"table{number}/{everything}/{detector}"
-            rows.append((place, column[[human, machine]].mean(), ""))
+            cell = f"table{number}/{machine}/{detector}"
+            why = _table8_reason(column) if number == 8 else _SUSPECTS.get(cell, "")
+            rows.append((cell, implied, why))
+            cell = f"table{number}/{everything}/{detector}"
+            rows.append((cell, column[[human, machine]].mean(), ""))
     table = pd.DataFrame(rows, columns=["claim_id", "value", "reason"]).assign(variant="printed")
     table["claim_id"] = f"{PAPER}/" + table["claim_id"]
     table["reason"] += " Arithmetic on printed cells has no interval."
@@ -243,14 +243,14 @@ def findings() -> pd.DataFrame:
     quality = 100 - generators(3)
     pairs = {"table12/": (diversity["self_bleu"], diversity["lexical_diversity"])}
     for metric in ("bleu", "rouge"):
-        both = lists[f"{metric}_top10"], lists[f"{metric}_all"]
-        pairs[f"ten_against_all_references/{metric}_"] = both
+        scores = lists[f"{metric}_top10"], lists[f"{metric}_all"]
+        pairs[f"ten_against_all_references/{metric}_"] = scores
     for metric, human in product(("bleu", "rouge", "meteor", "cider"), quality):
-        both = lists[f"{metric}_majority"], quality[human]
-        pairs[f"majority_references/{metric}_evaluator/{human}_"] = both
+        scores = lists[f"{metric}_majority"], quality[human]
+        pairs[f"majority_references/{metric}_evaluator/{human}_"] = scores
     rows = [
-        {"place": place + name, **correlation(name, *both)}
-        for (place, both), name in product(pairs.items(), STATISTICS)
+        {"place": prefix + name, **correlation(name, *scores)}
+        for (prefix, scores), name in product(pairs.items(), STATISTICS)
     ]
     tests = {"anova_p": stats.f_oneway, "friedman_p": stats.friedmanchisquare}
     for number, name in product((4, 7), tests):
@@ -267,12 +267,12 @@ def findings() -> pd.DataFrame:
         "Widest interval that the two accuracies allow, because the number of reviews that "
         "both misjudge is not printed."
     )
-    found = pd.concat([pd.DataFrame(rows), flip, beyond, differ], ignore_index=True)
-    found = found.fillna({"reason": ""})
-    lists_used = found["place"].str.startswith(("ten_against", "majority_references"))
-    found["variant"] = np.where(lists_used, "authors' lists", "printed")
+    results = pd.concat([pd.DataFrame(rows), flip, beyond, differ], ignore_index=True)
+    results = results.fillna({"reason": ""})
+    lists_used = results["place"].str.startswith(("ten_against", "majority_references"))
+    results["variant"] = np.where(lists_used, "authors' lists", "printed")
     texts: dict[str, Any] = {"variant": "{variant}", "reason": "{reason}", "source": "published"}
-    return claim_rows(found, f"{PAPER}/finding/{{place}}", value="value", **texts)
+    return claim_rows(results, f"{PAPER}/finding/{{place}}", value="value", **texts)
 
 
 def flip_under_independence() -> pd.DataFrame:
@@ -308,9 +308,9 @@ def agreement_beyond_independence() -> pd.DataFrame:
     uninformative: it only reflects rounding of H2, and the few reviews with fewer than five
     votes.
     """
-    expected, given = _agreement_under_independence(), generators(8)
+    expected, printed = _agreement_under_independence(), generators(8)
     rows = []
-    for detector, column in given.items():
+    for detector, column in printed.items():
         beyond = (column - expected[detector])[column != generators(7)[detector]]
         n, (low, high) = len(beyond), stats.ttest_1samp(beyond, 0).confidence_interval()
         why = f"{12 - n} cells that repeat Table 7's are omitted." if n < 12 else ""
@@ -346,15 +346,15 @@ def detector_differences() -> pd.DataFrame:
 def _agreement_under_independence() -> pd.DataFrame:
     """Compute Table 8 under independence given the generator, in percent."""
     detected, majority = generators(7) / 100, generators(3)["h2"] / 100
-    both = detected.mul(majority, axis=0)
-    return 100 * (both + (1 - detected).mul(1 - majority, axis=0))
+    both_generated = detected.mul(majority, axis=0)
+    return 100 * (both_generated + (1 - detected).mul(1 - majority, axis=0))
 
 
 def printed_cells() -> pd.DataFrame:
     """Return for each recomputed cell (kind: values or stars) whether it equals the printed one."""
     cells = recompute()
-    parts = cells["claim_id"].str.split("/", expand=True)
-    cells = cells.assign(table=parts[1], row=parts[2], column=parts[3])
+    keys = cells["claim_id"].str.split("/", expand=True)
+    cells = cells.assign(table=keys[1], row=keys[2], column=keys[3])
     printed = load_claims(PAPER)[["claim_id", "published", "tolerance"]]
     cells = cells.merge(printed, on="claim_id", how="left", validate="one_to_one")
     cells["follows"] = (cells["value"] - cells["published"]).abs() <= cells["tolerance"] + 1e-9
@@ -394,14 +394,13 @@ def printed_table(number: int) -> tuple[pd.DataFrame, dict[str, Any]]:
 def flips() -> pd.DataFrame:
     """Compare Tables 9 and 10 (Spearman, H2) with independence, for `plot_forest`."""
     flip = flip_under_independence().query("column == 'h2_spearman'").set_index("row")
+    flip = flip.rename(columns={"value": "estimate"})
     names = flip.index.str.removesuffix("_meta_discriminator").map(_DETECTORS)
     natural, majority = (load_printed(f"{PAPER}/table{n}")["h2_spearman"] for n in (10, 9))
-    parts = {
+    tables = {
         "labels by source": natural.loc[flip.index].to_frame("estimate"),
         "labels by majority vote": majority.loc[flip.index].to_frame("estimate"),
-        "majority, if independent": flip[["value", "ci_low", "ci_high"]].rename(
-            columns={"value": "estimate"}
-        ),
+        "majority, if independent": flip[["estimate", "ci_low", "ci_high"]],
     }
-    rows = [part.assign(evaluator=names, kind=kind) for kind, part in parts.items()]
+    rows = [table.assign(evaluator=names, kind=kind) for kind, table in tables.items()]
     return pd.concat(rows, ignore_index=True)

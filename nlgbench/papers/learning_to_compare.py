@@ -30,7 +30,7 @@ from nlgbench.datasets.public import load
 from nlgbench.datasets.published import load_printed
 from nlgbench.evaluators.comparator.comparators import Backend
 from nlgbench.names import known
-from nlgbench.papers.claim_rows import claim_rows, is_release, own_place, slugs_of
+from nlgbench.papers.claim_rows import claim_prefix, claim_rows, is_release, to_slugs
 from nlgbench.status import explain
 from nlgbench.study import Study, declared, straight_from, with_tables
 from nlgbench.worlds.comparing import compared_reviews
@@ -99,11 +99,11 @@ def open_studies(
     """
     known(source, ["simulated", "released"], "source")
     if folder is not None:
-        own = open_study(RELEASED["reviews"], source=source, folder=folder)
-        return {own.name: own}
+        study = open_study(RELEASED["reviews"], source=source, folder=folder)
+        return {study.name: study}
     if source == "simulated":
         return {"reviews": compared_reviews(n_outputs=n_outputs, of_ratings=of_ratings, seed=seed)}
-    found: dict[str, Study] = {}
+    opened: dict[str, Study] = {}
     human: Study | None = None
     for name, public in RELEASED.items():
         if name != "reviews" and of_ratings:
@@ -111,21 +111,21 @@ def open_studies(
         study = load(public)
         outputs, related = study.outputs.assign(context=""), {}
         if name != "reviews":
-            outputs = _shortened(study.outputs)
+            outputs = _shorten_contexts(study.outputs)
             if human is None:
                 turns = study.related["turns"]
                 rows = turns.outputs[~turns.outputs["context"].isin(study.outputs["context"])]
-                rows = _shortened(rows).sample(n_turns, random_state=seed)
+                rows = _shorten_contexts(rows).sample(n_turns, random_state=seed)
                 human = with_tables(turns, outputs=rows.reset_index(drop=True))
             related = {"human": human}
-        made = with_tables(study, name=name, outputs=outputs, related=related)
+        prepared = with_tables(study, name=name, outputs=outputs, related=related)
         if name == "reviews":  # votes came in HITs
-            made = declared(made, clusters="group_id")
-        found[name] = straight_from(made, study.origin)
-    return found
+            prepared = declared(prepared, clusters="group_id")
+        opened[name] = straight_from(prepared, study.origin)
+    return opened
 
 
-def _shortened(outputs: pd.DataFrame) -> pd.DataFrame:
+def _shorten_contexts(outputs: pd.DataFrame) -> pd.DataFrame:
     """Cut contexts to their last sixty words."""
     return outputs.assign(context=outputs["context"].str.split().str[-60:].str.join(" "))
 
@@ -150,16 +150,16 @@ def ties_within(studies: Mapping[str, Study]) -> dict[str, float]:
     }
 
 
-def choose_backend(asked: str, source: str) -> tuple[Backend, str]:
+def choose_backend(backend: str, source: str) -> tuple[Backend, str]:
     """Resolve ``auto``: a frozen encoder on released data if it is installed, else TF-IDF.
 
     Returns the backend, and a sentence about missing modules.
     """
     missing = [name for name in _NEEDED if not importlib.util.find_spec(name)]
-    if asked == "auto":
-        asked = "tfidf" if missing or source != "released" else "frozen"
-    words = f" Missing {', '.join(missing)}: pip install 'nlgbench[neural,encoder]'."
-    return asked, words if missing else ""  # type: ignore[return-value]
+    if backend == "auto":
+        backend = "tfidf" if missing or source != "released" else "frozen"
+    sentence = f" Missing {', '.join(missing)}: pip install 'nlgbench[neural,encoder]'."
+    return backend, sentence if missing else ""  # type: ignore[return-value]
 
 
 def variants(
@@ -192,14 +192,15 @@ def examples(trials: Trials, name: str) -> pd.DataFrame:
     rows = trials.comparisons
     rows = rows[(rows["data"] == name) & (rows["split"] == 0)]
     verdicts = {"prob_a": "A > B", "prob_tie": "tie", "prob_b": "A < B"}
-    found = pd.concat(
+    confident = pd.concat(
         rows.nlargest(2, column).assign(verdict=verdict, probability=rows[column])
         for column, verdict in verdicts.items()
     )
-    of = trials.tests[name, 0].outputs.set_index("output_id")
-    a, b = (of.loc[found[f"output_{side}"]].set_index(found.index) for side in ("a", "b"))
-    found = found.assign(context=a["context"].str[-120:], A=a["text"], B=b["text"])
-    return found[["context", "A", "B", "verdict", "probability"]].reset_index(drop=True)
+    outputs = trials.tests[name, 0].outputs.set_index("output_id")
+    a, b = (outputs.loc[confident[f"output_{side}"]].reset_index(drop=True) for side in ("a", "b"))
+    confident = confident.reset_index(drop=True)
+    confident = confident.assign(context=a["context"].str[-120:], A=a["text"], B=b["text"])
+    return confident[["context", "A", "B", "verdict", "probability"]]
 
 
 def ways_to_rate(
@@ -209,21 +210,23 @@ def ways_to_rate(
 
     Columns: method, system, rating, ci_low, ci_high, covers, n_clusters, status, reason.
     """
-    ways: dict[str, dict[str, Any]] = {
+    methods: dict[str, dict[str, Any]] = {
         "Glicko-2, tie as .1": {"method": "glicko2", "tie_ratio": tie_ratio},
         "Glicko-2, tie as half": {"method": "glicko2", "tie_ratio": None},
         "Bradley-Terry with ties": {},
         "Elo": {"method": "elo"},
     }
-    found = {name: rate(compared, of="comparisons", seed=seed, **way) for name, way in ways.items()}
-    systems = next(iter(found.values()))["system"]
+    ratings = {}
+    for name, options in methods.items():
+        ratings[name] = rate(compared, of="comparisons", seed=seed, **options)
+    systems = next(iter(ratings.values()))["system"]
     quality = pd.DataFrame({"system": systems, "rating": systems.map(system_quality(judged))})
     status = explain("no_interval", method="mean judgments")
-    found["human quality"] = quality.assign(status=status.code, reason=status.reason)
+    ratings["human quality"] = quality.assign(status=status.code, reason=status.reason)
     columns = ["method", "system", "rating", "ci_low", "ci_high", "covers", "n_clusters"]
     columns += ["status", "reason"]
-    parts = [table.assign(method=name).reindex(columns=columns) for name, table in found.items()]
-    return pd.concat(parts, ignore_index=True)
+    tables = [table.assign(method=name).reindex(columns=columns) for name, table in ratings.items()]
+    return pd.concat(tables, ignore_index=True)
 
 
 def worse_but_winning(study: Study) -> pd.DataFrame:
@@ -295,15 +298,15 @@ def side_by_side(table: pd.DataFrame, evaluators: list[str], *, number: int = 0)
     if number and set(wide) & (set(RELEASED) - {"reviews"}):
         printed = load_printed(f"{PAPER}/table{number}").filter(like="spearman").iloc[:, -1]
         name = pd.Series(wide.index.get_level_values("evaluator"))
-        rows_of = name.map(IN_PRINT) if number == 1 else slugs_of(name)
+        rows_of = name.map(IN_PRINT) if number == 1 else to_slugs(name)
         wide["printed (dialogue)"] = printed.reindex(rows_of).to_numpy()
     return wide.astype(object).where(wide.notna(), "")
 
 
-def directions(between: pd.DataFrame, beside: pd.DataFrame) -> pd.DataFrame:
+def directions(between: pd.DataFrame, over_outputs: pd.DataFrame) -> pd.DataFrame:
     """Test the paper's claims on these data: differences of correlations, positive if true.
 
-    `between` is the second table of `correlate_systems`, `beside` (over outputs) is from
+    `between` is the second table of `correlate_systems`, `over_outputs` is from
     `compare_outputs`. Columns: slug (the claim), data, difference, ci_low, ci_high, over, status,
     reason.
     """
@@ -313,7 +316,7 @@ def directions(between: pd.DataFrame, beside: pd.DataFrame) -> pd.DataFrame:
         for slug, pair in CLAIMED.items()
         if pair in pairs.index
     ]
-    rows.append(beside.assign(slug=_SAMPLE + beside["evaluator_b"].map(IN_PRINT)))
+    rows.append(over_outputs.assign(slug=_SAMPLE + over_outputs["evaluator_b"].map(IN_PRINT)))
     columns = ["slug", "data", "difference", "ci_low", "ci_high", "over", "status", "reason"]
     return pd.concat(rows, ignore_index=True)[columns]
 
@@ -321,7 +324,7 @@ def directions(between: pd.DataFrame, beside: pd.DataFrame) -> pd.DataFrame:
 def by_claim(table: pd.DataFrame) -> pd.DataFrame:
     """Format `directions`: a row per claim, a column per data set, and intervals as text."""
     text = [f"{r.difference:+.2f} [{r.ci_low:+.2f}, {r.ci_high:+.2f}]" for r in table.itertuples()]
-    text = [one.replace("[+nan, +nan]", "(no interval)") for one in text]
+    text = [cell.replace("[+nan, +nan]", "(no interval)") for cell in text]
     wide = table.assign(text=text).pivot(index="slug", columns="data", values="text")
     return wide[list(dict.fromkeys(table["data"]))].loc[table["slug"].unique()].fillna("")
 
@@ -352,19 +355,19 @@ def answers(
     `directed` is from `directions`, `agreement` from `Trials`, and `left_out` from
     `correlate_trials` on splits that leave a system out.
     """
-    theirs, own = _places(studies)
+    theirs, ours = _claim_prefixes(studies)
     spread = "Range over splits: {lowest:.2f} to {highest:.2f}."
-    parts = [
+    tables = [
         claim_rows(
             outputs.assign(row=outputs["evaluator"].map(IN_PRINT)),
-            own + "/table1/{row}/{data}/{statistic}",
+            ours + "/table1/{row}/{data}/{statistic}",
             variant="first split",
             reason="Supervision: {supervision}. Over splits: mean {mean:.2f}, range {min:.2f} to "
             "{max:.2f}.",
         ),
         claim_rows(
             systems,
-            own + "/model_level/{slug}/{data}/{statistic}",
+            ours + "/model_level/{slug}/{data}/{statistic}",
             variant="{n_trials} splits",
             reason="Supervision: {supervision}. " + spread + " {reason}",
         ),
@@ -377,57 +380,57 @@ def answers(
         ),
         claim_rows(
             agreement[agreement["split"] == 0],
-            own + "/order_agreement/{data}",
+            ours + "/order_agreement/{data}",
             value="agreement",
             variant="first split",
         ),
         claim_rows(
             left_out,
-            own + "/leave_one_system_out/spearman",
+            ours + "/leave_one_system_out/spearman",
             variant="{n_trials} splits",
             reason="Supervision: human. " + spread,
         ),
     ]
-    return pd.concat(parts, ignore_index=True)
+    return pd.concat(tables, ignore_index=True)
 
 
 def answers_of_truth(
     study: Study, orders: pd.DataFrame, checkpoints: pd.DataFrame | None
 ) -> pd.DataFrame:
     """Convert `true_order` and `true_checkpoints` of a simulated study to rows of the ledger."""
-    own = own_place(study, PAPER)
-    found = claim_rows(
+    prefix = claim_prefix(study, PAPER)
+    claims = claim_rows(
         orders.rename(columns=lambda name: name.replace(" ", "_")),
-        own + "/true_order/accuracy_{accuracy}",
+        prefix + "/true_order/accuracy_{accuracy}",
         value="in_true_order",
         variant="{games_of_two_systems} games",
         reason="Share in the true order, among {clear_pairs} pairs of systems more than .15 nats "
         "apart. There is no interval, because each accuracy has only one tournament.",
     )
     if checkpoints is None:
-        return found
+        return claims
     value = checkpoints["rating"].corr(checkpoints["true quality"], method="spearman")
     rank = claim_rows(
         pd.DataFrame({"estimate": [value]}),
-        own + "/weak_supervision_orders_checkpoints/spearman",
+        prefix + "/weak_supervision_orders_checkpoints/spearman",
         reason=f"{len(checkpoints)} checkpoints of one other model: too few for an interval.",
     )
-    return pd.concat([found, rank], ignore_index=True)
+    return pd.concat([claims, rank], ignore_index=True)
 
 
-def _places(studies: Mapping[str, Study]) -> tuple[str, str]:
+def _claim_prefixes(studies: Mapping[str, Study]) -> tuple[str, str]:
     """Return the prefixes of ids for the paper's claims and for our own findings."""
     if all(map(is_release, studies.values())):
         return PAPER, f"{PAPER}/finding"
-    own = own_place(next(iter(studies.values())), PAPER)
-    return own, own
+    prefix = claim_prefix(next(iter(studies.values())), PAPER)
+    return prefix, prefix
 
 
 def unanswered(directed: pd.DataFrame, backend: str, missing: str) -> dict[str, str]:
     """Return why a run cannot test some claims: claim id -> reason."""
-    asked = [*CLAIMED, *(_SAMPLE + IN_PRINT[name] for name in BASELINES)]
+    claimed = [*CLAIMED, *(_SAMPLE + IN_PRINT[name] for name in BASELINES)]
     why = f"Not tested with backend {backend}.{missing}"
-    lost = sorted(set(asked) - set(directed["slug"]))
+    lost = sorted(set(claimed) - set(directed["slug"]))
     return {f"{PAPER}/direction/{slug}": why for slug in lost}
 
 
@@ -437,9 +440,8 @@ def table3(choices: pd.DataFrame) -> pd.DataFrame:
     Indexed by experiment and evaluator: printed_wins (of ten groups), printed_score (1 to 5), and
     our win_times, wins_among_choices, quality, regret, gain.
     """
-    wide = choices.pivot(
-        index=["experiment", "evaluator"], columns="measure", values="estimate"
-    ).rename_axis(columns=None)
+    keys = ["experiment", "evaluator"]
+    wide = choices.pivot(index=keys, columns="measure", values="estimate").rename_axis(columns=None)
     printed = load_printed(f"{PAPER}/table3").to_dict("index")
     for name, column in (("printed_wins", "win_times"), ("printed_score", "averaged_score")):
         wide[name] = [
@@ -464,17 +466,17 @@ def choosing_answers(
     this `patience`. For one released run: `kept` from `stop_training`, and `duels`, the win
     rates between its checkpoints.
     """
-    own, finding = "simulated/choosing-models", f"{PAPER}/finding/early_stopping"
-    parts = [
+    prefix, finding = "simulated/choosing-models", f"{PAPER}/finding/early_stopping"
+    tables = [
         claim_rows(
             choices,
-            own + "/{experiment}/{slug}_{measure}",
+            prefix + "/{experiment}/{slug}_{measure}",
             variant="{variant}",
             reason="{reason}",
         ),
         claim_rows(
             stops,
-            own + "/{experiment}/{evaluator}_stopped",
+            prefix + "/{experiment}/{evaluator}_stopped",
             value="stopped",
             variant=f"patience={patience}",
             reason="Number of training runs, out of {n}, that the rule stopped early.",
@@ -484,12 +486,13 @@ def choosing_answers(
         stopped = np.where(kept["stopped_at"].notna(), "Stopped early.", "Trained to the end.")
         reason = "{note} Only one training run, on 1,000 human reviews, so there is no interval."
         ids, rows = finding + "/{evaluator}_progress", kept.assign(note=stopped)
-        parts.append(claim_rows(rows, ids, value="progress", reason=reason))
+        tables.append(claim_rows(rows, ids, value="progress", reason=reason))
     if duels is not None and kept is not None:
-        of = kept.set_index("evaluator")["system"]
-        pair = duels["system"].eq(of["last_checkpoint"]) & duels["opponent"].eq(of["perplexity"])
+        systems = kept.set_index("evaluator")["system"]
+        last, chosen = systems["last_checkpoint"], systems["perplexity"]
+        pair = (duels["system"] == last) & (duels["opponent"] == chosen)
         reason = "Share of {n_games} pairs that the last checkpoint wins (ties count half), "
         reason += "according to a comparator trained on votes on other systems' reviews."
         ids = finding + "/last_beats_choice_of_perplexity"
-        parts.append(claim_rows(duels[pair], ids, value="win_rate", reason=reason))
-    return pd.concat(parts, ignore_index=True)
+        tables.append(claim_rows(duels[pair], ids, value="win_rate", reason=reason))
+    return pd.concat(tables, ignore_index=True)

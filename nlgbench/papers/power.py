@@ -40,27 +40,28 @@ def figure6(*, n_worlds: int = 10_000, seed: int = 0) -> pd.DataFrame:
     |t| > 1.96).
     """
     claims = load_claims("power")
-    parts = claims["claim_id"].str.extract(
+    conditions = claims["claim_id"].str.extract(
         r"/(?P<setting>\w+_variance)_(?P<n_items>\d+)_items_(?P<n_workers>\d+)_workers/"
         r"difference_(?P<difference>[\d.]+)"
     )
-    table = claims[["claim_id", "published", "tolerance"]].join(parts)
+    table = claims[["claim_id", "published", "tolerance"]].join(conditions)
     table = table.astype({"n_items": int, "n_workers": int, "difference": float})
     rng = np.random.default_rng(seed)
     cells = table.groupby(["setting", "n_items", "n_workers"], sort=False)
     key: Any
     for key, rows in cells:
         setting, n_items, n_workers = key
-        item, worker, rest = (sd**2 for sd in SETTINGS[setting])
-        known = np.sqrt(item / n_items + worker / n_workers + rest / (2 * n_items * n_workers))
-        off, se = _studies(setting, n_items, n_workers, n_worlds, rng)
+        item, worker, residual = (sd**2 for sd in SETTINGS[setting])
+        variance = item / n_items + worker / n_workers + residual / (2 * n_items * n_workers)
+        se_known = np.sqrt(variance)
+        off, se = _simulate_studies(setting, n_items, n_workers, n_worlds, rng)
         beta = rows["difference"].to_numpy()
         t = (beta[:, None] + off) / se
         table.loc[rows.index, "counted"] = (t > LIMIT).mean(axis=1)
         table.loc[rows.index, "level"] = (np.abs(off / se) > LIMIT).mean()
-        table.loc[rows.index, "known"] = norm.sf(LIMIT - beta / known)
+        table.loc[rows.index, "known"] = norm.sf(LIMIT - beta / se_known)
         df = min(n_items, n_workers) - 1
-        table.loc[rows.index, "planned"] = power_of(beta, known, df, 0.05)
+        table.loc[rows.index, "planned"] = power_of(beta, se_known, df, 0.05)
     return table
 
 
@@ -95,7 +96,7 @@ def answers(table: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([*rows, level], ignore_index=True).assign(source="published")
 
 
-def _studies(
+def _simulate_studies(
     setting: str, i: int, a: int, n: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """Simulate n studies of i items and a workers: errors and standard errors of the coefficient.
@@ -103,8 +104,8 @@ def _studies(
     In a crossed design, sums of squares of slopes over workers, items and residuals are independent
     chi-squares scaled by expected mean squares; residuals also include those of intercepts.
     """
-    item, worker, rest = (sd**2 for sd in SETTINGS[setting])
-    e = rest / 2
+    item, worker, residual = (sd**2 for sd in SETTINGS[setting])
+    e = residual / 2
     expected = np.array([e + i * worker, e + a * item, e])
     degrees = np.array([a - 1, i - 1, 2 * (a - 1) * (i - 1)])
     sums = expected[:, None] * rng.chisquare(degrees[:, None], (3, n))
@@ -120,17 +121,17 @@ def _maximize_likelihood(sums: Floats, degrees: Floats) -> Floats:
     ``(d + 1) l^2 + (d c - S) l - S c = 0``; c is what the other adds to the mean's expected square.
     """
     (of_workers, of_items, of_rest), (d_workers, d_items, d_rest) = sums, degrees
-    rest = of_rest / d_rest
+    residual = of_rest / d_rest
     workers, items = of_workers / (d_workers + 1), of_items / (d_items + 1)
     for _ in range(50):
-        workers = _root(of_workers, d_workers, items - rest)
-        items = _root(of_items, d_items, workers - rest)
+        workers = _solve_quadratic(of_workers, d_workers, items - residual)
+        items = _solve_quadratic(of_items, d_items, workers - residual)
     pooled = (of_rest + of_workers) / (d_rest + d_workers)
     without = np.maximum(of_items / (d_items + 1), pooled)
-    return np.where(workers > rest, workers + items - rest, without)
+    return np.where(workers > residual, workers + items - residual, without)
 
 
-def _root(total: Floats, degrees: float, other: Floats) -> Floats:
-    b = degrees * other - total
-    inside = np.maximum(b**2 + 4 * (degrees + 1) * total * other, 0)
+def _solve_quadratic(total: Floats, degrees: float, addend: Floats) -> Floats:
+    b = degrees * addend - total
+    inside = np.maximum(b**2 + 4 * (degrees + 1) * total * addend, 0)
     return np.asarray((np.sqrt(inside) - b) / (2 * (degrees + 1)))

@@ -16,11 +16,11 @@ from matplotlib.patches import Rectangle
 from nlgbench.evaluators.names import labelled
 from nlgbench.plots.figures import (
     Drawing,
+    as_drawing,
     axes_for,
-    correlation,
-    drawn_on,
+    format_correlation,
     in_paper_style,
-    one_row_each,
+    require_unique,
 )
 from nlgbench.plots.rows import describe_intervals, interval_name, is_doubtful
 from nlgbench.plots.style import TWO_COLUMN
@@ -90,114 +90,109 @@ def plot_atlas(
         data = data[data["kind"].isin(kinds)]
     if data.empty:
         raise ValueError("correlations have no row of these kinds: there is nothing to draw.")
-    one_row_each(data, ["evaluator", *columns], "select one row per cell")
+    require_unique(data, ["evaluator", *columns], "select one row per cell")
     stars = "p_adjusted" in data
     correlations = data.assign(is_doubtful=is_doubtful(data))
     correlations = correlations if stars else correlations.assign(p_adjusted=np.nan)
-    lines = correlations.groupby("kind")["evaluator"].nunique()
-    row = 0.31 if "second_low" in correlations else 0.22
-    (ax,) = axes_for(ax, TWO_COLUMN, float(1.6 + row * lines.sum() + 0.15 * len(lines)))
-    rows = _order(correlations)
-    tops = list(correlations[columns].drop_duplicates().itertuples(index=False, name=None))
-    first = list(dict.fromkeys(top[0] for top in tops))
-    tops.sort(key=lambda top: first.index(top[0]))
+    kind_sizes = correlations.groupby("kind")["evaluator"].nunique()
+    row_height = 0.31 if "second_low" in correlations else 0.22
+    height = float(1.6 + row_height * kind_sizes.sum() + 0.15 * len(kind_sizes))
+    (ax,) = axes_for(ax, TWO_COLUMN, height)
+    rows = _order_rows(correlations)
+    headings = list(correlations[columns].drop_duplicates().itertuples(index=False, name=None))
+    group_names = list(dict.fromkeys(heading[0] for heading in headings))
+    headings.sort(key=lambda heading: group_names.index(heading[0]))
     cells = correlations.set_index(["evaluator", *columns]).to_dict("index")
-    grid = np.array(
-        [[cells.get((name, *top), {}).get("estimate", np.nan) for top in tops] for name, _ in rows]
-    )
-    bar = {"orientation": "horizontal", "aspect": 60, "fraction": 0.02, "pad": 0.02}
-    look = {"cmap": _SHADES, "vmin": -1, "vmax": 1, "linewidths": 0.6, "linecolor": "white"}
-    names = {"xticklabels": False, "yticklabels": False, "cbar_kws": bar}
-    sns.heatmap(grid, ax=ax, **look, **names)
+    keys = [[(name, *heading) for heading in headings] for name, _ in rows]
+    grid = np.array([[cells.get(key, {}).get("estimate", np.nan) for key in row] for row in keys])
+    colorbar_style = {"orientation": "horizontal", "aspect": 60, "fraction": 0.02, "pad": 0.02}
+    cell_style = {"cmap": _SHADES, "vmin": -1, "vmax": 1, "linewidths": 0.6, "linecolor": "white"}
+    label_style = {"xticklabels": False, "yticklabels": False, "cbar_kws": colorbar_style}
+    sns.heatmap(grid, ax=ax, **cell_style, **label_style)
     for y, (evaluator, _) in enumerate(rows):
-        for x, top in enumerate(tops):
+        for x, heading in enumerate(headings):
             if evaluator is not None:
-                _write_cell(ax, x, y, cells.get((evaluator, *top), {}))
-    ax.set_yticks(
-        np.arange(len(rows)) + 0.5,
-        [kind if evaluator is None else evaluator for evaluator, kind in rows],
-        rotation=0,
-    )
+                _write_cell(ax, x, y, cells.get((evaluator, *heading), {}))
+    names = [kind if evaluator is None else evaluator for evaluator, kind in rows]
+    ax.set_yticks(np.arange(len(rows)) + 0.5, names, rotation=0)
     for (evaluator, _), tick in zip(rows, ax.get_yticklabels(), strict=True):
         tick.set_fontweight("bold" if evaluator is None else "normal")
-    _write_columns(ax, tops)
+    _write_columns(ax, headings)
     ax.tick_params(length=0)
-    drawn = sum(evaluator is not None for evaluator, _ in rows) * len(tops)
-    missing = drawn - int(np.isfinite(grid).sum())
+    n_cells = sum(evaluator is not None for evaluator, _ in rows) * len(headings)
+    n_undefined = n_cells - int(np.isfinite(grid).sum())
     interval = interval_name(data)
-    words = f"Each cell: estimate and [{f'{interval} {interval_label}'.strip()}]"
-    words += f" and ({interval} {second_label})." if "second_low" in correlations.columns else "."
-    words += f" * Holm-adjusted p < {_ALPHA:g}, and no interval includes 0." if stars else ""
+    footnote = f"Each cell: estimate and [{f'{interval} {interval_label}'.strip()}]"
+    footnote += f" and ({interval} {second_label})." if "second_low" in correlations else "."
+    footnote += f" * Holm-adjusted p < {_ALPHA:g}, and no interval includes 0." if stars else ""
     if (correlations["is_doubtful"] & correlations["estimate"].notna()).any():
-        words += " † No interval, or a doubtful one: see the column reason."
-    if missing:
-        words += f" Hatched, –: undefined ({missing} of {drawn})."
+        footnote += " † No interval, or a doubtful one: see the column reason."
+    if n_undefined:
+        footnote += f" Hatched, –: undefined ({n_undefined} of {n_cells})."
     means = pd.Series(np.mean(grid, axis=1), [name for name, _ in rows]).dropna()
     alt = f"Heat map: each evaluator's correlation with human judgments{describe_intervals(data)}, "
     alt += "for each statistic. Within a kind, evaluators are sorted by mean correlation."
-    alt += f" Undefined: {missing} of {drawn}." if missing else ""
+    alt += f" Undefined: {n_undefined} of {n_cells}." if n_undefined else ""
     if len(means) > 1:
         alt += f" Of evaluators without undefined values, {means.idxmax()} has the highest mean "
         alt += f"over columns ({means.max():.2f}), and {means.idxmin()} the lowest "
         alt += f"({means.min():.2f})."
-    drawing = drawn_on(ax, data, alt)
-    words = textwrap.fill(words, int(drawing.figure.get_figwidth() * 16))
+    drawing = as_drawing(ax, data, alt)
+    footnote = textwrap.fill(footnote, int(drawing.figure.get_figwidth() * 16))
     # Right-aligned: the text may extend to the left, below the evaluators' names.
-    ax.set_xlabel(words, fontsize=7, loc="right", multialignment="left")
+    ax.set_xlabel(footnote, fontsize=7, loc="right", multialignment="left")
     ax.xaxis.set_label_position("bottom")
     return drawing
 
 
-def _order(correlations: pd.DataFrame) -> list[tuple[str | None, str]]:
+def _order_rows(correlations: pd.DataFrame) -> list[tuple[str | None, str]]:
     """List the rows as evaluator and kind; the heading of a kind has no evaluator."""
     rows = correlations.groupby("evaluator", sort=False)
-    about = pd.DataFrame({"mean": rows["estimate"].mean(), "kind": rows["kind"].first()})
-    if (about["kind"] == "Others").all():
-        about["kind"] = ""
+    evaluators = pd.DataFrame({"mean": rows["estimate"].mean(), "kind": rows["kind"].first()})
+    if (evaluators["kind"] == "Others").all():
+        evaluators["kind"] = ""
+    kinds = dict.fromkeys(evaluators["kind"])
+    evaluators = evaluators.sort_values("mean", ascending=False, kind="stable")
     order: list[tuple[str | None, str]] = []
-    for kind in dict.fromkeys(about["kind"]):
+    for kind in kinds:
         order += [(None, kind)] if kind else []
-        best = about[about["kind"] == kind].sort_values("mean", ascending=False, kind="stable")
-        order += [(str(evaluator), kind) for evaluator in best.index]
+        order += [(str(name), kind) for name in evaluators.index[evaluators["kind"] == kind]]
     return order
 
 
 def _write_cell(ax: Axes, x: int, y: int, cell: dict[Any, Any]) -> None:
     center = (x + 0.5, y + 0.5)
     estimate = cell.get("estimate", np.nan)
-    beside: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "va": "center"}
+    style: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "va": "center"}
     if not np.isfinite(estimate):
         hatched: dict[str, Any] = {"hatch": "//////", "facecolor": "white", "linewidth": 0}
         ax.add_patch(Rectangle((x, y), 1, 1, edgecolor="#A0A0A0", **hatched))
         white = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
-        ax.annotate("–", center, xytext=(0, 0), fontsize=7, bbox=white, **beside)
+        ax.annotate("–", center, xytext=(0, 0), fontsize=7, bbox=white, **style)
         return
-    intervals = [
-        (words, ends)
-        for words, ends in (
-            ("[{}, {}]", (cell["ci_low"], cell["ci_high"])),
-            ("({}, {})", (cell.get("second_low", np.nan), cell.get("second_high", np.nan))),
-        )
-        if np.isfinite(ends).all()
-    ]
+    second = (cell.get("second_low", np.nan), cell.get("second_high", np.nan))
+    candidates = [("[{}, {}]", (cell["ci_low"], cell["ci_high"])), ("({}, {})", second)]
+    intervals = [(template, ends) for template, ends in candidates if np.isfinite(ends).all()]
     starred = cell["p_adjusted"] < _ALPHA and all(low * high > 0 for _, (low, high) in intervals)
     marks = ("*" if starred else "") + ("†" if cell["is_doubtful"] else "")
-    lines = [words.format(*map(correlation, ends)) for words, ends in intervals]
-    beside["va"] = "baseline"
+    lines = [template.format(*map(format_correlation, ends)) for template, ends in intervals]
+    style["va"] = "baseline"
     # Lines are 6.3 points apart and centered in the cell.
     top = 3.15 * len(lines) - 2.4
-    ax.annotate(correlation(estimate) + marks, center, xytext=(0, top), fontsize=7.2, **beside)
-    for number, words in enumerate(lines, 1):
-        ax.annotate(words, center, xytext=(0, top - 6.3 * number), fontsize=6.5, **beside)
+    text = format_correlation(estimate) + marks
+    ax.annotate(text, center, xytext=(0, top), fontsize=7.2, **style)
+    for number, line in enumerate(lines, 1):
+        ax.annotate(line, center, xytext=(0, top - 6.3 * number), fontsize=6.5, **style)
 
 
-def _write_columns(ax: Axes, tops: list[tuple[Any, ...]]) -> None:
+def _write_columns(ax: Axes, headings: list[tuple[Any, ...]]) -> None:
     ax.xaxis.tick_top()
-    ax.set_xticks(np.arange(len(tops)) + 0.5, [str(top[-1]) for top in tops], rotation=0)
-    if len(tops[0]) == 1:
+    names = [str(heading[-1]) for heading in headings]
+    ax.set_xticks(np.arange(len(headings)) + 0.5, names, rotation=0)
+    if len(headings[0]) == 1:
         return
-    first = pd.Series([top[0] for top in tops])
-    sizes = first.groupby(first, sort=False).size()
+    groups = pd.Series([heading[0] for heading in headings])
+    sizes = groups.groupby(groups, sort=False).size()
     ends = sizes.cumsum()
     for end in ends.iloc[:-1]:
         ax.axvline(end, color="black", linewidth=0.8)

@@ -12,7 +12,7 @@ from matplotlib.patches import Patch
 
 from nlgbench.analysis.judges import Audit
 from nlgbench.names import spaced
-from nlgbench.plots.figures import Drawing, canvas, drawn_on, in_legend, in_paper_style
+from nlgbench.plots.figures import Drawing, as_drawing, canvas, in_paper_style, legend_label
 from nlgbench.plots.rows import draw_estimates, draw_intervals, draw_reference, mark
 from nlgbench.plots.style import HUMAN, SYSTEM, TWO_COLUMN, line_look
 from nlgbench.status import Unsupported
@@ -79,13 +79,13 @@ def plot_audit(audited: Audit) -> Drawing:
     estimated = table[table["evaluator"].isin(judged) & table["estimate"].notna()]["test"].unique()
     tests = [test for test in _PANELS if test in estimated]
     bins = audited.calibration[audited.calibration["evaluator"].isin(judged)]
-    slots = len(tests) + 2 * bool(len(bins))  # calibration is two panels wide
-    if not slots:
-        words = "no test has an estimate for any judge: there is nothing to draw."
-        raise Unsupported("no_estimates", words)
-    n_rows = -(-slots // 4)
+    n_panels = len(tests) + 2 * bool(len(bins))  # calibration is two panels wide
+    if not n_panels:
+        message = "no test has an estimate for any judge: there is nothing to draw."
+        raise Unsupported("no_estimates", message)
+    n_rows = -(-n_panels // 4)
     # Calibration comes last and needs two adjacent places in one row.
-    n_columns = -(-slots // n_rows)
+    n_columns = -(-n_panels // n_rows)
     figure, (first,) = canvas(TWO_COLUMN, n_rows * (0.75 + 0.15 * len(names)) + 0.6)
     first.remove()
     grid = figure.add_gridspec(n_rows, n_columns)
@@ -99,22 +99,20 @@ def plot_audit(audited: Audit) -> Drawing:
         ax.set_title(title, fontsize=7)
         ax.set_xlabel(unit, fontsize=7)
         ax.axhline(len(judged) - 0.2, color="#bbbbbb", linewidth=0.5)
-    own = table[(table["test"] == "agreement_of_people") & table["estimate"].notna()]
+    people = table[(table["test"] == "agreement_of_people") & table["estimate"].notna()]
     if "agreement" in tests:
-        at = own["evaluator"].map(lane).astype(float)
+        positions = people["evaluator"].map(lane).astype(float)
         ax = axes[tests.index("agreement")]
-        ax.vlines(own["estimate"], at - 0.4, at + 0.4, color=HUMAN, linewidth=1.6)
+        ax.vlines(people["estimate"], positions - 0.4, positions + 0.4, color=HUMAN, linewidth=1.6)
     if len(bins):
         axes.append(figure.add_subplot(grid[-1, n_columns - 2 :]))
         _draw_bins(axes[-1], bins, dict(zip(names, short, strict=True)))
-    _legend(figure, table[table["test"].isin(tests)], len(own) > 0)
+    _legend(figure, table[table["test"].isin(tests)], len(people) > 0)
     biases = table[table["test"].isin(set(_BIASES) & set(tests)) & ~table["is_sentinel"]]
     biases = biases[biases["p_adjusted"].notna()]
-    found = biases[biases["verdict"].eq("found")]
+    biased = biases[biases["verdict"].eq("found")]
     n_open = biases["verdict"].eq("not shown").sum()
-    listed = ", ".join(
-        f"{one} ({test})" for one, test in zip(found["evaluator"], found["test"], strict=True)
-    )
+    listed = ", ".join(biased["evaluator"] + " (" + biased["test"] + ")")
     alt = (
         f"Audit of {counted(len(judged), 'judge')} and {counted(len(sentinels), 'sentinel')}, with "
         f"panels: {'; '.join(ax.get_title() for ax in axes)}. "
@@ -122,7 +120,7 @@ def plot_audit(audited: Audit) -> Drawing:
     if len(biases):
         alt += f"Biases found: {listed or 'none'}; inconclusive: {n_open} of {len(biases)} tests. "
         alt += f"The gray band is the margin: {audited.margin:g} of verdicts."
-    return drawn_on(axes, table, alt.strip())
+    return as_drawing(axes, table, alt.strip())
 
 
 def _draw_test(
@@ -135,12 +133,12 @@ def _draw_test(
     if test not in (*_BIASES, "ties"):
         ax.set_xlim(-0.03, 1.03)
         ax.set_xticks([0, 0.5, 1], ["0", ".5", "1"])
-    there = rows[rows["estimate"].notna()]
-    for verdict, part in there.groupby("verdict", sort=False):
+    estimated = rows[rows["estimate"].notna()]
+    for verdict, group in estimated.groupby("verdict", sort=False):
         color, marker, filled, _ = _LOOKS[str(verdict)]
-        look: dict[str, Any] = {"color": color, "marker": marker, "clip_on": False}
-        at = part["evaluator"].map(lane).astype(float)
-        draw_estimates(ax, at, part, filled=filled, linewidth=1.0, markersize=3.4, **look)
+        style: dict[str, Any] = {"color": color, "marker": marker, "markersize": 3.4}
+        positions = group["evaluator"].map(lane).astype(float)
+        draw_estimates(ax, positions, group, filled=filled, linewidth=1.0, clip_on=False, **style)
     for name in rows.loc[rows["estimate"].isna(), "evaluator"]:
         ax.plot(0, lane[name], marker="x", color=_GRAY, markersize=3.4, zorder=3)
 
@@ -153,11 +151,10 @@ def _draw_bins(ax: Axes, bins: pd.DataFrame, short: dict[str, str]) -> None:
     ax.set_ylabel("share of votes (ties: half)", fontsize=7)
     judges = bins["evaluator"].unique()
     for number, name in enumerate(judges):
-        part = bins[bins["evaluator"] == name]
-        look = {**line_look(number), "markersize": 2.8, "linewidth": 0.9}
-        ax.plot(part["said"], part["people"], label=in_legend(short[name]), zorder=3, **look)
-        line = {"color": look["color"], "alpha": 0.5}
-        draw_intervals(ax, part["said"], part["ci_low"], part["ci_high"], upright=True, **line)
+        curve = bins[bins["evaluator"] == name]
+        style = {**line_look(number), "markersize": 2.8, "linewidth": 0.9}
+        ax.plot(curve["said"], curve["people"], label=legend_label(short[name]), zorder=3, **style)
+        draw_intervals(ax, curve["said"], curve, upright=True, color=style["color"], alpha=0.5)
     ax.legend(loc="upper left", ncols=1 + (len(judges) > 4), handlelength=1.8, fontsize=6.5)
     ends = bins[["people", "ci_low", "ci_high"]].to_numpy(dtype=float)
     ax.set_ylim(min(0.45, np.nanmin(ends) - 0.02), max(1.0, np.nanmax(ends) + 0.02))
@@ -166,17 +163,17 @@ def _draw_bins(ax: Axes, bins: pd.DataFrame, short: dict[str, str]) -> None:
 
 def _legend(figure: Figure, table: pd.DataFrame, annotators: bool) -> None:
     """Add a legend of the marks below the panels."""
-    there = table[table["estimate"].notna()]
+    estimated = table[table["estimate"].notna()]
     handles: list[Any] = [
-        mark(words, marker, color, face=color if filled else "white", markersize=4)
-        for verdict, (color, marker, filled, words) in _LOOKS.items()
-        if there["verdict"].eq(verdict).any()
+        mark(text, marker, color, face=color if filled else "white", markersize=4)
+        for verdict, (color, marker, filled, text) in _LOOKS.items()
+        if estimated["verdict"].eq(verdict).any()
     ]
-    if len(there) < len(table):
+    if len(estimated) < len(table):
         handles.append(mark("undefined", "x", _GRAY, markersize=4))
     if table["test"].isin(_BIASES).any():
         handles.append(Patch(color="#e6e6e6", label="margin"))
     if annotators:
         handles.append(mark("annotators", "", HUMAN, linestyle="-", linewidth=1.6))
-    look: dict[str, Any] = {"ncols": -(-len(handles) // 2), "fontsize": 6.5}
-    figure.legend(handles=handles, loc="outside lower center", **look)
+    style: dict[str, Any] = {"ncols": -(-len(handles) // 2), "fontsize": 6.5}
+    figure.legend(handles=handles, loc="outside lower center", **style)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t as student
 
-from nlgbench.plots.figures import Drawing, canvas, drawn_on, in_paper_style
+from nlgbench.plots.figures import Drawing, as_drawing, canvas, in_paper_style
 from nlgbench.plots.rows import describe_intervals, draw_estimates, draw_reference, mark
 from nlgbench.plots.style import HUMAN, SYSTEM, TWO_COLUMN
 from nlgbench.study.checks import read_table
@@ -48,39 +48,39 @@ def plot_biased_judges(swept: pd.DataFrame) -> Drawing:
     """
     needed = "study bias planted:float method estimate:float noticed:bool"
     swept = read_table(swept, needed, "a sweep of biases has")
-    data = _means(swept)
+    data = _average_studies(swept)
     figure, panels = canvas(TWO_COLUMN, 3.2, rows=2, columns=2, sharex=True, sharey="row")
     levels = sorted(set(data["planted"]))
     for panel, (method, bias) in zip(panels, product(_METHODS, _BIASES), strict=True):
         rows = data[data["method"].eq(method) & data["bias"].eq(bias)]
         draw_reference(panel, 0.5 if method == "test" else 0, upright=True)
-        for noticed, part in rows.groupby(rows["noticed"] >= 0.5):
+        for noticed, points in rows.groupby(rows["noticed"] >= 0.5):
             color, marker, filled, _ = _LOOKS[bool(noticed)]
-            at = part["planted"].map(levels.index)
-            look: dict[str, Any] = {"color": color, "marker": marker, "markersize": 3.6}
-            draw_estimates(panel, at, part, upright=True, filled=filled, **look)
-        panel.set_xticks(range(len(levels)), [f"{one:g}" for one in levels])
+            positions = points["planted"].map(levels.index)
+            style: dict[str, Any] = {"color": color, "marker": marker, "markersize": 3.6}
+            draw_estimates(panel, positions, points, upright=True, filled=filled, **style)
+        panel.set_xticks(range(len(levels)), [f"{level:g}" for level in levels])
         panel.set_title(f"{_BIASES[bias][0]}: {_METHODS[method][0]}", fontsize=7.5)
-    for number, (_, words) in enumerate(_METHODS.values()):
-        panels[2 * number].set_ylabel(words)
+    for number, (_, ylabel) in enumerate(_METHODS.values()):
+        panels[2 * number].set_ylabel(ylabel)
         panels[2 + number].set_xlabel([*_BIASES.values()][number][1])
     panels[0].set_ylim(-0.05, 1.08)
     n = swept["study"].nunique()
     title = f"Simulated judges, annotators and votes: means over {n} studies"
     title += describe_intervals(data)
     handles = [
-        mark(words, marker, color, face=color if filled else "white")
-        for color, marker, filled, words in _LOOKS.values()
+        mark(text, marker, color, face=color if filled else "white")
+        for color, marker, filled, text in _LOOKS.values()
     ]
-    look = {"loc": "outside lower center", "ncols": 2, "title": title, "title_fontsize": 7}
-    figure.legend(handles=handles, **look)
-    texts = ". ".join(_describe(data[data["bias"] == bias], bias) for bias in _BIASES)
+    legend_style: dict[str, Any] = {"ncols": 2, "title": title, "title_fontsize": 7}
+    figure.legend(handles=handles, loc="outside lower center", **legend_style)
+    texts = ". ".join(_describe_detection(data[data["bias"] == bias], bias) for bias in _BIASES)
     alt = f"{title}. Results of the alternative annotator test and the audit, by planted bias. A "
     alt += f"bias counts as detected if it is detected in at least half of the studies. {texts}."
-    return drawn_on(panels, data, alt)
+    return as_drawing(panels, data, alt)
 
 
-def _means(swept: pd.DataFrame) -> pd.DataFrame:
+def _average_studies(swept: pd.DataFrame) -> pd.DataFrame:
     """Average over studies, with intervals; shares of annotators are clipped to 0 to 1."""
     groups = swept.groupby(["method", "bias", "planted"])
     table = groups[["estimate", "noticed"]].mean().assign(n_studies=groups.size()).reset_index()
@@ -91,15 +91,15 @@ def _means(swept: pd.DataFrame) -> pd.DataFrame:
     return table.assign(ci_low=low, ci_high=high.clip(upper=1), confidence=_CONFIDENCE)
 
 
-def _describe(data: pd.DataFrame, bias: str) -> str:
+def _describe_detection(data: pd.DataFrame, bias: str) -> str:
     """Report, for each method, from which planted bias upward it always detects the bias."""
     texts = []
     for method in _METHODS:
         rows = data[data["method"].eq(method) & data["planted"].gt(0)]
         missed = rows.loc[rows["noticed"] < 0.5, "planted"].max()
         noticed = rows.loc[~(rows["planted"] <= missed), "planted"]
-        words = f"detects it from {noticed.min():g} nats upward"
+        result = f"detects it from {noticed.min():g} nats upward"
         if noticed.empty:
-            words = f"does not detect it at {missed:g} nats"
-        texts.append(f"the {method} {words}")
+            result = f"does not detect it at {missed:g} nats"
+        texts.append(f"the {method} {result}")
     return f"{_BIASES[bias][0]}: {', and '.join(texts)}"

@@ -12,7 +12,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import Patch
 
 from nlgbench.analysis.huse import Boundary
-from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style
+from nlgbench.plots.figures import Drawing, as_drawing, axes_for, in_paper_style
 from nlgbench.plots.rows import legend_below, mark
 from nlgbench.plots.style import HUMAN, ONE_COLUMN, SCORE_NAMES, SYSTEM, TWO_COLUMN
 
@@ -53,71 +53,71 @@ def plot_boundary(
     >>> len(drawn.axes)
     3
     """
-    shown = [boundaries] if isinstance(boundaries, Boundary) else list(boundaries)
-    if not shown:
+    panels = [boundaries] if isinstance(boundaries, Boundary) else list(boundaries)
+    if not panels:
         raise ValueError("boundaries is empty: pass at least one boundary.")
-    size = (ONE_COLUMN, ONE_COLUMN) if len(shown) == 1 else (TWO_COLUMN, 3.0)
-    axes = axes_for(ax, *size, n=len(shown), columns=len(shown))
-    for place, one in zip(axes, shown, strict=True):
-        huse = f"HUSE = {one.scores['huse']:.2f}"
-        title = f"{huse} ({one.source})" if len(shown) == 1 else f"{one.label}\n{huse}"
-        _draw_panel(place, one, title)
+    size = (ONE_COLUMN, ONE_COLUMN) if len(panels) == 1 else (TWO_COLUMN, 3.0)
+    axes = axes_for(ax, *size, n=len(panels), columns=len(panels))
+    for panel, boundary in zip(axes, panels, strict=True):
+        huse = f"HUSE = {boundary.scores['huse']:.2f}"
+        title = f"{huse} ({boundary.source})" if len(panels) == 1 else f"{boundary.label}\n{huse}"
+        _draw_boundary(panel, boundary, title)
     handles: list[Any] = [
         mark("human reference", "s", HUMAN, markersize=4),
         mark("model output", "o", SYSTEM, face="white", markersize=4),
         Patch(facecolor=_SHADES(0.0), label="classified human"),
         Patch(facecolor=_SHADES(1.0), label="classified model"),
     ]
-    legend_below(axes[0 if len(shown) == 1 else 1], handles)
-    data = pd.concat([one.outputs.drop(columns="item_id") for one in shown], ignore_index=True)
-    return drawn_on(axes, data, _describe(shown))
+    legend_below(axes[0 if len(panels) == 1 else 1], handles)
+    data = pd.concat([boundary.outputs for boundary in panels], ignore_index=True)
+    return as_drawing(axes, data.drop(columns="item_id"), _describe_boundaries(panels))
 
 
-def _describe(shown: Sequence[Boundary]) -> str:
-    described = "; ".join(
-        f"{one.label}: "
-        + ", ".join(f"{SCORE_NAMES[name]} {value:.2f}" for name, value in one.scores.items())
-        for one in shown
+def _describe_boundaries(panels: Sequence[Boundary]) -> str:
+    scores = "; ".join(
+        f"{boundary.label}: "
+        + ", ".join(f"{SCORE_NAMES[name]} {value:.2f}" for name, value in boundary.scores.items())
+        for boundary in panels
     )
     return (
         "Mean human judgment against log-probability per token for human references (squares) and "
-        f"outputs of each system (circles), shaded by the {shown[0].n_neighbors}-nearest-neighbor "
-        f"classifier whose leave-one-out error gives HUSE. {described}."
+        f"outputs of each system (circles), shaded by the {panels[0].n_neighbors}-nearest-neighbor "
+        f"classifier whose leave-one-out error gives HUSE. {scores}."
     )
 
 
-def _draw_panel(ax: Axes, one: Boundary, title: str) -> None:
-    x, y = one.grid.columns.to_numpy(), one.grid.index.to_numpy()
-    share = one.grid.to_numpy()
-    shown: dict[str, Any] = {"cmap": _SHADES, "vmin": 0, "vmax": 1, "shading": "nearest"}
-    ax.pcolormesh(x, y, share, zorder=0, rasterized=True, **shown)
+def _draw_boundary(ax: Axes, boundary: Boundary, title: str) -> None:
+    x, y = boundary.grid.columns.to_numpy(), boundary.grid.index.to_numpy()
+    share = boundary.grid.to_numpy()
+    shading: dict[str, Any] = {"cmap": _SHADES, "vmin": 0, "vmax": 1, "shading": "nearest"}
+    ax.pcolormesh(x, y, share, zorder=0, rasterized=True, **shading)
     # Without both classes there is no boundary, and contour would warn.
     if share.min() < 0.5 < share.max():
         line: dict[str, Any] = {"levels": [0.5], "colors": "#444444", "linewidths": 0.6}
         ax.contour(x, y, share, zorder=1, **line)
-    is_human = one.outputs["is_human"].to_numpy(dtype=bool)
+    is_human = boundary.outputs["is_human"].to_numpy(dtype=bool)
     human: dict[str, Any] = {"marker": "s", "facecolor": HUMAN, "edgecolor": "white"}
     model: dict[str, Any] = {"marker": "o", "facecolor": "white", "edgecolor": SYSTEM}
-    for chosen, look, width in ((is_human, human, 0.4), (~is_human, model, 0.9)):
-        own = one.outputs[chosen]
-        look |= {"s": 11, "linewidth": width, "zorder": 3}
-        ax.scatter(own["logprob_per_token"], own["judgment"], **look)
+    for is_shown, style, width in ((is_human, human, 0.4), (~is_human, model, 0.9)):
+        outputs = boundary.outputs[is_shown]
+        style |= {"s": 11, "linewidth": width, "zorder": 3}
+        ax.scatter(outputs["logprob_per_token"], outputs["judgment"], **style)
     ax.set_xlim(x[0], x[-1])
     ax.set_ylim(y[0], y[-1])
     ax.set_xlabel("Log-probability per token (nats)")
     ax.set_ylabel("Mean human judgment")
-    _draw_marginals(ax, one.outputs, is_human)
+    _draw_marginals(ax, boundary.outputs, is_human)
     ax.set_title(title, loc="left", pad=3)  # above the upper histogram
 
 
 def _draw_marginals(ax: Axes, features: pd.DataFrame, is_human: np.ndarray) -> None:
-    sides: list[tuple[Any, ...]] = [
+    margins: list[tuple[Any, ...]] = [
         ((0, 1.02, 1, 0.15), "logprob_per_token", "vertical", ax.get_xlim()),
         ((1.02, 0, 0.15, 1), "judgment", "horizontal", ax.get_ylim()),
     ]
-    for place, name, orientation, limits in sides:
-        share: dict[str, Any] = {"sharex" if orientation == "vertical" else "sharey": ax}
-        margin = ax.inset_axes(place, **share)  # layouts make room for a child
+    for bounds, name, orientation, limits in margins:
+        shared_axis: dict[str, Any] = {"sharex" if orientation == "vertical" else "sharey": ax}
+        margin = ax.inset_axes(bounds, **shared_axis)  # layouts make room for a child
         bins = np.linspace(limits[0], limits[1], 25).tolist()
         values = features[name]
         margin.hist(values[is_human], bins=bins, orientation=orientation, color=HUMAN, alpha=0.55)

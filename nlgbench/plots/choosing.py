@@ -13,17 +13,17 @@ from nlgbench.evaluators.names import kind, label, order
 from nlgbench.names import known
 from nlgbench.plots.figures import (
     Drawing,
+    as_drawing,
     axes_for,
-    drawn_on,
     in_paper_style,
-    one_row_each,
+    require_unique,
     two_decimals,
 )
 from nlgbench.plots.rows import (
     draw_estimates,
     draw_intervals,
     draw_reference,
-    name_rows,
+    label_rows,
     write_beside,
 )
 from nlgbench.plots.style import HUMAN, SYSTEM, TWO_COLUMN
@@ -90,47 +90,45 @@ def plot_training(
     curves = read_table(curves, needed, "curves have")
     if len(chosen) or "evaluator" not in chosen:
         chosen = read_table(chosen, "evaluator progress:float", "chosen has")
-    one_row_each(curves, ["evaluator", "progress"], "keep one row")
-    one_row_each(chosen, ["evaluator"], "keep one row")
-    there = list(dict.fromkeys(curves["evaluator"]))
+    require_unique(curves, ["evaluator", "progress"], "keep one row")
+    require_unique(chosen, ["evaluator"], "keep one row")
+    evaluators = list(dict.fromkeys(curves["evaluator"]))
     if truth is not None:
-        known(truth, there, "truth")
-    names = [*(name for name in _PANELS if name in there), *there]
+        known(truth, evaluators, "truth")
+    names = [*(name for name in _PANELS if name in evaluators), *evaluators]
     titles = {name: _PANELS.get(name, label(name)) for name in names}
     height = 1.55 * -(-len(titles) // 4)
     axes = axes_for(ax, TWO_COLUMN, height, n=len(titles), columns=4)
     if ax is None:
-        words = "circle: selected checkpoint"
-        words += "" if truth is None else "; dashed line: best checkpoint by true quality"
-        axes[0].figure.supxlabel(f"Share of training ({words})", fontsize=8)
+        explanation = "circle: selected checkpoint"
+        explanation += "" if truth is None else "; dashed line: best checkpoint by true quality"
+        axes[0].figure.supxlabel(f"Share of training ({explanation})", fontsize=8)
     picked = chosen.set_index("evaluator")["progress"]
-    for one, (name, title) in zip(axes, titles.items(), strict=True):
-        _draw_curve(one, curves[curves["evaluator"] == name], picked.get(name, np.nan))
+    for panel, (name, title) in zip(axes, titles.items(), strict=True):
+        _draw_curve(panel, curves[curves["evaluator"] == name], picked.get(name, np.nan))
         best = np.nan if truth is None else picked.get(truth, np.nan)
         if np.isfinite(best):
-            one.axvline(best, color="black", linewidth=0.7, linestyle=(0, (3, 2)), zorder=1)
-        one.set_title(title, loc="left", fontsize=7)
+            panel.axvline(best, color="black", linewidth=0.7, linestyle=(0, (3, 2)), zorder=1)
+        panel.set_title(title, loc="left", fontsize=7)
         if name.startswith("comparator"):
-            draw_reference(one, 0, upright=True)
+            draw_reference(panel, 0, upright=True)
     data = curves.assign(panel=curves["evaluator"].map(titles))
-    data = data.sort_values("evaluator", key=lambda at: at.map(list(titles).index), kind="stable")
+    data = data.iloc[np.argsort(data["evaluator"].map(list(titles).index), kind="stable")]
     picked = picked.dropna()
     texts = "; ".join(f"{titles[name]} at {picked[name]:g}" for name in titles if name in picked)
     alt = "Each evaluator's values in one training run. Checkpoints selected, by progress: "
-    return drawn_on(axes, data, f"{alt}{texts or 'none'}.")
+    return as_drawing(axes, data, f"{alt}{texts or 'none'}.")
 
 
 def _draw_curve(ax: Axes, rows: pd.DataFrame, picked: float) -> None:
     rows = rows.sort_values("progress")
-    draw_intervals(
-        ax, rows["progress"], rows["ci_low"], rows["ci_high"], upright=True, color="#777777"
-    )
-    look: dict[str, Any] = {"color": HUMAN, "marker": ".", "markersize": 3, "zorder": 3}
-    ax.plot(rows["progress"], rows["value"], **look)
-    at = rows[np.isclose(rows["progress"], picked)]
+    draw_intervals(ax, rows["progress"], rows, upright=True, color="#777777")
+    style: dict[str, Any] = {"color": HUMAN, "marker": ".", "markersize": 3, "zorder": 3}
+    ax.plot(rows["progress"], rows["value"], **style)
+    selected = rows[np.isclose(rows["progress"], picked)]
     ring: dict[str, Any] = {"marker": "o", "markersize": 7, "markerfacecolor": "none", "zorder": 4}
     ring |= {"color": SYSTEM, "clip_on": False}  # the last checkpoint is near the frame
-    ax.plot(at["progress"], at["value"], linestyle="none", **ring)
+    ax.plot(selected["progress"], selected["value"], linestyle="none", **ring)
     ax.set_xlim(0, 1.04)
     ax.margins(y=0.12)
     ax.locator_params(axis="y", nbins=4)
@@ -169,29 +167,29 @@ def plot_choices(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = None
     needed = "evaluator measure estimate:float ci_low:float ci_high:float n:float experiment?"
     table = read_table(table, needed, "table has")
     experiment = table.get("experiment", pd.Series("", table.index))
-    one_row_each(
+    require_unique(
         table.assign(experiment=experiment),
         ["experiment", "evaluator", "measure"],
         "select one variant",
     )
     panels = dict(list(table.groupby(experiment, sort=False)))
-    there = order(table["evaluator"])
-    names = list(dict.fromkeys([*(name for name in _ORDER if name in there), *there]))
+    evaluators = order(table["evaluator"])
+    names = list(dict.fromkeys([*(name for name in _ORDER if name in evaluators), *evaluators]))
     axes = axes_for(ax, TWO_COLUMN, 2.5, n=len(panels), columns=len(panels), sharey=True)
     if ax is None:
         baseline = any(kind(name) == "Baselines" for name in names)
-        about = "; open: baseline" if baseline else ""
-        axes[0].figure.supxlabel(f"Regret (nats per token{about})", fontsize=8)
+        legend = "; open: baseline" if baseline else ""
+        axes[0].figure.supxlabel(f"Regret (nats per token{legend})", fontsize=8)
     texts = []
-    for one, (name, rows) in zip(axes, panels.items(), strict=True):
+    for panel, (name, rows) in zip(axes, panels.items(), strict=True):
         title = _EXPERIMENTS.get(str(name), str(name).replace("_", " "))
         if len(panels) > 1:
-            one.set_title(title, loc="left")
-        words = "; ".join(_draw_choices(one, rows, names))
-        texts.append(f"{title}: {words}" if title else words)
+            panel.set_title(title, loc="left")
+        choices = "; ".join(_draw_choices(panel, rows, names))
+        texts.append(f"{title}: {choices}" if title else choices)
     data = table.assign(evaluator=table["evaluator"].map(label))
     alt = f"Regret of choices, and how often they are best: {'. '.join(texts)}."
-    return drawn_on(axes, data, alt)
+    return as_drawing(axes, data, alt)
 
 
 #: Rows from the top: learned evaluators by training data, then the others.
@@ -205,25 +203,25 @@ def _draw_choices(ax: Axes, table: pd.DataFrame, names: list[str]) -> list[str]:
     """Draw one experiment, and describe each evaluator's regret and wins."""
     rows = table.pivot(index="evaluator", columns="measure").reindex(names)
     regret = rows.xs("regret", axis=1, level="measure").reset_index()
-    won = rows["estimate"].get("win_times", pd.Series(np.nan, rows.index))
+    n_best = rows["estimate"].get("win_times", pd.Series(np.nan, rows.index))
     draw_reference(ax, 0)
-    known_regret = regret.dropna(subset="estimate")
-    for baseline, part in known_regret.groupby(known_regret["evaluator"].map(kind) == "Baselines"):
-        draw_estimates(ax, part.index, part, filled=not baseline, markersize=4.5)
+    is_baseline = regret["evaluator"].map(kind) == "Baselines"
+    for baseline, group in regret.dropna(subset="estimate").groupby(is_baseline):
+        draw_estimates(ax, group.index, group, filled=not baseline, markersize=4.5)
     wins = {
-        name: f"{round(won[name], 1):g} of {rows['n']['win_times'][name]:g}"
+        name: f"{round(n_best[name], 1):g} of {rows['n']['win_times'][name]:g}"
         for name in names
-        if np.isfinite(won[name])
+        if np.isfinite(n_best[name])
     }
     write_beside(ax, "best", [(names.index(name), text) for name, text in wins.items()], x=1.1)
-    there = set(table.loc[table["measure"] == "regret", "evaluator"])
+    with_regret = set(table.loc[table["measure"] == "regret", "evaluator"])
     for name in regret.loc[regret["estimate"].isna(), "evaluator"]:
-        if name in there:
-            place: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "ha": "center"}
-            ax.text(0.5, names.index(name), "undefined", va="center", fontsize=6.5, **place)
-    name_rows(ax, [label(name) for name in names], ruled=True)
+        if name in with_regret:
+            style: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "ha": "center"}
+            ax.text(0.5, names.index(name), "undefined", va="center", fontsize=6.5, **style)
+    label_rows(ax, [label(name) for name in names], ruled=True)
     return [
         f"{label(name)} {two_decimals(value)}, {wins.get(name, 'not counted')}"
         for name, value in regret[["evaluator", "estimate"]].itertuples(index=False)
-        if name in there
+        if name in with_regret
     ]

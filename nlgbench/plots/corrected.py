@@ -11,18 +11,18 @@ from nlgbench.analysis.judges import CorrectedQuality
 from nlgbench.names import known
 from nlgbench.plots.figures import (
     Drawing,
+    as_drawing,
     axes_for,
-    drawn_on,
     in_paper_style,
-    one_row_each,
+    require_unique,
     two_decimals,
 )
 from nlgbench.plots.rows import (
     describe_intervals,
     draw_estimates,
     has_interval,
+    label_rows,
     legend_above,
-    name_rows,
     row_names,
     write_beside,
 )
@@ -80,28 +80,28 @@ def plot_corrected(
     table = read_table(table, needed, "table has")
     for method in table["method"].unique():
         known(method, list(_LOOKS), "method")
-    one_row_each(table, ["system", "method"], "select one evaluator")
+    require_unique(table, ["system", "method"], "select one evaluator")
     systems = table.drop_duplicates("system")
-    lane = {name: place for place, name in enumerate(systems["system"])}
-    there = table[table["estimate"].notna()]
-    beside = ax is None and there["method"].eq("evaluator alone").any()
-    columns: dict[str, Any] = {"n": 2, "columns": 2, "width_ratios": [2.2, 1]} if beside else {}
+    lane = {name: row for row, name in enumerate(systems["system"])}
+    estimated = table[table["estimate"].notna()]
+    two_panels = ax is None and estimated["method"].eq("evaluator alone").any()
+    columns: dict[str, Any] = {"n": 2, "columns": 2, "width_ratios": [2.2, 1]} if two_panels else {}
     panels = axes_for(ax, TWO_COLUMN, 1.05 + 0.3 * len(lane), **columns)
     names = row_names(systems)
     for panel in panels:
-        name_rows(panel, names)
-        for place in range(1, len(lane)):
-            panel.axhline(place - 0.5, color="#dddddd", linewidth=0.5, zorder=0)
-    for method, rows in there.groupby("method", sort=False):
-        away, marker, color = _LOOKS[str(method)]
-        own = method == "evaluator alone"
-        if own and not beside:
+        label_rows(panel, names)
+        for row in range(1, len(lane)):
+            panel.axhline(row - 0.5, color="#dddddd", linewidth=0.5, zorder=0)
+    for method, rows in estimated.groupby("method", sort=False):
+        offset, marker, color = _LOOKS[str(method)]
+        is_evaluator = method == "evaluator alone"
+        if is_evaluator and not two_panels:
             continue
-        look: dict[str, Any] = {"marker": marker, "color": color, "label": method}
-        at = rows["system"].map(lane) + away
-        draw_estimates(panels[-1 if own else 0], at, rows, markersize=3.6, **look)
+        style: dict[str, Any] = {"marker": marker, "color": color, "label": method}
+        positions = rows["system"].map(lane) + offset
+        draw_estimates(panels[-1 if is_evaluator else 0], positions, rows, markersize=3.6, **style)
     panels[0].set_xlabel("Mean judgment")
-    if beside:
+    if two_panels:
         panels[-1].set_yticks([])
         panels[-1].set_xlabel("Evaluator's mean score")
     note = _describe_labels(table)
@@ -110,29 +110,30 @@ def plot_corrected(
     saved = table[table["method"] == "corrected"]
     if "labels_saved" in saved and saved["labels_saved"].notna().any():
         saved = saved.dropna(subset="labels_saved")
-        words = [f"{n:.0f}".replace("-", "\u2212") for n in saved["labels_saved"]]
-        saved_at = zip(saved["system"].map(lane), words, strict=True)
+        numbers = [f"{n:.0f}".replace("-", "\u2212") for n in saved["labels_saved"]]
+        saved_at = zip(saved["system"].map(lane), numbers, strict=True)
         write_beside(panels[-1], "labels\nsaved", saved_at, x=1.15)
-    means = table.pivot(index="system", columns="method", values="estimate").loc[[*lane]]
-    shown = [method for method in _LOOKS if method in means and (beside or method in _BY_PEOPLE)]
+    wide = table.pivot(index="system", columns="method", values="estimate").loc[[*lane]]
+    methods = [name for name in _LOOKS if name in wide and (two_panels or name in _BY_PEOPLE)]
     texts = [
         f"{name} {', '.join(map(two_decimals, row))}"
-        for name, row in zip(names, means[shown].to_numpy(), strict=True)
+        for name, row in zip(names, wide[methods].to_numpy(), strict=True)
     ]
-    intervals = describe_intervals(table[table["method"].isin(shown)])
-    alt = f"Means by system ({', '.join(shown)}){intervals}: {'; '.join(texts)}."
-    return drawn_on(panels, table, f"{alt} {note}.".removesuffix(" ."))
+    intervals = describe_intervals(table[table["method"].isin(methods)])
+    alt = f"Means by system ({', '.join(methods)}){intervals}: {'; '.join(texts)}."
+    return as_drawing(panels, table, f"{alt} {note}.".removesuffix(" ."))
 
 
 def _describe_labels(table: pd.DataFrame) -> str:
     """State how many outputs have labels, and what intervals of the labels generalize to."""
-    words = []
+    statements = []
     rows = table[table["method"] == "labels alone"]
     if len(rows) and {"n_labels", "n_outputs"} <= set(rows):
-        words.append(
+        statements.append(
             f"Labels for {rows['n_labels'].sum():,.0f} of {rows['n_outputs'].sum():,.0f} outputs"
         )
-    known = rows[has_interval(rows)]
-    if len(known) and "covers" in rows:
-        words.append(f"{'i' if words else 'I'}ntervals generalize to {known['covers'].iloc[0]}")
-    return "; ".join(words)
+    with_interval = rows[has_interval(rows)]
+    if len(with_interval) and "covers" in rows:
+        start = "intervals" if statements else "Intervals"
+        statements.append(f"{start} generalize to {with_interval['covers'].iloc[0]}")
+    return "; ".join(statements)

@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from nlgbench.analysis.distributions.measures import MANIFOLDS
-from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style, one_row_each
-from nlgbench.plots.rows import describe_intervals, name_rows
+from nlgbench.plots.figures import Drawing, as_drawing, axes_for, in_paper_style, require_unique
+from nlgbench.plots.rows import describe_intervals, label_rows
 from nlgbench.plots.style import SCORE_NAMES, TWO_COLUMN
 from nlgbench.study.checks import read_table
 
@@ -21,7 +21,7 @@ _NAMES = SCORE_NAMES | {
     "mmd_linear": "MMD\N{SUPERSCRIPT TWO}, linear",
     "vendi": "Vendi score",
 }
-_NAMES |= {one: one.capitalize() for one in (*MANIFOLDS, "frontier")}
+_NAMES |= {measure: measure.capitalize() for measure in (*MANIFOLDS, "frontier")}
 #: Verdict of `measure_trends` -> color of its cell: pale, so that black text is readable.
 _VERDICTS = {
     "sees": "#A6CDE8",
@@ -65,45 +65,45 @@ def plot_distributions(trends: pd.DataFrame, *, ax: Axes | None = None) -> Drawi
     trends = read_table(
         trends, f"measure change {numbers} verdict:text confidence:float?", "trends have"
     )
-    one_row_each(trends, ["measure", "change"], "select one true value")
+    require_unique(trends, ["measure", "change"], "select one true value")
     trends = trends.fillna({"verdict": ""})
     measures, changes = (list(dict.fromkeys(trends[name])) for name in ("measure", "change"))
     (ax,) = axes_for(ax, TWO_COLUMN, 0.75 + 0.3 * len(measures))
     for row in trends.to_dict("records"):
         _write_cell(ax, changes.index(row["change"]), measures.index(row["measure"]), row)
-    found = trends["measure"].replace(_NAMES) + ' "' + trends["verdict"].replace("", _UNTESTED)
-    found += '" (slope ' + trends["slope"].map(_slope) + ")"
-    parts = found.groupby(trends["change"], sort=False).agg(", ".join)
-    texts = "; ".join(parts.index + ": " + parts)
-    name_rows(ax, [_NAMES.get(one, one) for one in measures])
+    verdicts = trends["measure"].replace(_NAMES) + ' "' + trends["verdict"].replace("", _UNTESTED)
+    verdicts += '" (slope ' + trends["slope"].map(_format_slope) + ")"
+    by_change = verdicts.groupby(trends["change"], sort=False).agg(", ".join)
+    texts = "; ".join(by_change.index + ": " + by_change)
+    label_rows(ax, [_NAMES.get(measure, measure) for measure in measures])
     ax.set_ylim(len(measures) - 0.5, -0.5)
     ax.set_xlim(-0.5, len(changes) - 0.5)
     ax.xaxis.tick_top()
     ax.set_xticks(range(len(changes)), changes, fontweight="bold")
     ax.tick_params(length=0)
     ax.spines[["left", "bottom"]].set_visible(False)
-    words = "Slope per unit of the true value (sign-flipped if lower is better)"
-    words += describe_intervals(trends.rename(columns={"slope": "estimate"})) + "."
+    footnote = "Slope per unit of the true value (sign-flipped if lower is better)"
+    footnote += describe_intervals(trends.rename(columns={"slope": "estimate"})) + "."
     if trends["verdict"].eq("").any():
-        words += " Hatched: not tested (see the column reason)."
-    ax.set_xlabel(textwrap.fill(words, 100), loc="right", fontsize=7, multialignment="left")
+        footnote += " Hatched: not tested (see the column reason)."
+    ax.set_xlabel(textwrap.fill(footnote, 100), loc="right", fontsize=7, multialignment="left")
     ax.xaxis.set_label_position("bottom")
-    return drawn_on(ax, trends, f"Verdicts on whether measures follow the truth. {texts}.")
+    return as_drawing(ax, trends, f"Verdicts on whether measures follow the truth. {texts}.")
 
 
-def _slope(value: float) -> str:
+def _format_slope(value: float) -> str:
     return f"{value:.2g}" if np.isfinite(value) else "undefined"
 
 
 def _write_cell(ax: Axes, x: int, y: int, row: dict[Any, Any]) -> None:
-    look: dict[str, Any] = {"edgecolor": "#B8B8B8", "linewidth": 0.6}
+    style: dict[str, Any] = {"edgecolor": "#B8B8B8", "linewidth": 0.6}
     color = _VERDICTS.get(row["verdict"])
-    look |= {"facecolor": color} if color else {"facecolor": "white", "hatch": "////"}
-    ax.add_patch(Rectangle((x - 0.49, y - 0.46), 0.98, 0.92, **look))
+    style |= {"facecolor": color} if color else {"facecolor": "white", "hatch": "////"}
+    ax.add_patch(Rectangle((x - 0.49, y - 0.46), 0.98, 0.92, **style))
     ends = row["ci_low"], row["ci_high"]
-    slope = _slope(row["slope"])
+    slope = _format_slope(row["slope"])
     slope += " [{:.2g}, {:.2g}]".format(*ends) if np.isfinite(ends).all() else ""
-    words = f"{row['verdict'] or _UNTESTED}\n{slope}".replace("-", "\N{MINUS SIGN}")
-    white = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
-    placed: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 6.5, "linespacing": 1.1}
-    ax.text(x, y, words, bbox=None if color else white, **placed)
+    text = f"{row['verdict'] or _UNTESTED}\n{slope}".replace("-", "\N{MINUS SIGN}")
+    box = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
+    alignment: dict[str, Any] = {"ha": "center", "va": "center", "linespacing": 1.1}
+    ax.text(x, y, text, bbox=None if color else box, fontsize=6.5, **alignment)

@@ -73,10 +73,10 @@ class Drawing:
         list of Path
             The four files. Each replaces an earlier version only when it is complete.
         """
-        start = Path(path)
-        if start.suffix in (".pdf", ".png", ".csv", ".txt"):
-            start = start.with_suffix("")
-        start.parent.mkdir(parents=True, exist_ok=True)
+        base = Path(path)
+        if base.suffix in (".pdf", ".png", ".csv", ".txt"):
+            base = base.with_suffix("")
+        base.parent.mkdir(parents=True, exist_ok=True)
         named = any(label is not None for label in self.data.index.names)
         content = {
             "pdf": self.image("pdf"),
@@ -86,9 +86,9 @@ class Drawing:
         }
         written = []
         for ending, data in content.items():
-            place = start.with_name(f"{start.name}.{ending}")
-            files.replace_bytes(place, data)
-            written.append(place)
+            target = base.with_name(f"{base.name}.{ending}")
+            files.replace_bytes(target, data)
+            written.append(target)
         return written
 
     def image(self, kind: str) -> bytes:
@@ -101,8 +101,8 @@ class Drawing:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict, dict]:
         width = round(self.figure.get_size_inches()[0] * 110)
-        shown = {"image/png": self.image("png"), "text/plain": self.alt}
-        return shown, {"image/png": {"width": width, "alt": self.alt}}
+        formats = {"image/png": self.image("png"), "text/plain": self.alt}
+        return formats, {"image/png": {"width": width, "alt": self.alt}}
 
 
 def canvas(
@@ -129,11 +129,11 @@ def axes_for(
     Unused cells of the grid stay empty; shared axes have labels only at the edges of the grid.
     """
     if ax is not None:
-        given = (ax,) if isinstance(ax, Axes) else tuple(ax)
-        if len(given) != n:
+        axes = (ax,) if isinstance(ax, Axes) else tuple(ax)
+        if len(axes) != n:
             panels = "one Axes" if n == 1 else f"{n} Axes, one per panel"
-            raise ValueError(f"ax must be {panels}. Got {len(given)}.")
-        return given
+            raise ValueError(f"ax must be {panels}. Got {len(axes)}.")
+        return axes
     columns = min(columns, n)
     _, axes = canvas(width, height, rows=-(-n // columns), columns=columns, **grid)
     for spare in axes[n:]:
@@ -157,18 +157,18 @@ def draw_highest(plot: Callable[[pd.DataFrame], Drawing], table: pd.DataFrame) -
     if "is_sentinel" in table:
         always |= table["is_sentinel"].astype(bool)
     means = table["estimate"].groupby(names).mean().sort_values(ascending=False, kind="stable")
-    others = means[~means.index.isin(names[always])]
-    kept = others.index[:MOST_EVALUATORS]
-    drawn = plot(table[always | names.isin(kept)])
-    if len(kept) == len(others):
-        return drawn
-    words = f"The {len(kept)} highest of {len(others)} evaluators"
-    words += ", plus sentinels, length and humans." if always.any() else "."
-    drawn.figure.supxlabel(words, fontsize=7, parse_math=False)
-    return replace(drawn, alt=f"{drawn.alt} {words}")
+    candidates = means[~means.index.isin(names[always])]
+    highest = candidates.index[:MOST_EVALUATORS]
+    drawing = plot(table[always | names.isin(highest)])
+    if len(highest) == len(candidates):
+        return drawing
+    note = f"The {len(highest)} highest of {len(candidates)} evaluators"
+    note += ", plus sentinels, length and humans." if always.any() else "."
+    drawing.figure.supxlabel(note, fontsize=7, parse_math=False)
+    return replace(drawing, alt=f"{drawing.alt} {note}")
 
 
-def drawn_on(ax: Axes | Sequence[Axes], data: pd.DataFrame, alt: str) -> Drawing:
+def as_drawing(ax: Axes | Sequence[Axes], data: pd.DataFrame, alt: str) -> Drawing:
     """Make a Drawing of one or several Axes of a figure."""
     axes = (ax,) if isinstance(ax, Axes) else tuple(ax)
     figure = axes[0].get_figure(root=True)
@@ -185,15 +185,15 @@ def mark_simulated(drawing: Drawing, source: str) -> Drawing:
     sources = {source, *drawing.data.get("source", pd.Series(dtype=str)).dropna()}
     if "simulated" not in sources:
         return drawing
-    part = "Partly simulated." if len(sources) > 1 else ""
+    statement = "Partly simulated." if len(sources) > 1 else ""
     figure = drawing.figure
     pixels = io.BytesIO()
     figure.savefig(pixels, format="png")
     pixels.seek(0)
     inked = imread(pixels).min(axis=2) < 0.98
     height, width = inked.shape
-    look: dict[str, Any] = {"fontsize": 6, "color": "#6E6E6E", "gid": "simulated"}
-    text = figure.text(0, 0, part.lower().rstrip(".") or "simulated", in_layout=False, **look)
+    style: dict[str, Any] = {"fontsize": 6, "color": "#6E6E6E", "gid": "simulated"}
+    text = figure.text(0, 0, statement.lower().rstrip(".") or "simulated", in_layout=False, **style)
     x, y = (math.ceil(size) + 4 for size in text.get_window_extent().size)
     for va, ha in product(("bottom", "top"), ("right", "left")):
         rows = inked[-y:] if va == "bottom" else inked[:y]
@@ -203,18 +203,18 @@ def mark_simulated(drawing: Drawing, source: str) -> Drawing:
         figure.set_layout_engine("constrained", rect=(0, 0, 1, 1 - y / height))
     text.set(x=1 - 2 / width if ha == "right" else 2 / width, ha=ha)
     text.set(y=1 - 2 / height if va == "top" else 2 / height, va=va)
-    return replace(drawing, alt=f"{drawing.alt} {part}".strip())
+    return replace(drawing, alt=f"{drawing.alt} {statement}".strip())
 
 
-def one_row_each(table: pd.DataFrame, keys: list[str], instead: str) -> None:
+def require_unique(table: pd.DataFrame, keys: list[str], instead: str) -> None:
     """Raise an error if two rows of a table belong in the same place of a figure."""
     twice = table[table.duplicated(keys)]
     if len(twice):
-        found = ", ".join(f"{name} {brief(twice[name].iloc[0])}" for name in keys)
-        raise ValueError(f"the table has two rows for {found}: {instead}.")
+        keys_of_row = ", ".join(f"{name} {brief(twice[name].iloc[0])}" for name in keys)
+        raise ValueError(f"the table has two rows for {keys_of_row}: {instead}.")
 
 
-def correlation(value: float) -> str:
+def format_correlation(value: float) -> str:
     """Format a correlation as papers do: with a minus sign, without a leading zero."""
     return f"{value:z.2f}".replace("-", "−").replace("0.", ".", 1)
 
@@ -224,7 +224,7 @@ def two_decimals(value: float) -> str:
     return f"{value:.2f}" if math.isfinite(value) else "undefined"
 
 
-def in_legend(name: object) -> str:
+def legend_label(name: object) -> str:
     """Prepare a name for a legend: Matplotlib hides names that are empty or start with "_"."""
     text = str(name)
     return f" {text}" if text[:1] in ("", "_") else text
@@ -239,10 +239,10 @@ def in_paper_style(plot: Callable[P, Drawing]) -> Callable[P, Drawing]:
     @functools.wraps(plot)
     def styled(*args: P.args, **kwargs: P.kwargs) -> Drawing:
         ax: Any = kwargs.get("ax")
-        for one in [] if ax is None else [ax] if isinstance(ax, Axes) else ax:
-            for text in one.findobj(Text):  # the plot writes the empty ones
+        for axes in [] if ax is None else [ax] if isinstance(ax, Axes) else ax:
+            for text in axes.findobj(Text):  # the plot writes the empty ones
                 text.set_parse_math(text.get_parse_math() and bool(text.get_text()))
-            for tick in (*one.xaxis.get_major_ticks(), *one.yaxis.get_major_ticks()):
+            for tick in (*axes.xaxis.get_major_ticks(), *axes.yaxis.get_major_ticks()):
                 tick.label1.set_parse_math(False)
                 tick.label2.set_parse_math(False)
         style = paper_style() if ax is None else {}

@@ -11,14 +11,14 @@ from matplotlib.axes import Axes
 from nlgbench.evaluators.names import label
 from nlgbench.plots.figures import (
     Drawing,
+    as_drawing,
     axes_for,
     draw_highest,
-    drawn_on,
     in_paper_style,
-    one_row_each,
+    require_unique,
     two_decimals,
 )
-from nlgbench.plots.rows import describe_intervals, draw_estimates, draw_reference, mark, name_rows
+from nlgbench.plots.rows import describe_intervals, draw_estimates, draw_reference, label_rows, mark
 from nlgbench.plots.style import HUMAN, LOOKS, TWO_COLUMN
 from nlgbench.study.checks import read_table
 
@@ -71,10 +71,10 @@ def plot_forest(
     """
     table = read_table(table, _COLUMNS, "the table has")
     keys = [name for name in ("data", "evaluator", "kind") if name in table]
-    one_row_each(table, keys, "choose one statistic and one criterion")
+    require_unique(table, keys, "choose one statistic and one criterion")
     table = table.assign(evaluator=table["evaluator"].map(label))
     kinds = list(dict.fromkeys(table["kind"])) if "kind" in table else [""]
-    looks = dict(zip(kinds, LOOKS if len(kinds) > 1 else [("o", HUMAN)], strict=False))
+    markers = dict(zip(kinds, LOOKS if len(kinds) > 1 else [("o", HUMAN)], strict=False))
     panels = dict(list(table.groupby(table.get("data", pd.Series("", table.index)), sort=False)))
     several = bool(table.duplicated([key for key in keys if key != "kind"]).any())
     rows = table
@@ -88,8 +88,8 @@ def plot_forest(
     numbers = table[table.columns.intersection(["estimate", "ci_low", "ci_high", "published"])]
     low, high = numbers.min().min(), numbers.max().max()
     room = 0.03 * (max(high, xlim[1]) - min(low, xlim[0]))
-    left = low - room if low < xlim[0] else xlim[0]
-    right = high + room if high > xlim[1] else xlim[1]
+    x_low = low - room if low < xlim[0] else xlim[0]
+    x_high = high + room if high > xlim[1] else xlim[1]
     texts = []
     for panel, (name, rows) in zip(axes, panels.items(), strict=True):
         if len(panels) > 1:
@@ -98,25 +98,25 @@ def plot_forest(
         rows = rows.sort_values(
             "evaluator", key=lambda names: names.map(evaluators.index), kind="stable"
         )
-        for n, (kind, (marker, color)) in enumerate(looks.items()):
-            part = rows[rows["kind"] == kind] if "kind" in rows else rows
-            beside = 0.6 * (n - (len(kinds) - 1) / 2) / len(kinds) if several else 0.0
-            at = part["evaluator"].map(evaluators.index) + beside
-            draw_estimates(panel, at, part, marker=marker, color=color)
-            for place in at[part["estimate"].isna()]:
-                panel.text(left, place, " undefined", fontsize=6.5, va="center")
-            if "published" in part:
-                look: dict[str, Any] = {"mec": "black", "mfc": "none", "ms": 6.5, "zorder": 4}
-                panel.plot(part["published"], at, "D", **look)
-        name_rows(panel, evaluators)
-        panel.set_xlim(left, right)
+        for n, (kind, (marker, color)) in enumerate(markers.items()):
+            points = rows[rows["kind"] == kind] if "kind" in rows else rows
+            offset = 0.6 * (n - (len(kinds) - 1) / 2) / len(kinds) if several else 0.0
+            positions = points["evaluator"].map(evaluators.index) + offset
+            draw_estimates(panel, positions, points, marker=marker, color=color)
+            for position in positions[points["estimate"].isna()]:
+                panel.text(x_low, position, " undefined", fontsize=6.5, va="center")
+            if "published" in points:
+                style: dict[str, Any] = {"mec": "black", "mfc": "none", "ms": 6.5, "zorder": 4}
+                panel.plot(points["published"], positions, "D", **style)
+        label_rows(panel, evaluators)
+        panel.set_xlim(x_low, x_high)
         # Right-aligned: a long label may extend to the left, below the evaluators' names.
         panel.set_xlabel(xlabel, loc="right", parse_math=True)
         named = rows["evaluator"] + (" " + rows["kind"] if several else "")
         named = f"{name}, " + named if len(panels) > 1 else named
         values = map(two_decimals, rows["estimate"])
-        texts += [f"{one} {value}" for one, value in zip(named, values, strict=True)]
-    handles = [mark(kind, *look) for kind, look in looks.items() if len(kinds) > 1]
+        texts += [f"{name} {value}" for name, value in zip(named, values, strict=True)]
+    handles = [mark(kind, *marker) for kind, marker in markers.items() if len(kinds) > 1]
     if "published" in table:
         handles.append(mark("published", "D", "black", face="none", markersize=6.5))
     if handles:
@@ -124,7 +124,7 @@ def plot_forest(
             handles=handles, loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0.2, ncols=2
         )
     alt = f"{xlabel}, by evaluator,{describe_intervals(table)}: {'; '.join(texts)}."
-    return drawn_on(axes, table, alt)
+    return as_drawing(axes, table, alt)
 
 
 def plot_votes(table: pd.DataFrame) -> Drawing:
@@ -132,5 +132,5 @@ def plot_votes(table: pd.DataFrame) -> Drawing:
     rows = table.query("measure == 'accuracy_decided' and against == 'votes'")
     rows = rows[["evaluator", "estimate", "ci_low", "ci_high", "confidence"]]
     rows = rows.replace({"evaluator": {"people": "Other annotators"}})
-    words, ends = "Agreement with annotators' votes (ties excluded; line: chance)", (-0.05, 1.05)
-    return draw_highest(lambda one: plot_forest(one, xlabel=words, xlim=ends, line=0.5), rows)
+    xlabel, xlim = "Agreement with annotators' votes (ties excluded; line: chance)", (-0.05, 1.05)
+    return draw_highest(lambda votes: plot_forest(votes, xlabel=xlabel, xlim=xlim, line=0.5), rows)

@@ -13,11 +13,11 @@ from nlgbench.analysis.correlation import PooledCorrelations, pooling
 from nlgbench.evaluators.names import kind, label
 from nlgbench.plots.figures import (
     Drawing,
+    as_drawing,
     axes_for,
-    correlation,
-    drawn_on,
+    format_correlation,
     in_paper_style,
-    one_row_each,
+    require_unique,
 )
 from nlgbench.plots.pooled import GRAY, MOST_COLUMNS, SENTINELS, drawn_evaluators
 from nlgbench.plots.rows import draw_estimates, draw_intervals, draw_reference, mark
@@ -53,84 +53,87 @@ def plot_granularity(pooled: PooledCorrelations) -> Drawing:
         Its data are the points and, as study ``Mean``, the means.
     """
     summary, studies = pooled.summary, pooled.studies.dropna(subset="point")
-    one_row_each(summary, ["evaluator", "granularity"], "select one statistic, pooled without by=")
+    keys = ["evaluator", "granularity"]
+    require_unique(summary, keys, "select one statistic, pooled without by=")
     names = drawn_evaluators(summary)
     summary = summary[summary["evaluator"].isin(names)]
     studies = studies[studies["evaluator"].isin(names)]
     studies = studies.assign(task=studies.get("task", ""))
-    levels = [one for one in _LEVELS if summary["granularity"].eq(one).any()]
-    looks = dict(zip(dict.fromkeys(studies["task"]), GROUPS * len(studies), strict=False))
+    levels = [level for level in _LEVELS if summary["granularity"].eq(level).any()]
+    task_styles = dict(zip(dict.fromkeys(studies["task"]), GROUPS * len(studies), strict=False))
     statistic = str(summary["statistic"].iloc[0]).capitalize().replace("_", " ")
     n_columns = min(MOST_COLUMNS, len(names))
     n_rows = -(-len(names) // n_columns)
     height = 1.75 * n_rows + 0.7
     panels = axes_for(None, TWO_COLUMN, height, n=len(names), columns=n_columns, sharey=True)
     for number, (panel, name) in enumerate(zip(panels, names, strict=True)):
-        own = summary[summary["evaluator"] == name].set_index("granularity").reindex(levels)
-        _draw(panel, studies[studies["evaluator"] == name], own, looks)
+        means = summary[summary["evaluator"] == name].set_index("granularity").reindex(levels)
+        _draw_evaluator(panel, studies[studies["evaluator"] == name], means, task_styles)
         panel.set_title(label(name), fontsize=7, pad=3)
         if kind(name) == SENTINELS:
             panel.set_facecolor(GRAY)
         panel.tick_params(axis="both", labelsize=6.5, length=2)
         if number % n_columns == 0:
             panel.set_ylabel(statistic)
-    handles = _legend(looks, pooled.confidence, set(map(kind, names)))
-    look = {"title": _REQUIREMENTS, "title_fontsize": 6.5, "ncols": 4}
-    panels[0].figure.legend(handles=handles, loc="outside lower center", **look)
-    means = summary.sort_values("granularity", key=lambda one: one.map(levels.index))
-    words = means.apply(_describe, axis=1).groupby(means["evaluator"]).agg(", ".join)
-    texts = [f"{label(name)} {words[name]}" for name in names]
+    handles = _legend(task_styles, pooled.confidence, set(map(kind, names)))
+    legend_style = {"title": _REQUIREMENTS, "title_fontsize": 6.5, "ncols": 4}
+    panels[0].figure.legend(handles=handles, loc="outside lower center", **legend_style)
+    means = summary.sort_values("granularity", key=lambda column: column.map(levels.index))
+    described = means.apply(_describe_mean, axis=1).groupby(means["evaluator"]).agg(", ".join)
+    texts = [f"{label(name)} {described[name]}" for name in names]
     alt = f"{statistic} correlation with human judgments by granularity in "
     alt += f"{studies['study'].nunique()} studies, and means: {'; '.join(texts)}. {_REQUIREMENTS}"
     columns = ["study", "evaluator", "granularity", "estimate", "ci_low", "ci_high"]
     further = ["prediction_low", "prediction_high", "n_studies"]
-    both = [studies[["task", *columns, "point"]], means.assign(study="Mean")[[*columns, *further]]]
-    return drawn_on(panels, pd.concat(both, ignore_index=True), alt)
+    means = means.assign(study="Mean")[[*columns, *further]]
+    data = pd.concat([studies[["task", *columns, "point"]], means], ignore_index=True)
+    return as_drawing(panels, data, alt)
 
 
-def _draw(
-    ax: Axes, studies: pd.DataFrame, means: pd.DataFrame, looks: dict[str, tuple[str, str]]
+def _draw_evaluator(
+    ax: Axes, studies: pd.DataFrame, means: pd.DataFrame, task_styles: dict[str, tuple[str, str]]
 ) -> None:
     """Draw an evaluator's studies at their levels, with the means at the right."""
     levels = list(means.index)
     draw_reference(ax, 0, upright=True)
     for _, rows in studies.groupby("study", sort=False):
-        at = rows["granularity"].map(levels.index)
-        line = rows.set_index(at).sort_index()
-        marker, color = looks[rows["task"].iloc[0]]
+        positions = rows["granularity"].map(levels.index)
+        line = rows.set_index(positions).sort_index()
+        marker, color = task_styles[rows["task"].iloc[0]]
         ax.plot(line.index, line["point"], color=color, linewidth=0.5, alpha=0.6, zorder=2)
-        for known, part in line.groupby(line["z"].notna()):
-            look: dict[str, Any] = {"markersize": 2.8, "markeredgewidth": 0.6, "color": color}
-            look["markerfacecolor"] = color if known else "white"
-            ax.plot(part.index, part["point"], marker, **look)
-    aside = np.arange(len(levels)) + _OFFSET
-    ends = means["prediction_low"], means["prediction_high"]
-    draw_intervals(ax, aside, *ends, upright=True, color=_PALE, linewidth=3.2, zorder=1)
-    there = means["estimate"].notna().to_numpy()
-    look = {"color": "black", "marker": "D", "markersize": 2.8, "zorder": 4}
-    draw_estimates(ax, aside[there], means[there], upright=True, **look)
-    look = {"rotation": 90, "fontsize": 6, "ha": "center", "va": "center", "color": "#555555"}
-    for place in aside[~there]:
-        ax.text(place + 0.08, 0, "no mean", **look)
+        for has_error, points in line.groupby(line["z"].notna()):
+            style: dict[str, Any] = {"markersize": 2.8, "markeredgewidth": 0.6, "color": color}
+            style["markerfacecolor"] = color if has_error else "white"
+            ax.plot(points.index, points["point"], marker, **style)
+    mean_positions = np.arange(len(levels)) + _OFFSET
+    bar = {"color": _PALE, "linewidth": 3.2, "zorder": 1}
+    draw_intervals(ax, mean_positions, means, upright=True, prefix="prediction", **bar)
+    has_mean = means["estimate"].notna().to_numpy()
+    style = {"color": "black", "marker": "D", "markersize": 2.8, "zorder": 4}
+    draw_estimates(ax, mean_positions[has_mean], means[has_mean], upright=True, **style)
+    style = {"rotation": 90, "fontsize": 6, "ha": "center", "va": "center", "color": "#555555"}
+    for position in mean_positions[~has_mean]:
+        ax.text(position + 0.08, 0, "no mean", **style)
     ax.set(xlim=(-0.3, len(levels) - 0.35), ylim=(-1.05, 1.05))
     counts = means["n_studies"].fillna(0)
     ax.set_xticks(range(len(levels)), [f"{level}\nn = {n:g}" for level, n in counts.items()])
     ax.set_yticks([-1, -0.5, 0, 0.5, 1], ["−1", "−.5", "0", ".5", "1"])
 
 
-def _describe(row: pd.Series) -> str:
+def _describe_mean(row: pd.Series) -> str:
     """Describe a level's mean and interval, or the number of studies if there is no mean."""
     if not np.isfinite(row["estimate"]):
         return f"{row['granularity']} no mean (n = {row['n_studies']:.0f})"
-    ends = map(correlation, (row["estimate"], row["ci_low"], row["ci_high"]))
+    ends = map(format_correlation, (row["estimate"], row["ci_low"], row["ci_high"]))
     return "{} {} [{}, {}] (n = {:.0f})".format(row["granularity"], *ends, row["n_studies"])
 
 
-def _legend(looks: dict[str, tuple[str, str]], confidence: float, kinds: set[str]) -> list[Any]:
+def _legend(
+    task_styles: dict[str, tuple[str, str]], confidence: float, kinds: set[str]
+) -> list[Any]:
     """List the legend's marks: tasks, means, prediction intervals and sentinels."""
-    handles: list[Any] = [
-        mark(task, marker, color, markersize=3.5) for task, (marker, color) in looks.items() if task
-    ]
+    tasks = [(task, *style) for task, style in task_styles.items() if task]
+    handles: list[Any] = [mark(*task, markersize=3.5) for task in tasks]
     handles.append(mark("no standard error", "s", "#777777", face="white", markersize=3.5))
     mean: dict[str, Any] = {"markersize": 3.5, "linestyle": "-", "linewidth": 0.8}
     handles.append(mark(f"mean, {confidence:.0%} interval", "D", "black", **mean))

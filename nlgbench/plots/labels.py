@@ -19,9 +19,9 @@ def place_labels(
     ax: Axes,
     points: np.ndarray,
     labels: Sequence[str],
+    styles: Sequence[dict[str, Any]],
     *,
     avoid: np.ndarray | None = None,
-    looks: Sequence[dict[str, Any]] | None = None,
 ) -> None:
     """Place each label near its point, where it overlaps other labels, points and intervals least.
 
@@ -38,58 +38,48 @@ def place_labels(
     frame = np.asarray(ax.bbox.extents) * scale
     marks = [np.concatenate([center - 4, center + 4]) for center in centers]
     if avoid is not None:
-        others = ax.transData.transform(avoid) * scale
-        marks += [np.concatenate([other - 3, other + 3]) for other in others]
+        spare_points = ax.transData.transform(avoid) * scale
+        marks += [np.concatenate([point - 3, point + 3]) for point in spare_points]
     spans: list[np.ndarray] = [np.empty((0, 4))]
-    intervals = [one for one in ax.collections if isinstance(one, LineCollection)]
-    for line in [line for one in intervals for line in one.get_segments()]:
-        ends = ax.transData.transform(line) * scale
-        spans.append(np.concatenate([ends.min(axis=0) - 1, ends.max(axis=0) + 1]))
+    for intervals in ax.collections:
+        for line in intervals.get_segments() if isinstance(intervals, LineCollection) else ():
+            ends = ax.transData.transform(line) * scale
+            spans.append(np.concatenate([ends.min(axis=0) - 1, ends.max(axis=0) + 1]))
     arrow = {"arrowstyle": "-", "linewidth": 0.4, "color": "#777777", "shrinkA": 0, "shrinkB": 3}
-    texts = [
-        ax.annotate(
-            label,
-            (at[0], at[1]),
-            xytext=(0, 0),
-            textcoords="offset points",
-            ha="center",
-            va="center",
-            zorder=5,
-            arrowprops=arrow,
-            **look,
-        )
-        for label, at, look in zip(
-            labels, points, looks or [{"fontsize": 6.5}] * len(labels), strict=True
-        )
-    ]
+    placement: dict[str, Any] = {"xytext": (0, 0), "textcoords": "offset points", "zorder": 5}
+    texts = []
+    for label, (x, y), style in zip(labels, points, styles, strict=True):
+        style = {"ha": "center", "va": "center", **style}
+        texts.append(ax.annotate(label, (x, y), arrowprops=arrow, **placement, **style))
     halves = [np.asarray(text.get_window_extent().size) * scale / 2 for text in texts]
-    taken: list[np.ndarray] = [np.empty((0, 4)) for _ in texts]
+    label_boxes: list[np.ndarray] = [np.empty((0, 4)) for _ in texts]
     near = np.hypot(*(centers[:, None] - centers[None]).T) < 40
     for n in np.tile(np.argsort(-near.sum(axis=0), kind="stable"), 3):
-        others = np.vstack([*marks, *(boxes for m, boxes in enumerate(taken) if m != n)])
+        obstacles = np.vstack([*marks, *(boxes for m, boxes in enumerate(label_boxes) if m != n)])
         least = np.inf
         for distance, direction in product(_DISTANCES, _DIRECTIONS):
             reach = distance if 0 in direction else distance * 0.7
             offset = np.array(direction) * (halves[n] + reach)
             box = np.concatenate([offset - halves[n], offset + halves[n]]) + np.tile(centers[n], 2)
-            boxes = np.vstack([box, *(_line(centers[n], box) if distance > _DISTANCES[0] else [])])
-            cost = _overlap(boxes[:1], np.vstack([others, *spans]))
+            line_boxes = _boxes_along(centers[n], box) if distance > _DISTANCES[0] else []
+            boxes = np.vstack([box, *line_boxes])
+            cost = _overlap(boxes[:1], np.vstack([obstacles, *spans]))
             # Crossing a label or a point is worse than the small overlap suggests.
-            cost += 30 * _overlap(boxes[1:], others)
+            cost += 30 * _overlap(boxes[1:], obstacles)
             # A label must not seem to belong to another point.
             gaps = np.hypot(*(centers - np.clip(centers, box[:2], box[2:])).T)
             mistaken = int((gaps < gaps[n] + 2).sum()) - 1
             outside = float(np.maximum([*(frame[:2] - box[:2]), *(box[2:] - frame[2:])], 0).sum())
             cost += 10 * outside + distance / 4 + (5 if len(boxes) > 1 else 1_000) * mistaken
             if cost < least:
-                least, taken[n] = cost, boxes
+                least, label_boxes[n] = cost, boxes
                 texts[n].xyann = (float(offset[0]), float(offset[1]))
-    for text, boxes in zip(texts, taken, strict=True):
+    for text, boxes in zip(texts, label_boxes, strict=True):
         if text.arrow_patch is not None:
             text.arrow_patch.set_visible(len(boxes) > 1)
 
 
-def _line(point: np.ndarray, box: np.ndarray) -> list[np.ndarray]:
+def _boxes_along(point: np.ndarray, box: np.ndarray) -> list[np.ndarray]:
     """Return small boxes along the line from a point's mark to the edge of a label's box."""
     way = (box[:2] + box[2:]) / 2 - point
     length = float(np.hypot(*way))

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style
+from nlgbench.plots.figures import Drawing, as_drawing, axes_for, in_paper_style
 from nlgbench.plots.rows import legend_below, mark
 from nlgbench.plots.style import HUMAN, SCORE_NAMES, SYSTEM, TWO_COLUMN
 from nlgbench.study.checks import read_table
@@ -49,10 +49,10 @@ def plot_multiverse(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = N
     table = read_table(table, "system score estimate:float paper:bool n_neighbors:int", "table has")
     systems = list(table["system"].unique())
     axes = axes_for(ax, TWO_COLUMN, 2.7 * len(systems), n=len(systems))
-    for place, system in zip(axes, systems, strict=True):
-        _draw_panel(place, table[table["system"] == system])
+    for panel, system in zip(axes, systems, strict=True):
+        _draw_strips(panel, table[table["system"] == system])
         if len(systems) > 1:
-            place.set_ylabel(f"Estimate for {system}")
+            panel.set_ylabel(f"Estimate for {system}")
     dot = mark("one combination", "o", HUMAN, markersize=3, alpha=0.6)
     diamond = mark("the paper's choice", "D", SYSTEM, face="white", markersize=5.8)
     legend_below(axes[-1], [dot, diamond])
@@ -65,30 +65,30 @@ def plot_multiverse(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = N
     if n_undefined := table["estimate"].isna().sum():
         ranges.append(f"{n_undefined} of {len(table)} undefined")
         axes[-1].set_xlabel(f"Neighbors (k); {ranges[-1]}")
-    words = (
+    alt = (
         "Estimates for all combinations of number of neighbors (k), tie rule, scaling and length "
         "normalization, by k, with the paper's choice marked. "
         f"{'; '.join(ranges)}."
     )
-    return drawn_on(axes, table, words)
+    return as_drawing(axes, table, alt)
 
 
-def _draw_panel(ax: Axes, table: pd.DataFrame) -> None:
+def _draw_strips(ax: Axes, table: pd.DataFrame) -> None:
     values = sorted(table["n_neighbors"].unique())
     ticks, names = [], []
     for block, score in enumerate(table["score"].unique()):
         rows = table[table["score"] == score]
         start = block * (len(values) + 1.5)
-        for place, value in enumerate(values):
+        for number, value in enumerate(values):
             strip = rows[rows["n_neighbors"] == value].sort_values("estimate")
             # A golden-ratio sequence spreads adjacent dots without random numbers.
             side = (np.arange(len(strip)) * 0.618 % 1 - 0.5) * 0.7
             dots: dict[str, Any] = {"s": 6, "color": HUMAN, "alpha": 0.45, "linewidth": 0}
-            ax.scatter(start + place + side, strip["estimate"], **dots)
+            ax.scatter(start + number + side, strip["estimate"], **dots)
             paper = strip["paper"].to_numpy(dtype=bool)
-            at = start + place + side[paper]
-            ax.scatter(at, strip.loc[paper, "estimate"], linewidth=1.2, zorder=3, **_MARK)
-            ticks.append(start + place)
+            x = start + number + side[paper]
+            ax.scatter(x, strip.loc[paper, "estimate"], linewidth=1.2, zorder=3, **_MARK)
+            ticks.append(start + number)
             names.append(str(value))
         middle = start + (len(values) - 1) / 2
         above = ax.get_xaxis_transform()

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator
 
 from nlgbench.analysis.planning import StudyPlan
-from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style
+from nlgbench.plots.figures import Drawing, as_drawing, axes_for, in_paper_style
 from nlgbench.plots.rows import draw_reference, legend_above
 from nlgbench.plots.style import ONE_COLUMN, line_look
 from nlgbench.study.checks import read_table
@@ -52,22 +52,22 @@ def plot_plan(plan: StudyPlan | pd.DataFrame, *, ax: Axes | None = None) -> Draw
         curve, "n_items:float n_annotators:float? n_votes:float? power:float", "curve has"
     )
     (ax,) = axes_for(ax, ONE_COLUMN, 2.5)
-    by = curve.get("n_annotators", pd.Series(np.nan, curve.index)).fillna(0)
-    if not by.duplicated().any():
-        by = by * 0  # the number of annotators varies with that of items
+    n_annotators = curve.get("n_annotators", pd.Series(np.nan, curve.index)).fillna(0)
+    if not n_annotators.duplicated().any():
+        n_annotators = n_annotators * 0  # the number of annotators varies with that of items
     draw_reference(ax, _TARGET, upright=True)
     texts = []
-    groups = list(curve.groupby(by, sort=True))
-    for n, (n_annotators, rows) in enumerate(groups):
+    groups = list(curve.groupby(n_annotators, sort=True))
+    for n, (number, rows) in enumerate(groups):
         rows = rows.sort_values("n_items")
-        look = line_look(n)
-        look.pop("marker")
-        label = f"{n_annotators:g}" if n_annotators else None
-        ax.plot(rows["n_items"], rows["power"], label=label, **look)
-        known = rows[["power", "n_items"]].dropna()
-        named = known.iloc[[0, -1][: len(known)]].itertuples(index=False)
-        words = " and ".join(f"{power:.2f} at {at:g}" for power, at in named)
-        texts.append(f"with {n_annotators:g} annotators, {words}" if n_annotators else words)
+        style = line_look(n)
+        style.pop("marker")
+        label = f"{number:g}" if number else None
+        ax.plot(rows["n_items"], rows["power"], label=label, **style)
+        known_power = rows[["power", "n_items"]].dropna()
+        named = known_power.iloc[[0, -1][: len(known_power)]].itertuples(index=False)
+        ends = " and ".join(f"{power:.2f} at {n_items:g}" for power, n_items in named)
+        texts.append(f"with {number:g} annotators, {ends}" if number else ends)
     ax.set_xscale("log")
     numbers = np.unique(curve["n_items"].dropna())
     ax.set_xticks(numbers, [f"{n:g}" for n in numbers])
@@ -84,9 +84,9 @@ def plot_plan(plan: StudyPlan | pd.DataFrame, *, ax: Axes | None = None) -> Draw
         ax.set_title(textwrap.fill(title, 44), loc="left", fontsize=7, pad=pad)
     if any(number for number, _ in groups):
         legend_above(ax, title="Annotators", title_fontsize=7, ncols=4, alignment="left")
-    of = f" ({question})" if question else ""
+    condition = f" ({question})" if question else ""
     votes = curve.get("n_votes", pd.Series(dtype=float)).dropna().unique()
     if len(votes) == 1:
-        of += f" with {votes[0]:g} annotators per output or pair"
-    alt = f"Power{of} against the number of items: {'; '.join(texts)}."
-    return drawn_on(ax, curve, alt)
+        condition += f" with {votes[0]:g} annotators per output or pair"
+    alt = f"Power{condition} against the number of items: {'; '.join(texts)}."
+    return as_drawing(ax, curve, alt)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,13 +15,13 @@ from nlgbench.analysis.correlation.pooling import PooledCorrelations
 from nlgbench.evaluators.names import kind, label, order
 from nlgbench.plots.figures import (
     Drawing,
+    as_drawing,
     axes_for,
-    correlation,
-    drawn_on,
+    format_correlation,
     in_paper_style,
-    one_row_each,
+    require_unique,
 )
-from nlgbench.plots.rows import draw_estimates, draw_reference
+from nlgbench.plots.rows import draw_estimates, draw_intervals, draw_reference
 from nlgbench.plots.style import GROUPS, ONE_COLUMN, TWO_COLUMN
 from nlgbench.status import Unsupported
 
@@ -67,77 +68,77 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
     """
     summary, studies = _select(pooled)
     statistic = str(summary["statistic"].iloc[0]).capitalize().replace("_", " ")
-    what = f"{statistic} correlation with human judgments"
+    xlabel = f"{statistic} correlation with human judgments"
     if "evaluator_b" in summary:
-        other = label(summary["evaluator_b"].iloc[0])
-        what += f", minus that of {other.lower() if other.istitle() else other}"
+        baseline = label(summary["evaluator_b"].iloc[0])
+        xlabel += f", minus that of {baseline.lower() if baseline.istitle() else baseline}"
     names = list(summary.index)
-    lines = _lines(studies)
+    lines = _list_rows(studies)
     n_columns = min(MOST_COLUMNS, len(names))
     n_rows = -(-len(names) // n_columns)
     height = n_rows * (0.72 + 0.135 * (len(lines) + 2.9)) + 0.35
     width = TWO_COLUMN if n_columns > 1 else ONE_COLUMN
     grid = {"columns": n_columns, "sharex": True, "sharey": True}
     panels = axes_for(ax, width, height, n=len(names), **grid)
-    at = {line: float(lane) for lane, (line, _) in enumerate(lines)}
+    lanes = {line: float(lane) for lane, (line, _) in enumerate(lines)}
     tasks = enumerate(dict.fromkeys(studies["task"]))
-    looks = {one: GROUPS[n % len(GROUPS)] for n, one in tasks}
-    low = len(lines) + 0.3
+    task_styles = {task: GROUPS[n % len(GROUPS)] for n, task in tasks}
+    mean_row = len(lines) + 0.3
     level = f"{pooled.confidence:.0%}"
-    words = [line for line, _ in lines] + [_MEAN, f"{level} prediction\ninterval"]
+    tick_labels = [line for line, _ in lines] + [_MEAN, f"{level} prediction\ninterval"]
     heads = {number for number, (_, head) in enumerate(lines) if head}
     heads |= {len(lines), len(lines) + 1}
     # Differences of correlations can reach 2.
     further = summary[["prediction_low", "prediction_high"]]
     reach = max(1.0, *studies[["ci_low", "ci_high"]].abs().max(), *further.abs().max())
     for number, (panel, name) in enumerate(zip(panels, names, strict=True)):
-        mean, own = summary.loc[name], studies[studies["evaluator"] == name]
+        mean, effects = summary.loc[name], studies[studies["evaluator"] == name]
         draw_reference(panel, 0)
-        panel.axhline(low - 0.65, color="#555555", linewidth=0.4)
-        own = own[own["z"].notna()]
-        for task, (marker, color) in looks.items():
-            part = own[own["task"] == task]
-            places = part["study"].map(at)
-            draw_estimates(panel, places, part, marker=marker, color=color, markersize=2.6)
-        _draw_mean(panel, mean, low)
-        panel.set_title(f"{label(name)}\n{_describe(mean)}", fontsize=7, pad=3)
+        panel.axhline(mean_row - 0.65, color="#555555", linewidth=0.4)
+        effects = effects[effects["z"].notna()]
+        for task, (marker, color) in task_styles.items():
+            task_effects = effects[effects["task"] == task]
+            places = task_effects["study"].map(lanes)
+            draw_estimates(panel, places, task_effects, marker=marker, color=color, markersize=2.6)
+        _draw_mean(panel, mean, mean_row)
+        panel.set_title(f"{label(name)}\n{_describe_mean(mean)}", fontsize=7, pad=3)
         if kind(name) == SENTINELS:
             panel.set_facecolor(GRAY)
-        panel.set_yticks([*at.values(), low, low + 1.2], words, fontsize=6.5)
+        panel.set_yticks([*lanes.values(), mean_row, mean_row + 1.2], tick_labels, fontsize=6.5)
         panel.tick_params(axis="y", length=0, labelleft=number % n_columns == 0)
-        for place, tick in enumerate(panel.get_yticklabels()):
-            tick.set_fontweight("bold" if place in heads else "normal")
-        panel.set(xlim=(-reach, reach), ylim=(low + 1.9, -0.7))
+        for n, tick in enumerate(panel.get_yticklabels()):
+            tick.set_fontweight("bold" if n in heads else "normal")
+        panel.set(xlim=(-reach, reach), ylim=(mean_row + 1.9, -0.7))
         panel.set_xticks([-0.5, 0, 0.5], ["−.5", "0", ".5"])
         panel.tick_params(axis="x", labelsize=6.5)
     if ax is None:
         figure = panels[0].figure
         # A panel's own label would widen its column.
-        figure.supxlabel(textwrap.fill(what, 110 if n_columns > 1 else 50), fontsize=8)
+        figure.supxlabel(textwrap.fill(xlabel, 110 if n_columns > 1 else 50), fontsize=8)
         if SENTINELS in map(kind, names):
             gray = [Patch(color=GRAY, label="sentinels")]
             figure.legend(handles=gray, loc="outside lower right")
     else:
-        panels[(n_rows - 1) * n_columns].set_xlabel(what, loc="left")
+        panels[(n_rows - 1) * n_columns].set_xlabel(xlabel, loc="left")
     means = summary.reset_index().assign(study=_MEAN)
     further = means[["evaluator"]].assign(
         study=_FURTHER, ci_low=means["prediction_low"], ci_high=means["prediction_high"]
     )
     columns = ["study", "evaluator", "estimate", "ci_low", "ci_high"]
     data = pd.concat([studies[columns], means[columns], further], ignore_index=True)
-    texts = "; ".join(f"{label(name)} {_describe(summary.loc[name])}" for name in names)
+    texts = "; ".join(f"{label(name)} {_describe_mean(summary.loc[name])}" for name in names)
     n = studies["study"].nunique()
-    return drawn_on(panels, data, f"{what} in {n} studies. Means: {texts}.")
+    return as_drawing(panels, data, f"{xlabel} in {n} studies. Means: {texts}.")
 
 
 def drawn_evaluators(summary: pd.DataFrame) -> list[str]:
     """List evaluators to draw: those with a mean, or else with several studies; sentinels last."""
     with_mean = summary["estimate"].notna()
-    known = summary.loc[with_mean if with_mean.any() else summary["n_studies"] > 1, "evaluator"]
-    if known.empty:
-        words = "no evaluator has effects in several studies: there is nothing to draw."
-        raise Unsupported("no_estimates", words)
-    return sorted(order(known), key=lambda name: kind(name) == SENTINELS)
+    names = summary.loc[with_mean if with_mean.any() else summary["n_studies"] > 1, "evaluator"]
+    if names.empty:
+        message = "no evaluator has effects in several studies: there is nothing to draw."
+        raise Unsupported("no_estimates", message)
+    return sorted(order(names), key=lambda name: kind(name) == SENTINELS)
 
 
 def _select(pooled: PooledCorrelations) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -147,7 +148,7 @@ def _select(pooled: PooledCorrelations) -> tuple[pd.DataFrame, pd.DataFrame]:
     studies = studies.assign(task=studies.get("task", ""))
     if "evaluator_b" in summary and len(summary["evaluator_b"].unique()) > 1:
         raise ValueError("pooled has several evaluators in column evaluator_b: select one of them.")
-    one_row_each(
+    require_unique(
         summary,
         ["evaluator"],
         "select one statistic and granularity, pooled over all studies (without by=)",
@@ -158,31 +159,28 @@ def _select(pooled: PooledCorrelations) -> tuple[pd.DataFrame, pd.DataFrame]:
     return summary.set_index("evaluator").loc[names], studies[some.astype(bool)]
 
 
-def _lines(studies: pd.DataFrame) -> list[tuple[str, bool]]:
+def _list_rows(studies: pd.DataFrame) -> list[tuple[str, bool]]:
     """List the rows of a panel from the top: studies, below their task if it is known."""
     lines: list[tuple[str, bool]] = []
-    for task, part in studies.groupby("task", sort=False):
+    for task, rows in studies.groupby("task", sort=False):
         lines += [(str(task), True)] if task else []
-        lines += [(one, False) for one in dict.fromkeys(part["study"])]
+        lines += [(study, False) for study in dict.fromkeys(rows["study"])]
     return lines
 
 
-def _draw_mean(ax: Axes, mean: pd.Series, low: float) -> None:
+def _draw_mean(ax: Axes, mean: pd.Series, row: float) -> None:
     """Draw a diamond for the mean, and below it a bar for the prediction interval."""
     if np.isfinite(mean["estimate"]):
-        ends = mean["ci_low"], mean["ci_high"]
-        corners = [(ends[0], low), (mean["estimate"], low - 0.38), (ends[1], low)]
-        ax.add_patch(
-            Polygon([*corners, (mean["estimate"], low + 0.38)], color="black", linewidth=0)
-        )
-    if np.isfinite(mean["prediction_low"]):
-        ends = mean["prediction_low"], mean["prediction_high"]
-        ax.hlines(low + 1.2, *ends, color="black", linewidth=2.2)
+        middle, low, high = mean[["estimate", "ci_low", "ci_high"]]
+        corners = [(low, row), (middle, row - 0.38), (high, row), (middle, row + 0.38)]
+        ax.add_patch(Polygon(corners, color="black", linewidth=0))
+    bar: dict[str, Any] = {"prefix": "prediction", "color": "black", "linewidth": 2.2}
+    draw_intervals(ax, [row + 1.2], mean.to_frame().T, upright=False, **bar)
 
 
-def _describe(mean: pd.Series) -> str:
+def _describe_mean(mean: pd.Series) -> str:
     """Describe a panel's mean and interval, or why the mean is missing."""
     if not np.isfinite(mean["estimate"]):
         return f"no mean (n = {mean['n_studies']:.0f})"
-    ends = map(correlation, mean[["estimate", "ci_low", "ci_high"]])
+    ends = map(format_correlation, mean[["estimate", "ci_low", "ci_high"]])
     return "{} [{}, {}] (n = {:.0f})".format(*ends, mean["n_studies"])

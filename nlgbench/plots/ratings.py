@@ -11,15 +11,15 @@ from matplotlib.axes import Axes
 
 from nlgbench.analysis.people import SystemComparison
 from nlgbench.names import spaced
-from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style, one_row_each
+from nlgbench.plots.figures import Drawing, as_drawing, axes_for, in_paper_style, require_unique
 from nlgbench.plots.rows import (
     describe_intervals,
     draw_estimates,
     has_interval,
     interval_name,
     is_doubtful,
+    label_rows,
     mark,
-    name_rows,
 )
 from nlgbench.plots.style import ONE_COLUMN, SYSTEM, TWO_COLUMN, line_look
 from nlgbench.study.checks import read_table
@@ -63,25 +63,25 @@ def plot_ratings(ratings: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = No
     needed = "system rating:float ci_low:float ci_high:float method? covers:text? status:text?"
     ratings = read_table(ratings, f"{needed} confidence:float?", "ratings have")
     if "method" in ratings:
-        ratings = ratings.assign(method=ratings["method"].map(lambda one: _METHODS.get(one, one)))
+        ratings = ratings.assign(method=ratings["method"].replace(_METHODS))
     methods = ratings.get("method", pd.Series("", ratings.index)).fillna("")
-    one_row_each(ratings.assign(method=methods), ["method", "system"], "select one comparator")
+    require_unique(ratings.assign(method=methods), ["method", "system"], "select one comparator")
     panels = dict(list(ratings.groupby(methods, sort=False)))
     n = ratings["system"].nunique()
     width = TWO_COLUMN if len(panels) > 1 or n > _MANY else ONE_COLUMN
     height = max(2.6, 0.6 + 0.13 * n)
     axes = axes_for(ax, width, height, n=len(panels), columns=len(panels), sharex=True)
     texts = []
-    for one, (method, rows) in zip(axes, panels.items(), strict=True):
-        texts.append(f"{method}{_draw_ratings(one, rows)}")
+    for panel, (method, rows) in zip(axes, panels.items(), strict=True):
+        texts.append(f"{method}{_draw_ratings(panel, rows)}")
         if len(panels) > 1:
-            one.set_title(method, loc="left")
+            panel.set_title(method, loc="left")
     first, rows = next(iter(panels.items()))
     best = rows.dropna(subset="rating").sort_values("rating", ascending=False)["system"]
-    by = f"By {first}, best" if len(panels) > 1 else "Best"
+    order = f"By {first}, best" if len(panels) > 1 else "Best"
     alt = f"Ratings of the systems{': ' if first else ''}{'; '.join(texts)}. "
-    alt += f"{by} first: {', '.join(spaced(best).values())}."
-    return drawn_on(axes, ratings, alt)
+    alt += f"{order} first: {', '.join(spaced(best).values())}."
+    return as_drawing(axes, ratings, alt)
 
 
 def _draw_ratings(ax: Axes, ratings: pd.DataFrame) -> str:
@@ -90,17 +90,19 @@ def _draw_ratings(ax: Axes, ratings: pd.DataFrame) -> str:
     rows = ratings.rename(columns={"rating": "estimate"}).dropna(subset="estimate")
     rows = rows.sort_values("estimate", ascending=False).reset_index(drop=True)
     draw_estimates(ax, rows.index, rows, color=SYSTEM, linewidth=1.0)
-    name_rows(ax, list(spaced(rows["system"]).values()), ruled=True)
+    label_rows(ax, list(spaced(rows["system"]).values()), ruled=True)
     doubtful = rows[is_doubtful(rows)]
     if len(doubtful):
         draw_estimates(
             ax, doubtful.index, doubtful, color=SYSTEM, filled=False, linewidth=0, zorder=4
         )
-        words = "interval missing or unreliable (see reason)"
-        handle = mark(words, "o", SYSTEM, face="white")
+        text = "interval missing or unreliable (see reason)"
+        handle = mark(text, "o", SYSTEM, face="white")
         ax.legend(handles=[handle], loc="lower left", bbox_to_anchor=(-0.3, 1.0), handlelength=1)
-    known = rows[has_interval(rows)]
-    covers = _coverage(str(known["covers"].iloc[0])) if "covers" in rows and len(known) else ""
+    with_interval = rows[has_interval(rows)]
+    covers = ""
+    if "covers" in rows and len(with_interval):
+        covers = _coverage(str(with_interval["covers"].iloc[0]))
     omitted = f"{n_systems - len(rows)} of {n_systems} systems omitted: undefined"
     omitted = omitted if len(rows) < n_systems else ""
     lines = covers.replace(" to ", " to\n")
@@ -153,7 +155,7 @@ def plot_win_rates(
     table = rates.pairs if isinstance(rates, SystemComparison) else rates
     value = "superiority" if "superiority" in table else "win_rate"
     table = read_table(table, f"system opponent {value}:float verdict:text?", "rates have")
-    one_row_each(table, ["system", "opponent"], "select one comparator, or dimension")
+    require_unique(table, ["system", "opponent"], "select one comparator, or dimension")
     names = list(dict.fromkeys(table["system"]))  # `compare_systems` sorts them by mean
     if value == "win_rate":
         names = table.groupby("system")[value].mean().sort_values(ascending=False).index.tolist()
@@ -169,21 +171,22 @@ def plot_win_rates(
     table = table.assign(bold=verdicts.str.startswith(("better", "worse")))
     matrix = table.pivot(index="system", columns="opponent", values=value)
     # Darker colors would make black numbers unreadable.
-    look: dict[str, Any] = {"cmap": "PuOr", "vmin": -0.3, "vmax": 1.3, "edgecolor": "white"}
-    places = range(len(names))
+    mesh_style: dict[str, Any] = {"cmap": "PuOr", "vmin": -0.3, "vmax": 1.3, "edgecolor": "white"}
+    ticks = range(len(names))
     ax.set_facecolor("#cccccc")
     values = matrix.reindex(index=list(labels), columns=list(labels))
-    ax.pcolormesh(places, places, values, **look, linewidth=0.5)
-    at = {name: place for place, name in enumerate(labels)}
+    ax.pcolormesh(ticks, ticks, values, **mesh_style, linewidth=0.5)
+    positions = {name: position for position, name in enumerate(labels)}
     for row in table.dropna(subset=value).to_dict("records"):
         text: dict[str, Any] = {"ha": "center", "va": "center"}
         text["fontsize"] = min(6.5, 165 / len(names))
         text["fontweight"] = "bold" if row["bold"] else "normal"
-        ax.text(at[row["opponent"]], at[row["system"]], f"{100 * row[value]:.0f}", **text)
-    what = "Opponent (bold: significant)" if table["bold"].any() else "Opponent"
+        x, y = positions[row["opponent"]], positions[row["system"]]
+        ax.text(x, y, f"{100 * row[value]:.0f}", **text)
+    xlabel = "Opponent (bold: significant)" if table["bold"].any() else "Opponent"
     verb = "wins against" if value == "win_rate" else "is judged better than"
-    what += f"\nRow {verb} column,\n% (ties count half)"
-    ax.set(xticks=places, yticks=places, xlabel=what, ylabel="System")
+    xlabel += f"\nRow {verb} column,\n% (ties count half)"
+    ax.set(xticks=ticks, yticks=ticks, xlabel=xlabel, ylabel="System")
     ax.set_xticklabels(labels.values(), rotation=90)
     ax.set_yticklabels(labels.values())
     ax.invert_yaxis()
@@ -191,20 +194,20 @@ def plot_win_rates(
     ax.spines[:].set_visible(False)
     units = "comparisons" if value == "win_rate" else "pairs of judgments"
     alt = f"Percentage of {units} in which the row's system {verb} the column's (ties count half). "
-    by = "mean win rate" if value == "win_rate" else "mean judgment"
-    listed = f"Best first, by {by}" if order is None else "From the top"
-    tested = table["system"][verdicts.ne("") if verdicts.any() else verdicts.eq("")]
-    alt += f"{listed}: {', '.join(labels[name] for name in labels if name in {*tested})}."
-    if untested := [labels[name] for name in labels if name not in {*tested}]:
+    criterion = "mean win rate" if value == "win_rate" else "mean judgment"
+    listed = f"Best first, by {criterion}" if order is None else "From the top"
+    with_verdict = table["system"][verdicts.ne("") if verdicts.any() else verdicts.eq("")]
+    alt += f"{listed}: {', '.join(labels[name] for name in labels if name in {*with_verdict})}."
+    if untested := [labels[name] for name in labels if name not in {*with_verdict}]:
         alt += f" Not tested: {', '.join(untested)}."
     sides = pd.DataFrame(np.sort(table[["system", "opponent"]], axis=1), table.index)
     pairs = table[~sides.duplicated()]
     if n_tested := verdicts[pairs.index].ne("").sum():
-        what = "Significant" if value == "win_rate" else "Significant differences of means"
-        alt += f" {what}: {pairs['bold'].sum()} of {counted(n_tested, 'pair')} tested."
+        differences = "Significant" if value == "win_rate" else "Significant differences of means"
+        alt += f" {differences}: {pairs['bold'].sum()} of {counted(n_tested, 'pair')} tested."
     if n_undefined := pairs[value].isna().sum():
         alt += f" Undefined: {counted(n_undefined, 'pair')}."
-    return drawn_on(ax, table.drop(columns="bold"), alt)
+    return as_drawing(ax, table.drop(columns="bold"), alt)
 
 
 @in_paper_style
@@ -246,19 +249,19 @@ def plot_convergence(
         ratings = read_table(ratings, "system rating:float", "ratings have")
         final = ratings.set_index("system")["rating"].dropna()
     (ax,) = axes_for(ax, TWO_COLUMN, 2.8)
-    at = 1.04 * history["game"].max()
+    x_final = 1.04 * history["game"].max()
     last = history.sort_values("game").groupby("system")["rating"].last()
     names = spaced(last.sort_values(ascending=False).index)
     for n, system in enumerate(names):
         rows = history[history["system"] == system].sort_values("game")
-        look = line_look(n)
+        style = line_look(n)
         low, high = rows["rating"] - rows["deviation"], rows["rating"] + rows["deviation"]
-        ax.fill_between(rows["game"], low, high, color=look["color"], alpha=0.12, linewidth=0)
-        some: dict[str, Any] = {"markersize": 3, "markevery": max(1, len(rows) // 10)}
-        ax.plot(rows["game"], rows["rating"], **look, **some, label=names[system])
+        ax.fill_between(rows["game"], low, high, color=style["color"], alpha=0.12, linewidth=0)
+        marker_style: dict[str, Any] = {"markersize": 3, "markevery": max(1, len(rows) // 10)}
+        ax.plot(rows["game"], rows["rating"], **style, **marker_style, label=names[system])
         if system in final:
-            alone: dict[str, Any] = {**look, "linestyle": "none", "mfc": "white", "markersize": 4.5}
-            ax.plot(at, final[system], **alone, clip_on=False)
+            style |= {"linestyle": "none", "mfc": "white", "markersize": 4.5}
+            ax.plot(x_final, final[system], **style, clip_on=False)
     if len(final):
         ax.add_line(mark("all games, each used once", "o", "black", face="white"))
     ax.set_xlabel("Games of one tournament, drawn with replacement")
@@ -267,7 +270,7 @@ def plot_convergence(
     alt = f"Ratings of the systems after each game up to game {history['game'].max():,}, "
     alt += "with bands of one deviation."
     if len(final):
-        words = [f"{text} {final[name]:.0f}" for name, text in names.items() if name in final]
-        alt += f" Open marks: ratings after all games, each used once: {', '.join(words)}."
+        texts = [f"{text} {final[name]:.0f}" for name, text in names.items() if name in final]
+        alt += f" Open marks: ratings after all games, each used once: {', '.join(texts)}."
         history = history.assign(after_all_games=history["system"].map(final))
-    return drawn_on(ax, history, alt)
+    return as_drawing(ax, history, alt)

@@ -9,8 +9,8 @@ from matplotlib.patches import Patch
 
 from nlgbench.analysis.reproduction import OUTCOMES, number_outcomes
 from nlgbench.papers.claim_rows import CITED
-from nlgbench.plots.figures import Drawing, canvas, drawn_on, in_paper_style
-from nlgbench.plots.rows import name_rows, write_beside
+from nlgbench.plots.figures import Drawing, as_drawing, canvas, in_paper_style
+from nlgbench.plots.rows import label_rows, write_beside
 from nlgbench.plots.style import HUMAN, SYSTEM, TWO_COLUMN
 from nlgbench.status import Unsupported
 
@@ -46,33 +46,33 @@ def plot_recomputed(ledger: pd.DataFrame) -> Drawing:
         raise Unsupported("no_numbers", message)
     counts = data.groupby("paper", sort=False)["outcome"].value_counts().unstack(fill_value=0)
     counts = counts.reindex(columns=list(OUTCOMES), fill_value=0)
-    n = counts.sum(axis=1)
+    sizes = counts.sum(axis=1)
     missing = data[data["outcome"] == "not recomputable"].replace({"paper": CITED})
     reasons = missing.value_counts(["paper", "reason"]).head(3).reset_index()
-    why = [f"{row['count']:,} ({row['paper']}): {row['reason']}" for _, row in reasons.iterrows()]
-    lines = [line for one in why for line in textwrap.wrap(one, 128, subsequent_indent="    ")]
-    figure, (place,) = canvas(TWO_COLUMN, 1.0 + 0.22 * len(counts) + 0.13 * len(lines))
-    left = pd.Series(0.0, counts.index)
+    texts = [f"{row['count']:,} ({row['paper']}): {row['reason']}" for _, row in reasons.iterrows()]
+    lines = [line for t in texts for line in textwrap.wrap(t, 128, subsequent_indent="    ")]
+    figure, (panel,) = canvas(TWO_COLUMN, 1.0 + 0.22 * len(counts) + 0.13 * len(lines))
+    starts = pd.Series(0.0, counts.index)
     for number, (outcome, (color, title)) in enumerate(zip(OUTCOMES, _LOOKS, strict=True)):
-        share = 100 * counts[outcome] / n
-        place.barh(range(len(n)), share, left=left, color=color, height=0.72)
-        left += share
-        words = ((float(at), f"{one:,}") for at, one in enumerate(counts[outcome]))
-        write_beside(place, title, words, x=1.06 + 0.1 * number)
-    name_rows(place, [f"{CITED.get(paper, paper)} ({n[paper]:,})" for paper in counts.index])
-    place.set(xlim=(0, 100), xlabel="Published numbers (%)")
-    looks = zip(OUTCOMES, _LOOKS, strict=True)
-    handles = [Patch(color=color, label=outcome) for outcome, (color, _) in looks]
+        share = 100 * counts[outcome] / sizes
+        panel.barh(range(len(sizes)), share, left=starts, color=color, height=0.72)
+        starts += share
+        numbers = enumerate(counts[outcome].map("{:,}".format))
+        write_beside(panel, title, numbers, x=1.06 + 0.1 * number)
+    label_rows(panel, [f"{CITED.get(paper, paper)} ({sizes[paper]:,})" for paper in counts.index])
+    panel.set(xlim=(0, 100), xlabel="Published numbers (%)")
+    styles = zip(OUTCOMES, _LOOKS, strict=True)
+    handles = [Patch(color=color, label=outcome) for outcome, (color, _) in styles]
     figure.legend(handles=handles, loc="outside upper center", ncols=4)
     if lines:
         text = "\n".join(["Most frequent reasons why numbers are not recomputable:", *lines])
-        look = {"x": 0.01, "ha": "left", "linespacing": 1.25}
-        figure.supxlabel(text, fontsize=6.5, parse_math=False, **look)
+        text_style = {"x": 0.01, "ha": "left", "linespacing": 1.25}
+        figure.supxlabel(text, fontsize=6.5, parse_math=False, **text_style)
     figure.draw_without_rendering()  # makes room for the counts
-    found = [f"{outcome} {count:,}" for outcome, count in counts.sum().items()]
-    alt = f"Published numbers ({len(data):,}) by outcome: {', '.join(found)}."
-    if why:
-        alt += f" Most frequent reasons: {' '.join(why)}"
+    totals = [f"{outcome} {count:,}" for outcome, count in counts.sum().items()]
+    alt = f"Published numbers ({len(data):,}) by outcome: {', '.join(totals)}."
+    if texts:
+        alt += f" Most frequent reasons: {' '.join(texts)}"
     if left_out := data.attrs["left_out"]:
         alt += f" Numbers omitted because this run did not use their data: {left_out:,}."
-    return drawn_on(place, data, alt)
+    return as_drawing(panel, data, alt)

@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from nlgbench.evaluators.listeners.listeners import Calibration
-from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_legend, in_paper_style
+from nlgbench.plots.figures import Drawing, as_drawing, axes_for, in_paper_style, legend_label
 from nlgbench.plots.rows import draw_intervals, legend_above
 from nlgbench.plots.style import ONE_COLUMN, TWO_COLUMN, line_look
 from nlgbench.study.checks import read_table
@@ -54,42 +54,41 @@ def plot_reliability(
     optional = "listener? stage? ci_low:float? ci_high:float? ece:float? seed:float?"
     table = read_table(table, f"probability:float share:float {optional}", "table has")
     if "seed" in table and table["seed"].notna().any():
-        chosen = table["seed"].iloc[0] if seed is None else seed
-        table = table[table["seed"].isna() | (table["seed"] == chosen)]
-    of = table["listener"] if "listener" in table else pd.Series("", table.index)
-    groups = {str(name): rows for name, rows in table.groupby(of, sort=False)}
+        chosen_seed = table["seed"].iloc[0] if seed is None else seed
+        table = table[table["seed"].isna() | (table["seed"] == chosen_seed)]
+    listeners = table["listener"] if "listener" in table else pd.Series("", table.index)
+    groups = {str(name): rows for name, rows in table.groupby(listeners, sort=False)}
     width = ONE_COLUMN if len(groups) == 1 else TWO_COLUMN
     panels = axes_for(ax, width, 2.7, n=len(groups), columns=len(groups), sharey=True)
     for panel, (name, rows) in zip(panels, groups.items(), strict=True):
-        _draw(panel, rows)
+        _draw_diagram(panel, rows)
         panel.set_xlabel(f"Probability ({name})" if name else "Predicted probability")
     panels[0].set_ylabel("Observed share")
     errors = ""
     if "ece" in table and "stage" in table:
-        found = table.assign(listener=of).drop_duplicates(["listener", "stage"])
+        stages = table.assign(listener=listeners).drop_duplicates(["listener", "stage"])
         errors = " Calibration errors: " + "; ".join(
             f"{row.listener} {row.stage} {row.ece:.3f}".strip()
-            for row in found.dropna(subset="ece").itertuples()
+            for row in stages.dropna(subset="ece").itertuples()
         )
         errors += "."
     alt = "Reliability diagram: how often listeners are right, by predicted probability." + errors
-    return drawn_on(panels, table, alt)
+    return as_drawing(panels, table, alt)
 
 
-def _draw(ax: Axes, table: pd.DataFrame) -> None:
+def _draw_diagram(ax: Axes, table: pd.DataFrame) -> None:
     stages = table["stage"].astype(str) if "stage" in table else pd.Series("", table.index)
     names = list(dict.fromkeys(stages))
     ax.plot([0, 1], [0, 1], color="#777777", linewidth=0.6, zorder=1)
     for n, stage in enumerate(names):
         rows = table[stages == stage].dropna(subset=["probability", "share"])
         rows = rows.sort_values("probability")
-        look = line_look(n)
+        style = line_look(n)
         label = f"{stage} (ECE {rows['ece'].iloc[0]:.3f})" if "ece" in rows and len(rows) else stage
         points = rows["probability"], rows["share"]
-        ax.plot(*points, label=in_legend(label), markersize=3.5, zorder=3, **look)
+        ax.plot(*points, label=legend_label(label), markersize=3.5, zorder=3, **style)
         if {"ci_low", "ci_high"} <= set(rows.columns):
-            ends = rows["ci_low"], rows["ci_high"]
-            draw_intervals(ax, rows["probability"], *ends, upright=True, color=look["color"])
+            draw_intervals(ax, rows["probability"], rows, upright=True, color=style["color"])
     ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
     if names != [""]:
         legend_above(ax, ncols=1)

@@ -9,8 +9,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from nlgbench.analysis.judges import Replacement
-from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style
-from nlgbench.plots.rows import draw_estimates, draw_reference, name_rows
+from nlgbench.plots.figures import Drawing, as_drawing, axes_for, in_paper_style
+from nlgbench.plots.rows import draw_estimates, draw_reference, label_rows
 from nlgbench.plots.style import TWO_COLUMN, line_look
 from nlgbench.status import Unsupported
 
@@ -46,38 +46,38 @@ def plot_replacement(result: Replacement, *, ax: Sequence[Axes] | None = None) -
     'Share of annotators replaced at epsilon 0.1: close 1.00, coarse 0.00, blind 0.00'
     """
     table = result.evaluators.merge(result.details, on="evaluator")
-    tested = table[table["omega"].notna()]
-    if tested.empty:
-        words = f"no evaluator could be tested: {table['reason'].iloc[0]}."
-        raise Unsupported(table["status"].iloc[0], words)
+    results = table[table["omega"].notna()]
+    if results.empty:
+        note = f"no evaluator could be tested: {table['reason'].iloc[0]}."
+        raise Unsupported(table["status"].iloc[0], note)
     height = max(2.2, 0.9 + 0.19 * len(table))
-    left, right = axes_for(ax, TWO_COLUMN, height, n=2, columns=2, width_ratios=[1.25, 1])
+    shares, advantages = axes_for(ax, TWO_COLUMN, height, n=2, columns=2, width_ratios=[1.25, 1])
     epsilon = float(table["epsilon"].iloc[0])
-    draw_reference(left, 0.5, upright=True)
-    left.axvline(epsilon, color="#555555", linewidth=0.6, linestyle=(0, (3, 2)), zorder=1)
+    draw_reference(shares, 0.5, upright=True)
+    shares.axvline(epsilon, color="#555555", linewidth=0.6, linestyle=(0, (3, 2)), zorder=1)
     curves = dict(list(result.curve.groupby("evaluator", sort=False)))
     for lane, (_, row) in enumerate(table.rename(columns={"rho": "estimate"}).iterrows()):
-        look = line_look(lane)
+        style = line_look(lane)
         if pd.isna(row["estimate"]):
-            white = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
-            words = f"untested: {row['status'].replace('_', ' ')}"
-            right.text(0.02, lane, words, fontsize=6.5, va="center", bbox=white)
+            box = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
+            note = f"untested: {row['status'].replace('_', ' ')}"
+            advantages.text(0.02, lane, note, fontsize=6.5, va="center", bbox=box)
             continue
-        own = curves[row["evaluator"]]
-        dashes = {"linestyle": look.pop("linestyle"), "color": look["color"]}
-        left.step(own["epsilon"], own["omega"], where="post", **dashes)
-        left.plot(row["least_epsilon"], 0.5, markersize=4, clip_on=False, zorder=3, **look)
-        draw_estimates(right, [lane], row.to_frame().T, linewidth=1.2, **look)
+        curve = curves[row["evaluator"]]
+        dashes = {"linestyle": style.pop("linestyle"), "color": style["color"]}
+        shares.step(curve["epsilon"], curve["omega"], where="post", **dashes)
+        shares.plot(row["least_epsilon"], 0.5, markersize=4, clip_on=False, zorder=3, **style)
+        draw_estimates(advantages, [lane], row.to_frame().T, linewidth=1.2, **style)
     reach = np.nanmax([0.5, epsilon, *table["least_epsilon"]])
-    left.set(xlim=(0, reach), ylim=(-0.03, 1.03))
-    left.set_xlabel(f"\u03b5 (dashed: {epsilon:g})")
-    left.set_ylabel("Annotators replaced (\u03c9)")
-    name_rows(right, table["label"].tolist(), ruled=True)
-    right.set_xlim(0, 1)
-    right.set_xlabel("Advantage probability (\u03c1)")
-    texts = ", ".join(f"{a} {b:.2f}" for a, b in tested[["label", "omega"]].itertuples(index=False))
+    shares.set(xlim=(0, reach), ylim=(-0.03, 1.03))
+    shares.set_xlabel(f"\u03b5 (dashed: {epsilon:g})")
+    shares.set_ylabel("Annotators replaced (\u03c9)")
+    label_rows(advantages, table["label"].tolist(), ruled=True)
+    advantages.set_xlim(0, 1)
+    advantages.set_xlabel("Advantage probability (\u03c1)")
+    texts = ", ".join(results["label"] + " " + results["omega"].map("{:.2f}".format))
     alt = f"Share of annotators replaced at epsilon {epsilon:g}: {texts}. Passing requires 0.5"
-    passed = tested["verdict"].eq("replaces").sum()
-    alt += f" in tests adjusted over evaluators: {passed} of {len(tested)} pass."
-    alt += f" Not tested: {len(table) - len(tested)}." if len(tested) < len(table) else ""
-    return drawn_on((left, right), result.curve, alt)
+    passed = results["verdict"].eq("replaces").sum()
+    alt += f" in tests adjusted over evaluators: {passed} of {len(results)} pass."
+    alt += f" Not tested: {len(table) - len(results)}." if len(results) < len(table) else ""
+    return as_drawing((shares, advantages), result.curve, alt)

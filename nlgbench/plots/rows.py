@@ -12,27 +12,33 @@ from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
 from nlgbench.names import spaced
-from nlgbench.plots.figures import in_legend
+from nlgbench.plots.figures import legend_label
 from nlgbench.plots.style import HUMAN
 
 
 def draw_intervals(
-    ax: Axes, at: ArrayLike, low: ArrayLike, high: ArrayLike, *, upright: bool, **line: Any
+    ax: Axes,
+    positions: ArrayLike,
+    rows: pd.DataFrame,
+    *,
+    upright: bool,
+    prefix: str = "ci",
+    **style: Any,
 ) -> None:
-    """Draw a line from each lower to its upper bound, if both are finite.
+    """Draw a line from ``<prefix>_low`` to ``<prefix>_high`` of each row, if both are finite.
 
     The estimate may lie outside: a bootstrap interval does not always contain it.
     """
-    ends = np.column_stack([at, low, high]).astype(float)
+    ends = np.column_stack([positions, rows[f"{prefix}_low"], rows[f"{prefix}_high"]]).astype(float)
     ends = ends[np.isfinite(ends).all(axis=1)]
     if len(ends):
         draw = ax.vlines if upright else ax.hlines
-        draw(*ends.T, **{"linewidth": 0.8, "zorder": 2, **line})
+        draw(*ends.T, **{"linewidth": 0.8, "zorder": 2, **style})
 
 
 def draw_estimates(
     ax: Axes,
-    at: ArrayLike,
+    positions: ArrayLike,
     rows: pd.DataFrame,
     *,
     upright: bool = False,
@@ -42,11 +48,10 @@ def draw_estimates(
 ) -> None:
     """Draw estimates with their intervals: in rows, or side by side if `upright`."""
     mark = {"color": HUMAN, "markersize": 4, "marker": "o", "zorder": 3, **mark}
-    line = {"color": mark["color"], "linewidth": linewidth}
-    draw_intervals(ax, at, rows["ci_low"], rows["ci_high"], upright=upright, **line)
-    places = (at, rows["estimate"]) if upright else (rows["estimate"], at)
+    draw_intervals(ax, positions, rows, upright=upright, color=mark["color"], linewidth=linewidth)
+    points = (positions, rows["estimate"]) if upright else (rows["estimate"], positions)
     face = mark["color"] if filled else "white"
-    ax.plot(*places, linestyle="none", markerfacecolor=face, **mark)
+    ax.plot(*points, linestyle="none", markerfacecolor=face, **mark)
 
 
 def has_interval(rows: pd.DataFrame) -> pd.Series:
@@ -67,21 +72,21 @@ def interval_name(table: pd.DataFrame) -> str:
 
 def describe_intervals(rows: pd.DataFrame) -> str:
     """Describe the intervals of the estimates drawn, and how many have none."""
-    known = has_interval(rows[rows["estimate"].notna()])
-    if not known.any():
+    is_known = has_interval(rows[rows["estimate"].notna()])
+    if not is_known.any():
         return " without intervals"
-    missing = f" (no interval: {(~known).sum()})" if not known.all() else ""
+    missing = f" (no interval: {(~is_known).sum()})" if not is_known.all() else ""
     return f" with {interval_name(rows)}s{missing}"
 
 
 def mark(label: object, marker: str, color: str, *, face: str | None = None, **more: Any) -> Line2D:
     """Make an entry of a legend."""
-    look: dict[str, Any] = {"linestyle": "none", "markersize": 4.5, "color": color, **more}
-    look["markerfacecolor"] = face or color
-    return Line2D([], [], label=in_legend(label), marker=marker, **look)
+    style: dict[str, Any] = {"linestyle": "none", "markersize": 4.5, "color": color, **more}
+    style["markerfacecolor"] = face or color
+    return Line2D([], [], label=legend_label(label), marker=marker, **style)
 
 
-def name_rows(ax: Axes, names: Sequence[str], *, ruled: bool = False) -> None:
+def label_rows(ax: Axes, names: Sequence[str], *, ruled: bool = False) -> None:
     """Label rows at the left, the first at the top; `ruled` draws a pale line through each."""
     ax.set_yticks(range(len(names)), names)
     ax.set_ylim(len(names) - 0.4, -0.6)
@@ -102,21 +107,20 @@ def draw_reference(ax: Axes, value: float, *, upright: bool = False) -> None:
     draw(value, color="#555555", linewidth=0.6, zorder=1)
 
 
-def write_beside(ax: Axes, title: str, words: Iterable[tuple[float, str]], *, x: float) -> None:
+def write_beside(ax: Axes, title: str, texts: Iterable[tuple[float, str]], *, x: float) -> None:
     """Write a column of words to the right of the rows, with a title; x is in axes widths."""
-    look: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "fontsize": 6.5, "ha": "center"}
-    ax.text(x, -0.75, title, va="bottom", **look)
-    for at, text in words:
-        ax.text(x, at, text, va="center", **look)
+    style: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "fontsize": 6.5, "ha": "center"}
+    ax.text(x, -0.75, title, va="bottom", **style)
+    for position, text in texts:
+        ax.text(x, position, text, va="center", **style)
 
 
-def legend_above(ax: Axes, handles: Sequence[Any] | None = None, **look: Any) -> None:
+def legend_above(ax: Axes, *, ncols: int = 2, **style: Any) -> None:
     """Add a legend above the axes, aligned with their left edge."""
-    look = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0.2, "ncols": 2} | look
-    ax.legend(**look if handles is None else {"handles": handles, **look})
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2, ncols=ncols, **style)
 
 
-def legend_below(ax: Axes, handles: Sequence[Any], **look: Any) -> None:
+def legend_below(ax: Axes, handles: Sequence[Any], **style: Any) -> None:
     """Add a legend below the axis label, at the same distance in every figure."""
-    look = {"bbox_to_anchor": (0.5, 0), "borderaxespad": 4.2, "ncols": 2} | look
-    ax.legend(handles=handles, loc="upper center", **look)
+    style |= {"bbox_to_anchor": (0.5, 0), "borderaxespad": 4.2, "ncols": 2}
+    ax.legend(handles=handles, loc="upper center", **style)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style, two_decimals
+from nlgbench.plots.figures import Drawing, as_drawing, axes_for, in_paper_style, two_decimals
 from nlgbench.plots.labels import place_labels
 from nlgbench.plots.rows import draw_intervals
 from nlgbench.plots.style import HUMAN, TWO_COLUMN
@@ -57,24 +57,25 @@ def plot_scatter_systems(
     kinds = {"system": "name", **dict.fromkeys([x, y, *intervals], "float")}
     table = convert_columns(table, kinds, ["system", x, y], "table has")
     (ax,) = axes_for(ax, TWO_COLUMN, 3.4)
-    known = table[np.isfinite(table[[x, y]]).all(axis=1)]
-    ax.scatter(known[x], known[y], s=16, color=HUMAN, linewidth=0, zorder=3)
-    ends = pd.DataFrame(known, columns=intervals)
-    for name, at, upright in ((x, y, False), (y, x, True)):
-        low, high = ends[f"{name}_low"], ends[f"{name}_high"]
-        draw_intervals(ax, known[at], low, high, upright=upright, color=HUMAN, linewidth=0.6)
+    complete = table[np.isfinite(table[[x, y]]).all(axis=1)]
+    ax.scatter(complete[x], complete[y], s=16, color=HUMAN, linewidth=0, zorder=3)
+    ends = pd.DataFrame(complete, columns=intervals)
+    line = {"color": HUMAN, "linewidth": 0.6}
+    draw_intervals(ax, complete[y], ends, prefix=x, upright=False, **line)
+    draw_intervals(ax, complete[x], ends, prefix=y, upright=True, **line)
     ax.margins(0.12)
     # The name of a column is data; a label written for the figure may contain a formula.
     ax.set_xlabel(x if xlabel is None else xlabel, parse_math=xlabel is not None)
     ax.set_ylabel(y if ylabel is None else ylabel, parse_math=ylabel is not None)
-    missing = len(table) - len(known)
+    missing = len(table) - len(complete)
     if missing:
         ax.set_title(f"{missing} of {len(table)} systems omitted: undefined", loc="left")
-    place_labels(ax, known[[x, y]].to_numpy(dtype=float), known["system"].astype(str).tolist())
-    alt = f"{ax.get_ylabel()} against {ax.get_xlabel()} for {len(known)} systems"
+    styles = [{"fontsize": 6.5}] * len(complete)
+    place_labels(ax, complete[[x, y]].to_numpy(dtype=float), complete["system"].tolist(), styles)
+    alt = f"{ax.get_ylabel()} against {ax.get_xlabel()} for {len(complete)} systems"
     alt += ", with intervals" if ends.notna().any(axis=None) else ""
     alt += f" ({missing} of {len(table)} omitted: undefined)" if missing else ""
-    if len(known) > 2:
-        spearman = known[x].corr(known[y], method="spearman")
+    if len(complete) > 2:
+        spearman = complete[x].corr(complete[y], method="spearman")
         alt += f". Spearman's correlation is {two_decimals(spearman)}"
-    return drawn_on(ax, table, f"{alt}.")
+    return as_drawing(ax, table, f"{alt}.")

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from nlgbench.analysis.betting import e_values
 from nlgbench.analysis.planning import Sequential
-from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_legend, in_paper_style
+from nlgbench.plots.figures import Drawing, as_drawing, axes_for, in_paper_style, legend_label
 from nlgbench.plots.style import HUMAN, ONE_COLUMN, SYSTEM
 
 
@@ -49,46 +49,46 @@ def plot_sequential(result: Sequential, *, ax: Sequence[Axes] | None = None) -> 
     for system, opponent, stopped_at in zip(
         stops["system"], stops["opponent"], stops["stopped_at"], strict=True
     ):
-        one = paths.get_group((system, opponent))
-        e = np.concatenate([[1.0], e_values(one["log_e_adjusted"].to_numpy())])
-        at = np.arange(len(e))
+        steps = paths.get_group((system, opponent))
+        e = np.concatenate([[1.0], e_values(steps["log_e_adjusted"].to_numpy())])
+        n_blocks = np.arange(len(e))
         significant = np.isfinite(stopped_at)
         if (system, opponent) == (row["system"], row["opponent"]):
-            look: dict[str, Any] = {"color": HUMAN, "linewidth": 1.6, "zorder": 4}
-            look["label"] = in_legend(name)
+            style: dict[str, Any] = {"color": HUMAN, "linewidth": 1.6, "zorder": 4}
+            style["label"] = legend_label(name)
         elif significant:
-            look = {"color": SYSTEM, "linewidth": 0.8, "label": labels.pop("found", None)}
+            style = {"color": SYSTEM, "linewidth": 0.8, "label": labels.pop("found", None)}
         else:
-            look = {"color": "#777777", "linewidth": 0.7, "linestyle": ":", "zorder": 1}
-            look["label"] = labels.pop("not", None)
-        above.plot(at, e, **look)
+            style = {"color": "#777777", "linewidth": 0.7, "linestyle": ":", "zorder": 1}
+            style["label"] = labels.pop("not", None)
+        above.plot(n_blocks, e, **style)
         if significant:
             n = int(stopped_at)
-            above.plot(n, e[n], "o", color=look["color"], markersize=3.5, zorder=5)
+            above.plot(n, e[n], "o", color=style["color"], markersize=3.5, zorder=5)
     line = 1 / (1 - result.confidence)
     above.axhline(line, color="black", linewidth=0.7, linestyle="--", zorder=2)
     above.set_yscale("log")
-    beside = above.get_yaxis_transform()
-    above.text(1.01, line, f"{line:.3g}", transform=beside, va="center", fontsize=6.5)
+    axes_width = above.get_yaxis_transform()
+    above.text(1.01, line, f"{line:.3g}", transform=axes_width, va="center", fontsize=6.5)
     above.set_ylabel("e-value" if len(stops) == 1 else "e-value (e-Holm)")
     above.legend(loc="upper left", frameon=False, fontsize=6.5)
-    own = paths.get_group((row["system"], row["opponent"]))
+    rows = paths.get_group((row["system"], row["opponent"]))
     band: dict[str, Any] = {"color": HUMAN, "alpha": 0.2, "linewidth": 0, "step": "post"}
-    there = own["lower"] <= own["upper"]
-    below.fill_between(own["block"], own["lower"], own["upper"], where=there, **band)
-    below.plot(own["block"], own["estimate"], color=HUMAN, linewidth=1)
+    is_consistent = rows["lower"] <= rows["upper"]
+    below.fill_between(rows["block"], rows["lower"], rows["upper"], where=is_consistent, **band)
+    below.plot(rows["block"], rows["estimate"], color=HUMAN, linewidth=1)
     below.axhline(0, color="black", linewidth=0.7, zorder=1)
     if np.isfinite(row["stopped_at"]):
         below.axvline(row["stopped_at"], color="black", linewidth=0.6, linestyle=":", zorder=1)
     below.set_ylabel("Running mean,\nconfidence sequence")
     below.set_xlabel("Blocks")
-    below.set_xlim(0, own["block"].max())
+    below.set_xlim(0, rows["block"].max())
     n_significant = int(stops["stopped_at"].notna().sum())
     verdict = str(row["verdict"])
     if np.isfinite(row["stopped_at"]):
         verdict += f", after block {row['stopped_at']:.0f}"
     alt = (
         f"E-values of {len(stops)} pair{'s' if len(stops) > 1 else ''} after each of "
-        f"{own['block'].max()} blocks; {n_significant} significant (e-Holm). {name}: {verdict}."
+        f"{rows['block'].max()} blocks; {n_significant} significant (e-Holm). {name}: {verdict}."
     )
-    return drawn_on(axes, path, alt)
+    return as_drawing(axes, path, alt)

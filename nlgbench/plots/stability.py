@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pandas as pd
 from matplotlib.axes import Axes
 
-from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_legend, in_paper_style
+from nlgbench.plots.figures import Drawing, as_drawing, axes_for, in_paper_style, legend_label
 from nlgbench.plots.rows import legend_above
 from nlgbench.plots.style import ONE_COLUMN, SCORE_NAMES, TWO_COLUMN, line_look
 from nlgbench.study.checks import read_table
@@ -61,35 +61,35 @@ def plot_stability(
     width = ONE_COLUMN if columns == 1 else TWO_COLUMN
     grid = {"n": len(panels), "columns": columns, "sharey": True}
     axes = axes_for(ax, width, 2.6 * n_systems, **grid)
-    for n, (place, ((system, kind), rows)) in enumerate(zip(axes, panels, strict=True)):
+    for n, (panel, ((system, kind), rows)) in enumerate(zip(axes, panels, strict=True)):
         true = {} if truth is None else truth[truth["system"] == system].iloc[0].to_dict()
-        _draw_panel(place, rows, true)
-        place.set_xlabel(str(kind).capitalize())
+        _draw_curves(panel, rows, true)
+        panel.set_xlabel(str(kind).capitalize())
         first = n == 0 or panels[n - 1][0][0] != system
         score = "Score" if n_systems == 1 else f"Score of {system}"
-        place.set_ylabel(score if first else "")
+        panel.set_ylabel(score if first else "")
     legend_above(axes[0], ncols=3)
     share = f"{curves['confidence'].iloc[0]:.0%}" if "confidence" in curves else "most"
-    foot = f"Bands contain {share} of this study's subsamples. They are not confidence intervals: "
-    foot += "large subsamples overlap, so bands narrow to nothing at the full study."
+    footnote = f"Bands contain {share} of this study's subsamples. They are not confidence "
+    footnote += "intervals: large subsamples overlap, so bands narrow to nothing at the full study."
     if ax is None:
-        axes[0].figure.supxlabel(textwrap.fill(foot, 110 if columns > 1 else 55), fontsize=7)
+        axes[0].figure.supxlabel(textwrap.fill(footnote, 110 if columns > 1 else 55), fontsize=7)
     over = list(curves["over"].unique())
     kinds = " (left) and of ".join(over) + (" (right)" if len(over) > 1 else "")
-    names = ", ".join(SCORE_NAMES.get(str(one), str(one)) for one in curves["score"].unique())
-    words = f"{names} of subsamples by number of {kinds}, with bands that contain {share} "
-    words += "of the subsamples" + ("; thin lines are the true values" if truth is not None else "")
-    words += ". Large subsamples overlap, so bands narrow to nothing at the full study."
-    return drawn_on(axes, curves, words)
+    names = ", ".join(SCORE_NAMES.get(str(name), str(name)) for name in curves["score"].unique())
+    alt = f"{names} of subsamples by number of {kinds}, with bands that contain {share} "
+    alt += "of the subsamples" + ("; thin lines are the true values" if truth is not None else "")
+    alt += ". Large subsamples overlap, so bands narrow to nothing at the full study."
+    return as_drawing(axes, curves, alt)
 
 
-def _draw_panel(ax: Axes, rows: pd.DataFrame, truth: dict) -> None:
+def _draw_curves(ax: Axes, rows: pd.DataFrame, truth: dict) -> None:
     for n, (score, curve) in enumerate(rows.groupby("score", sort=False)):
         curve = curve.sort_values("size")
-        look = line_look(n)
-        label = in_legend(SCORE_NAMES.get(str(score), score))
-        band = {"color": look["color"], "alpha": 0.16, "linewidth": 0}
+        style = line_look(n)
+        label = legend_label(SCORE_NAMES.get(str(score), score))
+        band = {"color": style["color"], "alpha": 0.16, "linewidth": 0}
         ax.fill_between(curve["size"], curve["ci_low"], curve["ci_high"], **band)
-        ax.plot(curve["size"], curve["mean"], label=label, markersize=3, **look)
+        ax.plot(curve["size"], curve["mean"], label=label, markersize=3, **style)
         if score in truth:
-            ax.axhline(truth[score], color=look["color"], linewidth=0.6, alpha=0.7)
+            ax.axhline(truth[score], color=style["color"], linewidth=0.6, alpha=0.7)

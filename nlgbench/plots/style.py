@@ -58,11 +58,11 @@ def task_looks(tasks: Iterable[str]) -> dict[str, tuple[str, str]]:
     """Choose each task's marker and color: fixed for `TASKS`, the unused ones for other tasks."""
     names = list(dict.fromkeys(tasks))
     fixed = {name: GROUPS[TASKS.index(name.lower())] for name in names if name.lower() in TASKS}
-    others = [name for name in names if name not in fixed]
-    free = [look for look in (*GROUPS[len(TASKS) :], *LOOKS) if look not in fixed.values()]
+    free_tasks = [name for name in names if name not in fixed]
+    free = [style for style in (*GROUPS[len(TASKS) :], *LOOKS) if style not in fixed.values()]
     free = list(dict.fromkeys(free))
-    looks = fixed | dict(zip(others, cycle(free), strict=False))
-    return {name: looks[name] for name in names}
+    styles = fixed | dict(zip(free_tasks, cycle(free), strict=False))
+    return {name: styles[name] for name in names}
 
 
 def paper_style() -> dict[Any, Any]:

@@ -15,7 +15,7 @@ from matplotlib.patches import Rectangle
 from nlgbench.evaluators.listeners.features import COLOR, LIMITS
 from nlgbench.evaluators.names import label
 from nlgbench.names import known
-from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style
+from nlgbench.plots.figures import Drawing, as_drawing, axes_for, in_paper_style
 from nlgbench.plots.style import TWO_COLUMN
 from nlgbench.status import Unsupported
 from nlgbench.study import Study
@@ -72,8 +72,8 @@ def plot_contexts(
     beliefs = read_table(beliefs, needed, "beliefs have")
     contexts = study.contexts
     if contexts is None or not set(COLOR) <= set(contexts):
-        words = f"contexts of {study.name} need hue, saturation and lightness."
-        raise Unsupported("no_contexts", words)
+        message = f"contexts of {study.name} need hue, saturation and lightness."
+        raise Unsupported("no_contexts", message)
     chosen = list(dict.fromkeys(beliefs["output_id"])) if outputs is None else list(outputs)
     for name in chosen:
         known(name, beliefs["output_id"].unique().tolist(), "outputs")
@@ -86,22 +86,23 @@ def plot_contexts(
     panels = axes_for(ax, TWO_COLUMN, height, n=len(chosen), columns=2)
     captions = study.outputs.set_index("output_id").loc[chosen]
     listeners = list(dict.fromkeys(data["listener"]))
-    written = {one: study.labels.get(one, label(one)) for one in evaluators}
-    scored = pd.DataFrame(columns=["evaluator"]) if study.scores is None else study.scores
-    scores = {}
-    for one in evaluators:
-        known(one, [str(name) for name in scored["evaluator"].unique()], "evaluators")
-        scores[one] = scored[scored["evaluator"] == one].set_index("output_id")["score"]
+    all_scores = pd.DataFrame(columns=["evaluator"]) if study.scores is None else study.scores
+    scores = []
+    for evaluator in evaluators:
+        known(evaluator, all_scores["evaluator"].unique().tolist(), "evaluators")
+        rows = all_scores[all_scores["evaluator"] == evaluator]
+        text = study.labels.get(evaluator, label(evaluator))
+        scores.append((text, rows.set_index("output_id")["score"]))
     for panel, (name, row) in zip(panels, captions.iterrows(), strict=True):
         context = contexts[contexts["item_id"] == row["item_id"]]
-        own = data[data["output_id"] == name]
-        found = own.pivot(index="listener", columns="state", values="probability")
-        found = found.reindex(index=listeners, columns=context["state"].tolist())
+        rows = data[data["output_id"] == name]
+        probabilities = rows.pivot(index="listener", columns="state", values="probability")
+        probabilities = probabilities.reindex(index=listeners, columns=context["state"].tolist())
         facts = [str(row["system"])]
-        facts += [f"{written[one]} {scores[one].get(name, np.nan):.2f}" for one in evaluators]
-        words = textwrap.shorten(f"“{row['text']}”", 50, placeholder=" …”")
-        _draw(panel, context, found, f"{words}\n{', '.join(facts)}")
-    return drawn_on(
+        facts += [f"{text} {values.get(name, np.nan):.2f}" for text, values in scores]
+        caption = textwrap.shorten(f"“{row['text']}”", 50, placeholder=" …”")
+        _draw_context(panel, context, probabilities, f"{caption}\n{', '.join(facts)}")
+    return as_drawing(
         panels,
         data[["output_id", "state", "is_target", "listener", "probability"]],
         f"Captions ({len(chosen)}) with their colors, the target framed, and probabilities from "
@@ -109,29 +110,30 @@ def plot_contexts(
     )
 
 
-def _draw(ax: Axes, context: pd.DataFrame, found: pd.DataFrame, title: str) -> None:
+def _draw_context(ax: Axes, context: pd.DataFrame, probabilities: pd.DataFrame, title: str) -> None:
     """Draw the colors of one context above the listeners' bars."""
-    for place, (color, target) in enumerate(
+    for i, (color, target) in enumerate(
         zip(colors_of(context), context["is_target"].tolist(), strict=True)
     ):
-        look: dict[str, Any] = {"facecolor": color, "edgecolor": "black" if target else "#999999"}
-        look |= {"linewidth": 1.8 if target else 0.4, "zorder": 3 if target else 2}
-        ax.add_patch(Rectangle((place + 0.05, 0.0), 0.9, 0.8, **look))
+        style: dict[str, Any] = {"facecolor": color, "edgecolor": "black" if target else "#999999"}
+        style |= {"linewidth": 1.8 if target else 0.4, "zorder": 3 if target else 2}
+        ax.add_patch(Rectangle((i + 0.05, 0.0), 0.9, 0.8, **style))
         if target:
-            ax.plot(place + 0.5, 0.96, marker="v", color="black", markersize=4, clip_on=False)
-    for n, (name, row) in enumerate(found.iterrows(), 1):
+            ax.plot(i + 0.5, 0.96, marker="v", color="black", markersize=4, clip_on=False)
+    for n, (name, row) in enumerate(probabilities.iterrows(), 1):
         bottom = -0.5 * n
         ax.text(-0.08, bottom + 0.16, str(name), ha="right", va="center", fontsize=6.5)
-        for place, value in enumerate(row):
-            frame = (place + 0.05, bottom), 0.9, 0.32
+        for i, value in enumerate(row):
+            frame = (i + 0.05, bottom), 0.9, 0.32
             ax.add_patch(Rectangle(*frame, facecolor="white", edgecolor="#999999", linewidth=0.4))
-            text = "–" if np.isnan(value) else f"{value:.2f}"
+            text = "–"
             if not np.isnan(value):
+                text = f"{value:.2f}"
                 bar = Rectangle(frame[0], 0.9 * value, 0.32, facecolor="#BBBBBB", linewidth=0)
                 ax.add_patch(bar)
-            ax.text(place + 0.5, bottom + 0.15, text, ha="center", va="center", fontsize=6.5)
+            ax.text(i + 0.5, bottom + 0.15, text, ha="center", va="center", fontsize=6.5)
     ax.set_xlim(0, len(context))
-    ax.set_ylim(-0.5 * len(found) - 0.1, 1.05)
+    ax.set_ylim(-0.5 * len(probabilities) - 0.1, 1.05)
     ax.axis("off")
     # A caption is data: a dollar sign in it must not start a formula.
     ax.set_title(title, loc="left", fontsize=7, parse_math=False)

@@ -13,10 +13,10 @@ from nlgbench.analysis.people import SystemComparison
 from nlgbench.evaluators.names import label
 from nlgbench.plots.figures import (
     Drawing,
+    as_drawing,
     axes_for,
-    drawn_on,
     in_paper_style,
-    one_row_each,
+    require_unique,
     two_decimals,
 )
 from nlgbench.plots.rows import (
@@ -26,9 +26,9 @@ from nlgbench.plots.rows import (
     has_interval,
     interval_name,
     is_doubtful,
+    label_rows,
     legend_above,
     mark,
-    name_rows,
     row_names,
     write_beside,
 )
@@ -77,17 +77,17 @@ def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None =
     needed = "system estimate:float ci_low:float ci_high:float label? rank_low:float? "
     needed += "rank_high:float? reason:text? dimension? scale:text? better? covers? evaluator? "
     table = read_table(table, needed + "confidence:float? status:text?", "table has")
-    one_row_each(table, ["system"], "select one dimension")
+    require_unique(table, ["system"], "select one dimension")
     lower = "better" in table and bool((table["better"] == "lower").all())
     rows = table.sort_values("estimate", ascending=lower, kind="stable").reset_index(drop=True)
     (ax,) = axes_for(ax, TWO_COLUMN, 1.1 + 0.17 * max(3, len(rows)))
-    known = rows[has_interval(rows)]
+    with_interval = rows[has_interval(rows)]
     covers = ""
-    if "covers" in rows and len(known):
-        covers = f" generalizing to {known['covers'].iloc[0]}"
+    if "covers" in rows and len(with_interval):
+        covers = f" generalizing to {with_interval['covers'].iloc[0]}"
     draw_estimates(ax, rows.index, rows, linewidth=1.2)
-    words = f"mean, {interval_name(rows)}{covers}"
-    handles = [mark(words, "o", HUMAN, linestyle="-")] if len(known) else []
+    legend_text = f"mean, {interval_name(rows)}{covers}"
+    handles = [mark(legend_text, "o", HUMAN, linestyle="-")] if len(with_interval) else []
     doubtful = rows[is_doubtful(rows)]
     if len(doubtful):
         draw_estimates(ax, doubtful.index, doubtful, linewidth=0, filled=False, zorder=4)
@@ -96,9 +96,9 @@ def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None =
             lines = textwrap.fill(f"{reason} ({n} of {len(rows)})", 70)
             handles.append(mark(lines, "o", HUMAN, face="white"))
     names = row_names(rows)
-    name_rows(ax, names, ruled=True)
-    what = measured(rows)
-    ax.set_xlabel(what)
+    label_rows(ax, names, ruled=True)
+    xlabel = describe_measure(rows)
+    ax.set_xlabel(xlabel)
     if {"rank_low", "rank_high"} <= set(rows) and rows["rank_low"].notna().any():
         ranks = rows.dropna(subset=["rank_low", "rank_high"]).astype({"rank_low": int})
         ranges = zip(ranks.index, ranks["rank_low"], ranks["rank_high"].astype(int), strict=True)
@@ -109,13 +109,13 @@ def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None =
         ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(0, 0), borderaxespad=4.2)
     values = map(two_decimals, rows["estimate"])
     means = ", ".join(map(" ".join, zip(names, values, strict=True)))
-    alt = f"{what} of {counted(len(rows), 'system')}{describe_intervals(rows)}{covers}. "
+    alt = f"{xlabel} of {counted(len(rows), 'system')}{describe_intervals(rows)}{covers}. "
     alt += f"Best first: {means}."
     if "evaluator" in rows:
         title = f"By {label(str(rows['evaluator'].iloc[0]))}, not by annotators"
         ax.set_title(title, loc="left")
         alt = f"{title}: {alt}"
-    return drawn_on(ax, table, alt)
+    return as_drawing(ax, table, alt)
 
 
 def with_details(compared: SystemComparison) -> pd.DataFrame:
@@ -124,7 +124,7 @@ def with_details(compared: SystemComparison) -> pd.DataFrame:
     return compared.systems.merge(compared.details, on=keys, validate="one_to_one")
 
 
-def measured(rows: pd.DataFrame) -> str:
+def describe_measure(rows: pd.DataFrame) -> str:
     """Describe dimension, scale and direction."""
     if "dimension" not in rows:
         return "Mean judgment"
@@ -166,32 +166,34 @@ def plot_severity(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None 
     table = compared.annotators if isinstance(compared, SystemComparison) else compared
     needed = "annotator_id severity:float ci_low:float ci_high:float n_judgments:int? status:text?"
     table = read_table(table, needed, "table has")
-    one_row_each(table, ["annotator_id"], "select one dimension")
+    require_unique(table, ["annotator_id"], "select one dimension")
     rows = table.dropna(subset="severity").sort_values("severity", ascending=False, kind="stable")
     if rows.empty:
-        words = "no annotator's severity is defined, so there is nothing to draw: see `reason`."
-        raise Unsupported("no_estimates", words)
+        message = "no annotator's severity is defined, so there is nothing to draw: see `reason`."
+        raise Unsupported("no_estimates", message)
     (ax,) = axes_for(ax, TWO_COLUMN if len(rows) > 20 else ONE_COLUMN, 2.4)
     rows = rows.rename(columns={"severity": "estimate"}).reset_index(drop=True)
     off = (rows["ci_low"] > 0) | (rows["ci_high"] < 0)
     unknown = ~has_interval(rows)
     draw_reference(ax, 0, upright=True)
-    for chosen, look in (
+    styles: list[tuple[pd.Series, dict[str, Any]]] = [
         (off, {"label": "differs from the mean"}),
         (~off & ~unknown, {"label": "interval includes 0", "filled": False}),
         (unknown, {"label": "no interval", "marker": "x"}),
-    ):
-        part = rows[chosen]
-        if len(part):
-            draw_estimates(ax, part.index, part, upright=True, color=SYSTEM, markersize=3.2, **look)
+    ]
+    for chosen, style in styles:
+        group = rows[chosen]
+        if len(group):
+            style |= {"color": SYSTEM, "markersize": 3.2}
+            draw_estimates(ax, group.index, group, upright=True, **style)
     # With two items an interval can be so wide that all others would look like dots.
     ends = rows[["ci_low", "ci_high"]].to_numpy(dtype=float)
-    known = ends[np.isfinite(ends).all(axis=1)]
-    if len(known):
-        low, high = np.quantile(known[:, 0], 0.05), np.quantile(known[:, 1], 0.95)
+    known_ends = ends[np.isfinite(ends).all(axis=1)]
+    if len(known_ends):
+        low, high = np.quantile(known_ends[:, 0], 0.05), np.quantile(known_ends[:, 1], 0.95)
         low, high = min(low, rows["estimate"].min()), max(high, rows["estimate"].max())
-        if known.max() - known.min() < 2 * (high - low):
-            low, high = known.min(), known.max()
+        if known_ends.max() - known_ends.min() < 2 * (high - low):
+            low, high = known_ends.min(), known_ends.max()
         low, high = low - 0.08 * (high - low), high + 0.08 * (high - low)
         ax.set_ylim(low, high)
         arrow: dict[str, Any] = {"color": SYSTEM, "ls": "", "markersize": 3.2, "clip_on": False}
@@ -216,4 +218,4 @@ def plot_severity(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None 
         f"{rows['estimate'].min():.2f} to {rows['estimate'].max():.2f},{describe_intervals(rows)}. "
         f"Intervals that exclude 0: {off.sum()}{f' ({unreliable} unreliable)' * bool(unreliable)}."
     )
-    return drawn_on(ax, table, alt)
+    return as_drawing(ax, table, alt)

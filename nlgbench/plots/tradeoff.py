@@ -15,10 +15,10 @@ from scipy.spatial import ConvexHull
 
 from nlgbench.plots.figures import (
     Drawing,
+    as_drawing,
     axes_for,
-    drawn_on,
     in_paper_style,
-    one_row_each,
+    require_unique,
     two_decimals,
 )
 from nlgbench.plots.labels import place_labels
@@ -75,11 +75,11 @@ def plot_tradeoff(
     >>> drawn.data["label"].tolist()
     ['t0.5', 't0.7', 't1.0']
     """
-    points = _points(scores)
+    points = _reshape_scores(scores)
     if truth is not None:
         names = {score: f"{score}_true" for score in SCORE_NAMES}
         truth = read_table(truth, "system huse:float huse_q:float huse_d:float", "truth has")
-        one_row_each(truth, ["system"], "keep one row per system")
+        require_unique(truth, ["system"], "keep one row per system")
         true = truth[["system", *names]].rename(columns=names)
         points = points.merge(true, on="system", how="left", validate="many_to_one")
     bad = points[points[list(_AXES)].isna().any(axis=1)]
@@ -92,7 +92,7 @@ def plot_tradeoff(
     small = truth is None and len(points) <= _MANY
     size = (ONE_COLUMN, ONE_COLUMN * 1.1) if small else (TWO_COLUMN, TWO_COLUMN * 0.85)
     (ax,) = axes_for(ax, *size)
-    looks = task_looks(list(dict.fromkeys(points["task"])))
+    styles = task_looks(list(dict.fromkeys(points["task"])))
     values = points.filter(regex=r"^huse_[qd](_low|_high|_true)?$").to_numpy(dtype=float)
     top = max(1.05, float(np.nanmax(values)) + 0.05)
     low = min(0.0, float(np.nanmin(values)) - 0.05)  # HUSE-D can be below 0 if HUSE-Q is above 1
@@ -101,32 +101,32 @@ def plot_tradeoff(
     ax.set_xlabel("HUSE-Q (quality)")
     ax.set_ylabel("HUSE-D (diversity)")
     _draw_diagonals(ax, top, points[list(_AXES)].to_numpy())
-    for task, (_, color) in looks.items():
+    for task, (_, color) in styles.items():
         published = points[(points["task"] == task) & (points["source"] == "published")]
         _draw_dominated(ax, published, color)
     if truth is not None:
         for row in points.to_dict("records"):
             ends = [(row[score], row[f"{score}_true"]) for score in _AXES]
-            ax.plot(*ends, color=looks[row["task"]][1], linewidth=0.5, linestyle=":", zorder=2)
+            ax.plot(*ends, color=styles[row["task"]][1], linewidth=0.5, linestyle=":", zorder=2)
         ax.plot(points["huse_q_true"], points["huse_d_true"], "kx", markersize=4, zorder=6)
-    for row in points.to_dict("records"):
-        marker, color = looks[row["task"]]
-        for score, other in (_AXES, _AXES[::-1]):
-            low, high = row.get(f"{score}_low", np.nan), row.get(f"{score}_high", np.nan)
-            upright = score == "huse_d"
-            draw_intervals(ax, [row[other]], [low], [high], upright=upright, color=color)
+    for n, row in enumerate(points.to_dict("records")):
+        marker, color = styles[row["task"]]
+        if "huse_q_low" in points:
+            line: dict[str, Any] = {"rows": points.iloc[[n]], "color": color}
+            draw_intervals(ax, [row["huse_d"]], prefix="huse_q", upright=False, **line)
+            draw_intervals(ax, [row["huse_q"]], prefix="huse_d", upright=True, **line)
         filled = row["source"] == "published"
-        look: dict[str, Any] = {"facecolor": color if filled else "white", "edgecolor": color}
-        look |= {"s": 22 if filled else 46, "linewidth": 1.1, "zorder": 4 if filled else 3}
-        ax.scatter(row["huse_q"], row["huse_d"], marker=marker, **look)
-    drawn = "huse_q_low" in points and points["huse_q_low"].notna().any()
-    interval = interval_name(scores) if drawn else ""
-    _draw_legend(ax, points, looks, interval)
-    _write_labels(ax, points, looks)
-    return drawn_on(ax, points, _describe(points, truth is not None, interval))
+        style: dict[str, Any] = {"facecolor": color if filled else "white", "edgecolor": color}
+        style |= {"s": 22 if filled else 46, "linewidth": 1.1, "zorder": 4 if filled else 3}
+        ax.scatter(row["huse_q"], row["huse_d"], marker=marker, **style)
+    has_intervals = "huse_q_low" in points and points["huse_q_low"].notna().any()
+    interval = interval_name(scores) if has_intervals else ""
+    _draw_legend(ax, points, styles, interval)
+    _write_labels(ax, points, styles)
+    return as_drawing(ax, points, _describe_points(points, truth is not None, interval))
 
 
-def _points(scores: pd.DataFrame) -> pd.DataFrame:
+def _reshape_scores(scores: pd.DataFrame) -> pd.DataFrame:
     """Make a row per point, with its task and setting."""
     needed = "system score estimate:float source:text"
     optional = "task? label? ties? ci_low:float? ci_high:float?"
@@ -135,62 +135,63 @@ def _points(scores: pd.DataFrame) -> pd.DataFrame:
         first = scores["ties"].dropna().unique()[:1]
         scores = scores[scores["ties"].isna() | scores["ties"].isin(first)]
     keys = ["source", "system"]
-    one_row_each(scores, [*keys, "score"], "keep one row per system and score")
-    about = scores.drop_duplicates(keys).reset_index(drop=True)
-    order = pd.MultiIndex.from_frame(about[keys])
+    require_unique(scores, [*keys, "score"], "keep one row per system and score")
+    systems = scores.drop_duplicates(keys).reset_index(drop=True)
+    order = pd.MultiIndex.from_frame(systems[keys])
     wide: Any = scores.pivot(index=keys, columns="score").reindex(order)
     points = wide["estimate"].reindex(columns=dict.fromkeys([*scores["score"], *_AXES]))
     for end in ("low", "high") if "ci_low" in scores else ():
         ends = wide[f"ci_{end}"].reindex(columns=list(_AXES))
         points = points.join(ends.add_suffix(f"_{end}"))
     points = points.reset_index().rename_axis(columns=None)
-    about = about.assign(task=about.get("task"), label=about.get("label"))
-    label = about["label"].fillna(points["system"].str.replace("_", " "))
+    systems = systems.assign(task=systems.get("task"), label=systems.get("label"))
+    label = systems["label"].fillna(points["system"].str.replace("_", " "))
     setting = label.str.extract(_SETTING)
-    named = about["task"].isna() & setting["task"].notna()
+    named = systems["task"].isna() & setting["task"].notna()
     label = label.mask(named, setting["what"] + " = " + setting["value"])
-    task = about["task"].fillna(setting["task"]).fillna("system")
+    task = systems["task"].fillna(setting["task"]).fillna("system")
     points = points.assign(task=task, label=label, source=points.pop("source"))
     printed = points["source"] == "published"
     # Sorted by name, so that styles of tasks don't depend on the order of systems.
     return pd.concat([points[printed], points[~printed].sort_values("system")], ignore_index=True)
 
 
-def _describe(points: pd.DataFrame, has_truth: bool, interval: str) -> str:
-    parts = []
+def _describe_points(points: pd.DataFrame, has_truth: bool, interval: str) -> str:
+    described = []
     for row in points.to_dict("records"):
         scores = [
             f"{SCORE_NAMES[score]} {row[score]:.2f}"
             + (f" (true {two_decimals(row[f'{score}_true'])})" if has_truth else "")
             for score in _AXES
         ]
-        parts.append(f"{row['task']} {row['label']}: {', '.join(scores)} ({row['source']})")
+        described.append(f"{row['task']} {row['label']}: {', '.join(scores)} ({row['source']})")
     more = f", with {interval}s" if interval else ""
     more += "; crosses are the true values" if has_truth else ""
     return (
         f"HUSE-D against HUSE-Q with diagonals of equal HUSE, colored by task{more}. "
-        f"{'; '.join(parts)}."
+        f"{'; '.join(described)}."
     )
 
 
 def _draw_diagonals(ax: Axes, top: float, points: np.ndarray) -> None:
-    look: dict[str, Any] = {"fontsize": 7, "color": "#666666", "zorder": 1}
-    beside = [level for level in LEVELS if 1 + level > top]
+    text_style: dict[str, Any] = {"fontsize": 7, "color": "#666666", "zorder": 1}
+    text_style["textcoords"] = "offset points"
+    outside = [level for level in LEVELS if 1 + level > top]
     for level in LEVELS:
         ends = [max(0.0, 1 + level - top), min(top, 1 + level)]
         ax.plot(ends, [1 + level - end for end in ends], color="#B8B8B8", linewidth=0.6, zorder=1)
         end = (ends[1], 1 + level - ends[1])
-        name = f"HUSE = {level:g}" if level in (LEVELS[0], *beside[-1:]) else f"{level:g}"
-        if level in beside:  # outside the axes, where there are no points or labels
-            place: dict[str, Any] = {"xytext": (3, 0), "ha": "left", "va": "center"}
+        name = f"HUSE = {level:g}" if level in (LEVELS[0], *outside[-1:]) else f"{level:g}"
+        if level in outside:  # outside the axes, where there are no points or labels
+            offset: dict[str, Any] = {"xytext": (3, 0), "ha": "left", "va": "center"}
         else:
             # Labels run along the diagonal; move them away from points.
-            ways = [(x, 1 + level - x) for x in np.linspace(ends[1], 0.3, 15)]
-            room = [np.hypot(*(points - (x - 0.06, y + 0.06)).T).min() for x, y in ways]
-            end = ways[np.argmax(np.array(room) > 0.15)]
-            turned: dict[str, Any] = {"rotation": -45, "rotation_mode": "anchor"}
-            place = {"xytext": (-2, 4), "ha": "right", "va": "bottom", **turned}
-        ax.annotate(name, end, textcoords="offset points", annotation_clip=False, **place, **look)
+            positions = [(x, 1 + level - x) for x in np.linspace(ends[1], 0.3, 15)]
+            gaps = [np.hypot(*(points - (x - 0.06, y + 0.06)).T).min() for x, y in positions]
+            end = positions[np.argmax(np.array(gaps) > 0.15)]
+            rotation: dict[str, Any] = {"rotation": -45, "rotation_mode": "anchor"}
+            offset = {"xytext": (-2, 4), "ha": "right", "va": "bottom", **rotation}
+        ax.annotate(name, end, annotation_clip=False, **offset, **text_style)
 
 
 def _draw_dominated(ax: Axes, published: pd.DataFrame, color: str) -> None:
@@ -206,34 +207,35 @@ def _draw_dominated(ax: Axes, published: pd.DataFrame, color: str) -> None:
         ax.plot([0, x], [0, y], linestyle=(0, (4, 2)), zorder=1, **line)
 
 
-def _write_labels(ax: Axes, points: pd.DataFrame, looks: dict[str, tuple[str, str]]) -> None:
+def _write_labels(ax: Axes, points: pd.DataFrame, styles: dict[str, tuple[str, str]]) -> None:
     """Label each point; nearby points of one system share a label."""
     rows: list[dict[Hashable, Any]] = []
     for row in points[points["label"] != ""].to_dict("records"):
-        same = [one for one in rows if one["task"] == row["task"] and one["label"] == row["label"]]
-        if not any(np.hypot(*(one[a] - row[a] for a in _AXES)) < _NEAR for one in same):
+        same_label = [a for a in rows if (a["task"], a["label"]) == (row["task"], row["label"])]
+        distances = [np.hypot(*(a[axis] - row[axis] for axis in _AXES)) for a in same_label]
+        if min(distances, default=np.inf) >= _NEAR:
             rows.append(row)
     # A path effect would turn the text into outlines in a PDF.
     white = {"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0.3}
-    colors = [np.array(to_rgb(looks[row["task"]][1])) * 0.7 for row in rows]
+    colors = [np.array(to_rgb(styles[row["task"]][1])) * 0.7 for row in rows]
     true = [f"{name}_true" for name in _AXES]
     place_labels(
         ax,
         np.array([[row[name] for name in _AXES] for row in rows]),
         [str(row["label"]) for row in rows],
         avoid=points[list(_AXES) + true * (true[0] in points)].to_numpy().reshape(-1, 2),
-        looks=[{"fontsize": 7, "color": color, "bbox": white} for color in colors],
+        styles=[{"fontsize": 7, "color": color, "bbox": white} for color in colors],
     )
 
 
 def _draw_legend(
-    ax: Axes, scores: pd.DataFrame, looks: dict[str, tuple[str, str]], interval: str
+    ax: Axes, scores: pd.DataFrame, styles: dict[str, tuple[str, str]], interval: str
 ) -> None:
     published = scores["source"] == "published"
     filled = set(scores.loc[published, "task"])
     handles: list[Any] = [
         mark(task, marker, color, face=color if task in filled else "white")
-        for task, (marker, color) in looks.items()
+        for task, (marker, color) in styles.items()
     ]
     if published.any():
         handles.append(Patch(facecolor="#555555", alpha=0.13, label="dominated by published"))
@@ -241,9 +243,11 @@ def _draw_legend(
         handles.append(mark(interval, "", "#555555", linestyle="-", linewidth=0.8))
     if "huse_q_true" in scores.columns:
         handles.append(mark("true value", "x", "black"))
-    others = [
+    other_sources = [
         source if source == "simulated" else f"recomputed, {source}"
         for source in scores.loc[~published, "source"].unique()
     ]
-    title = f"Filled: published. Open: {', '.join(others)}." if filled and others else None
+    title = None
+    if filled and other_sources:
+        title = f"Filled: published. Open: {', '.join(other_sources)}."
     legend_below(ax, handles, title=title, title_fontsize=7, alignment="left")

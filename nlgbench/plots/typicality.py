@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.axes import Axes
 
-from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style
+from nlgbench.plots.figures import Drawing, as_drawing, axes_for, in_paper_style
 from nlgbench.plots.rows import describe_intervals, draw_estimates, interval_name
 from nlgbench.plots.style import ONE_COLUMN
 from nlgbench.study.checks import read_table
@@ -55,13 +55,14 @@ def plot_typicality(
     draw_estimates(ax, rows["logprob_per_token"], rows, upright=True, linewidth=0.6, markersize=3)
     ax.set_xlabel("Log-frequency per token (nats)")
     ax.set_ylabel(f"Mean human judgment, {interval_name(table)}")
-    words = f"Mean judgment of {len(table)} texts against their log-frequency per token,"
-    words += describe_intervals(rows) + "."
+    alt = f"Mean judgment of {len(table)} texts against their log-frequency per token,"
+    alt += describe_intervals(rows) + "."
     if r is not None:
-        found = r.set_index("x").loc["logprob_per_token"]
-        label = f"r = {found['pearson']:.2f}, {interval_name(r)} {found['ci_low']:.2f} to "
-        label += f"{found['ci_high']:.2f} ({table['source'].iloc[0]})"
+        names = ["pearson", "ci_low", "ci_high"]
+        pearson, low, high = r.set_index("x").loc["logprob_per_token", names]
+        label = f"r = {pearson:.2f}, {interval_name(r)} {low:.2f} to {high:.2f} "
+        label += f"({table['source'].iloc[0]})"
         ax.set_title(label, loc="left")
-        words += f" {label}."
+        alt += f" {label}."
     data = table.rename(columns={"logprob_per_token": "log_frequency"})
-    return drawn_on(ax, data.drop(columns="text", errors="ignore"), words)
+    return as_drawing(ax, data.drop(columns="text", errors="ignore"), alt)

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 
 from nlgbench.evaluators import names
 from nlgbench.names import known
-from nlgbench.plots.figures import Drawing, axes_for, drawn_on, in_paper_style, two_decimals
+from nlgbench.plots.figures import Drawing, as_drawing, axes_for, in_paper_style, two_decimals
 from nlgbench.plots.style import HUMAN, TWO_COLUMN
 from nlgbench.status import Unsupported
 from nlgbench.study import Study
@@ -69,60 +69,63 @@ def plot_violins(
     "Violins of each evaluator's scores, with means and ranges. Means: chrF, s 0.20; chrF, t 0.50."
     """
     if study.scores is None or study.scores["score"].notna().sum() == 0:
-        words = f"{study.name} has no scores to draw: compute them with nlgbench.score."
-        raise Unsupported("no_scores", words)
+        message = f"{study.name} has no scores to draw: compute them with nlgbench.score."
+        raise Unsupported("no_scores", message)
     scored = study.scores.merge(
         study.outputs[["output_id", "system"]], on="output_id", validate="many_to_one"
     )
-    there = scored["evaluator"].unique().tolist()
-    shown = [
-        known(one, there, "evaluators") for one in (there if evaluators is None else evaluators)
-    ]
-    there = study.outputs["system"].unique().tolist()
-    places = [known(name, there, "systems") for name in (there if systems is None else systems)]
-    written = {name: study.labels.get(name, names.label(name)) for name in shown}
-    data = scored[scored["evaluator"].isin(shown) & scored["system"].isin(places)]
-    ranks = [data["system"].map(places.index), data["evaluator"].map(shown.index)]
+    evaluators = _select_names(scored["evaluator"], evaluators, "evaluators")
+    systems = _select_names(study.outputs["system"], systems, "systems")
+    labels = {name: study.labels.get(name, names.label(name)) for name in evaluators}
+    data = scored[scored["evaluator"].isin(evaluators) & scored["system"].isin(systems)]
+    ranks = [data["system"].map(systems.index), data["evaluator"].map(evaluators.index)]
     data = data.iloc[np.lexsort(ranks)]
-    rows = 1 if len(shown) <= _ONE_ROW else 2
-    grid = {"n": len(shown), "columns": -(-len(shown) // rows)}
-    panels = axes_for(ax, TWO_COLUMN, 2.2 * rows, **grid)
-    for panel, evaluator in zip(panels, shown, strict=True):
-        _panel(panel, data[data["evaluator"] == evaluator], places, written[evaluator])
-    for panel in panels[:: grid["columns"]]:
+    n_rows = 1 if len(evaluators) <= _ONE_ROW else 2
+    n_columns = -(-len(evaluators) // n_rows)
+    panels = axes_for(ax, TWO_COLUMN, 2.2 * n_rows, n=len(evaluators), columns=n_columns)
+    for panel, evaluator in zip(panels, evaluators, strict=True):
+        rows = data[data["evaluator"] == evaluator]
+        _draw_evaluator(panel, rows, systems, labels[evaluator])
+    for panel in panels[::n_columns]:
         panel.set_ylabel("Score")
-    data = data.assign(evaluator=data["evaluator"].map(written))
+    data = data.assign(evaluator=data["evaluator"].map(labels))
     means = data.groupby(["evaluator", "system"], sort=False)["score"].mean().map(two_decimals)
     texts = "; ".join(
         f"{row.evaluator}, {row.system} {row.score}" for row in means.reset_index().itertuples()
     )
-    return drawn_on(
+    return as_drawing(
         panels,
         data[["evaluator", "system", "output_id", "score"]].reset_index(drop=True),
         f"Violins of each evaluator's scores, with means and ranges. Means: {texts}.",
     )
 
 
-def _panel(panel: Axes, own: pd.DataFrame, systems: list[str], title: str) -> None:
-    found = _SCALE.search(str(own["signature"].iloc[0]))
-    low, high = (float(found[1]), float(found[2])) if found else (0.0, 1.0)
-    values = own["score"].dropna()
+def _select_names(column: pd.Series, names: Sequence[str] | None, argument: str) -> list[str]:
+    """Return the given names, all of which the column must contain, or by default all of its."""
+    available = column.unique().tolist()
+    return available if names is None else [known(name, available, argument) for name in names]
+
+
+def _draw_evaluator(panel: Axes, scores: pd.DataFrame, systems: list[str], title: str) -> None:
+    scale = _SCALE.search(str(scores["signature"].iloc[0]))
+    low, high = (float(scale[1]), float(scale[2])) if scale else (0.0, 1.0)
+    values = scores["score"].dropna()
     outside = values[(values < low) | (values > high)]
     if len(outside):
-        name = own["evaluator"].iloc[0]
+        name = scores["evaluator"].iloc[0]
         raise ValueError(
             f"{name} has a score of {outside.iloc[0]:g} outside its range, {low:g} to {high:g}: "
             f"add its scale to the signature, such as 'scale:0-100'."
         )
     margin = (high - low) * 0.04
     panel.set_ylim(low - margin, high + margin)
-    for place, system in enumerate(systems):
-        part = own.loc[own["system"] == system, "score"].dropna().to_numpy(dtype=float)
-        if len(part):
-            _draw(panel, place, part)
+    for i, system in enumerate(systems):
+        system_values = values[scores["system"] == system].to_numpy(dtype=float)
+        if len(system_values):
+            _draw_violin(panel, i, system_values)
     if high > 1 and len(values):
         panel.set_ylim(top=1.05 * values.max())
-    n_undefined = len(own) - len(values)
+    n_undefined = len(scores) - len(values)
     panel.set_title(f"{title}\n{n_undefined:,} undefined" if n_undefined else title)
     panel.set_xlim(-0.6, len(systems) - 0.4)
     panel.set_xticks(range(len(systems)), systems)
@@ -131,20 +134,20 @@ def _panel(panel: Axes, own: pd.DataFrame, systems: list[str], title: str) -> No
         label.set(ha="right", rotation_mode="anchor")
 
 
-def _draw(ax: Axes, place: int, values: np.ndarray) -> None:
+def _draw_violin(ax: Axes, position: int, values: np.ndarray) -> None:
     """Draw one violin with its mean and range, or a line if scores are constant."""
     bottom, top = ax.get_ylim()
     if np.ptp(values) > _CONSTANT * (top - bottom):
-        look: dict[str, Any] = {"bw_method": 0.2, "points": 200, "widths": 0.8}
-        look |= {"showmeans": True, "showextrema": True}
-        drawn: dict[str, Any] = ax.violinplot([values], [place], **look)
-        for body in drawn["bodies"]:
+        style: dict[str, Any] = {"bw_method": 0.2, "points": 200, "widths": 0.8}
+        style |= {"showmeans": True, "showextrema": True}
+        violin: dict[str, Any] = ax.violinplot([values], [position], **style)
+        for body in violin["bodies"]:
             body.set(facecolor=HUMAN, alpha=0.35, edgecolor="none")
-        for part, width in (("cbars", 0.5), ("cmins", 0.8), ("cmaxes", 0.8), ("cmeans", 1.6)):
-            drawn[part].set(color="black", linewidth=width)
+        for lines, width in (("cbars", 0.5), ("cmins", 0.8), ("cmaxes", 0.8), ("cmeans", 1.6)):
+            violin[lines].set(color="black", linewidth=width)
         ax.set_ylim(bottom, top)
         return
     mean = values.mean()
-    ax.hlines(mean, place - 0.4, place + 0.4, color="black", linewidth=1.6)
+    ax.hlines(mean, position - 0.4, position + 0.4, color="black", linewidth=1.6)
     above = mean <= (bottom + top) / 2
-    ax.text(place, mean, "constant", va="bottom" if above else "top", ha="center", fontsize=6.5)
+    ax.text(position, mean, "constant", va="bottom" if above else "top", ha="center", fontsize=6.5)

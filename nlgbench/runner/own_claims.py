@@ -14,7 +14,7 @@ import pandas as pd
 from nlgbench import files
 from nlgbench.datasets.public import is_public
 from nlgbench.names import brief, did_you_mean
-from nlgbench.papers.claim_rows import own_place
+from nlgbench.papers.claim_rows import claim_prefix
 from nlgbench.runner import claims as ledgers
 from nlgbench.study import Study, csv_files
 from nlgbench.study.checks import checked
@@ -166,7 +166,7 @@ def check_claims(
     [['study/pilot/bleu', 'matches']]
     """
     table = pd.DataFrame(columns=COLUMNS) if claims is None else read_claims(claims)
-    prefix = f"{own_place(study, study.name)}/"
+    prefix = f"{claim_prefix(study, study.name)}/"
     records, skipped, problems = [], {}, []
     for number, claim in enumerate(table.to_dict("records"), 1):
         try:

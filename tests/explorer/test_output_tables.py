@@ -9,7 +9,7 @@ import pytest
 
 import nlgbench as nb
 from nlgbench.explorer import tables
-from nlgbench.explorer.items import N_CHARACTERS, item_of
+from nlgbench.explorer.items import N_CHARACTERS, describe_item
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +75,7 @@ def test_numbers_are_those_of_plain_loops():
 )
 def test_filters_keep_what_passes_all(filters, kept, table, study):
     none = {"systems": ["x", "y"], "words": "", "column": "", "extra": ""}
-    found = tables.matching(table, study.outputs["text"], none | filters)
+    found = tables.pass_filters(table, study.outputs["text"], none | filters)
     assert np.flatnonzero(found).tolist() == [int(place) for place in kept]
 
 
@@ -122,7 +122,7 @@ def test_a_csv_has_whole_texts_and_no_formulas(table, study):
 
 
 def test_an_item_has_all_systems_beside_each_other_and_long_texts_cut(table, study):
-    item = item_of(study, table, [5])
+    item = describe_item(study, table, [5])
     assert item["columns"] == ["y", "x"] and item["chosen"] == 1
     rows = {row["name"]: row["cells"] for row in item["rows"]}
     assert rows["text"][0] == f"{'x' * N_CHARACTERS}… (50,000 characters)"

@@ -110,7 +110,7 @@ def test_the_released_batch_answers_the_papers_claims(scored, people):
     names = dict(zip(SYSTEMS, machine, strict=False))
     ids = scored.outputs.replace({"system": names})
     own = scored.replace(outputs=ids, system_scores=None)
-    found = pd.concat(paper._of_scores(own))
+    found = pd.concat(paper._answer_detection(own))
     assert set(found["claim_id"]) <= claims
     assert found["comparable"].eq(False).all()
     tables = found["claim_id"].str.split("/").str[1].value_counts()
@@ -121,7 +121,7 @@ def test_the_released_batch_answers_the_papers_claims(scored, people):
 def test_counts_of_the_released_batch_are_of_the_release():
     study = nb.load("judge-the-judges")
     people = paper.people(*(nb.accuracy(study, rule=rule) for rule in ("votes", "majority")))
-    found = pd.concat(paper._of_batch(study, people)).set_index("claim_id")
+    found = pd.concat(paper._answer_batch(study, people)).set_index("claim_id")
     claims = load_claims(paper.PAPER).set_index("claim_id").loc[found.index]
     off = (found["value"] - claims["published"]).abs() > claims["tolerance"] + 1e-9
     (only,) = off[off].index

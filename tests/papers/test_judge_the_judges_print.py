@@ -13,7 +13,7 @@ from nlgbench.datasets.published import load_claims, load_printed
 from nlgbench.papers.judge_the_judges import DIRECTIONS
 from nlgbench.papers.judges_in_print import (
     PAPER,
-    _p_of_printed,
+    _p_of_coefficient,
     answers_from_print,
     averages_of_reviews,
     correlation,
@@ -113,7 +113,7 @@ def test_p_of_a_printed_coefficient_is_scipys(ranking):
     for name, test in (("kendall", kendalltau), ("spearman", spearmanr)):
         found = test(first, ranking)
         if abs(found.statistic) < 1:
-            p = _p_of_printed(name, round(float(found.statistic), 4))
+            p = _p_of_coefficient(name, round(float(found.statistic), 4))
             assert p == pytest.approx(found.pvalue, rel=0.01)
 
 
