@@ -750,6 +750,11 @@ def _assembled(
         settings.get("distinct", {}).pop("annotators", None)
     if "origin" not in about:  # in written studies and code, signatures have the directions
         reading.declare_directions(raws, settings)
+        problems += [
+            f"{raw.where}: {table} has no rows: add some, or leave this table out."
+            for table, raw in raws.items()
+            if table != "outputs" and isinstance(raw.frame, pd.DataFrame) and raw.frame.empty
+        ]
     tables, found = _examined(raws, settings)
     problems += found
     notes += [

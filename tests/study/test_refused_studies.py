@@ -196,6 +196,7 @@ MALFORMED = {
         ["level 1", "must be an object"],
     ),
     "gzip cut off": (raw("r.csv.gz", b"\x1f\x8b\x08"), ["is not valid gzip"]),
+    "a header alone": (plain(judgments=JUDGMENTS[:29]), ["judgments has no rows: add some"]),
     "Parquet": (raw("r.parquet", b"PAR1"), ["r.parquet is"]),
 }
 
