@@ -50,6 +50,8 @@ def check(folder: Path) -> tuple[str, bool]:
         ready = ["None yet: add a table that is listed below."]
     elif folder.is_dir():
         ready.append(f"Rank systems and evaluators: nlgbench run 08 -p study={folder}")
+        if study.comparisons is not None:
+            ready.append(f"Audit judges: nlgbench run 09 -p study={folder}")
     lacking = [f"{need}: {', '.join(names)}" for need, names in needed.items()]
     blocks = [
         _understood(study),

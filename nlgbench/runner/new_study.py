@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,15 @@ from typing import Any
 from nlgbench import files
 from nlgbench.names import UsageError
 from nlgbench.runner import listing
-from nlgbench.study import csv_files, file_types, formats, near_names, read_folder, reading
+from nlgbench.study import (
+    csv_files,
+    file_types,
+    formats,
+    near_names,
+    read_folder,
+    reading,
+    vote_words,
+)
 from nlgbench.study.column_names import argument, personal
 from nlgbench.study.csv_files import TableError
 from nlgbench.study.described import judged_dimensions, lower_is_better, missing_words
@@ -22,6 +31,8 @@ from nlgbench.text import as_yaml
 
 #: The comment on a guess that you should confirm; `check` repeats it until you delete it.
 CONFIRM = "# confirm: "
+#: What a draft's comment says of a file without tables; `new` repeats it.
+UNRECOGNIZED = ": no table was recognized"
 #: Key of a table -> why it is needed.
 _WHY = {
     "delimiter": "separates the columns in the first line",
@@ -45,6 +56,11 @@ def new(
     """Write a study.yml into a folder, and show what it reads."""
     for name in (FILE, "study.py", "study.json"):
         if (folder / name).exists():
+            if folder / name in sources:
+                raise FileExistsError(
+                    f"{folder / name} has the name of a study's description: rename the file, or "
+                    "write study.yml into another folder with --out."
+                )
             raise FileExistsError(
                 f"{folder / name} exists and is not replaced. To see how the study is read, run "
                 f"`nlgbench check {folder}`. To start again, move the file away."
@@ -92,7 +108,7 @@ def new(
     for table, raw in tables.items():
         head = raw.frame.head(3).map(lambda cell: cell if len(cell) <= 30 else f"{cell[:29]}…")
         blocks.append(f"{table}, {len(head)} of {len(raw.frame):,} rows:\n{listing.plain(head)}")
-    unread = [line[2:] for line in text.split("\n") if ", columns not read: " in line]
+    unread = re.findall(rf"^# (.*(?:, columns not read: |{UNRECOGNIZED}).*)", text, re.M)
     blocks += ["\n".join(unread)] * bool(unread)
     if problems:
         blocks.append("\n".join(["To fix:", *problems]))
@@ -216,19 +232,22 @@ def _missing(table: str, source: Guess, spec: dict[str, Any]) -> list[str]:
     assigned = {*spec["columns"], *spec.get("constants", {}), *source.captured}
     if table in ("system_scores", "preferences", "comparisons") or "output_id" in assigned:
         return []
-    free = (
-        ", ".join(source.free("text", "id", "words", "number", "choice")[:8]) or "{row} or {file}"
-    )
+    free = source.free("text", "id", "words", "number", "choice")[:8]
     return [
-        f"      # {our}: ...  # missing; unused columns: {free}"
-        for our in ("item_id", "system")
+        f"      # {our}: ...  # missing; unused columns: {', '.join([*free, beside])}"
+        for our, beside in (("item_id", "{row}"), ("system", "{file}"))
         if our not in assigned
     ]
 
 
 def _skeleton(source: Guess) -> list[str]:
     """Write a table to fill in, with the columns of a file in which none was recognized."""
-    lines = [f"# {source.files[0]}: no table was recognized. Fill in this one, or use flags:"]
+    advice = formats.resembling(source.names)
+    if flags := vote_words.pair_flags(source.frame[source.names]):
+        command = shlex.join([part for key, name in flags.items() for part in (f"--{key}", name)])
+        votes = f"If {flags['choice']} contains votes on pairs, name both systems"
+        advice = f"{votes} (their names, or columns with them): {command}. {advice}"
+    lines = [f"# {source.files[0]}{UNRECOGNIZED}. {advice}", "# Fill in this table, or use flags:"]
     lines += ["# judgments:", f"#   file: {source.files[0]}", "#   columns:"]
     for our in ("item_id", "system", "annotator_id", "value"):
         column = source.columns.get(our)

@@ -26,7 +26,7 @@ CALLED = {
     "summary caption",
     "annotator_id": "annotator_id annotator worker_id worker rater rater_id judge judge_id "
     "participant_id prolific_pid prolific_id user user_id coder expert expert_id reviewer "
-    "reviewer_id annotators raters workers judges",
+    "reviewer_id voter voter_id annotators raters workers judges",
     "dimension": "dimension criterion aspect",
     "value": "value rating judgment judgement score answer label",
     "evaluator": "evaluator metric",

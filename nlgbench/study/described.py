@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from nlgbench.study import file_types, reading
+from nlgbench.study import file_types, formats, reading, vote_words
 from nlgbench.study.column_names import argument, plain_name
 from nlgbench.study.csv_files import TableError
 from nlgbench.study.guessing import Guess
@@ -46,10 +46,15 @@ def describe(source: Path | pd.DataFrame, flags: Mapping[str, Sequence[str]]) ->
             ]
     if not tables:
         names = [name for guessed in sources for name in guessed.names]
+        flags = vote_words.pair_flags(sources[0].frame[sources[0].names])
+        votes = ", ".join(f"{key}={name!r}" for key, name in flags.items())
+        votes = f"; if these are votes, {votes}" if votes else ""
         raise TableError(
             f"{', '.join(sources[0].files)}: neither judgments nor votes, scores or texts were "
             "recognized: name the columns, as in nb.read_study(..., item='id', system='model', "
-            f"annotator='rater', value='fluency'). Found columns {reading.some(names)}."
+            f"annotator='rater', value='fluency'){votes}. Found columns {reading.some(names)}. "
+            + formats.resembling(names)
+            * (frame is None)
         )
     dimensions = judged_dimensions(sources)
     settings: dict[str, Any] = {"quality": dimensions[0]} if len(dimensions) > 1 else {}

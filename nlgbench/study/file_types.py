@@ -27,6 +27,8 @@ ENDINGS = {
     "xlsx": (".xlsx",),
     "lines": (".txt",),
 }
+#: Keys of an object that only wraps a number.
+_RATINGS = ({"rating"}, {"number"})
 
 
 def guess(path: Path) -> str:
@@ -148,7 +150,33 @@ def _separated(path: Path, delimiter: str, problems: list[str]) -> tuple[pd.Data
         if not again:
             (frame, lines), found = plain, again
     problems += found
-    return frame, [f"line {number}" for number in lines]
+    return _with_fields(frame), [f"line {number}" for number in lines]
+
+
+def _with_fields(frame: pd.DataFrame) -> pd.DataFrame:
+    """Add the fields of columns whose cells are objects, such as `Answer.taskAnswers`."""
+    fields = [frame]
+    for name in frame:
+        cells = frame[name].str.strip().tolist()
+        if not next(filter(None, cells), "").startswith(("{", "[")):
+            continue
+        try:
+            objects = [json.loads(cell) if cell else {} for cell in cells]
+        except (ValueError, RecursionError):
+            continue
+        objects = [cell[0] if type(cell) is list and len(cell) == 1 else cell for cell in objects]
+        if all(isinstance(cell, dict) and {*cell} not in _RATINGS for cell in objects):
+            answers = [{key: _chosen(answer) for key, answer in cell.items()} for cell in objects]
+            columns = _framed(answers).set_axis(frame.index).add_prefix(f"{name}.")
+            fields.append(columns[columns.columns.difference(frame.columns, sort=False)])
+    return pd.concat(fields, axis=1) if fields[1:] else frame
+
+
+def _chosen(answer: Any) -> Any:
+    """Return the true key of an answer by radio buttons, such as {"1": false, "2": true}."""
+    is_choice = isinstance(answer, dict) and {*map(type, answer.values())} == {bool}
+    chosen = [key for key, mark in answer.items() if mark] if is_choice else []
+    return chosen[0] if len(chosen) == 1 else answer
 
 
 def _parquet(path: Path) -> tuple[pd.DataFrame, list[str]]:
@@ -276,7 +304,6 @@ def as_list(cell: str) -> list[str] | None:
         return None
     if not isinstance(found, list):
         return None
-    ratings = ({"rating"}, {"number"})
-    is_rating = [isinstance(one, dict) and {*one} in ratings for one in found]
+    is_rating = [isinstance(one, dict) and {*one} in _RATINGS for one in found]
     both = zip(found, is_rating, strict=True)
     return [as_text(next(iter(one.values())) if wrapped else one) for one, wrapped in both]

@@ -47,6 +47,7 @@ _WORDS = {
 }
 #: Words for annotators only, and for what systems respond to.
 _CLEAR = {"annotator", "rater", "worker", "judge", "expert", "participant", "coder", "annot"}
+_PEOPLE = {"human", "humans", "people", "crowd", "mos"}
 _INPUTS = {"source", "src", "input", "prompt", "article", "document"}
 _ASKED, _ANSWER = _WORDS["asked"], _WORDS["asked"] | _WORDS["any"]
 _METRIC = re.compile(
@@ -531,7 +532,7 @@ def _find_places(made: Guess) -> None:
         former = made.columns.pop("item_id", "")
         if not former or not _is_shared(made, former):
             names = _places(made, "text", "id", "words", "choice", "number")
-            for more in ["", *beside, *_places(made, "words")]:
+            for more in ["", *beside, *reversed(_places(made, "words"))]:  # items outnumber raters
                 if fits := _unique(made, [one for one in names if one != more], *by, more=more):
                     _take_likeliest(made, "item_id", fits, "identifies a row, together with system")
                     break
@@ -593,7 +594,9 @@ def _map_ratings(made: Guess, asked: set[str]) -> None:
                 made.captured["system"], made.answers, rest = rest, {"{system}": ""}, []
                 made.doubt("value", "no column names systems; these may be dimensions")
         elif not who:
-            human = [one for one in rest if _words(one) & _ASKED]
+            human = [
+                one for one in rest if _words(one) & (_ASKED | _PEOPLE) or made.kind(one) == "list"
+            ]
             scores, rest = [*scores, *(one for one in rest if one not in human)], human
         rest = [one for one in rest if made.kind(one) == "list"] or rest
         if rest := _judged(made, rest):
@@ -748,6 +751,12 @@ def _map_votes(made: Guess, asked: set[str]) -> None:
     several = len(set(made.frame["{file}"])) > 1
     named = made.columns.pop("choice", [])
     found = [named] if isinstance(named, str) else named or made.free("choice")
+    if not found:
+        pair = _sides(made)
+        found = [n for n in made.free("words") if vote_words.may_be_names(made.frame[n], pair)]
+        found = found if len(found) == 1 else []
+        if found:
+            made.doubt("choice", f"each cell of {found[0]} is one of the two systems, or a tie")
     marks = found if named else made.free("number", "choice")
     template, words, is_guess = vote_words.one_hot(
         made.frame[[*made.frame.columns.intersection(marks)]]
@@ -773,6 +782,15 @@ def _map_votes(made: Guess, asked: set[str]) -> None:
         names = [name for name in _places(made, "text", "id", "words") if name not in texts]
         fits = _unique(made, names, *by)
         _take_likeliest(made, "item_id", fits, "identifies a row, together with systems")
+        if not fits:
+            row = "{file}/{row}" if several else "{row}"
+            made.set("item_id", row, "no column names items: each row is an item", doubt=True)
+    elif not {"annotator_id", "evaluator"} & {*made.columns, *made.captured}:
+        places = made.by_row("item_id", "system_a", "system_b")
+        names = [name for name in _places(made, "words", "id") if name not in found]
+        if places.duplicated().any():
+            fits = _unique(made, names, *places)
+            _take_likeliest(made, "annotator_id", fits, "distinguishes votes on a pair", doubt=True)
     who = made.by_row("annotator_id")
     is_guess = bool(made.why.get("annotator_id")) and len(who) > 0
     if is_guess and who["annotator_id"].str.contains(raters.MODEL).all():

@@ -182,15 +182,18 @@ def _require_use(sources: Sequence[Guess], flags: Mapping[str, Sequence[str]], s
     used_by |= {"evaluator"} if "comparator" in used_by else set()
     used_by |= {"annotator_columns"} if "annotator_id" in used_by else set()
     for our, theirs in flags.items():
-        flag = f"--{argument(our).replace('_', '-')} {','.join(theirs)}"
-        if shape and shape.specs not in (guessing.specs, formats.toloka):
-            raise UsageError(f"{flag} is not used, because --as maps the columns: remove one.")
-        lost = [name for name in theirs if not any(_names_column(name, made) for made in sources)]
+        lost = [
+            name for name in theirs if not any(_names_column(our, name, made) for made in sources)
+        ]
         lost = [name for name in lost if name not in _fixed(sources, our)]
         if lost:
             hint = did_you_mean(lost[0], columns)
             there = f"Columns: {reading.some(columns)}."
-            raise UsageError(f"{our}: no file has a column {lost[0]!r}.{hint} {there}")
+            raise UsageError(f"{argument(our)}: no file has a column {lost[0]!r}.{hint} {there}")
+    for our, theirs in flags.items():
+        flag = f"--{argument(our).replace('_', '-')} {','.join(theirs)}"
+        if shape and shape.specs not in (guessing.specs, formats.toloka):
+            raise UsageError(f"{flag} is not used, because --as maps the columns: remove one.")
         if our in used_by or (not tables and our != "choice"):
             continue
         pair = [f"--{side[-1]}" for side in ("system_a", "system_b") if side not in flags]
@@ -208,12 +211,15 @@ def _require_use(sources: Sequence[Guess], flags: Mapping[str, Sequence[str]], s
         raise UsageError(f"{flag} is not used: {reason}.")
 
 
-def _names_column(name: str, made: Guess) -> bool:
+def _names_column(our: str, name: str, made: Guess) -> bool:
     """Check whether a flag names a column of a file, a template, or a pattern that fits some."""
     pattern = re.sub(r"\d+\.\.\d+", "{number}", name)
     braces = {*in_braces(name)}
     is_template = bool(braces) and braces <= {"row", "file", "folder", "position", *made.names}
-    return name in made.frame or is_template or bool(matching(pattern, made.names))
+    # Braces alone fit every column, which may all be answers, but not all be items.
+    is_pattern = our in ("value", "score", "choice") or not re.fullmatch(r"\{[^{}]*\}", pattern)
+    fits = is_pattern and bool(matching(pattern, made.names))
+    return name in made.frame or is_template or fits
 
 
 def _fixed(sources: Sequence[Guess], our: str) -> list[str]:

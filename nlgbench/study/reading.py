@@ -245,7 +245,7 @@ def read(
             near_names.settle(raws, chosen, problems, doubts)
         # Rows may be equal only since their names are.
         raws = {table: _unrepeated(table, raw) for table, raw in raws.items()}
-        _identify(place / FILE, raws, extra, problems)
+        _identify(Path(said.get("where", place / FILE)), raws, extra, problems)
     return {one: raws[one] for one in TABLES if one in raws}, notes
 
 
@@ -672,6 +672,15 @@ class _Table:
             is_empty |= frame["choice"] == ""
         if is_empty.any():
             shown = f"empty cells of {self.table} skipped: {int(is_empty.sum()):,}"
+            places = frame.filter(["output_id", "item_id", "system"])
+            if len(places.columns) and self.table in ("judgments", "scores"):
+                outputs = pd.MultiIndex.from_frame(places)
+                lost = outputs[is_empty].difference(outputs[~is_empty], sort=False)
+                if len(lost):
+                    first = "/".join(map(str, lost[0]))
+                    shown += (
+                        f". Outputs without others in this file: {len(lost):,}, such as {first}"
+                    )
             self.notes.append(f"{self.source}: {shown}.")
             frame = frame[~is_empty].reset_index(drop=True)
         if "choice" in frame and self.table == "comparisons":

@@ -201,8 +201,10 @@ class Study:
         table: pd.DataFrame | None = getattr(self, of)
         lacking = "no_judgments" if of == "judgments" else "no_votes"
         if table is None or table.empty:
+            votes = self.preferences is not None or self.comparisons is not None
+            hint = " For votes on pairs, use rate or win_rates." * (of == "judgments" and votes)
             raise Unsupported(
-                lacking, f"{self.name} has no {of}: add a table of {of} to the study."
+                lacking, f"{self.name} has no {of}: add a table of {of} to the study.{hint}"
             )
         there = [str(one) for one in table["dimension"].unique()]
         if name is not None and name not in there:
@@ -671,7 +673,8 @@ def _read_described(
     if is_frame:
         _warn_of_names(raws, {}, stacklevel=5)
     else:
-        problems += near_names.collisions(raws, {})
+        way = f"`nlgbench new {source}` writes a study.yml with this setting."
+        problems += [f"{problem} {way}" for problem in near_names.collisions(raws, {})]
     return None if problems else _assembled(raws, about, problems, notes, name=name)
 
 

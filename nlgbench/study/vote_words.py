@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
-from nlgbench.study.column_names import plain_name
+from nlgbench.study.column_names import CALLED, plain_name
 
 #: Keys in a map of choices that stand for the row's own systems.
 NAMES = {"{system_a}": "a", "{system_b}": "b"}
@@ -172,6 +172,25 @@ def one_hot(cells: pd.DataFrame) -> tuple[str, dict[str, str], bool]:
         dict(zip(texts, winner, strict=True)),
         is_guess,
     )
+
+
+def pair_flags(frame: pd.DataFrame) -> dict[str, str]:
+    """Return the flags for a column that may hold votes, if no columns name both systems.
+
+    A system that wins, but is in no other column, is one side of all pairs.
+    """
+    for name in map(str, frame):
+        plain = plain_name(name)
+        if plain not in CALLED["choice"].split() and not _BETTER.search(plain):
+            continue
+        winners = [word for word in frame[name].unique() if word.strip() and not meaning(word)]
+        others = [other for other in map(str, frame) if other != name]
+        others = [other for other in others if frame[other].isin(winners).any()]
+        fixed = [word for word in winners if not frame[others].eq(word).any(axis=None)]
+        is_clear = len(others) == len(fixed) == 1
+        sides = (fixed[0], others[0]) if is_clear else ("...", "...")
+        return {"a": sides[0], "b": sides[1], "choice": name}
+    return {}
 
 
 def of_boolean(name: str, words: Iterable[str], systems: Mapping[str, str]) -> dict[str, str]:

@@ -127,6 +127,10 @@ JUDGED = {"gpt-4": "ann", "claude-3": "bob", "llama-3": "cyd"}
 JUDGES = V.assign(judge=V.who.map({who: judge for judge, who in JUDGED.items()}))
 SCORED = TEXTS.melt(PLACE, ["bleu", "chrf"], "metric", "score")
 SCORED["judge"] = SCORED.metric.map({"bleu": "gpt-4", "chrf": "claude-3"})
+MARKS = V.assign(
+    **{f"won_{one}": (V.choice == one.title()).astype(int) for one in ("a", "b", "tie")}
+)
+BOTH_KINDS = pd.concat([V, JUDGES.drop_duplicates(["item", "a"]).assign(who="gpt-4-judge")])
 COLUMNS = ["output_id", "annotator_id", "dimension", "value"]
 GIVEN = ["item", "system", "annotator", "value", "text", "dimension", "evaluator", "score"]
 VOTED = ["item", "a", "b", "annotator", "choice", "evaluator"]
@@ -179,6 +183,20 @@ FILES = {
     "judges in files": files("judge", "item system score", "item model score", SCORED),
     "winners by name": csv("item a b who name", "item model_a model_b voter winner", V),
     "best and worst": csv("item best worst", "", BEST),
+    "toloka": {
+        "r.tsv": csv(
+            "item system text who flow adequacy",
+            "INPUT:item INPUT:system INPUT:text ASSIGNMENT:worker_id OUTPUT:flow OUTPUT:adequacy",
+            sep="\t",
+        )
+    },
+    "crowd and judge": csv("item a b who name", "item left right rater winner", BOTH_KINDS),
+    "winners in capitals": {
+        "r.jsonl": V.assign(name=V.name.str.upper()).to_json(orient="records", lines=True)
+    },
+    "winners in columns": csv(
+        "item a b who won_a won_b won_tie", "item model_a model_b voter won_a won_b won_tie", MARKS
+    ),
 }
 #: Layout | what it holds | flags, by position: item, system, ... or item, a, b, ...; - for none.
 FLAGS = """\
@@ -220,6 +238,10 @@ means | mean text bleu chrf | item system - quality text - - bleu,chrf
 judges in files | bleu chrf | item model - - - - {file} score
 winners by name | votes | item model_a model_b voter winner
 best and worst | flow | item - - best
+toloka | flow adequacy text | --as toloka
+crowd and judge | votes judges | item left right rater winner
+winners in capitals | votes | item a b who name
+winners in columns | votes | item model_a model_b voter won_a,won_b,won_tie
 """
 
 
@@ -289,7 +311,7 @@ def test_most_drafts_are_right_with_one_doubt_at_most_and_the_others_skeletons(t
             rows.append((name, by, ", ".join(off) or "right", len(doubts)))
     outcomes = pd.DataFrame(rows, columns=["layout", "by", "outcome", "doubts"])
     right = outcomes[outcomes["outcome"] == "right"]
-    assert right["by"].value_counts().to_dict() == {"none": 33, "flags": 37}
+    assert right["by"].value_counts().to_dict() == {"none": 38, "flags": 41}
     assert right["doubts"].max() == 1
     others = outcomes.drop(right.index)
     assert set(others["outcome"]) == {"skeleton"}

@@ -30,6 +30,8 @@ def new(folder, text, flags):
         (VOTES, "--item item --a one --b other --choice bets", "'bets'. Did you mean 'best'"),
         (WIDE, f"{PLACES} --evaluator {{file}} --value Ada", "--evaluator {file} is not used"),
         (WIDE, f"{PLACES} --value Ada,Bob", "no file has a column 'Bob'. Did you mean 'Bo'"),
+        (WIDE, f"{PLACES} --annotator Bo --value Adda", "value: no file has a column 'Adda'"),
+        (WIDE, f"{PLACES} --annotator {{fill}} --value Ada", "no file has a column '{fill}'"),
         (WIDE, f"{PLACES} --value Ada --as mqm", "--as"),
         (WIDE, f"{PLACES} --as alpaca_eval", "--item, --system is not used, because --as"),
         (WIDE, f"{PLACES} --annotator-columns Ada,Bob", "no file has a column 'Bob'"),

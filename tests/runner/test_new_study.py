@@ -37,10 +37,18 @@ PROLIFIC = (
 )
 ONE = [("1/a", "quality", 3.0), ("2/b", "quality", 4.0)]
 FLUENT = [("1/a", "fluency", 3.0), ("2/b", "fluency", 4.0)]
+MEANS = [("1/a", "human_mean", 3.0), ("2/b", "human_mean", 4.0)]
 ERRORS = [("d/1/a", "mqm", 5.1), ("d/2/b", "mqm", 0.0), ("d/1/b", "mqm", 25.0)]
+IN_A_CELL = (
+    "HITId,WorkerId,Input.item,Input.system,Answer.taskAnswers\n"
+    'H1,A1,1,a,"[{""flow"": {""3"": true, ""4"": false}, ""why"": ""so""}]"\n'
+    'H1,A1,2,b,"[{""flow"": {""3"": false, ""4"": true}}]"\n'
+)
 #: Layout, name, content -> judgments: output, dimension, value.
 FILES = {
     "mturk": ("mturk", "batch.csv", MTURK, ONE),
+    "mturk, JSON in a cell": (None, "batch.csv", IN_A_CELL, ONE),
+    "mean judgments": (None, "m.csv", "item,model,human_mean\n1,a,3\n2,b,4\n", MEANS),
     "label studio, ratings": ("label-studio", "tasks.json", json.dumps(RATED), FLUENT),
     "label studio, csv": ("label-studio", "tasks.csv", STUDIO, FLUENT),
     "mqm": ("mqm", "errors.tsv", MQM, ERRORS),

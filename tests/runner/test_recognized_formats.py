@@ -68,6 +68,24 @@ def test_logs_of_two_tools_are_no_study(tmp_path):
         draft(tmp_path, files, *files)
 
 
+@pytest.mark.parametrize(
+    ("columns", "advice"),
+    [
+        (
+            ["instruction", "generator_1", "generator_2", "output_1"],
+            "of alpaca_eval, but lacks out",
+        ),
+        (["HITId", "WorkerId", "AssignmentId", "hue"], "of mturk, but lacks AssignmentStatus"),
+        (["hue", "tint"], "`nlgbench new` takes the format of a tool with --as: mturk, toloka"),
+    ],
+)
+def test_the_nearest_format_of_an_unrecognized_file_is_named(columns, advice, tmp_path):
+    _, text, shown = draft(
+        tmp_path, {"r.csv": ",".join(columns) + "\n" + ",".join(columns[::-1])}, "r.csv"
+    )
+    assert advice in text and advice in shown
+
+
 def toloka(rows, columns):
     return "\n".join("\t".join(map(str, row)) for row in [columns, *rows])
 
@@ -139,14 +157,3 @@ def test_both_batches_and_three_dimensions_with_few_edits(tmp_path):
     study = nb.read_study(tmp_path)
     assert study.dimensions == dimensions and len(study.judgments) == 2700
     assert len(study.systems) == 6 and (study.outputs["text"] != "").all()
-
-
-def test_records_beside_metadata(tmp_path):
-    rated = [{"id": n, "scores": {"tone": {"mean": 2, "each": [1, 2 + n]}}} for n in (1, 2)]
-    about = {"by": "us", "scales": [{"name": "tone", "best": 5}], "records": rated}
-    (tmp_path / "r.json").write_text(json.dumps(about))
-    flags = {"item_id": ["id"], "system": ["{file}"], "annotator_id": ["{position}"]}
-    new_study.new(
-        tmp_path, [tmp_path / "r.json"], None, flags | {"value": ["scores.{dimension}.each"]}
-    )
-    assert nb.read_study(tmp_path).judgments["value"].tolist() == [1, 3, 1, 4]

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 import zipfile
 from pathlib import Path
 
@@ -234,13 +235,19 @@ def test_what_a_format_cannot_be_is_refused(text, files, wanted, tmp_path):
 
 @pytest.mark.parametrize(
     ("method", "said"),
-    [(zipfile.ZIP_DEFLATED, "one member to 3,"), (zipfile.ZIP_BZIP2, "not compressed with")],
+    [(zipfile.ZIP_DEFLATED, "one member to 3,"), (93, "compressed by Zstandard, or not by")],
 )
 def test_archives_are_unpacked_up_to_a_limit(method, said, tmp_path, monkeypatch):
     monkeypatch.setattr(records, "MEMBER", 2000)
-    archive(tmp_path / "a.eval", log("a"), [sample(1, 1, target="0" * 3000)], method)
+    path = tmp_path / "a.eval"
+    archive(path, log("a"), [sample(1, 1, target="0" * 3000)], method if method < 93 else 0)
+    if method == 93:  # which Python can write from version 3.14 on: name it in both headers
+        content = path.read_bytes()
+        for header in (rb"(PK\x03\x04.{4})\0\0", rb"(PK\x01\x02.{6})\0\0"):
+            content = re.sub(header, b"\\1]\0", content, flags=re.DOTALL)  # ] is 93
+        path.write_bytes(content)
     _, _, problems = read(tmp_path, "format: inspect\n", {})
-    assert said in problems[0] and "inspect log convert" in problems[0]
+    assert said in problems[0] and f"`inspect log convert {path} --to json" in problems[0]
 
 
 def test_each_format_is_documented():

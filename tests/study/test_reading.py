@@ -234,7 +234,8 @@ def test_an_unread_column_that_groups_items_and_empty_cells_are_noted(tmp_path):
     rows = "".join(f"{i},{i // 3},{s},me,{'' if i == 5 else 3}\n" for i in range(6) for s in "ab")
     files = {"r.csv": f"item,talk_id,model,who,flow\n{rows}"}
     _, notes = read_folder(folder(tmp_path / "s", files, described("r.csv", WIDE)), [])
-    assert notes[0].endswith("r.csv: empty cells of judgments skipped: 2.") and len(notes) == 2
+    skipped = "r.csv: empty cells of judgments skipped: 2. Outputs without others in this file: 2"
+    assert notes[0].endswith(f"{skipped}, such as 5/a.") and len(notes) == 2
     assert "5 items have 2 values of talk_id, which is not used" in notes[1]
     assert "clusters: talk_id" in notes[1]
     used = described("r.csv", WIDE, top="settings: {clusters: group_id}\n")

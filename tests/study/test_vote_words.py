@@ -1,6 +1,5 @@
 """Votes in other words: the winner's name, verdicts, marks and booleans mean the same votes."""
 
-import pandas as pd
 import pytest
 from click.testing import CliRunner
 
@@ -123,29 +122,6 @@ def test_winners_and_losers_in_columns_are_pairs_in_unknown_order(tmp_path):
     assert study.preferences["output_a"].str.endswith("elk").all()
     assert study.preferences["choice"].tolist() == ["b", "a", "a", "b"]
     assert "position bias" in " ".join(done.output.split()) and "order" in text
-
-
-@pytest.mark.parametrize(
-    ("cells", "header"),
-    [(["owl", "same", "yak"], "winner"), (["true", "Equal", "false"], "owl_is_better")],
-)
-def test_one_side_may_be_the_same_in_all_pairs(cells, header, tmp_path):
-    rows = [f"q{n},yak,kim,{cell}" for n, cell in enumerate(cells)]
-    text = "\n".join([f"item,other,rater,{header}", *rows])
-    flags = {"item": "item", "annotator": "rater", "a": "owl", "b": "other", "choice": header}
-    new(tmp_path, text, *[part for flag in flags.items() for part in (f"--{flag[0]}", flag[1])])
-    study = nb.read_study(tmp_path)
-    assert study.preferences["choice"].tolist() == ["a", "tie", "b"]
-    assert set(study.outputs["system"]) == {"owl", "yak"}
-
-
-def test_a_dataframe_of_winners_names_is_read_alike():
-    pairs = pd.DataFrame(PAIRS, columns=["left", "right"]).assign(rater="kim", item=range(4))
-    study = nb.read_study(
-        pairs.assign(best=[winner or "tie" for winner in WINNERS]),
-        **{"item": "item", "a": "left", "b": "right", "choice": "best", "annotator": "rater"},
-    )
-    assert study.preferences["choice"].tolist() == VOTES
 
 
 def test_words_that_say_nothing_of_a_pair_have_no_meaning():

@@ -62,6 +62,16 @@ def recognize(path: Path) -> str:
     return recognizing.recognize(path, FORMATS)
 
 
+def resembling(columns: Sequence[str]) -> str:
+    """Name the format that unrecognized columns resemble most, and how to choose a format."""
+    name, lacking = recognizing.nearest(columns)
+    way = "`nlgbench new` takes the format of a tool"
+    if not name:
+        return f"{way} with --as: {', '.join(FORMATS)}."
+    but = f", but lacks {', '.join(lacking)}" if lacking else ""
+    return f"It resembles files of {name}{but}. {way}: --as {name}."
+
+
 def draft(name: str, names: Sequence[str]) -> str:
     """Write the study.yml for files that a format of records reads."""
     return (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,15 @@ _KEYS = {
     "arena": ["model_a model_b winner conversation_a conversation_b"],
     "promptfoo": ["provider prompt vars response score"],
 }
+#: Format of tables -> columns in its files, whatever was asked.
+_COLUMNS = {
+    "mturk": "HITId AssignmentId WorkerId AssignmentStatus",
+    "toloka": "ASSIGNMENT:assignment_id ASSIGNMENT:worker_id ASSIGNMENT:status",
+    "prolific": "PROLIFIC_PID STUDY_ID SESSION_ID",
+    "label_studio": "annotation_id annotator created_at updated_at lead_time",
+    "potato": "instance_id user_id displayed_text",
+    "mqm": "system doc_id seg_id rater category severity",
+}
 #: The number of records that are examined, since some may be incomplete.
 _EXAMINED = 20
 
@@ -39,6 +48,17 @@ def recognize(path: Path, shapes: Mapping[str, Any]) -> str:
             if any({*keys.split()} <= {*record} for keys in kinds):
                 return name
     return ""
+
+
+def nearest(columns: Iterable[str]) -> tuple[str, list[str]]:
+    """Return the format of which a file has most keys, at least half, and those that it lacks."""
+    names = {part for name in columns for part in (name, name.split(".")[0])}
+    shares: dict[tuple[float, int], tuple[str, list[str]]] = {}
+    for name, kinds in (_KEYS | {name: [keys] for name, keys in _COLUMNS.items()}).items():
+        for keys in map(str.split, kinds):
+            lacking = [key for key in keys if key not in names]
+            shares.setdefault((1 - len(lacking) / len(keys), len(keys)), (name, lacking))
+    return shares[max(shares)] if max(shares)[0] >= 0.5 else ("", [])
 
 
 def _documents(path: Path, kind: str) -> list[Any]:

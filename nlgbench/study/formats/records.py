@@ -135,7 +135,7 @@ def _records(
 
 def _of_archive(path: Path) -> Iterator[tuple[dict[str, Any], str, Any]]:
     """Iterate over the samples of an Inspect log that is an archive, unpacked in memory."""
-    convert = "run `inspect log convert LOG --to json --output-dir DIR`."
+    convert = f"run `inspect log convert {path} --to json --output-dir DIR`, and read its results."
     try:
         with zipfile.ZipFile(path) as archive:
             there = {one.filename: one for one in archive.infolist()}
@@ -147,7 +147,7 @@ def _of_archive(path: Path) -> Iterator[tuple[dict[str, Any], str, Any]]:
             names.sort(key=lambda name: re.sub(r"\d+", lambda digits: digits[0].zfill(20), name))
             wanted = [there[name] for name in (heads[0], *names)]
             if {one.compress_type for one in wanted} - {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
-                raise TableError(f"{path} is not compressed with deflate: {convert}")
+                raise TableError(f"{path} is compressed by Zstandard, or not by deflate: {convert}")
             sizes = [one.file_size for one in wanted]
             if max(sizes) > MEMBER or sum(sizes) > ARCHIVE:
                 raise TableError(
