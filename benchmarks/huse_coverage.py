@@ -158,12 +158,12 @@ def review_studies(cell: Cell, rng: np.random.Generator) -> Iterator[Drawn]:
         name: {who: one.logprob(texts[who]) / length[who] for who in ("human", name)}
         for name, one in chosen.items()
     }
-    panels = [annotators.draw_panel(cell.n_annotators, seed=rng) for _ in range(N_PANELS)]
+    panels = [annotators.draw_annotators(cell.n_annotators, seed=rng) for _ in range(N_PANELS)]
     n_human, n_machine = cell.n
 
     def others(quality: np.ndarray) -> np.ndarray:
         return annotators.judge(
-            annotators.draw_panel(cell.n_annotators, seed=rng), quality, seed=rng
+            annotators.draw_annotators(cell.n_annotators, seed=rng), quality, seed=rng
         )
 
     n_human, n_machine = cell.n

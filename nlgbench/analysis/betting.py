@@ -25,12 +25,12 @@ MEANS: Floats = np.linspace(-1, 1, 401)[1:-1]
 
 def log_e_values(values: Floats, mean: float | Floats = 0.0) -> Floats:
     """Compute log e-values for a mean after each value along the last axis, skipping NaN."""
-    found = np.full(values.shape, -np.inf)
+    logs = np.full(values.shape, -np.inf)
     for share, log_weight in zip(SHARES, LOG_WEIGHTS, strict=True):
         steps = np.log1p(share * (values - mean) / (1 + np.sign(share) * mean))
         wealth = np.nan_to_num(steps, copy=False, nan=0.0).cumsum(axis=-1)
-        np.logaddexp(found, wealth + log_weight, out=found)
-    return found
+        np.logaddexp(logs, wealth + log_weight, out=logs)
+    return logs
 
 
 def least_n(log_threshold: float) -> int:
@@ -62,14 +62,14 @@ def e_holm(e_values: Floats) -> Floats:
     # The set with the smallest mean adds the smallest e-values first.
     order = np.argsort(e_values, axis=-1)
     ranked = np.take_along_axis(e_values, order, axis=-1)
-    found = ranked.copy()
+    smallest = ranked.copy()
     smaller = np.zeros(ranked.shape[:-1])
     for n in range(1, ranked.shape[-1]):
         smaller = smaller + ranked[..., n - 1]
         means = (ranked[..., n:] + smaller[..., None]) / (n + 1)
-        found[..., n:] = np.minimum(found[..., n:], means)
-    adjusted = np.empty_like(found)
-    np.put_along_axis(adjusted, order, found, axis=-1)
+        smallest[..., n:] = np.minimum(smallest[..., n:], means)
+    adjusted = np.empty_like(smallest)
+    np.put_along_axis(adjusted, order, smallest, axis=-1)
     return adjusted
 
 

@@ -42,15 +42,17 @@ def disagreements(study: Study, evaluator_a: str, evaluator_b: str, *, n: int = 
     >>> disagreements(study, "e", "f", n=1)["output_id"].tolist()
     ['a', 'c']
     """
-    both = study.scored([evaluator_a, evaluator_b])
-    wide = both.pivot(index="output_id", columns="evaluator", values="score").dropna()
+    scores = study.scored([evaluator_a, evaluator_b])
+    wide = scores.pivot(index="output_id", columns="evaluator", values="score").dropna()
     ranks = wide.rank(pct=True).rename(columns={evaluator_a: "rank_a", evaluator_b: "rank_b"})
     ranks = ranks.assign(gap=ranks["rank_a"] - ranks["rank_b"])
     item = study.outputs.set_index("output_id")["item_id"]
-    ranks = ranks.loc[ranks["gap"].abs().groupby(item).idxmax().dropna()].sort_values(
-        "gap", kind="stable"
-    )
+    ranks = ranks.loc[ranks["gap"].abs().groupby(item).idxmax().dropna()]
+    ranks = ranks.sort_values("gap", kind="stable")
     first = ranks.iloc[: min(n, len(ranks) // 2)]
     last = ranks.iloc[len(ranks) - min(n, len(ranks) - len(first)) :]
-    found = pd.concat([first, last]).reset_index()
-    return found[["output_id", "rank_a", "rank_b", "gap"]].rename_axis(columns=None)
+    return (
+        pd.concat([first, last])
+        .reset_index()[["output_id", "rank_a", "rank_b", "gap"]]
+        .rename_axis(columns=None)
+    )

@@ -80,9 +80,9 @@ def diversity(
             seed=rng,
         )
         members = np.vstack([np.ones(len(group), dtype=bool), subsamples])
-        found = diversity_of_subsets(group["text"].tolist(), members)
-        for name in found:
-            estimate, replicates = float(found[name].iloc[0]), found[name].iloc[1:]
+        values = diversity_of_subsets(group["text"].tolist(), members)
+        for name in values:
+            estimate, replicates = float(values[name].iloc[0]), values[name].iloc[1:]
             row = interval(replicates, estimate, fraction=_FRACTION, confidence=confidence)
             if n_undefined := row["n_undefined"]:
                 status = explain("undefined_subsamples", n=n_undefined, total=len(replicates))

@@ -113,12 +113,12 @@ def reproduction(ledger: pd.DataFrame) -> pd.DataFrame:
     rows = schema.check(rows, "ledger", source="ledger")
     rows = rows[rows["published"].notna()].reset_index(drop=True)
     # The paper or study, and the table or section if the id continues after it.
-    place = rows["claim_id"].str.extract("^(study/[^/]+|[^/]+)(?:/([^/]+)/)?").fillna("")
+    source_parts = rows["claim_id"].str.extract("^(study/[^/]+|[^/]+)(?:/([^/]+)/)?").fillna("")
     unit = rows["claim_id"].map(load_claims().set_index("claim_id")["unit"]).fillna("")
     kind = pd.Series("number", rows.index)
     kind = kind.mask(unit.str.contains("bound"), "bound")
     kind = kind.mask(unit.str.contains("printed with a star"), "label")
-    kind = kind.mask(place[1] == "direction", "finding")
+    kind = kind.mask(source_parts[1] == "direction", "finding")
     number = kind == "number"
     start = unit.map(_scale_start).astype(float).where(number)
     pairs = rows[["published", "recomputed"]].sub(start, axis=0)
@@ -135,15 +135,15 @@ def reproduction(ledger: pd.DataFrame) -> pd.DataFrame:
     codes = pd.Series([status.code for status in why], rows.index, dtype="str")
     codes = codes.mask(codes.eq("ok") & rows["reason"].ne(""), "ledger")
     notes = pd.Series([status.reason for status in why], rows.index, dtype="str")
-    kept = ["published", "recomputed", "ci_low", "ci_high", "verdict"]
+    columns = ["published", "recomputed", "ci_low", "ci_high", "verdict"]
     return pd.DataFrame(
         {
-            "paper": place[0],
-            "where": place[1],
+            "paper": source_parts[0],
+            "where": source_parts[1],
             **{name: rows[name] for name in ("claim_id", "variant", "source")},
             "kind": kind,
             "unit": unit,
-            **{name: rows[name] for name in kept},
+            **{name: rows[name] for name in columns},
             "scale_start": start,
             "cv_star": estimate,
             "status": codes,
@@ -160,8 +160,8 @@ def number_outcomes(ledger: pd.DataFrame) -> pd.DataFrame:
     """
     rows = reproduction(ledger)
     rows = rows[rows["kind"] != "finding"]
-    own = rows["paper"].str.startswith("study/")
-    unused = rows["source"].isin(["simulated", "study"]) & ~own
+    of_study = rows["paper"].str.startswith("study/")
+    unused = rows["source"].isin(["simulated", "study"]) & ~of_study
     left_out = rows["claim_id"].nunique() - rows.loc[~unused, "claim_id"].nunique()
     rows = rows[~unused]
     equal, printed = rows["verdict"].eq("matches"), rows["source"].eq("published")
@@ -179,14 +179,15 @@ def number_outcomes(ledger: pd.DataFrame) -> pd.DataFrame:
     return data
 
 
-def by_paper(found: pd.DataFrame) -> pd.DataFrame:
+def by_paper(reproduced: pd.DataFrame) -> pd.DataFrame:
     """Count the verdicts of a result of `reproduction` by paper and source, and add the median CV*.
 
     A claim has a row for each variant. The median leaves out values with the verdict ``new``, which
     were recomputed under conditions that differ from the paper's.
     """
     keys = ["paper", "source"]
-    groups = found.assign(cv_star=found["cv_star"].mask(found["verdict"] == "new")).groupby(keys)
+    cv_star = reproduced["cv_star"].mask(reproduced["verdict"] == "new")
+    groups = reproduced.assign(cv_star=cv_star).groupby(keys)
     verdicts = groups["verdict"].value_counts().unstack(fill_value=0)
     verdicts = verdicts.reindex(columns=list(schema.VERDICTS), fill_value=0)
     counts = groups["claim_id"].agg(claims="nunique", rows="size")

@@ -47,16 +47,16 @@ def overall_win_rates(study: Study) -> pd.DataFrame:
     """
     played = read_games(study, of="comparisons")
     played = played.rename(columns=dict(zip(("win", "tie", "loss"), PROBABILITIES, strict=True)))
-    found = []
+    tables = []
     for system in sorted({*played["system_a"], *played["system_b"]}):
-        own = played[["system_a", "system_b"]] == system
-        sides = played[["system_a", "system_b"]].where(own, _OTHERS)
-        rates = win_rates(played.assign(**sides)[own.any(axis=1)])
-        found.append(rates[rates["system"] == system])
-    table = pd.concat(found).rename(columns={"win_rate": "estimate", "comparator": "evaluator"})
+        is_system = played[["system_a", "system_b"]] == system
+        sides = played[["system_a", "system_b"]].where(is_system, _OTHERS)
+        rates = win_rates(played.assign(**sides)[is_system.any(axis=1)])
+        tables.append(rates[rates["system"] == system])
+    table = pd.concat(tables).rename(columns={"win_rate": "estimate", "comparator": "evaluator"})
     table = table.assign(dimension="win rate", better="higher", covers="other " + table["covers"])
-    by = ["evaluator", "estimate"]
-    table = table.sort_values(by, ascending=[True, False], ignore_index=True)
+    keys = ["evaluator", "estimate"]
+    table = table.sort_values(keys, ascending=[True, False], ignore_index=True)
     return table[[*_COLUMNS, "n_games"]]
 
 
@@ -77,42 +77,42 @@ def mean_scores(study: Study, *, include_human: bool = False) -> pd.DataFrame:
     if scores is None or scores.empty:
         raise Unsupported("no_scores", f"{study.name} has no scores: compute them with nb.score.")
     scores = scores.join(outputs, on="output_id")
-    found = []
-    for evaluator, part in scores.groupby("evaluator", sort=False):
-        lower = bool(is_reversed(part).any())
-        if len(part["system"].unique()) > 1:
-            table = _compared(study, part, str(evaluator), lower)
+    tables = []
+    for evaluator, scored in scores.groupby("evaluator", sort=False):
+        lower = bool(is_reversed(scored).any())
+        if len(scored["system"].unique()) > 1:
+            table = _compared(study, scored, str(evaluator), lower)
         else:
-            by_item = part.groupby("item_id")["score"].mean()
-            about = t_interval(by_item.mean(), by_item.sem(), len(by_item), units="items")
-            table = pd.DataFrame([{"system": part["system"].iloc[0], **about}])
+            by_item = scored.groupby("item_id")["score"].mean()
+            interval = t_interval(by_item.mean(), by_item.sem(), len(by_item), units="items")
+            table = pd.DataFrame([{"system": scored["system"].iloc[0], **interval}])
         named = {"evaluator": evaluator, "dimension": label(str(evaluator))}
         better = "lower" if lower else "higher"
-        found.append(table.assign(**named, better=better, covers="other items", confidence=0.95))
-    table = pd.concat(found, ignore_index=True)
+        tables.append(table.assign(**named, better=better, covers="other items", confidence=0.95))
+    table = pd.concat(tables, ignore_index=True)
     return table.reindex(columns=[*_COLUMNS, "rank_low", "rank_high"])
 
 
 def _system_scores(scores: pd.DataFrame) -> pd.DataFrame:
     """List scores of whole systems, best first, in the columns of `mean_scores`."""
-    known = scores.dropna(subset="score")
-    table = known.assign(
-        estimate=known["score"],
-        rank=-oriented(known)["score"],
-        dimension=known["evaluator"].map(label),
-        better=is_reversed(known).map({True: "lower", False: "higher"}),
+    defined = scores.dropna(subset="score")
+    table = defined.assign(
+        estimate=defined["score"],
+        rank=-oriented(defined)["score"],
+        dimension=defined["evaluator"].map(label),
+        better=is_reversed(defined).map({True: "lower", False: "higher"}),
         covers="other items",
         confidence=0.95,
-        status=first_status(len(known), (True, explain("one_score"))),
+        status=first_status(len(defined), (True, explain("one_score"))),
     ).sort_values(["evaluator", "rank"], kind="stable", ignore_index=True)
     return split_status(table).reindex(columns=[*_COLUMNS, "rank_low", "rank_high"])
 
 
-def _compared(study: Study, part: pd.DataFrame, evaluator: str, lower: bool) -> pd.DataFrame:
+def _compared(study: Study, scored: pd.DataFrame, evaluator: str, lower: bool) -> pd.DataFrame:
     """Compare systems by `compare_systems`, with scores as the judgments of one annotator."""
-    judged = part[["output_id"]].assign(annotator_id=evaluator, dimension=evaluator, group_id="")
-    judged["value"] = part["score"].astype("float64")
-    settings = {name: one for name, one in study.settings.items() if name == "clusters"}
+    judged = scored[["output_id"]].assign(annotator_id=evaluator, dimension=evaluator, group_id="")
+    judged["value"] = scored["score"].astype("float64")
+    settings = {name: value for name, value in study.settings.items() if name == "clusters"}
     settings["lower_is_better"] = [evaluator] * lower
     as_judged = with_tables(study, judgments=judged, settings=settings)
     return compare_systems(as_judged, annotators="fixed", include_human=True).systems

@@ -40,21 +40,22 @@ def read_alttest(human: Path, models: Path) -> Study:
     same outputs. Numeric labels keep their values. Other labels are replaced by their rank, from 0,
     in alphabetical order, so only their equality is meaningful.
     """
-    given, scored = (json.loads(path.read_text(encoding="utf-8")) for path in (human, models))
-    found = {one for own in (*given.values(), *scored.values()) for one in own.values()}
-    names = sorted(one for one in found if isinstance(one, str))
+    judged, scored = (json.loads(path.read_text(encoding="utf-8")) for path in (human, models))
+    labeled = (*judged.values(), *scored.values())
+    labels = {label for by_item in labeled for label in by_item.values()}
+    names = sorted(label for label in labels if isinstance(label, str))
     code = {label: n for n, label in enumerate(names)}
-    items = list(dict.fromkeys(item for own in given.values() for item in own))
+    items = list(dict.fromkeys(item for by_item in judged.values() for item in by_item))
     outputs = [(item, item, "annotated", "", False, "") for item in items]
     judgments = [
         (item, f"w{n:03d}", "label", code.get(label, label), "")
-        for n, own in enumerate(given.values(), 1)
-        for item, label in own.items()
+        for n, by_item in enumerate(judged.values(), 1)
+        for item, label in by_item.items()
     ]
     scores = [
         (item, model, code.get(label, label), "label of a language model")
-        for model, own in scored.items()
-        for item, label in own.items()
+        for model, by_item in scored.items()
+        for item, label in by_item.items()
     ]
     texts = [item.partition("__")[0] for item in items]
     return trusted(

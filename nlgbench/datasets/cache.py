@@ -51,22 +51,22 @@ def path(name: str) -> Path:
 
 def _verified(file: ReleasedFile) -> Path:
     folder = cache_dir()
-    place = folder / file.name
-    if not place.is_file():
+    path = folder / file.name
+    if not path.is_file():
         missing = "" if folder.is_dir() else " (there is no such folder)"
         raise DataUnavailableError(
             f"{file.name} is not in {folder}{missing}. {_how_to_get(file)} (Source: "
             f"{file.address}, SHA-256 {file.sha256}.)"
         )
-    found = file_hash(place)
-    if found != file.sha256:
+    digest = file_hash(path)
+    if digest != file.sha256:
         raise DataCorruptError(
-            f"{place} is not the released file: expected SHA-256 {file.sha256}, found {found} "
-            f"({place.stat().st_size:,} bytes; truncated or changed). It was not read. "
+            f"{path} is not the released file: expected SHA-256 {file.sha256}, found {digest} "
+            f"({path.stat().st_size:,} bytes; truncated or changed). It was not read. "
             f"{_how_to_get(file)}"
         )
-    note_read(place)
-    return place
+    note_read(path)
+    return path
 
 
 def _how_to_get(file: ReleasedFile) -> str:
@@ -126,29 +126,29 @@ def fetch(names: str | Iterable[str] = ()) -> pd.DataFrame:
         # Files usually fail for one reason, such as a missing network: one of each kind is shown.
         several = {type(failure): failure for failure in reversed(failures)}
         n = len(failures)
-        shown = "\n".join(map(str, reversed(several.values())))
+        listed = "\n".join(map(str, reversed(several.values())))
         more = f"\nAnd {n - len(several)} more." if n > len(several) else ""
-        raise kind(f"{n} of {len(done) + n} files failed:\n{shown}{more}")
+        raise kind(f"{n} of {len(done) + n} files failed:\n{listed}{more}")
     return pd.DataFrame(done, columns=["name", "license", "done"])
 
 
 def _get(file: ReleasedFile) -> str:
-    place = cache_dir() / file.name
-    if read_only() or (place.is_file() and file_hash(place) == file.sha256):
+    path = cache_dir() / file.name
+    if read_only() or (path.is_file() and file_hash(path) == file.sha256):
         _verified(file)
         return "was there"
     import pooch
 
     pooch.get_logger().setLevel("WARNING")
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         # pooch writes a temporary file and renames it after checking the hash.
         # With streaming, a refused download would leave its socket open.
         pooch.retrieve(
             file.address,
             f"sha256:{file.sha256}",
-            fname=place.name,
-            path=place.parent,
+            fname=path.name,
+            path=path.parent,
             downloader=pooch.HTTPDownloader(stream=False),
         )
     except ValueError as error:
@@ -159,7 +159,7 @@ def _get(file: ReleasedFile) -> str:
     except OSError as error:  # includes network errors
         reason = str(error).split(" | ")[0]  # pooch adds its own advice
         raise OSError(
-            f"{file.name} could not be fetched from {file.address} to {place}: {reason}. Check the "
+            f"{file.name} could not be fetched from {file.address} to {path}: {reason}. Check the "
             f"network and try again, or put the file there (SHA-256 {file.sha256}). If the folder "
             "is not writable, fix its permissions, or set NLGBENCH_DATA to another folder."
         ) from None

@@ -57,8 +57,9 @@ def read_comm_eval(path: Path, *, filtered: bool = True) -> Study:
         colors=captions["colors"].map(lambda three: (three[1], three[0], three[2])),
     )
     outputs = pd.concat([captions[described], captions[~described], twins], ignore_index=True)
-    known = set(zip(references["context"], references["plain"], strict=True))
-    repeats = [key in known for key in zip(outputs["context"], outputs["plain"], strict=True)]
+    described_as = set(zip(references["context"], references["plain"], strict=True))
+    keys = zip(outputs["context"], outputs["plain"], strict=True)
+    repeats = [key in described_as for key in keys]
     ambiguous = outputs["system"] == "ambiguous"
     far = (outputs["system"] == "misleading") & (outputs["condition"] == "far")
     outputs["passes"] |= ambiguous & (outputs["n_listeners"] > 0)

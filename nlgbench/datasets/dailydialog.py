@@ -68,9 +68,9 @@ def read_dailydialog(path: Path) -> Study:
     )
     references = []
     for row in frame.drop_duplicates("context_id").to_dict("records"):
-        others = row["all_references"].split("\t")
-        others.remove(row["prevgt"])
-        named = {f"r{n}": text for n, text in enumerate(others, 1)} | {"original": row["prevgt"]}
+        further = row["all_references"].split("\t")
+        further.remove(row["prevgt"])
+        named = {f"r{n}": text for n, text in enumerate(further, 1)} | {"original": row["prevgt"]}
         references += [(row["context_id"], name, text) for name, text in named.items()]
     return from_rows(
         outputs=outputs,
@@ -94,13 +94,13 @@ def read_dailydialog_turns(path: Path) -> pd.DataFrame:
     """
     rows = []
     for line in path.read_text(encoding="utf-8").split("\n"):
-        found = json.loads(line) if line else {"dialogue": []}
+        record = json.loads(line) if line else {"dialogue": []}
         context, last = "", ""
-        for at, turn in enumerate(found["dialogue"][:-1]):
+        for number, turn in enumerate(record["dialogue"][:-1]):
             responses = [" ".join(text.split()) for text in turn["responses"]]
-            context = f"{context}\n{last}" if at else tokenized(turn["text"])
+            context = f"{context}\n{last}" if number else tokenized(turn["text"])
             last = responses[0]
-            item = f"{found['index']}_{at}"
+            item = f"{record['index']}_{number}"
             rows += [
                 (f"{item}-{name}", item, "human", text, True, context)
                 for name, text in zip(_NAMES, responses, strict=True)

@@ -58,5 +58,5 @@ def read_emnlp17(path: Path, data: str) -> Study:
         outputs=outputs,
         judgments=judgments.assign(annotator_id="median"),
         scores=scores,
-        settings={"scales": {one: {"min": 1.0, "max": 6.0} for one in DIMENSIONS}},
+        settings={"scales": {name: {"min": 1.0, "max": 6.0} for name in DIMENSIONS}},
     )

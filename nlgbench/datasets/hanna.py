@@ -53,12 +53,12 @@ def read_hanna(path: Path, *, ratings: bool = False) -> Study:
     outputs = pd.DataFrame({"item_id": items * len(systems), "system": np.repeat(systems, n)})
     ids = outputs["item_id"] + "-" + outputs["system"]
     outputs = outputs.assign(output_id=ids, is_human=outputs["system"] == "human")
-    parts = []
+    tables = []
     for name, letters in DIMENSIONS.items():
         rated = {f"Human {n} {letters}": ids + f"-{n}" for n in _RATERS}
         for column, who in rated.items() if ratings else [(name, "mean")]:
-            made = {"output_id": ids, "annotator_id": who, "dimension": name.lower()}
-            parts.append(pd.DataFrame({**made, "value": values[column].ravel()}))
+            judgments = {"output_id": ids, "annotator_id": who, "dimension": name.lower()}
+            tables.append(pd.DataFrame({**judgments, "value": values[column].ravel()}))
     metrics = [
         name
         for name in columns
@@ -68,7 +68,7 @@ def read_hanna(path: Path, *, ratings: bool = False) -> Study:
     scores = scores.assign(**{_slug(_MARK.sub("", name)): values[name].ravel() for name in metrics})
     return from_rows(
         outputs=outputs,
-        judgments=pd.concat(parts),
+        judgments=pd.concat(tables),
         scores=scores.melt("output_id", var_name="evaluator", value_name="score"),
         settings={
             "scales": {name.lower(): {"min": 1.0, "max": 5.0} for name in DIMENSIONS},

@@ -37,22 +37,22 @@ def read_llmbar(*paths: Path) -> Study:
     pairs, *answers = (json.loads(path.read_text(encoding="utf-8")) for path in paths)
     ids = [(f"{number:03d}-1", f"{number:03d}-2") for number in range(1, len(pairs) + 1)]
     outputs = [
-        (both[place], both[0][:3], f"output_{place + 1}", text, False, pair["input"])
-        for both, pair in zip(ids, pairs, strict=True)
-        for place, text in enumerate((pair["output_1"], pair["output_2"]))
+        (pair_ids[position], pair_ids[0][:3], f"output_{position + 1}", text, False, pair["input"])
+        for pair_ids, pair in zip(ids, pairs, strict=True)
+        for position, text in enumerate((pair["output_1"], pair["output_2"]))
     ]
     preferences = [
-        (*both, "gold", "quality", "", "a" if int(pair["label"]) == 1 else "b")
-        for both, pair in zip(ids, pairs, strict=True)
+        (*pair_ids, "gold", "quality", "", "a" if int(pair["label"]) == 1 else "b")
+        for pair_ids, pair in zip(ids, pairs, strict=True)
     ]
     comparisons = []
     for path, results in zip(paths[1:], answers, strict=True):
-        for (one, other), result in zip(ids, results, strict=True):
+        for (a, b), result in zip(ids, results, strict=True):
             verdict = result["results"][0]
-            for order, shown in (("False", (one, other)), ("True", (other, one))):
+            for order, sides in (("False", (a, b)), ("True", (b, a))):
                 winner = verdict[f"swap = {order}"]["winner"]
                 if winner is not None:  # the position in the release, in both orders
-                    first = float(shown[0].endswith(f"-{winner}"))
-                    comparisons.append((*shown, path.stem, first, 0.0, 1 - first))
+                    first = float(sides[0].endswith(f"-{winner}"))
+                    comparisons.append((*sides, path.stem, first, 0.0, 1 - first))
     tables = {"outputs": outputs, "preferences": preferences, "comparisons": comparisons}
     return from_rows(**tables, settings={"votes": "gold"})

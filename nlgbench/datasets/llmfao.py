@@ -30,14 +30,14 @@ def read_llmfao(path: Path) -> Study:
         {
             "output_a": item + "-" + votes["left"],
             "output_b": item + "-" + votes["right"],
-            "annotator_id": [f"w{one:03d}" for one in number],
+            "annotator_id": [f"w{n:03d}" for n in number],
             "choice": votes["winner"].map(_CHOICES),
         }
     )
     sides = {"left": preferences["output_a"], "right": preferences["output_b"]}
-    shown = pd.concat(
+    outputs = pd.concat(
         pd.DataFrame({"output_id": ids, "item_id": item, "system": votes[side]})
         for side, ids in sides.items()
     )
-    outputs = shown.drop_duplicates("output_id").assign(is_human=False)
+    outputs = outputs.drop_duplicates("output_id").assign(is_human=False)
     return from_rows(outputs=outputs, preferences=preferences)

@@ -61,8 +61,8 @@ def read_monroe(path: Path, *, prefix: str = "") -> Study:
 
 def role_colors(frame: pd.DataFrame) -> np.ndarray:
     """Return the colors of each row in order of their roles: rows x 3 x 3."""
-    names = [f"{place}Col{x}" for place in _PLACES for x in "HSL"]
+    names = [f"{position}Col{x}" for position in _PLACES for x in "HSL"]
     colors = frame[names].to_numpy(dtype="float64").reshape(-1, 3, 3)
-    found = frame[[f"{place}Status" for place in _PLACES]].to_numpy(dtype=object)
-    place = np.stack([(found == role).argmax(axis=1) for role in _ROLES], axis=1)
-    return np.take_along_axis(colors, place[:, :, None], axis=1)
+    statuses = frame[[f"{position}Status" for position in _PLACES]].to_numpy(dtype=object)
+    index = np.stack([(statuses == role).argmax(axis=1) for role in _ROLES], axis=1)
+    return np.take_along_axis(colors, index[:, :, None], axis=1)

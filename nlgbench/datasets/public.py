@@ -199,13 +199,13 @@ def studies() -> pd.DataFrame:
         [
             {
                 "name": name,
-                "available": cache.available(one.files),
-                "quality": one.quality or "",
-                "task": one.task,
-                "holds": one.holds,
-                "options": "; ".join(f"{key}={text}" for key, text in one.options.items()),
+                "available": cache.available(entry.files),
+                "quality": entry.quality or "",
+                "task": entry.task,
+                "holds": entry.holds,
+                "options": "; ".join(f"{key}={text}" for key, text in entry.options.items()),
             }
-            for name, one in _STUDIES.items()
+            for name, entry in _STUDIES.items()
         ]
     )
 
@@ -258,11 +258,11 @@ def load(name: str, **options: Any) -> Study:
     Traceback (most recent call last):
     ValueError: study: 'hues' is unknown. Did you mean 'huse'? Available: huse, comm-eval, ...
     """
-    one = _STUDIES[known(name, list(_STUDIES), "study")]
+    entry = _STUDIES[known(name, list(_STUDIES), "study")]
     for option in options:
-        known(option, list(one.options), f"options of {name}")
-    read = one.read(*map(cache.path, one.files), **options)
-    if one.quality is not None:
-        read = declared(read, quality=one.quality)
-    study = with_tables(read, name=name, source="released", related=_Related(one.related))
+        known(option, list(entry.options), f"options of {name}")
+    read = entry.read(*map(cache.path, entry.files), **options)
+    if entry.quality is not None:
+        read = declared(read, quality=entry.quality)
+    study = with_tables(read, name=name, source="released", related=_Related(entry.related))
     return straight_from(study, f"released:{name}")

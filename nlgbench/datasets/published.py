@@ -64,8 +64,8 @@ def load_printed(where: str) -> pd.DataFrame:
     claims = load_claims()
     claims = claims[(claims["paper"] + "/" + claims["where"]).eq(where)]
     claims = claims[~claims["claim_id"].str.endswith(_MARKS)]
-    parts = claims["claim_id"].str.split("/", expand=True)
-    cells = claims.assign(row=parts[2], column=parts[3])
+    id_parts = claims["claim_id"].str.split("/", expand=True)
+    cells = claims.assign(row=id_parts[2], column=id_parts[3])
     table = cells.pivot(index="row", columns="column", values="published")
     return table.loc[cells["row"].unique(), cells["column"].unique()].rename_axis(columns=None)
 
@@ -83,4 +83,4 @@ def load_lists() -> pd.DataFrame:
 
 def cite(study: str) -> str:
     """Cite the authors who released a study; a study that is not public is cited by its name."""
-    return next((by for name, by in _CITATIONS.items() if study.startswith(name)), study)
+    return next((authors for name, authors in _CITATIONS.items() if study.startswith(name)), study)

@@ -39,12 +39,12 @@ FILES = tuple(ReleasedFile(**row) for row in csv.DictReader(_TEXT.splitlines()))
 
 def files(name: str | None = None) -> list[ReleasedFile]:
     """List released files."""
-    found = [file for file in FILES if name in (None, file.dataset, file.name)]
-    if not found:
+    matching = [file for file in FILES if name in (None, file.dataset, file.name)]
+    if not matching:
         datasets = list(dict.fromkeys(file.dataset for file in FILES))
-        known = datasets + [file.name for file in FILES]
-        hint = did_you_mean(name, known)
+        names = datasets + [file.name for file in FILES]
+        hint = did_you_mean(name, names)
         raise ValueError(
             f"no released data are called {name!r}.{hint} Data sets are {', '.join(datasets)}."
         )
-    return found
+    return matching

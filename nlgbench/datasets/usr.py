@@ -56,7 +56,7 @@ def read_usr(path: Path) -> Study:
     for number, item in enumerate(json.loads(path.read_text(encoding="utf-8")), 1):
         item_id = f"c{number:02d}"
         context = item["context"].strip()
-        names = [workers.setdefault(one, f"w{len(workers) + 1:03d}") for one in item["annotators"]]
+        names = [workers.setdefault(w, f"w{len(workers) + 1:03d}") for w in item["annotators"]]
         for response in item["responses"]:
             system = SYSTEMS[response["model"]]
             output_id = f"{item_id}-{system}"

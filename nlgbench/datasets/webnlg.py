@@ -45,11 +45,11 @@ def read_webnlg(*paths: Path) -> Study:
             for worker, values in rated.items():
                 who = workers.setdefault(worker, f"w{len(workers) + 1:03d}")
                 judgments += [
-                    (output_id, who, dimension, values[of], "")
-                    for of, dimension in DIMENSIONS.items()
+                    (output_id, who, dimension, values[key], "")
+                    for key, dimension in DIMENSIONS.items()
                 ]
     return from_rows(
         outputs=outputs,
         judgments=judgments,
-        settings={"scales": {one: {"min": 0.0, "max": 100.0} for one in DIMENSIONS.values()}},
+        settings={"scales": {name: {"min": 0.0, "max": 100.0} for name in DIMENSIONS.values()}},
     )

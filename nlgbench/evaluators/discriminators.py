@@ -82,47 +82,47 @@ def score_discriminators(
     one class, no n-gram in two of them or, for a deep model, only one distinct text of a class.
     """
     base = int(np.random.default_rng(seed).integers(2**31))
-    wanted = {name: _parse_name(name, **options[name]) for name in names}
-    kinds = {kind: "" for one in wanted.values() for kind in (one.trained, one.scored) if kind}
-    labels = {kind: _labels(study, kind) for kind in kinds}
+    requests = {name: _parse_name(name, **options[name]) for name in names}
+    kinds = {r.trained: "" for r in requests.values()} | {r.scored: "" for r in requests.values()}
+    labels = {kind: _labels(study, kind) for kind in kinds if kind}
     texts_in = functools.cache(lambda n_folds: assign_folds(study.outputs, n_folds, base))
 
-    def train(one: _Wanted) -> pd.DataFrame:
+    def train(request: _Wanted) -> pd.DataFrame:
         """Score each fold's outputs with a model trained on the other folds."""
-        texts = texts_in(one.n_folds)
-        label = labels[one.trained].reindex(texts.output_id).to_numpy(np.float64)
+        texts = texts_in(request.n_folds)
+        label = labels[request.trained].reindex(texts.output_id).to_numpy(np.float64)
+        options = request.model, request.scope, request.search, base
         tasks = (
-            delayed(score_fold)(texts, label, fold, one.model, one.scope, one.search, base)
-            for fold in range(one.n_folds)
+            delayed(score_fold)(texts, label, fold, *options) for fold in range(request.n_folds)
         )
         scores = np.full(len(label), np.nan)
-        for fold, found in enumerate(Parallel(n_jobs=n_jobs)(tasks)):
-            scores[texts.fold == fold] = found
+        for fold, fold_scores in enumerate(Parallel(n_jobs=n_jobs)(tasks)):
+            scores[texts.fold == fold] = fold_scores
         return pd.DataFrame({"output_id": texts.output_id, "score": scores})
 
     @functools.cache
-    def out_of_fold(one: _Wanted) -> pd.DataFrame:
-        label = labels[one.trained].reset_index()
-        given = {"outputs": study.outputs, "labels": label, "seed": base, **one._asdict()}
-        name = f"{one.model}-{one.scope}-{one.trained}"
-        return stored(name, partial(train, one), given=given, folder=keep)
+    def out_of_fold(request: _Wanted) -> pd.DataFrame:
+        label = labels[request.trained].reset_index()
+        inputs = {"outputs": study.outputs, "labels": label, "seed": base, **request._asdict()}
+        name = f"{request.model}-{request.scope}-{request.trained}"
+        return stored(name, partial(train, request), inputs=inputs, folder=keep)
 
     frames = []
-    for one in wanted.values():
+    for request in requests.values():
         score = study.outputs["output_id"].map(
-            out_of_fold(one._replace(scored=None)).set_index("output_id")["score"]
+            out_of_fold(request._replace(scored=None)).set_index("output_id")["score"]
         )
-        if one.scored is not None:  # 1 where the classification is wrong
-            label = study.outputs["output_id"].map(labels[one.scored])
+        if request.scored is not None:  # 1 where the classification is wrong
+            label = study.outputs["output_id"].map(labels[request.scored])
             wrong = (score > 0.5).astype("float64").ne(label).astype("float64")
             score = wrong.where(label.notna() & score.notna())
         how = (
-            f"{one.scope}, trained on {one.trained} labels; {one.n_folds} folds, equal texts in "
-            f"one; seed {seed if isinstance(seed, int) else base}; scikit-learn "
-            f"{sklearn.__version__}; {_describe(one.model, one.search)}"
+            f"{request.scope}, trained on {request.trained} labels; {request.n_folds} folds, equal "
+            f"texts in one; seed {seed if isinstance(seed, int) else base}; scikit-learn "
+            f"{sklearn.__version__}; {_describe_model(request.model, request.search)}"
         )
-        evaluator = f"{one.model}_{one.scope}@{one.trained}"
-        evaluator += f"/{one.scored}" if one.scored else ""
+        evaluator = f"{request.model}_{request.scope}@{request.trained}"
+        evaluator += f"/{request.scored}" if request.scored else ""
         frames.append(
             study.outputs[["output_id"]].assign(evaluator=evaluator, score=score, signature=how)
         )
@@ -154,18 +154,18 @@ def _parse_name(name: str, search: int, n_folds: int) -> _Wanted:
     return _Wanted(model, scope, trained or "natural", scored, search, n_folds)
 
 
-def _labels(study: Study, which: str) -> pd.Series:
+def _labels(study: Study, kind: str) -> pd.Series:
     """Return the labels of labeled outputs: 1 (human) or 0 (machine)."""
-    known(which, ["natural", "majority"], "labels")
+    known(kind, ["natural", "majority"], "labels")
     natural = study.outputs.set_index("output_id")["is_human"].astype("float64")
-    found = natural if which == "natural" else majority_labels(study)
-    if found.nunique() < 2:
+    labels = natural if kind == "natural" else majority_labels(study)
+    if labels.nunique() < 2:
         raise Unsupported(
             "one_class",
-            f"{which} labels of {study.name} must include both 0 (machine) and 1 (human). Add "
+            f"{kind} labels of {study.name} must include both 0 (machine) and 1 (human). Add "
             "outputs with the missing label.",
         )
-    return found
+    return labels
 
 
 def majority_labels(study: Study) -> pd.Series:
@@ -184,8 +184,8 @@ def majority_labels(study: Study) -> pd.Series:
             f"majority labels need votes of 0 (machine) and 1 (human), but {dimension!r} of "
             f"{study.name} has other values. Use natural labels instead.",
         )
-    of = votes.groupby("output_id")["value"].agg(["mean", "size"])
-    share = of.loc[of["size"] == of["size"].mode().iloc[0], "mean"]
+    vote_shares = votes.groupby("output_id")["value"].agg(["mean", "size"])
+    share = vote_shares.loc[vote_shares["size"] == vote_shares["size"].mode().iloc[0], "mean"]
     share = share[share != 0.5]
     return (share > 0.5).astype("float64")
 
@@ -259,10 +259,10 @@ def discriminator_accuracy(
         label=outputs["output_id"].map(_labels(study, labels)).astype("float64")
     )
     rows = scores[["evaluator"]].drop_duplicates().merge(rows, how="cross")
-    own = scores.drop(columns="signature")
-    rows = rows.merge(own, on=["output_id", "evaluator"], how="left", validate="one_to_one")
-    called = np.where(rows["score"] == 0.5, 0.5, rows["score"] > 0.5)
-    rows["right"] = np.where(rows["score"].isna(), np.nan, 1 - abs(called - rows["label"]))
+    values = scores.drop(columns="signature")
+    rows = rows.merge(values, on=["output_id", "evaluator"], how="left", validate="one_to_one")
+    verdict = np.where(rows["score"] == 0.5, 0.5, rows["score"] > 0.5)
+    rows["right"] = np.where(rows["score"].isna(), np.nan, 1 - abs(verdict - rows["label"]))
     rows["unlabeled"] = rows["label"].isna()
     rows["undefined"] = rows["right"].isna() & ~rows["unlabeled"]
     keys = ["evaluator", "system"]
@@ -308,7 +308,7 @@ def assign_folds(outputs: pd.DataFrame, n_folds: int, seed: int) -> Texts:
             f"n_folds = {n_folds} exceeds the number of distinct texts in the smaller class (human "
             f"or machine): {n_distinct}. Reduce n_folds, or add outputs.",
         )
-    words = [_WORD.findall(text.lower()) for text in outputs["text"]]
+    tokens = [_WORD.findall(text.lower()) for text in outputs["text"]]
     stratum = np.where(outputs["is_human"], _HUMAN, outputs["system"])
     fold = np.empty(len(group), dtype=np.int64)
     splitter = StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
@@ -317,7 +317,7 @@ def assign_folds(outputs: pd.DataFrame, n_folds: int, seed: int) -> Texts:
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
         for number, (_, held_out) in enumerate(splitter.split(group, stratum, group)):
             fold[held_out] = number
-    return Texts(outputs["output_id"], words, ngram_presence(words), group, stratum, fold)
+    return Texts(outputs["output_id"], tokens, ngram_presence(tokens), group, stratum, fold)
 
 
 def score_fold(
@@ -331,15 +331,15 @@ def score_fold(
     systems = [_HUMAN] if scope == "meta" else sorted({*texts.stratum} - {_HUMAN})
     scores = np.full((len(systems), len(test)), np.nan)
     for number, system in enumerate(systems):
-        rows, asked = np.flatnonzero(train), np.flatnonzero(test)
+        rows, scored = np.flatnonzero(train), np.flatnonzero(test)
         if scope == "individual":
-            own, human = texts.stratum == system, texts.stratum == _HUMAN
+            of_system, human = texts.stratum == system, texts.stratum == _HUMAN
             # Draw as many human texts as the system has, or all if there are fewer.
-            rows, others = np.flatnonzero(train & own), np.flatnonzero(train & human)
+            rows, human_rows = np.flatnonzero(train & of_system), np.flatnonzero(train & human)
             rng = np.random.default_rng([base, fold, number])
-            drawn = rng.choice(others, min(len(rows), len(others)), replace=False)
-            rows = np.sort(np.concatenate([rows, drawn]))
-            asked = np.flatnonzero(test & (own | human))
+            sampled = rng.choice(human_rows, min(len(rows), len(human_rows)), replace=False)
+            rows = np.sort(np.concatenate([rows, sampled]))
+            scored = np.flatnonzero(test & (of_system | human))
         # One seed per model, so that its scores do not depend on which other models run.
         key = [base, fold, number, (*SHALLOW, *DEEP).index(model)]
         seed = int(np.random.default_rng(key).integers(2**31))
@@ -348,11 +348,11 @@ def score_fold(
         if model in DEEP:
             from nlgbench.evaluators.neural_discriminators import score_neural
 
-            training, unseen = ([texts.words[at] for at in which] for which in (rows, asked))
-            scores[number, asked] = score_neural(model, training, label[rows], unseen, seed=seed)
+            training, unseen = ([texts.words[n] for n in half] for half in (rows, scored))
+            scores[number, scored] = score_neural(model, training, label[rows], unseen, seed=seed)
         else:
-            learned = texts.presence[rows], label[rows], texts.presence[asked]
-            scores[number, asked] = score_shallow(
+            learned = texts.presence[rows], label[rows], texts.presence[scored]
+            scores[number, scored] = score_shallow(
                 model, *learned, groups=texts.group[rows], search=search, seed=seed
             )
     return pd.DataFrame(scores).mean().to_numpy()[test]
@@ -392,13 +392,13 @@ def score_shallow(
     chosen = np.sort(frequent[n_texts[frequent] >= 2])
     if not len(chosen):
         return np.full(unseen.shape[0], np.nan)
-    estimator, drawn = _estimator(model, seed)
+    estimator, distributions = _estimator(model, seed)
     last = estimator.steps[-1][0]
-    if search and min(len(set(group[label == one])) for one in (0, 1)) >= 2 * _INNER_FOLDS:
+    if search and min(len(set(group[label == value])) for value in (0, 1)) >= 2 * _INNER_FOLDS:
         splitter = StratifiedGroupKFold(_INNER_FOLDS, shuffle=True, random_state=seed)
         estimator = RandomizedSearchCV(
             estimator,
-            {f"{last}__{name}": values for name, values in drawn.items()},
+            {f"{last}__{name}": values for name, values in distributions.items()},
             n_iter=search,
             scoring="balanced_accuracy",
             cv=list(splitter.split(label, label, group)),
@@ -423,16 +423,16 @@ def _estimator(model: str, seed: int) -> tuple[Any, dict[str, Any]]:
     if model == "naive_bayes":
         return make_pipeline(MultinomialNB()), {"alpha": loguniform(0.01, 10)}
     if model == "random_forest":
-        drawn = {"min_samples_leaf": randint(1, 6), "max_features": loguniform(0.002, 0.05)}
-        return make_pipeline(RandomForestClassifier(random_state=seed)), drawn
-    drawn = {
+        distributions = {"min_samples_leaf": randint(1, 6), "max_features": loguniform(0.002, 0.05)}
+        return make_pipeline(RandomForestClassifier(random_state=seed)), distributions
+    distributions = {
         "n_estimators": randint(50, 201),
         "learning_rate": loguniform(0.03, 0.5),
         "max_depth": randint(2, 9),
         "subsample": uniform(0.5, 0.5),
         "colsample_bytree": uniform(0.2, 0.8),
     }
-    return make_pipeline(_boosted(seed)), drawn
+    return make_pipeline(_boosted(seed)), distributions
 
 
 def _boosted(seed: int) -> Any:
@@ -448,7 +448,7 @@ def _boosted(seed: int) -> Any:
     return XGBClassifier(n_jobs=1, max_bin=4, random_state=seed)
 
 
-def _describe(model: str, search: int) -> str:
+def _describe_model(model: str, search: int) -> str:
     """Describe how a discriminator is made, for signatures."""
     if model in DEEP:
         from nlgbench.evaluators.neural_discriminators import SETTINGS

@@ -32,17 +32,17 @@ def score_diversity(study: Study, names: Sequence[str]) -> pd.DataFrame:
         metric, tokenizer = split_name(name)
         groups.setdefault(tokenizer, {})[metric] = name
     rows = []
-    for system, own in study.outputs.groupby("system", sort=False)["text"]:
-        whole = np.ones((1, len(own)), dtype=bool)
+    for system, texts_of_system in study.outputs.groupby("system", sort=False)["text"]:
+        all_texts = np.ones((1, len(texts_of_system)), dtype=bool)
         for tokenizer, metrics in groups.items():
-            bleu = {_order(one) for one in metrics if one.startswith("self_bleu")} or {1}
-            max_n = max((_order(one) for one in metrics if one[:4] != "self"), default=1)
-            texts = tokenized(own, tokenizer)
-            found: dict[str, Any] = {}
+            bleu = {_order(metric) for metric in metrics if metric.startswith("self_bleu")} or {1}
+            max_n = max((_order(metric) for metric in metrics if metric[:4] != "self"), default=1)
+            texts = tokenized(texts_of_system, tokenizer)
+            scores: dict[str, Any] = {}
             for n in bleu:
-                found |= diversity_of_subsets(texts, whole, max_n=max_n, bleu_n=n).iloc[0]
+                scores |= diversity_of_subsets(texts, all_texts, max_n=max_n, bleu_n=n).iloc[0]
             rows += [
-                (system, name, found[metric], signature(name, len(own)))
+                (system, name, scores[metric], signature(name, len(texts_of_system)))
                 for metric, name in metrics.items()
             ]
     return pd.DataFrame(rows, columns=["system", "evaluator", "score", "signature"])
@@ -60,8 +60,8 @@ def score_self_bleu(study: Study, names: Sequence[str]) -> pd.DataFrame:
         texts = outputs.groupby("system")["text"]
         score: pd.Series = -texts.transform(self_bleu, max_n=_order(metric))  # type: ignore[arg-type]
         how = [signature(name, size) for size in texts.transform("size")]
-        made = study.outputs[["output_id"]].assign(evaluator=name, score=score, signature=how)
-        frames.append(made)
+        scores = study.outputs[["output_id"]].assign(evaluator=name, score=score, signature=how)
+        frames.append(scores)
     return pd.concat(frames, ignore_index=True)
 
 
@@ -88,7 +88,7 @@ def score_training_overlap(
                 f"{name} needs human texts that the generators may have learned from. Add human "
                 "outputs to the study.",
             )
-        found = overlap_with_training(
+        overlap = overlap_with_training(
             texts.tolist(), corpus.tolist(), n_neighbors=n_neighbors, max_n=_order(name)
         )
         how = (
@@ -97,9 +97,9 @@ def score_training_overlap(
             f"|references:{n_neighbors} nearest of {len(corpus)} by TF-IDF"
             "|direction:higher is nearer to the corpus"
         )
-        made = outputs[["output_id"]].assign(evaluator=name, score=np.nan, signature=how)
-        made.loc[scored, "score"] = found
-        frames.append(made)
+        scores = outputs[["output_id"]].assign(evaluator=name, score=np.nan, signature=how)
+        scores.loc[scored, "score"] = overlap
+        frames.append(scores)
     return pd.concat(frames, ignore_index=True)
 
 
@@ -144,11 +144,11 @@ def diversity_of_subsets(
     counts = ngram_counts(texts, max_n=max(max_n, bleu_n))
     largest = max(len(order) for order in counts)
     n_parts = -(-members.size * largest // (_AT_ONCE * max(len(texts), 1)))
-    parts = [
-        _diversity(counts, part, max_n, bleu_n)
-        for part in np.array_split(members, min(max(n_parts, 1), len(members)))
+    subsets = [
+        _diversity(counts, subset, max_n, bleu_n)
+        for subset in np.array_split(members, min(max(n_parts, 1), len(members)))
     ]
-    return pd.concat(parts, ignore_index=True)
+    return pd.concat(subsets, ignore_index=True)
 
 
 def _diversity(counts: list[pd.DataFrame], members: Bools, max_n: int, bleu_n: int) -> pd.DataFrame:
@@ -237,15 +237,15 @@ def _matches(order: pd.DataFrame, members: Bools) -> Floats:
 
 def _nearest_other_length(n_tokens: Floats, members: Bools) -> Floats:
     """Find the closest length among the other members, the shorter one in a tie."""
-    length, place = np.unique(n_tokens, return_inverse=True)
-    n_with = np.stack([np.bincount(place[row], minlength=len(length)) for row in members])
+    length, length_codes = np.unique(n_tokens, return_inverse=True)
+    n_with = np.stack([np.bincount(length_codes[row], minlength=len(length)) for row in members])
     below, above = np.full((2, *n_with.shape), [[[-np.inf]], [[np.inf]]])
     below[:, 1:] = np.maximum.accumulate(np.where(n_with > 0, length, -np.inf), axis=1)[:, :-1]
     above[:, :-1] = np.minimum.accumulate(np.where(n_with > 0, length, np.inf)[:, ::-1], axis=1)[
         :, -2::-1
     ]
-    other = np.where(length - below <= above - length, below, above)
-    return np.where(n_with > 1, length, other)[:, place]
+    nearest = np.where(length - below <= above - length, below, above)
+    return np.where(n_with > 1, length, nearest)[:, length_codes]
 
 
 def overlap_with_training(
@@ -280,5 +280,6 @@ def draw_equal(study: Study, *, seed: int | np.random.Generator = 0) -> Study:
     The result has no judgments and no scores.
     """
     groups = study.outputs.groupby("system")
-    drawn = groups.sample(n=int(groups.size().min()), random_state=np.random.default_rng(seed))
-    return trusted(drawn.sort_index().reset_index(drop=True), name=study.name, source=study.source)
+    outputs = groups.sample(n=int(groups.size().min()), random_state=np.random.default_rng(seed))
+    outputs = outputs.sort_index().reset_index(drop=True)
+    return trusted(outputs, name=study.name, source=study.source)

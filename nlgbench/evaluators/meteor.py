@@ -23,14 +23,14 @@ def meteor(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> ND
     program lower-cases, tokenizes and normalizes punctuation itself (``-norm``). As in
     pycocoevalcap, line breaks, other white space and ``|||`` become single spaces.
     """
-    found = usable(references)
-    rows = [at for at, texts in enumerate(found) if texts]
-    scores = np.full(len(found), np.nan)
+    lists = usable(references)
+    rows = [row for row, texts in enumerate(lists) if texts]
+    scores = np.full(len(lists), np.nan)
     if rows:
-        most = max(len(found[at]) for at in rows)
+        most = max(len(lists[row]) for row in rows)
         # Each text needs the same number of references; repeating the last changes no maximum.
-        padded = [text for at in rows for text in (found[at] + [found[at][-1]] * most)[:most]]
-        scores[rows] = _run_java([hypotheses[at] for at in rows], padded, most)
+        padded = [text for row in rows for text in (lists[row] + [lists[row][-1]] * most)[:most]]
+        scores[rows] = _run_java([hypotheses[row] for row in rows], padded, most)
     return scores
 
 

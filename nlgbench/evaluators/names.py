@@ -39,8 +39,8 @@ _TABLE: list[tuple[str, str, str]] = [
     ("perplexity", "Perplexity", "Probability"),
     (r"perplexity@(.+)", r"Perplexity (\1)", "Probability"),
     ("ensemble", "Ensemble", "Listeners"),
-    *((f"{one}(?:_listener)?", one.capitalize(), "Listeners") for one in _LISTENERS),
-    *((rf"{one}[_@](\d+)", rf"{one.capitalize()}, seed \1", "Listeners") for one in _LISTENERS),
+    *((f"{name}(?:_listener)?", name.capitalize(), "Listeners") for name in _LISTENERS),
+    *((rf"{name}[_@](\d+)", rf"{name.capitalize()}, seed \1", "Listeners") for name in _LISTENERS),
 ]
 
 MODELS = {
@@ -81,9 +81,9 @@ _TABLE += [
 
 def _row(name: str) -> tuple[int, re.Match[str] | None]:
     metric, _ = split_name(name)
-    for place, (pattern, _, _) in enumerate(_TABLE):
+    for row, (pattern, _, _) in enumerate(_TABLE):
         if match := re.fullmatch(pattern, metric):
-            return place, match
+            return row, match
     return len(_TABLE), None
 
 
@@ -96,15 +96,15 @@ def label(name: str) -> str:
     'ROUGE-L (zh)'
     """
     metric, tokenizer = split_name(name)
-    place, match = _row(name)
-    plain = metric.replace("_", " ") if match is None else match.expand(_TABLE[place][1])
+    row, match = _row(name)
+    plain = metric.replace("_", " ") if match is None else match.expand(_TABLE[row][1])
     return f"{plain} ({tokenizer})" if tokenizer else plain
 
 
 def kind(name: str) -> str:
     """Return an evaluator's kind as shown in figures; "Others" if unknown."""
-    place, match = _row(name)
-    return "Others" if match is None else _TABLE[place][2]
+    row, match = _row(name)
+    return "Others" if match is None else _TABLE[row][2]
 
 
 def order(names: Iterable[str]) -> list[str]:
@@ -138,6 +138,8 @@ def labelled(correlations: pd.DataFrame) -> pd.DataFrame:
     kinds = names.map(kind)
     scored = (kinds == "Discriminators") & names.str.contains("/", regex=False)
     table["kind"] = kinds.mask(scored, "Discriminators, trained/scored on")
-    at = pd.Categorical(kinds, [*dict.fromkeys(one for _, _, one in _TABLE), "Others"]).codes
-    keys = [at] if "criterion" not in table else [at, table["criterion"].factorize()[0]]
+    order = [*dict.fromkeys(kind for _, _, kind in _TABLE), "Others"]
+    keys = [pd.Categorical(kinds, order).codes]
+    if "criterion" in table:
+        keys.append(table["criterion"].factorize()[0])
     return table.iloc[np.lexsort(keys)]

@@ -39,23 +39,24 @@ class _Network(torch.nn.Module):
         self.drop = torch.nn.Dropout(_DROPOUT)
         self.weigh = torch.nn.Linear(_UNITS * max(len(widths), 1), 1)
 
-    def forward(self, words: torch.Tensor) -> torch.Tensor:
-        lengths = (words != _PADDING).sum(dim=1)
-        words = words[:, : int(lengths.max())]
-        states = self.drop(self.embed(words))
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        lengths = (tokens != _PADDING).sum(dim=1)
+        tokens = tokens[:, : int(lengths.max())]
+        states = self.drop(self.embed(tokens))
         # Transpose once: otherwise each convolution makes a copy, and another for its gradient.
         columns = states.transpose(1, 2).contiguous() if self.convolve else states
         maps = [conv(columns) for conv in self.convolve]
         if self.recur is None:
             # Windows of padding alone must not be the maximum. ReLU commutes with the maximum,
             # and applying it last takes a fraction of the time.
-            pooled = torch.cat([_mask_tail(one, lengths).amax(dim=2) for one in maps], dim=1).relu()
+            largest = [_mask_tail(features, lengths).amax(dim=2) for features in maps]
+            pooled = torch.cat(largest, dim=1).relu()
         else:
             if maps:
                 states = maps[0].relu().transpose(1, 2)
                 lengths = lengths + _WIDTHS[0] - 1
             steps, _ = self.recur(states)
-            pooled = steps[torch.arange(len(words)), lengths - 1]
+            pooled = steps[torch.arange(len(tokens)), lengths - 1]
         return self.weigh(self.drop(pooled)).squeeze(1)
 
 
@@ -92,7 +93,7 @@ def score_neural(
     """
     rng = np.random.default_rng(seed)
     is_human = np.asarray(labels, dtype=np.float64)
-    groups = np.unique([" ".join(words) for words in texts], return_inverse=True)[1]
+    groups = np.unique([" ".join(tokens) for tokens in texts], return_inverse=True)[1]
     n_distinct = min(len(np.unique(groups[is_human == label])) for label in (0, 1))
     if n_distinct < 2:
         return np.full(len(unseen), np.nan)
@@ -100,8 +101,9 @@ def score_neural(
         min(_DEV_FOLDS, n_distinct), shuffle=True, random_state=int(rng.integers(2**31))
     )
     train, dev = next(folds.split(groups, is_human, groups))
-    found = Counter(word for row in train for word in set(texts[row]))
-    index = {word: at for at, word in enumerate(sorted(w for w in found if found[w] > 1), 2)}
+    counts = Counter(word for row in train for word in set(texts[row]))
+    frequent = sorted(word for word, n_texts in counts.items() if n_texts > 1)
+    index = {word: position for position, word in enumerate(frequent, 2)}
     tokens = _indexes(texts, index)
     target = torch.tensor(is_human, dtype=torch.float32)
     share = float(is_human[train].mean())
@@ -126,9 +128,9 @@ def score_neural(
 def _indexes(texts: Sequence[Sequence[str]], index: dict[str, int]) -> torch.Tensor:
     """Return padded word indexes; an empty text becomes one unknown word."""
     padded = torch.full((len(texts), _LONGEST), _PADDING)
-    for row, words in enumerate(texts):
-        known = [index.get(word, _UNKNOWN) for word in words[:_LONGEST]] or [_UNKNOWN]
-        padded[row, : len(known)] = torch.tensor(known)
+    for row, tokens in enumerate(texts):
+        indexes = [index.get(word, _UNKNOWN) for word in tokens[:_LONGEST]] or [_UNKNOWN]
+        padded[row, : len(indexes)] = torch.tensor(indexes)
     return padded
 
 

@@ -55,9 +55,9 @@ def bleu(
     which adds 1e-15 to matches and 1e-9 to totals. A text without a matching n-gram then scores
     slightly above 0 (BLEU-4 of an exact match of 2 words is .001, BLEU-1 is 1 - 1e-9).
     """
-    found = usable(references)
-    scores = np.full((len(found), max_n), np.nan)
-    for row, text, listed in zip(scores, hypotheses, found, strict=True):
+    usable_lists = usable(references)
+    scores = np.full((len(usable_lists), max_n), np.nan)
+    for row, text, listed in zip(scores, hypotheses, usable_lists, strict=True):
         if listed:
             counts = _bleu_counts(text, listed, max_n)
             row[:] = _bleu(counts, max_n, style, effective_order=True)
@@ -72,8 +72,8 @@ def corpus_bleu(
     style: Style = "sacrebleu",
 ) -> Floats:
     """Compute corpus BLEU from summed counts and lengths; both styles use all orders."""
-    found = zip(hypotheses, usable(references), strict=True)
-    counts = [_bleu_counts(text, listed, max_n) for text, listed in found if listed]
+    pairs = zip(hypotheses, usable(references), strict=True)
+    counts = [_bleu_counts(text, listed, max_n) for text, listed in pairs if listed]
     if not counts:
         return np.full(max_n, np.nan)
     return np.array(_bleu(np.sum(counts, axis=0), max_n, style, effective_order=False))
@@ -140,11 +140,11 @@ def corpus_chrf(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) 
     """Compute corpus chrF from summed counts."""
     from sacrebleu.metrics import CHRF
 
-    found = usable(references)
-    texts = [text for text, listed in zip(hypotheses, found, strict=True) if listed]
+    usable_lists = usable(references)
+    texts = [text for text, listed in zip(hypotheses, usable_lists, strict=True) if listed]
     if not texts:
         return np.nan
-    streams = list(zip_longest(*(listed for listed in found if listed)))
+    streams = list(zip_longest(*(listed for listed in usable_lists if listed)))
     return float(CHRF().corpus_score(texts, streams).score / 100)
 
 
@@ -155,15 +155,15 @@ def rouge_n(hypotheses: Sequence[str], references: Sequence[Sequence[str]], *, n
     2.1. The score is F1, as is common today; Lin defines recall. Words are not stemmed. NaN also
     where no reference has `n` words.
     """
-    found = usable(references)
-    counts, order = ngram_matrix([*hypotheses, *chain.from_iterable(found)], max_n=n)
+    usable_lists = usable(references)
+    counts, order = ngram_matrix([*hypotheses, *chain.from_iterable(usable_lists)], max_n=n)
     counts = counts[:, order == n]
-    owner = np.repeat(np.arange(len(found)), [len(texts) for texts in found])
-    hypothesis, reference = counts[: len(found)][owner], counts[len(found) :]
+    owner = np.repeat(np.arange(len(usable_lists)), [len(texts) for texts in usable_lists])
+    hypothesis, reference = counts[: len(usable_lists)][owner], counts[len(usable_lists) :]
     common = hypothesis.minimum(reference).sum(axis=1)
     size = reference.sum(axis=1)
     score = 2 * common / np.where(size > 0, hypothesis.sum(axis=1) + size, np.nan)
-    best = np.full(len(found), np.nan)
+    best = np.full(len(usable_lists), np.nan)
     np.fmax.at(best, owner, score)
     return best
 
@@ -183,19 +183,19 @@ def rouge_l(
 
     # Texts with the same references, such as several systems' outputs for an item, share a call.
     sharing: dict[tuple[str, ...], list[int]] = {}
-    for at, texts in enumerate(usable(references)):
-        sharing.setdefault(tuple(texts), []).append(at)
+    for index, texts in enumerate(usable(references)):
+        sharing.setdefault(tuple(texts), []).append(index)
     sharing.pop((), None)
     scores = np.full(len(hypotheses), np.nan)
-    for shared, rows in sharing.items():
-        words = [hypotheses[at].split() for at in rows]
-        against = [text.split() for text in shared]
-        sizes = [len(listed) for listed in against]
+    for shared, indexes in sharing.items():
+        texts = [hypotheses[index].split() for index in indexes]
+        against = [reference.split() for reference in shared]
+        sizes = [len(reference) for reference in against]
         # rapidfuzz compares words by their 64-bit hashes.
-        common = cdist(words, against, scorer=LCSseq.similarity, dtype=np.int64).tolist()
-        for at, own, row in zip(rows, words, common, strict=True):
-            p, r = max(row) / max(1, len(own)), max(map(truediv, row, sizes))
-            scores[at] = (1 + beta**2) * p * r / (r + beta**2 * p) if r > 0 else 0.0
+        common = cdist(texts, against, scorer=LCSseq.similarity, dtype=np.int64).tolist()
+        for index, tokens, lengths in zip(indexes, texts, common, strict=True):
+            p, r = max(lengths) / max(1, len(tokens)), max(map(truediv, lengths, sizes))
+            scores[index] = (1 + beta**2) * p * r / (r + beta**2 * p) if r > 0 else 0.0
     return scores
 
 
@@ -220,16 +220,16 @@ def cider(
     reach 5. NaN where only one hypothesis of a group has references, because all weights are then 0
     (pycocoevalcap returns 0).
     """
-    found = usable(references)
-    labels = [0] * len(found) if group is None else list(group)
-    scores = np.full(len(found), np.nan)
+    usable_lists = usable(references)
+    labels = [0] * len(usable_lists) if group is None else list(group)
+    scores = np.full(len(usable_lists), np.nan)
     members: dict[Hashable, list[int]] = {}
-    for at, label in enumerate(labels):
-        if found[at]:
-            members.setdefault(label, []).append(at)
+    for row, label in enumerate(labels):
+        if usable_lists[row]:
+            members.setdefault(label, []).append(row)
     for rows in members.values():
         if len(rows) > 1:
-            listed = [hypotheses[at] for at in rows], [found[at] for at in rows]
+            listed = [hypotheses[row] for row in rows], [usable_lists[row] for row in rows]
             scores[rows] = _cider_of_group(*listed, variant)
     return scores
 
@@ -271,7 +271,7 @@ def score_overlap(
     keep: Path | None,
 ) -> pd.DataFrame:
     """Score outputs against the references of their items: a row per metric and output."""
-    texts = functools.cache(partial(_texts, study, references))
+    texts = functools.cache(partial(_lay_out_texts, study, references))
     all_bleu = functools.cache(lambda style, *how: bleu(*texts(*how), style=style))
 
     def by_meteor(lower: bool) -> pd.DataFrame:
@@ -287,13 +287,13 @@ def score_overlap(
         elif name.startswith("cider"):
             labels = None
             if group is not None:
-                known(group, [str(one) for one in study.outputs], f"options of {name}: group")
+                known(group, [str(column) for column in study.outputs], f"options of {name}: group")
                 labels = study.outputs[group].tolist()
             score = cider(*texts(lower), variant=name, group=labels)  # type: ignore[arg-type]
         elif name == "meteor":
             data = {"outputs": study.outputs, "references": references, "options": options[name]}
-            found = stored(name, partial(by_meteor, lower), given=data, folder=keep)
-            score = found["score"].to_numpy()
+            meteor_scores = stored(name, partial(by_meteor, lower), inputs=data, folder=keep)
+            score = meteor_scores["score"].to_numpy()
         elif name in ("rouge_1", "rouge_2"):
             score = rouge_n(*texts(lower, tokenizer), n=int(name[-1]))
         else:
@@ -313,26 +313,26 @@ def score_corpus(
     options: Mapping[str, Mapping[str, Any]],
 ) -> pd.DataFrame:
     """Compute corpus metrics of each system from summed counts: a row per metric and system."""
-    texts_of = functools.cache(partial(_texts, study, references))
+    texts_of = functools.cache(partial(_lay_out_texts, study, references))
     rows = []
     for name in names:
         metric, tokenizer = split_name(name.removeprefix("corpus_"))
         lower = options[name]["lower"]
-        for system, at in study.outputs.groupby("system", sort=False).indices.items():
-            all_texts, all_lists = texts_of(lower, tokenizer)
-            texts, lists = [all_texts[n] for n in at], [all_lists[n] for n in at]
+        all_texts, all_lists = texts_of(lower, tokenizer)
+        for system, positions in study.outputs.groupby("system", sort=False).indices.items():
+            texts, lists = [all_texts[n] for n in positions], [all_lists[n] for n in positions]
             if metric == "chrf":
                 score = corpus_chrf(texts, lists)
             else:
                 orders, style = _bleu_kind(metric)
                 score = corpus_bleu(texts, lists, style=style)[orders].item()
             how = signature(name.removeprefix("corpus_"), lower=lower, level="corpus")
-            how += f"|outputs:{sum(map(bool, usable(lists)))}/{len(at)}"
+            how += f"|outputs:{sum(map(bool, usable(lists)))}/{len(positions)}"
             rows.append((system, name, score, how))
     return pd.DataFrame(rows, columns=["system", "evaluator", "score", "signature"])
 
 
-def _texts(
+def _lay_out_texts(
     study: Study, references: pd.DataFrame, lower: bool, tokenizer: str = ""
 ) -> tuple[list[str], list[list[str]]]:
     outputs = study.outputs
@@ -356,25 +356,26 @@ def signature(metric: str, *, lower: bool, group: str | None = None, level: str 
     """Describe how a score is defined, in the form of sacrebleu's signatures."""
     case = "lower" if lower else "as given"
     metric, tokenizer = split_name(metric)
-    words = f"refs:all|case:{case}|tok:{tokenizer or 'whitespace'}"
+    common = f"refs:all|case:{case}|tok:{tokenizer or 'whitespace'}"
     name, _, style = metric.partition("@")
     order = "2 to 4, mean" if metric == "bleu_2_to_4" else name[-1]
     if metric == "meteor":
-        found = f"METEOR 1.5, -l en -norm|refs:all|pycocoevalcap:{version('pycocoevalcap')}"
+        definition = f"METEOR 1.5, -l en -norm|refs:all|pycocoevalcap:{version('pycocoevalcap')}"
     elif metric == "chrf":
-        found = f"chrF2|refs:all|case:{case}|nc:6|nw:0|sacrebleu:{version('sacrebleu')}"
+        definition = f"chrF2|refs:all|case:{case}|nc:6|nw:0|sacrebleu:{version('sacrebleu')}"
     elif style:
-        found = f"pycocoevalcap's BLEU-{order}|{words}|closest length|noise:1e-15/1e-9"
+        definition = f"pycocoevalcap's BLEU-{order}|{common}|closest length|noise:1e-15/1e-9"
     elif metric.startswith("bleu_"):
         effective = "yes" if level == "output" else "no"
-        found = f"BLEU-{order}|{words}|eff:{effective}|smooth:exp|sacrebleu:{version('sacrebleu')}"
+        definition = f"BLEU-{order}|{common}|eff:{effective}|smooth:exp"
+        definition += f"|sacrebleu:{version('sacrebleu')}"
     elif metric == "rouge_l":
-        found = f"pycocoevalcap's ROUGE-L|{words}|beta:1.2"
+        definition = f"pycocoevalcap's ROUGE-L|{common}|beta:1.2"
     elif metric.startswith("rouge_"):
-        found = f"ROUGE-{order} (Lin 2004)|{words}|F1 of the best|stem:no"
+        definition = f"ROUGE-{order} (Lin 2004)|{common}|F1 of the best|stem:no"
     else:
-        called = {"cider": "CIDEr", "cider_d": "CIDEr-D (pycocoevalcap's CIDEr)"}[metric]
-        found = f"{called}|{words}|n:1-4|df per:{group or 'study'}|stem:no"
-        found += "|sigma:6" if metric == "cider_d" else ""
+        name = {"cider": "CIDEr", "cider_d": "CIDEr-D (pycocoevalcap's CIDEr)"}[metric]
+        definition = f"{name}|{common}|n:1-4|df per:{group or 'study'}|stem:no"
+        definition += "|sigma:6" if metric == "cider_d" else ""
     scale = "0-10" if metric.startswith("cider") else "0-1"
-    return f"{found}|scale:{scale}|level:{level}"
+    return f"{definition}|scale:{scale}|level:{level}"

@@ -69,17 +69,17 @@ def nearest_references(
     if lower:
         texts, human = texts.str.lower(), human.str.lower()
     near = similar_references(texts.tolist(), human.tolist(), n=n)
-    found = pd.DataFrame({"item_id": np.repeat(outputs["item_id"].array, n)})
-    found["reference_id"] = [f"r{at:02d}" for at in range(1, n + 1)] * len(near)
-    return found.assign(text=[text for listed in near for text in listed])
+    table = pd.DataFrame({"item_id": np.repeat(outputs["item_id"].array, n)})
+    table["reference_id"] = [f"r{rank:02d}" for rank in range(1, n + 1)] * len(near)
+    return table.assign(text=[text for listed in near for text in listed])
 
 
 def similar_references(
     texts: Sequence[str], pool: Sequence[str], *, n: int = 10, copies: bool = False
 ) -> list[list[str]]:
     """Return the `n` texts of the pool nearest to each text (`nearest_texts`)."""
-    found = nearest_texts(texts, pool, n=n, copies=copies)
-    return [[pool[position] for position in row] for row in found]
+    nearest = nearest_texts(texts, pool, n=n, copies=copies)
+    return [[pool[position] for position in row] for row in nearest]
 
 
 def nearest_texts(
@@ -92,36 +92,36 @@ def nearest_texts(
     """
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    words = [tuple(text.split()) for text in pool]
-    if not any(words):
+    tokens = [tuple(text.split()) for text in pool]
+    if not any(tokens):
         raise Unsupported(
             "no_human",
             "There are no human texts with words to use as references. Add human outputs.",
         )
     same: dict[tuple[str, ...], list[int]] = {}
-    for position, key in enumerate(words):
+    for position, key in enumerate(tokens):
         same.setdefault(key, []).append(position)
 
     tfidf = TfidfVectorizer(token_pattern=r"\S+", lowercase=False)
     by_word = tfidf.fit_transform(pool).T.tocsr()
     rows = tfidf.transform(texts) if len(texts) else by_word.T
-    found = np.empty((len(texts), n), dtype=np.int64)
+    nearest = np.empty((len(texts), n), dtype=np.int64)
     step = max(1, _CELLS // len(pool))
     for start in range(0, len(texts), step):
         # Rounding restores ties between equal cosines that were summed in different orders.
         cosine = (rows[start : start + step] @ by_word).toarray().round(12)
-        for at, row in enumerate(cosine, start):
-            left_out = [] if copies else same.get(tuple(texts[at].split()), [])
+        for number, row in enumerate(cosine, start):
+            left_out = [] if copies else same.get(tuple(texts[number].split()), [])
             n_left = len(pool) - len(left_out)
             if not 1 <= n <= n_left:
                 raise Unsupported(
                     "few_texts",
                     f"n must be at least 1, and at most the number of human texts that differ from "
-                    f"text {at} ({n_left} of {len(pool)}). Got {n}. Reduce n, or add texts.",
+                    f"text {number} ({n_left} of {len(pool)}). Got {n}. Reduce n, or add texts.",
                 )
             row[left_out] = -1.0
-            found[at] = np.argsort(-row, kind="stable")[:n]
-    return found
+            nearest[number] = np.argsort(-row, kind="stable")[:n]
+    return nearest
 
 
 def usable(references: Sequence[Sequence[str]]) -> list[list[str]]:

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
@@ -52,7 +52,7 @@ class _Family:
 
     names: str  # a regular expression for the whole name
     function: str  # module:name, below nlgbench.evaluators
-    shown: tuple[str, ...]  # examples for messages
+    examples: tuple[str, ...]  # for messages
     needs: str = ""  # a table that the study must have
     options: Mapping[str, object] = field(default_factory=dict)  # names and defaults
 
@@ -194,7 +194,7 @@ def score(
     >>> score(study, ["rouge_l"]).scores["score"].tolist()
     [1.0, 0.0]
     """
-    names = [one for one in evaluators if isinstance(one, str)]
+    names = [name for name in evaluators if isinstance(name, str)]
     if len(set(names)) < len(names):
         raise ValueError(f"each evaluator must be named once. Got {evaluators!r}.")
     if references is not None:
@@ -204,39 +204,52 @@ def score(
         got = f"Got {brief(study)}.{read_first(study)}"
         raise ValueError(f"study must be a Study or a Dask DataFrame. {got}")
     if not isinstance(study, Study):
-        for name in names:
-            if not _family(name).function.endswith(("score_overlap", "score_self_bleu")):
-                raise ValueError(
-                    f"{name} needs a Study. Only overlap with references, minus_self_bleu_4 and "
-                    "fitted evaluators can be scored in partitions."
-                )
-        empty = pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in _COLUMNS.items()})
-        arguments = (list(evaluators), references, options)
-        return cast(Study, study.map_partitions(_score_partition, *arguments, empty, meta=empty))
-    given = {
-        "references": study.references if references is None else references,
+        return _score_partitions(study, evaluators, references, options)
+    if references is None:
+        references = study.references
+    arguments = {
+        "references": references,
         "options": _options(names, options or {}),
         "n_jobs": n_jobs,
         "keep": stored_dir() if keep is True else Path(keep) if keep else None,
         "seed": seed,
     }
-    chosen: dict[_Family, list[str]] = {}
+    names_of: dict[_Family, list[str]] = {}
     for name in names:
-        chosen.setdefault(_family(name), []).append(name)
-    for family, (one, *_) in chosen.items():
-        _require(study, family, one, given)
+        names_of.setdefault(_family(name), []).append(name)
+    for family, (name, *_) in names_of.items():
+        _require(study, family, name, references)
     _warn_of_texts_without_blanks(study, names)
     frames = []
-    for family, wanted in chosen.items():
+    for family, family_names in names_of.items():
         function = pkgutil.resolve_name(f"nlgbench.evaluators.{family.function}")
-        takes = [*inspect.signature(function).parameters][2:]
-        frames.append(function(study, wanted, **{name: given[name] for name in takes}))
-    frames += [_fitted_scores(study, one) for one in evaluators if not isinstance(one, str)]
+        keywords = [*inspect.signature(function).parameters][2:]
+        frames.append(function(study, family_names, **{key: arguments[key] for key in keywords}))
+    frames += [_score_fitted(study, model) for model in evaluators if not isinstance(model, str)]
     for key, table in (("output_id", "scores"), ("system", "system_scores")):
-        made = [frame for frame in frames if key in frame]
-        if made:
-            study = _add_scores(study, table, pd.concat(made), key)
+        new_scores = [frame for frame in frames if key in frame]
+        if new_scores:
+            study = _add_scores(study, table, pd.concat(new_scores), key)
     return study
+
+
+def _score_partitions(
+    table: Partitioned,
+    evaluators: Sequence[str | Fitted],
+    references: pd.DataFrame | None,
+    options: Mapping[str, Mapping[str, Any]] | None,
+) -> Any:
+    """Return a Dask DataFrame of scores, computed for each partition alone."""
+    for name in evaluators:
+        splittable = ("score_overlap", "score_self_bleu")
+        if isinstance(name, str) and not _family(name).function.endswith(splittable):
+            raise ValueError(
+                f"{name} needs a Study. Only overlap with references, minus_self_bleu_4 and "
+                "fitted evaluators can be scored in partitions."
+            )
+    empty = pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in _COLUMNS.items()})
+    arguments = (list(evaluators), references, options, empty)
+    return table.map_partitions(_score_partition, *arguments, meta=empty)
 
 
 def _score_partition(
@@ -252,19 +265,19 @@ def _score_partition(
     if references is not None:
         references = references[references["item_id"].isin(rows["item_id"])]
     study = Study(rows.reset_index(drop=True), references=references)
-    found = score(study, evaluators, options=options).scores
-    assert found is not None
-    return found[list(_COLUMNS)]
+    scores = score(study, evaluators, options=options).scores
+    assert scores is not None
+    return scores[list(_COLUMNS)]
 
 
 def _family(name: str) -> _Family:
     for family in _FAMILIES:
         if re.fullmatch(family.names, name):
             return family
-    shown = [one for family in _FAMILIES for one in family.shown]
-    few = ", ".join(", ".join(family.shown[:5]) for family in _FAMILIES)
+    known_names = [example for family in _FAMILIES for example in family.examples]
+    few = ", ".join(", ".join(family.examples[:5]) for family in _FAMILIES)
     raise ValueError(
-        f"evaluators: {name!r} is unknown.{did_you_mean(name, shown)} Examples: {few}."
+        f"evaluators: {name!r} is unknown.{did_you_mean(name, known_names)} Examples: {few}."
     )
 
 
@@ -276,20 +289,20 @@ def _options(
     takers = [name for name, family in families.items() if family.options]
     for key in options:
         known(key, [*takers, "overlap", "discriminators"], "options")
-    found = {}
+    options_of = {}
     for name, family in families.items():
         group = family.function.partition(":")[0]
-        given = {**options.get(group, {}), **options.get(name, {})}
-        for keyword in given:
+        changes = {**options.get(group, {}), **options.get(name, {})}
+        for keyword in changes:
             known(keyword, list(family.options), f"options of {name}")
-        found[name] = {**family.options, **given}
-    return found
+        options_of[name] = {**family.options, **changes}
+    return options_of
 
 
-def _require(study: Study, family: _Family, name: str, given: Mapping[str, Any]) -> None:
+def _require(study: Study, family: _Family, name: str, references: pd.DataFrame | None) -> None:
     """Raise ValueError if the study lacks what an evaluator needs."""
     outputs, needs = study.outputs, family.needs
-    if needs and given.get(needs, getattr(study, needs)) is None:
+    if needs and (references if needs == "references" else getattr(study, needs)) is None:
         more = ", or pass references=nearest_references(study)" if needs == "references" else ""
         raise Unsupported(
             f"no_{needs}",
@@ -326,42 +339,42 @@ def _warn_of_texts_without_blanks(study: Study, names: Sequence[str]) -> None:
         )
 
 
-def _fitted_scores(study: Study, evaluator: Fitted) -> pd.DataFrame:
-    for part in ("name", "signature", "score_outputs"):
-        if not hasattr(evaluator, part):
+def _score_fitted(study: Study, evaluator: Fitted) -> pd.DataFrame:
+    for attribute in ("name", "signature", "score_outputs"):
+        if not hasattr(evaluator, attribute):
             raise ValueError(
-                f"{evaluator!r} is neither a name nor a fitted evaluator: it lacks {part!r}."
+                f"{evaluator!r} is neither a name nor a fitted evaluator: it lacks {attribute!r}."
             )
-    found = evaluator.score_outputs(study)
+    scores = evaluator.score_outputs(study)
     ids = study.outputs[["output_id"]]
-    strange = set(found.index) - set(ids["output_id"])
-    if strange or found.index.has_duplicates:
+    strange = set(scores.index) - set(ids["output_id"])
+    if strange or scores.index.has_duplicates:
         raise ValueError(
             f"score_outputs of {evaluator.name} must return one score per output_id. Its scores "
-            f"({len(found):,}) include duplicates or scores for unknown outputs ({len(strange)})."
+            f"({len(scores):,}) include duplicates or scores for unknown outputs ({len(strange)})."
         )
-    score = ids["output_id"].map(found).astype("float64")
+    score = ids["output_id"].map(scores).astype("float64")
     return ids.assign(evaluator=evaluator.name, score=score, signature=evaluator.signature)
 
 
-def _add_scores(study: Study, table: str, made: pd.DataFrame, key: str) -> Study:
+def _add_scores(study: Study, table: str, new: pd.DataFrame, key: str) -> Study:
     """Add new rows; raise ValueError if the evaluator has different scores already."""
     former = getattr(study, table)
     if former is None:
-        return study.replace(**{table: made})
-    again = made["evaluator"].isin(former["evaluator"])
-    both = former[former["evaluator"].isin(made["evaluator"])].merge(
-        made[again], on=[key, "evaluator"], how="outer", suffixes=("", "_new")
+        return study.replace(**{table: new})
+    again = new["evaluator"].isin(former["evaluator"])
+    repeated = former[former["evaluator"].isin(new["evaluator"])].merge(
+        new[again], on=[key, "evaluator"], how="outer", suffixes=("", "_new")
     )
-    same = both["signature"].eq(both["signature_new"])
-    same &= np.isclose(both["score"], both["score_new"], rtol=1e-9, equal_nan=True)
+    same = repeated["signature"].eq(repeated["signature_new"])
+    same &= np.isclose(repeated["score"], repeated["score_new"], rtol=1e-9, equal_nan=True)
     if not same.all():
-        at = both[~same].iloc[0]
+        row = repeated[~same].iloc[0]
         raise ValueError(
-            f"{study.name} already has different scores of {at['evaluator']!r}: {at['score']:g} "
-            f"({at['signature']}), but now {at['score_new']:g} ({at['signature_new']}). "
+            f"{study.name} already has different scores of {row['evaluator']!r}: {row['score']:g} "
+            f"({row['signature']}), but now {row['score_new']:g} ({row['signature_new']}). "
             f"Remove the old ones first: study.replace({table}=...)."
         )
     if again.all():
         return study
-    return study.replace(**{table: pd.concat([former, made[~again]], ignore_index=True)})
+    return study.replace(**{table: pd.concat([former, new[~again]], ignore_index=True)})

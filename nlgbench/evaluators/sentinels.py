@@ -38,8 +38,8 @@ def score_sentinels(
             dimension = study.dimension(options[name]["dimension"])
             score = _mean_of_others(study, dimension)
             signature = f"mean {dimension} of the system's other items"
-        made = study.outputs[["output_id"]].assign(evaluator=name, score=score)
-        frames.append(made.assign(signature=signature))
+        scores = study.outputs[["output_id"]].assign(evaluator=name, score=score)
+        frames.append(scores.assign(signature=signature))
     return pd.concat(frames, ignore_index=True)
 
 

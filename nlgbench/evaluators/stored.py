@@ -33,28 +33,28 @@ def stored(
     name: str,
     compute: Callable[[], pd.DataFrame],
     *,
-    given: Mapping[str, object],
+    inputs: Mapping[str, object],
     folder: Path | None,
 ) -> pd.DataFrame:
     """Compute scores and store them, or read them if they are stored already.
 
-    `given` holds all tables and JSON values that determine the scores. Stored scores are reused
-    only while `given`, the package's code and its dependencies are unchanged. The first line of a
+    `inputs` holds all tables and JSON values that determine the scores. Stored scores are reused
+    only while `inputs`, the package's code and its dependencies are unchanged. The first line of a
     file has the hash and the number of rows of the table below it; if they do not match, the file
     is damaged, and scores are recomputed. Without a folder, or if it is not writable, scores are
     computed and not stored.
     """
     if folder is None:
         return compute()
-    place = folder / f"{name}-{_digest(given)[:20]}.csv"
-    if place.is_file():
+    path = folder / f"{name}-{_digest(inputs)[:20]}.csv"
+    if path.is_file():
         with suppress(ValueError, KeyError, OSError):
-            return _read(place)
-    made = compute()
+            return _load(path)
+    scores = compute()
     with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
-        files.replace(place, lambda path: _save(made, path))
-    return made
+        files.replace(path, lambda path: _save(scores, path))
+    return scores
 
 
 def _save(scores: pd.DataFrame, path: Path) -> None:
@@ -63,7 +63,7 @@ def _save(scores: pd.DataFrame, path: Path) -> None:
     path.write_bytes(_seal(table, len(scores)) + table)
 
 
-def _read(path: Path) -> pd.DataFrame:
+def _load(path: Path) -> pd.DataFrame:
     content = path.read_bytes()
     table = content[content.index(b"\n") + 1 :]
     frame = pd.read_csv(io.BytesIO(table), dtype="str", keep_default_na=False)
@@ -77,9 +77,9 @@ def _seal(table: bytes, n_rows: int) -> bytes:
     return f"sha256 {hashlib.sha256(table).hexdigest()} rows {n_rows}\n".encode()
 
 
-def _digest(given: Mapping[str, object]) -> str:
+def _digest(inputs: Mapping[str, object]) -> str:
     hashed = {}
-    for key, value in given.items():
+    for key, value in inputs.items():
         if isinstance(value, pd.DataFrame):
             text = value.to_csv(index=False).encode("utf-8", "surrogatepass")
             value = hashlib.sha256(text).hexdigest()

@@ -72,15 +72,16 @@ def sample_checkpoints(
     `nlgbench.supervise`.
     """
     items = [f"i{number:05d}" for number in range(1, len(contexts) + 1)]
-    parts = []
+    tables = []
     seeds = np.random.default_rng(seed).spawn(len(models))
-    for (progress, at), own in zip(sorted(models.items()), seeds, strict=True):
+    for (progress, checkpoint), text_seed in zip(sorted(models.items()), seeds, strict=True):
         system = f"{model}@{progress:g}"
-        part = pd.DataFrame({"output_id": [f"{system}_{item}" for item in items]})
-        part = part.assign(item_id=items, system=system, text=at.respond(contexts, seed=own))
-        part = part.assign(is_human=False, context=list(contexts))
-        parts.append(part.assign(model=model, progress=float(progress)))
-    return pd.concat(parts, ignore_index=True)
+        table = pd.DataFrame({"output_id": [f"{system}_{item}" for item in items]})
+        texts = checkpoint.respond(contexts, seed=text_seed)
+        table = table.assign(item_id=items, system=system, text=texts)
+        table = table.assign(is_human=False, context=list(contexts))
+        tables.append(table.assign(model=model, progress=float(progress)))
+    return pd.concat(tables, ignore_index=True)
 
 
 def train_checkpoints(
@@ -120,8 +121,8 @@ def train_checkpoints(
             raise ValueError(
                 f"n = {n} contexts, but human outputs have only {len(distinct)}. Lower n."
             )
-        drawn = for_contexts.choice(len(distinct), n, replace=False)
-        chosen = [distinct[at] for at in sorted(drawn)]
+        rows = for_contexts.choice(len(distinct), n, replace=False)
+        chosen = [distinct[row] for row in sorted(rows)]
     written = sample_checkpoints(models, chosen, model=model, seed=for_texts)
     nats, n_known = models[1.0].logprob_known(
         to_score["text"].tolist(), to_score["context"].tolist() if conditional else None

@@ -53,13 +53,13 @@ class Grammar:
     @cached_property
     def _index(self) -> list[dict[str, int]]:
         return [
-            {f"{phrase} " if phrase else "": at for at, phrase in enumerate(slot.phrases)}
+            {f"{phrase} " if phrase else "": index for index, phrase in enumerate(slot.phrases)}
             for slot in self.slots
         ]
 
     @cached_property
     def _place(self) -> dict[str, int]:
-        return {slot.name: at for at, slot in enumerate(self.slots)}
+        return {slot.name: index for index, slot in enumerate(self.slots)}
 
     def _rows(self, slot: Slot, decisions: Ints) -> Floats:
         return slot.logprobs[tuple(decisions[:, self._place[name]] for name in slot.parents)]
@@ -68,20 +68,20 @@ class Grammar:
         """Draw decisions at random."""
         rng = np.random.default_rng(seed)
         decisions = np.zeros((n, len(self.slots)), dtype=np.int64)
-        for at, slot in enumerate(self.slots):
+        for column, slot in enumerate(self.slots):
             below = np.cumsum(np.exp(self._rows(slot, decisions)), axis=-1)
             below = np.broadcast_to(below, (n, len(slot.phrases)))
             draw = rng.random(n) * below[:, -1]
-            decisions[:, at] = (draw[:, None] >= below[:, :-1]).sum(axis=1)
+            decisions[:, column] = (draw[:, None] >= below[:, :-1]).sum(axis=1)
         return decisions
 
     def render(self, decisions: Ints) -> list[str]:
         """Render decisions as sentences."""
-        phrases = [slot.phrases for slot in self.slots]
-        return [
-            " ".join(filter(None, (of[at] for of, at in zip(phrases, row, strict=True))))
-            for row in decisions.tolist()
-        ]
+        texts = []
+        for row in decisions.tolist():
+            phrases = [slot.phrases[n] for slot, n in zip(self.slots, row, strict=True)]
+            texts.append(" ".join(filter(None, phrases)))
+        return texts
 
     def parse(self, texts: list[str]) -> Ints:
         """Recover the decisions that generate texts; -1 for a text outside the grammar."""
@@ -90,7 +90,7 @@ class Grammar:
         for text in texts:
             match = self._pattern.fullmatch(f"{text} ")
             rows.append(
-                [of[phrase] for of, phrase in zip(self._index, match.groups(), strict=True)]
+                [index[phrase] for index, phrase in zip(self._index, match.groups(), strict=True)]
                 if match
                 else outside
             )
@@ -99,11 +99,11 @@ class Grammar:
     def logprob_decisions(self, decisions: Ints) -> Floats:
         """Sum the log-probabilities of decisions."""
         inside = decisions[:, 0] >= 0
-        known = decisions[inside]
-        total = np.zeros(len(known))
-        for at, slot in enumerate(self.slots):
-            rows = np.broadcast_to(self._rows(slot, known), (len(known), len(slot.phrases)))
-            total += rows[np.arange(len(known)), known[:, at]]
+        parsed = decisions[inside]
+        total = np.zeros(len(parsed))
+        for column, slot in enumerate(self.slots):
+            rows = np.broadcast_to(self._rows(slot, parsed), (len(parsed), len(slot.phrases)))
+            total += rows[np.arange(len(parsed)), parsed[:, column]]
         result = np.full(len(decisions), -np.inf)
         result[inside] = total
         return result
@@ -129,14 +129,14 @@ class Grammar:
         right: dict[str, list[int]] = {}
         slots = []
         for slot in self.slots:
-            full = [at for at, phrase in enumerate(slot.phrases) if phrase]
-            meant = [*range(len(slot.phrases)), *full]
-            wrong = tuple(_misspelled(slot.phrases[at]) for at in full)
-            cost = np.full(len(meant), np.log(p))
+            nonempty = [choice for choice, phrase in enumerate(slot.phrases) if phrase]
+            intended = [*range(len(slot.phrases)), *nonempty]
+            wrong = tuple(_misspelled(slot.phrases[choice]) for choice in nonempty)
+            cost = np.full(len(intended), np.log(p))
             cost[: len(slot.phrases)] = np.where([bool(x) for x in slot.phrases], np.log1p(-p), 0)
-            table = slot.logprobs[np.ix_(*(right[name] for name in slot.parents), meant)] + cost
+            table = slot.logprobs[np.ix_(*(right[name] for name in slot.parents), intended)] + cost
             slots.append(replace(slot, phrases=slot.phrases + wrong, logprobs=table))
-            right[slot.name] = meant
+            right[slot.name] = intended
         return Grammar(tuple(slots))
 
 
@@ -150,9 +150,9 @@ def sharpened(logprobs: Floats, temperature: float) -> Floats:
 
 def _misspelled(phrase: str) -> str:
     longest = max(phrase.split(" "), key=len)
-    words = phrase.split(" ")
-    words[words.index(longest)] = longest + longest[-1]
-    return " ".join(words)
+    tokens = phrase.split(" ")
+    tokens[tokens.index(longest)] = longest + longest[-1]
+    return " ".join(tokens)
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,24 +171,24 @@ class Corrupted:
         rng = np.random.default_rng(seed)
         texts = []
         for text in self.grammar.sample(n, seed=rng):
-            words = text.split(" ")
+            tokens = text.split(" ")
             if rng.random() < self.q:
-                at = int(rng.integers(len(words)))
-                words.insert(at, words[at])
-            texts.append(" ".join(words))
+                position = int(rng.integers(len(tokens)))
+                tokens.insert(position, tokens[position])
+            texts.append(" ".join(tokens))
         return texts
 
     def logprob(self, texts: list[str]) -> Floats:
         """Compute the exact log-probability of texts, as `Grammar.logprob`."""
         rows, shares, candidates = [], [], []
         for row, text in enumerate(texts):
-            words = text.split(" ")
+            tokens = text.split(" ")
             start = 0
-            for end in range(1, len(words) + 1):
-                if end == len(words) or words[end] != words[start]:
+            for end in range(1, len(tokens) + 1):
+                if end == len(tokens) or tokens[end] != tokens[start]:
                     if end - start > 1:
-                        candidates.append(" ".join(words[:start] + words[start + 1 :]))
-                        shares.append((end - start - 1) / (len(words) - 1))
+                        candidates.append(" ".join(tokens[:start] + tokens[start + 1 :]))
+                        shares.append((end - start - 1) / (len(tokens) - 1))
                         rows.append(row)
                     start = end
         repeated = np.zeros(len(texts))

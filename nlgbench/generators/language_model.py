@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nlgbench.generators.grammar import Floats, Ints, sharpened
-from nlgbench.generators.sampling import draw
+from nlgbench.generators.sampling import draw_texts
 
 _START = -1
 
@@ -18,7 +18,7 @@ class NgramModel:
     """A smoothed n-gram model, fitted by `fit_ngram`."""
 
     order: int  # 2 for a bigram model, 3 for a trigram model
-    words: tuple[str, ...]  # closed vocabulary; a text with another word has probability 0
+    vocabulary: tuple[str, ...]  # closed vocabulary; a text with another word has probability 0
     #: Row of `logprobs` for each history seen in training (word indexes, -1 for the start). A
     #: history's state is its longest known suffix; the empty suffix is always known.
     states: dict[tuple[int, ...], int]
@@ -26,7 +26,7 @@ class NgramModel:
 
     @cached_property
     def _index(self) -> dict[str, int]:
-        return {word: at for at, word in enumerate(self.words)}
+        return {word: index for index, word in enumerate(self.vocabulary)}
 
     def _state(self, history: tuple[int, ...]) -> tuple[int, ...]:
         while history not in self.states:
@@ -38,26 +38,26 @@ class NgramModel:
         histories = np.empty(n, dtype=object)
         histories[:] = [(_START,) * (self.order - 1)] * n
 
-        def step(state: Any, words: Ints, n_written: int) -> tuple[Floats, Any]:
+        def step(state: Any, tokens: Ints, n_written: int) -> tuple[Floats, Any]:
             if n_written:
-                for at, word in enumerate(words.tolist()):
-                    state[at] = self._state((*state[at], word)[-(self.order - 1) :])
+                for text, word in enumerate(tokens.tolist()):
+                    state[text] = self._state((*state[text], word)[-(self.order - 1) :])
             return self.logprobs[[self.states[history] for history in state]], state
 
-        written = draw(step, histories, n=n, end=len(self.words), seed=seed)
-        return [" ".join(self.words[word] for word in text) for text in written]
+        written = draw_texts(step, histories, n=n, end=len(self.vocabulary), seed=seed)
+        return [" ".join(self.vocabulary[word] for word in text) for text in written]
 
     def logprob(self, texts: list[str]) -> Floats:
         """Compute the exact log-probability of texts."""
-        end = len(self.words)
+        end = len(self.vocabulary)
         text_at, rows, columns = [], [], []
         unknown = np.zeros(len(texts), dtype=bool)
-        for at, text in enumerate(texts):
-            words = [self._index.get(word, -1) for word in text.split(" ")]
-            unknown[at] = -1 in words
+        for number, text in enumerate(texts):
+            tokens = [self._index.get(word, -1) for word in text.split(" ")]
+            unknown[number] = -1 in tokens
             state = (_START,) * (self.order - 1)
-            for word in () if unknown[at] else (*words, end):
-                text_at.append(at)
+            for word in () if unknown[number] else (*tokens, end):
+                text_at.append(number)
                 rows.append(self.states[state])
                 columns.append(word)
                 state = self._state((*state, word)[-(self.order - 1) :])
@@ -82,24 +82,24 @@ def fit_ngram(texts: list[str], order: int) -> NgramModel:
     doi:10.1006/csla.1999.0128). Sentences are never empty: at the start, the end has probability 0
     and the rest is renormalized.
     """
-    words = tuple(sorted({word for text in texts for word in text.split(" ")}))
-    index = {word: at for at, word in enumerate(words)}
-    end = len(words)
+    vocabulary = tuple(sorted({word for text in texts for word in text.split(" ")}))
+    index = {word: number for number, word in enumerate(vocabulary)}
+    end = len(vocabulary)
     counts: dict[tuple[int, ...], Counter[int]] = defaultdict(Counter)
     start = (_START,) * (order - 1)
     for text in texts:
         tokens = (*start, *(index[word] for word in text.split(" ")), end)
-        for at in range(order - 1, len(tokens)):
+        for position in range(order - 1, len(tokens)):
             for length in range(order):
-                counts[tokens[at - length : at]][tokens[at]] += 1
+                counts[tokens[position - length : position]][tokens[position]] += 1
     states = {history: row for row, history in enumerate(sorted(counts, key=len))}
-    probs = np.empty((len(states), len(words) + 1))
+    probs = np.empty((len(states), len(vocabulary) + 1))
     for history, row in states.items():
         lower = probs[states[history[1:]]] if history else np.full(end + 1, 1 / (end + 1))
-        seen = counts[history]
-        probs[row] = len(seen) * lower
-        probs[row, list(seen)] += list(seen.values())
-        probs[row] /= sum(seen.values()) + len(seen)
+        followers = counts[history]
+        probs[row] = len(followers) * lower
+        probs[row, list(followers)] += list(followers.values())
+        probs[row] /= sum(followers.values()) + len(followers)
     logprobs = np.log(probs)
     logprobs[states[start], end] = -np.inf
-    return NgramModel(order, words, states, sharpened(logprobs, 1.0))
+    return NgramModel(order, vocabulary, states, sharpened(logprobs, 1.0))

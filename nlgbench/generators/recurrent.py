@@ -54,11 +54,11 @@ class Network(torch.nn.Module):
         return torch.stack([hidden[0], cell[0]], dim=1)
 
     def forward(
-        self, state: torch.Tensor, words: torch.Tensor
+        self, state: torch.Tensor, tokens: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the inputs of `weigh` after each word, and the last states."""
         hidden, cell = state.transpose(0, 1)[:, None].contiguous()
-        steps, (hidden, cell) = self.recur(self.drop(self.embed(words)), (hidden, cell))
+        steps, (hidden, cell) = self.recur(self.drop(self.embed(tokens)), (hidden, cell))
         return self.drop(steps), torch.stack([hidden[0], cell[0]], dim=1)
 
     def forced(
@@ -79,21 +79,21 @@ def text_indexes(
     end = len(index)
     tokens = torch.full((len(texts), max(map(len, texts)) + 1), end)
     targets = torch.full_like(tokens, NONE)
-    for row, words in enumerate(texts):
-        known = torch.tensor([index.get(word, end + 1) for word in words])
-        tokens[row, : len(words)] = known
-        targets[row, : len(words)] = torch.where(known > end, NONE, known)
-        targets[row, len(words)] = end
+    for row, text in enumerate(texts):
+        indexes = torch.tensor([index.get(word, end + 1) for word in text])
+        tokens[row, : len(text)] = indexes
+        targets[row, : len(text)] = torch.where(indexes > end, NONE, indexes)
+        targets[row, len(text)] = end
     return tokens, targets
 
 
-def context_indexes(contexts: Sequence[str], words: Sequence[str] | None) -> torch.Tensor:
+def context_indexes(contexts: Sequence[str], vocabulary: Sequence[str] | None) -> torch.Tensor:
     """Return the word indexes of contexts, each followed by an end, with padding."""
-    index = {word: at for at, word in enumerate(words or ())}
+    index = {word: number for number, word in enumerate(vocabulary or ())}
     split = [[index.get(word, len(index) + 1) for word in tokenize(text)] for text in contexts]
     tokens = torch.full((len(split), max(map(len, split), default=0) + 1), NONE)
-    for row, known in enumerate(split):
-        tokens[row, : len(known) + 1] = torch.tensor([*known, len(index)])
+    for row, indexes in enumerate(split):
+        tokens[row, : len(indexes) + 1] = torch.tensor([*indexes, len(index)])
     return tokens
 
 
@@ -101,10 +101,10 @@ def context_indexes(contexts: Sequence[str], words: Sequence[str] | None) -> tor
 class RecurrentModel:
     """A trained model and its decoding settings, fitted by `fit_recurrent`."""
 
-    #: Closed vocabularies. A text with a word outside `words` has probability 0; contexts may have
-    #: any word. `context_words` is None for a model without contexts.
-    words: tuple[str, ...] = field(repr=False)
-    context_words: tuple[str, ...] | None = field(repr=False)
+    #: Closed vocabularies. A text with a word outside `vocabulary` has probability 0; contexts may
+    #: have any word. `context_vocabulary` is None for a model without contexts.
+    vocabulary: tuple[str, ...] = field(repr=False)
+    context_vocabulary: tuple[str, ...] | None = field(repr=False)
     #: In double precision, so that truncation keeps the same words in every batch.
     network: Network = field(repr=False)
     max_length: int  # maximum number of words; then the text ends
@@ -114,7 +114,7 @@ class RecurrentModel:
 
     @cached_property
     def _index(self) -> dict[str, int]:
-        return {word: at for at, word in enumerate(self.words)}
+        return {word: number for number, word in enumerate(self.vocabulary)}
 
     def _decode(self, logits: Floats, n_written: Ints) -> Floats:
         """Return log-probabilities under the decoding settings, for sampling and scoring."""
@@ -123,15 +123,15 @@ class RecurrentModel:
         logits[n_written >= self.max_length, :-1] = -np.inf
         return sampling.truncated(sharpened(logits, self.temperature), self.nucleus)
 
-    def _step(self, state: Any, words: Ints, n_written: int) -> tuple[Floats, Any]:
+    def _step(self, state: Any, last: Ints, n_written: int) -> tuple[Floats, Any]:
         with seeded(0), torch.no_grad():
-            steps, state = self.network(state, torch.from_numpy(words)[:, None])
+            steps, state = self.network(state, torch.from_numpy(last)[:, None])
             logits = self.network.weigh(steps[:, 0]).numpy()
-        return self._decode(logits, np.full(len(words), n_written)), state
+        return self._decode(logits, np.full(len(last), n_written)), state
 
     def _start(self, contexts: Sequence[str]) -> torch.Tensor:
         with seeded(0), torch.no_grad():
-            return self.network.start(context_indexes(contexts, self.context_words))
+            return self.network.start(context_indexes(contexts, self.context_vocabulary))
 
     def sample(self, n: int, *, seed: int | np.random.Generator) -> list[str]:
         """Sample texts from a model without contexts."""
@@ -140,16 +140,17 @@ class RecurrentModel:
     def respond(self, contexts: Sequence[str], *, seed: int | np.random.Generator) -> list[str]:
         """Sample a text for each context; contexts are ignored by a model without them."""
         rng = np.random.default_rng(seed)
-        drawn = []
-        for part in self._start(contexts).split(_DRAWN):
-            drawn += sampling.draw(self._step, part, n=len(part), end=len(self.words), seed=rng)
-        return [" ".join(self.words[word] for word in text) for text in drawn]
+        written = []
+        for states in self._start(contexts).split(_DRAWN):
+            n, end = len(states), len(self.vocabulary)
+            written += sampling.draw_texts(self._step, states, n=n, end=end, seed=rng)
+        return [" ".join(self.vocabulary[word] for word in text) for text in written]
 
     def logprob(self, texts: Sequence[str], contexts: Sequence[str] | None = None) -> Floats:
         """Compute the exact log-probability of texts under the decoding settings."""
         split = [text.split(" ") for text in texts]
-        known = [row for row, words in enumerate(split) if self._index.keys() >= set(words)]
-        return self._forced(split, contexts, known)
+        possible = [row for row, text in enumerate(split) if self._index.keys() >= set(text)]
+        return self._forced(split, contexts, possible)
 
     def logprob_known(
         self, texts: Sequence[str], contexts: Sequence[str] | None = None
@@ -162,14 +163,14 @@ class RecurrentModel:
         """
         split = [tokenize(text) for text in texts]
         nats = self._forced(split, contexts, range(len(split)))
-        n_known = [1 + sum(word in self._index for word in words) for words in split]
+        n_known = [1 + sum(word in self._index for word in text) for text in split]
         return nats, np.array(n_known, dtype=np.int64)
 
     def _forced(
         self, split: Sequence[Sequence[str]], contexts: Sequence[str] | None, rows: Iterable[int]
     ) -> Floats:
         """Sum the nats of known words and ends in the given rows; minus infinity elsewhere."""
-        source = context_indexes(contexts or [""] * len(split), self.context_words)
+        source = context_indexes(contexts or [""] * len(split), self.context_vocabulary)
         total = np.full(len(split), -np.inf)
         possible = [row for row in rows if 1 <= len(split[row]) <= self.max_length]
         possible.sort(key=lambda row: len(split[row]))
@@ -180,8 +181,8 @@ class RecurrentModel:
             with seeded(0), torch.no_grad():
                 logits = self.network.forced(source[batch], tokens, places).numpy()
             row, n_written = places.nonzero().numpy().T
-            found = self._decode(logits, n_written)[np.arange(len(row)), targets[places].numpy()]
-            total[batch] = np.bincount(row, weights=found)
+            nats = self._decode(logits, n_written)[np.arange(len(row)), targets[places].numpy()]
+            total[batch] = np.bincount(row, weights=nats)
         return total
 
     def annealed(self, temperature: float) -> "RecurrentModel":
@@ -193,7 +194,7 @@ class RecurrentModel:
         return replace(self, nucleus=nucleus)
 
 
-def _words(texts: Sequence[str], name: str) -> list[list[str]]:
+def _split_texts(texts: Sequence[str], name: str) -> list[list[str]]:
     split = [tokenize(text) for text in check_texts(texts, name)]
     if not all(split):
         raise ValueError(f"{name}[{split.index([])}] has no word. Remove empty texts.")
@@ -201,8 +202,8 @@ def _words(texts: Sequence[str], name: str) -> list[list[str]]:
 
 
 def _vocabulary(texts: Sequence[Sequence[str]], min_count: int) -> tuple[str, ...]:
-    found = Counter(word for words in texts for word in set(words))
-    return tuple(sorted(word for word in found if found[word] >= min_count))
+    counts = Counter(word for text in texts for word in set(text))
+    return tuple(sorted(word for word in counts if counts[word] >= min_count))
 
 
 def _loss(network: Network, batch: Batch) -> torch.Tensor:
@@ -218,12 +219,12 @@ def _loss(network: Network, batch: Batch) -> torch.Tensor:
 def _data(
     texts: Sequence[Sequence[str]],
     contexts: Sequence[str] | None,
-    words: Sequence[str],
-    context_words: Sequence[str] | None,
+    vocabulary: Sequence[str],
+    context_vocabulary: Sequence[str] | None,
 ) -> Batch:
     """Return the inputs of `_loss`, with equal numbers of rows."""
-    tokens, targets = text_indexes(texts, {word: at for at, word in enumerate(words)})
-    source = context_indexes([""] * len(texts) if contexts is None else contexts, context_words)
+    tokens, targets = text_indexes(texts, {word: number for number, word in enumerate(vocabulary)})
+    source = context_indexes(contexts or [""] * len(texts), context_vocabulary)
     n_targets = (targets != NONE).sum() / len(texts)
     return source, tokens, targets, torch.full((len(texts),), 1 / float(n_targets))
 
@@ -250,20 +251,20 @@ def fit_recurrent(
     counted in the losses. Hence ``exp(dev_loss)`` is a perplexity over known words, comparable only
     between models with the same vocabulary.
     """
-    split = _words(texts, "texts")
-    words = _vocabulary(split, min_count)
-    if not words:
+    split = _split_texts(texts, "texts")
+    vocabulary = _vocabulary(split, min_count)
+    if not vocabulary:
         raise ValueError(f"no word occurs in {min_count} of {len(split)} texts. Lower min_count.")
-    context_words = None
+    context_vocabulary = None
     if contexts is not None:
-        context_words = _vocabulary([tokenize(context) for context in contexts], min_count)
-    data = _data(split, contexts, words, context_words)
-    held_out = None if dev is None else _data(_words(dev, "dev"), None, words, None)
+        context_vocabulary = _vocabulary([tokenize(context) for context in contexts], min_count)
+    data = _data(split, contexts, vocabulary, context_vocabulary)
+    held_out = None if dev is None else _data(_split_texts(dev, "dev"), None, vocabulary, None)
     longest = max(map(len, split))
     number = int(np.random.default_rng(seed).integers(2**31))
     with seeded(number):
-        n_context_words = None if context_words is None else len(context_words)
-        network = Network(len(words), n_context_words, units, dropout)
+        n_context_words = None if context_vocabulary is None else len(context_vocabulary)
+        network = Network(len(vocabulary), n_context_words, units, dropout)
     models: dict[float, RecurrentModel] = {}
 
     def save_checkpoint(row: dict[str, float]) -> None:
@@ -271,7 +272,7 @@ def fit_recurrent(
         if passed % epochs == 0:
             frozen = copy.deepcopy(network).double().eval()
             models[passed / epochs / n_checkpoints] = RecurrentModel(
-                words, context_words, frozen, 2 * longest
+                vocabulary, context_vocabulary, frozen, 2 * longest
             )
 
     history = fit(

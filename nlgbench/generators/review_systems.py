@@ -55,7 +55,7 @@ class Memorizer:
     def sample(self, n: int, *, seed: int | np.random.Generator) -> list[str]:
         """Sample `n` training sentences with replacement."""
         rng = np.random.default_rng(seed)
-        return [self.training[at] for at in rng.integers(len(self.training), size=n)]
+        return [self.training[row] for row in rng.integers(len(self.training), size=n)]
 
     def logprob(self, texts: list[str]) -> Floats:
         """Compute the exact log-probability of texts (nats); minus infinity if not in training."""

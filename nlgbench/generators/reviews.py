@@ -83,18 +83,19 @@ def _flat(groups: dict[str, str]) -> tuple[tuple[str, ...], list[str]]:
 def _fitting(
     name: str,
     groups: dict[str, str],
-    wanted: list[str],
+    fitting_groups: list[str],
     parents: tuple[str, ...],
     *,
     empty: float | None = None,
 ) -> Slot:
     """Build a slot that gives most weight to the group of phrases that fits its parents."""
-    phrases, of = _flat(groups)
+    phrases, group_of = _flat(groups)
     weight = _zipf(len(phrases), empty=empty)
     if empty is not None:
-        phrases, of = ("", *phrases), ["any", *of]
+        phrases, group_of = ("", *phrases), ["any", *group_of]
     rows = [
-        weight * [1 if group in ("any", want) else _MISPLACED for group in of] for want in wanted
+        weight * [1 if group in ("any", want) else _MISPLACED for group in group_of]
+        for want in fitting_groups
     ]
     return Slot(name, phrases, np.log(rows / np.sum(rows, axis=1, keepdims=True)), parents)
 
@@ -105,9 +106,9 @@ def review_grammar() -> Grammar:
     product, product_kind = _flat(_PRODUCT)
     verdict, verdict_sign = _flat(_VERDICT)
     link, link_sign = _flat(_LINK)
-    other = {"good": "bad", "bad": "good"}
+    opposite = {"good": "bad", "bad": "good"}
     sign_then = [
-        sign if kind == "same" else other[sign] for sign in verdict_sign for kind in link_sign
+        sign if kind == "same" else opposite[sign] for sign in verdict_sign for kind in link_sign
     ]
     # Good verdicts have double weight, because most reviews are positive.
     verdict_weight = _zipf(len(verdict)) * [2 if sign == "good" else 1 for sign in verdict_sign]
@@ -135,8 +136,9 @@ def review_grammar() -> Grammar:
 
 def contexts(decisions: Ints) -> list[str]:
     """Return the context of each review: its product and aspect."""
-    slots = {slot.name: (at, slot.phrases) for at, slot in enumerate(review_grammar().slots)}
-    (product, products), (aspect, aspects) = slots["product"], slots["aspect"]
+    slots = review_grammar().slots
+    columns = {slot.name: (column, slot.phrases) for column, slot in enumerate(slots)}
+    (product, products), (aspect, aspects) = columns["product"], columns["aspect"]
     return [
         f"{products[row[product]]} {aspects[row[aspect]].removeprefix('the ')}"
         for row in decisions.tolist()

@@ -31,20 +31,20 @@ def truncated(logprobs: Floats, nucleus: float) -> Floats:
     return sharpened(np.where(logprobs >= last - _TIE, logprobs, -np.inf), 1.0)
 
 
-def draw(
+def draw_texts(
     step: Step, state: Any, *, n: int, end: int, seed: int | np.random.Generator
 ) -> list[list[int]]:
     """Sample texts word by word."""
     rng = np.random.default_rng(seed)
     written: list[list[int]] = [[] for _ in range(n)]
-    active, words, n_written = np.arange(n), np.full(n, end), 0
+    active, last, n_written = np.arange(n), np.full(n, end), 0
     while len(active):
-        logprobs, state = step(state, words, n_written)
+        logprobs, state = step(state, last, n_written)
         below = np.cumsum(np.exp(logprobs), axis=1)
         chosen = rng.random(len(active)) * below[:, -1]
-        words = (chosen[:, None] >= below[:, :-1]).sum(axis=1)
-        on = words != end
-        active, words, state, n_written = active[on], words[on], state[on], n_written + 1
-        for text, word in zip(active.tolist(), words.tolist(), strict=True):
+        last = (chosen[:, None] >= below[:, :-1]).sum(axis=1)
+        on = last != end
+        active, last, state, n_written = active[on], last[on], state[on], n_written + 1
+        for text, word in zip(active.tolist(), last.tolist(), strict=True):
             written[text].append(word)
     return written

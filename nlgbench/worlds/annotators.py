@@ -32,7 +32,7 @@ class Panel:
     careless: NDArray[np.bool_]  # annotators who rate 0 to 5 at random
 
 
-def draw_panel(n: int, *, seed: int | np.random.Generator) -> Panel:
+def draw_annotators(n: int, *, seed: int | np.random.Generator) -> Panel:
     """Draw annotators: leniency has standard deviation .5, and a tenth are careless."""
     rng = np.random.default_rng(seed)
     return Panel(rng.normal(0, BIAS_SD, size=n), rng.random(n) < CARELESS)
@@ -70,9 +70,9 @@ def sum_distribution(panel: Panel, typical: Floats) -> Floats:
     rated = np.diff(ndtr(above), axis=1)  # annotators, values, texts
     rated[panel.careless] = 1 / (HIGHEST + 1)
     total = np.ones((1, len(typical)))
-    for one in rated:
+    for chances in rated:
         wider = np.zeros((len(total) + HIGHEST, len(typical)))
-        for value, chance in enumerate(one):
+        for value, chance in enumerate(chances):
             wider[value : value + len(total)] += chance * total
         total = wider
     return np.ascontiguousarray(total.T)
@@ -99,17 +99,17 @@ def typicality_table(
     logprob = review_grammar().logprob(texts)
     order = np.argsort(logprob, kind="stable")
     near = np.linspace(logprob[order[0]], logprob[order[-1]], n_sentences)
-    place = np.searchsorted(logprob[order], near)
+    rank = np.searchsorted(logprob[order], near)
     # Keep sentences distinct: at the sparse ends two targets may share their nearest sentence.
     step = np.arange(n_sentences)
-    place = np.maximum.accumulate(place - step) + step
+    rank = np.maximum.accumulate(rank - step) + step
     last = len(texts) - n_sentences + step
-    chosen = order[np.minimum(place, last)]
-    table = pd.DataFrame({"text": [texts[at] for at in chosen], "logprob": logprob[chosen]})
+    chosen = order[np.minimum(rank, last)]
+    table = pd.DataFrame({"text": [texts[row] for row in chosen], "logprob": logprob[chosen]})
     table["n_tokens"] = n_tokens(table["text"].tolist())
     table["logprob_per_token"] = table["logprob"] / table["n_tokens"]
     typical = typicality(table["logprob_per_token"].to_numpy())
-    values = judge(draw_panel(20, seed=rng), typical, seed=rng)
+    values = judge(draw_annotators(20, seed=rng), typical, seed=rng)
     table["judgment"] = values.mean(axis=1)
     half = student.ppf(0.5 + _CONFIDENCE / 2, 19) * values.std(axis=1, ddof=1)
     table["ci_low"] = table["judgment"] - half / np.sqrt(20)
@@ -130,7 +130,7 @@ def typicality_correlation(table: pd.DataFrame) -> pd.DataFrame:
         raise ValueError(f"table has {len(table)} sentences. An interval needs at least four.")
     rows = []
     for x in ("logprob", "logprob_per_token"):
-        found = pearsonr(table[x], table["judgment"])
-        rows.append((x, found.statistic, *found.confidence_interval(_CONFIDENCE)))
-    made = pd.DataFrame(rows, columns=["x", "pearson", "ci_low", "ci_high"])
-    return made.assign(confidence=_CONFIDENCE, n=len(table))
+        correlation = pearsonr(table[x], table["judgment"])
+        rows.append((x, correlation.statistic, *correlation.confidence_interval(_CONFIDENCE)))
+    table = pd.DataFrame(rows, columns=["x", "pearson", "ci_low", "ci_high"])
+    return table.assign(confidence=_CONFIDENCE, n=len(table))

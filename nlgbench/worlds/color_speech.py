@@ -61,8 +61,8 @@ def palette() -> Palette:
 @cache
 def _vocabulary() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """List all captions and the parts of each: head, comparative, negated word (0 for none)."""
-    parts = np.indices((len(WORDS) + 1, len(COMPARATIVES) + 1, len(WORDS) + 1)).reshape(3, -1)
-    head, comparative, negated = parts[:, (parts[0] != parts[2]) | (parts[0] == 0)]
+    choices = np.indices((len(WORDS) + 1, len(COMPARATIVES) + 1, len(WORDS) + 1)).reshape(3, -1)
+    head, comparative, negated = choices[:, (choices[0] != choices[2]) | (choices[0] == 0)]
     heads = np.array(["color", *WORDS], dtype=object)[head]
     before = np.array(["", *(f"{word} " for word in COMPARATIVES)], dtype=object)[comparative]
     after = np.array(["", *(f" not {word}" for word in WORDS)], dtype=object)[negated]
@@ -74,14 +74,14 @@ def _fits(triples: np.ndarray) -> np.ndarray:
     from matplotlib.colors import XKCD_COLORS, to_rgb
 
     colors = palette().lab
-    words = rgb_to_lab(np.array([to_rgb(XKCD_COLORS[f"xkcd:{word}"]) for word in WORDS]))
-    distance = color_difference(colors[:, None], words[None])[triples]
+    word_colors = rgb_to_lab(np.array([to_rgb(XKCD_COLORS[f"xkcd:{word}"]) for word in WORDS]))
+    distance = color_difference(colors[:, None], word_colors[None])[triples]
     none = np.zeros((*triples.shape, 1))
     word = -((distance / WORD_SPREAD) ** 2) / 2
     # A word's own color still fits "not" that word slightly, so no caption is impossible.
     without = np.log1p(-(1 - NONE_FITS) * np.exp(word))
-    shown = colors[triples]
-    scales = np.stack([shown[..., 0], np.hypot(shown[..., 1], shown[..., 2])], axis=-1)
+    lightness, *chroma = np.moveaxis(colors[triples], -1, 0)
+    scales = np.stack([lightness, np.hypot(*chroma)], axis=-1)
     above = scales - scales.mean(axis=1, keepdims=True)
     compared = [
         -np.logaddexp(0, -sign * above[..., column] / COMPARATIVE_SPREAD)
@@ -114,46 +114,46 @@ def speak(
     from scipy.special import log_softmax, softmax
 
     rng = np.random.default_rng(seed)
-    drawn, literal, ideal = [], [], []
+    numbers, literal, ideal = [], [], []
     for start in range(0, len(triples), _CHUNK):  # limits memory
-        part = slice(start, start + _CHUNK)
-        fits = _fits(triples[part])
+        chunk = slice(start, start + _CHUNK)
+        fits = _fits(triples[chunk])
         none = np.full((len(fits), 1, fits.shape[2]), np.log(NONE_FITS))
         listener = log_softmax(np.concatenate([fits, none], axis=1), axis=1)[:, :3]
-        spoken = _speak(listener, beliefs[part])
+        spoken = _speak(listener, beliefs[chunk])
         steps = np.exp(spoken).cumsum(axis=2)
-        at = rng.random((*spoken.shape[:2], n_captions)) * steps[..., -1:]
-        chosen = (steps[:, :, None, :] <= at[..., None]).sum(axis=-1)
+        threshold = rng.random((*spoken.shape[:2], n_captions)) * steps[..., -1:]
+        chosen = (steps[:, :, None, :] <= threshold[..., None]).sum(axis=-1)
         about_each = _speak(listener, np.broadcast_to(np.eye(3), (len(fits), 3, 3)))
         rows = np.arange(len(fits))[:, None, None]
-        drawn.append(chosen)
+        numbers.append(chosen)
         literal.append(softmax(np.moveaxis(fits, 1, 2)[rows, chosen], axis=-1))
         ideal.append(softmax(np.moveaxis(about_each, 1, 2)[rows, chosen], axis=-1))
-    captions = _vocabulary()[0][np.concatenate(drawn)].astype(str)
+    captions = _vocabulary()[0][np.concatenate(numbers)].astype(str)
     return captions, np.concatenate(literal), np.concatenate(ideal)
 
 
 def draw_contexts(
-    n: int, *, taken: set[frozenset[int]], seed: int | np.random.Generator
+    n: int, *, used: set[frozenset[int]], seed: int | np.random.Generator
 ) -> np.ndarray:
     """Draw contexts that are close, split and far in turn."""
     rng = np.random.default_rng(seed)
     apart = palette().apart
     distinct = apart >= _LEAST_APART
     near, far = distinct & (apart <= NEAR), apart > NEAR
-    found: list[tuple[int, int, int]] = []
-    while len(found) < n:
+    contexts: list[tuple[int, int, int]] = []
+    while len(contexts) < n:
         target = int(rng.integers(len(apart)))
-        with_first, with_second = [(near, near), (near, far), (far, far)][len(found) % 3]
+        with_first, with_second = [(near, near), (near, far), (far, far)][len(contexts) % 3]
         first = np.flatnonzero(with_first[target])
         if not len(first):
             continue
-        other = int(rng.choice(first))
-        second = np.flatnonzero(with_second[target] & with_second[other])
+        distractor = int(rng.choice(first))
+        second = np.flatnonzero(with_second[target] & with_second[distractor])
         if not len(second):
             continue
-        three = (target, other, int(rng.choice(second)))
-        if frozenset(three) not in taken:
-            taken.add(frozenset(three))
-            found.append(three)
-    return np.array(found)
+        three = (target, distractor, int(rng.choice(second)))
+        if frozenset(three) not in used:
+            used.add(frozenset(three))
+            contexts.append(three)
+    return np.array(contexts)

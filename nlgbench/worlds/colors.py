@@ -17,7 +17,7 @@ _CAPTIONS_PER_QUALITY = 5
 _N_LISTENERS, _LAPSE = 3, 0.1  # listeners per caption; probability of a random pick
 # Columns for the three colors of a caption's context: color numbers, and probabilities.
 _COLORS, _LITERAL, _IDEAL = (
-    [f"{name}_{place}" for place in range(3)] for name in ("color", "literal", "ideal")
+    [f"{name}_{position}" for position in range(3)] for name in ("color", "literal", "ideal")
 )
 
 
@@ -58,14 +58,14 @@ def color_world(
         raise ValueError(f"every split of n_rounds needs at least one round. Got {dict(n_rounds)}.")
     rng = np.random.default_rng(seed)
     for_study, for_listeners, *for_rounds = rng.spawn(2 + len(n_rounds))
-    taken: set[frozenset[int]] = set()
-    captions = _captions(draw_contexts(n_contexts // 2, taken=taken, seed=for_study), for_study)
-    made = _study(captions, for_listeners)
+    used: set[frozenset[int]] = set()
+    captions = _captions(draw_contexts(n_contexts // 2, used=used, seed=for_study), for_study)
+    tables = _study(captions, for_listeners)
     rounds = {}
-    for (name, n), own in zip(n_rounds.items(), for_rounds, strict=True):
-        rounds[name] = _rounds(name, draw_contexts(n, taken=taken, seed=own), own)
+    for (name, n), round_seed in zip(n_rounds.items(), for_rounds, strict=True):
+        rounds[name] = _rounds(name, draw_contexts(n, used=used, seed=round_seed), round_seed)
     settings = {"quality": "listener_success"}
-    return from_rows(**made, name="colors", source="simulated", related=rounds, settings=settings)
+    return from_rows(**tables, name="colors", source="simulated", related=rounds, settings=settings)
 
 
 def _captions(triples: np.ndarray, rng: np.random.Generator) -> pd.DataFrame:
@@ -73,12 +73,12 @@ def _captions(triples: np.ndarray, rng: np.random.Generator) -> pd.DataFrame:
     apart = palette().apart
     beliefs = np.zeros((len(triples), 4, 3))
     for member in range(2):
-        others = [place for place in range(3) if place != member]
+        distractors = [position for position in range(3) if position != member]
         target = triples[:, member]
-        nearest = np.argmin(apart[target[:, None], triples[:, others]], axis=1)
+        nearest = np.argmin(apart[target[:, None], triples[:, distractors]], axis=1)
         beliefs[:, member, member] = 1
         beliefs[:, 2 + member, member] = 0.5
-        beliefs[np.arange(len(triples)), 2 + member, np.array(others)[nearest]] = 0.5
+        beliefs[np.arange(len(triples)), 2 + member, np.array(distractors)[nearest]] = 0.5
     spoken, literal, ideal = speak(triples, beliefs, n_captions=_CAPTIONS_PER_QUALITY, seed=rng)
     pair, speaker, nth = np.indices(spoken.shape).reshape(3, -1)
     rows = pd.DataFrame({"pair": pair, "member": speaker % 2, "number": 2 * nth + speaker // 2})
@@ -103,27 +103,28 @@ def _study(rows: pd.DataFrame, rng: np.random.Generator) -> dict[str, Any]:
     """Draw listeners' picks, keep captions by the paper's rules, and draw new listeners' picks."""
     heard = rows[rows["system"] != "misleading"].reset_index(drop=True)
     picks = _picks(_success(heard), _N_LISTENERS, rng)
-    found = picks == heard[["member"]].to_numpy()
+    is_target = picks == heard[["member"]].to_numpy()
     described = (heard["system"] == "descriptive").to_numpy()
-    understood = heard["source_id"][described & (2 * found.sum(axis=1) > _N_LISTENERS)]
+    understood = heard["source_id"][described & (2 * is_target.sum(axis=1) > _N_LISTENERS)]
     chosen = rows["source_id"].isin(understood) | (rows["system"] == "ambiguous")
     references = rows[chosen & (rows["system"] == "descriptive")]
-    known = set(zip(references["item_id"], references["text"], strict=True))
-    repeats = np.array([key in known for key in zip(rows["item_id"], rows["text"], strict=True)])
+    described_as = set(zip(references["item_id"], references["text"], strict=True))
+    keys = zip(rows["item_id"], rows["text"], strict=True)
+    repeats = np.array([key in described_as for key in keys])
     triples = rows[_COLORS].to_numpy()
     far = palette().apart[triples[:, 0], triples[:, 1]] >= NEAR
     chosen &= ~(repeats & (rows["system"] == "ambiguous"))
     chosen &= ~(repeats & (rows["system"] == "misleading") & far)
-    both = references.groupby("pair")["member"].nunique() == 2
-    rows = rows[chosen & rows["pair"].isin(both.index[both])]
+    complete = references.groupby("pair")["member"].nunique() == 2
+    rows = rows[chosen & rows["pair"].isin(complete.index[complete])]
     references = references[references["output_id"].isin(rows["output_id"])]
     fresh = _picks(_success(rows), _N_LISTENERS, rng)
     values = {
-        "listener_success": (heard, "l", found),
+        "listener_success": (heard, "l", is_target),
         "twin_picked": (heard, "l", picks == 1 - heard[["member"]].to_numpy()),
         "fresh_success": (rows, "f", fresh == rows[["member"]].to_numpy()),
     }
-    judgments = pd.concat(_judgments(*parts, name) for name, parts in values.items())
+    judgments = pd.concat(_judgments(*arguments, name) for name, arguments in values.items())
     judgments = judgments[judgments["output_id"].isin(rows["output_id"])]
     outputs = rows.assign(is_human=True, context=rows["item_id"])
     references = references.assign(reference_id=references["output_id"])
@@ -180,7 +181,7 @@ def _truth(rows: pd.DataFrame) -> pd.DataFrame:
     table = pd.DataFrame({"output_id": np.repeat(rows["output_id"].to_numpy(), 3)})
     table["state"] = np.tile(["c1", "c2", "c3"], len(rows))
     table["is_target"] = (order == rows[["member"]].to_numpy()).ravel()
-    known = {"literal": rows[_LITERAL].to_numpy(), "ideal": rows[_IDEAL].to_numpy()}
-    for name, values in (known | {"success": _success(rows)}).items():
+    columns = {"literal": rows[_LITERAL].to_numpy(), "ideal": rows[_IDEAL].to_numpy()}
+    for name, values in (columns | {"success": _success(rows)}).items():
         table[name] = np.take_along_axis(values, order, axis=1).ravel()
     return table

@@ -43,10 +43,11 @@ def compared_reviews(*, n_outputs: int = 150, of_ratings: bool = True, seed: int
         quality = true_quality(many.outputs["text"].tolist())
         outputs = many.outputs[["output_id"]].assign(quality=quality)
         related["many"] = with_tables(many, truth={"outputs": outputs})
-        drawn = {name: true_quality(one.sample(4_000, seed=seed)) for name, one in chosen.items()}
-        means = {name: values.mean() for name, values in drawn.items()}
+        texts = {name: system.sample(4_000, seed=seed) for name, system in chosen.items()}
+        qualities = {name: true_quality(written) for name, written in texts.items()}
+        means = {name: values.mean() for name, values in qualities.items()}
         pairs = [
-            (a, b, np.mean(drawn[a] > drawn[b][::-1]) - np.mean(drawn[a] < drawn[b][::-1]))
+            (a, b, np.sign(qualities[a] - qualities[b][::-1]).mean())
             for a in SYSTEMS
             for b in SYSTEMS
         ]
@@ -55,8 +56,8 @@ def compared_reviews(*, n_outputs: int = 150, of_ratings: bool = True, seed: int
             "pairs": pd.DataFrame(pairs, columns=["system_a", "system_b", "wins"]),
         }
     outputs = study.outputs.assign(context="")
-    made = with_tables(study, outputs=outputs, truth=truth, related=related)
-    return straight_from(made, study.origin)
+    changed = with_tables(study, outputs=outputs, truth=truth, related=related)
+    return straight_from(changed, study.origin)
 
 
 def _only_outputs(name: str, systems: Mapping[str, System], seed: int) -> Study:

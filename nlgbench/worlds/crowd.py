@@ -61,7 +61,7 @@ def review_crowd(
     outputs = outputs.assign(is_human=outputs["system"] == "human")
     votes = []
     for typical in annotators.typicality_of(outputs["text"].tolist()).reshape(n_hits, per_hit):
-        voters = annotators.draw_panel(n_votes, seed=for_votes)
+        voters = annotators.draw_annotators(n_votes, seed=for_votes)
         votes.append(
             annotators.judge(voters, typical, dimension="real_or_fake", seed=for_votes).T.ravel()
         )

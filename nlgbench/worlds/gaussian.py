@@ -78,8 +78,8 @@ def gaussian_world(
 
 def _logprob_per_token(quality: np.ndarray, shift: float, rng: np.random.Generator) -> np.ndarray:
     """Draw log-probabilities that correlate with the outputs' standardized quality."""
-    own = rng.normal(size=len(quality))
-    mixed = _CORRELATION * quality + np.sqrt(1 - _CORRELATION**2) * own
+    independent = rng.normal(size=len(quality))
+    mixed = _CORRELATION * quality + np.sqrt(1 - _CORRELATION**2) * independent
     return _LOGPROB_MEAN + shift + _LOGPROB_SD * mixed
 
 

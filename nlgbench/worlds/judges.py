@@ -55,7 +55,7 @@ JUDGES: dict[str, dict[str, float]] = {
 LENGTH_SD, WORDINESS = 0.6, 0.2
 #: Words of a text of medium length.
 WORDS = 30
-_SYLLABLES = [one + two for one in "bdfgklmnprstv" for two in "aeiou"]
+_SYLLABLES = [consonant + two for consonant in "bdfgklmnprstv" for two in "aeiou"]
 _CHANCES = ["prob_a", "prob_tie", "prob_b"]
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(40)
 
@@ -93,8 +93,8 @@ def judge_world(
     check_numbers(n_judgments=(n_judgments, n_annotators))
     if not 0 <= judged <= 1:
         raise ValueError(f"judged must be a share of outputs, from 0 to 1. Got {judged}.")
-    for one in judges.values():
-        for name in one:
+    for options in judges.values():
+        for name in options:
             known(name, list(FAIR), "options of a judge")
     rng = np.random.default_rng(seed)
     names = name_systems(numbered("s", k, 2), rng)
@@ -103,7 +103,7 @@ def judge_world(
     item, system = np.divmod(np.arange(n_items * k), k)
     # The middle systems write the longest texts, so that length and quality are uncorrelated.
     wordy = np.round(WORDINESS * np.cos(np.linspace(-np.pi, np.pi, k)), 6)
-    texts, doublings = _texts(wordy[system] + rng.normal(0, LENGTH_SD, len(item)), rng)
+    texts, doublings = _write_texts(wordy[system] + rng.normal(0, LENGTH_SD, len(item)), rng)
     quality = np.asarray(means, dtype=np.float64)[system] + rng.normal(0, OUTPUT_SD, len(item))
     quality += people_length * doublings
     ids = items[item] + "-" + names[system]
@@ -123,8 +123,8 @@ def judge_world(
     latent -= rng.normal(0, SEVERITY_SD, n_annotators)[who]
     latent += rng.normal(0, NOISE_SD, who.shape)
     values = 1.0 + np.searchsorted(THRESHOLDS, latent.ravel())
-    by = np.repeat(ids[output], n_judgments), annotators[who.ravel()]
-    judgments = judgment_rows(*by, values, "quality")
+    keys = np.repeat(ids[output], n_judgments), annotators[who.ravel()]
+    judgments = judgment_rows(*keys, values, "quality")
 
     lead = np.asarray(means) + people_length * wordy
     spread = 2 * (OUTPUT_SD**2 + (people_length * LENGTH_SD) ** 2)
@@ -133,19 +133,20 @@ def judge_world(
     first, second = np.append(a, b), np.append(b, a)
     comparisons, rows = [], []
     scores: dict[str, Floats] = {}
-    for number, (name, given) in enumerate(judges.items()):
-        planted = FAIR | dict(given)
+    for number, (name, options) in enumerate(judges.items()):
+        planted = FAIR | dict(options)
         error = planted["error"] * rng.normal(0, 1, len(item))
         author = number if wrote is None else wrote
         bias = planted["length"] * doublings + planted["own"] * (system == author)
         gap = (quality + error)[first] - (quality + error)[second]
         gap += planted["noise"] * rng.normal(0, 1, len(gap))
-        kept = spread / (spread + 2 * planted["error"] ** 2 + planted["noise"] ** 2)
-        nats = kept * gap + bias[first] - bias[second] + planted["first"]
-        rest = np.sqrt(spread * (1 - kept) + 2 * SYSTEM_BY_ANNOTATOR_SD**2)
-        verdicts = pd.DataFrame(_mean_chances(planted["stretch"] * nats, rest), columns=_CHANCES)
-        shown = {"output_a": ids[first], "output_b": ids[second], "comparator": name}
-        comparisons.append(verdicts.assign(**shown))
+        weight = spread / (spread + 2 * planted["error"] ** 2 + planted["noise"] ** 2)
+        nats = weight * gap + bias[first] - bias[second] + planted["first"]
+        uncertainty = np.sqrt(spread * (1 - weight) + 2 * SYSTEM_BY_ANNOTATOR_SD**2)
+        shares = _mean_chances(planted["stretch"] * nats, uncertainty)
+        verdicts = pd.DataFrame(shares, columns=_CHANCES)
+        pair = {"output_a": ids[first], "output_b": ids[second], "comparator": name}
+        comparisons.append(verdicts.assign(**pair))
         level = np.searchsorted(THRESHOLDS, quality - difficulty + error + bias)
         scores[f"{name}@score"] = 1.0 + level
         rows.append({"judge": name, "system": names[author] if author < k else ""} | planted)
@@ -171,14 +172,14 @@ def judge_world(
     )
 
 
-def _texts(doublings: Floats, rng: np.random.Generator) -> tuple[list[str], Floats]:
+def _write_texts(doublings: Floats, rng: np.random.Generator) -> tuple[list[str], Floats]:
     """Generate texts of invented words, and return their lengths in doublings of the medium."""
     syllable = np.array(_SYLLABLES, dtype=object)
-    made = rng.integers(len(syllable), size=(300, 3))
-    words = syllable[made[:, 0]] + syllable[made[:, 1]]
-    words[::2] += syllable[made[::2, 2]]
+    letters = rng.integers(len(syllable), size=(300, 3))
+    vocabulary = syllable[letters[:, 0]] + syllable[letters[:, 1]]
+    vocabulary[::2] += syllable[letters[::2, 2]]
     n_words = np.maximum(2, np.rint(WORDS * 2.0**doublings)).astype(np.int64)
-    picked = words[rng.integers(len(words), size=n_words.sum())].tolist()
+    picked = vocabulary[rng.integers(len(vocabulary), size=n_words.sum())].tolist()
     ends = np.cumsum(n_words).tolist()
     texts = [
         " ".join(picked[start:end]).capitalize() + "."
@@ -191,7 +192,7 @@ def _texts(doublings: Floats, rng: np.random.Generator) -> tuple[list[str], Floa
 def _mean_chances(nats: Floats, spread: float) -> Floats:
     """Average Davidson's probabilities over a normal spread of the gap, on a fine grid."""
     grid = np.linspace(-25, 25, 1001)
-    each = chances((grid[:, None] + spread * _NODES).ravel(), NU).reshape(len(grid), -1, 3)
-    whole = np.einsum("gnc,n->gc", each, _WEIGHTS / _WEIGHTS.sum())
-    found = np.column_stack([np.interp(nats, grid, column) for column in whole.T])
-    return np.asarray(found / found.sum(axis=1, keepdims=True))
+    probabilities = chances((grid[:, None] + spread * _NODES).ravel(), NU).reshape(len(grid), -1, 3)
+    means = np.einsum("gnc,n->gc", probabilities, _WEIGHTS / _WEIGHTS.sum())
+    averaged = np.column_stack([np.interp(nats, grid, column) for column in means.T])
+    return np.asarray(averaged / averaged.sum(axis=1, keepdims=True))

@@ -89,8 +89,8 @@ def judgment_world(
     taste = rng.normal(0, SYSTEM_BY_ANNOTATOR_SD, (k, n_judges))
     quality = np.asarray(means, dtype=np.float64)[system] + rng.normal(0, OUTPUT_SD, n_outputs)
     quality += rng.normal(0, ITEM_SD, n_items)[item]
-    kept = rng.random(len(output)) >= missing
-    output, annotator = output[kept], annotator[kept]
+    present = rng.random(len(output)) >= missing
+    output, annotator = output[present], annotator[present]
     latent = quality[output] - severity[annotator] + taste[system[output], annotator]
     latent += rng.normal(0, NOISE_SD, len(output))
     value = 1.0 + np.searchsorted(THRESHOLDS, latent) if scale == "ordinal" else latent
@@ -147,10 +147,10 @@ def own_world(
     annotators = study.judgments["annotator_id"].unique()
     by_item = study.outputs.groupby("item_id", sort=False).indices.values()
     pairs = [rng.choice(rows, 2, replace=False) for rows in by_item for _ in range(n_pairs)]
-    shown = np.unique(pairs, axis=0)
+    distinct = np.unique(pairs, axis=0)
     n_votes = min(3, len(annotators))
-    who = draw_distinct(len(shown), len(annotators), n_votes, rng).ravel()
-    first, second = np.repeat(shown, n_votes, axis=0).T
+    who = draw_distinct(len(distinct), len(annotators), n_votes, rng).ravel()
+    first, second = np.repeat(distinct, n_votes, axis=0).T
     chance = chances(true[first] - true[second], NU)
     votes = draw_votes(ids[first], ids[second], annotators[who], chance, rng)
     return study.replace(scores=score_rows(ids, scores), preferences=votes, name="own")

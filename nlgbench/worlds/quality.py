@@ -28,8 +28,8 @@ def true_comparisons(
     Returns ``comparisons`` by comparator ``truth@ACCURACY``. Texts of equal quality tie.
     """
     gap = quality.loc[pairs["output_a"]].to_numpy() - quality.loc[pairs["output_b"]].to_numpy()
-    made = pairs[["output_a", "output_b"]].assign(comparator=f"truth@{accuracy:g}")
-    made["prob_tie"] = (gap == 0).astype(float)
+    comparisons = pairs[["output_a", "output_b"]].assign(comparator=f"truth@{accuracy:g}")
+    comparisons["prob_tie"] = (gap == 0).astype(float)
     for side, lead in (("a", gap), ("b", -gap)):
-        made[f"prob_{side}"] = np.select([lead > 0, lead < 0], [accuracy, 1 - accuracy], 0.0)
-    return made
+        comparisons[f"prob_{side}"] = np.select([lead > 0, lead < 0], [accuracy, 1 - accuracy], 0.0)
+    return comparisons

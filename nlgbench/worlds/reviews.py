@@ -28,9 +28,9 @@ def review_draws(system: System, texts: list[str]) -> truth.Draws:
 
     Texts come from one of the two, so their probabilities must not both be 0.
     """
-    reference, own = review_grammar().logprob(texts), system.logprob(texts)
+    reference, own_nats = review_grammar().logprob(texts), system.logprob(texts)
     length = n_tokens(texts)
-    return truth.Draws(reference / length, own / length, expit(reference - own))
+    return truth.Draws(reference / length, own_nats / length, expit(reference - own_nats))
 
 
 def _enumerated(system: Memorizer) -> dict[str, float]:
@@ -71,41 +71,42 @@ def review_world(
     if n_truth == 1:
         raise ValueError("n_truth must be 0, or at least 2 texts of each class. Got 1.")
     grammar = review_grammar()
-    panel = annotators.draw_panel(n_annotators, seed=for_panel)
+    panel = annotators.draw_annotators(n_annotators, seed=for_panel)
     decisions = grammar.decide(n_outputs, seed=for_humans)
-    human, about = grammar.render(decisions), contexts(decisions)
-    others = [annotators.draw_panel(n_annotators, seed=one) for one in for_truth.spawn(N_PANELS)]
+    human, item_contexts = grammar.render(decisions), contexts(decisions)
+    panels = [annotators.draw_annotators(n_annotators, seed=s) for s in for_truth.spawn(N_PANELS)]
     true_human = grammar.sample(n_truth, seed=for_truth)
-    parts: dict[str, list[pd.DataFrame]] = {"outputs": [], "judgments": [], "logprobs": []}
+    tables: dict[str, list[pd.DataFrame]] = {"outputs": [], "judgments": [], "logprobs": []}
     true_rows = []
-    for name, own in zip(["human", *systems], rng.spawn(len(systems) + 1), strict=True):
+    for name, system_seed in zip(["human", *systems], rng.spawn(len(systems) + 1), strict=True):
         system = systems.get(name, grammar)
-        texts = human if name == "human" else system.sample(n_outputs, seed=own)
-        outputs = _outputs(name, texts, about)
-        parts["outputs"].append(outputs)
+        texts = human if name == "human" else system.sample(n_outputs, seed=system_seed)
+        outputs = _outputs(name, texts, item_contexts)
+        tables["outputs"].append(outputs)
         ids = outputs["output_id"].tolist()
-        values = annotators.judge(panel, annotators.typicality_of(texts), seed=own)
-        parts["judgments"].append(crossed_rows(ids, values, "typicality"))
+        values = annotators.judge(panel, annotators.typicality_of(texts), seed=system_seed)
+        tables["judgments"].append(crossed_rows(ids, values, "typicality"))
         if name == "human":
             human_ids = ids
             continue
         of_system = pd.DataFrame({"output_id": human_ids + ids, "model": name})
         of_system["logprob"] = system.logprob(human + texts)
-        parts["logprobs"].append(of_system.assign(n_tokens=n_tokens(human + texts)))
+        tables["logprobs"].append(of_system.assign(n_tokens=n_tokens(human + texts)))
         if n_truth:
-            drawn = system.sample(n_truth, seed=own)
-            draws = review_draws(system, true_human), review_draws(system, drawn)
-            scores = truth.population_scores(*draws, panel) | truth.over_panels(*draws, others)
+            sample = system.sample(n_truth, seed=system_seed)
+            draws = review_draws(system, true_human), review_draws(system, sample)
+            scores = truth.population_scores(*draws, panel) | truth.over_panels(*draws, panels)
             scores["n_careless"] = int(panel.careless.sum())
-            nats = -system.logprob(drawn)
+            nats = -system.logprob(sample)
             scores["entropy"] = float(nats.mean())
             scores["entropy_se"] = float(nats.std(ddof=1) / np.sqrt(n_truth))
             if isinstance(system, Memorizer):
                 scores |= _enumerated(system)
             true_rows.append({"system": name} | scores)
-    labels = {one: one.replace("leaky_", "leaky grammar ") for one in systems if "leaky_" in one}
+    leaky = [name for name in systems if "leaky_" in name]
+    labels = {name: name.replace("leaky_", "leaky grammar ") for name in leaky}
     return from_rows(
-        **{name: pd.concat(part) for name, part in parts.items()},
+        **{name: pd.concat(frames) for name, frames in tables.items()},
         name="reviews",
         source="simulated",
         settings={"quality": "typicality", "labels": labels},
@@ -118,11 +119,11 @@ def annotator_samples(truth: pd.DataFrame) -> pd.DataFrame:
     """Compare the truth for a study's own annotators with that for `N_PANELS` other panels."""
     endings = ["", "_crews", "_crews_sd", "_crews_min", "_crews_max"]
     columns = ["system", "own", "mean", "sd", "min", "max"]
-    parts = []
+    tables = []
     for score in ("huse", "huse_q", "huse_d"):
-        own = truth[["system", *(f"{score}{ending}" for ending in endings)]]
-        parts.append(own.set_axis(columns, axis=1).assign(score=score))
-    return pd.concat(parts, ignore_index=True)[["system", "score", *columns[1:]]]
+        values = truth[["system", *(f"{score}{ending}" for ending in endings)]]
+        tables.append(values.set_axis(columns, axis=1).assign(score=score))
+    return pd.concat(tables, ignore_index=True)[["system", "score", *columns[1:]]]
 
 
 @checked
@@ -140,21 +141,21 @@ def theorem_1(
     annotators; `truth.theorem1_bound` describes its columns. All systems use the same human texts.
     L* is estimated from the drawn texts, so that it shares their sampling error with HUSE.
     """
-    known = [name for name in study.systems if name in REVIEW_SYSTEMS]
+    simulated = [name for name in study.systems if name in REVIEW_SYSTEMS]
     rng = np.random.default_rng(seed)
     for_training, for_annotators, for_humans = rng.spawn(3)
-    chosen = review_systems(list(dict.fromkeys([*known, *systems])), seed=for_training)
-    panel = annotators.draw_panel(20, seed=for_annotators)
+    chosen = review_systems(list(dict.fromkeys([*simulated, *systems])), seed=for_training)
+    panel = annotators.draw_annotators(20, seed=for_annotators)
     human = review_grammar().sample(n_texts, seed=for_humans)
     rows = []
-    for (name, system), own in zip(chosen.items(), rng.spawn(len(chosen)), strict=True):
-        drawn = system.sample(n_texts, seed=own)
-        draws = review_draws(system, human), review_draws(system, drawn)
+    for (name, system), system_seed in zip(chosen.items(), rng.spawn(len(chosen)), strict=True):
+        sample = system.sample(n_texts, seed=system_seed)
+        draws = review_draws(system, human), review_draws(system, sample)
         rows.append({"system": name} | truth.theorem1_bound(*draws, panel))
     return pd.DataFrame(rows)
 
 
-def _outputs(name: str, texts: list[str], about: list[str]) -> pd.DataFrame:
+def _outputs(name: str, texts: list[str], item_contexts: list[str]) -> pd.DataFrame:
     items = [f"i{item:05d}" for item in range(1, len(texts) + 1)]
     table = output_rows([f"{name}_{item}" for item in items], items, name)
-    return table.assign(text=texts, is_human=name == "human", context=about)
+    return table.assign(text=texts, is_human=name == "human", context=item_contexts)

@@ -13,7 +13,7 @@ from joblib import Parallel, delayed
 from nlgbench.generators.reviews import review_grammar
 from nlgbench.study import Study, from_rows
 from nlgbench.text import text_key
-from nlgbench.worlds.annotators import draw_panel, judge, typicality_of
+from nlgbench.worlds.annotators import draw_annotators, judge, typicality_of
 from nlgbench.worlds.quality import true_quality
 from nlgbench.worlds.tables import crossed_rows
 
@@ -71,21 +71,21 @@ def simulate_searches(
                 settings["epochs"] = n_checkpoints
             for number, setting in enumerate(settings.to_dict("records"), start=1):
                 name = f"{kind}{group:02d}"
-                about = {"group": name, "model": f"{name}.{number}", "n_checkpoints": last}
-                jobs.append({"texts": texts, "settings": setting, **about})
+                names = {"group": name, "model": f"{name}.{number}", "n_checkpoints": last}
+                jobs.append({"texts": texts, "settings": setting, **names})
     for number in range(1, 5):
         setting = random_settings(1, seed=rng).assign(epochs=20).to_dict("records")[0]
-        about = {"group": "development", "model": f"development{number}", "n_checkpoints": 10}
-        jobs.append({"texts": grammar.sample(n_sentences, seed=rng), "settings": setting, **about})
+        names = {"group": "development", "model": f"development{number}", "n_checkpoints": 10}
+        jobs.append({"texts": grammar.sample(n_sentences, seed=rng), "settings": setting, **names})
     of_training = {job["group"]: {*job["texts"]} for job in jobs}
     written, models = _train(jobs, dev, n_judged + n_truth, n_jobs, rng)
     nth = written["item_id"].str[1:].astype("int64")
-    judged, rest = written[nth <= n_judged], written[nth > n_judged]
-    truth = _truth(models, rest, of_training)
+    judged, others_texts = written[nth <= n_judged], written[nth > n_judged]
+    truth = _truth(models, others_texts, of_training)
     is_development = judged["group"] == "development"
     to_judge = judged[~is_development].reset_index(drop=True)
     steps = _unseen(judged[is_development].drop(columns=["group"]), to_judge)
-    panel = draw_panel(20, seed=rng)
+    panel = draw_annotators(20, seed=rng)
     rated = steps.iloc[rng.permutation(len(steps))[:400]]
     ratings = judge(panel, typicality_of(rated["text"].tolist()), seed=rng)
     judgments = crossed_rows(rated["output_id"], ratings, "typicality")
@@ -115,8 +115,8 @@ def stop_one_model(
     sentences, dev, human = texts[:n], texts[n : n + n_dev], texts[n + n_dev :]
     # Conventional sizes, not tuned; words that occur in only one text are outside the vocabulary.
     setting = {"units": 128, "learning_rate": 0.005, "epochs": n_checkpoints, "min_count": 2}
-    about = {"group": "stopping", "model": "lstm", "n_checkpoints": n_checkpoints}
-    jobs = [{"texts": sentences, "settings": setting, **about}]
+    names = {"group": "stopping", "model": "lstm", "n_checkpoints": n_checkpoints}
+    jobs = [{"texts": sentences, "settings": setting, **names}]
     to_judge, models = _train(jobs, dev, n_judged, 1, rng)
     machine = study.outputs[~study.outputs["is_human"]]
     new = _unseen(machine, to_judge)
@@ -139,11 +139,11 @@ def _train(
 
     jobs.sort(key=lambda job: -job["n_checkpoints"])
     groups = [job.pop("group") for job in jobs]
-    made = Parallel(n_jobs=min(n_jobs, len(jobs)))(
-        delayed(train_and_write)(**job, dev=dev, n=n, seed=own)
-        for job, own in zip(jobs, rng.spawn(len(jobs)), strict=True)
+    written = Parallel(n_jobs=min(n_jobs, len(jobs)))(
+        delayed(train_and_write)(**job, dev=dev, n=n, seed=model_seed)
+        for job, model_seed in zip(jobs, rng.spawn(len(jobs)), strict=True)
     )
-    tables = [table.assign(group=group) for group, table in zip(groups, made, strict=True)]
+    tables = [table.assign(group=group) for group, table in zip(groups, written, strict=True)]
     columns = ["system", "model", "progress", "perplexity", "group"]
     models = pd.concat(
         table[columns].drop_duplicates(ignore_index=True).assign(**job["settings"])
@@ -154,20 +154,20 @@ def _train(
 
 
 def _truth(
-    models: pd.DataFrame, rest: pd.DataFrame, of_training: Mapping[str, set[str]]
+    models: pd.DataFrame, texts: pd.DataFrame, of_training: Mapping[str, set[str]]
 ) -> pd.DataFrame:
-    values = rest.assign(quality=true_quality(rest["text"].tolist()))
+    values = texts.assign(quality=true_quality(texts["text"].tolist()))
     of_system = values.groupby("system", sort=False)["quality"].agg(quality="mean", se="sem")
     truth = models.merge(of_system.reset_index(), on="system", validate="one_to_one")
-    pairs = zip(rest["text"], rest["group"], strict=True)
-    is_copy = pd.Series([text in of_training[group] for text, group in pairs], rest["system"])
+    pairs = zip(texts["text"], texts["group"], strict=True)
+    is_copy = pd.Series([text in of_training[group] for text, group in pairs], texts["system"])
     return truth.assign(copied=truth["system"].map(is_copy.groupby(level=0).mean()))
 
 
 def _unseen(outputs: pd.DataFrame, to_judge: pd.DataFrame) -> pd.DataFrame:
     """Remove texts that a candidate model also wrote."""
-    taken = set(to_judge["text"].map(text_key))
-    return outputs[~outputs["text"].map(text_key).isin(taken)]
+    candidates = set(to_judge["text"].map(text_key))
+    return outputs[~outputs["text"].map(text_key).isin(candidates)]
 
 
 def _training(
@@ -175,9 +175,9 @@ def _training(
 ) -> Study:
     written = pd.DataFrame({"text": human, "system": "human", "is_human": True, "context": ""})
     new = _unseen(written.drop_duplicates("text", ignore_index=True), to_judge)
-    both = pd.concat([_numbered(new), machine], ignore_index=True).assign(context="")
+    outputs = pd.concat([_numbered(new), machine], ignore_index=True).assign(context="")
     return from_rows(
-        outputs=both,
+        outputs=outputs,
         judgments=judgments,
         name="training",
         settings={"quality": str(judgments["dimension"].iloc[0])},

@@ -98,21 +98,21 @@ def simulate(
         world["n_truth"] = n_truth
     if callable(world.get("systems")):
         world["systems"] = world["systems"](seed)
-    shown = f" seed={seed}" if isinstance(seed, int) else ""
+    suffix = f" seed={seed}" if isinstance(seed, int) else ""
     study = _WORLDS[name](seed=seed, **world)
     if name in ("judgments", "votes", "own", "judges"):
         study = _sort_outputs(study)
-    return straight_from(study, f"simulated:{name}{shown}")
+    return straight_from(study, f"simulated:{name}{suffix}")
 
 
 def _sort_outputs(study: Study) -> Study:
     """Sort tables by output: a world draws outputs in the order of its systems' quality."""
     tables = {name: getattr(study, name) for name in ("outputs", "judgments", "scores")}
     truth = dict(study.truth or {})
-    for parts in (tables, truth):
-        for name, table in parts.items():
+    for collection in (tables, truth):
+        for name, table in collection.items():
             if table is not None and "output_id" in table:
-                parts[name] = table.sort_values("output_id", kind="stable", ignore_index=True)
+                collection[name] = table.sort_values("output_id", kind="stable", ignore_index=True)
     return with_tables(study, **tables, truth=truth)
 
 

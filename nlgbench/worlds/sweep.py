@@ -67,9 +67,9 @@ def series_systems(seed: int) -> dict[str, System]:
         "memorized texts": lambda n: Memorizer(texts[:n]),
         "corruption": lambda q: Corrupted(grammar, q),
     }
-    made: dict[str, System] = {}
+    systems: dict[str, System] = {}
     for series, levels in SERIES.items():
         for name, level in levels.items():
-            if name not in made:  # all series start with the same system
-                made[name] = make[series](level)
-    return made
+            if name not in systems:  # all series start with the same system
+                systems[name] = make[series](level)
+    return systems

@@ -29,8 +29,8 @@ def name_systems(names: Any, rng: np.random.Generator) -> np.ndarray:
 
 def check_numbers(**numbers: int | tuple[int, int]) -> None:
     """Raise ValueError for numbers below 1 or above their maximum, the second of a tuple."""
-    for name, given in numbers.items():
-        number, most = given if isinstance(given, tuple) else (given, given)
+    for name, value in numbers.items():
+        number, most = value if isinstance(value, tuple) else (value, value)
         check_n(number, name)
         if number > most:
             raise ValueError(f"{name} must be at most {most}, the number available. Got {number}.")
@@ -53,8 +53,8 @@ def draw_pairs(n_items: int, k: int, n_pairs: int, rng: np.random.Generator) -> 
     every = np.array(list(combinations(range(k), 2))).reshape(-1, 2)
     check_numbers(n_pairs=(n_pairs, len(every)))
     pairs = every[draw_distinct(n_items, len(every), n_pairs, rng)].reshape(-1, 2)
-    shown = rng.permuted(pairs, axis=1) + k * np.repeat(np.arange(n_items), n_pairs)[:, None]
-    return shown[:, 0], shown[:, 1]
+    drawn_pairs = rng.permuted(pairs, axis=1) + k * np.repeat(np.arange(n_items), n_pairs)[:, None]
+    return drawn_pairs[:, 0], drawn_pairs[:, 1]
 
 
 def pick(chance: Floats, rng: np.random.Generator) -> Ints:
@@ -101,5 +101,5 @@ def draw_votes(
 ) -> pd.DataFrame:
     """Draw a vote for each row from its probabilities that the first wins, ties or loses."""
     choice = np.array(["a", "tie", "b"])[pick(chance, rng)]
-    shown = {"output_a": first, "output_b": second, "annotator_id": annotators}
-    return pd.DataFrame({**shown, "choice": choice})
+    keys = {"output_a": first, "output_b": second, "annotator_id": annotators}
+    return pd.DataFrame({**keys, "choice": choice})

@@ -70,10 +70,10 @@ def over_panels(reference: Draws, system: Draws, panels: Sequence[Panel]) -> dic
     losses = pd.DataFrame(
         {k: v.mean() for k, v in _losses(placed, panel).items()} for panel in panels
     )
-    found = {"crews": losses.mean(), "crews_sd": losses.std()}
-    found |= {"crews_min": losses.min(), "crews_max": losses.max()}
+    summaries = {"crews": losses.mean(), "crews_sd": losses.std()}
+    summaries |= {"crews_min": losses.min(), "crews_max": losses.max()}
     names = ("huse", "huse_q", "huse_d")
-    return {f"{name}_{of}": float(values[name]) for name in names for of, values in found.items()}
+    return {f"{n}_{end}": float(values[n]) for n in names for end, values in summaries.items()}
 
 
 def theorem1_bound(reference: Draws, system: Draws, panel: Panel) -> dict[str, float | bool]:
@@ -95,30 +95,31 @@ def theorem1_bound(reference: Draws, system: Draws, panel: Panel) -> dict[str, f
     )
     with np.errstate(divide="ignore", invalid="ignore"):
         bits = [
-            np.where(one > 0, np.log2((of_human + of_machine) / one), 0)
-            for one in (of_machine, of_human)
+            np.where(weights > 0, np.log2((of_human + of_machine) / weights), 0)
+            for weights in (of_machine, of_human)
         ]
-    guess, *surprise = ((given_level @ of.T)[level, bins] for of in (of_human > of_machine, *bits))
+    tables = (of_human > of_machine, *bits)
+    guess, *surprise = ((given_level @ table.T)[level, bins] for table in tables)
     values = {name: loss[name] for name in ("l_star", "huse")}
     values["disagreement"] = np.where(says_human, 1 - guess, guess)
     values["information"] = np.where(says_human, surprise[1], surprise[0])
     # The bound is not a mean, so its standard error comes from the delta method.
     share = 2 ** -float(values["information"].mean())
     spread = loss["l_star"] + 2 * np.log(2) * share * values["information"]
-    found: dict[str, float | bool] = {**_averaged(values)}
-    found["upper"] = found["l_star"] + 2 * (1 - share)
+    bound: dict[str, float | bool] = {**_averaged(values)}
+    bound["upper"] = bound["l_star"] + 2 * (1 - share)
     errors = _averaged({"upper": spread, "slack": spread - loss["huse"]})
-    found["upper_se"] = errors["upper_se"]
-    found["slack"] = found["upper"] - found["huse"]
-    found["slack_se"] = errors["slack_se"]
-    found["holds"] = found["slack"] > -3 * found["slack_se"] - 1e-9
-    return found
+    bound["upper_se"] = errors["upper_se"]
+    bound["slack"] = bound["upper"] - bound["huse"]
+    bound["slack_se"] = errors["slack_se"]
+    bound["holds"] = bound["slack"] > -3 * bound["slack_se"] - 1e-9
+    return bound
 
 
-def _averaged(found: dict[str, Floats]) -> dict[str, float]:
+def _averaged(scores: dict[str, Floats]) -> dict[str, float]:
     """Average over texts, of which the first half is human, and add standard errors."""
     means: dict[str, float] = {}
-    for name, values in found.items():
+    for name, values in scores.items():
         n = len(values) // 2
         within = values[:n].var(ddof=1) + values[n:].var(ddof=1)
         means |= {name: float(values.mean()), f"{name}_se": float(np.sqrt(within / n) / 2)}
@@ -137,8 +138,8 @@ def _bin_texts(reference: Draws, system: Draws) -> _Binned:
 def _cells(bins: np.ndarray, level: np.ndarray, given_level: Floats, weights: np.ndarray) -> Floats:
     """Sum texts' weights by bin and by sum of judgments, using its distribution at each level."""
     shape = (int(bins.max()) + 1, _N_LEVELS)
-    place = np.ravel_multi_index((bins, level), shape)
-    weighed = np.bincount(place, weights=weights, minlength=shape[0] * shape[1])
+    cell = np.ravel_multi_index((bins, level), shape)
+    weighed = np.bincount(cell, weights=weights, minlength=shape[0] * shape[1])
     return weighed.reshape(shape) @ given_level
 
 

@@ -91,8 +91,8 @@ def _true_pairs(
 ) -> pd.DataFrame:
     """Integrate probabilities over items and annotators, with normal gaps."""
     rows = []
-    for one, other in combinations(range(len(names)), 2):
-        gap = ability[one] - ability[other] + np.sqrt(2) * spread * _NODES
+    for first, second in combinations(range(len(names)), 2):
+        gap = ability[first] - ability[second] + np.sqrt(2) * spread * _NODES
         careful = _WEIGHTS @ chances(gap, nu) / _WEIGHTS.sum()
-        rows.append((names[one], names[other], *((1 - careless) * careful + careless / 3)))
+        rows.append((names[first], names[second], *((1 - careless) * careful + careless / 3)))
     return pd.DataFrame(rows, columns=["system_a", "system_b", "prob_a", "prob_tie", "prob_b"])

@@ -36,7 +36,7 @@ def test_a_kept_table_is_read_to_the_last_bit(tmp_path):
     )
     compute = Counted(table)
     first, again = (
-        stored("e", compute, given={"outputs": scores(1.0)}, folder=tmp_path) for _ in range(2)
+        stored("e", compute, inputs={"outputs": scores(1.0)}, folder=tmp_path) for _ in range(2)
     )
     assert compute.calls == 1
     pd.testing.assert_frame_equal(first, again, check_exact=True)
@@ -45,8 +45,8 @@ def test_a_kept_table_is_read_to_the_last_bit(tmp_path):
 @pytest.mark.parametrize("changed", [{"x": scores(2.0), "n": 1}, {"x": scores(1.0), "n": 2}])
 def test_other_data_or_settings_are_computed(tmp_path, changed):
     compute = Counted(scores())
-    stored("e", compute, given={"x": scores(1.0), "n": 1}, folder=tmp_path)
-    stored("e", compute, given=changed, folder=tmp_path)
+    stored("e", compute, inputs={"x": scores(1.0), "n": 1}, folder=tmp_path)
+    stored("e", compute, inputs=changed, folder=tmp_path)
     assert compute.calls == 2
 
 
@@ -72,16 +72,16 @@ def test_a_kept_table_depends_on_all_code_below_the_analyses():
 )
 def test_a_damaged_file_is_computed_anew_and_repaired(tmp_path, damage):
     compute = Counted(pd.concat([scores(0.592), scores(0.25).assign(output_id="008")]))
-    stored("e", compute, given={}, folder=tmp_path)
+    stored("e", compute, inputs={}, folder=tmp_path)
     (file,) = tmp_path.iterdir()
     file.write_text(damage(file.read_text()))
     for _ in range(2):
-        table = stored("e", compute, given={}, folder=tmp_path)
+        table = stored("e", compute, inputs={}, folder=tmp_path)
         assert table["score"].tolist() == [0.592, 0.25] and compute.calls == 2
 
 
 def test_a_folder_that_cannot_be_written_costs_nothing_but_time(tmp_path):
     (tmp_path / "file").write_text("")
     compute = Counted(scores())
-    table = stored("e", compute, given={}, folder=tmp_path / "file" / "kept")
+    table = stored("e", compute, inputs={}, folder=tmp_path / "file" / "kept")
     assert table["score"].tolist() == [0.1 + 0.2]

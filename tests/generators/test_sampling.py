@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nlgbench.generators.sampling import draw, truncated
+from nlgbench.generators.sampling import draw_texts, truncated
 
 END = 3
 BROAD = np.log([0.1, 0.3, 0.2, 0.4])
@@ -70,7 +70,7 @@ def test_truncation_keeps_order_and_ratios_and_no_less_than_asked(weights, nucle
 def test_texts_are_drawn_as_often_as_they_are_probable():
     step, probability = chain(0)
     n = 20_000
-    texts = [tuple(text) for text in draw(step, np.zeros(n), n=n, end=END, seed=1)]
+    texts = [tuple(text) for text in draw_texts(step, np.zeros(n), n=n, end=END, seed=1)]
     p = np.array(list(probability.values()))
     counts = np.array([texts.count(text) for text in probability])
     assert p.sum() == pytest.approx(1)
@@ -78,4 +78,4 @@ def test_texts_are_drawn_as_often_as_they_are_probable():
     often = p > 0.003
     assert often.sum() > 20
     assert (np.abs(counts / n - p) < 4.5 * np.sqrt(p / n))[often].all()
-    assert draw(step, np.zeros(0), n=0, end=END, seed=1) == []
+    assert draw_texts(step, np.zeros(0), n=0, end=END, seed=1) == []

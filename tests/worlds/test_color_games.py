@@ -62,7 +62,7 @@ def test_contexts_are_of_their_condition_and_never_of_the_same_colors(world, spl
 
 def test_the_ideal_listener_is_bayes_rule_on_what_was_said():
     """In one context, Bayes against how often each caption was in fact said of each color."""
-    triple = color_speech.draw_contexts(1, taken=set(), seed=1)
+    triple = color_speech.draw_contexts(1, used=set(), seed=1)
     said, _, ideal = color_speech.speak(triple, np.eye(3)[None], n_captions=30_000, seed=2)
     captions, ideal = said[0].ravel(), ideal[0].reshape(-1, 3)
     target = np.repeat(np.arange(3), said.shape[2])

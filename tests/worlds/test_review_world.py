@@ -89,7 +89,7 @@ def test_the_truth_over_panels_combines_that_of_each_panel():
     system = worlds.review_systems(["trigram_t1.0"], seed=2)["trigram_t1.0"]
     texts = review_grammar().sample(600, seed=5), system.sample(600, seed=6)
     draws = [worlds.review_draws(system, one) for one in texts]
-    panels = [annotators.draw_panel(n, seed=n) for n in (3, 5, 8, 20)]
+    panels = [annotators.draw_annotators(n, seed=n) for n in (3, 5, 8, 20)]
     each = pd.DataFrame([truth.population_scores(*draws, panel) for panel in panels])
     found = truth.over_panels(*draws, panels)
     for score in SCORES:

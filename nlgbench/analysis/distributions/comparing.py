@@ -142,9 +142,10 @@ def compare_distributions(
     human, rows = outputs[outputs["is_human"]], []
     for system in study.systems:
         theirs = outputs[(outputs["system"] == system) & ~outputs["is_human"]]
-        sample, rest = _matched(human, theirs, unit, np.random.default_rng(task.seeds["match"]))
-        found = _rows(task, sample, rest)
-        rows += [{"system": system} | row | {"features": features} for row in found]
+        rng = np.random.default_rng(task.seeds["match"])
+        sample, baseline = _match(human, theirs, unit, rng)
+        system_rows = _rows(task, sample, baseline)
+        rows += [{"system": system} | row | {"features": features} for row in system_rows]
     order = "system measure estimate se ci_low ci_high p_value between_people n_human n_system "
     order += "n_items features confidence n_resamples n_undefined status reason signature method"
     return split_status(pd.DataFrame(rows))[order.split()]
@@ -184,7 +185,7 @@ class _Task:
     seeds: dict[str, int]
 
 
-def _matched(
+def _match(
     human: pd.DataFrame, theirs: pd.DataFrame, unit: str, rng: np.random.Generator
 ) -> tuple[_Sample, _Sample | None]:
     """Draw a sample of human and system texts, and one of human texts alone if enough exist.
@@ -193,30 +194,31 @@ def _matched(
     each item contributes one text. In the second sample, other human texts replace the system's.
     """
     ours = human.iloc[rng.permutation(len(human))]
-    other = theirs.iloc[rng.permutation(len(theirs))]
+    machine = theirs.iloc[rng.permutation(len(theirs))]
     # Number texts within items in random order, so that the first n are a random draw.
-    ours, other = (one.assign(place=one.groupby(unit).cumcount()) for one in (ours, other))
-    shared = sorted(set(ours[unit]) & set(other[unit]))
+    ours = ours.assign(place=ours.groupby(unit).cumcount())
+    machine = machine.assign(place=machine.groupby(unit).cumcount())
+    shared = sorted(set(ours[unit]) & set(machine[unit]))
     if not shared:
-        ours, other = ours[ours["place"] == 0], other[other["place"] == 0]
-        n = min(len(ours), len(other))
+        ours, machine = ours[ours["place"] == 0], machine[machine["place"] == 0]
+        n = min(len(ours), len(machine))
         more = ours.iloc[n : 2 * n]
         people = _sample(ours.iloc[:n], more, unit, False) if len(more) == n else None
-        return _sample(ours.iloc[:n], other.iloc[:n], unit, False), people
-    ours, other = ours[ours[unit].isin(shared)], other[other[unit].isin(shared)]
-    size = ours[unit].value_counts().combine(other[unit].value_counts(), min)
-    of_ours, of_other = ours[unit].map(size), other[unit].map(size)
-    drawn = ours[ours["place"] < of_ours]
+        return _sample(ours.iloc[:n], machine.iloc[:n], unit, False), people
+    ours, machine = ours[ours[unit].isin(shared)], machine[machine[unit].isin(shared)]
+    size = ours[unit].value_counts().combine(machine[unit].value_counts(), min)
+    of_ours, of_other = ours[unit].map(size), machine[unit].map(size)
+    sampled = ours[ours["place"] < of_ours]
     more = ours[(ours["place"] >= of_ours) & (ours["place"] < 2 * of_ours)]
-    people = _sample(drawn, more, unit, True) if len(more) == len(drawn) else None
-    return _sample(drawn, other[other["place"] < of_other], unit, True), people
+    people = _sample(sampled, more, unit, True) if len(more) == len(sampled) else None
+    return _sample(sampled, machine[machine["place"] < of_other], unit, True), people
 
 
-def _sample(ours: pd.DataFrame, other: pd.DataFrame, unit: str, paired: bool) -> _Sample:
-    both = pd.concat([ours.sort_index(), other.sort_index()])
-    is_human = np.arange(len(both)) < len(ours)
-    item = pd.factorize(both[unit])[0] if paired else np.arange(len(both))
-    return _Sample(both["text"].tolist(), is_human, np.asarray(item, dtype=np.int64), paired)
+def _sample(ours: pd.DataFrame, machine: pd.DataFrame, unit: str, paired: bool) -> _Sample:
+    rows = pd.concat([ours.sort_index(), machine.sort_index()])
+    is_human = np.arange(len(rows)) < len(ours)
+    item = pd.factorize(rows[unit])[0] if paired else np.arange(len(rows))
+    return _Sample(rows["text"].tolist(), is_human, np.asarray(item, dtype=np.int64), paired)
 
 
 class _Measured:
@@ -241,33 +243,34 @@ class _Measured:
 
     def of_subsets(self, members: Bools) -> dict[Measure, Floats]:
         """Compute the measures of subsets (n_subsets, n) of the texts."""
-        sample, asked = self.sample, self.task.measures
-        found: dict[Any, Floats] = {
+        sample, names = self.sample, self.task.measures
+        values: dict[Any, Floats] = {
             name: measures.mmd_of_subsets(kernel, sample.is_human, sample.item, members)
             for name, kernel in self.kernels.items()
         }
-        if set(asked) & set(MANIFOLDS):
-            found |= measures.manifolds_of_subsets(
+        if set(names) & set(MANIFOLDS):
+            values |= measures.manifolds_of_subsets(
                 self.distance, sample.is_human, members, self.task.n_neighbors
             )
-        if "vendi" in asked:
+        if "vendi" in names:
             theirs = members & ~sample.is_human
-            found["vendi"] = measures.vendi_of_subsets(self.similarity, theirs)
-        if "frontier" in asked:
-            found["frontier"] = frontier.frontier_of_subsets(self.cluster, sample.is_human, members)
-        return {name: found[name] for name in asked}
+            values["vendi"] = measures.vendi_of_subsets(self.similarity, theirs)
+        if "frontier" in names:
+            areas = frontier.frontier_of_subsets(self.cluster, sample.is_human, members)
+            values["frontier"] = areas
+        return {name: values[name] for name in names}
 
-    def whole(self) -> dict[Measure, float]:
+    def of_all(self) -> dict[Measure, float]:
         """Compute the measures of all texts."""
         everything = np.ones((1, len(self.sample.texts)), dtype=bool)
         return {name: float(value[0]) for name, value in self.of_subsets(everything).items()}
 
 
-def _rows(task: _Task, sample: _Sample, rest: _Sample | None) -> list[dict[str, object]]:
+def _rows(task: _Task, sample: _Sample, baseline: _Sample | None) -> list[dict[str, object]]:
     """Return a row per measure of one system."""
     measured = _Measured(task, sample)
-    estimates = measured.whole()
-    people = {} if rest is None else _Measured(task, rest).whole()
+    estimates = measured.of_all()
+    people = {} if baseline is None else _Measured(task, baseline).of_all()
     if "vendi" in task.measures:
         ours = sample.is_human[None]
         people["vendi"] = float(measures.vendi_of_subsets(measured.similarity, ours)[0])
@@ -283,10 +286,10 @@ def _rows(task: _Task, sample: _Sample, rest: _Sample | None) -> list[dict[str, 
         replicates = measured.of_subsets(members)
     rows: list[dict[str, object]] = []
     for name in task.measures:
-        found = _interval(name, replicates[name], estimates[name], task.confidence)
-        status = _why_missing(name, sample, task.n_neighbors, found)
+        row = _interval_of_subsamples(name, replicates[name], estimates[name], task.confidence)
+        status = _explain_missing(name, sample, task.n_neighbors, row)
         if status:
-            found |= {"se": np.nan, "ci_low": np.nan, "ci_high": np.nan}
+            row |= {"se": np.nan, "ci_low": np.nan, "ci_high": np.nan}
         elif sample.paired:
             status = few_clusters(sample.n_items, "items")
         else:
@@ -294,11 +297,11 @@ def _rows(task: _Task, sample: _Sample, rest: _Sample | None) -> list[dict[str, 
         p_value = float("nan")
         if name in measured.kernels and task.n_permutations and math.isfinite(estimates[name]):
             p_value = _p_value(measured, name, estimates[name])
-            status += _too_few(sample, task.n_permutations)
+            status += _warn_of_few(sample, task.n_permutations)
         rows.append(
             {
                 "measure": name,
-                **found,
+                **row,
                 "status": status,
                 "p_value": p_value,
                 "between_people": people.get(name, float("nan")),
@@ -323,43 +326,43 @@ def _p_value(measured: _Measured, name: Measure, estimate: float) -> float:
     return float((1 + (values >= estimate - 1e-12).sum()) / (1 + len(values)))
 
 
-def _interval(
+def _interval_of_subsamples(
     name: Measure, replicates: Floats, estimate: float, confidence: float
 ) -> dict[str, Any]:
     """Compute an interval from values in subsamples, for Vendi on the log scale."""
     # Vendi grows with the number of texts, so its spread in subsamples is too small.
     on_log = name == "vendi"
     values = (np.log(replicates), math.log(estimate)) if on_log else (replicates, estimate)
-    found = interval(*values, fraction=_FRACTION, confidence=confidence)
+    row = interval(*values, fraction=_FRACTION, confidence=confidence)
     if on_log:
-        found |= {one: np.exp(found[one]) for one in ("ci_low", "ci_high")}
-        found |= {"estimate": estimate, "se": estimate * float(found["se"])}
-    del found["center"]
-    return found
+        row |= {end: np.exp(row[end]) for end in ("ci_low", "ci_high")}
+        row |= {"estimate": estimate, "se": estimate * float(row["se"])}
+    del row["center"]
+    return row
 
 
-def _why_missing(name: Measure, sample: _Sample, k: int, found: dict[str, Any]) -> Status:
+def _explain_missing(name: Measure, sample: _Sample, k: int, row: dict[str, Any]) -> Status:
     """Return why the estimate or its interval is undefined, or `OK` if both are defined."""
-    undefined, of = found["n_undefined"], found["n_resamples"]
-    if not math.isfinite(found["estimate"]):
+    undefined, total = row["n_undefined"], row["n_resamples"]
+    if not math.isfinite(row["estimate"]):
         if name in MANIFOLDS:
             return explain("few_neighbors", k=k, least=k + 1, n=sample.n)
         if not sample.paired:
             return explain("one_text", n=sample.n)
         return explain("one_shared_item", n=sample.n_items)
-    if not of and sample.n > 1:
+    if not total and sample.n > 1:
         return explain("no_resamples")
     if undefined:
-        return explain("undefined_subsamples", n=undefined, total=of)
+        return explain("undefined_subsamples", n=undefined, total=total)
     if sample.n < _FEWEST.get(name, 2):
         return explain("too_few_texts", n=sample.n, least=_FEWEST.get(name, 2))
     distinct = pd.Series(sample.texts).groupby(sample.is_human).nunique().min() / sample.n
     if name in _HURT_BY_COPIES and distinct < _DISTINCT:
         return explain("few_distinct", share=distinct)
-    return Status(found["status"], found["reason"])
+    return Status(row["status"], row["reason"])
 
 
-def _too_few(sample: _Sample, n_permutations: int) -> Status:
+def _warn_of_few(sample: _Sample, n_permutations: int) -> Status:
     """Return a warning if there are too few items or permutations for a small p, else `OK`."""
     # Exchanging the sides does not change MMD.
     of_sides = (
@@ -388,15 +391,15 @@ def _signature(measured: _Measured, name: Measure) -> str:
         "recall": "higher covers more human texts",
         "coverage": "higher covers more human texts",
     }.get(name, "higher is more human-like")
-    of = "items:shared" if measured.sample.paired else "items:not shared"
-    return f"{name}|{how}|features:{measured.task.made_of}|texts:{n}|{of}|direction:{way}"
+    items = "items:shared" if measured.sample.paired else "items:not shared"
+    return f"{name}|{how}|features:{measured.task.made_of}|texts:{n}|{items}|direction:{way}"
 
 
 def _method(sample: _Sample, name: Measure, n_permutations: int) -> str:
     """Describe how the interval and the p-value are computed."""
-    of = "items" if sample.paired else "texts per side"
+    units = "items" if sample.paired else "texts per side"
     test = "; no test"
     if name.startswith("mmd") and n_permutations:
         test = f"; {n_permutations} "
         test += "swaps within items" if sample.paired else "permutations of texts"
-    return f"subsamples of 2/3 of {of}, normal{test}"
+    return f"subsamples of 2/3 of {units}, normal{test}"

@@ -50,10 +50,10 @@ def _with_blanks(rows: sparse.csr_array) -> sparse.csr_array:
 
 def similarities(rows: sparse.csr_array) -> Floats:
     """Compute the cosines of all pairs of unit vectors."""
-    found = (rows @ rows.T).toarray()
-    found = np.round((found + found.T) / 2, _DECIMALS)
-    np.fill_diagonal(found, 1.0)
-    return found
+    cosines = (rows @ rows.T).toarray()
+    cosines = np.round((cosines + cosines.T) / 2, _DECIMALS)
+    np.fill_diagonal(cosines, 1.0)
+    return cosines
 
 
 def distances(similarity: Floats) -> Floats:

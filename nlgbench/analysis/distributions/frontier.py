@@ -27,8 +27,8 @@ def clusters(rows: Any, n_clusters: int, n_kinds: int, seed: int) -> Ints:
         return np.zeros(rows.shape[0], dtype=np.int64)
     pca = PCA(n_components, svd_solver="arpack", random_state=seed)
     placed = pca.fit_transform(rows)
-    kept = int(np.searchsorted(np.cumsum(pca.explained_variance_ratio_), _KEPT)) + 1
-    placed = placed[:, :kept]
+    n_kept = int(np.searchsorted(np.cumsum(pca.explained_variance_ratio_), _KEPT)) + 1
+    placed = placed[:, :n_kept]
     # Distinct texts can have equal coordinates, so there may be fewer clusters.
     n_places = len(np.unique(placed.round(9), axis=0))
     means = KMeans(min(n_clusters, n_places), n_init=_STARTS, random_state=seed)
@@ -38,14 +38,14 @@ def clusters(rows: Any, n_clusters: int, n_kinds: int, seed: int) -> Ints:
 def frontier_of_subsets(cluster: Ints, is_human: Bools, members: Bools) -> Floats:
     """Compute the area below the frontier of subsets (n_subsets, n); NaN if a side has no text."""
     onehot = np.eye(int(cluster.max()) + 1)[cluster]
-    human, other = (members & is_human) @ onehot, (members & ~is_human) @ onehot
-    found = np.full(len(members), np.nan)
-    there = (human.sum(axis=1) > 0) & (other.sum(axis=1) > 0)
-    found[there] = [
-        area(smoothed(one), smoothed(two))
-        for one, two in zip(human[there], other[there], strict=True)
+    human, machine = (members & is_human) @ onehot, (members & ~is_human) @ onehot
+    areas = np.full(len(members), np.nan)
+    defined = (human.sum(axis=1) > 0) & (machine.sum(axis=1) > 0)
+    areas[defined] = [
+        area(smoothed(p), smoothed(two))
+        for p, two in zip(human[defined], machine[defined], strict=True)
     ]
-    return found
+    return areas
 
 
 def smoothed(counts: Floats) -> Floats:
@@ -59,7 +59,7 @@ def area(p: Floats, q: Floats) -> float:
     Along it, ``r = w p + (1 - w) q`` with w from 0 to 1. The area is 1 where p and q are equal.
     """
     mixed = _MIXTURES[:, None] * p + (1 - _MIXTURES)[:, None] * q
-    x, y = (np.exp(-SCALE * rel_entr(one, mixed).sum(axis=1)) for one in (q, p))
+    x, y = (np.exp(-SCALE * rel_entr(share, mixed).sum(axis=1)) for share in (q, p))
     # At r = p the curve has y = 1: extend it to (0, 1), so that the area starts at x = 0.
     x, y = np.append(x, 0.0), np.append(y, 1.0)
     return float(-np.trapezoid(y, x))

@@ -27,10 +27,10 @@ def gaussian_kernel(distance: Floats) -> tuple[Floats, float]:
 def across_items(kernel: Floats, item: Ints) -> Floats:
     """Set pairs within an item to 0, including each text with itself."""
     order = np.argsort(item, kind="stable")
-    kept = kernel.copy()
+    across = kernel.copy()
     for group in np.split(order, np.flatnonzero(np.diff(item[order])) + 1):
-        kept[np.ix_(group, group)] = 0.0
-    return kept
+        across[np.ix_(group, group)] = 0.0
+    return across
 
 
 def mmd_of_subsets(kernel: Floats, is_human: Bools, item: Ints, members: Bools) -> Floats:
@@ -40,18 +40,18 @@ def mmd_of_subsets(kernel: Floats, is_human: Bools, item: Ints, members: Bools) 
     twice that over mixed pairs, all without pairs within an item; NaN where a mean has no pairs.
     """
     onehot = _onehot(item)
-    human, other = (members & is_human).astype(float), (members & ~is_human).astype(float)
-    by_human, by_other = human @ onehot, other @ onehot
+    human, machine = (members & is_human).astype(float), (members & ~is_human).astype(float)
+    by_human, by_machine = human @ onehot, machine @ onehot
 
-    def mean(one: Floats, two: Floats, by_one: Floats, by_two: Floats) -> Floats:
-        n_pairs = one.sum(axis=1) * two.sum(axis=1) - (by_one * by_two).sum(axis=1)
-        total = ((one @ kernel) * two).sum(axis=1)
+    def mean(first: Floats, second: Floats, by_first: Floats, by_second: Floats) -> Floats:
+        n_pairs = first.sum(axis=1) * second.sum(axis=1) - (by_first * by_second).sum(axis=1)
+        total = ((first @ kernel) * second).sum(axis=1)
         return np.where(n_pairs > 0, total / np.maximum(n_pairs, 1), np.nan)
 
     return (
         mean(human, human, by_human, by_human)
-        + mean(other, other, by_other, by_other)
-        - 2 * mean(human, other, by_human, by_other)
+        + mean(machine, machine, by_machine, by_machine)
+        - 2 * mean(human, machine, by_human, by_machine)
     )
 
 
@@ -95,7 +95,7 @@ def manifolds_of_subsets(
     A text's ball is open, with the distance to its `n_neighbors`-th nearest neighbor on its own
     side as radius; equal texts are always inside. NaN where a side has too few texts.
     """
-    found = {name: np.full(len(members), np.nan) for name in MANIFOLDS}
+    values = {name: np.full(len(members), np.nan) for name in MANIFOLDS}
     for row, held in enumerate(members):
         ours, theirs = np.flatnonzero(held & is_human), np.flatnonzero(held & ~is_human)
         if min(len(ours), len(theirs)) <= n_neighbors:
@@ -103,14 +103,14 @@ def manifolds_of_subsets(
         across = distance[np.ix_(ours, theirs)]
         across[across == 0] = -1.0  # below any radius, even 0
         of_human, of_other = (
-            _radii(distance[np.ix_(own, own)], n_neighbors) for own in (ours, theirs)
+            _radii(distance[np.ix_(side, side)], n_neighbors) for side in (ours, theirs)
         )
         in_human, in_other = across < of_human[:, None], across < of_other
-        found["precision"][row] = in_human.any(axis=0).mean()
-        found["recall"][row] = in_other.any(axis=1).mean()
-        found["density"][row] = in_human.sum() / (n_neighbors * len(theirs))
-        found["coverage"][row] = in_human.any(axis=1).mean()
-    return found
+        values["precision"][row] = in_human.any(axis=0).mean()
+        values["recall"][row] = in_other.any(axis=1).mean()
+        values["density"][row] = in_human.sum() / (n_neighbors * len(theirs))
+        values["coverage"][row] = in_human.any(axis=1).mean()
+    return values
 
 
 def _radii(distance: Floats, n_neighbors: int) -> Floats:
@@ -125,10 +125,10 @@ def vendi_of_subsets(similarity: Floats, members: Bools) -> Floats:
     It is the exponential of the entropy of the eigenvalues of the similarity matrix, which has a
     diagonal of 1, divided by the number of texts (Friedman and Dieng 2023, definition 3.1).
     """
-    found = np.full(len(members), np.nan)
+    scores = np.full(len(members), np.nan)
     for row, held in enumerate(members):
         rows = np.flatnonzero(held)
         if len(rows):
             values = eigvalsh(similarity[np.ix_(rows, rows)] / len(rows))
-            found[row] = np.exp(entr(np.maximum(values, 0)).sum())
-    return found
+            scores[row] = np.exp(entr(np.maximum(values, 0)).sum())
+    return scores

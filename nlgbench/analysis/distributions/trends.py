@@ -99,9 +99,9 @@ def measure_trends(
     ):
         twice = frame[frame.duplicated(key)]
         if len(twice):
-            place = " of ".join(twice[key].iloc[0])
-            raise ValueError(f"{name} two rows for {place}: keep one.")
-        missing = [one for one in chosen if one not in set(frame["system"])]
+            key_text = " of ".join(twice[key].iloc[0])
+            raise ValueError(f"{name} two rows for {key_text}: keep one.")
+        missing = [system for system in chosen if system not in set(frame["system"])]
         if missing:
             raise ValueError(f"{name} no row of system {missing[0]!r}: leave it out of systems.")
     if len(chosen) < _FEWEST:
@@ -109,12 +109,12 @@ def measure_trends(
         raise Unsupported("few_systems", message)
     true = truth.set_index("system").loc[chosen]
     rows = []
-    for measure, part in table.groupby("measure", sort=False):
-        there = part.set_index("system").reindex(chosen)[["estimate", "se"]].astype(float)
-        there["estimate"] *= -1.0 if measure in LOWER_IS_BETTER else 1.0
+    for measure, measured in table.groupby("measure", sort=False):
+        series = measured.set_index("system").reindex(chosen)[["estimate", "se"]].astype(float)
+        series["estimate"] *= -1.0 if measure in LOWER_IS_BETTER else 1.0
         for name in against:
-            found = _slope(there.assign(true=true[name].astype(float)), confidence)
-            rows.append({"measure": measure, "truth": name, **found})
+            trend = _slope(series.assign(true=true[name].astype(float)), confidence)
+            rows.append({"measure": measure, "truth": name, **trend})
     return split_status(pd.DataFrame(rows)).assign(
         method="least squares on the truth; assumes normal, not negatively correlated errors"
     )
@@ -134,21 +134,21 @@ def _both_ways(true: Floats, estimate: Floats, se: Floats, confidence: float) ->
 
 def _slope(systems: pd.DataFrame, confidence: float) -> dict[str, float | str | Status]:
     """Fit a line through the systems without missing values, and derive the verdict."""
-    known = systems.dropna()
-    left_out = ", ".join(systems.index.difference(known.index, sort=False))
-    true, estimate, se = (known[name].to_numpy() for name in ("true", "estimate", "se"))
+    complete = systems.dropna()
+    left_out = ", ".join(systems.index.difference(complete.index, sort=False))
+    true, estimate, se = (complete[name].to_numpy() for name in ("true", "estimate", "se"))
     slope = error = float("nan")
     status = explain("excluded", systems=left_out) if left_out else OK
-    if len(known) < _FEWEST:
-        status = explain("few_complete", n=len(known), least=_FEWEST) + status
+    if len(complete) < _FEWEST:
+        status = explain("few_complete", n=len(complete), least=_FEWEST) + status
     elif np.ptp(true) < _LEAST_RANGE:
         status = explain("small_range", least=_LEAST_RANGE) + status
     else:
         away = true - true.mean()
         spread = float(away @ away)
         slope = float(away @ estimate) / spread
-        parts = away * se / spread
-        error = float(np.hypot(parts[parts > 0].sum(), parts[parts < 0].sum()))
+        pulls = away * se / spread
+        error = float(np.hypot(pulls[pulls > 0].sum(), pulls[pulls < 0].sum()))
         if error <= 1e-12 * abs(slope):
             error, status = float("nan"), explain("no_variation") + status
     half = float(norm.ppf(0.5 + confidence / 2)) * error
@@ -171,7 +171,7 @@ def _slope(systems: pd.DataFrame, confidence: float) -> dict[str, float | str | 
         "ci_low": slope - half,
         "ci_high": slope + half,
         "confidence": confidence,
-        "n_systems": len(known),
+        "n_systems": len(complete),
         "verdict": verdict,
         "status": status,
     }

@@ -74,14 +74,14 @@ def choose(scores: pd.DataFrame) -> pd.DataFrame:
     twice = scores[scores.duplicated(["evaluator", "group", "system"])]
     if len(twice):
         raise ValueError(f"scores have two rows with {dict(twice.iloc[0, :3])}: keep one.")
-    found = []
+    choices = []
     for (evaluator, group), rows in scores.groupby(["evaluator", "group"], sort=False):
         defined = rows.dropna(subset="score")
         best = defined[~exceeds(defined["score"].max(), defined["score"])]
         row = {"evaluator": evaluator, "group": group}
         row["system"] = None if best.empty else best["system"].iloc[0]
-        found.append(row | {"n_undefined": len(rows) - len(defined)})
-    return pd.DataFrame(found)
+        choices.append(row | {"n_undefined": len(rows) - len(defined)})
+    return pd.DataFrame(choices)
 
 
 def stop(table: pd.DataFrame, patience: int) -> pd.DataFrame:
@@ -94,34 +94,34 @@ def stop(table: pd.DataFrame, patience: int) -> pd.DataFrame:
     NaN). With scores, training stops when the best checkpoint is `patience` checkpoints old.
     """
     rule = _stop_on_losses if "win" in table else _stop_on_scores
-    found = []
+    stops = []
     for (evaluator, group), rows in table.groupby(["evaluator", "group"], sort=False):
         rows = rows.sort_values("progress")
-        kept, stopped = rule(rows, patience)
+        keep, stopped = rule(rows, patience)
         progress = [*rows["progress"], np.nan]  # place -1 means none
-        row = {"evaluator": evaluator, "group": group, "system": [*rows["system"], None][kept]}
-        found.append(row | {"progress": progress[kept], "stopped_at": progress[stopped]})
-    return pd.DataFrame(found)
+        row = {"evaluator": evaluator, "group": group, "system": [*rows["system"], None][keep]}
+        stops.append(row | {"progress": progress[keep], "stopped_at": progress[stopped]})
+    return pd.DataFrame(stops)
 
 
 def _stop_on_losses(rows: pd.DataFrame, patience: int) -> tuple[int, int]:
     """Return the places of the checkpoint to keep and of the one where training stops, or -1."""
     streak = 0
-    for at, lost in enumerate(exceeds(rows["loss"], rows["win"]).tolist()):
+    for step, lost in enumerate(exceeds(rows["loss"], rows["win"]).tolist()):
         streak = streak + 1 if lost else 0
         if streak == patience:
-            return max(at - patience, 0), at
+            return max(step - patience, 0), step
     return len(rows) - 1, -1
 
 
 def _stop_on_scores(rows: pd.DataFrame, patience: int) -> tuple[int, int]:
-    best, kept = -np.inf, -1
-    for at, score in enumerate(rows["score"].tolist()):
+    best, keep = -np.inf, -1
+    for step, score in enumerate(rows["score"].tolist()):
         if exceeds(score, best):
-            best, kept = score, at
-        elif at - kept == patience:
-            return kept, at
-    return kept, -1
+            best, keep = score, step
+        elif step - keep == patience:
+            return keep, step
+    return keep, -1
 
 
 def checkpoint_pairs(
@@ -134,17 +134,17 @@ def checkpoint_pairs(
     """
     rng = np.random.default_rng(seed)
     ids = outputs["output_id"].to_numpy()
-    parts = []
+    tables = []
     for _, rows in steps.sort_values(["model", "progress"]).groupby("model", sort=False):
         systems = rows["system"].tolist()
-        for at in range(1, len(systems)):
-            before = systems[max(0, at - 2) : at][::-1]
-            for place, earlier in enumerate(before):
-                share = n // len(before) + (place < n % len(before))
-                newer = outputs["system"].eq(systems[at])
+        for step in range(1, len(systems)):
+            before = systems[max(0, step - 2) : step][::-1]
+            for nth, earlier in enumerate(before):
+                share = n // len(before) + (nth < n % len(before))
+                newer = outputs["system"].eq(systems[step])
                 a, b = draw_between(outputs, newer, outputs["system"].eq(earlier), share, rng)
-                parts.append(pd.DataFrame({"output_a": ids[a], "output_b": ids[b]}))
-    return pd.concat(parts, ignore_index=True)
+                tables.append(pd.DataFrame({"output_a": ids[a], "output_b": ids[b]}))
+    return pd.concat(tables, ignore_index=True)
 
 
 def win_and_loss(
@@ -161,8 +161,8 @@ def win_and_loss(
     outputs each, its coverage was .95; that of intervals that treat pairs as independent was .50.
     """
     played = single_outputs(comparisons)
-    of = played["system_a"].map(outputs.set_index("output_id")["system"]).rename("system")
-    by_system = played.groupby(of, sort=False)
+    system = played["system_a"].map(outputs.set_index("output_id")["system"]).rename("system")
+    by_system = played.groupby(system, sort=False)
     newer, older = (
         pd.factorize(played[side])[0].astype(np.int64) for side in ("system_a", "system_b")
     )
@@ -237,14 +237,14 @@ def train_choosers(
         n=n_pairs,
         seed=rng,
     )
-    others = [strong]
+    unrated = [strong]
     if searches.checkpoints is not None:
         steps = searches.models[searches.models["kind"] == "development"]
-        others.append(weak_pairs(training.outputs, steps, n=n_pairs, seed=rng))
+        unrated.append(weak_pairs(training.outputs, steps, n=n_pairs, seed=rng))
     supervision = {
         "comparator_human": rated,
-        "comparator": pd.concat([*others, rated]),
-        "comparator_self": pd.concat(others),
+        "comparator": pd.concat([*unrated, rated]),
+        "comparator_self": pd.concat(unrated),
     }
     learned_from = {
         name: " + ".join(pairs["supervision"].unique()) + " pairs"
@@ -257,14 +257,14 @@ def train_choosers(
         from nlgbench.evaluators.comparator.encoder import load_encoder
 
         encoder = load_encoder()  # shared, because it caches embeddings
-    made: dict[str, Any] = {"backend": backend, "encoder": encoder}
+    options: dict[str, Any] = {"backend": backend, "encoder": encoder}
     return Choosers(
         comparators={
-            name: comparators.train_comparator(pairs, **made, seed=seed)
+            name: comparators.train_comparator(pairs, **options, seed=seed)
             for name, pairs in supervision.items()
         },
-        adversary=comparators.train_comparator(strong, compares=False, **made, seed=seed),
-        regressor=train_regressor(training, **made),
+        adversary=comparators.train_comparator(strong, compares=False, **options, seed=seed),
+        regressor=train_regressor(training, **options),
         learned_from=learned_from,
     )
 
@@ -301,10 +301,10 @@ def score_models(searches: Searches, choosers: Choosers) -> pd.DataFrame:
     of_text = of_text.melt(["output_id", "system"], var_name="evaluator", value_name="score")
     of_model = of_text.groupby(["evaluator", "system"], sort=False)["score"]
     scores = of_model.agg(score="mean", se="sem").reset_index()
-    own = searches.models[searches.models["kind"] != "development"]
-    likely = own[["system"]].assign(evaluator="perplexity", score=-own["perplexity"], se=np.nan)
-    about = own[["system", "kind", "group", "model", "progress"]]
-    return pd.concat([scores, likely]).merge(about, on="system", validate="many_to_one")
+    models = searches.models[searches.models["kind"] != "development"]
+    likely = models[["system"]].assign(evaluator="perplexity", score=-models["perplexity"])
+    columns = models[["system", "kind", "group", "model", "progress"]]
+    return pd.concat([scores, likely]).merge(columns, on="system", validate="many_to_one")
 
 
 @checked
@@ -335,23 +335,23 @@ def rate_searches(
         group, evaluator, system, score (Glicko-2 rating), deviation, volatility, n_games.
     """
     rng = np.random.default_rng(pair_seed)
-    about = searches.models.set_index("system")
-    kind = searches.to_judge["system"].map(about["kind"])
+    models = searches.models.set_index("system")
+    kind = searches.to_judge["system"].map(models["kind"])
     searched = searches.to_judge[kind == "search"].reset_index(drop=True)
     pairs = pd.concat(
         system_pairs(rows, n_per_pair=n_comparisons // 4, seed=rng)
-        for _, rows in searched.groupby(searched["system"].map(about["group"]))
+        for _, rows in searched.groupby(searched["system"].map(models["group"]))
     )
-    found = []
+    ratings = []
     for name, comparator in choosers.comparators.items():
-        said = compare(comparator, searched, pairs)
-        played = read_games(trusted(searched, comparisons=said, name="searches"))
+        verdicts = compare(comparator, searched, pairs)
+        played = read_games(trusted(searched, comparisons=verdicts, name="searches"))
         order = np.random.default_rng(seed)
-        for group, rows in played.groupby(played["system_a"].map(about["group"])):
+        for group, rows in played.groupby(played["system_a"].map(models["group"])):
             rated = glicko2(rows, seed=order).assign(group=group, evaluator=name)
-            found.append(rated.rename(columns={"rating": "score"}))
-    whole = pd.concat(found, ignore_index=True)
-    return whole[["group", "evaluator", "system", "score", "deviation", "volatility", "n_games"]]
+            ratings.append(rated.rename(columns={"rating": "score"}))
+    table = pd.concat(ratings, ignore_index=True)
+    return table[["group", "evaluator", "system", "score", "deviation", "volatility", "n_games"]]
 
 
 @checked
@@ -403,16 +403,16 @@ def stop_training(
         win_and_loss(compare(comparator, outputs, pairs), outputs, steps).assign(evaluator=name)
         for name, comparator in choosers.comparators.items()
     )
-    own = scores.loc[scores["kind"] == "stopping", ["evaluator", "system", "score"]]
-    own = own.merge(steps[["system", "model", "progress"]], on="system")
-    own = own.assign(group=own["model"])
+    run_scores = scores.loc[scores["kind"] == "stopping", ["evaluator", "system", "score"]]
+    run_scores = run_scores.merge(steps[["system", "model", "progress"]], on="system")
+    run_scores = run_scores.assign(group=run_scores["model"])
     last = steps.loc[steps["progress"] == 1, ["model", "system", "progress"]]
     last = last.rename(columns={"model": "group"}).assign(evaluator=LAST)
-    return pd.concat([stop(rates, patience), stop(own, patience), last]), rates
+    return pd.concat([stop(rates, patience), stop(run_scores, patience), last]), rates
 
 
 @checked
-def count_stops(kept: pd.DataFrame) -> pd.DataFrame:
+def count_stops(stops: pd.DataFrame) -> pd.DataFrame:
     """Count the training runs that were stopped before their end.
 
     Parameters
@@ -425,15 +425,15 @@ def count_stops(kept: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         experiment, evaluator, stopped, n, ci_low, ci_high (Wilson's interval, as counts).
     """
-    both = kept.assign(stopped=kept["stopped_at"].notna())
-    stops = both.groupby(["experiment", "evaluator"])["stopped"].agg(stopped="sum", n="size")
+    counted = stops.assign(stopped=stops["stopped_at"].notna())
+    stops = counted.groupby(["experiment", "evaluator"])["stopped"].agg(stopped="sum", n="size")
     low, high = proportion_confint(stops["stopped"], stops["n"], method="wilson")
     return stops.assign(ci_low=low * stops["n"], ci_high=high * stops["n"]).reset_index()
 
 
 @checked
 def one_training(
-    searches: Searches, scores: pd.DataFrame, rates: pd.DataFrame, kept: pd.DataFrame
+    searches: Searches, scores: pd.DataFrame, rates: pd.DataFrame, stops: pd.DataFrame
 ) -> tuple[str, pd.DataFrame, pd.DataFrame]:
     """Choose a training run to plot: where true quality varies most (if unknown, the first).
 
@@ -449,21 +449,21 @@ def one_training(
         95% confidence and are over texts. ``quality`` is the truth, if known. Perplexity is on the
         log scale (nats per word, lower is better), without an interval.
     """
-    model, parts, marks = str(kept["group"].iloc[0]), [], []
+    model, tables, marks = str(stops["group"].iloc[0]), [], []
     if searches.truth is not None:
         truth = searches.truth[searches.truth["kind"] == "stopping"]
         model = str(truth.groupby("model")["quality"].agg(np.ptp).idxmax())
         rows = truth[truth["model"] == model].assign(evaluator="quality")
-        parts.append(_curve(rows, rows["quality"], 1.96 * rows["se"]))
+        tables.append(_curve(rows, rows["quality"], 1.96 * rows["se"]))
         marks.append(rows.loc[[rows["quality"].idxmax()], ["evaluator", "progress"]])
-    own = scores[scores["model"] == model]
-    perplexity = own["evaluator"] == "perplexity"
-    value = own["score"].mask(perplexity, np.log(-own["score"].where(perplexity)))
-    parts.append(_curve(own, value, norm.ppf(0.975) * own["se"].mask(perplexity)))
-    parts.append(rates[rates["model"] == model].rename(columns={"difference": "value"}))
+    run_scores = scores[scores["model"] == model]
+    perplexity = run_scores["evaluator"] == "perplexity"
+    value = run_scores["score"].mask(perplexity, np.log(-run_scores["score"].where(perplexity)))
+    tables.append(_curve(run_scores, value, norm.ppf(0.975) * run_scores["se"].mask(perplexity)))
+    tables.append(rates[rates["model"] == model].rename(columns={"difference": "value"}))
     columns = ["evaluator", "progress", "value", "ci_low", "ci_high"]
-    curves = pd.concat([table[columns] for table in parts], ignore_index=True)
-    marks.append(kept.loc[kept["group"] == model, ["evaluator", "progress"]])
+    curves = pd.concat([table[columns] for table in tables], ignore_index=True)
+    marks.append(stops.loc[stops["group"] == model, ["evaluator", "progress"]])
     chosen = pd.concat(marks, ignore_index=True)
     return model, curves, chosen[chosen["evaluator"].isin(curves["evaluator"])]
 
@@ -513,8 +513,8 @@ def judge_choices(searches: Searches, chosen: Mapping[str, pd.DataFrame]) -> pd.
     for experiment, table in chosen.items():
         quality = settings if experiment == "hyperparameter_search" else steps
         for variant, tolerance in (("tolerance=2 se", 2 * float(se)), ("tolerance=0", 0.0)):
-            found = measure_choices(table, quality, tolerance)
-            results.append(found.assign(experiment=experiment, variant=variant))
+            measures = measure_choices(table, quality, tolerance)
+            results.append(measures.assign(experiment=experiment, variant=variant))
     return pd.concat(results, ignore_index=True)
 
 
@@ -522,14 +522,14 @@ def measure_choices(
     chosen: pd.DataFrame, quality: pd.DataFrame, tolerance: float = 0.0
 ) -> pd.DataFrame:
     """Compute the measures of `judge_choices`; `quality` has group, system, quality."""
-    of = quality.groupby("group")["quality"]
-    about = pd.DataFrame({"best": of.max(), "average": of.mean()})
-    is_best = ~exceeds(quality["group"].map(about["best"]) - tolerance, quality["quality"])
-    about["share_best"] = is_best.groupby(quality["group"]).mean()
+    qualities = quality.groupby("group")["quality"]
+    group_table = pd.DataFrame({"best": qualities.max(), "average": qualities.mean()})
+    is_best = ~exceeds(quality["group"].map(group_table["best"]) - tolerance, quality["quality"])
+    group_table["share_best"] = is_best.groupby(quality["group"]).mean()
     picked = chosen[["evaluator", "group", "system"]].merge(
         quality, how="left", validate="many_to_one"
     )
-    picked = picked.join(about, on="group")
+    picked = picked.join(group_table, on="group")
     top = picked.groupby("group")["quality"].transform("max")
     picked["wins_among_choices"] = ~exceeds(top - tolerance, picked["quality"])
     picked["win_times"] = ~exceeds(picked["best"] - tolerance, picked["quality"])
@@ -537,11 +537,11 @@ def measure_choices(
     picked["gain"] = picked["quality"] - picked["average"]
     rows = []
     measures = ["win_times", "wins_among_choices", "quality", "regret", "gain"]
-    for evaluator, own in picked.groupby("evaluator", sort=False):
-        defined = own.dropna(subset="quality")
-        n = {"evaluator": evaluator, "n": len(defined), "n_undefined": len(own) - len(defined)}
+    for evaluator, choices in picked.groupby("evaluator", sort=False):
+        defined = choices.dropna(subset="quality")
+        n = {"evaluator": evaluator, "n": len(defined), "n_undefined": len(choices) - len(defined)}
         rows += [n | {"measure": name} | _over_groups(defined[name]) for name in measures]
-    groups = about.loc[picked["group"].unique()]
+    groups = group_table.loc[picked["group"].unique()]
     exact = {"ci_low": np.nan, "ci_high": np.nan, "status": explain("exact")}
     of_random = {
         "win_times": exact | {"estimate": groups["share_best"].sum()},

@@ -80,7 +80,7 @@ def correlate_outputs(
     """
     rows = []
     for (name, number), test in trials.tests.items():
-        found = correlate(
+        table = correlate(
             test,
             granularity="output",
             statistics=("spearman", "pearson"),
@@ -90,7 +90,7 @@ def correlate_outputs(
             confidence=confidence,
             seed=seed,
         )
-        rows.append(found.assign(data=name, split=number))
+        rows.append(table.assign(data=name, split=number))
     every = pd.concat(rows, ignore_index=True)
     keys = ["data", "evaluator", "statistic"]
     spread = every.groupby(keys)["estimate"].agg(["mean", "min", "max"]).reset_index()
@@ -124,10 +124,10 @@ def compare_outputs(
     rows = []
     for name in trials.studies:
         test = trials.tests[name, 0]
-        there = sorted({*test.scored()["evaluator"]} & {*BASELINES})
-        found = compare_evaluators(
+        baselines = sorted({*test.scored()["evaluator"]} & {*BASELINES})
+        table = compare_evaluators(
             test,
-            evaluators=[(COMPARED[0], baseline) for baseline in there],
+            evaluators=[(COMPARED[0], baseline) for baseline in baselines],
             granularity="output",
             statistic="spearman",
             dimension=test.dimension(),
@@ -136,7 +136,7 @@ def compare_outputs(
             seed=seed,
         )
         unit = "items" if test.clusters == "item_id" else test.clusters
-        rows.append(found.assign(data=name, over=f"first split, {unit} resampled"))
+        rows.append(table.assign(data=name, over=f"first split, {unit} resampled"))
     columns = ["data", "evaluator_a", "evaluator_b", "difference", "ci_low", "ci_high", "over"]
     return pd.concat(rows, ignore_index=True)[[*columns, "status", "reason"]]
 
@@ -164,16 +164,16 @@ def correlate_systems(
     ValueError
         Under the same conditions as `correlate_trials`.
     """
-    each, between = [], []
+    levels_of, between = [], []
     for name, statistic in product(trials.studies, ("spearman", "pearson")):
         rows = trials.systems[trials.systems["data"] == name].drop(columns="data")
         quality = system_quality(trials.studies[name])
         levels, gaps = correlate_trials(rows, quality, statistic=statistic, confidence=confidence)
-        each.append(levels.assign(data=name))
+        levels_of.append(levels.assign(data=name))
         between.append(gaps.assign(data=name))
-    found = pd.concat(each, ignore_index=True)
-    found["supervision"] = found["evaluator"].map(trials.supervision)
-    return found, pd.concat(between, ignore_index=True)
+    levels = pd.concat(levels_of, ignore_index=True)
+    levels["supervision"] = levels["evaluator"].map(trials.supervision)
+    return levels, pd.concat(between, ignore_index=True)
 
 
 @checked
@@ -242,38 +242,40 @@ def correlate_trials(
     'perfect'
     """
     known(statistic, ["spearman", "pearson"], "statistic")
-    evaluators, found = _correlations(scores, human, statistic)
-    used = np.isfinite(found[0])
-    about = {"statistic": statistic, "confidence": confidence, "method": METHOD}
-    each, between = [], []
-    for at, name in enumerate(evaluators):
-        own = found[:, [at]][:, :, used[at]]
-        over = pd.Series(own[0, 0])
-        row = {"evaluator": name, "lowest": over.min(), "highest": over.max(), "n": len(found) - 1}
-        row |= {"n_trials": len(over), "n_undefined": found.shape[2] - len(over)}
-        each.append(row | about | _mean(own, confidence))
+    evaluators, correlations = _correlations(scores, human, statistic)
+    used = np.isfinite(correlations[0])
+    common = {"statistic": statistic, "confidence": confidence, "method": METHOD}
+    rows, between = [], []
+    for column, name in enumerate(evaluators):
+        defined = correlations[:, [column]][:, :, used[column]]
+        over = pd.Series(defined[0, 0])
+        row = {"evaluator": name, "lowest": over.min(), "highest": over.max()}
+        row |= {"n": len(correlations) - 1, "n_trials": len(over)}
+        row["n_undefined"] = correlations.shape[2] - len(over)
+        rows.append(row | common | _mean(defined, confidence))
     for a, b in combinations(range(len(evaluators)), 2):
         row = {"evaluator_a": evaluators[a], "evaluator_b": evaluators[b]}
-        between.append(row | about | _mean(found[:, [a, b]][:, :, used[a] & used[b]], confidence))
+        shared = correlations[:, [a, b]][:, :, used[a] & used[b]]
+        between.append(row | common | _mean(shared, confidence))
     columns = ["evaluator", "statistic", "estimate", "ci_low", "ci_high", "lowest", "highest"]
     columns += ["confidence", "n", "n_trials", "n_undefined", "method", "status"]
     of_pairs = ["evaluator_a", "evaluator_b", "statistic", "difference", "ci_low", "ci_high"]
     of_pairs += ["confidence", "method", "status"]
     gaps = pd.DataFrame(between).rename(columns={"estimate": "difference"})
-    levels = pd.DataFrame(each, columns=columns)
+    levels = pd.DataFrame(rows, columns=columns)
     return split_status(levels), split_status(gaps.reindex(columns=of_pairs))
 
 
-def _mean(found: Floats, confidence: float) -> dict[str, float | Status]:
+def _mean(correlations: Floats, confidence: float) -> dict[str, float | Status]:
     """Average one evaluator's correlation, or the difference of two, over trials.
 
-    `found` has shape (1 + systems, evaluators, trials): with all systems, then without each.
+    `correlations` has shape (1 + systems, evaluators, trials): with all systems, then without each.
     """
-    n, two, n_trials = len(found) - 1, found.shape[1] == 2, found.shape[2]
+    n, two, n_trials = len(correlations) - 1, correlations.shape[1] == 2, correlations.shape[2]
     unknown = {"estimate": np.nan, "ci_low": np.nan, "ci_high": np.nan}
     if not n_trials:
         return {**unknown, "status": explain("nothing_to_compare")}
-    means = found.mean(axis=2)
+    means = correlations.mean(axis=2)
     estimate = float(means[0, 0] - means[0, 1] if two else means[0, 0])
     unknown["estimate"] = estimate
     if n < LEAST:
@@ -288,7 +290,7 @@ def _mean(found: Floats, confidence: float) -> dict[str, float | Status]:
     off = z[1:] - z[1:].mean(axis=0)
     covariance = (n - 1) / n * off.T @ off
     if n_trials > 1:
-        moved = (found[0] - means[0][:, None]) / (1 - means[0] ** 2)[:, None]
+        moved = (correlations[0] - means[0][:, None]) / (1 - means[0] ** 2)[:, None]
         covariance += moved @ moved.T / (n_trials - 1) / n_trials
     half = student.ppf(0.5 + confidence / 2, n - 2) * np.sqrt(np.diag(covariance))
     below, above = means[0] - np.tanh(z[0] - half), np.tanh(z[0] + half) - means[0]
@@ -297,8 +299,8 @@ def _mean(found: Floats, confidence: float) -> dict[str, float | Status]:
         size = np.sqrt(np.prod(np.diag(covariance)))
         shared = covariance[0, 1] / size if size > 0 else 0.0
         low, high = (
-            np.sqrt(max(0.0, one**2 + other**2 - 2 * shared * one * other))
-            for one, other in ((below[0], above[1]), (above[0], below[1]))
+            np.sqrt(max(0.0, own_arm**2 + other_arm**2 - 2 * shared * own_arm * other_arm))
+            for own_arm, other_arm in ((below[0], above[1]), (above[0], below[1]))
         )
     ends = {"ci_low": float(estimate - low), "ci_high": float(estimate + high)}
     status = explain("one_trial") if n_trials == 1 else OK
@@ -337,6 +339,6 @@ def _correlations(
     quality = human.loc[wide.columns].to_numpy(dtype=np.float64)
     n = len(quality)
     chosen = np.vstack([np.ones(n), 1 - np.eye(n)])
-    found = weighted_coefficients(filled, quality, chosen, statistics=[statistic])[statistic].T
-    found[chosen @ missing.T > 0] = np.nan
-    return evaluators, found.reshape(-1, len(evaluators), len(trials))
+    r = weighted_coefficients(filled, quality, chosen, statistics=[statistic])[statistic].T
+    r[chosen @ missing.T > 0] = np.nan
+    return evaluators, r.reshape(-1, len(evaluators), len(trials))

@@ -68,7 +68,7 @@ N_JOBS = 2
 
 
 @dataclass(frozen=True, eq=False)
-class Split:
+class TrialSplit:
     """A split of a study into training and test data for evaluators."""
 
     study: Study
@@ -138,8 +138,8 @@ def split_studies(
     n_written: int = 40,
     units: int = 64,
     seed: int = 0,
-) -> list[Split]:
-    """Split studies into training and test data, and draw training pairs.
+) -> list[TrialSplit]:
+    """TrialSplit studies into training and test data, and draw training pairs.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def split_studies(
 
     Returns
     -------
-    list of Split
+    list of TrialSplit
         Splits for `run_trials`.
 
     Raises
@@ -179,30 +179,32 @@ def split_studies(
     splits = []
     for name, study in studies.items():
         has_contexts = study.outputs["context"].ne("").any()
-        by: Literal["context", "text"] = "context" if has_contexts else "text"
+        unit: Literal["context", "text"] = "context" if has_contexts else "text"
         for number in range(n_splits if isinstance(n_splits, int) else n_splits[name]):
             for left_out in sorted(study.systems) if leave_out else [None]:
-                own = seed + number
-                both = split(study, by=by, test_size=test_size, leave_out=left_out, seed=own)
-                splits.append(Split(study, name, number, left_out, own, *both))
+                fold_seed = seed + number
+                halves = split(
+                    study, by=unit, test_size=test_size, leave_out=left_out, seed=fold_seed
+                )
+                splits.append(TrialSplit(study, name, number, left_out, fold_seed, *halves))
     models = {}
     if not leave_out and importlib.util.find_spec("torch") is not None:
         models = _language_models(splits, n_written, units)
-    found = []
-    for one in splits:
-        written, logprobs = models.get((one.data, one.number), (None, None))
+    prepared = []
+    for fold in splits:
+        written, logprobs = models.get((fold.data, fold.number), (None, None))
         kinds: list[Kind] = ["strong", "human"] if written is None else ["strong", "weak", "human"]
         pairs = supervise(
-            one.train,
+            fold.train,
             kinds=kinds,
             checkpoints=written,
-            held_out=one.machine,
-            threshold=(ties_within or {}).get(one.data, 0.5),
+            held_out=fold.machine,
+            threshold=(ties_within or {}).get(fold.data, 0.5),
             n=n_pairs,
-            seed=one.seed,
+            seed=fold.seed,
         )
-        found.append(replace(one, pairs=pairs, logprobs=logprobs))
-    return found
+        prepared.append(replace(fold, pairs=pairs, logprobs=logprobs))
+    return prepared
 
 
 def _run_parallel(jobs: Iterable[Any]) -> list[Any]:
@@ -210,37 +212,37 @@ def _run_parallel(jobs: Iterable[Any]) -> list[Any]:
     with warnings.catch_warnings():
         # joblib replaces workers that use much memory; no results are lost.
         warnings.filterwarnings("ignore", message="A worker stopped while some jobs")
-        made: list[Any] = Parallel(n_jobs=N_JOBS)(jobs)
-    return made
+        results: list[Any] = Parallel(n_jobs=N_JOBS)(jobs)
+    return results
 
 
 def _language_models(
-    splits: Sequence[Split], n: int, units: int
+    splits: Sequence[TrialSplit], n: int, units: int
 ) -> dict[tuple[str, int], tuple[pd.DataFrame, pd.DataFrame]]:
     """Train small language models; return checkpoints' texts and log-probabilities by split."""
-    groups: dict[Any, list[Split]] = {}
-    for one in splits:
-        shared = (one.study.related or {}).get("human")
-        key = (one.data, one.number) if shared is None else id(shared.outputs)
-        groups.setdefault(key, []).append(one)
+    groups: dict[Any, list[TrialSplit]] = {}
+    for fold in splits:
+        shared = (fold.study.related or {}).get("human")
+        key = (fold.data, fold.number) if shared is None else id(shared.outputs)
+        groups.setdefault(key, []).append(fold)
     # Start with the model that most splits share, because it takes longest.
     ordered = sorted(groups.values(), key=len, reverse=True)
-    made = _run_parallel(delayed(_train)(group, n, units) for group in ordered)
+    models = _run_parallel(delayed(_train)(group, n, units) for group in ordered)
     return {
-        (one.data, one.number): (written, logprobs[logprobs["data"] == one.data])
-        for group, (written, logprobs) in zip(ordered, made, strict=True)
-        for one in group
+        (fold.data, fold.number): (written, logprobs[logprobs["data"] == fold.data])
+        for group, (written, logprobs) in zip(ordered, models, strict=True)
+        for fold in group
     }
 
 
-def _train(group: Sequence[Split], n: int, units: int) -> Any:
+def _train(group: Sequence[TrialSplit], n: int, units: int) -> Any:
     from nlgbench.generators.checkpoints import train_checkpoints
 
     first, shared = group[0], (group[0].study.related or {}).get("human")
     human = (first.train.only(is_human=True) if shared is None else shared).outputs
     read = {first.data: first.machine.outputs}
     if shared is not None:
-        read = {one.data: one.study.only(is_human=False).outputs for one in group}
+        read = {fold.data: fold.study.only(is_human=False).outputs for fold in group}
     texts = pd.concat([table.assign(data=name) for name, table in read.items()])
     times = 5 if human["context"].ne("").any() else 10
     size = {"n": n, "epochs": times, "n_checkpoints": times, "units": units}
@@ -250,7 +252,7 @@ def _train(group: Sequence[Split], n: int, units: int) -> Any:
 
 @checked
 def run_trials(
-    splits: Sequence[Split],
+    splits: Sequence[TrialSplit],
     *,
     variants: Mapping[str, Sequence[str]] | None = None,
     backend: Backend = "tfidf",
@@ -262,7 +264,7 @@ def run_trials(
 
     Parameters
     ----------
-    splits : sequence of Split
+    splits : sequence of TrialSplit
         Splits from `nlgbench.analysis.trials.split_studies`. If a split leaves out a system, a
         comparator trained only on human judgments rates this system among the others.
     variants : mapping of str to sequence of str, optional
@@ -307,45 +309,49 @@ def run_trials(
     >>> found.systems.groupby("evaluator").size().loc["with skill rating"].item()
     2
     """
-    for variant in {one for listed in (variants or {}).values() for one in listed}:
+    for variant in {variant for listed in (variants or {}).values() for variant in listed}:
         known(variant, list(VARIANTS), "variant")
     encoders = _encoders(splits, backend, encoder)
-    asked = []
-    for one in splits:
-        listed = possible_variants(backend) if variants is None else variants[one.data]
-        asked += [(one, variant) for variant in (["human alone"] if one.left_out else listed)]
+    requests = []
+    for fold in splits:
+        listed = possible_variants(backend) if variants is None else variants[fold.data]
+        requests += [(fold, variant) for variant in (["human alone"] if fold.left_out else listed)]
     options = {"backend": backend, "n_games": n_games, "tie_ratio": tie_ratio}
     tried = _run_parallel(
-        delayed(trial)(one.pairs, one.machine, variant, encoder=own, seed=one.seed, **options)
-        for one, variant in asked
-        for own in [encoders[VARIANTS[variant].get("pretrained", True)]]
+        delayed(trial)(fold.pairs, fold.machine, variant, encoder=loaded, seed=fold.seed, **options)
+        for fold, variant in requests
+        for loaded in [encoders[VARIANTS[variant].get("pretrained", True)]]
     )
     tests, systems, comparisons, agreement = {}, [], [], []
-    for one in splits:
-        said = [found for (own, _), found in zip(asked, tried, strict=True) if own is one]
-        rows = pd.concat([found.systems for found in said if len(found.systems)])
-        if one.left_out:
-            rows = rows[rows["system"] == one.left_out]
+    for fold in splits:
+        results = [
+            result
+            for (requested, _), result in zip(requests, tried, strict=True)
+            if requested is fold
+        ]
+        rows = pd.concat([result.systems for result in results if len(result.systems)])
+        if fold.left_out:
+            rows = rows[rows["system"] == fold.left_out]
         else:
-            scores = _scores_of_outputs(one, said, backend, encoders[True])
-            tests[one.data, one.number] = with_tables(one.machine, scores=scores)
+            scores = _scores_of_outputs(fold, results, backend, encoders[True])
+            tests[fold.data, fold.number] = with_tables(fold.machine, scores=scores)
             rows = pd.concat(
-                [rows, _means(scores[scores["evaluator"].isin(BASELINES)], one.machine)]
+                [rows, _means(scores[scores["evaluator"].isin(BASELINES)], fold.machine)]
             )
-        systems.append(rows.assign(data=one.data, trial=one.number))
-        of_split = {"data": one.data, "split": one.number}
-        for found in said:
-            if len(found.comparisons):  # only the full model has these
-                comparisons.append(found.comparisons.assign(**of_split))
-                agreement.append(found.agreement.assign(**of_split))
-    whole = pd.concat(systems, ignore_index=True)
-    place = whole["evaluator"].map([*METHODS, *BASELINES, *VARIANTS].index)
-    whole = whole.assign(place=place).sort_values(["data", "place", "trial", "system"])
+        systems.append(rows.assign(data=fold.data, trial=fold.number))
+        of_split = {"data": fold.data, "split": fold.number}
+        for result in results:
+            if len(result.comparisons):  # only the full model has these
+                comparisons.append(result.comparisons.assign(**of_split))
+                agreement.append(result.agreement.assign(**of_split))
+    rows = pd.concat(systems, ignore_index=True)
+    order = rows["evaluator"].map([*METHODS, *BASELINES, *VARIANTS].index)
+    rows = rows.assign(place=order).sort_values(["data", "place", "trial", "system"])
     columns = ["data", "trial", "evaluator", "system", "score"]
     return Trials(
-        studies={one.data: one.study for one in splits},
+        studies={fold.data: fold.study for fold in splits},
         tests=tests,
-        systems=whole[columns].reset_index(drop=True),
+        systems=rows[columns].reset_index(drop=True),
         comparisons=pd.concat([pd.DataFrame(), *comparisons], ignore_index=True),
         agreement=pd.concat([pd.DataFrame(), *agreement], ignore_index=True),
         supervision=_supervision(splits[0].pairs),
@@ -365,7 +371,7 @@ def possible_variants(backend: str) -> list[str]:
 
 
 def _encoders(
-    splits: Sequence[Split], backend: str, encoder: Encoder | str | None
+    splits: Sequence[TrialSplit], backend: str, encoder: Encoder | str | None
 ) -> dict[bool, Encoder | None]:
     """Load pretrained and untrained encoders; a frozen one embeds all texts once, in advance."""
     if backend == "tfidf":
@@ -378,10 +384,10 @@ def _encoders(
     loaded[False] = load_encoder(encoder, pretrained=False, seed=splits[0].seed)
     if backend == "cross_encoder":
         return {**loaded}
-    tables = [one.study.outputs[["text", "context"]] for one in splits]
-    tables += [one.pairs[["text_a", "text_b", "context_a", "context_b"]] for one in splits]
+    tables = [fold.study.outputs[["text", "context"]] for fold in splits]
+    tables += [fold.pairs[["text_a", "text_b", "context_a", "context_b"]] for fold in splits]
     texts = sorted({"", *(text for table in tables for text in table.to_numpy().ravel())})
-    read = _run_parallel(delayed(known_only)(each, texts) for each in loaded.values())
+    read = _run_parallel(delayed(known_only)(model, texts) for model in loaded.values())
     return dict(zip(loaded, read, strict=True))
 
 
@@ -432,8 +438,8 @@ def trial(
     of_plays = of_plays.rename(columns={"system": "output_id", "rating": "score"})
     against = reference_pairs(table, n_references=min(N_REFERENCES, n), seed=seed)
     points = comparators.reference_points(compare(comparator, table, against)).reset_index()
-    found = [of_plays.assign(evaluator=COMPARED[0]), points.assign(evaluator=COMPARED[1])]
-    outputs = pd.concat(found)[["output_id", "evaluator", "score"]]
+    scores = [of_plays.assign(evaluator=COMPARED[0]), points.assign(evaluator=COMPARED[1])]
+    outputs = pd.concat(scores)[["output_id", "evaluator", "score"]]
     means = _means(
         outputs.replace({"evaluator": dict(zip(COMPARED, METHODS[1:], strict=True))}), test
     )
@@ -449,43 +455,45 @@ def _means(scores: pd.DataFrame, test: Study) -> pd.DataFrame:
 
 
 def _scores_of_outputs(
-    one: Split, said: Sequence[Trial], backend: str, encoder: Encoder | None
+    fold: TrialSplit, results: Sequence[Trial], backend: str, encoder: Encoder | None
 ) -> pd.DataFrame:
     """Score held-out outputs by the baselines and the full model: a ``scores`` table."""
-    test = one.machine
+    test = fold.machine
     ids = test.outputs["output_id"]
     regressor = train_regressor(
-        one.train.only(is_human=False),
+        fold.train.only(is_human=False),
         backend="tfidf" if backend == "tfidf" else "frozen",
         encoder=encoder,
     )
-    found = {"BLEU": _bleu(one), REGRESSOR: regressor.score_outputs(test)}
-    if one.logprobs is not None:
-        likely = one.logprobs.set_index("output_id").loc[ids]
+    score_of = {"BLEU": _bleu(fold), REGRESSOR: regressor.score_outputs(test)}
+    if fold.logprobs is not None:
+        likely = fold.logprobs.set_index("output_id").loc[ids]
         with np.errstate(over="ignore"):  # infinite for texts that are too long for the model
             perplexity = np.exp((-likely["logprob"] / likely["n_tokens"]).to_numpy())
         known_words = np.where(np.isinf(perplexity), np.nan, perplexity)
-        found["perplexity"] = pd.Series(-known_words, likely.index)
-    parts = [
+        score_of["perplexity"] = pd.Series(-known_words, likely.index)
+    tables = [
         pd.DataFrame({"output_id": ids, "evaluator": name, "score": score.loc[ids].to_numpy()})
-        for name, score in found.items()
+        for name, score in score_of.items()
     ]
     # List the adversarial evaluator before the comparator, as in the paper's tables.
-    scores = pd.concat([*parts, *(found.outputs for found in reversed(said))], ignore_index=True)
+    scores = pd.concat(
+        [*tables, *(result.outputs for result in reversed(results))], ignore_index=True
+    )
     return scores.assign(signature="")[["output_id", "evaluator", "score", "signature"]]
 
 
-def _bleu(one: Split) -> pd.Series:
+def _bleu(fold: TrialSplit) -> pd.Series:
     """Average BLEU-2, 3 and 4 of each output against its item's references."""
-    table = one.machine.outputs
-    if one.test.references is not None:
-        by_item = one.test.references.groupby("item_id", sort=False)["text"].agg(list)
+    table = fold.machine.outputs
+    if fold.test.references is not None:
+        by_item = fold.test.references.groupby("item_id", sort=False)["text"].agg(list)
     elif table["context"].ne("").any():
-        human = one.test.outputs[one.test.outputs["is_human"]]
+        human = fold.test.outputs[fold.test.outputs["is_human"]]
         by_item = human.groupby("item_id", sort=False)["text"].agg(list)
     else:
         # If several systems have outputs for an item, the first one selects the references.
-        pool = one.train.outputs.loc[one.train.outputs["is_human"], "text"].tolist()
+        pool = fold.train.outputs.loc[fold.train.outputs["is_human"], "text"].tolist()
         nearest = similar_references(table["text"].tolist(), pool, n=10)
         by_item = pd.Series(nearest, index=table["item_id"])
         by_item = by_item[~by_item.index.duplicated()]
@@ -496,11 +504,11 @@ def _bleu(one: Split) -> pd.Series:
 
 def _supervision(pairs: pd.DataFrame) -> dict[str, str]:
     """Describe the supervision of each evaluator."""
-    there = pairs["supervision"].unique()
-    found = {
-        variant: ", ".join(kind for kind in there if kind in changes.get("supervision", KINDS))
+    kinds = pairs["supervision"].unique()
+    kinds_of = {
+        variant: ", ".join(kind for kind in kinds if kind in changes.get("supervision", KINDS))
         for variant, changes in VARIANTS.items()
     }
-    found |= dict.fromkeys([*METHODS, *COMPARED], found["full model"])
-    found |= {REGRESSOR: "human", ADVERSARIAL: "strong", "BLEU": "references"}
-    return found | {"perplexity": "human texts"}
+    kinds_of |= dict.fromkeys([*METHODS, *COMPARED], kinds_of["full model"])
+    kinds_of |= {REGRESSOR: "human", ADVERSARIAL: "strong", "BLEU": "references"}
+    return kinds_of | {"perplexity": "human texts"}

@@ -104,8 +104,8 @@ def true_checkpoints(
     written, _ = train_checkpoints(human, human[:1], model="other", **size, seed=seed + 2)
     unseen = written[~written["text"].isin([*pairs["text_a"], *pairs["text_b"]])]
     test = trusted(unseen.reset_index(drop=True))
-    found = trial(pairs, test, "weak alone", backend=backend, encoder=encoder, seed=seed)
-    rated = found.systems.set_index("system")["score"]
+    result = trial(pairs, test, "weak alone", backend=backend, encoder=encoder, seed=seed)
+    rated = result.systems.set_index("system")["score"]
     steps = written[["system", "model", "progress"]].drop_duplicates().set_index("system")
     steps = steps.assign(rating=rated)
     texts = written.groupby("system")["text"]

@@ -82,8 +82,8 @@ class Comparator:
             return reference_points(compare(self, outputs, pairs)).reindex(index)
         refuse_seen(self.name, self.seen, outputs)
         rows = outputs[["context", "text"]].set_axis(SIDES[:2], axis=1)
-        distinct, (at,) = sides(rows)
-        better = self.predict(distinct.set_axis(SIDES[:2], axis=1))[at, -1]
+        distinct, (text_codes,) = sides(rows)
+        better = self.predict(distinct.set_axis(SIDES[:2], axis=1))[text_codes, -1]
         return pd.Series(better, index, name="score")
 
 
@@ -172,36 +172,36 @@ def train_comparator(
         )
     pairs = pairs.reset_index(drop=True)
     if compares:  # in both orders
-        both = [pairs[SIDES], pairs[SWAPPED].set_axis(SIDES, axis=1)]
+        sides_in_order = [pairs[SIDES], pairs[SWAPPED].set_axis(SIDES, axis=1)]
         labels = np.where(pairs["outcome"] == "tie", TIE, BETTER)
         labels = np.concatenate([labels, WORSE - labels])
     else:  # each text alone, the better ones first
-        both = [pairs[SIDES[at : at + 2]].set_axis(SIDES[:2], axis=1) for at in (0, 2)]
+        sides_in_order = [pairs[SIDES[at : at + 2]].set_axis(SIDES[:2], axis=1) for at in (0, 2)]
         labels = np.repeat([1, 0], len(pairs))
-    rows = pd.concat(both, ignore_index=True)
+    rows = pd.concat(sides_in_order, ignore_index=True)
     classes, codes = np.unique(labels, return_inverse=True)
     if backend == "tfidf":
         predict = fit_tfidf(rows, codes)
-        made = f"scikit-learn {sklearn.__version__}"
+        origin = f"scikit-learn {sklearn.__version__}"
     else:
         from nlgbench.evaluators.comparator import encoder as neural
 
         loaded = encoder if isinstance(encoder, neural.Encoder) else neural.load_encoder(encoder)
         # Both orders of a pair belong to the same stage.
-        stages = [np.concatenate([at, at + len(pairs)]) for at in curriculum(pairs)]
+        stages = [np.concatenate([stage, stage + len(pairs)]) for stage in curriculum(pairs)]
         fit = neural.fit_frozen if backend == "frozen" else neural.fit_cross_encoder
         predict = fit(loaded, rows, codes, stages, seed=number)
-        made = loaded.signature
+        origin = loaded.signature
     kinds = "+".join(dict.fromkeys(pairs["supervision"]))
     name = backend + ("" if compares else "_alone") + ("" if ties else "_no_ties")
     return Comparator(
         name=f"{name}@{kinds}",
         predict=predict,
-        classes=tuple(int(each) for each in classes),
+        classes=tuple(int(label) for label in classes),
         seen=frozenset(pairs["text_a"]) | frozenset(pairs["text_b"]),
         compares=compares,
         signature=f"{name} on {len(pairs):,} pairs ({kinds}){', both orders averaged' * compares}; "
-        f"seed {seed if isinstance(seed, int) else number}; {made}",
+        f"seed {seed if isinstance(seed, int) else number}; {origin}",
     )
 
 
@@ -256,10 +256,10 @@ def compare_texts(
             "study.replace(comparisons=None)."
         )
     pairs = system_pairs(study.outputs, n_per_pair=n_per_pair, seed=seed)
-    found = compare(comparator, study.outputs, pairs)
+    comparisons = compare(comparator, study.outputs, pairs)
     if before is not None:
-        found = pd.concat([before, found], ignore_index=True)
-    return with_tables(study, comparisons=found)
+        comparisons = pd.concat([before, comparisons], ignore_index=True)
+    return with_tables(study, comparisons=comparisons)
 
 
 def compare(comparator: Comparator, outputs: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
@@ -269,20 +269,20 @@ def compare(comparator: Comparator, outputs: pd.DataFrame, pairs: pd.DataFrame) 
             f"{comparator.name} reads one text at a time, so it cannot compare two. Use it to "
             "score texts: score(study, [comparator])."
         )
-    found = pairs[["output_a", "output_b"]].reset_index(drop=True)
-    found = found.assign(comparator=comparator.name)
+    comparisons = pairs[["output_a", "output_b"]].reset_index(drop=True)
+    comparisons = comparisons.assign(comparator=comparator.name)
     forward, backward = _in_both_orders(comparator, _texts_of(comparator, outputs, pairs))
-    found[["prob_a", "prob_tie", "prob_b"]] = (forward + backward) / 2
-    return found
+    comparisons[["prob_a", "prob_tie", "prob_b"]] = (forward + backward) / 2
+    return comparisons
 
 
-def exceeds(one: Any, other: Any) -> Any:
+def exceeds(value: Any, reference: Any) -> Any:
     """Return where the first value is higher by more than a share of 1e-9.
 
     Mathematically equal values may differ by rounding, as 1 - .45 - .1 and .45 do.
     """
-    size = np.maximum(np.abs(one), np.abs(other))
-    return one > other + 1e-9 * np.where(np.isfinite(size), size, 0.0)
+    size = np.maximum(np.abs(value), np.abs(reference))
+    return value > reference + 1e-9 * np.where(np.isfinite(size), size, 0.0)
 
 
 def decided(chances: Floats) -> Floats:
@@ -322,11 +322,11 @@ def order_agreement(
 
 def refuse_seen(name: str, seen: Collection[str], outputs: pd.DataFrame) -> None:
     """Raise ValueError for texts seen in training; case and white space are ignored."""
-    found = outputs["output_id"][outputs["text"].map(text_key).isin({text_key(t) for t in seen})]
-    if len(found):
+    seen_ids = outputs["output_id"][outputs["text"].map(text_key).isin({text_key(t) for t in seen})]
+    if len(seen_ids):
         raise ValueError(
-            f"{name} was trained on some of the texts to judge (outputs: {len(found)}, such as "
-            f"{found.iloc[0]!r}). Train on the first study that split returns; judge the second."
+            f"{name} was trained on some of the texts to judge (outputs: {len(seen_ids)}, such as "
+            f"{seen_ids.iloc[0]!r}). Train on the first study that split returns; judge the second."
         )
 
 
@@ -337,13 +337,13 @@ def _in_both_orders(comparator: Comparator, rows: pd.DataFrame) -> tuple[Floats,
     )
     canonical = rows.copy()
     canonical.loc[swapped, SIDES] = rows.loc[swapped, SWAPPED].to_numpy()
-    place = canonical.groupby(SIDES, sort=True).ngroup().to_numpy()
+    row_codes = canonical.groupby(SIDES, sort=True).ngroup().to_numpy()
     distinct = canonical.drop_duplicates().sort_values(SIDES, ignore_index=True)
     mirrored = distinct[SWAPPED].set_axis(SIDES, axis=1)
     chances = np.zeros((2, len(distinct), 3))
-    for order, each in enumerate((distinct, mirrored)):
-        chances[order][:, list(comparator.classes)] = comparator.predict(each)
-    first, second = chances[0][place], chances[1][place][:, ::-1]
+    for order, ordered in enumerate((distinct, mirrored)):
+        chances[order][:, list(comparator.classes)] = comparator.predict(ordered)
+    first, second = chances[0][row_codes], chances[1][row_codes][:, ::-1]
     swap = swapped.to_numpy()[:, None]
     return np.where(swap, second[:, ::-1], first), np.where(swap, first[:, ::-1], second)
 
@@ -353,8 +353,8 @@ def _texts_of(comparator: Comparator, outputs: pd.DataFrame, pairs: pd.DataFrame
     by_id = outputs.set_index("output_id")
     ids = pd.concat([pairs["output_a"], pairs["output_b"]])
     refuse_seen(comparator.name, comparator.seen, outputs[outputs["output_id"].isin(ids)])
-    both = [by_id.loc[pairs[name], ["context", "text"]] for name in ("output_a", "output_b")]
-    return pd.DataFrame(np.hstack(both), columns=SIDES)
+    texts = [by_id.loc[pairs[name], ["context", "text"]] for name in ("output_a", "output_b")]
+    return pd.DataFrame(np.hstack(texts), columns=SIDES)
 
 
 def curriculum(pairs: pd.DataFrame) -> list[Ints]:
@@ -368,7 +368,7 @@ def curriculum(pairs: pd.DataFrame) -> list[Ints]:
     stages = [np.arange(len(pairs))]
     if not np.isnan(margin).all():
         least = np.nanquantile(margin, np.array([2, 1, 0]) / 3)
-        stages = [np.flatnonzero(np.isnan(margin) | (margin >= each)) for each in least]
+        stages = [np.flatnonzero(np.isnan(margin) | (margin >= limit)) for limit in least]
     human = pairs["supervision"].eq("human").to_numpy()
     if human.any() and not human.all():
         stages.append(np.flatnonzero(human))
@@ -386,9 +386,9 @@ def tfidf_reader(texts: Iterable[str]) -> Callable[[pd.DataFrame], Any]:
     ).fit(texts)
 
     def read(rows: pd.DataFrame) -> Any:
-        own = vectorizer.transform(rows["text"])
-        shared = own.multiply(vectorizer.transform(rows["context"]))
-        return sparse.hstack([own, shared], format="csr")
+        text_vectors = vectorizer.transform(rows["text"])
+        shared = text_vectors.multiply(vectorizer.transform(rows["context"]))
+        return sparse.hstack([text_vectors, shared], format="csr")
 
     return read
 
@@ -405,10 +405,10 @@ def fit_tfidf(rows: pd.DataFrame, labels: Ints) -> Predict:
 
     def features(rows: pd.DataFrame) -> Any:
         texts, places = sides(rows)
-        each = read(texts)
+        features_of_text = read(texts)
         if len(places) == 1:
-            return each[places[0]]
-        gap = each[places[0]] - each[places[1]]
+            return features_of_text[places[0]]
+        gap = features_of_text[places[0]] - features_of_text[places[1]]
         return sparse.hstack([gap, abs(gap)], format="csr")
 
     model = LogisticRegression(max_iter=2_000).fit(features(rows), labels)

@@ -57,10 +57,10 @@ def load_encoder(
         model = build_model(transformers.AutoModel, folder, pretrained)
     model.eval()
     weights = digest(model.state_dict())[:12]
-    made = f"{name}{'' if pretrained else ' untrained'}, weights {weights}"
-    made += f", first {LONGEST} tokens; torch {torch.__version__}; transformers "
-    made += transformers.__version__
-    return Encoder(folder, pretrained, number, tokenizer, model, made)
+    signature = f"{name}{'' if pretrained else ' untrained'}, weights {weights}"
+    signature += f", first {LONGEST} tokens; torch {torch.__version__}; transformers "
+    signature += transformers.__version__
+    return Encoder(folder, pretrained, number, tokenizer, model, signature)
 
 
 def embed(encoder: Encoder, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -75,10 +75,10 @@ def embed(encoder: Encoder, texts: Sequence[str]) -> NDArray[np.float32]:
             f"{new[0]!r} has no cached embedding, and this copy of the encoder has no network to "
             "compute one. Include the text in the texts passed to known_only()."
         )
-    parts = [encoder.vectors]
+    tables = [encoder.vectors]
     with seeded(0), torch.no_grad():
-        for at in range(0, len(new), _BATCH):
-            batch = new[at : at + _BATCH]
+        for start in range(0, len(new), _BATCH):
+            batch = new[start : start + _BATCH]
             tokens = encoder.tokenizer(
                 batch,
                 padding=True,
@@ -89,12 +89,12 @@ def embed(encoder: Encoder, texts: Sequence[str]) -> NDArray[np.float32]:
             states = encoder.model(**tokens).last_hidden_state
             mask = tokens["attention_mask"].unsqueeze(2)
             mean = torch.nn.functional.normalize((states * mask).sum(dim=1), dim=1)
-            parts.append(pd.DataFrame(mean.numpy(), index=batch))
+            tables.append(pd.DataFrame(mean.numpy(), index=batch))
     if new:
-        encoder.vectors = pd.concat(parts)
-    found = np.array(encoder.vectors.loc[list(texts)], order="C")
-    found[[not text.strip() for text in texts]] = 0.0
-    return found
+        encoder.vectors = pd.concat(tables)
+    embedded = np.array(encoder.vectors.loc[list(texts)], order="C")
+    embedded[[not text.strip() for text in texts]] = 0.0
+    return embedded
 
 
 def known_only(encoder: Encoder, texts: Sequence[str]) -> Encoder:
@@ -152,19 +152,19 @@ def fit_frozen(
     table = head.standardized(table)
 
     def loss(model: torch.nn.Module, batch: Batch) -> torch.Tensor:
-        *at, label = batch
-        return torch.nn.functional.cross_entropy(model(*(table[each] for each in at)), label)
+        *positions, label = batch
+        return torch.nn.functional.cross_entropy(model(*(table[side] for side in positions)), label)
 
-    data = [torch.tensor(each) for each in (*places, labels)]
+    data = [torch.tensor(column) for column in (*places, labels)]
     options: dict[str, Any] = {"epochs": max(1, _EPOCHS // len(stages)), "weight_decay": 1e-4}
     for number, stage in enumerate(stages):
-        part = [tensor[torch.tensor(stage)] for tensor in data]
-        fit(head, part, loss=loss, learning_rate=_RATE, seed=seed + number, **options)
+        stage_data = [tensor[torch.tensor(stage)] for tensor in data]
+        fit(head, stage_data, loss=loss, learning_rate=_RATE, seed=seed + number, **options)
 
     def chances(rows: pd.DataFrame) -> NDArray[np.float64]:
         texts, places = sides(rows)
         table = head.standardized(torch.from_numpy(vectors(encoder, texts)))
-        logits = predict(head, [table[torch.tensor(at)] for at in places])
+        logits = predict(head, [table[torch.tensor(positions)] for positions in places])
         return logits.double().softmax(dim=1).numpy()
 
     return chances
@@ -172,9 +172,9 @@ def fit_frozen(
 
 def vectors(encoder: Encoder, rows: pd.DataFrame, *, dtype: Any = np.float32) -> NDArray[Any]:
     """Return each text's embedding, and its elementwise product with its context's."""
-    own = embed(encoder, rows["text"].tolist()).astype(dtype)
+    text = embed(encoder, rows["text"].tolist()).astype(dtype)
     context = embed(encoder, rows["context"].tolist()).astype(dtype)
-    return np.hstack([own, own * context])
+    return np.hstack([text, text * context])
 
 
 def fit_cross_encoder(
@@ -206,8 +206,8 @@ def fit_cross_encoder(
     data = [*tokens(rows), torch.tensor(labels)]
     options: dict[str, Any] = {"epochs": 1, "batch_size": 32, "max_norm": 1.0}
     for number, stage in enumerate(stages):
-        part = [tensor[torch.tensor(stage)] for tensor in data]
-        fit(network, part, loss=loss, learning_rate=_FINE_RATE, seed=seed + number, **options)
+        stage_data = [tensor[torch.tensor(stage)] for tensor in data]
+        fit(network, stage_data, loss=loss, learning_rate=_FINE_RATE, seed=seed + number, **options)
     return lambda rows: (
         predict(network, tokens(rows), batch_size=64).double().softmax(dim=1).numpy()
     )
@@ -222,7 +222,7 @@ class _Classifier(torch.nn.Module):
 
     def forward(self, ids: torch.Tensor, mask: torch.Tensor, segment: torch.Tensor) -> torch.Tensor:
         longest = int(mask.sum(dim=1).max())
-        ids, mask, segment = (each[:, :longest] for each in (ids, mask, segment))
+        ids, mask, segment = (tensor[:, :longest] for tensor in (ids, mask, segment))
         return self.model(input_ids=ids, attention_mask=mask, token_type_ids=segment).logits
 
 
@@ -231,18 +231,18 @@ def _tokens(tokenizer: Any, rows: pd.DataFrame) -> list[torch.Tensor]:
     start, end, padding = tokenizer.cls_token_id, tokenizer.sep_token_id, tokenizer.pad_token_id
     texts, places = sides(rows)
     joined = (texts["context"] + " " + texts["text"]).tolist()
-    found = tokenizer(joined, add_special_tokens=False, verbose=False)["input_ids"]
-    cut = [each[-LONGEST:] for each in found]
+    token_ids = tokenizer(joined, add_special_tokens=False, verbose=False)["input_ids"]
+    cut = [ids_of_text[-LONGEST:] for ids_of_text in token_ids]
     shape = (len(rows), 1 + (LONGEST + 1) * len(places))
     ids, segment = np.full(shape, padding, dtype=np.int64), np.zeros(shape, dtype=np.int64)
     mask = np.zeros(shape, dtype=np.int64)
     for row, sides_of_row in enumerate(zip(*places, strict=True)):
-        line, part = [start], [0]
-        for number, at in enumerate(sides_of_row):
-            line += [*cut[at], end]
-            part += [number] * (len(cut[at]) + 1)
-        ids[row, : len(line)], segment[row, : len(line)], mask[row, : len(line)] = line, part, 1
-    return [torch.from_numpy(each) for each in (ids, mask, segment)]
+        line, segments = [start], [0]
+        for number, position in enumerate(sides_of_row):
+            line += [*cut[position], end]
+            segments += [number] * (len(cut[position]) + 1)
+        ids[row, : len(line)], segment[row, : len(line)], mask[row, : len(line)] = line, segments, 1
+    return [torch.from_numpy(array) for array in (ids, mask, segment)]
 
 
 def build_model(kind: Any, folder: str, pretrained: bool, **options: int) -> Any:

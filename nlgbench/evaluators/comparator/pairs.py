@@ -100,22 +100,22 @@ def supervise(
     """
     check_n(n, "n")
     rng = np.random.default_rng(seed)
-    parts = []
+    tables = []
     if "strong" in kinds:
-        parts.append(strong_pairs(_with_references(study), n=n, seed=rng))
+        tables.append(strong_pairs(_with_references(study), n=n, seed=rng))
     if "weak" in kinds:
         if checkpoints is None:
             raise ValueError("kind 'weak' needs checkpoints=, a table of texts from checkpoints.")
         needed = "system:text model:text progress:float output_id:text item_id:text text:text"
         checkpoints = read_table(checkpoints, needed, "checkpoints have")
         steps = check_checkpoints(checkpoints)
-        parts.append(weak_pairs(checkpoints, steps, n=n, seed=rng))
+        tables.append(weak_pairs(checkpoints, steps, n=n, seed=rng))
     if "human" in kinds:
         dimension = study.dimension(dimension)
         machine = study.outputs[~study.outputs["is_human"]].reset_index(drop=True)
         options = {"dimension": dimension, "threshold": threshold, "n": 2 * n}
-        parts.append(human_pairs(machine, study.judgments, **options, seed=rng))  # type: ignore[arg-type]
-    pairs = pd.concat(parts, ignore_index=True)
+        tables.append(human_pairs(machine, study.judgments, **options, seed=rng))  # type: ignore[arg-type]
+    pairs = pd.concat(tables, ignore_index=True)
     if held_out is not None:
         test_texts = set(held_out.outputs["text"].map(text_key))
         a, b = (pairs[side].map(text_key).isin(test_texts) for side in ("text_a", "text_b"))
@@ -128,14 +128,14 @@ def _with_references(study: Study) -> pd.DataFrame:
     if study.references is None:
         return study.outputs
     items = study.outputs.drop_duplicates("item_id").set_index("item_id")["context"]
-    own = study.references[study.references["item_id"].isin(items.index)]
-    own = own.assign(
-        output_id=own["item_id"] + "-reference-" + own["reference_id"],
+    references = study.references[study.references["item_id"].isin(items.index)]
+    references = references.assign(
+        output_id=references["item_id"] + "-reference-" + references["reference_id"],
         system="human",
         is_human=True,
-        context=own["item_id"].map(items),
+        context=references["item_id"].map(items),
     )
-    return pd.concat([study.outputs, own], ignore_index=True)
+    return pd.concat([study.outputs, references], ignore_index=True)
 
 
 def strong_pairs(outputs: pd.DataFrame, *, n: int, seed: int | np.random.Generator) -> pd.DataFrame:
@@ -147,18 +147,18 @@ def strong_pairs(outputs: pd.DataFrame, *, n: int, seed: int | np.random.Generat
     rng = np.random.default_rng(seed)
     source = np.where(outputs["is_human"], "", "m" + outputs["system"])
     human = outputs["is_human"].to_numpy(dtype=bool)
-    parts = [
+    tables = [
         lay_out(outputs, *draw_between(outputs, human, ~human, n // 2, rng), "better"),
         lay_out(outputs, *draw_within(outputs, human, source, n // 4, rng), "tie"),
         lay_out(outputs, *draw_within(outputs, ~human, source, n // 4, rng), "tie"),
     ]
-    if parts[0].empty:
+    if tables[0].empty:
         raise Unsupported(
             "no_human",
             "no human text has the context of a machine text, so no strong pair can be drawn. Add "
             "human outputs or references for the contexts of the machine outputs.",
         )
-    return pd.concat(parts, ignore_index=True).assign(supervision="strong")[COLUMNS]
+    return pd.concat(tables, ignore_index=True).assign(supervision="strong")[COLUMNS]
 
 
 def weak_pairs(
@@ -174,19 +174,19 @@ def weak_pairs(
     # Rounded, because .8 - .7 must count as .1.
     two["margin"] = (two["progress"] - two["progress_before"]).round(9)
     two = two[(two["margin"] >= _LEAST_MARGIN) & (two["progress_before"] < _CONVERGED)]
-    parts = []
+    tables = []
     for (system, before), (margin,) in two.groupby(["system", "system_before"])["margin"]:
         later, earlier = (outputs["system"] == name for name in (system, before))
-        drawn = draw_between(outputs, later, earlier, -(-n // len(two)), rng)
-        parts.append(lay_out(outputs, *drawn, "better").assign(margin=margin))
-    if sum(map(len, parts)) == 0:
+        rows = draw_between(outputs, later, earlier, -(-n // len(two)), rng)
+        tables.append(lay_out(outputs, *rows, "better").assign(margin=margin))
+    if sum(map(len, tables)) == 0:
         raise Unsupported(
             "few_checkpoints",
             f"no two of the checkpoints ({len(checkpoints)}) can be compared. Two must be of the "
             f"same model, share contexts, and differ in progress by {_LEAST_MARGIN} or more. The "
             f"earlier one must be below {_CONVERGED}. Add texts of more early checkpoints.",
         )
-    return pd.concat(parts, ignore_index=True).assign(supervision="weak")[COLUMNS]
+    return pd.concat(tables, ignore_index=True).assign(supervision="weak")[COLUMNS]
 
 
 def human_pairs(
@@ -205,15 +205,15 @@ def human_pairs(
     chosen = judgments[judgments["dimension"] == dimension]
     mean = chosen.groupby("output_id")["value"].mean()
     quality = outputs["output_id"].map(mean).to_numpy(dtype=np.float64)
-    one, other = draw_within(outputs, ~np.isnan(quality), np.zeros(len(outputs)), n, rng)
-    if not len(one):
+    a, b = draw_within(outputs, ~np.isnan(quality), np.zeros(len(outputs)), n, rng)
+    if not len(a):
         raise Unsupported(
             "no_pairs",
             "no two judged outputs have equal contexts. Check that judgments refer to these "
             f"outputs, such as {outputs['output_id'].iloc[0]!r}.",
         )
-    gap = quality[one] - quality[other]
-    better, worse = np.where(gap >= 0, one, other), np.where(gap >= 0, other, one)
+    gap = quality[a] - quality[b]
+    better, worse = np.where(gap >= 0, a, b), np.where(gap >= 0, b, a)
     pairs = lay_out(outputs, better, worse, "better")
     pairs["outcome"] = np.where(abs(gap) <= threshold + 1e-9, "tie", "better")
     return pairs.assign(supervision="human")[COLUMNS]
@@ -238,11 +238,11 @@ def system_pairs(
     """Draw the same number of pairs for every two systems, each pair in random order."""
     rng = np.random.default_rng(seed)
     table = outputs[~outputs["is_human"]]
-    parts = [np.empty((0, 2), dtype=np.int64)]
+    pairs = [np.empty((0, 2), dtype=np.int64)]
     for two in combinations(sorted(table["system"].unique()), 2):
-        one, other = (table["system"].eq(name) for name in two)
-        parts.append(np.column_stack(draw_between(table, one, other, n_per_pair, rng)))
-    a, b = rng.permuted(np.concatenate(parts), axis=1).T
+        of_first, of_second = (table["system"].eq(name) for name in two)
+        pairs.append(np.column_stack(draw_between(table, of_first, of_second, n_per_pair, rng)))
+    a, b = rng.permuted(np.concatenate(pairs), axis=1).T
     if not len(a):
         raise Unsupported(
             "one_system",
@@ -271,9 +271,9 @@ def reference_pairs(
     """Pair every output with the same machine outputs (output_b), except with itself."""
     machine = outputs[~outputs["is_human"]]
     rng = np.random.default_rng(seed)
-    drawn = np.sort(rng.choice(len(machine), n_references, replace=False))
+    reference_rows = np.sort(rng.choice(len(machine), n_references, replace=False))
     scored, reference = (grid.ravel() for grid in np.indices((len(outputs), n_references)))
-    pairs = _ids(outputs, scored, machine, drawn[reference])
+    pairs = _ids(outputs, scored, machine, reference_rows[reference])
     return pairs[pairs["output_a"] != pairs["output_b"]].reset_index(drop=True)
 
 
@@ -283,17 +283,17 @@ def _ids(table_a: pd.DataFrame, a: Ints, table_b: pd.DataFrame, b: Ints) -> pd.D
 
 
 def draw_between(
-    table: pd.DataFrame, left: ArrayLike, right: ArrayLike, n: int, rng: np.random.Generator
+    table: pd.DataFrame, is_a: ArrayLike, is_b: ArrayLike, n: int, rng: np.random.Generator
 ) -> tuple[Ints, Ints]:
-    """Draw pairs of rows with equal contexts: one of `left` and one of `right` (disjoint masks)."""
+    """Draw pairs of rows with equal contexts: one of each of two disjoint masks."""
     context = pd.factorize(table["context"])[0]
-    others = np.flatnonzero(np.asarray(right))
-    others = others[np.argsort(context[others], kind="stable")]
-    rows = np.flatnonzero(np.asarray(left))
+    partners = np.flatnonzero(np.asarray(is_b))
+    partners = partners[np.argsort(context[partners], kind="stable")]
+    rows = np.flatnonzero(np.asarray(is_a))
     first, last = (
-        np.searchsorted(context[others], context[rows], side) for side in ("left", "right")
+        np.searchsorted(context[partners], context[rows], side) for side in ("left", "right")
     )
-    return _draw(table, rows, others, first, last, n, rng)
+    return _draw_pairs(table, rows, partners, first, last, n, rng)
 
 
 def draw_within(
@@ -305,13 +305,13 @@ def draw_within(
     rows = np.flatnonzero(np.asarray(mask))
     rows = rows[np.argsort(group[rows], kind="stable")]
     last = np.searchsorted(group[rows], group[rows], "right")
-    return _draw(table, rows, rows, np.arange(1, len(rows) + 1), last, n, rng)
+    return _draw_pairs(table, rows, rows, np.arange(1, len(rows) + 1), last, n, rng)
 
 
-def _draw(
+def _draw_pairs(
     table: pd.DataFrame,
     rows: Ints,
-    others: Ints,
+    partners: Ints,
     first: Ints,
     last: Ints,
     n: int,
@@ -322,11 +322,11 @@ def _draw(
     total = int(ends[-1]) if len(ends) else 0
     # Draw a few extra pairs, because pairs of equal texts are dropped below.
     number = rng.choice(total, min(total, n + n // 4 + 10), replace=False)
-    at = np.searchsorted(ends, number, "right")
-    one, other = rows[at], others[last[at] - (ends[at] - number)]
+    row_index = np.searchsorted(ends, number, "right")
+    a, b = rows[row_index], partners[last[row_index] - (ends[row_index] - number)]
     text = table["text"].to_numpy()
-    differ = np.flatnonzero(text[one] != text[other])[:n]
-    return one[differ], other[differ]
+    differ = np.flatnonzero(text[a] != text[b])[:n]
+    return a[differ], b[differ]
 
 
 def lay_out(table: pd.DataFrame, a: Ints, b: Ints, outcome: str) -> pd.DataFrame:
@@ -342,11 +342,11 @@ def lay_out(table: pd.DataFrame, a: Ints, b: Ints, outcome: str) -> pd.DataFrame
 def sides(rows: pd.DataFrame) -> tuple[pd.DataFrame, list[Ints]]:
     """Return the sorted distinct (context, text) pairs of rows, and each side's positions."""
     names = [side for side in ("a", "b") if f"text_{side}" in rows]
-    both = pd.concat(
+    texts = pd.concat(
         rows[[f"context_{side}", f"text_{side}"]].set_axis(["context", "text"], axis=1)
         for side in names
     )
-    group = both.groupby(["context", "text"], sort=True)
-    found = group.ngroup().to_numpy().reshape(len(names), len(rows))
-    texts = both.drop_duplicates().sort_values(["context", "text"], ignore_index=True)
-    return texts, list(found)
+    group = texts.groupby(["context", "text"], sort=True)
+    positions = group.ngroup().to_numpy().reshape(len(names), len(rows))
+    distinct = texts.drop_duplicates().sort_values(["context", "text"], ignore_index=True)
+    return distinct, list(positions)

@@ -47,7 +47,7 @@ def train_regressor(
             f"Got {quality.nunique()} (judged outputs: {len(quality)}). Check the judgments' "
             "output_id.",
         )
-    made = f"scikit-learn {sklearn.__version__}"
+    versions = f"scikit-learn {sklearn.__version__}"
     if backend == "tfidf":
         read = tfidf_reader(table["text"].unique())
         model = make_pipeline(RidgeCV(PENALTIES))
@@ -57,7 +57,7 @@ def train_regressor(
         loaded = encoder or neural.load_encoder()
         read = partial(neural.vectors, loaded, dtype=np.float64)
         model = make_pipeline(StandardScaler(), RidgeCV(PENALTIES))
-        made = f"{loaded.signature}; {made}"
+        versions = f"{loaded.signature}; {versions}"
     model.fit(read(table), quality.to_numpy())
     name = f"regressor_{backend}@{dimension}"
 
@@ -72,5 +72,5 @@ def train_regressor(
         compares=False,
         signature=f"{name}, not ADEM itself: ridge regression of the mean judgment of "
         f"{len(table):,} outputs on text, text x context; penalty {model[-1].alpha_:.3g}, by "
-        f"leave-one-out; {made}",
+        f"leave-one-out; {versions}",
     )

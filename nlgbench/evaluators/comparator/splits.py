@@ -68,8 +68,8 @@ def split(
     stratum = table["system"] if by == "text" else table["system"].mask(first, "")
     chosen: list[str] = []
     for _, group in unit[first].groupby(stratum[first], sort=True):
-        drawn = rng.permutation(np.array(group, dtype=object))
-        chosen += drawn[: round(test_size * len(group))].tolist()
+        shuffled = rng.permutation(np.array(group, dtype=object))
+        chosen += shuffled[: round(test_size * len(group))].tolist()
     in_test = unit.isin(chosen)
     in_train = ~in_test & ~text.isin(text[in_test]) & (table["system"] != leave_out)
     if not in_train.any() or not in_test.any():

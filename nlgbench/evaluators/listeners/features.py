@@ -53,17 +53,17 @@ def vocabulary(captions: Sequence[str]) -> list[str]:
     return [*SPECIAL, *sorted(token for token, n in counts.items() if n >= 2)]
 
 
-def encode(captions: Sequence[str], words: Sequence[str]) -> NDArray[np.int64]:
-    """Encode captions as positions in `words`, followed by the end token and padding."""
-    index = {word: at for at, word in enumerate(words)}
+def encode(captions: Sequence[str], vocabulary: Sequence[str]) -> NDArray[np.int64]:
+    """Encode captions as positions in `vocabulary`, followed by the end token and padding."""
+    index = {word: position for position, word in enumerate(vocabulary)}
     rows = [
         [*(index.get(token, UNKNOWN) for token in caption_tokens(caption)[:LONGEST]), END]
         for caption in captions
     ]
-    found = np.full((len(rows), max(map(len, rows), default=1)), PADDING)
-    for row, numbers in zip(found, rows, strict=True):
+    ids = np.full((len(rows), max(map(len, rows), default=1)), PADDING)
+    for row, numbers in zip(ids, rows, strict=True):
         row[: len(numbers)] = numbers
-    return found
+    return ids
 
 
 # Colors
@@ -104,21 +104,21 @@ def feature_columns(contexts: pd.DataFrame) -> list[str]:
     """Return the feature columns of contexts: those of a color, or else all features."""
     if set(COLOR) <= set(contexts):
         return list(COLOR)
-    known = ("item_id", "state", "is_target")
-    return [str(name) for name in contexts if name not in known]
+    keys = ("item_id", "state", "is_target")
+    return [str(name) for name in contexts if name not in keys]
 
 
 def count_states(contexts: pd.DataFrame, item_ids: pd.Series) -> pd.Series:
     """Count the states of each item; every item must have some."""
-    found = item_ids.map(contexts["item_id"].value_counts())
-    lost = found.isna()
+    n_states = item_ids.map(contexts["item_id"].value_counts())
+    lost = n_states.isna()
     if lost.any():
         raise Unsupported(
             "no_contexts",
             f"contexts has no item {item_ids[lost].iloc[0]!r} (outputs without a context: "
             f"{lost.sum()}). Add the missing states, or remove these outputs.",
         )
-    return found.astype(np.int64)
+    return n_states.astype(np.int64)
 
 
 def state_rows(contexts: pd.DataFrame, item_ids: pd.Series) -> NDArray[np.int64]:
@@ -138,7 +138,7 @@ def keys_of_items(contexts: pd.DataFrame) -> tuple[list[str], list[str]]:
 def context_keys(contexts: Iterable[Floats]) -> list[str]:
     """Hash each context, (n_states, n_features), regardless of the order of its states."""
     keys = []
-    for one in contexts:
-        states = sorted(map(tuple, np.asarray(one, dtype=np.float64).tolist()))
+    for context in contexts:
+        states = sorted(map(tuple, np.asarray(context, dtype=np.float64).tolist()))
         keys.append(hashlib.blake2b(repr(tuple(states)).encode(), digest_size=8).hexdigest())
     return keys

@@ -93,18 +93,18 @@ class Listener:
             If an output has no context, the listener was trained on one of the contexts, or its
             probabilities are invalid.
         """
-        found = ask_listener(self, study)
+        answers = ask_listener(self, study)
         if self.seen:
             assert study.contexts is not None
             items, keys = keys_of_items(study.contexts)
             learned = [item for item, key in zip(items, keys, strict=True) if key in self.seen]
-            asked = study.outputs.loc[study.outputs["item_id"].isin(learned), "item_id"]
-            if len(asked):
+            refused = study.outputs.loc[study.outputs["item_id"].isin(learned), "item_id"]
+            if len(refused):
                 raise ValueError(
                     f"{self.name} learned from contexts of this study, such as that of item "
-                    f"{asked.iloc[0]!r}. Remove them from its training and calibration data."
+                    f"{refused.iloc[0]!r}. Remove them from its training and calibration data."
                 )
-        of_target = found[found["is_target"]].set_index("output_id")["probability"]
+        of_target = answers[answers["is_target"]].set_index("output_id")["probability"]
         return of_target.rename("score").rename_axis(None)
 
 
@@ -119,16 +119,16 @@ def ask_listener(listener: Listener, study: Study) -> pd.DataFrame:
         )
     n_states = count_states(contexts, outputs["item_id"])
     values = contexts[feature_columns(contexts)].to_numpy(dtype=np.float64)
-    parts = []
-    for n, part in outputs.groupby(n_states, sort=False):  # one number of states at a time
-        rows = state_rows(contexts, part["item_id"])
-        answer = listener.predict_proba(values[rows], part["text"].tolist())
-        proba = check_proba(answer, n=len(part), n_states=int(n))
+    tables = []
+    for n, group in outputs.groupby(n_states, sort=False):  # one number of states at a time
+        rows = state_rows(contexts, group["item_id"])
+        answer = listener.predict_proba(values[rows], group["text"].tolist())
+        proba = check_proba(answer, n=len(group), n_states=int(n))
         states = contexts[["state", "is_target"]].iloc[rows.ravel()]
-        found = part.loc[part.index.repeat(n), ["output_id", "item_id"]]
-        found[["state", "is_target"]] = states.set_axis(found.index)
-        parts.append(found.assign(probability=proba.ravel()))
-    return pd.concat(parts).sort_index(kind="stable")
+        table = group.loc[group.index.repeat(n), ["output_id", "item_id"]]
+        table[["state", "is_target"]] = states.set_axis(table.index)
+        tables.append(table.assign(probability=proba.ravel()))
+    return pd.concat(tables).sort_index(kind="stable")
 
 
 Listeners = Listener | Mapping[str, Listener] | Iterable[Listener]
@@ -139,7 +139,7 @@ def named(listeners: Listeners) -> dict[str, Listener]:
     if isinstance(listeners, Listener):
         listeners = [listeners]
     if not isinstance(listeners, Mapping):
-        listeners = {one.name: one for one in listeners}
+        listeners = {listener.name: listener for listener in listeners}
     return dict(listeners)
 
 
@@ -177,8 +177,10 @@ def beliefs(study: Study, listeners: Listeners) -> pd.DataFrame:
     >>> found["probability"].tolist()
     [0.7, 0.3]
     """
-    given = named(listeners).items()
-    frames = [ask_listener(one, study).assign(evaluator=name) for name, one in given]
+    frames = [
+        ask_listener(listener, study).assign(evaluator=name)
+        for name, listener in named(listeners).items()
+    ]
     columns = ["output_id", "item_id", "evaluator", "state", "is_target", "probability"]
     return pd.concat(frames, ignore_index=True)[columns]
 
@@ -251,10 +253,10 @@ def calibration(study: Study, listeners: Listeners, *, confidence: float = 0.95)
     """
     tables, curves = [], []
     for name, listener in named(listeners).items():
-        asked = ask_listener(listener, study)
-        asked["place"] = asked.groupby("output_id").cumcount()
-        wide = asked.pivot(index="output_id", columns="place", values="probability")
-        targets = asked[asked["is_target"]].set_index("output_id")["place"].loc[wide.index]
+        answers = ask_listener(listener, study)
+        answers["place"] = answers.groupby("output_id").cumcount()
+        wide = answers.pivot(index="output_id", columns="place", values="probability")
+        targets = answers[answers["is_target"]].set_index("output_id")["place"].loc[wide.index]
         # Items with fewer states are padded with 0; undefined rows stay undefined.
         proba = np.where(wide[[0]].isna(), np.nan, wide.fillna(0.0))
         stages = {"after": proba}
@@ -262,8 +264,8 @@ def calibration(study: Study, listeners: Listeners, *, confidence: float = 0.95)
         if temperature is not None:
             stages = {"before": temper(proba, 1 / temperature), **stages}
         kind, seed = getattr(listener, "kind", name), getattr(listener, "seed", None)
-        for stage, found in stages.items():
-            table, curve = measure_calibration(found, targets.to_numpy(), confidence=confidence)
+        for stage, proba in stages.items():
+            table, curve = measure_calibration(proba, targets.to_numpy(), confidence=confidence)
             tables.append(table.assign(listener=kind, seed=seed, stage=stage))
             curves.append(curve.assign(listener=kind, seed=seed, stage=stage))
     return Calibration(pd.concat(tables, ignore_index=True), pd.concat(curves, ignore_index=True))
@@ -276,12 +278,12 @@ class EnsembleListener(Listener):
 
     def __init__(self, listeners: Sequence[Listener]) -> None:
         self.listeners = list(listeners)
-        self.seen = frozenset().union(*(one.seen for one in self.listeners))
+        self.seen = frozenset().union(*(listener.seen for listener in self.listeners))
 
     def _recipe(self) -> str:
-        return f"mean of {', '.join(one._recipe() for one in self.listeners)}"
+        return f"mean of {', '.join(listener._recipe() for listener in self.listeners)}"
 
     def predict_proba(self, contexts: ArrayLike, captions: Sequence[str]) -> Floats:
         """Return mean probabilities, (n, n_states)."""
-        found = [one.predict_proba(contexts, captions) for one in self.listeners]
-        return np.asarray(np.mean(found, axis=0))
+        probabilities = [listener.predict_proba(contexts, captions) for listener in self.listeners]
+        return np.asarray(np.mean(probabilities, axis=0))

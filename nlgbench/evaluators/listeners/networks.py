@@ -22,7 +22,7 @@ def _lengths(tokens: torch.Tensor) -> torch.Tensor:
     return (tokens != PADDING).sum(dim=1)
 
 
-class _Words(torch.nn.Module):
+class _CaptionReader(torch.nn.Module):
     """Read tokens, each with optional extra features, into the last state of an LSTM."""
 
     def __init__(self, n_words: int, n_embedding: int, n_extra: int, units: int) -> None:
@@ -57,16 +57,16 @@ class LiteralNetwork(torch.nn.Module):
 
     def __init__(self, n_words: int, n_features: int, n_embedding: int, units: int) -> None:
         super().__init__()
-        self.words = _Words(n_words, n_embedding, 0, units)
+        self.words = _CaptionReader(n_words, n_embedding, 0, units)
         self.mean = torch.nn.Linear(units, n_features)
         self.root = torch.nn.Linear(units, n_features * n_features)
 
     def forward(self, tokens: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
         """Return unnormalized log-probabilities of states, (n, n_states)."""
-        meant = self.words(tokens)
+        caption = self.words(tokens)
         n_features = states.shape[2]
-        root = self.root(meant).view(-1, n_features, n_features) / math.sqrt(n_features)
-        away = states - self.mean(meant)[:, None]
+        root = self.root(caption).view(-1, n_features, n_features) / math.sqrt(n_features)
+        away = states - self.mean(caption)[:, None]
         return -(away @ root.transpose(1, 2)).square().sum(dim=2)
 
 
@@ -81,18 +81,18 @@ class ContextNetwork(torch.nn.Module):
         super().__init__()
         self.rival = torch.nn.Linear(3 * n_features, units)
         self.state = torch.nn.Linear(n_features + 2 * units, units)
-        self.words = _Words(n_words, n_embedding, units, units)
+        self.words = _CaptionReader(n_words, n_embedding, units, units)
         self.score = torch.nn.Linear(units, 1)
 
     def forward(self, tokens: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
         """Return unnormalized log-probabilities of states, (n, n_states)."""
         n, n_states, _ = states.shape
-        own = states[:, :, None].expand(-1, -1, n_states, -1)
-        other = states[:, None].expand(-1, n_states, -1, -1)
-        seen = self.rival(torch.cat([own, other, own - other], dim=3)).relu()
+        first = states[:, :, None].expand(-1, -1, n_states, -1)
+        second = states[:, None].expand(-1, n_states, -1, -1)
+        compared = self.rival(torch.cat([first, second, first - second], dim=3)).relu()
         # Exclude each state from its own rivals; zero is the minimum after ReLU.
-        seen = seen * (1 - torch.eye(n_states))[None, :, :, None]
-        rivals = torch.cat([seen.sum(dim=2) / (n_states - 1), seen.amax(dim=2)], dim=2)
+        compared = compared * (1 - torch.eye(n_states))[None, :, :, None]
+        rivals = torch.cat([compared.sum(dim=2) / (n_states - 1), compared.amax(dim=2)], dim=2)
         extra = self.state(torch.cat([states, rivals], dim=2)).relu()
         read = self.words(tokens.repeat_interleave(n_states, dim=0), extra.view(n * n_states, -1))
         return self.score(read).view(n, n_states)
@@ -110,23 +110,23 @@ class SpeakerNetwork(torch.nn.Module):
     def __init__(self, n_words: int, n_features: int, n_embedding: int, units: int) -> None:
         super().__init__()
         self.look = torch.nn.LSTM(n_features, units, batch_first=True)
-        self.words = _Words(n_words, n_embedding, units, units)
+        self.words = _CaptionReader(n_words, n_embedding, units, units)
         self.next = torch.nn.Linear(units, n_words)
 
     def forward(self, tokens: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
         """Return log-probabilities of captions given each state, (n, n_states), in nats."""
-        found = [
+        logprobs = [
             self.mean_over_orders(tokens, states, torch.full((len(tokens),), target))
             for target in range(states.shape[1])
         ]
-        return torch.stack(found, dim=1)
+        return torch.stack(logprobs, dim=1)
 
     def mean_over_orders(
         self, tokens: torch.Tensor, states: torch.Tensor, targets: torch.Tensor
     ) -> torch.Tensor:
         """Return log-probabilities of captions, (n,), each given its own target."""
-        found = [self.logprob(tokens, order) for order in orders(states, targets)]
-        return torch.stack(found).logsumexp(dim=0) - math.log(len(found))
+        logprobs = [self.logprob(tokens, order) for order in orders(states, targets)]
+        return torch.stack(logprobs).logsumexp(dim=0) - math.log(len(logprobs))
 
     def logprob(self, tokens: torch.Tensor, ordered: torch.Tensor) -> torch.Tensor:
         """Return log-probabilities of captions, (n,), given the last state as the target."""
@@ -151,9 +151,9 @@ def orders(states: torch.Tensor, targets: torch.Tensor) -> list[torch.Tensor]:
     rank = np.lexsort(states.permute(2, 0, 1).numpy()).argsort(axis=1)
     keys = torch.from_numpy(rank).scatter(1, targets[:, None], states.shape[1])
     placed = _reorder(states, keys.argsort(dim=1))
-    others, target = placed[:, :-1], placed[:, -1:]
+    rivals, target = placed[:, :-1], placed[:, -1:]
     return [
-        torch.cat([others.roll(shift, dims=1), target], dim=1) for shift in range(others.shape[1])
+        torch.cat([rivals.roll(shift, dims=1), target], dim=1) for shift in range(rivals.shape[1])
     ]
 
 

@@ -124,7 +124,7 @@ class NeuralListener(Listener):
         rows = self._rounds(contexts, captions, targets)
         held = None if dev is None else self._rounds(*dev)
         learned = [np.asarray(contexts), *([] if dev is None else [np.asarray(dev[0])])]
-        self.seen = frozenset(key for part in learned for key in context_keys(part))
+        self.seen = frozenset(key for rounds in learned for key in context_keys(rounds))
         self._n_features = rows[1].shape[2]
         self._last = ("", np.empty((0, 0)))
         with seeded(self._seed):
@@ -135,8 +135,8 @@ class NeuralListener(Listener):
         recipe = [start, self._data, self.words, self.epochs, self.learning_rate, torch.__version__]
         name = f"listener-{self.kind}-{value_hash(recipe)[:12]}.safetensors"
         if folder is not None and (folder / name).exists():
-            state, found = load(folder / name)
-            self.temperature = found["temperature"]
+            state, metadata = load(folder / name)
+            self.temperature = metadata["temperature"]
             self.network.load_state_dict(state)
             self.network.eval()
             return self
@@ -266,7 +266,7 @@ class PragmaticListener(NeuralListener):
 
 
 KINDS: dict[str, type[NeuralListener]] = {
-    one.kind: one for one in (LiteralListener, PragmaticListener, ContextListener)
+    listener.kind: listener for listener in (LiteralListener, PragmaticListener, ContextListener)
 }
 
 
@@ -322,9 +322,9 @@ def train_listeners(
     np.True_
     """
     parsed = {name: _parse_name(name) for name in names}
-    asked = {name: found for name, found in parsed.items() if found[0] != "ensemble"}
-    if not asked and parsed:
-        asked = {kind: (kind, 0) for kind in KINDS}
+    members = {name: kind for name, kind in parsed.items() if kind[0] != "ensemble"}
+    if not members and parsed:
+        members = {kind: (kind, 0) for kind in KINDS}
     train, dev = _training_rounds(study)
     assert study.contexts is not None  # _training_rounds checks this
     features = "hsv" if feature_columns(study.contexts) == list(COLOR) else "raw"
@@ -332,11 +332,11 @@ def train_listeners(
     first = int(seed.integers(2**31) if isinstance(seed, np.random.Generator) else seed)
     folder = stored_dir() if keep is True else Path(keep) if keep else None
     jobs = []
-    for name, (kind, number) in asked.items():
+    for name, (kind, number) in members.items():
         listener = KINDS[kind](seed=first + number, **kws)
         listener.name = name
         jobs.append(delayed(listener.fit)(*train, dev=dev, folder=folder))
-    trained = dict(zip(asked, Parallel(n_jobs=n_jobs)(jobs), strict=True))
+    trained = dict(zip(members, Parallel(n_jobs=n_jobs)(jobs), strict=True))
     return {
         name: trained[name] if name in trained else EnsembleListener(list(trained.values()))
         for name in parsed
@@ -345,8 +345,8 @@ def train_listeners(
 
 def _parse_name(name: str) -> tuple[str, int]:
     """Parse a listener's name into its kind and number."""
-    found = re.fullmatch(r"([a-z]+?)(?:_listener)?(?:[_@](\d+))?", name)
-    kind, number = (found[1], int(found[2] or 0)) if found else (name, 0)
+    match = re.fullmatch(r"([a-z]+?)(?:_listener)?(?:[_@](\d+))?", name)
+    kind, number = (match[1], int(match[2] or 0)) if match else (name, 0)
     return known(kind, (*KINDS, "ensemble"), "listeners"), number
 
 
@@ -361,8 +361,8 @@ def _training_rounds(study: Study) -> tuple[Rounds, Rounds | None]:
         )
     columns = feature_columns(study.contexts)
     _, scored = keys_of_items(study.contexts)
-    found: dict[str, Rounds] = {}
-    for split in [one for one in ("train", "dev") if one in related]:
+    rounds_of_split: dict[str, Rounds] = {}
+    for split in [split_name for split_name in ("train", "dev") if split_name in related]:
         rounds = related[split]
         assert rounds.contexts is not None
         count_states(rounds.contexts, rounds.outputs["item_id"])
@@ -371,8 +371,8 @@ def _training_rounds(study: Study) -> tuple[Rounds, Rounds | None]:
         targets = rounds.contexts["is_target"].to_numpy()[rows].argmax(axis=1)
         new = ~np.isin(context_keys(states), scored)
         texts = rounds.outputs["text"].to_numpy()[new].tolist()
-        found[split] = states[new], texts, targets[new]
-    return found["train"], found.get("dev")
+        rounds_of_split[split] = states[new], texts, targets[new]
+    return rounds_of_split["train"], rounds_of_split.get("dev")
 
 
 def score_listeners(
@@ -384,9 +384,9 @@ def score_listeners(
     keep: Path | None,
 ) -> pd.DataFrame:
     """Train listeners, and score a study's outputs with them: a row per name and output."""
-    fitted = train_listeners(study, names, n_jobs=n_jobs, seed=seed, keep=keep)
+    listeners = train_listeners(study, names, n_jobs=n_jobs, seed=seed, keep=keep)
     frames = []
-    for name, one in fitted.items():
-        scores = one.score_outputs(study).rename_axis("output_id").reset_index()
-        frames.append(scores.assign(evaluator=name, signature=one.signature))
+    for name, listener in listeners.items():
+        scores = listener.score_outputs(study).rename_axis("output_id").reset_index()
+        frames.append(scores.assign(evaluator=name, signature=listener.signature))
     return pd.concat(frames, ignore_index=True)

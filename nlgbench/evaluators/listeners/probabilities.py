@@ -31,11 +31,11 @@ def fit_temperature(proba: ArrayLike, targets: ArrayLike) -> float:
     maximum likelihood. It preserves the order of states, and thus accuracy, but it may change the
     order of the targets' probabilities across contexts.
     """
-    found, target = np.asarray(proba, dtype=np.float64), np.asarray(targets)
+    probabilities, target = np.asarray(proba, dtype=np.float64), np.asarray(targets)
 
     def loss(log_temperature: float) -> float:
-        scaled = temper(found, float(np.exp(log_temperature)))
-        return -float(np.log(scaled[np.arange(len(found)), target]).mean())
+        scaled = temper(probabilities, float(np.exp(log_temperature)))
+        return -float(np.log(scaled[np.arange(len(probabilities)), target]).mean())
 
     bounds = (np.log(_LOWEST), np.log(_HIGHEST))
     best = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-6})
@@ -49,20 +49,20 @@ def measure_calibration(
 
     Rows of NaN are counted as undefined. Ties for the most probable state share the credit.
     """
-    found, target = np.asarray(proba, dtype=np.float64), np.asarray(targets)
-    used = ~np.isnan(found).any(axis=1)
+    probabilities, target = np.asarray(proba, dtype=np.float64), np.asarray(targets)
+    used = ~np.isnan(probabilities).any(axis=1)
     if not used.any():
         raise ValueError(
             "All probabilities are NaN, so calibration is undefined. Check the listener."
         )
-    found, target = found[used], target[used]
-    n = len(found)
-    best = np.isclose(found, found.max(axis=1, keepdims=True), rtol=1e-9, atol=0)
+    probabilities, target = probabilities[used], target[used]
+    n = len(probabilities)
+    best = np.isclose(probabilities, probabilities.max(axis=1, keepdims=True), rtol=1e-9, atol=0)
     right = best[np.arange(n), target] / best.sum(axis=1)
-    bins = _bins(found, right)
+    bins = _bins(probabilities, right)
     ece = float(((bins["probability"] - bins["share"]).abs() * bins["n"]).sum() / n)
     with np.errstate(divide="ignore"):
-        losses = -np.log(found[np.arange(n), target])
+        losses = -np.log(probabilities[np.arange(n), target])
     half, nll_status = np.nan, explain("one_output" if n < 2 else "impossible")
     if n > 1 and np.isfinite(losses).all():
         half, nll_status = norm.ppf(0.5 + confidence / 2) * losses.std(ddof=1) / np.sqrt(n), OK
@@ -86,29 +86,30 @@ def measure_calibration(
 
 def _bins(proba: Floats, right: Floats) -> pd.DataFrame:
     highest = proba.max(axis=1)
-    place = np.clip(np.ceil(highest * _N_BINS).astype(np.int64) - 1, 0, _N_BINS - 1)
-    n = np.bincount(place, minlength=_N_BINS)
+    bin_codes = np.clip(np.ceil(highest * _N_BINS).astype(np.int64) - 1, 0, _N_BINS - 1)
+    n = np.bincount(bin_codes, minlength=_N_BINS)
     some = np.where(n > 0, n, np.nan)
     edges = np.arange(_N_BINS + 1) / _N_BINS
     bins = pd.DataFrame({"bin_low": edges[:-1], "bin_high": edges[1:], "n": n})
-    bins["probability"] = np.bincount(place, highest, _N_BINS) / some
-    return bins.assign(share=np.bincount(place, right, _N_BINS) / some)
+    bins["probability"] = np.bincount(bin_codes, highest, _N_BINS) / some
+    return bins.assign(share=np.bincount(bin_codes, right, _N_BINS) / some)
 
 
 def check_proba(proba: ArrayLike, *, n: int, n_states: int) -> Floats:
     """Raise ValueError for invalid probabilities, (n, n_states); rows of all NaN are valid."""
-    found = np.asarray(proba, dtype=np.float64)
-    if found.shape != (n, n_states):
+    probabilities = np.asarray(proba, dtype=np.float64)
+    if probabilities.shape != (n, n_states):
         raise ValueError(
             f"probabilities must have the shape ({n}, {n_states}), with a row per caption and a "
-            f"column per state. Got {found.shape}."
+            f"column per state. Got {probabilities.shape}."
         )
-    inside = ((found >= 0) & (found <= 1)).all(axis=1) & (abs(found.sum(axis=1) - 1) <= 1e-6)
-    bad = ~(inside | np.isnan(found).all(axis=1))
+    inside = ((probabilities >= 0) & (probabilities <= 1)).all(axis=1)
+    inside &= abs(probabilities.sum(axis=1) - 1) <= 1e-6
+    bad = ~(inside | np.isnan(probabilities).all(axis=1))
     if bad.any():
         row = int(bad.argmax())
         raise ValueError(
-            f"row {row} of the probabilities is {found[row].tolist()}. Each row must have numbers "
-            "from 0 to 1 that sum to 1: divide each row by its sum."
+            f"row {row} of the probabilities is {probabilities[row].tolist()}. Each row must have "
+            "numbers from 0 to 1 that sum to 1: divide each row by its sum."
         )
-    return found
+    return probabilities

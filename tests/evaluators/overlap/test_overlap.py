@@ -197,7 +197,7 @@ LISTS = [
     ["the zipper broke again"],
     ["the lid leaks a lot"],
 ]
-WITHOUT_JAVA = [metric for metric in _FAMILIES[0].shown if metric != "meteor"]
+WITHOUT_JAVA = [metric for metric in _FAMILIES[0].examples if metric != "meteor"]
 
 
 def test_outputs_are_scored_against_their_items_but_not_themselves(study):
@@ -222,7 +222,7 @@ def test_outputs_are_scored_against_their_items_but_not_themselves(study):
 
 
 def test_systems_are_scored_by_summed_counts(study):
-    names = list(_FAMILIES[1].shown)
+    names = list(_FAMILIES[1].examples)
     table = score(study, names).system_scores
     of = table[table["system"] == "s"].set_index("evaluator")
     texts = study.outputs["text"].tolist()[:3]
