@@ -185,7 +185,7 @@ def measure(cell: Cell, n_worlds: int, seed: int) -> dict[str, Any]:
         outputs, labels, truth = world(cell, np.random.default_rng([seed, number]))
         people = bool(labels.duplicated("annotator").any()) and not cell.fixed
         for method in widths:
-            fit = corrected.fitted(outputs, labels, method, people, k)
+            fit = corrected.fit_means(outputs, labels, method, people, k)
             level, se, n = np.array([fit.contrast(one) for one in contrasts]).T
             half = student.ppf(0.975, n - 1) * se
             held = np.abs(level - contrasts @ truth) <= half

@@ -32,14 +32,14 @@ from nlgbench.analysis.correlation.coefficients import coefficients
 from nlgbench.analysis.correlation.correlations import (
     Sample,
     cluster_sums,
-    of_outputs,
+    intervals_over_outputs,
     statistics_of,
 )
 from nlgbench.analysis.correlation.intervals import (
-    Asked,
-    doubts,
-    expectations,
+    Options,
+    estimate_expectations,
     system_intervals,
+    warn_of_few,
 )
 from nlgbench.study import Study
 
@@ -143,13 +143,13 @@ def sample_of(world: World, rng: np.random.Generator) -> Sample:
 def intervals_of(sample: Sample, level: str, rng: np.random.Generator) -> dict:
     """Compute all intervals of the three statistics, as `correlate` does."""
     full = statistics_of(sample, level, STATISTICS)
-    asked = Asked(level, list(STATISTICS), "items", 1000, 0.95)
+    options = Options(level, list(STATISTICS), "items", 1000, 0.95)
     if level != "system":
-        found = {"items": of_outputs(sample, asked, rng)}
+        found = {"items": intervals_over_outputs(sample, options, rng)}
     else:
-        means = expectations(*cluster_sums(sample))
+        means = estimate_expectations(*cluster_sums(sample))
         found = {
-            resample: system_intervals(means, full, asked._replace(resample=resample), rng)
+            resample: system_intervals(means, full, options._replace(resample=resample), rng)
             for resample in RESAMPLE
         }
     sizes = len(np.unique(sample.cluster)), len(np.unique(sample.system))
@@ -157,7 +157,7 @@ def intervals_of(sample: Sample, level: str, rng: np.random.Generator) -> dict:
         (resample, name): (
             float(full[name][0, 0]),
             one,
-            one.status or doubts(*sizes, resample, level),
+            one.status or warn_of_few(*sizes, resample, level),
         )
         for resample in found
         for (_, name), one in found[resample].items()

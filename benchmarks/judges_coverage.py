@@ -215,8 +215,8 @@ def misjudge(cell: Votes, n_worlds: int, seed: int) -> pd.DataFrame:
     for world in range(n_worlds):
         data = vote_pairs(cell, np.random.default_rng([seed, world]))
         view = auditing._SharedData(data, 0.95)  # a whole audit takes ten times as long
-        tests = auditing._orders(view, data.said["judge"])[0]
-        tests |= auditing._slopes(view, data.said["judge"].mean(axis=1), data.system == 3)
+        tests = auditing._test_orders(view, data.verdicts["judge"])[0]
+        tests |= auditing._test_slopes(view, data.verdicts["judge"].mean(axis=1), data.system == 3)
         p = [tests[test]["p"] for test in BIASES]
         for test, one, adjusted in zip(BIASES, p, adjust(p), strict=True):
             verdict = auditing._verdict(tests[test], adjusted, 0.05, 0.95)

@@ -19,7 +19,7 @@ import statsmodels.api as sm
 from scipy.special import ndtr
 
 from nlgbench.analysis.ratings import glicko, rate, win_rates
-from nlgbench.analysis.ratings.games import of_outputs, read_games
+from nlgbench.analysis.ratings.games import join_outputs, read_games
 from nlgbench.analysis.ratings.glicko import POINTS, START, with_intervals
 from nlgbench.analysis.ratings.rating import tournament
 from nlgbench.study import Study
@@ -273,7 +273,7 @@ def over_outputs(
 
 def knowing(study: Study, kind: str) -> pd.DataFrame:
     """Lay out comparisons as games with the ids of outputs only, or of games only."""
-    table = of_outputs(study, study.comparisons, "comparisons")
+    table = join_outputs(study, study.comparisons, "comparisons")
     gone = "item_" if kind == "outputs" else "item_|output_"
     return table.loc[:, ~table.columns.str.contains(gone)]
 

@@ -67,9 +67,9 @@ OF_PAIRS: dict[str, Callable[[PairCounts], Floats]] = {
 def divide(above: Floats, below: Floats) -> Floats:
     """Divide, with NaN where the divisor is 0."""
     above, below = np.broadcast_arrays(above, below)
-    found = np.full(below.shape, np.nan)
-    np.divide(above, below, out=found, where=below != 0)
-    return found
+    quotient = np.full(below.shape, np.nan)
+    np.divide(above, below, out=quotient, where=below != 0)
+    return quotient
 
 
 def tolerance(values: Floats) -> float:
@@ -83,12 +83,12 @@ def equalized(values: Floats) -> Floats:
     limit = tolerance(values)
     order = np.argsort(values, axis=-1)
     ordered = np.take_along_axis(values, order, axis=-1)
-    place = np.broadcast_to(np.arange(values.shape[-1]), values.shape).copy()
-    place[..., 1:][ordered[..., 1:] - ordered[..., :-1] <= limit] = 0
-    first = np.take_along_axis(ordered, np.maximum.accumulate(place, axis=-1), axis=-1)
-    found = np.empty_like(values)
-    np.put_along_axis(found, order, first, axis=-1)
-    return found
+    run_start = np.broadcast_to(np.arange(values.shape[-1]), values.shape).copy()
+    run_start[..., 1:][ordered[..., 1:] - ordered[..., :-1] <= limit] = 0
+    first = np.take_along_axis(ordered, np.maximum.accumulate(run_start, axis=-1), axis=-1)
+    values_of_runs = np.empty_like(values)
+    np.put_along_axis(values_of_runs, order, first, axis=-1)
+    return values_of_runs
 
 
 #: The most pairs of units, or weights, in memory at once.
@@ -104,40 +104,42 @@ def coefficients(
     Correlations equal SciPy's on samples with repeated units.
     """
     names = list(statistics)
-    given = x, y, 1.0 if weights is None else weights
-    samples = [np.asarray(one, dtype=np.float64) for one in given]
-    shape = np.broadcast_shapes(*(one.shape for one in samples))
+    arrays = x, y, 1.0 if weights is None else weights
+    samples = [np.asarray(array, dtype=np.float64) for array in arrays]
+    shape = np.broadcast_shapes(*(sample.shape for sample in samples))
     n = shape[-1]
-    values, others, w = (np.broadcast_to(one, shape).reshape(-1, n) for one in samples)
-    found = {name: np.empty(len(w)) for name in names}
+    values, judgments, w = (np.broadcast_to(sample, shape).reshape(-1, n) for sample in samples)
+    results = {name: np.empty(len(w)) for name in names}
     step = max(1, (1 << 16) // max(n**2, 1))
     for start in range(0, len(w), step):
-        part = slice(start, start + step)
-        for name, one in _of_samples(values[part], others[part], w[part], names).items():
-            found[name][part] = one
-    return {name: one.reshape(shape[:-1]) for name, one in found.items()}
+        rows = slice(start, start + step)
+        for name, computed in _of_samples(values[rows], judgments[rows], w[rows], names).items():
+            results[name][rows] = computed
+    return {name: computed.reshape(shape[:-1]) for name, computed in results.items()}
 
 
 def _of_samples(x: Floats, y: Floats, w: Floats, names: list[str]) -> dict[str, Floats]:
-    x, y = (np.where(w > 0, one, 0) for one in (x, y))
-    found = {"pearson": _pearson(_centered(x, w), _centered(y, w), w)} if "pearson" in names else {}
+    x, y = (np.where(w > 0, values, 0) for values in (x, y))
+    results = {}
+    if "pearson" in names:
+        results["pearson"] = _pearson(_centered(x, w), _centered(y, w), w)
     if set(names) == {"pearson"}:
-        return found
-    signs_x, signs_y = (np.sign(one[:, :, None] - one[:, None]) for one in (x, y))
+        return results
+    signs_x, signs_y = (np.sign(values[:, :, None] - values[:, None]) for values in (x, y))
 
     def weighted(signs: Floats) -> Floats:
         return (signs @ w[:, :, None])[:, :, 0]
 
     if "spearman" in names:
-        found["spearman"] = _pearson(weighted(signs_x), weighted(signs_y), w)
+        results["spearman"] = _pearson(weighted(signs_x), weighted(signs_y), w)
     if OF_PAIRS.keys() & set(names):
-        both = signs_x * signs_y
-        orders = (both, np.abs(signs_x), np.abs(signs_y), np.abs(both))
-        sums = [np.einsum("bi,bi->b", w, weighted(one)) / 2 for one in orders]
+        products = signs_x * signs_y
+        orders = (products, np.abs(signs_x), np.abs(signs_y), np.abs(products))
+        sums = [np.einsum("bi,bi->b", w, weighted(signs)) / 2 for signs in orders]
         pairs = (w.sum(axis=1) ** 2 - (w**2).sum(axis=1)) / 2
         counts = PairCounts(sums[0], sums[1], sums[2], sums[3], pairs)
-        found |= {name: OF_PAIRS[name](counts) for name in names if name in OF_PAIRS}
-    return found
+        results |= {name: OF_PAIRS[name](counts) for name in names if name in OF_PAIRS}
+    return results
 
 
 def _pearson(dx: Floats, dy: Floats, w: Floats) -> Floats:
@@ -167,44 +169,44 @@ def weighted_coefficients(
     values once, computes ranks from cumulative weights, and counts pairs by runs of equal points.
     """
     names = list(statistics)
-    x, y, weights = (np.asarray(one, dtype=np.float64) for one in (x, y, weights))
-    found = {}
+    x, y, weights = (np.asarray(array, dtype=np.float64) for array in (x, y, weights))
+    results = {}
     if "pearson" in names:
-        found["pearson"] = _pearson_of_points(x, y, weights)
+        results["pearson"] = _pearson_of_points(x, y, weights)
     # Sums of counts and of ranks are exact in single precision while they are small.
     is_small = weights.sum(axis=1).max() * weights.max() < 2**23
     by_points = weights.T.astype(np.float32 if is_small else np.float64)
     step = max(16, 2 * _AT_ONCE // len(y))
     starts = range(step, len(weights), step)
-    parts = [np.ascontiguousarray(one) for one in np.split(by_points, starts, axis=1)]
+    blocks = [np.ascontiguousarray(block) for block in np.split(by_points, starts, axis=1)]
     if "spearman" in names:
-        found["spearman"] = _spearman_of_points(x, y, parts)
+        results["spearman"] = _spearman_of_points(x, y, blocks)
     if chosen := OF_PAIRS.keys() & set(names):
-        counts = [_count_pairs(one, y, parts) for one in x]
-        found |= {name: np.stack([OF_PAIRS[name](one) for one in counts]) for name in chosen}
-    return found
+        counts = [_count_pairs(scores, y, blocks) for scores in x]
+        results |= {name: np.stack([*map(OF_PAIRS[name], counts)]) for name in chosen}
+    return results
 
 
 def _pearson_of_points(x: Floats, y: Floats, w: Floats) -> Floats:
-    u, v = (one - one.mean(axis=-1, keepdims=True) for one in (x, y))
-    u, v = (one / np.maximum(np.abs(one).max(axis=-1, keepdims=True), 1e-300) for one in (u, v))
+    u, v = (values - values.mean(axis=-1, keepdims=True) for values in (x, y))
+    u, v = (d / np.maximum(np.abs(d).max(axis=-1, keepdims=True), 1e-300) for d in (u, v))
     total = np.maximum(w.sum(axis=1), 1)
-    sum_u, sum_v, square_u, square_v = (one @ w.T for one in (u, v, u * u, v * v))
+    sum_u, sum_v, square_u, square_v = (values @ w.T for values in (u, v, u * u, v * v))
     over_u, over_v = square_u - sum_u**2 / total, square_v - sum_v**2 / total
     # Where a resample hardly varies, sums of squares have lost precision.
     is_precise = (over_u > 1e-6 * square_u) & (over_v > 1e-6 * square_v)
     products = (u * v) @ w.T - sum_u * sum_v / total
-    found = np.clip(products / np.sqrt(np.where(is_precise, over_u * over_v, 1)), -1, 1)
-    for at in np.flatnonzero(~is_precise.all(axis=1)):
-        rest = w[~is_precise[at]]
-        found[at, ~is_precise[at]] = _pearson(_centered(x[at], rest), _centered(y, rest), rest)
-    return found
+    r = np.clip(products / np.sqrt(np.where(is_precise, over_u * over_v, 1)), -1, 1)
+    for row in np.flatnonzero(~is_precise.all(axis=1)):
+        flat = ~is_precise[row]
+        r[row, flat] = _pearson(_centered(x[row], w[flat]), _centered(y, w[flat]), w[flat])
+    return r
 
 
 def _runs(*variables: NDArray[Any]) -> csr_array:
     """Return the (runs, points) matrix of equal points, sorted by the last variable first."""
     order = np.lexsort(variables)
-    new = np.any([np.diff(one[order]) != 0 for one in variables], axis=0)
+    new = np.any([np.diff(variable[order]) != 0 for variable in variables], axis=0)
     ends = np.concatenate([[0], 1 + np.flatnonzero(new), [len(order)]])
     return csr_array((np.ones(len(order)), order, ends), shape=(len(ends) - 1, len(order)))
 
@@ -220,36 +222,36 @@ def _dot(a: Weights, b: Weights) -> Floats:
 
 def _cumulate(sums: Weights) -> None:
     """Cumulate in place along the first axis, several times faster than NumPy's cumsum."""
-    for at in range(1, len(sums)):
-        sums[at] += sums[at - 1]
+    for row in range(1, len(sums)):
+        sums[row] += sums[row - 1]
 
 
 def _in_runs(w: NDArray[Any], width: int) -> NDArray[Any]:
     """Split points (n, r) into runs of equal width, padded with zeros: (runs, width, r)."""
-    found = np.zeros((-(-len(w) // width), width, w.shape[1]), dtype=w.dtype)
-    found.reshape(-1, w.shape[1])[: len(w)] = w
-    return found
+    padded = np.zeros((-(-len(w) // width), width, w.shape[1]), dtype=w.dtype)
+    padded.reshape(-1, w.shape[1])[: len(w)] = w
+    return padded
 
 
-def _spearman_of_points(x: Floats, y: Floats, parts: list[Weights]) -> Floats:
-    of_x, of_y = [_runs(one) for one in x], _runs(y)
-    found = np.empty((len(x), 0))
-    for w in parts:
+def _spearman_of_points(x: Floats, y: Floats, blocks: list[Weights]) -> Floats:
+    of_x, of_y = [_runs(scores) for scores in x], _runs(y)
+    correlation = np.empty((len(x), 0))
+    for w in blocks:
         # An average rank is the weight up to and including the run, minus half the run's own.
         total, tied, upto = w.sum(axis=0, dtype=np.float64), *_cumulated(of_y, w)
         ranks = of_y.T @ (upto - tied / 2 - total / 2).astype(w.dtype)
         weighted, over_y = (w * ranks).astype(w.dtype), total**3 - _dot(tied * tied, tied)
         untied = total**3 - _dot(w * w, w), _dot(w, weighted) / 2
         rows = []
-        for one in of_x:
-            tied, upto = _cumulated(one, w)
-            of_runs = _summed(one, weighted)
-            over_x, own = untied
+        for runs_of_x in of_x:
+            tied, upto = _cumulated(runs_of_x, w)
+            of_runs = _summed(runs_of_x, weighted)
+            over_x, within = untied
             if len(tied) < len(w):
-                over_x, own = total**3 - _dot(tied * tied, tied), _dot(tied, of_runs) / 2
-            rows.append(divide(12 * (_dot(upto, of_runs) - own), np.sqrt(over_x * over_y)))
-        found = np.append(found, np.clip(rows, -1, 1), axis=1)
-    return found
+                over_x, within = total**3 - _dot(tied * tied, tied), _dot(tied, of_runs) / 2
+            rows.append(divide(12 * (_dot(upto, of_runs) - within), np.sqrt(over_x * over_y)))
+        correlation = np.append(correlation, np.clip(rows, -1, 1), axis=1)
+    return correlation
 
 
 def _cumulated(runs: csr_array, w: Weights) -> tuple[Weights, Weights]:
@@ -263,19 +265,19 @@ def _cumulated(runs: csr_array, w: Weights) -> tuple[Weights, Weights]:
     return tied, blocks.reshape(-1, w.shape[1])[: len(tied)]
 
 
-def _count_pairs(x: Floats, y: Floats, parts: list[Weights]) -> PairCounts:
+def _count_pairs(x: Floats, y: Floats, blocks: list[Weights]) -> PairCounts:
     runs = _runs(x), _runs(y), _runs(y, x)
     inversions = _inversions(x, y)
-    found = []
-    for w in parts:
+    counts = []
+    for w in blocks:
         copies = _dot(w, w)
         pairs = (w.sum(axis=0, dtype=np.float64) ** 2 - copies) / 2
-        sums = (one @ w if one.shape[0] < len(w) else w for one in runs)
-        tied_x, tied_y, tied_both = ((_dot(one, one) - copies) / 2 for one in sums)
+        sums = (matrix @ w if matrix.shape[0] < len(w) else w for matrix in runs)
+        tied_x, tied_y, tied_both = ((_dot(total, total) - copies) / 2 for total in sums)
         untied_both = pairs - tied_x - tied_y + tied_both
         balance = untied_both - 2 * inversions(w)
-        found.append([balance, pairs - tied_x, pairs - tied_y, untied_both, pairs])
-    return PairCounts(*np.concatenate(found, axis=1))
+        counts.append([balance, pairs - tied_x, pairs - tied_y, untied_both, pairs])
+    return PairCounts(*np.concatenate(counts, axis=1))
 
 
 def _inversions(x: Floats, y: Floats) -> Callable[[Weights], Floats]:
@@ -288,8 +290,8 @@ def _inversions(x: Floats, y: Floats) -> Callable[[Weights], Floats]:
     place_x, place_y = np.argsort(by_x), np.argsort(by_y)
     n_cells = -(-len(x) // width)
 
-    def inverted(place: Ints) -> NDArray[np.float32]:
-        runs = _in_runs(place[:, None], width)[..., 0]
+    def inverted(rank: Ints) -> NDArray[np.float32]:
+        runs = _in_runs(rank[:, None], width)[..., 0]
         return np.triu(runs[:, :, None] > runs[:, None]).astype(np.float32)
 
     rows, columns = inverted(place_y[by_x]), inverted((place_x // width)[by_y])
@@ -302,11 +304,11 @@ def _inversions(x: Floats, y: Floats) -> Callable[[Weights], Floats]:
         later = grid[:0:-1].copy()  # later in the order of x, earlier in that of y
         _cumulate(later)
         _cumulate(later.swapaxes(0, 1))
-        found = np.einsum("xyr,xyr->r", grid[:-1, 1:], later[::-1, :-1], dtype=np.float64)
+        inversions = np.einsum("xyr,xyr->r", grid[:-1, 1:], later[::-1, :-1], dtype=np.float64)
         for order, pairs in ((by_x, rows), (by_y, columns)):
-            part = _in_runs(w[order], width)
-            found += np.einsum("xyr,xyr->r", part, pairs @ part, dtype=np.float64)
-        return found
+            blocks = _in_runs(w[order], width)
+            inversions += np.einsum("xyr,xyr->r", blocks, pairs @ blocks, dtype=np.float64)
+        return inversions
 
     return count
 
@@ -320,18 +322,18 @@ def pair_confidences(values: Floats) -> Floats:
     so its result depends on the order of systems. Systems that share fewer than two items are
     compared as unpaired samples.
     """
-    there = np.isfinite(values)
-    known = np.where(there, values, 0)
+    defined = np.isfinite(values)
+    filled = np.where(defined, values, 0)
     first, second = np.triu_indices(values.shape[1], 1)
-    shared = there[:, first] & there[:, second]
-    d = np.where(shared, known[:, first] - known[:, second], 0)
+    shared = defined[:, first] & defined[:, second]
+    d = np.where(shared, filled[:, first] - filled[:, second], 0)
     above, variance = d.sum(axis=0), (d * d).sum(axis=0)
     alone = shared.sum(axis=0) < 2
     if alone.any():
         i, j = first[alone], second[alone]
         # Subtracting a constant changes no comparison, and keeps sums of squares precise.
-        known = np.where(there, known - known.sum() / max(there.sum(), 1), 0)
-        count, total, square = there.sum(axis=0), known.sum(axis=0), (known**2).sum(axis=0)
+        filled = np.where(defined, filled - filled.sum() / max(defined.sum(), 1), 0)
+        count, total, square = defined.sum(axis=0), filled.sum(axis=0), (filled**2).sum(axis=0)
         n = count[i] + count[j]
         with np.errstate(divide="ignore", invalid="ignore"):
             spread = square[i] + square[j] - (total[i] + total[j]) ** 2 / n

@@ -14,7 +14,7 @@ from scipy.stats import t as student
 
 from nlgbench.analysis.correlation import correlations
 from nlgbench.analysis.correlation.coefficients import Floats, coefficients, divide
-from nlgbench.analysis.correlation.intervals import Asked, interval_of_systems, undefined
+from nlgbench.analysis.correlation.intervals import Options, explain_undefined, interval_of_systems
 from nlgbench.crossed import effective_size
 from nlgbench.inference import adjust, bootstrap_counts
 from nlgbench.names import known
@@ -122,24 +122,24 @@ def compare_evaluators(
     known(statistic, correlations.PLAIN, "statistic")
     n_resamples = n_resamples or (9999 if swaps else 1000)
     check_n(n_resamples, "n_resamples")
-    names = [one for one in evaluators or () if isinstance(one, str)] or None
-    pairs = [one for one in evaluators or () if not isinstance(one, str)] or None
+    names = [name for name in evaluators or () if isinstance(name, str)] or None
+    pairs = [pair for pair in evaluators or () if not isinstance(pair, str)] or None
     if pairs is not None:
         names = list(dict.fromkeys(name for pair in pairs for name in pair))
     tables = []
     if swaps:
-        for by, scores, human, n_missing in _system_scores(study, names, against, dimension):
-            found = _swapped(scores, human, pairs, statistic, n_resamples, 1 - confidence, seed)
-            tables.append(found.assign(dimension=by, n_missing=n_missing))
+        for criterion, scores, human, n_missing in _system_scores(study, names, against, dimension):
+            table = _test_swaps(scores, human, pairs, statistic, n_resamples, 1 - confidence, seed)
+            tables.append(table.assign(dimension=criterion, n_missing=n_missing))
     elif against is not None:
         raise ValueError(f"against= needs granularity='system'. Got {granularity!r}.")
     else:
-        asked = correlations.make_asked(granularity, [statistic], "items", n_resamples, confidence)
-        for by in correlations.dimensions_of(study, dimension):
-            judged = correlations.judged_outputs(study, by, clusters, include_human=False)
+        options = Options(granularity, [statistic], "items", n_resamples, confidence)
+        for criterion in correlations.dimensions_of(study, dimension):
+            judged = correlations.judged_outputs(study, criterion, clusters, include_human=False)
             chosen = list(correlations.chosen_evaluators(study, names, granularity))
-            found = resampled_differences(study, chosen, pairs, judged, asked, seed)
-            tables.append(found.assign(dimension=by))
+            comparisons = resampled_differences(study, chosen, pairs, judged, options, seed)
+            tables.append(comparisons.assign(dimension=criterion))
     table = pd.concat(tables, ignore_index=True)
     table = table.assign(granularity=granularity, statistic=statistic, confidence=confidence)
     # Columns that one of the two methods lacks are NaN.
@@ -168,59 +168,60 @@ def _system_scores(
     if against is not None:
         human = correlations.human_system_scores(study, against, False)
         scores, human = correlations.side_by_side(correlations.systems_scores(study, names), human)
-        for by in human.columns:
-            yield str(by), scores, human[by], 0
+        for criterion in human.columns:
+            yield str(criterion), scores, human[criterion], 0
         return
-    own = {name: table for name, table in names.items() if table == "system_scores"}
-    for one in correlations.dimensions_of(study, dimension):
-        judged, n_missing, parts = correlations.judged_outputs(study, one, None, False), 0, []
-        if len(own) < len(names):
-            chosen = [name for name in names if name not in own]
+    of_systems = {name: table for name, table in names.items() if table == "system_scores"}
+    for name in correlations.dimensions_of(study, dimension):
+        judged, n_missing, tables = correlations.judged_outputs(study, name, None, False), 0, []
+        if len(of_systems) < len(names):
+            chosen = [name for name in names if name not in of_systems]
             of_outputs = correlations.output_scores(study, judged, chosen)
-            whole = _scored_by_all(of_outputs)
-            rows, n_missing = judged.rows[whole], judged.n_outputs - int(whole.sum())
+            complete = _scored_by_all(of_outputs)
+            rows, n_missing = judged.rows[complete], judged.n_outputs - int(complete.sum())
             judged = judged._replace(rows=rows)
-            parts.append(of_outputs[whole].groupby(rows["system"], sort=False).mean())
-        if own:
-            parts.append(correlations.systems_scores(study, own))
-        scores, human = correlations.side_by_side(pd.concat(parts, axis=1), judged.of_systems(one))
-        yield one, scores, human[one], n_missing
+            tables.append(of_outputs[complete].groupby(rows["system"], sort=False).mean())
+        if of_systems:
+            tables.append(correlations.systems_scores(study, of_systems))
+        means = judged.average_by_system(name)
+        scores, human = correlations.side_by_side(pd.concat(tables, axis=1), means)
+        yield name, scores, human[name], n_missing
 
 
 def _scored_by_all(scores: pd.DataFrame) -> NDArray[np.bool_]:
-    whole = scores.notna().all(axis=1).to_numpy()
-    if not whole.any():
+    complete = scores.notna().all(axis=1).to_numpy()
+    if not complete.any():
         raise Unsupported(
             "no_scores",
             "no judged output has scores from all evaluators: leave out evaluators that scored "
             "other outputs.",
         )
-    return whole
+    return complete
 
 
-def _named(pairs: Sequence[tuple[str, str]] | None, names: list[str]) -> list[tuple[int, int]]:
+def _find_pairs(pairs: Sequence[tuple[str, str]] | None, names: list[str]) -> list[tuple[int, int]]:
     """Return the positions of the named pairs, by default of all pairs."""
     if pairs is None and len(names) < 2:
         message = f"a comparison needs two evaluators. Got only {', '.join(names)}."
         raise Unsupported("one_evaluator", message)
     if pairs is None:
         return list(combinations(range(len(names)), 2))
-    found = []
+    positions = []
     for pair in pairs:
         a, b = (names.index(known(name, names, "evaluators")) for name in pair)
-        if a == b or (a, b) in found or (b, a) in found:
+        if a == b or (a, b) in positions or (b, a) in positions:
             raise ValueError(
                 f"pairs must be of two different evaluators, and occur once. Got {tuple(pair)!r}"
                 + ("." if a == b else " twice.")
             )
-        found.append((a, b))
-    return found
+        positions.append((a, b))
+    return positions
 
 
 # Swaps ---------------------------------------------------------------------------------------
 
 
-def _swapped(
+def _test_swaps(
     scores: pd.DataFrame,
     human: pd.Series,
     pairs: Sequence[tuple[str, str]] | None,
@@ -231,7 +232,7 @@ def _swapped(
 ) -> pd.DataFrame:
     """Test pairs of evaluators by swaps; `scores` has a column per evaluator, a row per system."""
     scores, human = scores[human.notna()], human.dropna()
-    chosen = _named(pairs, list(scores.columns))
+    chosen = _find_pairs(pairs, list(scores.columns))
     needed = 0 if pairs is None else permutations_needed(len(chosen), alpha=alpha)
     n_permutations = max(n_permutations, needed)
     swaps, is_all = ways_to_swap(len(human), n_permutations, np.random.default_rng(seed))
@@ -241,7 +242,7 @@ def _swapped(
     n = (np.isfinite(x).all(axis=0)).sum(axis=1)
     n_tests = int(np.isfinite(p).sum())
     statuses = [
-        undefined("system", size).status
+        explain_undefined("system", size).status
         if np.isnan(value)
         # In floating point, 1 - .95 is slightly more than .05.
         else explain("few_swaps", n=size, least=least)
@@ -283,9 +284,9 @@ def ways_to_swap(
     if 2**n <= correlations.MOST_EXACT:
         ways = np.arange(2 ** max(n - 1, 0))[:, None]
         return (ways >> np.arange(n)) % 2 == 1, True
-    drawn = rng.random((n_permutations + 1, n)) < 0.5
-    drawn[0] = False
-    return drawn, False
+    swaps = rng.random((n_permutations + 1, n)) < 0.5
+    swaps[0] = False
+    return swaps, False
 
 
 def swapped_statistics(
@@ -296,24 +297,24 @@ def swapped_statistics(
     Pearson's statistic is studentized; the others are divided by their root mean square.
     """
     m = x.shape[1]
-    estimates, found = np.full((2, m), np.nan), np.full((m, len(swaps)), np.nan)
-    for at, there in enumerate(np.asarray(np.isfinite(x).all(axis=0))):
-        if there.sum() < 2:
+    estimates, under_swaps = np.full((2, m), np.nan), np.full((m, len(swaps)), np.nan)
+    for row, defined in enumerate(np.asarray(np.isfinite(x).all(axis=0))):
+        if defined.sum() < 2:
             continue
-        own, pair = h[there], x[:, at, there]
-        estimates[:, at] = coefficients(pair, own, statistics=[statistic])[statistic]
-        if not np.isfinite(estimates[:, at]).all():
+        judgments, pair = h[defined], x[:, row, defined]
+        estimates[:, row] = coefficients(pair, judgments, statistics=[statistic])[statistic]
+        if not np.isfinite(estimates[:, row]).all():
             continue
         # Equal scores of the two evaluators must stay tied when they are swapped.
-        (a, b), which = np.round(_standardized(pair), 9), swaps[:, there]
-        both = np.stack([np.where(which, b, a), np.where(which, a, b)])
+        (a, b), swapped = np.round(_standardized(pair), 9), swaps[:, defined]
+        exchanged = np.stack([np.where(swapped, b, a), np.where(swapped, a, b)])
         if statistic == "pearson":
-            found[at] = _studentized(both, own)
+            under_swaps[row] = _studentized(exchanged, judgments)
         else:
-            of_a, of_b = coefficients(both, own, statistics=[statistic])[statistic]
+            of_a, of_b = coefficients(exchanged, judgments, statistics=[statistic])[statistic]
             size = np.sqrt(np.nan_to_num((of_a - of_b) ** 2).mean())
-            found[at] = (of_a - of_b) / size if size > 0 else of_a - of_b
-    return estimates, found
+            under_swaps[row] = (of_a - of_b) / size if size > 0 else of_a - of_b
+    return estimates, under_swaps
 
 
 def _standardized(values: Floats) -> Floats:
@@ -323,9 +324,9 @@ def _standardized(values: Floats) -> Floats:
     return divide(centered, np.sqrt((centered**2).mean(axis=-1, keepdims=True)))
 
 
-def _studentized(both: Floats, h: Floats) -> Floats:
-    """Divide the difference of Fisher's z of `both` (2, r, n) by its influence-based error."""
-    z_h, z = _standardized(h), _standardized(both)
+def _studentized(exchanged: Floats, h: Floats) -> Floats:
+    """Divide the difference of Fisher's z of `exchanged` (2, r, n) by its influence-based error."""
+    z_h, z = _standardized(h), _standardized(exchanged)
     r = np.clip((z @ z_h)[..., None] / len(h), -1 + 1e-9, 1 - 1e-9)
     influence = (z * z_h - r / 2 * (z**2 + z_h**2)) / (1 - r**2)
     error = np.sqrt(((influence[0] - influence[1]) ** 2).mean(axis=-1))
@@ -342,8 +343,9 @@ def swap_p(swapped: Floats, *, named: bool) -> tuple[Floats, Floats, float]:
     if not named:
         return p, *max_t(swapped)
     farthest = size.max(axis=1, keepdims=True)
-    each = correlations.permutation_p(size, farthest, exact=True, two_sided=True)[np.isfinite(p)]
-    least = min(1.0, float(len(each) * each.min())) if len(each) else float("nan")
+    p_least = correlations.permutation_p(size, farthest, exact=True, two_sided=True)
+    p_least = p_least[np.isfinite(p)]
+    least = min(1.0, float(len(p_least) * p_least.min())) if len(p_least) else float("nan")
     return p, adjust(p), least
 
 
@@ -365,9 +367,9 @@ def max_t(values: Floats) -> tuple[Floats, float]:
     largest = np.zeros(values.shape[1])
     # In ascending order; the comparison below allows for equal values that differ in rounding.
     order = order[np.argsort(size[order, 0], kind="stable")]
-    for at in order:
-        np.maximum(largest, size[at], out=largest)
-        p[at] = (largest >= size[at, 0] - 1e-9).mean()
+    for row in order:
+        np.maximum(largest, size[row], out=largest)
+        p[row] = (largest >= size[row, 0] - 1e-9).mean()
     p[order[::-1]] = np.maximum.accumulate(p[order[::-1]])
     return p, float((largest >= largest.max() - 1e-9).mean())
 
@@ -388,44 +390,46 @@ def resampled_differences(
     study: Study,
     evaluators: Sequence[str],
     pairs: Sequence[tuple[str, str]] | None,
-    judged: correlations.Judged,
-    asked: Asked,
+    judged: correlations.JudgedOutputs,
+    options: Options,
     seed: int | np.random.Generator,
 ) -> pd.DataFrame:
     """Compute intervals of differences from `correlate`'s intervals and common resamples."""
     rng = np.random.default_rng(seed)
     scores = correlations.output_scores(study, judged, evaluators)
-    chosen = _named(pairs, list(scores.columns))
+    chosen = _find_pairs(pairs, list(scores.columns))
     common = scores.copy()
     common.loc[~_scored_by_all(scores)] = np.nan
     ((names, sample),) = correlations.samples_of(judged, common)
-    each = correlations.correlated(judged, names, sample, asked, rng).set_index("evaluator")
+    table = correlations.correlate_sample(judged, names, sample, options, rng)
+    correlated = table.set_index("evaluator").loc[names]
     cluster, system = (pd.factorize(judged.rows[name])[0] for name in ("cluster", "system"))
     strata, step = correlations.strata_of(cluster, system), max(1, _AT_ONCE // len(cluster))
+    (statistic,) = options.statistics
     replicates = []
-    for start in range(0, asked.n_resamples, step):
-        counts = bootstrap_counts(strata, min(step, asked.n_resamples - start), rng)
-        found = correlations.statistics_of(sample, asked.granularity, asked.statistics, counts)
-        replicates.append(found[asked.statistics[0]])
-    drawn = np.concatenate(replicates, axis=1)
+    for start in range(0, options.n_resamples, step):
+        counts = bootstrap_counts(strata, min(step, options.n_resamples - start), rng)
+        values = correlations.statistics_of(sample, options.granularity, [statistic], counts)
+        replicates.append(values[statistic])
+    estimates = np.concatenate(replicates, axis=1)
     n_strata = len(np.unique(strata[np.unique(sample.cluster)]))
     degrees = max(1.0, effective_size(sample.cluster) - n_strata)
-    intervals = each.loc[names, ["estimate", "ci_low", "ci_high"]].to_numpy(dtype=np.float64)
-    methods = each.loc[names, "ci_method"].to_numpy()
-    statuses = each.loc[names, ["status", "reason"]].to_numpy()
+    intervals = correlated[["estimate", "ci_low", "ci_high"]].to_numpy(dtype=np.float64)
+    methods = correlated["ci_method"].to_numpy()
+    statuses = correlated[["status", "reason"]].to_numpy()
     rows = []
     for first, second in chosen:
         # Join in the order of positions, so that (a, b) and (b, a) give the same interval.
         a, b = sorted((first, second))
-        gap, down, up = _joint_interval(intervals[[a, b]], drawn[[a, b]])
+        gap, down, up = _joint_interval(intervals[[a, b]], estimates[[a, b]])
         constant = explain("no_variation") if down + up <= 1e-9 else OK
         if constant:  # identical evaluators, whose estimates may differ by rounding
             gap, down, up = round(gap, 9), float("nan"), float("nan")
         ends, sign = (gap - down, gap + up), 1 if a == first else -1
         status = Status(*statuses[a]) + Status(*statuses[b]) + constant
         if not (np.isfinite(gap) or status):
-            n_undefined = int(np.isnan(drawn[[a, b]]).any(axis=0).sum())
-            status = explain("undefined_bootstrap", n=n_undefined, total=asked.n_resamples)
+            n_undefined = int(np.isnan(estimates[[a, b]]).any(axis=0).sum())
+            status = explain("undefined_bootstrap", n=n_undefined, total=options.n_resamples)
         rows.append(
             {
                 "evaluator_a": names[first],
@@ -437,12 +441,12 @@ def resampled_differences(
                 "ci_high": max(sign * ends[0], sign * ends[1]),
                 "ci_method": "joint, " + " and ".join(dict.fromkeys([methods[a], methods[b]])),
                 "status": status,
-                "p": _p_from_half_width(gap, down if gap > 0 else up, asked.confidence, degrees),
+                "p": _p_from_half_width(gap, down if gap > 0 else up, options.confidence, degrees),
                 "p_method": "from the interval, by Student's t",
                 "n": len(np.unique(sample.system)),
                 "n_clusters": len(np.unique(sample.cluster)),
                 "n_missing": judged.n_outputs - len(sample.y),
-                "resample": judged.drawn(asked),
+                "resample": judged.describe_units(options),
             }
         )
     table = pd.DataFrame(rows)
@@ -538,7 +542,7 @@ def partial_correlations(
     if evaluators is not None and given not in evaluators:
         evaluators = [*evaluators, given]
     rows = []
-    for by, scores, human, _ in _system_scores(study, evaluators, against, None):
+    for criterion, scores, human, _ in _system_scores(study, evaluators, against, None):
         known(given, list(scores.columns), "given")
         if scores.shape[1] < 2:
             message = f"nothing to correlate: {given!r} is the only evaluator. Add another."
@@ -548,15 +552,15 @@ def partial_correlations(
             three = three[:, np.isfinite(three).all(axis=0)]
             n, estimate = three.shape[1], float("nan")
             xy, xg, yg = _pearson_of_three(three)
-            left = (1 - xg**2) * (1 - yg**2)
-            if n > 3 and left > 1e-12:
+            unexplained = (1 - xg**2) * (1 - yg**2)
+            if n > 3 and unexplained > 1e-12:
                 # Only rounding errors exceed 1.
-                estimate = float(np.clip((xy - xg * yg) / np.sqrt(left), -1, 1))
+                estimate = float(np.clip((xy - xg * yg) / np.sqrt(unexplained), -1, 1))
             interval = interval_of_systems("pearson", estimate, n, confidence, n_given=1)
             rows.append(
                 {
                     "evaluator": evaluator,
-                    "dimension": by,
+                    "dimension": criterion,
                     "given": given,
                     "with_human": xy,
                     "with_given": xg,
@@ -600,13 +604,13 @@ def williams_tests(
     """
     names = list(correlations.chosen_evaluators(study, evaluators, "output"))
     rows = []
-    for by in correlations.dimensions_of(study, dimension):
-        judged = correlations.judged_outputs(study, by, None, include_human=False)
+    for criterion in correlations.dimensions_of(study, dimension):
+        judged = correlations.judged_outputs(study, criterion, None, include_human=False)
         scores = correlations.output_scores(study, judged, names)
         order = list(scores.columns) if evaluators is None else names
-        whole = _scored_by_all(scores)
-        scores, human = scores[whole], judged.rows.loc[whole, "judgment"]
-        for first, second in _named(None, order):
+        complete = _scored_by_all(scores)
+        scores, human = scores[complete], judged.rows.loc[complete, "judgment"]
+        for first, second in _find_pairs(None, order):
             three = np.stack([human, scores[order[first]], scores[order[second]]])
             n, t, p = three.shape[1], float("nan"), float("nan")
             r12, r13, r23 = _pearson_of_three(three)
@@ -618,7 +622,7 @@ def williams_tests(
                 {
                     "evaluator_a": order[first],
                     "evaluator_b": order[second],
-                    "dimension": by,
+                    "dimension": criterion,
                     "estimate_a": r12,
                     "estimate_b": r13,
                     "correlation": r23,

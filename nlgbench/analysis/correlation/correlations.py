@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy import stats
 
@@ -24,7 +25,7 @@ from nlgbench.analysis.correlation.coefficients import (
     pair_confidences,
     weighted_coefficients,
 )
-from nlgbench.analysis.correlation.intervals import Asked, Interval
+from nlgbench.analysis.correlation.intervals import Interval, Options
 from nlgbench.evaluators.sentinels import SENTINELS, SYSTEM_MEAN
 from nlgbench.inference import adjust
 from nlgbench.names import known
@@ -154,7 +155,7 @@ def correlate(
     >>> found[["evaluator", "dimension", "estimate", "n"]].values.tolist()
     [['e', 'quality', 1.0, 3]]
     """
-    asked = make_asked(granularity, statistics, resample, n_resamples, confidence)
+    options = check_options(granularity, statistics, resample, n_resamples, confidence)
     if against is not None and granularity != "system":
         raise ValueError(f"against= needs granularity='system'. Got {granularity!r}.")
     names = chosen_evaluators(study, evaluators, granularity)
@@ -162,32 +163,35 @@ def correlate(
         scores = systems_scores(study, names, include_human=include_human)
         human = human_system_scores(study, against, include_human)
         rng = np.random.default_rng(seed)
-        return _table([correlate_system_scores(scores, human, asked, rng)], asked)
+        return _join_tables([correlate_system_scores(scores, human, options, rng)], options)
     of_outputs = [name for name in names if names[name] == "scores"]
     of_systems = {name: table for name, table in names.items() if table != "scores"}
     tables = []
-    for one in dimensions_of(study, dimension):
+    for criterion in dimensions_of(study, dimension):
         rng = np.random.default_rng(seed)
-        judged = judged_outputs(study, one, clusters, include_human)
-        parts = []
+        judged = judged_outputs(study, criterion, clusters, include_human)
+        criterion_tables = []
         # Sentinels have their own random numbers, so that they do not change other results.
         for sentinel, draws in ((False, rng), (True, np.random.default_rng(0))):
             chosen = [name for name in of_outputs if (name in SENTINELS) == sentinel]
             if chosen:
                 scores = output_scores(study, judged, chosen)
-                samples = samples_of(judged, scores)
-                found = pd.concat([correlated(judged, *one, asked, draws) for one in samples])
-                parts.append(found.sort_values("evaluator", kind="stable"))
+                table = pd.concat(
+                    correlate_sample(judged, group, sample, options, draws)
+                    for group, sample in samples_of(judged, scores)
+                )
+                criterion_tables.append(table.sort_values("evaluator", kind="stable"))
         if of_systems:
             scores = systems_scores(study, of_systems, include_human=include_human)
-            parts.append(correlate_system_scores(scores, judged.of_systems(one), asked, rng))
-        tables.append(pd.concat(parts).assign(dimension=one))
-    return _table(tables, asked)
+            means = judged.average_by_system(criterion)
+            criterion_tables.append(correlate_system_scores(scores, means, options, rng))
+        tables.append(pd.concat(criterion_tables).assign(dimension=criterion))
+    return _join_tables(tables, options)
 
 
-def make_asked(
+def check_options(
     granularity: str, statistics: Sequence[str], resample: str | None, n: int, confidence: float
-) -> Asked:
+) -> Options:
     """Check the options of `correlate`."""
     if set(statistics) - set(STATISTICS):
         known(next(name for name in statistics if name not in STATISTICS), STATISTICS, "statistics")
@@ -200,7 +204,7 @@ def make_asked(
                 f"At granularity={granularity!r}, use resample='items'."
             )
     check_n(n, "n_resamples")
-    return Asked(granularity, list(dict.fromkeys(statistics)), resample, n, confidence)
+    return Options(granularity, list(dict.fromkeys(statistics)), resample, n, confidence)
 
 
 _COLUMNS = (
@@ -210,9 +214,9 @@ _COLUMNS = (
 )
 
 
-def _table(tables: list[pd.DataFrame], asked: Asked) -> pd.DataFrame:
+def _join_tables(tables: list[pd.DataFrame], options: Options) -> pd.DataFrame:
     table = pd.concat(tables, ignore_index=True)
-    table = table.assign(granularity=asked.granularity, confidence=asked.confidence)
+    table = table.assign(granularity=options.granularity, confidence=options.confidence)
     table["p_adjusted"] = table["p"].mask(table["evaluator"].isin(SENTINELS))
     families = table.groupby(["dimension", "statistic"])["p_adjusted"]
     table["p_adjusted"] = families.transform(adjust)
@@ -226,18 +230,18 @@ def chosen_evaluators(
     study: Study, evaluators: Iterable[str] | None, granularity: str
 ) -> dict[str, str]:
     """Map each evaluator to its table, and prefer scores of outputs to scores of systems."""
-    there: dict[str, str] = {}
+    table_of: dict[str, str] = {}
     for table in ("system_scores", "scores"):
         frame = getattr(study, table)
         if frame is not None:
-            there |= dict.fromkeys(map(str, frame["evaluator"].unique()), table)
-    if not there:
+            table_of |= dict.fromkeys(map(str, frame["evaluator"].unique()), table)
+    if not table_of:
         raise Unsupported(
             "no_scores", f"{study.name} has no scores: add them with nb.score(study, [...])."
         )
     chosen = {}
-    for name in there if evaluators is None else evaluators:
-        chosen[name] = there[name if name in there else known(name, list(there), "evaluators")]
+    for name in table_of if evaluators is None else evaluators:
+        chosen[name] = table_of[known(name, list(table_of), "evaluators")]
     of_systems = [name for name, table in chosen.items() if table == "system_scores"]
     if of_systems and granularity != "system":
         if evaluators is not None or len(of_systems) == len(chosen):
@@ -261,7 +265,7 @@ def dimensions_of(study: Study, dimension: str | None) -> list[str]:
     return study.dimensions if dimension is None else [study.dimension(dimension)]
 
 
-class Judged(NamedTuple):
+class JudgedOutputs(NamedTuple):
     """Judged outputs (output_id, item_id, system, cluster, judgment), and the number of outputs.
 
     `clusters` is the column that defines clusters; None means items.
@@ -271,22 +275,22 @@ class Judged(NamedTuple):
     n_outputs: int
     clusters: str | None
 
-    def of_systems(self, name: str) -> pd.DataFrame:
+    def average_by_system(self, name: str) -> pd.DataFrame:
         """Average judgments by system, in a column with the given name."""
         return self.rows.groupby("system", sort=False)["judgment"].mean().to_frame(name)
 
-    def drawn(self, asked: Asked) -> str:
+    def describe_units(self, options: Options) -> str:
         """Describe the resampled units: items, clusters of a column, or systems."""
-        if asked.resample is None:
+        if options.resample is None:
             return "none"
-        if self.clusters is None or asked.resample == "systems":
-            return asked.resample
-        return f"clusters of {self.clusters}" + (" and systems" if asked.resample == "both" else "")
+        if self.clusters is None or options.resample == "systems":
+            return options.resample
+        return f"clusters of {self.clusters}{' and systems' * (options.resample == 'both')}"
 
 
 def judged_outputs(
     study: Study, dimension: str, clusters: str | None, include_human: bool
-) -> Judged:
+) -> JudgedOutputs:
     """Average each output's judgments, and add its cluster."""
     clusters = clusters or (study.clusters if study.clusters != "item_id" else None)
     judgments = study.judged(dimension)
@@ -309,7 +313,7 @@ def judged_outputs(
             f"the cluster column {clusters!r} is empty for some judged outputs: fill it in, or "
             "choose another column.",
         )
-    return Judged(rows, len(outputs), clusters)
+    return JudgedOutputs(rows, len(outputs), clusters)
 
 
 def _clusters(outputs: pd.DataFrame, judgments: pd.DataFrame, column: str | None) -> pd.Series:
@@ -319,18 +323,18 @@ def _clusters(outputs: pd.DataFrame, judgments: pd.DataFrame, column: str | None
         if column not in outputs:
             known(column, [*map(str, outputs.columns), "group_id"], "clusters")
         return outputs[column]
-    of = judgments.groupby("output_id")["group_id"]
-    several = of.nunique()[lambda n: n > 1]
+    groups = judgments.groupby("output_id")["group_id"]
+    several = groups.nunique()[lambda n: n > 1]
     if len(several):
         raise Unsupported(
             "several_groups",
             f"output {several.index[0]!r} was judged in {several.iloc[0]} groups, but must be in "
             "one cluster: keep the judgments of one group, or resample items.",
         )
-    return outputs["output_id"].map(of.first())
+    return outputs["output_id"].map(groups.first())
 
 
-def output_scores(study: Study, judged: Judged, evaluators: Sequence[str]) -> pd.DataFrame:
+def output_scores(study: Study, judged: JudgedOutputs, evaluators: Sequence[str]) -> pd.DataFrame:
     """Return scores of judged outputs with a column per evaluator; NaN where a score is missing."""
     scores = study.scored()
     scores = scores[scores["evaluator"].isin(evaluators)]
@@ -343,7 +347,11 @@ def output_scores(study: Study, judged: Judged, evaluators: Sequence[str]) -> pd
                 f"evaluator {name!r} has no score for any judged output: check the output_id of "
                 "its scores, or leave it out.",
             )
-    return aligned.apply(lambda one: equalized(one.to_numpy(dtype=np.float64)), raw=False)
+    return aligned.apply(_equalize)
+
+
+def _equalize(column: pd.Series) -> Floats:
+    return equalized(column.to_numpy(dtype=np.float64))
 
 
 class Sample(NamedTuple):
@@ -361,13 +369,13 @@ class Sample(NamedTuple):
     n_clusters: int
 
 
-def samples_of(judged: Judged, scores: pd.DataFrame) -> Iterator[tuple[list[str], Sample]]:
+def samples_of(judged: JudgedOutputs, scores: pd.DataFrame) -> Iterator[tuple[list[str], Sample]]:
     """Group evaluators that have scored the same outputs; all groups share one numbering."""
-    there = scores.notna()
+    scored_by = scores.notna()
     number = {name: pd.factorize(judged.rows[name])[0] for name in ("item_id", "system", "cluster")}
-    patterns = there.apply(lambda one: one.to_numpy().tobytes())
+    patterns = scored_by.apply(lambda column: column.to_numpy().tobytes())
     for _, names in patterns.groupby(patterns, sort=False):
-        scored = there[names.index[0]].to_numpy()
+        scored = scored_by[names.index[0]].to_numpy()
         sample = Sample(
             scores.loc[scored, names.index].to_numpy(dtype=np.float64).T,
             judged.rows.loc[scored, "judgment"].to_numpy(dtype=np.float64),
@@ -383,38 +391,38 @@ def samples_of(judged: Judged, scores: pd.DataFrame) -> Iterator[tuple[list[str]
 # One sample's rows ---------------------------------------------------------------------------
 
 
-def correlated(
-    judged: Judged, names: list[str], sample: Sample, asked: Asked, rng: np.random.Generator
+def correlate_sample(
+    judged: JudgedOutputs, names: list[str], sample: Sample, options: Options, rng: Generator
 ) -> pd.DataFrame:
     """Correlate evaluators that have scored the same outputs."""
-    granularity, statistics, resample, *_ = asked
-    full = statistics_of(sample, granularity, statistics)
-    tested: dict[str, Floats] = {}
+    granularity, statistics, resample, *_ = options
+    estimates = statistics_of(sample, granularity, statistics)
+    p_values: dict[str, Floats] = {}
     method = "jackknife, t"
-    found: dict[tuple[int, str], Interval] = {}
+    intervals_of: dict[tuple[int, str], Interval] = {}
     if granularity == "system":
-        tested, method = _permutation_tests(sample, full, asked, rng)
+        p_values, method = _permutation_tests(sample, estimates, options, rng)
         if resample is not None:
-            means = intervals.expectations(*cluster_sums(sample))
-            found = intervals.system_intervals(means, full, asked, rng)
+            means = intervals.estimate_expectations(*cluster_sums(sample))
+            intervals_of = intervals.system_intervals(means, estimates, options, rng)
     elif resample is not None:
-        found = of_outputs(sample, asked, rng)
-    by_item = item_values(sample, statistics) if granularity == "item" else full
+        intervals_of = intervals_over_outputs(sample, options, rng)
+    by_item = item_values(sample, statistics) if granularity == "item" else estimates
     units = {"system": sample.system, "output": np.arange(len(sample.y)), "item": sample.item}
-    n_clusters, n_systems = (len(np.unique(one)) for one in (sample.cluster, sample.system))
+    n_clusters, n_systems = (len(np.unique(labels)) for labels in (sample.cluster, sample.system))
     rows = []
-    for at, name in enumerate(names):
+    for row, name in enumerate(names):
         for statistic in statistics:
-            estimate = float(full[statistic][at, 0])
-            interval = found.get((at, statistic), _NOTHING)
+            estimate = float(estimates[statistic][row, 0])
+            interval = intervals_of.get((row, statistic), _NOTHING)
             if not np.isfinite(estimate):
-                interval = intervals.undefined(granularity, n_systems)
+                interval = intervals.explain_undefined(granularity, n_systems)
             status = interval.status
             if resample is not None and not status:
-                status = intervals.doubts(n_clusters, n_systems, resample, granularity)
+                status = intervals.warn_of_few(n_clusters, n_systems, resample, granularity)
                 if not status and name == SYSTEM_MEAN:
                     status = explain("circular")
-            p = float(tested[statistic][at]) if statistic in tested else interval.p
+            p = float(p_values[statistic][row]) if statistic in p_values else interval.p
             rows.append(
                 {
                     "evaluator": name,
@@ -426,9 +434,9 @@ def correlated(
                     "p_method": method,
                     "n": len(np.unique(units[granularity])),
                     "n_clusters": n_clusters,
-                    "n_undefined": int(np.isnan(by_item[statistic][at]).sum()),
+                    "n_undefined": int(np.isnan(by_item[statistic][row]).sum()),
                     "n_missing": judged.n_outputs - len(sample.y),
-                    "resample": judged.drawn(asked),
+                    "resample": judged.describe_units(options),
                 }
             )
     return pd.DataFrame(rows)
@@ -456,12 +464,12 @@ def statistics_of(
     plain = [name for name in statistics if name != "soft_pairwise"]
     if granularity == "system":
         x, y = system_means(sample)
-        found = {
+        values_of = {
             name: values[:, None] for name, values in coefficients(x, y, statistics=plain).items()
         }
         if "soft_pairwise" in statistics:
-            found["soft_pairwise"] = _soft_pairwise(sample, np.arange(len(y))[None])
-        return found
+            values_of["soft_pairwise"] = _soft_pairwise(sample, np.arange(len(y))[None])
+        return values_of
     of_clusters = np.ones((1, sample.n_clusters)) if counts is None else counts
     if granularity == "output":
         weights = of_clusters[:, sample.cluster]
@@ -501,20 +509,20 @@ def _soft_pairwise(sample: Sample, orders: NDArray[np.int64]) -> Floats:
     sure[i, j] = pair_confidences(y[:, has])
     sure[j, i] = 1 - sure[i, j]
     dealt = sure[orders[:, i], orders[:, j]]
-    gaps = [np.abs(dealt - pair_confidences(one[:, has])) for one in x]
+    gaps = [np.abs(dealt - pair_confidences(scores[:, has])) for scores in x]
     return 1 - divide(np.stack(gaps).sum(axis=2), np.array(len(i) * 1.0))
 
 
 def item_grids(sample: Sample) -> tuple[Floats, Floats]:
     """Average scores (m, items, systems) and judgments (items, systems) over outputs."""
     count, x, y = _sums(sample, np.unique(sample.item, return_inverse=True)[1])
-    return np.stack([equalized(divide(one, count)) for one in x]), equalized(divide(y, count))
+    return np.stack([equalized(divide(totals, count)) for totals in x]), equalized(divide(y, count))
 
 
 def system_means(sample: Sample) -> tuple[Floats, Floats]:
     """Average outputs by system: scores (m, s), judgments (s,); rounding does not break ties."""
-    count, x, y = (one.sum(axis=-2) for one in cluster_sums(sample))
-    return np.stack([equalized(one / count) for one in x]), equalized(y / count)
+    count, x, y = (sums_of.sum(axis=-2) for sums_of in cluster_sums(sample))
+    return np.stack([equalized(totals / count) for totals in x]), equalized(y / count)
 
 
 def cluster_sums(sample: Sample) -> tuple[Floats, Floats, Floats]:
@@ -528,8 +536,8 @@ def _sums(sample: Sample, row: NDArray[np.int64]) -> tuple[Floats, Floats, Float
     """Count outputs, and sum scores and judgments, by row and system."""
     cell, shape = row * sample.n_systems + sample.system, (row.max() + 1, sample.n_systems)
     count, *sums = (
-        np.bincount(cell, weights=one, minlength=shape[0] * shape[1]).reshape(shape)
-        for one in (np.ones(len(cell)), *sample.x, sample.y)
+        np.bincount(cell, weights=values, minlength=shape[0] * shape[1]).reshape(shape)
+        for values in (np.ones(len(cell)), *sample.x, sample.y)
     )
     return count, np.stack(sums[:-1]), sums[-1]
 
@@ -546,28 +554,28 @@ def clusters_of_items(sample: Sample) -> NDArray[np.int64]:
     return pairs[1]
 
 
-def of_outputs(
-    sample: Sample, asked: Asked, rng: np.random.Generator
+def intervals_over_outputs(
+    sample: Sample, options: Options, rng: np.random.Generator
 ) -> dict[tuple[int, str], Interval]:
     """Compute jackknife intervals of statistics over outputs or items."""
-    computed = list(asked.statistics)
+    computed = list(options.statistics)
     if "pairwise_accuracy" in computed:
         computed.append("chance_accuracy")
     # Delete clusters one by one, or in random groups where there are more than a thousand.
-    there = np.unique(sample.cluster)
-    stratum = strata_of(sample.cluster, sample.system)[there]
-    group = np.arange(len(there))
-    if len(there) > _MOST_GROUPS:
+    present = np.unique(sample.cluster)
+    stratum = strata_of(sample.cluster, sample.system)[present]
+    group = np.arange(len(present))
+    if len(present) > _MOST_GROUPS:
         # Shuffle within strata, so that consecutive clusters form groups of one stratum.
-        order = np.lexsort((rng.random(len(there)), stratum))
-        group[order] = np.arange(len(there)) * _MOST_GROUPS // len(there)
+        order = np.lexsort((rng.random(len(present)), stratum))
+        group[order] = np.arange(len(present)) * _MOST_GROUPS // len(present)
     counts = np.ones((group.max() + 1, sample.n_clusters))
-    counts[group, there] = 0
+    counts[group, present] = 0
     return intervals.jackknife_intervals(
-        statistics_of(sample, asked.granularity, computed),
-        statistics_of(sample, asked.granularity, computed, counts),
+        statistics_of(sample, options.granularity, computed),
+        statistics_of(sample, options.granularity, computed, counts),
         pd.Series(stratum).groupby(group).first().to_numpy(),
-        asked,
+        options,
     )
 
 
@@ -581,20 +589,20 @@ def strata_of(cluster: NDArray[np.int64], system: NDArray[np.int64]) -> NDArray[
 
 
 def _permutation_tests(
-    sample: Sample, full: dict[str, Floats], asked: Asked, rng: np.random.Generator
+    sample: Sample, estimates: dict[str, Floats], options: Options, rng: np.random.Generator
 ) -> tuple[dict[str, Floats], str]:
     """Permute the systems' judgments, and compute p for each statistic and evaluator."""
     x, y = system_means(sample)
-    orders, is_all = orders_of(len(y), asked.n_resamples, rng)
-    found = {}
-    for name in asked.statistics:
+    orders, is_all = orders_of(len(y), options.n_resamples, rng)
+    p_values = {}
+    for name in options.statistics:
         if name == "soft_pairwise":
             null = _soft_pairwise(sample, orders)
         else:
-            null = np.stack([coefficients(one, y[orders], statistics=[name])[name] for one in x])
+            null = np.stack([coefficients(row, y[orders], statistics=[name])[name] for row in x])
         two_sided = name not in intervals.ACCURACIES
-        found[name] = permutation_p(null, full[name], exact=is_all, two_sided=two_sided)
-    return found, "permutation, " + ("all" if is_all else f"{len(orders)} drawn")
+        p_values[name] = permutation_p(null, estimates[name], exact=is_all, two_sided=two_sided)
+    return p_values, "permutation, " + ("all" if is_all else f"{len(orders)} drawn")
 
 
 #: Up to this number of permutations or swaps, all are used.
@@ -634,17 +642,17 @@ def systems_scores(
     study: Study, evaluators: Mapping[str, str], *, include_human: bool = False
 ) -> pd.DataFrame:
     """Return evaluators' scores of systems: means over outputs, or from system_scores."""
-    parts = []
+    tables = []
     names = [name for name, where in evaluators.items() if where == "scores"]
     if names:
-        of = study.outputs[["output_id", "system"]]
-        rows = study.scored(names).merge(of, on="output_id", validate="many_to_one")
+        systems = study.outputs[["output_id", "system"]]
+        rows = study.scored(names).merge(systems, on="output_id", validate="many_to_one")
         means = rows.groupby(["system", "evaluator"], sort=False)["score"].mean()
-        parts.append(means.reset_index())
+        tables.append(means.reset_index())
     names = [name for name, where in evaluators.items() if where == "system_scores"]
     if names:
-        parts.append(study.scored(names, of="system_scores"))
-    wide = _by_system(study, pd.concat(parts, ignore_index=True), include_human)
+        tables.append(study.scored(names, of="system_scores"))
+    wide = _by_system(study, pd.concat(tables, ignore_index=True), include_human)
     if wide.empty:
         raise Unsupported(
             "no_scores",
@@ -679,38 +687,35 @@ def side_by_side(scores: pd.DataFrame, human: pd.DataFrame) -> tuple[pd.DataFram
     """Align two tables of systems' scores; NaN where one lacks a system."""
     systems = pd.concat([scores.index.to_series(), human.index.to_series()]).unique()
     # Rounding must not break ties between equal means.
-    both = [
-        one.reindex(systems).apply(lambda column: equalized(column.to_numpy(np.float64)), raw=False)
-        for one in (scores, human)
-    ]
-    return both[0], both[1]
+    scores, human = scores.reindex(systems), human.reindex(systems)
+    return scores.apply(_equalize), human.apply(_equalize)
 
 
 def correlate_system_scores(
-    scores: pd.DataFrame, human: pd.DataFrame, asked: Asked, rng: np.random.Generator
+    scores: pd.DataFrame, human: pd.DataFrame, options: Options, rng: np.random.Generator
 ) -> pd.DataFrame:
     """Correlate each evaluator with each column of human scores, over systems."""
     scores, human = side_by_side(scores, human)
     rows = []
     for evaluator in scores.columns:
-        for by in human.columns:
-            both = scores[evaluator].notna() & human[by].notna()
-            either = scores[evaluator].notna() | human[by].notna()
-            x, y = scores.loc[both, evaluator].to_numpy(), human.loc[both, by].to_numpy()
-            for name in asked.statistics:
+        for criterion in human.columns:
+            shared = scores[evaluator].notna() & human[criterion].notna()
+            either = scores[evaluator].notna() | human[criterion].notna()
+            x, y = scores.loc[shared, evaluator].to_numpy(), human.loc[shared, criterion].to_numpy()
+            for name in options.statistics:
                 estimate = float("nan")
                 if len(x) > 1 and name in PLAIN:
                     estimate = float(coefficients(x, y, statistics=[name])[name])
-                p, method = _p_of_systems(x, y, name, estimate, asked.n_resamples, rng)
-                interval = intervals.interval_of_systems(name, estimate, len(x), asked.confidence)
+                p, method = _p_of_systems(x, y, name, estimate, options.n_resamples, rng)
+                interval = intervals.interval_of_systems(name, estimate, len(x), options.confidence)
                 if name not in PLAIN:
                     interval = interval._replace(status=explain("needs_outputs"))
-                elif asked.resample is None and np.isfinite(estimate):
+                elif options.resample is None and np.isfinite(estimate):
                     interval = _NOTHING
                 rows.append(
                     {
                         "evaluator": str(evaluator),
-                        "dimension": by,
+                        "dimension": criterion,
                         "statistic": name,
                         **estimate_columns(estimate, *interval[:2], interval.status),
                         "ci_method": interval.method,
@@ -720,8 +725,8 @@ def correlate_system_scores(
                         "p": p,
                         "p_method": method,
                         "n": len(x),
-                        "n_missing": int(either.sum() - both.sum()),
-                        "resample": "none" if asked.resample is None else "systems",
+                        "n_missing": int(either.sum() - shared.sum()),
+                        "resample": "none" if options.resample is None else "systems",
                     }
                 )
     return pd.DataFrame(rows)

@@ -1,8 +1,9 @@
 """Intervals of correlations between evaluators and human judgments.
 
-Means of few items are noisy, and noise lowers correlations. Over systems, `expectations` estimates
-the noise from differences between clusters of outputs, and corrects for it. Over outputs and items,
-`jackknife_intervals` leaves out one cluster at a time. docs/validation.md reports coverage.
+Means of few items are noisy, and noise lowers correlations. Over systems, `estimate_expectations`
+estimates the noise from differences between clusters of outputs, and corrects for it. Over outputs
+and items, `jackknife_intervals` leaves out one cluster at a time. docs/validation.md reports
+coverage.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.special import gammainc, gammaincinv
 from scipy.stats import norm
@@ -25,7 +27,7 @@ from nlgbench.status import OK, Status, explain
 ACCURACIES = ("pairwise_accuracy", "soft_pairwise")
 
 
-class Asked(NamedTuple):
+class Options(NamedTuple):
     """The options of `correlate`."""
 
     granularity: str
@@ -45,7 +47,7 @@ class Interval(NamedTuple):
     p: float = float("nan")
 
 
-def undefined(granularity: str, n_systems: int) -> Interval:
+def explain_undefined(granularity: str, n_systems: int) -> Interval:
     """Explain why a statistic is undefined."""
     if granularity != "output" and n_systems < 2:
         return _none("one_system")
@@ -53,73 +55,81 @@ def undefined(granularity: str, n_systems: int) -> Interval:
 
 
 def system_intervals(
-    found: Expectations, full: Mapping[str, Floats], asked: Asked, rng: np.random.Generator
+    means: Expectations, estimates_of: Mapping[str, Floats], options: Options, rng: Generator
 ) -> dict[tuple[int, str], Interval]:
     """Compute intervals of defined statistics of systems' means (m, 1), by evaluator and name."""
-    resample, confidence = asked.resample, asked.confidence
+    resample, confidence = options.resample, options.confidence
+    ranks = [name for name in estimates_of if name not in ("pearson", "soft_pairwise")]
     intervals = {}
-    for at in range(len(found.x)):
-        drawn = None
-        least = np.minimum(found.reliability_scores[at], found.reliability_judgments[at])
-        without_signal = None
-        if len(found.y) < 3:
-            without_signal = _none("two_systems")
-        elif np.isnan(least):
-            without_signal = _none("lone_cluster")
-        elif not least > 0.5:
-            what = "scores" if found.reliability_scores[at] == least else "judgments"
-            without_signal = _none("low_reliability", what=what, value=least)
-        for name in full:
-            estimate = float(full[name][at, 0])
+    for evaluator in range(len(means.x)):
+        undefined = _explain_lack_of_signal(means, evaluator)
+        posterior: dict[str, Floats] = {}
+        for name, estimates in estimates_of.items():
+            estimate = float(estimates[evaluator, 0])
             if not np.isfinite(estimate):
                 continue
             if name == "soft_pairwise":
-                one = _none("not_validated", what=name)
+                interval = _none("not_validated", what=name)
             elif resample == "systems":
-                one = _over_systems(found, at, name, estimate, confidence)
-            elif without_signal is not None:
-                one = without_signal
+                interval = _over_systems(means, evaluator, name, estimate, confidence)
+            elif undefined is not None:
+                interval = undefined
             elif resample == "both":
-                raw = _over_systems(found, at, name, estimate, confidence)
-                one = _disattenuated(found, at, name, raw)
+                raw = _over_systems(means, evaluator, name, estimate, confidence)
+                interval = _disattenuated(means, evaluator, name, raw)
             elif name == "pearson":
-                one = _over_clusters(found, at, confidence)
+                interval = _over_clusters(means, evaluator, confidence)
             else:
-                if drawn is None:
-                    ranks = [one for one in full if one not in ("pearson", "soft_pairwise")]
-                    expected = draw_expectations(found, at, asked.n_resamples, rng)
-                    drawn = coefficients(*expected, statistics=ranks)
+                if not posterior:
+                    expected = draw_expectations(means, evaluator, options.n_resamples, rng)
+                    posterior = coefficients(*expected, statistics=ranks)
                 tail = (1 - confidence) / 2
-                low, high = np.nanquantile(drawn[name], [tail, 1 - tail])
-                one = Interval(float(low), float(high), "posterior, systems normal")
-            one = _extend_to_estimate(one, estimate)
-            intervals[at, name] = _none("no_variation") if one.high - one.low <= 1e-9 else one
+                low, high = np.nanquantile(posterior[name], [tail, 1 - tail])
+                interval = Interval(float(low), float(high), "posterior, systems normal")
+            interval = _extend_to_estimate(interval, estimate)
+            if interval.high - interval.low <= 1e-9:
+                interval = _none("no_variation")
+            intervals[evaluator, name] = interval
     return intervals
+
+
+def _explain_lack_of_signal(means: Expectations, evaluator: int) -> Interval | None:
+    """Explain why systems' expectations cannot be distinguished from noise, if they cannot."""
+    reliability = means.reliability_scores[evaluator], means.reliability_judgments[evaluator]
+    least = np.minimum(*reliability)
+    if len(means.y) < 3:
+        return _none("two_systems")
+    if np.isnan(least):
+        return _none("lone_cluster")
+    if least > 0.5:
+        return None
+    noisier = "scores" if reliability[0] == least else "judgments"
+    return _none("low_reliability", what=noisier, value=least)
 
 
 def _none(code: str, **numbers: Any) -> Interval:
     return Interval(float("nan"), float("nan"), "none", explain(code, **numbers))
 
 
-def _extend_to_estimate(one: Interval, estimate: float) -> Interval:
+def _extend_to_estimate(interval: Interval, estimate: float) -> Interval:
     """Extend an interval to the estimate, which noise in the means can move outside."""
-    low, high = min(one.low, estimate), max(one.high, estimate)
-    status = one.status
+    low, high = min(interval.low, estimate), max(interval.high, estimate)
+    status = interval.status
     # Rounding alone is no reason for a warning.
-    if not status and (low < one.low - 1e-9 or high > one.high + 1e-9):
+    if not status and (low < interval.low - 1e-9 or high > interval.high + 1e-9):
         status = explain("extended")
-    return one._replace(low=low, high=high, status=status)
+    return interval._replace(low=low, high=high, status=status)
 
 
-def _over_clusters(found: Expectations, at: int, confidence: float) -> Interval:
+def _over_clusters(means: Expectations, evaluator: int, confidence: float) -> Interval:
     """Compute an interval over clusters: a jackknife of the correlation of systems' expectations.
 
     An estimate beyond 1 is set to 1, so that the interval is one-sided.
     """
-    r, error = float(found.r[at]), float(found.over_clusters[at])
+    r, error = float(means.r[evaluator]), float(means.over_clusters[evaluator])
     if not np.isfinite(error):
         return _none("noise_without_one")
-    half = student.ppf(0.5 + confidence / 2, found.degrees) * error
+    half = student.ppf(0.5 + confidence / 2, means.degrees) * error
     if half <= 1e-9:
         return _none("no_variation")
     center, status = float(np.clip(r, -1, 1)), OK
@@ -130,18 +140,18 @@ def _over_clusters(found: Expectations, at: int, confidence: float) -> Interval:
 
 
 def _over_systems(
-    found: Expectations, at: int, name: str, estimate: float, confidence: float
+    means: Expectations, evaluator: int, name: str, estimate: float, confidence: float
 ) -> Interval:
     """Compute an interval over systems: a jackknife for Pearson, an inverted test for ranks."""
-    n = len(found.y)
+    n = len(means.y)
     if n < 5:
         return _none("too_few_systems", n=n, least=5)
     if name != "pearson":
         return _rank_interval(name, estimate, n, confidence)
     if abs(estimate) > 1 - 1e-12:
         return _none("perfect")
-    rest = ~np.eye(n, dtype=bool)
-    x, y = (np.stack([one[keep] for keep in rest]) for one in (found.x[at], found.y))
+    # One system is left out of each row.
+    x, y = (np.stack([np.delete(v, i) for i in range(n)]) for v in (means.x[evaluator], means.y))
     without = coefficients(x, y, statistics=["pearson"])["pearson"]
     with np.errstate(divide="ignore"):
         error = float(jackknife_error(np.arctanh(without), np.zeros(n, dtype=np.int64)))
@@ -166,10 +176,10 @@ def _rank_interval(name: str, estimate: float, n: int, confidence: float) -> Int
     """
     kind = name if name == "spearman" else "kendall_b"
     scaled = 2 * estimate - 1 if name in ACCURACIES else estimate
-    drawn = _simulate_ranks(kind, min(n, _MOST_DRAWN))
+    simulated = _simulate_ranks(kind, min(n, _MOST_DRAWN))
     # By symmetry: a population with correlation -r gives -t as often as one with r gives t.
-    above = 1 - _share_below(drawn, kind, n, -scaled)[:0:-1]
-    below = np.concatenate([above, _share_below(drawn, kind, n, scaled)])
+    above = 1 - _share_below(simulated, kind, n, -scaled)[:0:-1]
+    below = np.concatenate([above, _share_below(simulated, kind, n, scaled)])
     z = np.concatenate([-_POPULATIONS[:0:-1], _POPULATIONS])
     # Interpolate normal quantiles of the shares, which are about linear in z.
     rising = norm.isf(np.clip(np.minimum.accumulate(below), 0.1 / _N_DRAWN, 1 - 0.1 / _N_DRAWN))
@@ -190,25 +200,25 @@ def _from_pearson(name: str, r: Floats) -> Floats:
 def _simulate_ranks(name: str, n: int) -> Floats:
     """Draw rank correlations of n systems from each population, and sort those of each."""
     rng = np.random.default_rng(0)
-    x, own = rng.standard_normal((2, _N_DRAWN, n))
+    x, independent = rng.standard_normal((2, _N_DRAWN, n))
     x = np.sort(x, axis=1)  # the order of systems is arbitrary
-    drawn = [
-        coefficients(x, r * x + np.sqrt(1 - r**2) * own, statistics=[name])[name]
+    simulated = [
+        coefficients(x, r * x + np.sqrt(1 - r**2) * independent, statistics=[name])[name]
         for r in np.tanh(_POPULATIONS)
     ]
-    return np.sort(drawn, axis=1)
+    return np.sort(simulated, axis=1)
 
 
-def _share_below(drawn: Floats, name: str, n: int, value: float) -> Floats:
+def _share_below(simulated: Floats, name: str, n: int, value: float) -> Floats:
     """Compute each population's share of samples below a value, plus half of those equal to it."""
-    ends = np.broadcast_to(value, len(drawn))
+    ends = np.broadcast_to(value, len(simulated))
     if n > _MOST_DRAWN:
         ends = _scale_to_fewer(name, n, value)
     count = [
         row.searchsorted(end - 1e-9) + row.searchsorted(end + 1e-9, "right")
-        for row, end in zip(drawn, ends, strict=True)
+        for row, end in zip(simulated, ends, strict=True)
     ]
-    return np.array(count) / (2 * drawn.shape[1])
+    return np.array(count) / (2 * simulated.shape[1])
 
 
 def _scale_to_fewer(name: str, n: int, value: float) -> Floats:
@@ -218,28 +228,29 @@ def _scale_to_fewer(name: str, n: int, value: float) -> Floats:
     (1948) expectation, by the square root of n on the scale of Fisher's z.
     """
     r = np.tanh(_POPULATIONS)
-    whole, half = np.arcsin(r) / np.pi, np.arcsin(r / 2) / np.pi
+    angle, half = np.arcsin(r) / np.pi, np.arcsin(r / 2) / np.pi
     if name == "kendall_b":
         deviations = [
-            np.sqrt((1 - 4 * whole**2 + 2 * (m - 2) * (1 / 9 - 4 * half**2)) / (m * (m - 1)))
+            np.sqrt((1 - 4 * angle**2 + 2 * (m - 2) * (1 / 9 - 4 * half**2)) / (m * (m - 1)))
             for m in (_MOST_DRAWN, n)
         ]
-        return 2 * whole + (value - 2 * whole) * deviations[0] / deviations[1]
-    expected = [np.arctanh(6 * (whole + (m - 2) * half) / (m + 1)) for m in (_MOST_DRAWN, n)]
+        return 2 * angle + (value - 2 * angle) * deviations[0] / deviations[1]
+    expected = [np.arctanh(6 * (angle + (m - 2) * half) / (m + 1)) for m in (_MOST_DRAWN, n)]
     with np.errstate(divide="ignore"):
         away = np.arctanh(value) - expected[1]
     return np.tanh(expected[0] + away * np.sqrt(n / _MOST_DRAWN))
 
 
-def _disattenuated(found: Expectations, at: int, name: str, raw: Interval) -> Interval:
+def _disattenuated(means: Expectations, evaluator: int, name: str, raw: Interval) -> Interval:
     """Correct the ends of an interval over systems for noise in the means.
 
     Rank correlations are converted to the Pearson correlation of a normal population, and back.
     """
     if raw.method == "none":
         return raw
-    wide = np.sqrt(found.x[at].var(ddof=1) * found.y.var(ddof=1))
-    narrow = wide * np.sqrt(found.reliability_scores[at] * found.reliability_judgments[at])
+    wide = np.sqrt(means.x[evaluator].var(ddof=1) * means.y.var(ddof=1))
+    reliability = means.reliability_scores * means.reliability_judgments
+    narrow = wide * np.sqrt(reliability[evaluator])
     ends = np.array([raw.low, raw.high])
     if name in ACCURACIES:
         ends = 2 * ends - 1
@@ -247,63 +258,64 @@ def _disattenuated(found: Expectations, at: int, name: str, raw: Interval) -> In
         ends = 2 * np.sin(np.pi * ends / 6)
     elif name != "pearson":
         ends = np.sin(np.pi * ends / 2)
-    ends = np.clip((ends * wide - found.noise[1, at].mean()) / narrow, -1, 1)
+    ends = np.clip((ends * wide - means.noise[1, evaluator].mean()) / narrow, -1, 1)
     low, high = _from_pearson(name, ends).tolist()
     return Interval(low, high, f"{raw.method}, corrected for noise", raw.status)
 
 
 def jackknife_intervals(
-    full: Mapping[str, Floats],
+    estimates_of: Mapping[str, Floats],
     without: Mapping[str, Floats],
     strata: NDArray[np.int64],
-    asked: Asked,
+    options: Options,
 ) -> dict[tuple[int, str], Interval]:
     """Compute intervals of defined statistics over outputs or items, by a jackknife and t.
 
-    `full` are the statistics (m, 1), `without` those without each cluster (m, clusters), `strata`
-    the clusters' strata. Accuracy is tested against the sample's ``chance_accuracy``.
+    `estimates_of` are the statistics (m, 1), `without` those without each cluster (m, clusters),
+    `strata` the clusters' strata. Accuracy is tested against the sample's ``chance_accuracy``.
     """
     degrees = len(strata) - len(np.unique(strata))
     intervals = {}
-    for name in full.keys() - {"chance_accuracy"}:
-        estimates = full[name]
-        on_z = asked.granularity == "output" and name not in ACCURACIES  # others are about normal
+    for name in estimates_of.keys() - {"chance_accuracy"}:
+        estimates = estimates_of[name]
+        on_z = options.granularity == "output" and name not in ACCURACIES  # others are about normal
         with np.errstate(divide="ignore"):
-            centers, others = (
-                np.arctanh(one) if on_z else one for one in (estimates, without[name])
+            centers, replicates = (
+                np.arctanh(values) if on_z else values for values in (estimates, without[name])
             )
-        errors = above_chance = jackknife_error(others, strata)
-        tested = centers
+        errors = above_chance = jackknife_error(replicates, strata)
+        excess = centers
         if name == "pairwise_accuracy":
-            tested = estimates - full["chance_accuracy"]
+            excess = estimates - estimates_of["chance_accuracy"]
             above_chance = jackknife_error(without[name] - without["chance_accuracy"], strata)
-        for at, estimate in enumerate(estimates[:, 0].tolist()):
-            error = float(errors[at])
+        for evaluator, estimate in enumerate(estimates[:, 0].tolist()):
+            error = float(errors[evaluator])
             if not np.isfinite(estimate):
                 continue
             if degrees < 1:
-                one = _none("one_cluster" if len(strata) < 2 else "lone_cluster")
-            elif np.isinf(centers[at, 0]):
-                one = _none("perfect")
+                interval = _none("one_cluster" if len(strata) < 2 else "lone_cluster")
+            elif np.isinf(centers[evaluator, 0]):
+                interval = _none("perfect")
             elif not np.isfinite(error):
                 code = "perfect_without_one" if on_z else "undefined_without_one"
-                one = _none(code, units="clusters")
+                interval = _none(code, units="clusters")
             elif error <= 1e-9:
-                one = _none("no_variation")
+                interval = _none("no_variation")
             else:
-                half = student.ppf(0.5 + asked.confidence / 2, degrees) * error
-                ends = centers[at, 0] + np.array([-half, half])
+                half = student.ppf(0.5 + options.confidence / 2, degrees) * error
+                ends = centers[evaluator, 0] + np.array([-half, half])
                 ends = np.tanh(ends) if on_z else ends
                 low, high = np.clip(ends, 0.0 if name in ACCURACIES else -1.0, 1)
                 p = float("nan")
-                if above_chance[at] > 0:
-                    p = float(2 * student.sf(abs(tested[at, 0]) / above_chance[at], degrees))
-                one = Interval(float(low), float(high), "jackknife", p=p)
-            intervals[at, name] = one
+                if above_chance[evaluator] > 0:
+                    t = abs(excess[evaluator, 0]) / above_chance[evaluator]
+                    p = float(2 * student.sf(t, degrees))
+                interval = Interval(float(low), float(high), "jackknife", p=p)
+            intervals[evaluator, name] = interval
     return intervals
 
 
-def doubts(n_clusters: int, n_systems: int, resample: str, granularity: str) -> Status:
+def warn_of_few(n_clusters: int, n_systems: int, resample: str, granularity: str) -> Status:
     """Return a warning if an interval is based on few clusters or systems."""
     status = OK if resample == "systems" else few_clusters(n_clusters)
     return status or (few_clusters(n_systems, "systems") if granularity == "system" else OK)
@@ -342,9 +354,9 @@ def jackknife_error(replicates: Floats, strata: NDArray[np.int64]) -> Floats:
     """
     variance = np.zeros(replicates.shape[:-1])
     for stratum in np.unique(strata):
-        part = replicates[..., strata == stratum]
+        replicates_of_stratum = replicates[..., strata == stratum]
         with np.errstate(invalid="ignore"):  # z of a perfect correlation is infinite
-            variance += part.var(axis=-1) * (part.shape[-1] - 1)
+            variance += replicates_of_stratum.var(axis=-1) * (replicates_of_stratum.shape[-1] - 1)
     return np.sqrt(variance)
 
 
@@ -366,7 +378,7 @@ class Expectations:
     reliability_judgments: Floats
 
 
-def expectations(count: Floats, x: Floats, y: Floats) -> Expectations:
+def estimate_expectations(count: Floats, x: Floats, y: Floats) -> Expectations:
     """Estimate the correlation of systems' expectations, and its standard error.
 
     `count`, `x` and `y` are numbers of outputs and sums of scores and judgments, of shape
@@ -377,17 +389,17 @@ def expectations(count: Floats, x: Floats, y: Floats) -> Expectations:
     is the mean product of system-by-cluster interactions, divided by the number of clusters. The
     jackknife deletes one cluster at a time, within systems if each cluster has only one.
     """
-    means = [divide(one.sum(axis=-2), count.sum(axis=0)) for one in (x, y)]
-    x, y = (one - count * mean[..., None, :] for one, mean in zip((x, y), means, strict=True))
+    means = [divide(sums.sum(axis=-2), count.sum(axis=0)) for sums in (x, y)]
+    x, y = (sums - count * mean[..., None, :] for sums, mean in zip((x, y), means, strict=True))
     present = count > 0
     apart = (present.sum(axis=1) == 1).all()
     strata = present.argmax(axis=1) if apart else np.zeros(len(count), dtype=np.int64)
     n, n_systems = present.sum(axis=0), count.shape[1]
     pairs = ((x, x, *means[:1] * 2), (x, y, *means), (y, y, *means[1:] * 2))
     with np.errstate(invalid="ignore", divide="ignore"):
-        errors = [one * np.sqrt(divide(n, n - 1.0)) / count.sum(axis=0) for one in (x, y)]
+        errors = [sums * np.sqrt(divide(n, n - 1.0)) / count.sum(axis=0) for sums in (x, y)]
         # Remove the error that all systems share.
-        a, b = (one - one.mean(axis=-1, keepdims=True) for one in errors)
+        a, b = (centered - centered.mean(axis=-1, keepdims=True) for centered in errors)
         noise = [
             (i * j).sum(axis=-2) * n_systems / (n_systems - 1.0)
             for i, j in ((a, a), (a, b), (b, b))
@@ -396,14 +408,16 @@ def expectations(count: Floats, x: Floats, y: Floats) -> Expectations:
         xx, xy, yy = covariances
         r = np.where((xx > 0) & (yy > 0), xy / np.sqrt(xx * yy), np.nan)
         reliability = [
-            divide(one[..., 0], ((mean - mean.mean(axis=-1, keepdims=True)) ** 2).mean(axis=-1))
+            divide(
+                variance[..., 0], ((mean - mean.mean(axis=-1, keepdims=True)) ** 2).mean(axis=-1)
+            )
             * ((n_systems - 1.0) / n_systems)
-            for one, mean in zip(covariances[::2], means, strict=True)
+            for variance, mean in zip(covariances[::2], means, strict=True)
         ]
         return Expectations(
             x=means[0],
             y=means[1],
-            noise=np.stack([np.broadcast_to(one, means[0].shape) for one in noise]),
+            noise=np.stack([np.broadcast_to(variances, means[0].shape) for variances in noise]),
             r=r[:, 0],
             over_clusters=jackknife_error(r[:, 1:], strata),
             reliability_scores=reliability[0],
@@ -422,12 +436,12 @@ def _without_each_cluster(
     """
     n_systems = count.shape[1]
     out, of_a, of_b = (
-        np.concatenate([np.zeros_like(one[..., :1, :]), one], axis=-2) for one in (count, a, b)
+        np.concatenate([np.zeros_like(sums[..., :1, :]), sums], axis=-2) for sums in (count, a, b)
     )
-    left = count.sum(axis=0) - out
+    remaining = count.sum(axis=0) - out
     n = (count > 0).sum(axis=0) - (out > 0)
-    scale = divide(np.sqrt(divide(n, n - 1.0)), left)
-    move_a, move_b = (divide(-one, left) for one in (of_a, of_b))
+    scale = divide(np.sqrt(divide(n, n - 1.0)), remaining)
+    move_a, move_b = (divide(-sums, remaining) for sums in (of_a, of_b))
     # A cluster's error for a system is (sum - move * count) * scale.
     own_a, own_b = scale * (of_a - move_a * out), scale * (of_b - move_b * out)
     same, every = -(own_a * own_b).sum(axis=-1), -own_a.sum(axis=-1) * own_b.sum(axis=-1)
@@ -438,12 +452,12 @@ def _without_each_cluster(
             same = same + (i * j * diagonal).sum(axis=-1)
             every = every + ((i @ products) * j).sum(axis=-1)
     u, v = mean_a[..., None, :] + move_a, mean_b[..., None, :] + move_b
-    u, v = (one - one.mean(axis=-1, keepdims=True) for one in (u, v))
+    u, v = (shifted - shifted.mean(axis=-1, keepdims=True) for shifted in (u, v))
     return ((u * v).sum(axis=-1) - same + every / n_systems) / (n_systems - 1.0)
 
 
 def draw_expectations(
-    found: Expectations, evaluator: int, n_samples: int, rng: np.random.Generator
+    expectations: Expectations, evaluator: int, n_samples: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """Draw systems' expectations from their posterior: scores and judgments, (n_samples, s).
 
@@ -451,8 +465,8 @@ def draw_expectations(
     correlation and in the logarithms of the means' variances. Their means are normal around their
     expectations, with the estimated noise.
     """
-    means = np.stack([found.x[evaluator], found.y])
-    noise = found.noise[:, evaluator]
+    means = np.stack([expectations.x[evaluator], expectations.y])
+    noise = expectations.noise[:, evaluator]
     n = means.shape[1]
     spread = means.var(axis=1, ddof=1)
     pooled = noise[[0, 2]].mean(axis=1)
@@ -468,15 +482,15 @@ def draw_expectations(
     likelihood = _likelihood(population, means.T, _symmetric(*noise))
     weight = likelihood - proposed + 2 * np.log(1 / np.cosh(z))
     share = np.cumsum(np.exp(weight - weight.max()))
-    at = np.searchsorted(share / share[-1], (np.arange(n_samples) + rng.random()) / n_samples)
-    inverse, _, weights = _precision(population[at], _symmetric(*noise))
+    chosen = np.searchsorted(share / share[-1], (np.arange(n_samples) + rng.random()) / n_samples)
+    inverse, _, weights = _precision(population[chosen], _symmetric(*noise))
     inner = np.asarray(np.linalg.inv(weights), dtype=np.float64)
-    wide = population[at][:, None]
+    wide = population[chosen][:, None]
     center = np.einsum("rij,rsjk,sk->ri", inner, inverse, means.T) + _normal(inner, rng)
     # Each system's expectation, conditional on the population and the system's mean.
     pulled = wide @ inverse @ (means.T - center[:, None])[..., None]
-    drawn = center[:, None] + pulled[..., 0] + _normal(wide - wide @ inverse @ wide, rng)
-    return drawn[..., 0], drawn[..., 1]
+    values = center[:, None] + pulled[..., 0] + _normal(wide - wide @ inverse @ wide, rng)
+    return values[..., 0], values[..., 1]
 
 
 def _symmetric(xx: Floats, xy: Floats, yy: Floats) -> Floats:

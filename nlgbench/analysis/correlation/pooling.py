@@ -25,8 +25,8 @@ from nlgbench.analysis.correlation.correlations import (
     correlate,
     dimensions_of,
     judged_outputs,
-    make_asked,
 )
+from nlgbench.analysis.correlation.intervals import Options
 from nlgbench.evaluators.references import nearest_references
 from nlgbench.evaluators.score import score
 from nlgbench.evaluators.sentinels import LENGTH, SENTINELS, SYSTEM_MEAN
@@ -118,9 +118,10 @@ class PooledCorrelations(Reported):
         common = has_effect.index[has_effect[ranked].all(axis=1)]
         to_estimate = np.asarray if "evaluator_a" in self.studies else np.tanh
         rows = []
-        for evaluator, part in effects.groupby("evaluator", sort=False):
+        for evaluator, own_effects in effects.groupby("evaluator", sort=False):
             if len(ranked) > 1 and evaluator in ranked:
-                row = _pooled(part[part["study"].isin(common)], self.confidence, to_estimate)
+                shared = own_effects[own_effects["study"].isin(common)]
+                row = _pooled(shared, self.confidence, to_estimate)
             else:
                 n = int(n_studies[evaluator])
                 missing = _few_studies(n, "a mean", FEWEST_STUDIES) or explain(
@@ -139,9 +140,9 @@ class PooledCorrelations(Reported):
         means = self.summary[self.summary["estimate"].notna()]
         if means.empty:
             return self.summary[[*names, "n_studies", "reason"]]
-        shown = ["estimate", "ci_low", "ci_high", "prediction_low", "prediction_high", "i2"]
-        kept = [name for name in shown if means[name].notna().mean() > 1 / 3]
-        return means[[*names, *kept, "n_studies"]].round(3)
+        columns = ["estimate", "ci_low", "ci_high", "prediction_low", "prediction_high", "i2"]
+        useful = [name for name in columns if means[name].notna().mean() > 1 / 3]
+        return means[[*names, *useful, "n_studies"]].round(3)
 
 
 @checked
@@ -219,29 +220,29 @@ def pool_correlations(
     ['only 5 studies: a prediction interval needs at least 8']
     """
     pairs = "difference" in correlations
-    own, value = (_KEYS_OF_PAIRS, "difference") if pairs else (_KEYS, "estimate")
+    keys_of_effect, value = (_KEYS_OF_PAIRS, "difference") if pairs else (_KEYS, "estimate")
     table = read_table(
         correlations,
-        f"study {' '.join(own)} dimension {value}:number ci_low:number ci_high:number "
+        f"study {' '.join(keys_of_effect)} dimension {value}:number ci_low:number ci_high:number "
         "confidence:float status:text? reason:text? task? n:float?",
         "correlations have",
     ).rename(columns={value: "estimate"})
     if by is not None:
         table = convert_columns(table, {by: "name"}, [by], "correlations have")
-    _check(table, own, by)
-    keys = [*([] if by is None else [by]), *own]
+    _check_correlations(table, keys_of_effect, by)
+    keys = [*([] if by is None else [by]), *keys_of_effect]
     studies = _effects(table, keys, confidence, pairs)
     if "task" in table and "task" not in studies:
         task = table.drop_duplicates("study").set_index("study")["task"]
         studies.insert(1, "task", studies["study"].map(task))
     rows = []
-    for names, part in studies.groupby(keys, sort=False):
+    for names, effects in studies.groupby(keys, sort=False):
         turn = np.asarray if pairs else np.tanh
-        rows.append(dict(zip(keys, names, strict=True)) | _pooled(part, confidence, turn))
+        rows.append(dict(zip(keys, names, strict=True)) | _pooled(effects, confidence, turn))
     return PooledCorrelations(pd.DataFrame(rows), studies, confidence)
 
 
-def _check(table: pd.DataFrame, keys: Sequence[str], by: str | None) -> None:
+def _check_correlations(table: pd.DataFrame, keys: Sequence[str], by: str | None) -> None:
     if by in ("study", *keys):
         raise ValueError(f"by={by!r} cannot group studies: name a column of groups, such as task.")
     groups = [] if by is None else [by]
@@ -279,10 +280,10 @@ def _effects(table: pd.DataFrame, keys: list[str], confidence: float, pairs: boo
     good = code == "ok"
     # What is missing has its own reason, if the table gives one.
     statuses = [
-        given
-        if given and code in ("ok", "undefined", "missing_interval")
+        status
+        if status and code in ("ok", "undefined", "missing_interval")
         else explain(code, name=name, least=FEWEST_SYSTEMS)
-        for given, code, name in zip(_given_statuses(table), code, table["statistic"], strict=True)
+        for status, code, name in zip(_given_statuses(table), code, table["statistic"], strict=True)
     ]
     table = table.assign(point=table["estimate"].mask(few | ~is_one))
     table["status"] = pd.Series(statuses, table.index, dtype=object)
@@ -292,18 +293,19 @@ def _effects(table: pd.DataFrame, keys: list[str], confidence: float, pairs: boo
     table["z"] = z["estimate"].reindex(table.index)
     table["se"] = ((z["ci_high"] - z["ci_low"]) / width).reindex(table.index)
     by_study = table.groupby(["study", *keys], sort=False, dropna=False)
-    found = by_study[["z", "se"]].mean()
-    found["n_dimensions"] = by_study["z"].count()
-    found["n_left_out"] = by_study["z"].size() - found["n_dimensions"]
-    found["status"] = by_study["status"].agg(lambda dimensions: reduce(add, dimensions))
-    reach = norm.isf((1 - confidence) / 2) * found["se"]
-    turned = {"estimate": found["z"], "ci_low": found["z"] - reach, "ci_high": found["z"] + reach}
+    effects = by_study[["z", "se"]].mean()
+    effects["n_dimensions"] = by_study["z"].count()
+    effects["n_left_out"] = by_study["z"].size() - effects["n_dimensions"]
+    effects["status"] = by_study["status"].agg(lambda dimensions: reduce(add, dimensions))
+    reach = norm.isf((1 - confidence) / 2) * effects["se"]
+    z = effects["z"]
+    turned = {"estimate": z, "ci_low": z - reach, "ci_high": z + reach}
     if not pairs:
         turned = {name: np.tanh(values) for name, values in turned.items()}
-    found = found.assign(**turned)
-    found["point"] = found["estimate"].fillna(by_study["point"].mean())
+    effects = effects.assign(**turned)
+    effects["point"] = effects["estimate"].fillna(by_study["point"].mean())
     order = [*turned, "z", "se", "n_dimensions", "n_left_out", "status", "reason", "point"]
-    return split_status(found)[order].reset_index()
+    return split_status(effects)[order].reset_index()
 
 
 def _given_statuses(table: pd.DataFrame) -> list[Status]:
@@ -313,28 +315,28 @@ def _given_statuses(table: pd.DataFrame) -> list[Status]:
     return [Status(*row) for row in zip(table.get("status", code), reason, strict=True)]
 
 
-def _pooled(part: pd.DataFrame, confidence: float, turn: Callable[[Any], Any]) -> dict[str, Any]:
+def _pooled(effects: pd.DataFrame, confidence: float, turn: Callable[[Any], Any]) -> dict[str, Any]:
     """Pool one evaluator's effects into a row of the summary, on the original scale."""
-    there = part.dropna(subset=["z", "se"])
-    k = len(there)
+    defined = effects.dropna(subset=["z", "se"])
+    k = len(defined)
     row: dict[str, Any] = dict.fromkeys(_NUMBERS, float("nan"))
-    row |= {"n_studies": k, "n_left_out": len(part) - k}
+    row |= {"n_studies": k, "n_left_out": len(effects) - k}
     status = _few_studies(k, "a mean", FEWEST_STUDIES)
     prediction_status = _few_studies(k, "a prediction interval", FEWEST_PREDICTED)
-    z, variance = there["z"].to_numpy(), there["se"].to_numpy() ** 2
+    z, variance = defined["z"].to_numpy(), defined["se"].to_numpy() ** 2
     if k > 1:
-        found = random_effects(z, variance, confidence)
-        tau2 = np.array([found.tau2, found.tau2_low, found.tau2_high])
+        pooled = random_effects(z, variance, confidence)
+        tau2 = np.array([pooled.tau2, pooled.tau2_low, pooled.tau2_high])
         row |= dict(zip(("tau", "tau_low", "tau_high"), np.sqrt(tau2), strict=True))
-        shares = tau2 / (tau2 + found.typical)
+        shares = tau2 / (tau2 + pooled.typical)
         row |= dict(zip(("i2", "i2_low", "i2_high"), shares, strict=True))
-        row |= {"q": found.q, "q_p": float(chi2.sf(found.q, k - 1))}
+        row |= {"q": pooled.q, "q_p": float(chi2.sf(pooled.q, k - 1))}
     if not status:
-        half = student.isf((1 - confidence) / 2, k - 1) * found.se
-        ends = found.mean + np.array([-half, half])
+        half = student.isf((1 - confidence) / 2, k - 1) * pooled.se
+        ends = pooled.mean + np.array([-half, half])
         row |= dict(zip(("ci_low", "ci_high"), turn(ends), strict=True))
-        row["estimate"] = float(turn(found.mean))
-        row["p"] = 2 * float(student.sf(abs(found.mean) / found.se, k - 1))
+        row["estimate"] = float(turn(pooled.mean))
+        row["p"] = 2 * float(student.sf(abs(pooled.mean) / pooled.se, k - 1))
     if not prediction_status:
         ends = interval_of_prediction(z, variance, confidence)
         row |= dict(zip(("prediction_low", "prediction_high"), turn(ends), strict=True))
@@ -343,10 +345,10 @@ def _pooled(part: pd.DataFrame, confidence: float, turn: Callable[[Any], Any]) -
     return row | {f"prediction_{name}": text for name, text in prediction.items()}
 
 
-def _few_studies(n: int, what: str, least: int) -> Status:
+def _few_studies(n: int, purpose: str, least: int) -> Status:
     """Explain that a mean or prediction has too few studies, if it has."""
     studies = ("no study has an effect", "only 1 study")[n] if n < 2 else f"only {n} studies"
-    return explain("few_studies", n=studies, what=what, least=least) if n < least else OK
+    return explain("few_studies", n=studies, what=purpose, least=least) if n < least else OK
 
 
 def random_effects(z: Floats, variance: Floats, confidence: float) -> _Mean:
@@ -408,13 +410,13 @@ def interval_of_prediction(z: Floats, variance: Floats, confidence: float) -> Fl
     center = mean[:, None] + se[:, None] * t
     spread = np.sqrt(tau2 + 1e-12 * widest)[:, None]
 
-    def missing(x: float, wanted: float) -> float:
+    def missing(x: float, quantile: float) -> float:
         below = ndtr((x - center) / spread).mean(axis=1)
-        return float(share @ below / share.sum()) - wanted
+        return float(share @ below / share.sum()) - quantile
 
     tail = (1 - confidence) / 2
     bounds = float((center - 40 * spread).min()), float((center + 40 * spread).max())
-    return np.array([brentq(missing, *bounds, args=(one,)) for one in (tail, 1 - tail)])
+    return np.array([brentq(missing, *bounds, args=(quantile,)) for quantile in (tail, 1 - tail)])
 
 
 # Every evaluator on every study ----------------------------------------------------------------
@@ -476,7 +478,7 @@ def correlate_studies(
         has = set() if scored.scores is None else set(scored.scores["evaluator"])
         alone = len(scored.systems) == 1
         sentinels = [
-            one for one in SENTINELS if one not in has and not (alone and one == SYSTEM_MEAN)
+            name for name in SENTINELS if name not in has and not (alone and name == SYSTEM_MEAN)
         ]
         if alone:
             missing = {SYSTEM_MEAN: explain("system_mean_alone"), **missing}
@@ -491,11 +493,11 @@ def correlate_studies(
             )
             tables.append(table.assign(study=name))
             rows = {"evaluator": list(missing), "status": list(missing.values())}
-            about: dict[str, Any] = {"study": name, "dimension": dimension, "ci_method": "none"}
-            same = ["granularity", "statistic", "confidence", "resample"]
-            about |= {one: table[one].iloc[0] for one in same} | {"p_method": "", "estimand": ""}
-            about |= dict.fromkeys(["n", "n_clusters", "n_undefined", "n_missing"], 0)
-            tables.append(split_status(pd.DataFrame(rows)).assign(**about))
+            constants: dict[str, Any] = {"study": name, "dimension": dimension, "ci_method": "none"}
+            constants |= table[["granularity", "statistic", "confidence", "resample"]].iloc[0]
+            constants |= {"p_method": "", "estimand": ""}
+            constants |= dict.fromkeys(["n", "n_clusters", "n_undefined", "n_missing"], 0)
+            tables.append(split_status(pd.DataFrame(rows)).assign(**constants))
     return _gathered(tables)
 
 
@@ -536,26 +538,27 @@ def compare_with_length(
     as better: where annotators prefer short texts, ``estimate_b`` is negative, and an evaluator
     with a difference above 0 can still agree less than "shorter is better" would.
     """
-    drawn = make_asked("output", [statistic], "items", n_resamples, 0.95)
+    options = Options("output", [statistic], "items", n_resamples, 0.95)
     tables = []
     for name, scored, missing in _scored_each(studies, called, evaluators):
         has = [] if scored.scores is None else sorted(set(scored.scores["evaluator"]))
-        alike: list[list[str]] = []
+        groups: list[list[str]] = []
         if LENGTH in has or scored.outputs["text"].fillna("").ne("").any():
             scored = scored if LENGTH in has else score(scored, [LENGTH])
-            alike = _scored_alike(scored)
+            groups = _scored_alike(scored)
         else:
             missing |= dict.fromkeys([*has, *evaluators], explain("no_length"))
         for dimension in dimensions_of(scored, None):
-            about: dict[str, Any] = {"study": name, "dimension": dimension}
-            about |= {"granularity": "output", "statistic": statistic, "confidence": 0.95}
+            constants: dict[str, Any] = {"study": name, "dimension": dimension}
+            constants |= {"granularity": "output", "statistic": statistic, "confidence": 0.95}
             judged = judged_outputs(scored, dimension, None, include_human=False)
-            for names in alike:
-                pairs = [(one, LENGTH) for one in names]
-                found = resampled_differences(scored, [*names, LENGTH], pairs, judged, drawn, seed)
-                tables.append(found.assign(**about))
+            for names in groups:
+                pairs = [(evaluator, LENGTH) for evaluator in names]
+                names = [*names, LENGTH]
+                table = resampled_differences(scored, names, pairs, judged, options, seed)
+                tables.append(table.assign(**constants))
             rows = {"evaluator_a": list(missing), "status": list(missing.values())}
-            tables.append(split_status(pd.DataFrame(rows)).assign(evaluator_b=LENGTH, **about))
+            tables.append(split_status(pd.DataFrame(rows)).assign(evaluator_b=LENGTH, **constants))
     left_out = ("p_adjusted", "p_least", "adjustment")
     columns = ["study", *(name for name in COLUMNS if name not in left_out)]
     return _gathered(tables).reindex(columns=columns)
@@ -563,16 +566,16 @@ def compare_with_length(
 
 def _gathered(tables: list[pd.DataFrame]) -> pd.DataFrame:
     """Concatenate the tables of several studies, with the study as the first column."""
-    table = pd.concat([one for one in tables if len(one)], ignore_index=True)
+    table = pd.concat([table for table in tables if len(table)], ignore_index=True)
     return table[["study", *table.columns.drop("study")]]
 
 
 def _scored_alike(study: Study) -> list[list[str]]:
     """Group evaluators by the set of outputs with known length that they have scored."""
     assert study.scores is not None
-    there = study.scores.pivot(index="output_id", columns="evaluator", values="score").notna()
-    there = there[there[LENGTH]].drop(columns=LENGTH)
-    pattern = there.apply(lambda one: one.to_numpy().tobytes())
+    has_score = study.scores.pivot(index="output_id", columns="evaluator", values="score").notna()
+    has_score = has_score[has_score[LENGTH]].drop(columns=LENGTH)
+    pattern = has_score.apply(lambda column: column.to_numpy().tobytes())
     return [list(names.index) for _, names in pattern.groupby(pattern, sort=False)]
 
 
@@ -593,8 +596,8 @@ def _renamed(study: Study, called: Mapping[str, str]) -> Study:
     names = study.scores["evaluator"].map(lambda name: called.get(name, name))
     twice = pd.DataFrame({"was": study.scores["evaluator"], "is": names}).drop_duplicates()
     if twice["is"].duplicated().any():
-        one = twice.loc[twice["is"].duplicated(), "is"].iloc[0]
-        raise ValueError(f"called= maps two evaluators of {study.name} to {one!r}: rename one.")
+        name = twice.loc[twice["is"].duplicated(), "is"].iloc[0]
+        raise ValueError(f"called= maps two evaluators of {study.name} to {name!r}: rename one.")
     return study.replace(scores=study.scores.assign(evaluator=names))
 
 

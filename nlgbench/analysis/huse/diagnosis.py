@@ -98,7 +98,7 @@ def boundary(
     (50, 50)
     """
     check_n(n_grid, "n_grid", 2)
-    one = score.compare(
+    compared = score.compare(
         study,
         score.the_system(study, system),
         dimension=dimension,
@@ -108,31 +108,31 @@ def boundary(
     )
     judged = study.judgments
     assert judged is not None  # `compare` has checked this
-    judged = judged[judged["dimension"] == one.dimension]
+    judged = judged[judged["dimension"] == compared.dimension]
     # Use judgments of all systems, so that panels share one axis.
     means = judged.groupby("output_id")["value"].mean().to_numpy()
     axes = []
-    for feature in (one.raw[:, 0], np.append(one.raw[:, 1], means)):
+    for feature in (compared.raw[:, 0], np.append(compared.raw[:, 1], means)):
         low, high = feature.min(), feature.max()
         margin = 0.05 * (high - low)
         axes.append(np.linspace(low - margin, high + margin, n_grid))
-    columns, rows = np.meshgrid(axes[0] / one.scales[0], axes[1] / one.scales[1])
+    columns, rows = np.meshgrid(axes[0] / compared.scales[0], axes[1] / compared.scales[1])
     size, machine = neighbors.neighborhoods(
-        one.points,
-        one.is_machine,
+        compared.points,
+        compared.is_machine,
         np.column_stack([columns.ravel(), rows.ravel()]),
-        one.n_neighbors,
-        tolerance=score.TOLERANCE[one.ties],
+        compared.n_neighbors,
+        tolerance=score.TOLERANCE[compared.ties],
     )
-    for_machine, for_human = neighbors.votes(size, machine, *np.bincount(one.is_machine))
+    for_machine, for_human = neighbors.votes(size, machine, *np.bincount(compared.is_machine))
     share = (for_machine / (for_machine + for_human)).reshape(n_grid, n_grid)
     return Boundary(
-        system=one.system,
-        label=study.label(one.system),
+        system=compared.system,
+        label=study.label(compared.system),
         source=study.source,
-        n_neighbors=one.n_neighbors,
-        scores=one.scores,
-        outputs=score.outputs_of(one),
+        n_neighbors=compared.n_neighbors,
+        scores=compared.scores,
+        outputs=score.outputs_of(compared),
         grid=pd.DataFrame(
             share,
             index=pd.Index(axes[1], name="judgment"),
@@ -187,14 +187,14 @@ def failures(
         score.compare(study, system, dimension=dimension, n_neighbors=n_neighbors, ties=ties)
     )
     by_both, alone = (table[f"correct_{name}"].to_numpy(dtype=bool) for name in score.MAPS)
-    known = np.where(alone, "quality failure", "diversity failure")
-    table = table.assign(kind=np.where(by_both, known, "indistinguishable"))
+    correct_kind = np.where(alone, "quality failure", "diversity failure")
+    table = table.assign(kind=np.where(by_both, correct_kind, "indistinguishable"))
     texts = study.outputs[["output_id", "context", "text"]]
     table = table.merge(texts, on="output_id", how="left", validate="one_to_one")
     names = ["item_id", "kind", "output_id", "system", "is_human", "context", "text"]
     names += ["logprob_per_token", "judgment", "machine_share_huse", "machine_share_huse_q"]
-    by = ["item_id", "is_human", "output_id"]
-    return table.sort_values(by, kind="stable", ignore_index=True)[names]
+    keys = ["item_id", "is_human", "output_id"]
+    return table.sort_values(keys, kind="stable", ignore_index=True)[names]
 
 
 @checked
@@ -208,13 +208,14 @@ def moved_votes(study: Study, *, n_neighbors: int = 16) -> pd.DataFrame:
     >>> len(moved_votes(nb.simulate("gaussian", seed=0)))  # there are no ties
     0
     """
-    parts = []
+    tables = []
     for system in score.chosen_systems(study, None):
-        one = score.compare(study, system, n_neighbors=n_neighbors)
-        exact, raw = score.outputs_of(one), score.outputs_of(replace(one, ties="released"))
+        compared = score.compare(study, system, n_neighbors=n_neighbors)
+        exact = score.outputs_of(compared)
+        released = score.outputs_of(replace(compared, ties="released"))
         column = "predicted_human_huse_q"
-        parts.append(exact[exact[column] != raw[column]])
-    return pd.concat(parts, ignore_index=True)
+        tables.append(exact[exact[column] != released[column]])
+    return pd.concat(tables, ignore_index=True)
 
 
 @checked
@@ -279,7 +280,7 @@ def multiverse(
         check_n(k, "n_neighbors")
     rows, chosen = [], score.chosen_systems(study, systems)
     for system, scaling, length in product(chosen, get_args(Scaling), get_args(Length)):
-        full = score.compare(
+        compared = score.compare(
             study,
             system,
             dimension=dimension,
@@ -288,12 +289,12 @@ def multiverse(
             length=length,
         )
         for k, tie, rule in product(n_neighbors, score.TOLERANCE, get_args(LabelTies)):
-            one = replace(full, n_neighbors=k, ties=tie, label_ties=rule)
+            variant = replace(compared, n_neighbors=k, ties=tie, label_ties=rule)
             choices: dict[str, object] = {"n_neighbors": k, "ties": tie, "label_ties": rule}
             choices |= {"scaling": scaling, "length": length}
             rows += [
                 {"system": system, **choices, "score": name, "estimate": value}
-                for name, value in one.scores.items()
+                for name, value in variant.scores.items()
             ]
     table = pd.DataFrame(rows)
     paper = (table[list(PAPER)] == pd.Series(PAPER)).all(axis=1)

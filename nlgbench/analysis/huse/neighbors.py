@@ -58,10 +58,10 @@ def neighborhoods(
     label = np.asarray(is_machine, dtype=bool)[None]
     points, counts = _totals(features, ~label, label)
     new = np.asarray(queries, dtype=np.float64)
-    found = np.empty((2, len(new)), dtype=np.int64)
+    totals = np.empty((2, len(new)), dtype=np.int64)
     for rows, size, machine in _count(points, counts, new, n_neighbors, tolerance):
-        found[:, rows] = size[:, 0], machine[:, 0]
-    return found[0], found[1]
+        totals[:, rows] = size[:, 0], machine[:, 0]
+    return totals[0], totals[1]
 
 
 def votes(size: Ints, machine: Ints, n_human: Ints, n_machine: Ints) -> tuple[Ints, Ints]:
@@ -74,7 +74,7 @@ def votes(size: Ints, machine: Ints, n_human: Ints, n_machine: Ints) -> tuple[In
     return machine * n_human, (size - machine) * n_machine
 
 
-def verdicts(for_machine: Ints, for_human: Ints, label_ties: LabelTies) -> Floats:
+def predict(for_machine: Ints, for_human: Ints, label_ties: LabelTies) -> Floats:
     """Predict 1 for machine and 0 for human; `label_ties` decides ties ("half" gives .5)."""
     tied = {"human": 0.0, "half": 0.5, "system": 1.0}[label_ties]
     return np.where(for_machine == for_human, tied, for_machine > for_human)
@@ -110,20 +110,20 @@ def sample_errors(
     human, machine = np.atleast_2d(inside & ~label, inside & label)
     n_human, n_machine = human.sum(axis=1), machine.sum(axis=1)
     defined = (n_human + n_machine > n_neighbors) & (n_human > 0) & (n_machine > 0)
-    found = np.full(len(human), np.nan)
+    errors = np.full(len(human), np.nan)
     if not defined.any():
-        return found
+        return errors
     n_human, n_machine = n_human[defined], n_machine[defined]
     points, counts = _totals(features, human[defined], machine[defined])
     missed = np.zeros((2, len(n_human)))
-    own = np.array([0, 1])[:, None, None]  # the class of the output that is left out
+    own_class = np.array([0, 1])[:, None, None]  # the class of the output that is left out
     for rows, size, of_machine in _count(points, counts, points, n_neighbors + 1, tolerance):
         n_own = np.stack([counts[rows, 0] - counts[rows, 1], counts[rows, 1]])
-        voted = votes(size - 1, of_machine - own, n_human, n_machine)
-        missed += (n_own * np.abs(verdicts(*voted, label_ties) - own)).sum(axis=1)
+        voted = votes(size - 1, of_machine - own_class, n_human, n_machine)
+        missed += (n_own * np.abs(predict(*voted, label_ties) - own_class)).sum(axis=1)
     # Divide once, so that for classes of equal size the result is errors / n, correctly rounded.
-    found[defined] = (missed[1] * n_human + missed[0] * n_machine) / (n_human * n_machine)
-    return found
+    errors[defined] = (missed[1] * n_human + missed[0] * n_machine) / (n_human * n_machine)
+    return errors
 
 
 def _totals(features: ArrayLike, human: Bools, machine: Bools) -> tuple[Floats, Counts]:
@@ -134,8 +134,8 @@ def _totals(features: ArrayLike, human: Bools, machine: Bools) -> tuple[Floats, 
     starts = np.flatnonzero(np.append(True, (every[1:] != every[:-1]).any(axis=1)))
     # 16 bits suffice for the counts of all but the largest samples, and sum faster.
     kind = np.int16 if len(order) < 2**15 else np.int32
-    both = np.stack([(human | machine).T, machine.T], axis=1)[order].astype(kind)
-    return every[starts], np.add.reduceat(both, starts, axis=0, dtype=kind)
+    numbers = np.stack([(human | machine).T, machine.T], axis=1)[order].astype(kind)
+    return every[starts], np.add.reduceat(numbers, starts, axis=0, dtype=kind)
 
 
 def _count(
@@ -158,8 +158,8 @@ def _count(
         short = []
         for rows in np.split(pending, range(step, len(pending), step)):
             listed = _listed(tree, points, queries[rows], n_listed, tolerance)
-            found, enough = _walk(*listed, counts, k)
-            size, machine = found[enough].astype(np.int64).swapaxes(0, 1)
+            totals, enough = _walk(*listed, counts, k)
+            size, machine = totals[enough].astype(np.int64).swapaxes(0, 1)
             yield rows[enough], size, machine
             short.append(rows[~enough])
         pending = np.concatenate(short)
@@ -176,7 +176,7 @@ def _listed(
     near = tree.query(queries, k=range(1, n_listed + 1))[1]
     # Recompute distances, because the tree may round differently from the definition.
     axes = zip(points.T, queries.T, strict=True)
-    distance = np.sqrt(sum((of.take(near) - here[:, None]) ** 2 for of, here in axes))
+    distance = np.sqrt(sum((axis.take(near) - query[:, None]) ** 2 for axis, query in axes))
     if (distance[:, 1:] < distance[:, :-1]).any():
         near = np.take_along_axis(near, np.argsort(distance, axis=1, kind="stable"), axis=1)
         distance.sort(axis=1)
@@ -195,11 +195,11 @@ def _listed(
 def _walk(near: Ints, reach: Ints, counts: Counts, k: int) -> tuple[Counts, Bools]:
     """Sum counts along the lists; also return for which queries the lists are long enough."""
     met = counts.take(near.T, axis=0)
-    for before, here in pairwise(met):
-        here += before
+    for before, current in pairwise(met):
+        current += before
     # If a list ends before the k-th output, its last place marks it as too short.
-    place = np.minimum((met[:, :, 0] < k).sum(axis=0, dtype=met.dtype), len(met) - 1)
-    stop = np.take_along_axis(reach, place, axis=1)
+    kth = np.minimum((met[:, :, 0] < k).sum(axis=0, dtype=met.dtype), len(met) - 1)
+    stop = np.take_along_axis(reach, kth, axis=1)
     last = np.minimum(stop, len(met)) - 1
-    found = np.take_along_axis(met, last[None, :, None], axis=0)[0]
-    return found, stop.max(axis=1) <= len(met)
+    totals = np.take_along_axis(met, last[None, :, None], axis=0)[0]
+    return totals, stop.max(axis=1) <= len(met)

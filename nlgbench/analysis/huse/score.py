@@ -112,16 +112,16 @@ def compare(
             "the system's model. Add a table of logprobs to the study.",
         )
     is_human = study.outputs["is_human"].to_numpy(dtype=bool)
-    own = (study.outputs["system"].to_numpy() == system) & ~is_human
+    of_system = (study.outputs["system"].to_numpy() == system) & ~is_human
     if not is_human.any():
         raise Unsupported(
             "no_human",
             f"HUSE needs human and machine outputs. Found 0 human and {len(is_human)} machine "
             "outputs: add human ones, or correct is_human.",
         )
-    if not own.any():
+    if not of_system.any():
         known(system, study.systems, "system")
-    rows = np.flatnonzero(is_human | own)
+    rows = np.flatnonzero(is_human | of_system)
     check_n(n_neighbors, "n_neighbors")
     if len(rows) < n_neighbors + 1:
         raise Unsupported(
@@ -139,7 +139,7 @@ def compare(
         system=system,
         dimension=dimension,
         rows=rows,
-        is_machine=own[rows],
+        is_machine=of_system[rows],
         raw=np.column_stack([logprob, judgment]),
         points=np.column_stack([x, y]),
         scales=(x_scale, y_scale),
@@ -172,14 +172,14 @@ def the_system(study: Study, system: str | None) -> str:
     return names[0]
 
 
-def _check_complete(ids: pd.Index, missing: Bools, code: str, what: str, fix: str) -> None:
+def _check_complete(ids: pd.Index, missing: Bools, code: str, problem: str, fix: str) -> None:
     if missing.any():
         named = ids[missing].tolist()
         more = f" and {len(named) - 5} more" if len(named) > 5 else ""
         raise Unsupported(
             code,
-            f"{what} for {len(named)} of {len(ids)} outputs: {', '.join(named[:5])}{more}. Every "
-            f"compared output needs one: {fix}.",
+            f"{problem} for {len(named)} of {len(ids)} outputs: {', '.join(named[:5])}{more}. "
+            f"Every compared output needs one: {fix}.",
         )
 
 
@@ -189,11 +189,11 @@ def _logprob(ids: pd.Index, logprobs: pd.DataFrame, system: str, length: str) ->
     if under.empty:
         models = sorted(logprobs["model"].unique())
         raise Unsupported("no_logprobs", f"model in logprobs: {unknown(system, models)}")
-    found = under.set_index("output_id")[["logprob", "n_tokens"]].reindex(ids)
-    logprob, n_tokens = found.to_numpy(dtype=np.float64).T
-    what = f"no log-probability under model {system!r}"
+    features = under.set_index("output_id")[["logprob", "n_tokens"]].reindex(ids)
+    logprob, n_tokens = features.to_numpy(dtype=np.float64).T
+    problem = f"no log-probability under model {system!r}"
     fix = "add it to logprobs, or remove the output"
-    _check_complete(ids, np.isnan(logprob), "no_logprobs", what, fix)
+    _check_complete(ids, np.isnan(logprob), "no_logprobs", problem, fix)
     logprob = logprob / n_tokens if length == "per token" else logprob
     finite = np.isfinite(logprob)
     if not finite.any():
@@ -208,13 +208,13 @@ def _logprob(ids: pd.Index, logprobs: pd.DataFrame, system: str, length: str) ->
 def _mean_judgment(ids: pd.Index, judgments: pd.DataFrame, dimension: str) -> Floats:
     """Average each output's judgments."""
     judged = judgments[judgments["dimension"] == dimension]
-    at = ids.get_indexer(pd.Index(judged["output_id"].to_numpy()))
-    value, at = judged["value"].to_numpy()[at >= 0], at[at >= 0]
-    count = np.bincount(at, minlength=len(ids))
+    positions = ids.get_indexer(pd.Index(judged["output_id"].to_numpy()))
+    value, positions = judged["value"].to_numpy()[positions >= 0], positions[positions >= 0]
+    count = np.bincount(positions, minlength=len(ids))
     fix = "add it to judgments, or remove the output"
-    what = f"no judgment of {dimension!r}"
-    _check_complete(ids, count == 0, "no_judgments", what, fix)
-    return np.asarray(np.bincount(at, weights=value, minlength=len(ids)) / count)
+    problem = f"no judgment of {dimension!r}"
+    _check_complete(ids, count == 0, "no_judgments", problem, fix)
+    return np.asarray(np.bincount(positions, weights=value, minlength=len(ids)) / count)
 
 
 def scaled(feature: Floats, scaling: str, name: str) -> tuple[Floats, float]:
@@ -236,7 +236,7 @@ def scaled(feature: Floats, scaling: str, name: str) -> tuple[Floats, float]:
 
 
 def output_replicates(
-    one: Compared, members: ArrayLike, labels: ArrayLike | None = None
+    compared: Compared, members: ArrayLike, labels: ArrayLike | None = None
 ) -> pd.DataFrame:
     """Score m subsamples of the n outputs, or the outputs with other labels; NaN where undefined.
 
@@ -244,42 +244,42 @@ def output_replicates(
     """
     huse, huse_q = (
         neighbors.sample_errors(
-            one.points[:, columns],
+            compared.points[:, columns],
             members,
-            one.is_machine if labels is None else labels,
-            one.n_neighbors,
-            tolerance=TOLERANCE[one.ties],
-            label_ties=one.label_ties,
+            compared.is_machine if labels is None else labels,
+            compared.n_neighbors,
+            tolerance=TOLERANCE[compared.ties],
+            label_ties=compared.label_ties,
         )
         for columns in MAPS.values()
     )
     return pd.DataFrame({"huse": huse, "huse_q": huse_q, "huse_d": 1 + huse - huse_q})
 
 
-def annotator_replicates(one: Compared, members: Bools) -> pd.DataFrame:
+def annotator_replicates(compared: Compared, members: Bools) -> pd.DataFrame:
     """Score the outputs from the judgments of fewer annotators; NaN where undefined.
 
     For each replicate, `members` (m, u) selects rows of `Compared.annotators`, with all their
     judgments. Judgments are rescaled in each replicate.
     """
-    judged = one.judged
+    judged = compared.judged
     # Number annotators by first appearance, as in `Compared.annotators`.
     unit = judged.groupby(["group_id", "annotator_id"], sort=False).ngroup()
-    row = pd.Index(one.outputs["output_id"]).get_indexer(judged["output_id"])
-    shape = (len(one.outputs), len(one.annotators))
-    drawn = members.T.astype(np.float64)
-    total = csr_array((judged["value"].to_numpy(), (row, unit)), shape=shape) @ drawn
-    count = csr_array((np.ones(len(judged)), (row, unit)), shape=shape) @ drawn
-    found = np.full((drawn.shape[1], len(SCORES)), np.nan)
+    row = pd.Index(compared.outputs["output_id"]).get_indexer(judged["output_id"])
+    shape = (len(compared.outputs), len(compared.annotators))
+    selected = members.T.astype(np.float64)
+    total = csr_array((judged["value"].to_numpy(), (row, unit)), shape=shape) @ selected
+    count = csr_array((np.ones(len(judged)), (row, unit)), shape=shape) @ selected
+    scores = np.full((selected.shape[1], len(SCORES)), np.nan)
     for replicate in np.flatnonzero((count > 0).all(axis=0)):
         mean = total[:, replicate] / count[:, replicate]
         try:
-            judgment = scaled(mean, one.scaling, "judgment")[0]
+            judgment = scaled(mean, compared.scaling, "judgment")[0]
         except Unsupported:  # constant: undefined, and counted by the caller
             continue
-        points = np.column_stack([one.points[:, 0], judgment])
-        found[replicate] = list(replace(one, points=points).scores.values())
-    return pd.DataFrame(found, columns=list(SCORES))
+        points = np.column_stack([compared.points[:, 0], judgment])
+        scores[replicate] = list(replace(compared, points=points).scores.values())
+    return pd.DataFrame(scores, columns=list(SCORES))
 
 
 def with_complements(members: Bools) -> Bools:
@@ -288,7 +288,7 @@ def with_complements(members: Bools) -> Bools:
 
 
 def intervals(
-    one: Compared,
+    compared: Compared,
     *,
     resample: Resample,
     n_resamples: int,
@@ -299,36 +299,36 @@ def intervals(
     few = [OK] * len(SCORES)
     n_units, method = 0, ""
     if n_resamples == 0:
-        table = pd.DataFrame({"estimate": one.scores.values()})
+        table = pd.DataFrame({"estimate": compared.scores.values()})
         table = table.assign(confidence=confidence, n_resamples=0, n_undefined=0)
         table["status"], few = "ok", [explain("no_resamples")] * len(SCORES)
     elif resample == "annotators":
-        groups = one.annotators["group_id"]
+        groups = compared.annotators["group_id"]
         members = half_samples(groups, n_resamples=n_resamples, seed=seed)
-        replicates, sizes = annotator_replicates(one, members), groups.value_counts()
+        replicates, sizes = annotator_replicates(compared, members), groups.value_counts()
         n_units, df = int(sizes.min()), max(1, int((sizes - 1).sum()))
         table = pd.DataFrame(
             [
                 interval(replicates[s], x, df=df, confidence=confidence)
-                for s, x in one.scores.items()
+                for s, x in compared.scores.items()
             ]
         )
         if n_units < LEAST_ANNOTATORS:
             table[["se", "ci_low", "ci_high"]] = np.nan
             few = [explain("few_in_hit", n=n_units, least=LEAST_ANNOTATORS)] * len(SCORES)
-        method = f"half-samples of annotators, k = {one.n_neighbors}, t"
+        method = f"half-samples of annotators, k = {compared.n_neighbors}, t"
     else:
-        clusters = one.outputs["item_id" if resample == "items" else "output_id"]
-        is_human = one.outputs["is_human"]
+        clusters = compared.outputs["item_id" if resample == "items" else "output_id"]
+        is_human = compared.outputs["is_human"]
         members = half_samples(is_human, clusters=clusters, n_resamples=n_resamples, seed=seed)
-        replicates = output_replicates(one, with_complements(members))
+        replicates = output_replicates(compared, with_complements(members))
         n_units = int(clusters.groupby(is_human).nunique().min())
-        table = halves_interval(replicates, one.scores, n_units, confidence)
-        few = few_outputs(one, n_units)
-        method = f"splits of {resample} into halves, k = {one.n_neighbors}, t"
+        table = halves_interval(replicates, compared.scores, n_units, confidence)
+        few = few_outputs(compared, n_units)
+        method = f"splits of {resample} into halves, k = {compared.n_neighbors}, t"
     fine = table["status"] == "ok"
     table = table.assign(score=SCORES, n_clusters=n_units, method=method)
-    table.loc[fine, ["status", "reason"]] = [(each.code, each.reason) for each in few]
+    table.loc[fine, ["status", "reason"]] = [(warning.code, warning.reason) for warning in few]
     return table.reindex(columns=_COLUMNS)
 
 
@@ -336,21 +336,19 @@ def halves_interval(
     replicates: pd.DataFrame, estimates: dict[str, float], n_units: int, confidence: float
 ) -> pd.DataFrame:
     """Compute intervals from halves and their complements, with n_units / 2 degrees of freedom."""
-    found = []
+    rows = []
     for score, estimate in estimates.items():
-        halves, others = np.split(replicates[score].to_numpy(), 2)
-        found.append(
-            split_interval(halves, others, estimate, df=n_units / 2, confidence=confidence)
-        )
-    return pd.DataFrame(found)
+        halves = np.split(replicates[score].to_numpy(), 2)
+        rows.append(split_interval(*halves, estimate, df=n_units / 2, confidence=confidence))
+    return pd.DataFrame(rows)
 
 
-def few_outputs(one: Compared, n_units: int) -> list[Status]:
+def few_outputs(compared: Compared, n_units: int) -> list[Status]:
     """Return for each score a warning about its interval, or `OK`."""
-    k, n_half = one.n_neighbors, len(one.rows) // 2
-    judgment = one.points[:, 1]
+    k, n_half = compared.n_neighbors, len(compared.rows) // 2
+    judgment = compared.points[:, 1]
     n_values = len(np.unique((judgment / judgment.std()).round(9)))
-    classes = np.bincount(one.is_machine)
+    classes = np.bincount(compared.is_machine)
     few, tied = OK, OK
     if n_units < LEAST_UNITS:
         few = explain("few_units", n=n_units, least=LEAST_UNITS)
@@ -453,7 +451,7 @@ def huse(
     >>> bool((scores["ci_low"] < scores["estimate"]).all())
     True
     """
-    parts = []
+    tables = []
     for system in chosen_systems(study, systems):
         features = compare(
             study,
@@ -474,7 +472,7 @@ def huse(
             )
             table.insert(0, "system", system)
             table.insert(1, "ties", rule)
-            parts.append(
+            tables.append(
                 table.assign(
                     resample=resample,
                     n_neighbors=n_neighbors,
@@ -489,10 +487,10 @@ def huse(
                     source=study.source,
                 )
             )
-    return pd.concat(parts, ignore_index=True)
+    return pd.concat(tables, ignore_index=True)
 
 
-def outputs_of(one: Compared) -> pd.DataFrame:
+def outputs_of(compared: Compared) -> pd.DataFrame:
     """Return the classifier's features and predictions, a row per output.
 
     Columns: ``compared`` (the system), ``logprob_per_token`` (nats), ``judgment`` (mean), and both
@@ -500,23 +498,23 @@ def outputs_of(one: Compared) -> pd.DataFrame:
     (``_huse_q``) have ``neighbors_*`` (their number), ``machine_share_*`` (class-weighted, 0 to 1),
     ``predicted_human_*``, ``correct_*`` (missing for tied votes under ``label_ties="half"``).
     """
-    table = one.outputs.assign(
-        logprob_per_token=one.raw[:, 0],
-        judgment=one.raw[:, 1],
-        scaled_logprob=one.points[:, 0],
-        scaled_judgment=one.points[:, 1],
+    table = compared.outputs.assign(
+        logprob_per_token=compared.raw[:, 0],
+        judgment=compared.raw[:, 1],
+        scaled_logprob=compared.points[:, 0],
+        scaled_judgment=compared.points[:, 1],
     )
-    table.insert(0, "compared", one.system)
-    n_human, n_machine = np.bincount(one.is_machine)
+    table.insert(0, "compared", compared.system)
+    n_human, n_machine = np.bincount(compared.is_machine)
     for name, columns in MAPS.items():
         size, machine = neighbors.leave_one_out(
-            one.points[:, columns],
-            one.is_machine,
-            one.n_neighbors,
-            tolerance=TOLERANCE[one.ties],
+            compared.points[:, columns],
+            compared.is_machine,
+            compared.n_neighbors,
+            tolerance=TOLERANCE[compared.ties],
         )
         for_machine, for_human = neighbors.votes(size, machine, n_human, n_machine)
-        says_machine = neighbors.verdicts(for_machine, for_human, one.label_ties)
+        says_machine = neighbors.predict(for_machine, for_human, compared.label_ties)
         human = pd.Series(says_machine == 0, index=table.index, dtype="boolean")
         human[says_machine == 0.5] = pd.NA
         table[f"neighbors_{name}"] = size

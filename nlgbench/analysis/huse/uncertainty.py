@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from itertools import combinations, product
+from itertools import chain, combinations, product
 from typing import Literal
 
 import numpy as np
@@ -82,25 +82,27 @@ def permutation_test(
     0.01
     """
     check_n(n_permutations, "n_permutations")
-    parts = []
+    tables = []
     for system in score.chosen_systems(study, systems):
-        one = score.compare(study, system, dimension=dimension, n_neighbors=n_neighbors)
-        item, n_items = _item_units(one)
-        ways = {"items": (n_items, np.arange(len(item)), one.is_machine, item)}
-        if (hits := _hit_units(one)) is not None:
+        compared = score.compare(study, system, dimension=dimension, n_neighbors=n_neighbors)
+        item, n_items = _item_units(compared)
+        ways = {"items": (n_items, np.arange(len(item)), compared.is_machine, item)}
+        if (hits := _hit_units(compared)) is not None:
             hit, label = hits
             ways["hits"] = (len(label), hit, label, np.zeros(len(label), dtype=np.int64))
-        for within, (n_units, place, own, units) in ways.items():
-            # Labels `own` are permuted within units; `place` maps outputs to labels.
-            counts = zip(np.bincount(units), np.bincount(units, weights=own), strict=True)
+        for within, (n_units, label_of_output, is_machine, units) in ways.items():
+            # Class labels are permuted within units.
+            counts = zip(np.bincount(units), np.bincount(units, weights=is_machine), strict=True)
             n_labelings = math.prod(math.comb(int(n), int(m)) for n, m in counts)
             exact = n_labelings <= n_permutations
             if exact:
-                labels = _all_labelings(own, units)
+                labels = _all_labelings(is_machine, units)
             else:
-                labels = _permuted_within(own, units, n_permutations, np.random.default_rng(seed))
-            permuted = score.output_replicates(one, True, labels[:, place])[list(score.MAPS)]
-            estimate = pd.Series(one.scores)[list(score.MAPS)]
+                rng = np.random.default_rng(seed)
+                labels = _permuted_within(is_machine, units, n_permutations, rng)
+            permuted = score.output_replicates(compared, True, labels[:, label_of_output])
+            permuted = permuted[list(score.MAPS)]
+            estimate = pd.Series(compared.scores)[list(score.MAPS)]
             # Equal scores may differ by rounding.
             n_low = (permuted <= estimate + 1e-12).sum()
             rows = {
@@ -118,28 +120,28 @@ def permutation_test(
                 "status": "ok",
                 "reason": "",
             }
-            parts.append(pd.DataFrame(rows))
-    return pd.concat(parts, ignore_index=True)
+            tables.append(pd.DataFrame(rows))
+    return pd.concat(tables, ignore_index=True)
 
 
-def _item_units(one: Compared) -> tuple[Ints, int]:
+def _item_units(compared: Compared) -> tuple[Ints, int]:
     """Enumerate the outputs' items, and count the items with both classes."""
-    item = pd.factorize(one.outputs["item_id"])[0].astype(np.int64)
-    machine = np.bincount(item, weights=one.is_machine).astype(int)
-    both = (machine > 0) & (machine < np.bincount(item))
-    if not both.any():
+    item = pd.factorize(compared.outputs["item_id"])[0].astype(np.int64)
+    machine = np.bincount(item, weights=compared.is_machine).astype(int)
+    mixed = (machine > 0) & (machine < np.bincount(item))
+    if not mixed.any():
         raise Unsupported(
             "disconnected",
-            f"no item has outputs of both humans and {one.system!r}, so labels cannot be permuted "
-            "within items. Correct item_id.",
+            f"no item has outputs of both humans and {compared.system!r}, so labels cannot be "
+            "permuted within items. Correct item_id.",
         )
-    return item, int(both.sum())
+    return item, int(mixed.sum())
 
 
-def _hit_units(one: Compared) -> tuple[Ints, Bools] | None:
+def _hit_units(compared: Compared) -> tuple[Ints, Bools] | None:
     """Enumerate the outputs' HITs, and return the HITs' labels, or None if HITs mix classes."""
-    pairs = one.judged[["output_id", "group_id"]].drop_duplicates()
-    joined = one.outputs[["output_id", "is_human"]].merge(pairs, on="output_id", how="left")
+    pairs = compared.judged[["output_id", "group_id"]].drop_duplicates()
+    joined = compared.outputs[["output_id", "is_human"]].merge(pairs, on="output_id", how="left")
     if joined["output_id"].duplicated().any() or joined["group_id"].eq("").any():
         return None
     hit = pd.factorize(joined["group_id"])[0].astype(np.int64)
@@ -151,7 +153,7 @@ def _all_labelings(label: Bools, unit: Ints) -> Bools:
     """List every way to permute labels among the rows of each unit."""
     rows_of = [np.flatnonzero(unit == number) for number in range(int(unit.max()) + 1)]
     chosen = (combinations(rows, int(label[rows].sum())) for rows in rows_of)
-    machine = [[row for part in parts for row in part] for parts in product(*chosen)]
+    machine = [list(chain.from_iterable(row_sets)) for row_sets in product(*chosen)]
     labels = np.zeros((len(machine), len(label)), dtype=bool)
     for labeling, rows in zip(labels, machine, strict=True):
         labeling[rows] = True
@@ -229,11 +231,13 @@ def stability(
     [[1, 20], [20, 1]]
     """
     check_n(n_resamples, "n_resamples")
-    parts = []
+    tables = []
     for system in score.chosen_systems(study, systems):
-        one = score.compare(study, system, dimension=dimension)
+        compared = score.compare(study, system, dimension=dimension)
         for kind in [over] if isinstance(over, str) else over:
-            n_all = len(one.outputs) if kind == "outputs" else _smallest_group(one.annotators)
+            n_all = len(compared.outputs)
+            if kind == "annotators":
+                n_all = _smallest_group(compared.annotators)
             rng = np.random.default_rng(seed)
             for size in [n for n in SIZES[kind] if n <= n_all] if sizes is None else sizes:
                 check_n(size, "a size")
@@ -241,10 +245,10 @@ def stability(
                     most = f"{n_all}, the number of {kind}"
                     most += " in the smallest group" if kind == "annotators" else ""
                     raise ValueError(f"sizes must be at most {most}. Got {size}.")
-                found = _subsampled(one, kind, size, n_resamples, rng)[list(score.SCORES)]
-                ends = found.quantile([0.5 - confidence / 2, 0.5 + confidence / 2]).to_numpy()
-                n_undefined, n_drawn = found.isna().sum().to_numpy(), len(found)
-                constant = (found.max() - found.min() <= 1e-12).to_numpy()
+                subsamples = _subsampled(compared, kind, size, n_resamples, rng)[list(score.SCORES)]
+                ends = subsamples.quantile([0.5 - confidence / 2, 0.5 + confidence / 2]).to_numpy()
+                n_undefined, n_drawn = subsamples.isna().sum().to_numpy(), len(subsamples)
+                constant = (subsamples.max() - subsamples.min() <= 1e-12).to_numpy()
                 status = first_status(
                     len(score.SCORES),
                     (n_drawn == 1, explain("one_subsample")),
@@ -257,7 +261,7 @@ def stability(
                     "over": kind,
                     "size": size,
                     "score": list(score.SCORES),
-                    "mean": found.mean(),
+                    "mean": subsamples.mean(),
                     "ci_low": ends[0],
                     "ci_high": ends[1],
                     "confidence": confidence,
@@ -265,8 +269,8 @@ def stability(
                     "n_undefined": n_undefined,
                     "status": status,
                 }
-                parts.append(pd.DataFrame(rows))
-    return split_status(pd.concat(parts, ignore_index=True))
+                tables.append(pd.DataFrame(rows))
+    return split_status(pd.concat(tables, ignore_index=True))
 
 
 def _smallest_group(annotators: pd.DataFrame) -> int:
@@ -274,20 +278,20 @@ def _smallest_group(annotators: pd.DataFrame) -> int:
 
 
 def _subsampled(
-    one: Compared, over: str, size: int, n_resamples: int, rng: np.random.Generator
+    compared: Compared, over: str, size: int, n_resamples: int, rng: np.random.Generator
 ) -> pd.DataFrame:
     """Score subsamples of one size, or the full sample once."""
     if over == "annotators":
-        groups = one.annotators["group_id"]
+        groups = compared.annotators["group_id"]
         n_drawn = 1 if groups.value_counts().eq(size).all() else n_resamples
         members = half_samples(groups, per_stratum=size, n_resamples=n_drawn, seed=rng)
-        return score.annotator_replicates(one, members)
-    n_all = len(one.outputs)
+        return score.annotator_replicates(compared, members)
+    n_all = len(compared.outputs)
     if size == n_all:
-        return score.output_replicates(one, np.ones((1, size)))
-    is_human = one.outputs["is_human"]
+        return score.output_replicates(compared, np.ones((1, size)))
+    is_human = compared.outputs["is_human"]
     members = half_samples(is_human, fraction=size / n_all, n_resamples=n_resamples, seed=rng)
-    return score.output_replicates(one, members)
+    return score.output_replicates(compared, members)
 
 
 @checked
@@ -311,22 +315,24 @@ def length_difference(
     >>> bool((found["estimate"] == found["whole_text"] - found["per_token"]).all())
     True
     """
-    parts = []
+    tables = []
     for system in score.chosen_systems(study, systems):
-        one, whole = (
+        per_token, whole_text = (
             score.compare(study, system, length=length) for length in ("per token", "whole text")
         )
-        is_human = one.outputs["is_human"]
+        is_human = per_token.outputs["is_human"]
         members = score.with_complements(half_samples(is_human, n_resamples=n_resamples, seed=seed))
-        gaps = score.output_replicates(whole, members) - score.output_replicates(one, members)
-        both = pd.DataFrame({"whole_text": whole.scores, "per_token": one.scores})
-        estimates = {name: whole.scores[name] - one.scores[name] for name in ("huse", "huse_d")}
-        both = both.loc[list(estimates)].rename_axis("score").reset_index()
-        both.insert(0, "system", system)
+        gaps = score.output_replicates(whole_text, members)
+        gaps -= score.output_replicates(per_token, members)
+        scores = pd.DataFrame({"whole_text": whole_text.scores, "per_token": per_token.scores})
+        scores = scores.loc[["huse", "huse_d"]]
+        estimates = (scores["whole_text"] - scores["per_token"]).to_dict()
+        scores = scores.rename_axis("score").reset_index()
+        scores.insert(0, "system", system)
         n_units = int(is_human.value_counts().min())
         table = score.halves_interval(gaps, estimates, n_units, confidence).drop(columns="center")
-        parts.append(pd.concat([both, table], axis=1))
-    return pd.concat(parts, ignore_index=True)
+        tables.append(pd.concat([scores, table], axis=1))
+    return pd.concat(tables, ignore_index=True)
 
 
 @checked
@@ -351,10 +357,10 @@ def annotator_difference(
     0.0
     """
     system = score.the_system(study, system)
-    full = score.compare(study, system)
+    all_judging = score.compare(study, system)
     rng = np.random.default_rng(seed)
-    members = half_samples(full.outputs["is_human"], n_resamples=n_resamples, seed=rng)
-    whole = score.output_replicates(full, members)["huse"].to_numpy()
+    members = half_samples(all_judging.outputs["is_human"], n_resamples=n_resamples, seed=rng)
+    full_replicates = score.output_replicates(all_judging, members)["huse"].to_numpy()
     assert study.judgments is not None  # `compare` has checked this
     units = study.judgments[_UNIT].drop_duplicates(ignore_index=True)
     fewest = _smallest_group(units)
@@ -363,22 +369,22 @@ def annotator_difference(
             f"n_annotators must be between 1 and {fewest}, the size of the smallest group of "
             f"annotators. Got {n_annotators}."
         )
-    drawn = half_samples(
+    samples = half_samples(
         units["group_id"], per_stratum=n_annotators, n_resamples=_N_SAMPLES, seed=rng
     )
     differences, replicates = np.empty(_N_SAMPLES), np.empty((_N_SAMPLES, n_resamples))
-    for number, chosen in enumerate(drawn):
+    for number, chosen in enumerate(samples):
         judgments = study.judgments.merge(units[chosen], on=_UNIT)
         fewer = score.compare(with_tables(study, judgments=judgments), system)
-        differences[number] = fewer.scores["huse"] - full.scores["huse"]
-        replicates[number] = score.output_replicates(fewer, members)["huse"] - whole
-    found = interval(replicates.mean(axis=0), float(differences.mean()))
-    se = float(np.hypot(float(found["se"]), differences.std(ddof=1) / np.sqrt(_N_SAMPLES)))
+        differences[number] = fewer.scores["huse"] - all_judging.scores["huse"]
+        replicates[number] = score.output_replicates(fewer, members)["huse"] - full_replicates
+    pooled = interval(replicates.mean(axis=0), float(differences.mean()))
+    se = float(np.hypot(float(pooled["se"]), differences.std(ddof=1) / np.sqrt(_N_SAMPLES)))
     half = norm.ppf(0.975) * se if se > 0 else np.nan
     mean = differences.mean()
     row = {"system": system, "n_annotators": n_annotators}
     row |= estimate_columns(mean, mean - half, mean + half, se=se)
-    row |= {name: found[name] for name in ("status", "reason")}
+    row |= {name: pooled[name] for name in ("status", "reason")}
     return pd.DataFrame([row])
 
 
@@ -419,19 +425,20 @@ def interval_widths(
     n_all = math.inf
     if isinstance(world, Study):
         # Run all checks once, then keep only the compared outputs.
-        one = score.compare(world, score.the_system(world, system))
-        rows_of = world.outputs["output_id"].isin(one.outputs["output_id"])
-        given = with_tables(world, outputs=world.outputs[rows_of], judgments=one.judged)
-        n_all = one.outputs["is_human"].value_counts().min()
-        n_annotators = n_annotators or [_smallest_group(one.annotators)]
-        draw: Callable[[int, int, np.random.Generator], Study] = partial(_subsample, given)
+        compared = score.compare(world, score.the_system(world, system))
+        rows_of = world.outputs["output_id"].isin(compared.outputs["output_id"])
+        outputs = world.outputs[rows_of]
+        source = with_tables(world, outputs=outputs, judgments=compared.judged)
+        n_all = compared.outputs["is_human"].value_counts().min()
+        n_annotators = n_annotators or [_smallest_group(compared.annotators)]
+        draw: Callable[[int, int, np.random.Generator], Study] = partial(_subsample, source)
     else:
         draw = world
-    parts = []
+    tables = []
     for n_each, n_judging in product(n_outputs, n_annotators or ()):
         studies = (draw(n_each, n_judging, rng) for _ in range(n_studies))
         values = pd.DataFrame(
-            [score.compare(one, score.the_system(one, system)).scores for one in studies]
+            [score.compare(study, score.the_system(study, system)).scores for study in studies]
         )
         sd = values.std() / np.sqrt(1 - n_each / n_all)
         width = 2 * norm.ppf(0.5 + confidence / 2) * sd
@@ -448,8 +455,8 @@ def interval_widths(
             "confidence": confidence,
             "n_studies": n_studies,
         }
-        parts.append(pd.DataFrame(rows))
-    return pd.concat(parts, ignore_index=True)
+        tables.append(pd.DataFrame(rows))
+    return pd.concat(tables, ignore_index=True)
 
 
 def _subsample(study: Study, n_each: int, n_judging: int, rng: np.random.Generator) -> Study:
@@ -465,5 +472,5 @@ def _subsample(study: Study, n_each: int, n_judging: int, rng: np.random.Generat
     assert study.judgments is not None
     judged = study.judgments[study.judgments["output_id"].isin(outputs["output_id"])]
     units = judged[_UNIT].drop_duplicates()
-    drawn = half_samples(units["group_id"], per_stratum=n_judging, n_resamples=1, seed=rng)
-    return with_tables(study, outputs=outputs, judgments=judged.merge(units[drawn[0]], on=_UNIT))
+    judging = half_samples(units["group_id"], per_stratum=n_judging, n_resamples=1, seed=rng)
+    return with_tables(study, outputs=outputs, judgments=judged.merge(units[judging[0]], on=_UNIT))

@@ -12,7 +12,13 @@ from scipy.stats import binomtest
 from scipy.stats import t as student
 
 from nlgbench.analysis.judges.equal_length import rate_at_equal_length
-from nlgbench.analysis.judges.verdicts import SENTINELS, Verdicts, interval, read_verdicts, sign
+from nlgbench.analysis.judges.verdicts import (
+    SENTINELS,
+    Verdicts,
+    intervals_and_p,
+    read_verdicts,
+    sign,
+)
 from nlgbench.analysis.ratings.bradley_terry import wilson
 from nlgbench.analysis.ratings.games import PEOPLE
 from nlgbench.crossed import Clusters, Floats, clusters_of, few_clusters
@@ -25,6 +31,7 @@ from nlgbench.study.checks import checked
 
 #: The three tests of bias, over which p-values are adjusted.
 BIASES = ("position", "length", "own")
+_Row = dict[str, Any]
 #: Bins with equal numbers of votes, if there are enough.
 N_BINS = 10
 #: With smaller F, votes are too weak an instrument for the expected vote (Staiger and Stock 1997).
@@ -51,8 +58,8 @@ class Audit(Reported):
     def _shown(self) -> pd.DataFrame:
         """Return the tests of bias, rounded for display."""
         table = self.findings
-        tested = table["test"].isin(BIASES) & ~table["evaluator"].isin(SENTINELS)
-        return table[tested].round(3)
+        is_test = table["test"].isin(BIASES) & ~table["evaluator"].isin(SENTINELS)
+        return table[is_test].round(3)
 
 
 @checked
@@ -160,38 +167,38 @@ def audit(
             f"margin, the largest negligible share of verdicts, must be above 0. Got {margin}."
         )
     data = read_verdicts(study, dimension, np.random.default_rng(seed))
-    judges = [name for name in data.said if name not in SENTINELS]
+    judges = [name for name in data.verdicts if name not in SENTINELS]
     systems = [str(name) for name in study.outputs["system"].unique()]
     for judge, system in (authors or {}).items():
         known(judge, judges, "authors")
         known(system, systems, "authors")
     view = _SharedData(data, confidence)
     findings, orders, bins, ratings = [], [], [], []
-    for name in data.said:
-        own = (authors or {}).get(name)
-        rows, table, rated, binned = _run_tests(view, name, own)
+    for name in data.verdicts:
+        author = (authors or {}).get(name)
+        rows, counts, rated, binned = _run_tests(view, name, author)
         if name in judges:  # sentinels are shown, not tested
             p = adjust([rows[test]["p"] for test in BIASES])
             n_tested = int(np.isfinite(p).sum())
             for test, adjusted in zip(BIASES, p, strict=True):
-                verdict = _verdict(rows[test], adjusted, margin, confidence)
+                verdict = _decide(rows[test], adjusted, margin, confidence)
                 rows[test] |= {"p_adjusted": adjusted, "verdict": verdict, "n_tested": n_tested}
         else:
             rows = {test: row | {"p": np.nan} for test, row in rows.items()}
         head = {"evaluator": name, "is_sentinel": name in SENTINELS}
         findings += [head | {"test": test} | row for test, row in rows.items()]
-        orders.append({"evaluator": name} | table)
+        orders.append({"evaluator": name} | counts)
         bins.append(binned.assign(evaluator=name))
         ratings.append(rated.assign(evaluator=name))
     if len(data.vote):
         of_votes = data.system[data.pair], data.doublings[data.pair], view.weight, view.by_vote
         rated = rate_at_equal_length(data.vote + 0.5, *of_votes, confidence)[1]
         ratings.append(rated.assign(evaluator=PEOPLE))
-    found = pd.DataFrame(findings).assign(margin=margin, confidence=confidence)
-    found["verdict"] = found["verdict"].fillna("")
+    table = pd.DataFrame(findings).assign(margin=margin, confidence=confidence)
+    table["verdict"] = table["verdict"].fillna("")
     return Audit(
-        split_status(found).reindex(columns=list(_FINDINGS)),
-        found.reindex(columns=list(_DETAILS)),
+        split_status(table).reindex(columns=list(_FINDINGS)),
+        table.reindex(columns=list(_DETAILS)),
         pd.DataFrame(orders),
         split_status(pd.concat(bins, ignore_index=True))[list(_CALIBRATION)],
         split_status(pd.concat(ratings, ignore_index=True)).set_index("evaluator").reset_index(),
@@ -223,69 +230,71 @@ class _SharedData:
         self.by_vote = data.clusters(pair, who)
         self.by_order = data.clusters(np.tile(pair, 2), np.tile(who, (2, 1)))
         self.single = bool(n_of.max(initial=0) == 1)
-        self.one = self.other = np.arange(len(pair))
+        self.first = self.second = np.arange(len(pair))
         if not data.gold:
             votes = pd.DataFrame({"pair": pair, "row": np.arange(len(pair))})
-            both = votes.merge(votes, on="pair").query("row_x < row_y")
-            self.one, self.other = both["row_x"].to_numpy(), both["row_y"].to_numpy()
-        of_two = pair[self.one]
+            couples = votes.merge(votes, on="pair").query("row_x < row_y")
+            self.first, self.second = couples["row_x"].to_numpy(), couples["row_y"].to_numpy()
+        of_two = pair[self.first]
         self.weight_of_two = 1 / np.bincount(of_two, minlength=n)[of_two]
-        self.by_two = data.clusters(of_two, np.hstack([who[self.one], who[self.other]]))
+        self.by_two = data.clusters(of_two, np.hstack([who[self.first], who[self.second]]))
 
 
 def _run_tests(
-    view: _SharedData, name: str, own: str | None
-) -> tuple[dict[str, dict[str, Any]], dict[str, int], pd.DataFrame, pd.DataFrame]:
+    view: _SharedData, name: str, author: str | None
+) -> tuple[dict[str, _Row], dict[str, int], pd.DataFrame, pd.DataFrame]:
     """Run every test on one evaluator."""
     data = view.data
-    said = data.said[name]
-    there = ~np.isnan(said)
-    n = there.sum(axis=1)
+    verdicts = data.verdicts[name]
+    given_verdict = ~np.isnan(verdicts)
+    n = given_verdict.sum(axis=1)
     # The mean of both orders, or the verdict in the only one.
-    verdict = np.divide(np.nansum(said, axis=1), n, where=n > 0, out=np.full(len(n), np.nan))
-    rows, counts = _orders(view, said)
-    rows |= _slopes(view, verdict, data.system == own if own else None)
-    if own is None and name in SENTINELS:
+    verdict = np.divide(np.nansum(verdicts, axis=1), n, where=n > 0, out=np.full(len(n), np.nan))
+    rows, counts = _test_orders(view, verdicts)
+    rows |= _test_slopes(view, verdict, data.system == author if author else None)
+    if author is None and name in SENTINELS:
         rows["own"]["status"] = explain("sentinel")
-    tied = np.where(there, said == 0, False).sum(axis=1) / np.maximum(n, 1)
+    tied = np.where(given_verdict, verdicts == 0, False).sum(axis=1) / np.maximum(n, 1)
     w = view.weight * (n > 0)[data.pair]
-    rows["ties"] = _ratio(view, w * (tied[data.pair] - (data.vote == 0)), w, view.by_vote)
-    rows["overconfidence"], bins = _calibrated(view, data.chance.get(name, said))
-    rows |= _agreement(view, verdict)
-    known = n > 0
-    share = np.where(known, verdict, 0.0) + 0.5
-    of_pairs = data.system, data.doublings, known.astype(float), view.by_pair
+    rows["ties"] = _estimate_ratio(view, w * (tied[data.pair] - (data.vote == 0)), w, view.by_vote)
+    rows["overconfidence"], bins = _test_calibration(view, data.chance.get(name, verdicts))
+    rows |= _test_agreement(view, verdict)
+    judged = n > 0
+    share = np.where(judged, verdict, 0.0) + 0.5
+    of_pairs = data.system, data.doublings, judged.astype(float), view.by_pair
     slope, ratings = rate_at_equal_length(share, *of_pairs, view.confidence)
-    rows["length_in_ratings"] = slope | {"n": int(known.sum())}
-    if not known.any():  # the longest of no texts
+    rows["length_in_ratings"] = slope | {"n": int(judged.sum())}
+    if not judged.any():  # the longest of no texts
         no_length: Any = explain("no_length")
         rows = {test: row | {"status": no_length} for test, row in rows.items()}
         ratings["status"] = no_length
     return rows, counts, ratings, bins
 
 
-def _ratio(view: _SharedData, part: Floats, whole: Floats, clusters: Clusters) -> dict[str, Any]:
+def _estimate_ratio(view: _SharedData, top: Floats, below: Floats, clusters: Clusters) -> _Row:
     """Estimate the ratio of two sums over votes."""
-    parts = np.column_stack([part, whole])
-    found, se = clusters.jackknife(parts, lambda sums: ratio(sums[..., 0], sums[..., 1]))
-    n = int((whole > 0).sum())
+    sums_of = np.column_stack([top, below])
+    estimate, se = clusters.jackknife(sums_of, lambda sums: ratio(sums[..., 0], sums[..., 1]))
+    n = int((below > 0).sum())
     missing = OK if n else explain("no_votes")
     se = np.where(se <= 1e-12, 0.0, se)  # rounding: votes are from -1/2 to 1/2
-    return interval(float(found), float(se), clusters, view.confidence, missing) | {"n": n}
+    return intervals_and_p(float(estimate), float(se), clusters, view.confidence, missing) | {
+        "n": n
+    }
 
 
-def _orders(view: _SharedData, said: Floats) -> tuple[dict[str, dict[str, Any]], dict[str, int]]:
+def _test_orders(view: _SharedData, verdicts: Floats) -> tuple[dict[str, _Row], dict[str, int]]:
     """Compare verdicts in one order with those in the other."""
-    straight, swapped = said.T
-    both = ~np.isnan(said).any(axis=1)
-    same = both & (straight == swapped)
-    first = both & (straight > 0) & (swapped < 0)
-    second = both & (straight < 0) & (swapped > 0)
-    n, n_first, n_second = int(both.sum()), int(first.sum()), int(second.sum())
+    straight, swapped = verdicts.T
+    in_both = ~np.isnan(verdicts).any(axis=1)
+    same = in_both & (straight == swapped)
+    first = in_both & (straight > 0) & (swapped < 0)
+    second = in_both & (straight < 0) & (swapped > 0)
+    n, n_first, n_second = int(in_both.sum()), int(first.sum()), int(second.sum())
     side = sign(view.sum)
-    right, right_swapped = ((side != 0) & (np.sign(each) == side) for each in (straight, swapped))
+    right, right_swapped = ((side != 0) & (np.sign(lead) == side) for lead in (straight, swapped))
     counts = {
-        "n_pairs": int((~np.isnan(said)).any(axis=1).sum()),
+        "n_pairs": int((~np.isnan(verdicts)).any(axis=1).sum()),
         "n_both": n,
         "n_same": int(same.sum()),
         "n_first": n_first,
@@ -297,15 +306,19 @@ def _orders(view: _SharedData, said: Floats) -> tuple[dict[str, dict[str, Any]],
         "n_right_both": int((right & right_swapped).sum()),
     }
     missing = OK if n else explain("one_order")
-    lead = np.where(both, (straight - swapped) / 2, 0.0)
-    parts = np.column_stack([same, lead, both]).astype(np.float64)
+    lead = np.where(in_both, (straight - swapped) / 2, 0.0)
+    sums = np.column_stack([same, lead, in_both]).astype(np.float64)
     (share, gain), (se, gain_se) = view.by_pair.jackknife(
-        parts, lambda sums: ratio(sums[..., :2], sums[..., 2:])
+        sums, lambda sums: ratio(sums[..., :2], sums[..., 2:])
     )
-    asked = view.by_pair, view.confidence, missing
-    consistency, position = interval(share, se, *asked), interval(gain, gain_se, *asked)
+    options = view.by_pair, view.confidence, missing
+    consistency, position = (
+        intervals_and_p(share, se, *options),
+        intervals_and_p(gain, gain_se, *options),
+    )
     if not n:
-        return {"consistency": consistency | {"n": n}, "position": _one_order(view, said)}, counts
+        position = _test_single_orders(view, verdicts)
+        return {"consistency": consistency | {"n": n}, "position": position}, counts
     n_items = max(1.0, min(n, view.by_pair.n))
     if share == share:
         # Use Wilson's interval, because shares are often near 1.
@@ -328,20 +341,20 @@ def _orders(view: _SharedData, said: Floats) -> tuple[dict[str, dict[str, Any]],
     return {"consistency": consistency | {"n": n}, "position": position | {"n": n}}, counts
 
 
-def _one_order(view: _SharedData, said: Floats) -> dict[str, Any]:
+def _test_single_orders(view: _SharedData, verdicts: Floats) -> dict[str, Any]:
     """Estimate the gain of the first position from pairs with one randomly chosen order each.
 
     For each pair of systems, it averages the results with either system first, so that their
     difference in quality cancels. Ties count for neither position.
     """
-    there = ~np.isnan(said)
-    judged = there.any(axis=1)
-    verdict, is_swapped = np.nansum(said[judged], axis=1), there[judged, 1]
+    has_verdict = ~np.isnan(verdicts)
+    judged = has_verdict.any(axis=1)
+    verdict, is_swapped = np.nansum(verdicts[judged], axis=1), has_verdict[judged, 1]
     system, item = view.data.system[judged], view.data.item[judged]
-    shown = pd.DataFrame({"lead": np.where(is_swapped, -verdict, verdict)})
-    for name, (one, other) in {"first": (0, 1), "second": (1, 0)}.items():
-        shown[name] = np.where(is_swapped, system[:, other], system[:, one])
-    won = shown[shown["lead"] != 0]
+    games = pd.DataFrame({"lead": np.where(is_swapped, -verdict, verdict)})
+    for name, (first, second) in {"first": (0, 1), "second": (1, 0)}.items():
+        games[name] = np.where(is_swapped, system[:, second], system[:, first])
+    won = games[games["lead"] != 0]
     lead = won.groupby(["first", "second"])["lead"]
     size, off = lead.transform("size"), won["lead"] - lead.transform("mean")
     turned = lead.size().reindex(pd.MultiIndex.from_frame(won[["second", "first"]])).fillna(0)
@@ -350,36 +363,36 @@ def _one_order(view: _SharedData, said: Floats) -> dict[str, Any]:
     weight = ((size + turned.to_numpy()) / (2 * size))[used]
     # Squared deviations from a mean of n are too small by the factor (n - 1) / n.
     rows = weight * off[used] * (size[used] / (size[used] - 1)) ** 0.5 / weight.sum()
-    share = len(won) / max(1, len(shown))
+    share = len(won) / max(1, len(games))
     gain = share * (weight * won["lead"][used]).sum() / weight.sum() if used.any() else np.nan
     se = share * float(clusters.covariances(rows.to_numpy()[:, None])[0][0, 0]) ** 0.5
     missing = OK if used.any() else explain("no_orders")
-    row = interval(gain, se, clusters, view.confidence, missing)
+    row = intervals_and_p(gain, se, clusters, view.confidence, missing)
     if not missing:
-        left = {"ties": len(shown) - len(won), "systems rarely swapped": len(won) - used.sum()}
-        excluded = "".join(f"; excluded ({why}): {n:,}" for why, n in left.items() if n)
+        n_of = {"ties": len(games) - len(won), "systems rarely swapped": len(won) - used.sum()}
+        excluded = "".join(f"; excluded ({why}): {n:,}" for why, n in n_of.items() if n)
         row["status"] += explain("random_order", excluded=excluded)
     return row | {"n": int(used.sum())}
 
 
-def _slopes(view: _SharedData, verdict: Floats, is_own: Any) -> dict[str, dict[str, Any]]:
+def _test_slopes(view: _SharedData, verdict: Floats, is_own: Any) -> dict[str, dict[str, Any]]:
     """Regress verdicts on expected votes, lengths, and the judge's own system."""
     data, clusters = view.data, view.by_two
-    pair = data.pair[view.one]
+    pair = data.pair[view.first]
     w = view.weight_of_two * ~np.isnan(verdict[pair])
     has_text = ~np.isnan(data.doublings)
     if (has_text & ~np.isnan(verdict)).any():
         w = w * has_text[pair]
-    whose = np.zeros(len(verdict)) if is_own is None else np.subtract(*is_own.T.astype(float))
-    given = {"length": np.nan_to_num(data.doublings)[pair], "own": whose[pair]}
-    used = {name: one for name, one in given.items() if (one[w > 0] != 0).any()}
-    one, other = data.vote[view.one], data.vote[view.other]
-    left = np.stack([(one + other) / 2, *used.values()], axis=1)
-    products = left[:, :, None] * left[:, None, :]
-    products[:, 0, 0] = one * other  # whose noise is independent
-    q = left.shape[1]
-    right = np.nan_to_num(verdict)[pair][:, None] * left
-    parts = np.hstack([products.reshape(-1, q * q), right]) * w[:, None]
+    own_side = np.zeros(len(verdict)) if is_own is None else np.subtract(*is_own.T.astype(float))
+    columns = {"length": np.nan_to_num(data.doublings)[pair], "own": own_side[pair]}
+    used = {name: column for name, column in columns.items() if (column[w > 0] != 0).any()}
+    first, second = data.vote[view.first], data.vote[view.second]
+    regressors = np.stack([(first + second) / 2, *used.values()], axis=1)
+    products = regressors[:, :, None] * regressors[:, None, :]
+    products[:, 0, 0] = first * second  # whose noise is independent
+    q = regressors.shape[1]
+    right = np.nan_to_num(verdict)[pair][:, None] * regressors
+    sums_of = np.hstack([products.reshape(-1, q * q), right]) * w[:, None]
 
     def solved(sums: Floats) -> Floats:
         """Return the slopes, then the residual sum of squares of the expected vote."""
@@ -387,86 +400,86 @@ def _slopes(view: _SharedData, verdict: Floats, is_own: Any) -> dict[str, dict[s
         slopes = (inverse @ sums[..., q * q :, None])[..., 0]
         return np.concatenate([slopes, 1 / inverse[..., :1, 0]], axis=-1)
 
-    found, se = clusters.jackknife(parts, solved)
+    slopes, se = clusters.jackknife(sums_of, solved)
     votes = "one_vote" if (~np.isnan(verdict[data.pair])).any() else "no_votes"
     lengths = "no_lengths" if (~np.isnan(verdict[pair])).any() else votes
     owner = "no_own_pairs" if (w > 0).any() else lengths
     unused = {"length": lengths, "own": "no_author" if is_own is None else owner}
-    weak = not (found[-1] > 0 and found[-1] ** 2 > WEAK * se[-1] ** 2)
+    weak = not (slopes[-1] > 0 and slopes[-1] ** 2 > WEAK * se[-1] ** 2)
     rows = {}
-    for name, column in given.items():
-        place = [None, *used].index(name) if name in used else -1
-        estimate = found[place] if name in used else np.nan
+    for name, column in columns.items():
+        index = [None, *used].index(name) if name in used else -1
+        estimate = slopes[index] if name in used else np.nan
         missing = OK if name in used else explain(unused[name])
         if name in used and weak and clusters.n >= 2:
             missing = explain("weak_votes")
-        row = interval(estimate, se[place], clusters, view.confidence, missing)
+        row = intervals_and_p(estimate, se[index], clusters, view.confidence, missing)
         if data.gold and not row["status"]:
             row["status"] = explain("gold_votes")
-        there = w > 0 if name == "length" else (w > 0) & (column != 0)
-        rows[name] = row | {"n": len(np.unique(pair[there])) if name in used else 0}
+        counted = w > 0 if name == "length" else (w > 0) & (column != 0)
+        rows[name] = row | {"n": len(np.unique(pair[counted])) if name in used else 0}
     return rows
 
 
-def _calibrated(view: _SharedData, chance: Floats) -> tuple[dict[str, Any], pd.DataFrame]:
+def _test_calibration(view: _SharedData, chance: Floats) -> tuple[dict[str, Any], pd.DataFrame]:
     """Compare probabilities (pairs, order) with votes: overconfidence, and calibration bins."""
     data, clusters = view.data, view.by_order
     lead = chance[data.pair].T.ravel()  # for all votes in one order, then in the other
-    there = ~np.isnan(lead)
-    sure = np.where(there, np.abs(lead), 0.0)
+    defined = ~np.isnan(lead)
+    sure = np.where(defined, np.abs(lead), 0.0)
     # If both sides are equally likely, the first counts as preferred.
     right = np.where(sign(lead) < 0, -1.0, 1.0) * np.tile(data.vote, 2)
-    w = np.where(there, np.tile(view.weight, 2), 0.0)
-    row = _ratio(view, w * (sure - right), w, clusters) | {"n": len(data.vote)}
+    w = np.where(defined, np.tile(view.weight, 2), 0.0)
+    row = _estimate_ratio(view, w * (sure - right), w, clusters) | {"n": len(data.vote)}
     used = sure[w > 0]
     if not len(used) or not ((used > 1e-9) & (used < 0.5 - 1e-9)).any():
         missing = explain("no_probabilities" if len(used) else "no_votes")
-        row |= interval(np.nan, np.nan, clusters, view.confidence, missing)
+        row |= intervals_and_p(np.nan, np.nan, clusters, view.confidence, missing)
         return row, pd.DataFrame(columns=list(_CALIBRATION[:-1]))
     cuts = np.unique(np.quantile(used, np.linspace(0, 1, N_BINS + 1)[1:-1]))
     number = np.searchsorted(cuts, sure, side="right")
     bins: list[dict[str, Any]] = []
-    for place in np.unique(number[w > 0]):
-        own = w * (number == place)
-        said = sure[own > 0]
-        row_of_bin = {"bin": len(bins) + 1, "low": said.min(), "high": said.max()}
-        row_of_bin |= {"said": own @ sure / own.sum()}
-        bins.append(row_of_bin | _ratio(view, own * right, own, clusters))
+    for bin_number in np.unique(number[w > 0]):
+        bin_weight = w * (number == bin_number)
+        probability = sure[bin_weight > 0]
+        row_of_bin = {"bin": len(bins) + 1, "low": probability.min(), "high": probability.max()}
+        row_of_bin |= {"said": bin_weight @ sure / bin_weight.sum()}
+        bins.append(row_of_bin | _estimate_ratio(view, bin_weight * right, bin_weight, clusters))
     table = pd.DataFrame(bins).rename(columns={"estimate": "people"})[list(_CALIBRATION[1:-1])]
     table[["low", "high", "said", "people", "ci_low", "ci_high"]] += 0.5
     return row, table
 
 
-def _agreement(view: _SharedData, verdict: Floats) -> dict[str, dict[str, Any]]:
+def _test_agreement(view: _SharedData, verdict: Floats) -> dict[str, dict[str, Any]]:
     """Compare the judge, and each annotator, with the majority of the other annotators."""
     data = view.data
-    said = verdict[data.pair]
+    verdict_of_vote = verdict[data.pair]
     side = sign(data.vote if view.single else view.sum[data.pair] - data.vote)
-    used = (side != 0) & ~np.isnan(said)
+    used = (side != 0) & ~np.isnan(verdict_of_vote)
     # A vote is excluded if the other votes on its pair are tied; the pair then has less weight.
     # At full weight, the dissenting vote alone would represent a pair with two votes to one.
     w = np.where(used, view.weight, 0.0)
-    judge, person = 0.5 + np.nan_to_num(said) * side, 0.5 + data.vote * side
-    parts = {
+    judge, person = 0.5 + np.nan_to_num(verdict_of_vote) * side, 0.5 + data.vote * side
+    shares = {
         "agreement": judge,
         "agreement_of_people": person,
         "agreement_less_people": judge - person,
     }
-    rows = {name: _ratio(view, w * part, w, view.by_vote) for name, part in parts.items()}
+    rows = {name: _estimate_ratio(view, w * s, w, view.by_vote) for name, s in shares.items()}
     n = len(np.unique(data.pair[used]))
     for name, row in rows.items():
         row["n"] = n
-        if row["status"].code == "no_votes" and (~np.isnan(said)).any():
+        if row["status"].code == "no_votes" and (~np.isnan(verdict_of_vote)).any():
             row["status"] = explain("tied_votes")
         if view.single and name != "agreement":
             missing = explain("gold_votes" if data.gold else "one_vote")
-            row |= interval(np.nan, np.nan, view.by_vote, view.confidence, missing)
+            row |= intervals_and_p(np.nan, np.nan, view.by_vote, view.confidence, missing)
         if name != "agreement_less_people":
             row["p"] = np.nan  # a test against 0 would be meaningless
     return rows
 
 
-def _verdict(row: dict[str, Any], p: float, margin: float, confidence: float) -> str:
+def _decide(row: dict[str, Any], p: float, margin: float, confidence: float) -> str:
     if p < 1 - confidence:
         beyond = row["ci_low"] > margin or row["ci_high"] < -margin
         return "found" if beyond else "significant"

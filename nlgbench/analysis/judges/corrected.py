@@ -127,57 +127,58 @@ def corrected_quality(
     2        corrected      0.47    0.14     0.81          9.63
     """
     dimension = study.dimension(dimension)
-    names, outputs, labels, left_out = _read(study, evaluator, dimension, include_human)
-    covers, unknown, over_annotators = _covered(study, labels, annotators)
+    names, outputs, labels, left_out = _read_scored(study, evaluator, dimension, include_human)
+    covers, unknown, over_annotators = _choose_coverage(study, labels, annotators)
     k = len(names)
     n_labels = np.bincount(labels.drop_duplicates("output_id")["system"], minlength=k)
     n_outputs = np.bincount(outputs["system"], minlength=k)
-    tables, pairs = [], []
+    tables, compared_by_method = [], []
     for method in METHODS:
-        refitted = partial(fitted, method=method, over_annotators=over_annotators, k=k)
-        fit = refitted(outputs, labels)
+        refit = partial(fit_means, method=method, over_annotators=over_annotators, k=k)
+        fit = refit(outputs, labels)
         of_labels = method != EVALUATOR
-        asked: dict[str, Any] = {"missing": unknown if of_labels else OK, "confidence": confidence}
-        table = pd.DataFrame([_interval(*fit.contrast(one), **asked) for one in np.eye(k)])
+        missing = unknown if of_labels else OK
+        options: dict[str, Any] = {"missing": missing, "confidence": confidence}
+        table = pd.DataFrame([_contrast_row(*fit.contrast(w), **options) for w in np.eye(k)])
         table["covers"] = covers if of_labels else "other items"
         table["rank_low"] = table["rank_high"] = np.nan
         if of_labels and k > 1:
-            both = _pairs(refitted, outputs, labels, asked)
-            pairs.append(both.assign(method=method, covers=covers))
-            if both["p_adjusted"].notna().all():
-                better = (both["verdict"] == "better").to_numpy()
-                sides = both["system"].to_numpy(), both["opponent"].to_numpy()
+            compared = _compare_pairs(refit, outputs, labels, options)
+            compared_by_method.append(compared.assign(method=method, covers=covers))
+            if compared["p_adjusted"].notna().all():
+                better = (compared["verdict"] == "better").to_numpy()
+                sides = compared["system"].to_numpy(), compared["opponent"].to_numpy()
                 table = table.assign(**crossed.rank_ranges(*sides, better, k))
         slope = fit.slope * (1 - n_labels / n_outputs)
         table = table.assign(number=range(k), method=method, n_outputs=n_outputs)
         tables.append(table.assign(n_labels=n_labels * of_labels, **{"lambda": slope}))
-    alone, own, corrected = tables
+    alone, uncorrected, corrected = tables
     alone["labels_saved"] = 0.0
     corrected["labels_saved"] = n_labels * ((alone["se"] / corrected["se"]) ** 2 - 1)
-    corrected["correlation"] = _correlations(labels, k)
+    corrected["correlation"] = _correlate_labels(labels, k)
     few: Any = explain("few_labels", least=FEWEST_LABELS)
     no_labels: Any = explain("no_labels")
-    own["status"] = [explain("biased") + status for status in own["status"]]
+    uncorrected["status"] = [explain("biased") + status for status in uncorrected["status"]]
     if n_labels.sum() < FEWEST_LABELS:
         corrected["status"] = [few] * k
     for table in (alone, corrected):
         table["status"] = table["status"].where(n_labels > 0, no_labels)
-    whole = pd.concat(tables)
+    table = pd.concat(tables)
     level = corrected["estimate"].fillna(alone["estimate"])
-    place = level.rank(ascending=False, method="first", na_option="bottom").to_numpy()
-    whole = whole.iloc[np.argsort(place[whole["number"]], kind="stable")].reset_index(drop=True)
-    whole["status"] = whole["status"] + left_out[whole["number"]]
-    whole = split_status(whole)
-    whole["system"] = names[whole["number"]]
-    whole["label"] = [study.label(name) for name in whole["system"]]
-    whole["better"] = "lower (signs are flipped)" if study.sign(dimension) < 0 else "higher"
-    both = pd.DataFrame(columns=list(_PAIRS))
-    if pairs:
-        both = split_status(pd.concat(pairs))
-        both = both.assign(a=place[both["system"]], b=place[both["opponent"]])
-        both = both.sort_values(["method", "a", "b"], ignore_index=True)
-        both = both.assign(system=names[both["system"]], opponent=names[both["opponent"]])
-    return CorrectedQuality(whole[list(_SYSTEMS)], both[list(_PAIRS)], whole[list(_DETAILS)])
+    rank = level.rank(ascending=False, method="first", na_option="bottom").to_numpy()
+    table = table.iloc[np.argsort(rank[table["number"]], kind="stable")].reset_index(drop=True)
+    table["status"] = table["status"] + left_out[table["number"]]
+    table = split_status(table)
+    table["system"] = names[table["number"]]
+    table["label"] = [study.label(name) for name in table["system"]]
+    table["better"] = "lower (signs are flipped)" if study.sign(dimension) < 0 else "higher"
+    pairs = pd.DataFrame(columns=list(_PAIRS))
+    if compared_by_method:
+        pairs = split_status(pd.concat(compared_by_method))
+        pairs = pairs.assign(a=rank[pairs["system"]], b=rank[pairs["opponent"]])
+        pairs = pairs.sort_values(["method", "a", "b"], ignore_index=True)
+        pairs = pairs.assign(system=names[pairs["system"]], opponent=names[pairs["opponent"]])
+    return CorrectedQuality(table[list(_SYSTEMS)], pairs[list(_PAIRS)], table[list(_DETAILS)])
 
 
 @checked
@@ -213,11 +214,11 @@ def draw_labels(
     dimension = study.dimension(dimension)
     assert study.judgments is not None
     judged = study.judgments.loc[study.judgments["dimension"] == dimension, "output_id"].unique()
-    drawn = pd.Series(judged).sample(min(n, len(judged)), random_state=seed)
-    part = study.replace(judgments=study.judgments[study.judgments["output_id"].isin(drawn)])
+    sample = pd.Series(judged).sample(min(n, len(judged)), random_state=seed)
+    labeled = study.replace(judgments=study.judgments[study.judgments["output_id"].isin(sample)])
     if study.scores is None:
-        return part
-    return part.replace(scores=study.scores[study.scores["output_id"].isin(judged)])
+        return labeled
+    return labeled.replace(scores=study.scores[study.scores["output_id"].isin(judged)])
 
 
 _SYSTEMS = (
@@ -231,7 +232,7 @@ _PAIRS = (
 )
 
 
-def _read(
+def _read_scored(
     study: Study, evaluator: str, dimension: str, include_human: bool
 ) -> tuple[np.ndarray, pd.DataFrame, pd.DataFrame, np.ndarray]:
     """Return systems' names, outputs with scores, their judgments, and notes on exclusions."""
@@ -261,7 +262,7 @@ def _read(
     return names.to_numpy(dtype=object), outputs, labels, np.array(left_out, dtype=object)
 
 
-def _covered(
+def _choose_coverage(
     study: Study, labels: pd.DataFrame, annotators: Literal["fixed", "random"] | None
 ) -> tuple[str, Status, bool]:
     """Return what intervals generalize to, why they are missing, and whether annotators vary."""
@@ -275,7 +276,7 @@ def _covered(
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class SystemMeans:
     """Systems' means by one method, and their changes when a cluster is left out."""
 
     estimate: Floats
@@ -288,16 +289,16 @@ class Fit:
     def contrast(self, weights: Floats) -> tuple[float, float, float]:
         """Return a contrast of systems, its standard error, and its number of clusters."""
         used = weights != 0
-        each = [((change[:, used] @ weights[used]) ** 2).sum() for change in self.changes]
-        se = float(np.sqrt(crossed.largest_variance(*each)))
+        variances = [((change[:, used] @ weights[used]) ** 2).sum() for change in self.changes]
+        se = float(np.sqrt(crossed.largest_variance(*variances)))
         # The difference of two constants may vary by rounding errors.
         se = se if se > 1e-12 * np.abs(self.estimate[used]).max() else 0.0
         return float(self.estimate[used] @ weights[used]), se, float(self.n[used].min())
 
 
-def fitted(
+def fit_means(
     outputs: pd.DataFrame, labels: pd.DataFrame, method: str, over_annotators: bool, k: int
-) -> Fit:
+) -> SystemMeans:
     """Estimate the means of k systems, with and without each cluster."""
     system = np.append(labels["system"], outputs["system"])
     cluster = np.append(labels["cluster"], outputs["cluster"])
@@ -307,7 +308,7 @@ def fitted(
     y = labels["value"].to_numpy() - label_mean[labels["system"]]
     f = np.append(labels["score"], outputs["score"]) - score_mean[system]
     is_label = np.arange(len(system)) < len(labels)
-    w, y = (np.append(one, 0 * outputs["score"]) for one in (labels["weight"], y))
+    w, y = (np.append(values, 0 * outputs["score"]) for values in (labels["weight"], y))
     rows = np.column_stack([w, w * y, w * f, w * y * f, w * f**2, ~is_label, ~is_label * f])
     factors = [cluster]
     if over_annotators and method != EVALUATOR:
@@ -316,18 +317,18 @@ def fitted(
         factors += [annotator, np.unique(cell, return_inverse=True)[1] - 1]
 
     def sums(label: Ints) -> Floats:
-        found = np.zeros((label.max() + 1, k, rows.shape[1]))
-        np.add.at(found, (label[label >= 0], system[label >= 0]), rows[label >= 0])
-        return found
+        totals = np.zeros((label.max() + 1, k, rows.shape[1]))
+        np.add.at(totals, (label[label >= 0], system[label >= 0]), rows[label >= 0])
+        return totals
 
     own_slope = np.bincount(system, w, k) > FEWEST_OWN - 0.5
     enough = w.sum() > FEWEST_LABELS - 0.5
 
     def means(sums: Floats) -> tuple[Floats, Floats]:
         n, y, f, yf, ff, n_outputs, all_f = np.moveaxis(sums, -1, 0)
-        n, n_outputs = (np.where(one > 1e-9, one, np.nan) for one in (n, n_outputs))
+        n, n_outputs = (np.where(counts > 1e-9, counts, np.nan) for counts in (n, n_outputs))
         product, square = yf - y * f / n, np.where(ff * n - f**2 > 1e-12 * ff, ff - f**2 / n, 0)
-        shared = [np.nansum(one, axis=-1, keepdims=True) for one in (product, square)]
+        shared = [np.nansum(sums_of, axis=-1, keepdims=True) for sums_of in (product, square)]
         product, square = np.where(own_slope, [product, square], shared)
         slope = product / np.where(square > 0, square, np.inf)
         if method == EVALUATOR:
@@ -342,14 +343,14 @@ def fitted(
     counted = np.where(is_label, 0.0, 1.0) if method == EVALUATOR else w
     changes, sizes = [], []
     for label in factors:
-        there = label >= 0
-        n = crossed.effective_sizes(label[there], system[there], k, counted[there])
+        inside = label >= 0
+        n = crossed.effective_sizes(label[inside], system[inside], k, counted[inside])
         changes.append(np.sqrt((n - 1) / n) * (means(total - sums(label))[0] - estimate))
         sizes.append(n)
-    return Fit(estimate, slope, changes, np.min(sizes[:2], axis=0))
+    return SystemMeans(estimate, slope, changes, np.min(sizes[:2], axis=0))
 
 
-def _interval(
+def _contrast_row(
     estimate: float, se: float, n: float, *, missing: Status, confidence: float
 ) -> dict[str, Any]:
     row: dict[str, Any] = crossed.t_interval(
@@ -360,33 +361,37 @@ def _interval(
     return row | {"se": se, "df": n - 1 if se == se else np.nan, "status": status}
 
 
-def _correlations(labels: pd.DataFrame, k: int) -> list[float]:
+def _correlate_labels(labels: pd.DataFrame, k: int) -> list[float]:
     """Correlate labels and scores of each system's outputs."""
     means = labels.groupby(["system", "output_id"])[["value", "score"]].mean()
-    found = means.groupby("system").corr()["score"].xs("value", level=1)
-    return found.reindex(range(k)).tolist()
+    correlations = means.groupby("system").corr()["score"].xs("value", level=1)
+    return correlations.reindex(range(k)).tolist()
 
 
-def _pairs(
-    refitted: partial[Fit], outputs: pd.DataFrame, labels: pd.DataFrame, asked: dict[str, Any]
+def _compare_pairs(
+    refit: partial[SystemMeans],
+    outputs: pd.DataFrame,
+    labels: pd.DataFrame,
+    options: dict[str, Any],
 ) -> pd.DataFrame:
     """Compare each pair of systems, in both directions."""
     items = outputs.groupby("system")["item_id"].agg(set)
-    k, rows, fit = len(items), [], refitted(outputs, labels)
-    for one, other in combinations(range(k), 2):
-        both, used, judged = items[one] & items[other], fit, labels
-        if both and items[one] != items[other]:
+    k, rows, fit = len(items), [], refit(outputs, labels)
+    for first, second in combinations(range(k), 2):
+        shared, used, judged = items[first] & items[second], fit, labels
+        if shared and items[first] != items[second]:
             # Compare over the items with outputs of both.
-            some = outputs[outputs["item_id"].isin(both) & outputs["system"].isin([one, other])]
+            some = outputs[outputs["item_id"].isin(shared)]
+            some = some[some["system"].isin([first, second])]
             judged = labels[labels["output_id"].isin(some["output_id"])]
-            used = refitted(some, judged)
+            used = refit(some, judged)
         few = judged["output_id"].nunique() < FEWEST_LABELS and (
-            refitted.keywords["method"] == CORRECTED
+            refit.keywords["method"] == CORRECTED
         )
-        missing = explain("few_labels", least=FEWEST_LABELS) if few else asked["missing"]
-        contrast = used.contrast(np.eye(k)[one] - np.eye(k)[other])
-        row = _interval(*contrast, **asked | {"missing": missing})
-        rows.append({"system": one, "opponent": other, "n_items": len(both)} | row)
+        missing = explain("few_labels", least=FEWEST_LABELS) if few else options["missing"]
+        contrast = used.contrast(np.eye(k)[first] - np.eye(k)[second])
+        row = _contrast_row(*contrast, **options | {"missing": missing})
+        rows.append({"system": first, "opponent": second, "n_items": len(shared)} | row)
     table = pd.DataFrame(rows).rename(columns={"estimate": "difference"})
     table["p"] = 2 * student.sf(np.abs(table["difference"]) / table["se"], table["df"])
     table["p_adjusted"] = adjust(table["p"])
@@ -395,6 +400,6 @@ def _pairs(
     turned[["difference", "ci_low", "ci_high"]] *= -1
     table = pd.concat([table, turned])
     p, better = table["p_adjusted"], table["difference"] > 0
-    significant = p < 1 - asked["confidence"]
-    of = [p.isna(), ~significant, better]
-    return table.assign(verdict=np.select(of, ["", "undecided", "better"], "worse"))
+    significant = p < 1 - options["confidence"]
+    conditions = [p.isna(), ~significant, better]
+    return table.assign(verdict=np.select(conditions, ["", "undecided", "better"], "worse"))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from scipy.stats import t as student
 
-from nlgbench.analysis.judges.verdicts import interval
+from nlgbench.analysis.judges.verdicts import intervals_and_p
 from nlgbench.analysis.ratings.glicko import POINTS, START
 from nlgbench.crossed import Clusters, Floats, contrast_variance, few_clusters
 from nlgbench.status import OK, explain
@@ -41,24 +41,24 @@ def rate_at_equal_length(
     who = np.zeros((n, k))
     who[np.arange(n), index[:, 0]] += 1
     who[np.arange(n), index[:, 1]] -= 1
-    there = np.abs(who[weight > 0]).any(axis=0)
-    who, names = who[:, there], names[there]
+    met = np.abs(who[weight > 0]).any(axis=0)
+    who, names = who[:, met], names[met]
     table = pd.DataFrame({"system": names})
-    whole = np.column_stack([who, np.nan_to_num(doublings)])
+    design_of_both = np.column_stack([who, np.nan_to_num(doublings)])
     center = np.eye(len(names)) - 1 / max(1, len(names))
     slope = {"estimate": float("nan"), "se": float("nan")}
     missing = OK
-    for name, design in (("rating", whole[:, :-1]), ("equal_length", whole)):
+    for name, design in (("rating", design_of_both[:, :-1]), ("equal_length", design_of_both)):
         if name == "equal_length" and not design[weight > 0, -1].any():
             table[[name, f"{name}_low", f"{name}_high"]] = np.nan
             missing = explain("no_lengths" if weight.any() else "same_system")
             continue
-        found = _fit(design, share, weight)
+        fit = _maximize(design, share, weight)
         value, se = np.full(len(names), np.nan), np.full(len(names), np.nan)
-        if found is None:
+        if fit is None:
             missing = explain("separated", which="some systems, or some lengths, never lose")
         else:
-            theta, bread = found
+            theta, bread = fit
             residual = weight * (share - expit(design @ theta))
             added = design * residual[:, None] @ bread
             value = START + POINTS * (center @ theta[: len(names)])
@@ -71,7 +71,7 @@ def rate_at_equal_length(
         half = student.ppf(0.5 + confidence / 2, clusters.n - 1) * se
         table[name] = value
         table[f"{name}_low"], table[f"{name}_high"] = value - half, value + half
-    row = interval(slope["estimate"], slope["se"], clusters, confidence, missing)
+    row = intervals_and_p(slope["estimate"], slope["se"], clusters, confidence, missing)
     status: Any = missing or few_clusters(clusters.n, clusters.units)
     return row, table.assign(status=[status] * len(table))
 
@@ -81,7 +81,7 @@ def _errors(rows: Floats, clusters: Clusters) -> Floats:
     return np.sqrt(contrast_variance(np.eye(rows.shape[1]), clusters.covariances(rows)))
 
 
-def _fit(design: Floats, share: Floats, weight: Floats) -> tuple[Floats, Floats] | None:
+def _maximize(design: Floats, share: Floats, weight: Floats) -> tuple[Floats, Floats] | None:
     """Maximize the likelihood by Newton's method; return coefficients and inverse information."""
     if not weight.sum():
         return None

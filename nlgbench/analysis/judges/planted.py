@@ -45,16 +45,16 @@ def sweep_biases(
         study = judge_world(n_items=n_items, judges=judges, seed=rng, **_WORLD)
         wrote = dict.fromkeys(judges, str(study.systems[_WORLD["wrote"]]))
         pairs = _as_pairs(study, rng)
-        tested = replaces_annotators(pairs, epsilon=epsilon, agreement="accuracy").evaluators
+        replacement = replaces_annotators(pairs, epsilon=epsilon, agreement="accuracy").evaluators
         # Each judge stands for a study of its own, so there is nothing to adjust over judges.
-        passed = tested["omega"] >= 0.5
-        tested = tested.assign(estimate=tested["omega"], noticed=~passed)
-        tested["verdict"] = np.where(passed, "replaces", "not shown")
-        found = audit(study, authors=wrote, seed=rng).findings
-        found = found.assign(noticed=found["verdict"].isin(["found", "significant"]))
-        kept = ["evaluator", "estimate", "verdict", "noticed"]
-        by_audit = found.rename(columns={"test": "bias"})[["bias", *kept]]
-        for method, table in (("test", tested[kept]), ("audit", by_audit)):
+        passed = replacement["omega"] >= 0.5
+        replacement = replacement.assign(estimate=replacement["omega"], noticed=~passed)
+        replacement["verdict"] = np.where(passed, "replaces", "not shown")
+        findings = audit(study, authors=wrote, seed=rng).findings
+        findings = findings.assign(noticed=findings["verdict"].isin(["found", "significant"]))
+        columns = ["evaluator", "estimate", "verdict", "noticed"]
+        by_audit = findings.rename(columns={"test": "bias"})[["bias", *columns]]
+        for method, table in (("test", replacement[columns]), ("audit", by_audit)):
             tables.append(planted.merge(table).assign(method=method, study=number))
     return pd.concat(tables, ignore_index=True).drop(columns="evaluator")
 
@@ -65,8 +65,8 @@ def _as_pairs(study: Study, rng: np.random.Generator) -> Study:
     pairs = np.array([f"pair {n}" for n in range(len(data.item))], dtype=object)
     votes = {"output_id": pairs[data.pair], "annotator_id": data.annotator.astype(str)}
     scores = [
-        pd.DataFrame({"output_id": pairs, "evaluator": name, "score": sign(said.mean(axis=1))})
-        for name, said in data.said.items()
+        pd.DataFrame({"output_id": pairs, "evaluator": name, "score": sign(verdicts.mean(axis=1))})
+        for name, verdicts in data.verdicts.items()
         if name not in SENTINELS
     ]
     items = data.item[:, 0].astype(str)

@@ -154,26 +154,25 @@ def replaces_annotators(
             "evaluator's labels or numbers for judged outputs, on the scale of the judgments.",
         )
     dimension = study.dimension(dimension)
-    judged = _judged(study, dimension)
-    kind = agreement or _agreement(study, judged, dimension)
+    judged = _read_judgments(study, dimension)
+    kind = agreement or _choose_agreement(study, judged, dimension)
     rows, people, curves = [], [], []
     for name in scores["evaluator"].unique():
-        own = scores[scores["evaluator"] == name].set_index("output_id")["score"]
-        against = judged.assign(score=judged["output_id"].map(own).to_numpy(dtype=np.float64))
-        row, tested, curve = _tested(against, kind, epsilon, 1 - confidence)
-        of = {"evaluator": name}
-        asked = {"label": study.label(name), "agreement": kind}
-        rows.append(of | asked | row)
-        people.append(tested.assign(evaluator=name))
-        curves.append(pd.DataFrame(of | {"epsilon": _GRID[_CURVE], "omega": curve}))
-    whole = split_status(pd.DataFrame(rows)).assign(epsilon=epsilon)
-    whole = whole.assign(p_adjusted=adjust(whole["p"]), n_tested=whole["p"].notna().sum())
-    replaces = whole["p_adjusted"] <= 1 - confidence
-    whole["verdict"] = np.select([whole["p"].isna(), replaces], ["", "replaces"], "not shown")
-    whole = whole.sort_values("rho", ascending=False, kind="stable", ignore_index=True)
+        score = scores[scores["evaluator"] == name].set_index("output_id")["score"]
+        scored = judged.assign(score=judged["output_id"].map(score).to_numpy(dtype=np.float64))
+        row, tests, omega = _test_evaluator(scored, kind, epsilon, 1 - confidence)
+        rows.append({"evaluator": name, "label": study.label(name), "agreement": kind} | row)
+        people.append(tests.assign(evaluator=name))
+        curve = pd.DataFrame({"epsilon": _GRID[_CURVE], "omega": omega})
+        curves.append(curve.assign(evaluator=name)[["evaluator", "epsilon", "omega"]])
+    table = split_status(pd.DataFrame(rows)).assign(epsilon=epsilon)
+    table = table.assign(p_adjusted=adjust(table["p"]), n_tested=table["p"].notna().sum())
+    replaces = table["p_adjusted"] <= 1 - confidence
+    table["verdict"] = np.select([table["p"].isna(), replaces], ["", "replaces"], "not shown")
+    table = table.sort_values("rho", ascending=False, kind="stable", ignore_index=True)
     return Replacement(
-        whole.reindex(columns=list(_EVALUATORS)),
-        whole.reindex(columns=list(_DETAILS)),
+        table.reindex(columns=list(_EVALUATORS)),
+        table.reindex(columns=list(_DETAILS)),
         split_status(pd.concat(people, ignore_index=True)).reindex(columns=list(_ANNOTATORS)),
         pd.concat(curves, ignore_index=True),
     )
@@ -194,7 +193,7 @@ _ANNOTATORS = (
 )
 
 
-def _judged(study: Study, dimension: str) -> pd.DataFrame:
+def _read_judgments(study: Study, dimension: str) -> pd.DataFrame:
     """Return a row per output and annotator, for outputs with at least two annotators."""
     # An annotator who judged an output in two groups must not count as another annotator.
     frame = study.judged(dimension).drop_duplicates(["output_id", "annotator_id"])
@@ -211,7 +210,7 @@ def _judged(study: Study, dimension: str) -> pd.DataFrame:
     )
 
 
-def _agreement(study: Study, judged: pd.DataFrame, dimension: str) -> Agreement:
+def _choose_agreement(study: Study, judged: pd.DataFrame, dimension: str) -> Agreement:
     """Choose the measure of agreement from the values, or raise an error if it is ambiguous."""
     n_values = judged["value"].nunique()
     if n_values <= 2:
@@ -228,26 +227,26 @@ def differences(output: Ints, value: Floats, score: Floats, kind: Agreement) -> 
     """Compare agreement with the others: 1 if the judgment's is better, -1 if the score's is."""
     if kind == "accuracy":
         names, label = np.unique(value, return_inverse=True)
-        said = np.minimum(np.searchsorted(names, score), len(names) - 1)
+        code = np.minimum(np.searchsorted(names, score), len(names) - 1)
         n_of = np.bincount(output * len(names) + label, minlength=(output.max() + 1) * len(names))
-        own, of_score = n_of[output * len(names) + label], n_of[output * len(names) + said]
-        equal = names[said] == score
-        for_score = np.where(equal, of_score - (said == label), 0)
-        return np.sign(own - 1 - for_score).astype(np.int8)
+        of_value, of_score = n_of[output * len(names) + label], n_of[output * len(names) + code]
+        equal = names[code] == score
+        for_score = np.where(equal, of_score - (code == label), 0)
+        return np.sign(of_value - 1 - for_score).astype(np.int8)
     # (score - o)^2 - (value - o)^2, summed over the others o, is factored to keep ties exact.
     near = rounding_error(value)
     center = value.mean()
     value, score = value - center, score - center
-    others, total = np.bincount(output) - 1, np.bincount(output, value)
+    n_others, total = np.bincount(output) - 1, np.bincount(output, value)
     apart = score - value
-    middle = (score + value) / 2 - (total[output] - value) / others[output]
+    middle = (score + value) / 2 - (total[output] - value) / n_others[output]
     sign = np.sign(apart) * np.sign(middle)
     return np.where((abs(apart) <= near) | (abs(middle) <= near), 0, sign).astype(np.int8)
 
 
-def _differences_in(there: pd.DataFrame, kind: Agreement) -> NDArray[np.int8]:
-    output = pd.factorize(there["output_id"])[0]
-    value, score = (there[name].to_numpy(dtype=np.float64) for name in ("value", "score"))
+def _differences_in(scored: pd.DataFrame, kind: Agreement) -> NDArray[np.int8]:
+    output = pd.factorize(scored["output_id"])[0]
+    value, score = (scored[name].to_numpy(dtype=np.float64) for name in ("value", "score"))
     return differences(output, value, score, kind)
 
 
@@ -294,7 +293,7 @@ def count(difference: NDArray[np.int8], annotator: Ints, cluster: Ints) -> Count
 
 def score_p(counts: Counts, epsilon: Floats) -> Floats:
     """Compute p of mean difference >= epsilon, by the score test: (annotators, epsilons)."""
-    n, better, worse = (each[:, None] for each in (counts.n, counts.better, counts.worse))
+    n, better, worse = (values[:, None] for values in (counts.n, counts.better, counts.worse))
     effect, df = counts.design_effect[:, None], counts.n_clusters[:, None] - 1
     with np.errstate(invalid="ignore", divide="ignore"):
         error = null_error(better / n, worse / n, epsilon) * np.sqrt(effect / n)
@@ -320,7 +319,7 @@ def t_p(counts: Counts, epsilon: float) -> Floats:
         return np.asarray(student.cdf((mean - epsilon) / np.sqrt(variance), counts.n - 1))
 
 
-def adjusted(p: Floats) -> Floats:
+def adjust_dependent(p: Floats) -> Floats:
     """Adjust p over annotators, the first axis (Benjamini and Yekutieli 2001); NaN counts as 1."""
     return np.asarray(false_discovery_control(np.nan_to_num(p, nan=1.0), axis=0, method="by"))
 
@@ -332,60 +331,64 @@ def power(counts: Counts, epsilon: float, level: float) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore"):
         critical = student.ppf(1 - level, counts.n_clusters - 1)
         gap = epsilon - critical * null_error(decided / 2, decided / 2, np.array(epsilon)) * root
-        found = norm.cdf(gap / (np.sqrt(decided) * root))
-    return np.where(counts.n_clusters > 1, found, np.nan)
+        values = norm.cdf(gap / (np.sqrt(decided) * root))
+    return np.where(counts.n_clusters > 1, values, np.nan)
 
 
-def _tested(
+def _test_evaluator(
     judged: pd.DataFrame, kind: Agreement, epsilon: float, level: float
 ) -> tuple[dict[str, object], pd.DataFrame, Floats]:
     """Test one evaluator; return its row, its annotators, and omega by epsilon."""
-    there = judged.dropna(subset="score")
+    scored = judged.dropna(subset="score")
     if kind == "accuracy":  # labels may differ by rounding
-        unit = min(1.0, there["value"].abs().max()) or 1.0
-        there = there.assign(**{name: (there[name] / unit).round(9) for name in ("value", "score")})
-    said, given = there.drop_duplicates("output_id")["score"], there["value"]
-    n_of = there.groupby("annotator_id")["value"].transform("size")
-    names = there.loc[n_of >= FEWEST_ITEMS, "annotator_id"].drop_duplicates().to_numpy()
+        unit = min(1.0, scored["value"].abs().max()) or 1.0
+        scored = scored.assign(
+            value=(scored["value"] / unit).round(9), score=(scored["score"] / unit).round(9)
+        )
+    scores, values = scored.drop_duplicates("output_id")["score"], scored["value"]
+    n_of = scored.groupby("annotator_id")["value"].transform("size")
+    names = scored.loc[n_of >= FEWEST_ITEMS, "annotator_id"].drop_duplicates().to_numpy()
     row: dict[str, object] = {
         "n_annotators": len(names),
         "n_left_out": judged["annotator_id"].nunique() - len(names),
-        "n_outputs": len(said),
-        "n_clusters": there["cluster"].nunique(),
-        "n_missing": judged["output_id"].nunique() - len(said),
+        "n_outputs": len(scores),
+        "n_clusters": scored["cluster"].nunique(),
+        "n_missing": judged["output_id"].nunique() - len(scores),
     }
-    inside = said.isin(given) if kind == "accuracy" else said.between(given.min(), given.max())
+    inside = scores.between(values.min(), values.max())
+    if kind == "accuracy":
+        inside = scores.isin(values)
     missing = OK
-    if len(said) and not inside.any():
+    if len(scores) and not inside.any():
         missing = explain("other_labels" if kind == "accuracy" else "other_scale")
     elif not len(names):
         missing = explain("few_scored", least=FEWEST_ITEMS)
     if missing:
         row |= {"p": np.nan, "rho": np.nan, "covers": "", "status": missing}
         return row, pd.DataFrame(columns=list(_ANNOTATORS)), np.full(_CURVE.sum(), np.nan)
-    who = pd.Index(names).get_indexer(pd.Index(there["annotator_id"]))  # -1 marks the untested
-    tested = who >= 0
-    difference = _differences_in(there, kind)
-    counts = count(difference[tested], who[tested], there["cluster"].to_numpy()[tested])
-    annotators = _annotators(names, counts, epsilon, level)
-    omegas = (adjusted(score_p(counts, _GRID)) <= level).mean(axis=0)
+    who = pd.Index(names).get_indexer(pd.Index(scored["annotator_id"]))  # -1 marks the untested
+    is_tested = who >= 0
+    difference = _differences_in(scored, kind)
+    counts = count(difference[is_tested], who[is_tested], scored["cluster"].to_numpy()[is_tested])
+    annotators = _test_annotators(names, counts, epsilon, level)
+    omegas = (adjust_dependent(score_p(counts, _GRID)) <= level).mean(axis=0)
     enough = _GRID[omegas >= 0.5]
     row |= {
         "omega": annotators["rejected"].mean(),
         "omega_paper": annotators["rejected_paper"].mean(),
         # At the level p, half of the annotators are rejected.
-        "p": np.sort(adjusted(annotators["p"].to_numpy()))[-(-len(names) // 2) - 1],
+        "p": np.sort(adjust_dependent(annotators["p"].to_numpy()))[-(-len(names) // 2) - 1],
         "least_epsilon": enough[0] if len(enough) else np.nan,
         "power": annotators["power"].mean(),
-        **_rho(there, who, difference <= 0, kind, level),
+        **_rho(scored, who, difference <= 0, kind, level),
     }
     return row, annotators, omegas[_CURVE]
 
 
-def _annotators(names: NDArray, counts: Counts, epsilon: float, level: float) -> pd.DataFrame:
+def _test_annotators(names: NDArray, counts: Counts, epsilon: float, level: float) -> pd.DataFrame:
     n, p, p_paper = counts.n, score_p(counts, np.array([epsilon]))[:, 0], t_p(counts, epsilon)
     # If clusters do not vary, p is undefined and nothing is rejected.
-    p_adjusted, m = adjusted(p), len(names)
+    p_adjusted, m = adjust_dependent(p), len(names)
     # The level that half of the annotators must reach for omega to be one half.
     level_of_half = level * -(-m // 2) / (m * (1 / np.arange(1, m + 1)).sum())
     untested = np.isnan(p)
@@ -398,37 +401,37 @@ def _annotators(names: NDArray, counts: Counts, epsilon: float, level: float) ->
             "p_adjusted": np.where(untested, np.nan, p_adjusted),
             "rejected": p_adjusted <= level,
             "p_paper": p_paper,
-            "rejected_paper": adjusted(p_paper) <= level,
+            "rejected_paper": adjust_dependent(p_paper) <= level,
             "power": power(counts, epsilon, level_of_half),
             "n_outputs": n.astype(int),
             "n_ties": (n - counts.better - counts.worse).astype(int),
             "n_clusters": counts.n_clusters,
             "design_effect": counts.design_effect,
             "status": [
-                explain("one_cluster") if one else few_clusters(k)
-                for one, k in zip(untested, counts.n_clusters, strict=True)
+                explain("one_cluster") if undefined else few_clusters(k)
+                for undefined, k in zip(untested, counts.n_clusters, strict=True)
             ],
         }
     )
 
 
 def _rho(
-    there: pd.DataFrame, who: Ints, wins: NDArray[np.bool_], kind: Agreement, level: float
+    scored: pd.DataFrame, who: Ints, wins: NDArray[np.bool_], kind: Agreement, level: float
 ) -> dict[str, object]:
     """Compute rho with an interval over clusters, and over annotators if there are at least ten."""
-    m, cluster = int(who.max()) + 1, pd.factorize(there["cluster"])[0]
-    tested = who >= 0
+    m, cluster = int(who.max()) + 1, pd.factorize(scored["cluster"])[0]
+    is_tested = who >= 0
     n, won = np.zeros((2, m, int(cluster.max()) + 1))
-    np.add.at(n, (who[tested], cluster[tested]), 1)
-    np.add.at(won, (who[tested], cluster[tested]), wins[tested])
+    np.add.at(n, (who[is_tested], cluster[is_tested]), 1)
+    np.add.at(won, (who[is_tested], cluster[is_tested]), wins[is_tested])
     rho = float((won.sum(axis=1) / n.sum(axis=1)).mean())
     with np.errstate(invalid="ignore", divide="ignore"):
         without = (won.sum(axis=1, keepdims=True) - won) / (n.sum(axis=1, keepdims=True) - n)
-    effective = crossed.effective_size(cluster[tested])
+    effective = crossed.effective_size(cluster[is_tested])
     variances, df = [jackknife_variance(without.mean(axis=0))], effective - 1
     if m >= FEWEST:
-        left_out = np.array([_rho_of(there[who != one], who[who != one], kind) for one in range(m)])
-        of_cells = [jackknife_variance(own[seen > 0]) for own, seen in zip(without, n, strict=True)]
+        left_out = np.array([_rho_of(scored[who != i], who[who != i], kind) for i in range(m)])
+        of_cells = [jackknife_variance(without[i][n[i] > 0]) for i in range(m)]
         variances += [jackknife_variance(left_out), np.sum(of_cells) / m**2]
         df = min(effective, m) - 1  # annotators have equal weight in rho
     se = np.sqrt(crossed.largest_variance(*variances))
@@ -438,10 +441,10 @@ def _rho(
     return row | {"covers": covers, "status": Status(interval["status"], interval["reason"])}
 
 
-def _rho_of(there: pd.DataFrame, who: Ints, kind: Agreement) -> float:
+def _rho_of(scored: pd.DataFrame, who: Ints, kind: Agreement) -> float:
     """Compute rho from outputs that still have two judgments; who < 0 marks untested annotators."""
-    kept = there.duplicated("output_id", keep=False).to_numpy()
-    if not kept.any():
+    again = scored.duplicated("output_id", keep=False).to_numpy()
+    if not again.any():
         return float("nan")
-    wins = pd.Series(_differences_in(there[kept], kind) <= 0)
-    return float(wins[who[kept] >= 0].groupby(who[kept][who[kept] >= 0]).mean().mean())
+    wins = pd.Series(_differences_in(scored[again], kind) <= 0)
+    return float(wins[who[again] >= 0].groupby(who[again][who[again] >= 0]).mean().mean())

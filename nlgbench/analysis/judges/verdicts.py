@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from nlgbench import crossed
-from nlgbench.analysis.ratings.games import PEOPLE, PROBABILITIES, votes_of
+from nlgbench.analysis.ratings.games import PEOPLE, PROBABILITIES, read_votes
 from nlgbench.crossed import OTHER_ANNOTATORS, Clusters, Floats, Ints, t_interval
 from nlgbench.evaluators.comparator.comparators import decided
 from nlgbench.status import OK, Status, Unsupported
@@ -37,7 +37,7 @@ class Verdicts:
     pair: Ints  # of each vote, sorted
     annotator: Ints
     vote: Floats  # an annotator's mean over votes on the pair
-    said: dict[str, Floats]  # evaluator -> (pairs, order)
+    verdicts: dict[str, Floats]  # evaluator -> (pairs, order)
     chance: dict[str, Floats]  # likewise, expected verdict from probabilities
     covers: str  # what intervals of votes generalize to
     gold: bool  # whether votes are the truth, one on each pair
@@ -58,13 +58,13 @@ def rounding_error(values: Floats) -> float:
     return float(1e-9 * np.ptp(values) + 1e-14 * np.abs(values).max()) if len(values) else 0.0
 
 
-def interval(
+def intervals_and_p(
     estimate: float, se: float, clusters: Clusters, confidence: float, missing: Status = OK
 ) -> dict[str, Any]:
     """Compute two t intervals: at the given confidence, and for comparison with the margin."""
-    asked: dict[str, Any] = {"units": clusters.units, "missing": missing}
-    row: dict[str, Any] = t_interval(estimate, se, clusters.n, confidence=confidence, **asked)
-    inner = t_interval(estimate, se, clusters.n, confidence=2 * confidence - 1, **asked)
+    options: dict[str, Any] = {"units": clusters.units, "missing": missing}
+    row: dict[str, Any] = t_interval(estimate, se, clusters.n, confidence=confidence, **options)
+    inner = t_interval(estimate, se, clusters.n, confidence=2 * confidence - 1, **options)
     row |= {"inner_low": inner["ci_low"], "inner_high": inner["ci_high"], "covers": clusters.covers}
     row["p"] = float("nan")
     if np.isfinite(row["ci_low"]):
@@ -82,21 +82,21 @@ def read_verdicts(study: Study, dimension: str | None, rng: np.random.Generator)
             "of comparisons to the study, with rows (a, b) and (b, a) of each pair.",
         )
     judges = [str(name) for name in table["comparator"].unique()]
-    taken = [name for name in judges if name in (*SENTINELS, PEOPLE)]
-    if taken:
-        raise ValueError(f"a comparator has the reserved name {taken[0]!r}: rename it.")
+    reserved = [name for name in judges if name in (*SENTINELS, PEOPLE)]
+    if reserved:
+        raise ValueError(f"a comparator has the reserved name {reserved[0]!r}: rename it.")
     outputs = study.outputs.reset_index(drop=True)
-    place = pd.Index(outputs["output_id"])
-    table = table.assign(**{side: place.get_indexer(table[f"output_{side}"]) for side in "ab"})
-    votes = _votes(study, dimension, table[["a", "b"]])
+    index = pd.Index(outputs["output_id"])
+    table = table.assign(**{side: index.get_indexer(table[f"output_{side}"]) for side in "ab"})
+    votes = _read_votes(study, dimension, table[["a", "b"]])
     # The first output of a pair is the one shown first to annotators, or else to a judge.
-    shown = pd.concat([votes[["a", "b"]], table[["a", "b"]]], ignore_index=True)
-    key = shown.min(axis=1) * len(outputs) + shown.max(axis=1)
+    order_shown = pd.concat([votes[["a", "b"]], table[["a", "b"]]], ignore_index=True)
+    key = order_shown.min(axis=1) * len(outputs) + order_shown.max(axis=1)
     judged, row_pair = np.unique(key[len(votes) :], return_inverse=True)
-    one, other = shown.groupby(key).first().loc[judged].to_numpy().T
+    first, second = order_shown.groupby(key).first().loc[judged].to_numpy().T
     number = pd.Index(judged).get_indexer(key[: len(votes)])
     votes = votes.assign(pair=number).query("pair >= 0")
-    turned = votes["a"].to_numpy() != one[votes["pair"]]
+    turned = votes["a"].to_numpy() != first[votes["pair"]]
     votes["vote"] *= np.where(turned, -1.0, 1.0)
     if gold := study.settings.get("votes") == "gold":
         votes["annotator_id"] = "gold"
@@ -105,56 +105,57 @@ def read_verdicts(study: Study, dimension: str | None, rng: np.random.Generator)
 
     length = outputs["text"].str.len().to_numpy(dtype=np.float64)
     doublings = np.log2(np.where(length > 0, length, np.nan))
-    doublings = doublings[one] - doublings[other]
-    order = (table["a"].to_numpy() != one[row_pair]).astype(int)
+    doublings = doublings[first] - doublings[second]
+    order = (table["a"].to_numpy() != first[row_pair]).astype(int)
     chances = table[PROBABILITIES].to_numpy(dtype=np.float64)
-    said: dict[str, Any] = {}
+    verdicts: dict[str, Any] = {}
     chance: dict[str, Any] = {}
     for name in judges:
-        own = (table["comparator"] == name).to_numpy()
-        for found, shares in ((said, decided(chances)), (chance, chances)):
-            found[name] = np.full((len(one), 2), np.nan)
-            lead = (shares[own, 0] - shares[own, 2]) / 2
-            found[name][row_pair[own], order[own]] = np.where(order[own] == 0, lead, -lead)
+        of_judge = (table["comparator"] == name).to_numpy()
+        for table_of, shares in ((verdicts, decided(chances)), (chance, chances)):
+            table_of[name] = np.full((len(first), 2), np.nan)
+            lead = (shares[of_judge, 0] - shares[of_judge, 2]) / 2
+            lead = np.where(order[of_judge] == 0, lead, -lead)
+            table_of[name][row_pair[of_judge], order[of_judge]] = lead
     longer = np.sign(doublings) / 2
-    said["longest"] = np.column_stack([longer, longer])
-    said["first"] = np.tile([0.5, -0.5], (len(one), 1))
-    said["constant"] = np.zeros((len(one), 2))
-    said["random"] = rng.integers(2, size=(len(one), 2)) - 0.5
+    verdicts["longest"] = np.column_stack([longer, longer])
+    verdicts["first"] = np.tile([0.5, -0.5], (len(first), 1))
+    verdicts["constant"] = np.zeros((len(first), 2))
+    verdicts["random"] = rng.integers(2, size=(len(first), 2)) - 0.5
     items = pd.factorize(outputs["item_id"])[0]
     systems = outputs["system"].to_numpy(dtype=object)
     n = crossed.effective_size(who)
     covers, _ = crossed.choose_annotators(None, n, persons=study.persons)
     return Verdicts(
-        item=np.column_stack([items[one], items[other]]),
+        item=np.column_stack([items[first], items[second]]),
         doublings=doublings,
-        system=np.column_stack([systems[one], systems[other]]),
+        system=np.column_stack([systems[first], systems[second]]),
         pair=votes["pair"].to_numpy(),
         annotator=who,
         vote=votes["vote"].to_numpy(),
-        said=said,
+        verdicts=verdicts,
         chance=chance,
         covers=covers,
         gold=gold,
     )
 
 
-def _votes(study: Study, dimension: str | None, pairs: pd.DataFrame) -> pd.DataFrame:
+def _read_votes(study: Study, dimension: str | None, pairs: pd.DataFrame) -> pd.DataFrame:
     """Return votes (a, b, annotator_id, vote), or derive them from judgments of both outputs."""
-    place = pd.Index(study.outputs["output_id"])
+    index = pd.Index(study.outputs["output_id"])
     if study.preferences is not None and len(study.preferences):
-        votes = votes_of(study, dimension)
-        sides = {side: place.get_indexer(votes[f"output_{side}"]) for side in "ab"}
+        votes = read_votes(study, dimension)
+        sides = {side: index.get_indexer(votes[f"output_{side}"]) for side in "ab"}
         vote = votes["choice"].map({"a": 0.5, "tie": 0.0, "b": -0.5})
         return pd.DataFrame({**sides, "annotator_id": votes["annotator_id"], "vote": vote})
     if study.judgments is None:
         return pairs[:0].assign(annotator_id="", vote=0.0)
     judged = study.judged(dimension).groupby(["output_id", "annotator_id"])[["value"]].mean()
     judged = judged.reset_index()
-    judged["a"] = judged["b"] = place.get_indexer(judged["output_id"])
-    each = pd.DataFrame({"a": pairs.min(axis=1), "b": pairs.max(axis=1)}).drop_duplicates()
-    both = each.merge(judged[["a", "annotator_id", "value"]], on="a")
-    both = both.merge(judged[["b", "annotator_id", "value"]], on=["b", "annotator_id"])
+    judged["a"] = judged["b"] = index.get_indexer(judged["output_id"])
+    distinct = pd.DataFrame({"a": pairs.min(axis=1), "b": pairs.max(axis=1)}).drop_duplicates()
+    joined = distinct.merge(judged[["a", "annotator_id", "value"]], on="a")
+    joined = joined.merge(judged[["b", "annotator_id", "value"]], on=["b", "annotator_id"])
     near = rounding_error(judged["value"].to_numpy())
-    lead = sign((both["value_x"] - both["value_y"]).to_numpy(), near) / 2
-    return both[["a", "b", "annotator_id"]].assign(vote=lead)
+    lead = sign((joined["value_x"] - joined["value_y"]).to_numpy(), near) / 2
+    return joined[["a", "b", "annotator_id"]].assign(vote=lead)

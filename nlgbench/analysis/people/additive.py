@@ -90,8 +90,8 @@ class Judgments:
         effects = _solve(self.normal, self.right, self.k)
         if effects is None:
             return None
-        rest = (self.total - self.cross @ effects) / self.size
-        return Fit(self.level(effects, _NONE), effects[self.k :], rest)
+        wide_effects = (self.total - self.cross @ effects) / self.size
+        return Fit(self.level(effects, _NONE), effects[self.k :], wide_effects)
 
     def level(self, effects: Floats, without: Ints) -> Floats:
         """Compute each system's level from the effects, without some judgments."""
@@ -119,23 +119,22 @@ class Judgments:
     def change(self, rows: Ints) -> _Change:
         """Compute what leaving out some judgments changes."""
         k, value = self.k, self.value[rows]
-        wide, place = np.unique(self.wide[rows], return_inverse=True)
+        wide, level = np.unique(self.wide[rows], return_inverse=True)
         columns, met = self.support(wide)
         system, narrow = np.searchsorted(columns, (self.system[rows], k + self.narrow[rows]))
         n, m = len(columns), len(wide)
-        removed = np.bincount(np.append(place * n + system, place * n + narrow), minlength=m * n)
-        rest = met - removed.reshape(m, n)
-        left = rest[:, columns < k].sum(axis=1)
-        total = self.total[wide] - np.bincount(place, value, m)
-        before, after = met / self.size[wide][:, None], rest / np.maximum(left, 1)[:, None]
+        removed = np.bincount(np.append(level * n + system, level * n + narrow), minlength=m * n)
+        remaining = met - removed.reshape(m, n)
+        n_left = remaining[:, columns < k].sum(axis=1)
+        total = self.total[wide] - np.bincount(level, value, m)
+        before, after = met / self.size[wide][:, None], remaining / np.maximum(n_left, 1)[:, None]
         pairs = np.bincount(system * n + narrow, minlength=n * n).reshape(n, n)
         lost = removed.reshape(m, n).sum(axis=0)
-        normal = np.diag(lost) + pairs + pairs.T - met.T @ before + rest.T @ after
+        normal = np.diag(lost) + pairs + pairs.T - met.T @ before + remaining.T @ after
         sums = np.bincount(system, value, n) + np.bincount(narrow, value, n)
         right = sums - before.T @ self.total[wide] + after.T @ total
-        return _Change(
-            columns, normal, right, np.flatnonzero(lost == self.counts[columns]), wide, rest, total
-        )
+        emptied = np.flatnonzero(lost == self.counts[columns])
+        return _Change(columns, normal, right, emptied, wide, remaining, total)
 
     def support(self, wide: Ints) -> tuple[Ints, Floats]:
         """Return the columns that these wide levels meet, and their counts by level and column."""
@@ -186,7 +185,7 @@ def tabulate(value: Floats, system: Ints, item: Ints, annotator: Ints) -> tuple[
 
 
 def without_clusters(
-    data: Judgments, whole: Fit, cluster: Ints, factor: Factor = "narrow"
+    data: Judgments, fit: Fit, cluster: Ints, factor: Factor = "narrow"
 ) -> tuple[Floats, Floats]:
     """Fit without each cluster: levels, and effects of a factor, by cluster; NaN if impossible."""
     effects = data.inverse @ data.right
@@ -195,23 +194,23 @@ def without_clusters(
         change, updated = data.without(rows, effects)
         if updated is None:
             levels.append(np.full(data.k, np.nan))
-            of_factor.append(np.full(len(getattr(whole, factor)), np.nan))
+            of_factor.append(np.full(len(getattr(fit, factor)), np.nan))
             continue
         levels.append(data.level(updated, rows))
         if factor == "narrow":
             updated[change.columns[change.lost]] = np.nan
             of_factor.append(updated[data.k :])
         else:
-            rest = (data.total - data.cross @ updated) / data.size
-            left = change.counts[:, change.columns < data.k].sum(axis=1)
+            wide_effects = (data.total - data.cross @ updated) / data.size
+            n_left = change.counts[:, change.columns < data.k].sum(axis=1)
             with np.errstate(invalid="ignore", divide="ignore"):
-                rest[change.wide] = change.total - change.counts @ updated[change.columns]
-                rest[change.wide] /= left
-            of_factor.append(rest)
+                wide_effects[change.wide] = change.total - change.counts @ updated[change.columns]
+                wide_effects[change.wide] /= n_left
+            of_factor.append(wide_effects)
     return np.array(levels), np.array(of_factor)
 
 
-def without_few(data: Judgments, whole: Fit, cluster: Ints, block: Ints) -> Floats:
+def without_few(data: Judgments, fit: Fit, cluster: Ints, block: Ints) -> Floats:
     """Compute the levels without each of many small clusters, faster than by updating.
 
     Without judgments c, the effects change by ``-P X_c' (I - H_c)^+ e_c`` (Bell and McCaffrey 2002;
@@ -219,32 +218,32 @@ def without_few(data: Judgments, whole: Fit, cluster: Ints, block: Ints) -> Floa
     the inverse of the normal matrix, H_c the hat matrix of c, and e_c its residuals. Clusters are
     computed by `block`, such as an item, which contains whole clusters.
     """
-    k, systems = data.k, whole.level - whole.level.mean()
-    residual = data.value - systems[data.system] - whole.narrow[data.narrow] - whole.wide[data.wide]
+    k, systems = data.k, fit.level - fit.level.mean()
+    residual = data.value - systems[data.system] - fit.narrow[data.narrow] - fit.wide[data.wide]
     n_clusters = int(cluster.max()) + 1
     pull = np.zeros((n_clusters, k))
     for rows in members(block):
-        wide, place = np.unique(data.wide[rows], return_inverse=True)
+        wide, level = np.unique(data.wide[rows], return_inverse=True)
         columns, counts = data.support(wide)
-        part = -(counts / data.size[wide][:, None])[place]
+        design = -(counts / data.size[wide][:, None])[level]
         for label in (data.system[rows], k + data.narrow[rows]):
-            part[np.arange(len(rows)), np.searchsorted(columns, label)] += 1
-        lead = part @ data.inverse[columns]
+            design[np.arange(len(rows)), np.searchsorted(columns, label)] += 1
+        lead = design @ data.inverse[columns]
         inner = lead[:, columns]
         for same in _by_size(cluster[rows]):
-            hat = inner[same] @ part[same].transpose(0, 2, 1)
-            alike = place[same][:, :, None] == place[same][:, None, :]
-            hat += alike / data.size[wide[place[same]]][:, None, :]
+            hat = inner[same] @ design[same].transpose(0, 2, 1)
+            same_level = level[same][:, :, None] == level[same][:, None, :]
+            hat += same_level / data.size[wide[level[same]]][:, None, :]
             inverse = np.linalg.pinv(np.eye(same.shape[1]) - hat, hermitian=True)
             weight = (inverse @ residual[rows[same]][:, :, None])[:, :, 0]
             moved = np.einsum("cr,crs->cs", weight, lead[same][:, :, :k])
             pull[cluster[rows[same[:, 0]]]] = moved
     effect = systems - pull
-    each = np.zeros((n_clusters, k))
-    np.add.at(each, (cluster, data.system), 1)
-    left = data.counts[:k] - each
+    removed = np.zeros((n_clusters, k))
+    np.add.at(removed, (cluster, data.system), 1)
+    remaining = data.counts[:k] - removed
     total = data.value.sum() - np.bincount(cluster, data.value)
-    mean = (total - (left * effect).sum(axis=1)) / left.sum(axis=1)
+    mean = (total - (remaining * effect).sum(axis=1)) / remaining.sum(axis=1)
     return np.asarray(mean[:, None] + effect)
 
 
@@ -262,7 +261,7 @@ def members(cluster: Ints) -> list[Ints]:
     return np.split(order, np.cumsum(np.bincount(cluster))[:-1])
 
 
-def spread(without: Floats, estimate: Floats) -> Floats:
+def jackknife_covariance(without: Floats, estimate: Floats) -> Floats:
     """Compute the jackknife covariance of leave-one-cluster-out estimates around the estimate."""
     off = without - estimate
     return (len(off) - 1) / len(off) * off.T @ off

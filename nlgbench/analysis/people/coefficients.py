@@ -21,7 +21,7 @@ from nlgbench.status import OK, Status
 Metric = Literal["nominal", "ordinal", "interval"]
 
 
-class Judged(NamedTuple):
+class UnitJudgments(NamedTuple):
     """Judgments as arrays, and the k clusters of each unit (units, k)."""
 
     unit: Ints
@@ -33,26 +33,26 @@ class Sums(NamedTuple):
     """How to compute sums from judgments, and an estimate from sums."""
 
     #: What each judgment contributes to its unit's row (judgments, m).
-    each: Floats
+    rows: Floats
     #: Maps units' rows (n, m) to their unweighted contributions to the sums (n, ...).
     parts_of: Callable[[Floats], Floats]
     statistic: Statistic
     #: The weight of each unit.
     weight: Floats
     #: An evaluator's verdicts by unit (units, classes), which are crossed with the judgments.
-    said: Floats | None = None
+    verdicts: Floats | None = None
 
     def of(self, rows: Floats, unit: Ints) -> Floats:
         """Compute the contribution of some units' rows to the sums."""
-        parts = self.parts_of(rows) * self.weight[unit][:, None]
-        if self.said is None:
-            return parts
-        crossed = self.said[unit][:, :, None] * parts[:, None, :]
-        return crossed.reshape(len(unit), self.said.shape[1] * parts.shape[1])
+        contributions = self.parts_of(rows) * self.weight[unit][:, None]
+        if self.verdicts is None:
+            return contributions
+        crossed = self.verdicts[unit][:, :, None] * contributions[:, None, :]
+        return crossed.reshape(len(unit), -1)
 
 
 def interval_over(
-    judged: Judged,
+    judged: UnitJudgments,
     sums: Sums,
     n: float,
     *,
@@ -62,18 +62,18 @@ def interval_over(
     confidence: float = 0.95,
 ) -> dict[str, Any]:
     """Compute a jackknife interval of a function of sums, over clusters (and annotators)."""
-    table = added(judged.unit, sums.each, len(judged.cluster))
-    parts = sums.of(table, np.arange(len(table)))
-    lost = [incidence(judged.cluster) @ parts]
+    table = added(judged.unit, sums.rows, len(judged.cluster))
+    contributions = sums.of(table, np.arange(len(table)))
+    lost = [incidence(judged.cluster) @ contributions]
     if over_annotators:
         times = int(judged.annotator.max(initial=-1)) + 1
-        own, place = np.unique(judged.unit * times + judged.annotator, return_inverse=True)
-        unit, annotator = np.divmod(own, times)
-        without = table[unit] - added(place, sums.each, len(own))
-        changed = parts[unit] - sums.of(without, unit)
+        cells, cell = np.unique(judged.unit * times + judged.annotator, return_inverse=True)
+        unit, annotator = np.divmod(cells, times)
+        without = table[unit] - added(cell, sums.rows, len(cells))
+        changed = contributions[unit] - sums.of(without, unit)
         labels = factors(judged.cluster[unit], annotator[:, None])
         lost += [incidence(label) @ changed for label in labels[1:]]
-    estimate, se = jackknife(sums.statistic, parts.sum(axis=0), lost)
+    estimate, se = jackknife(sums.statistic, contributions.sum(axis=0), lost)
     interval = t_interval(estimate, se, n, units=units, missing=missing, confidence=confidence)
     if sums.statistic is percent_agreement and np.isfinite(interval["ci_low"]):
         half = float(interval["ci_high"]) - float(estimate)
@@ -150,11 +150,11 @@ def ordinal_alpha(sums: Floats) -> Floats:
     """Compute alpha of ranks, with differences of mid-ranks among all judgments."""
     k = round(sums.shape[-1] ** 0.5)
     observed = sums.reshape(*sums.shape[:-1], k, k)
-    each = observed.sum(axis=-1)
-    place = np.cumsum(each, axis=-1) - each / 2
-    gap = (place[..., :, None] - place[..., None, :]) ** 2
-    by_chance = (each[..., :, None] * each[..., None, :] * gap).sum(axis=(-2, -1))
-    n = each.sum(axis=-1)
+    totals = observed.sum(axis=-1)
+    mid_ranks = np.cumsum(totals, axis=-1) - totals / 2
+    gap = (mid_ranks[..., :, None] - mid_ranks[..., None, :]) ** 2
+    by_chance = (totals[..., :, None] * totals[..., None, :] * gap).sum(axis=(-2, -1))
+    n = totals.sum(axis=-1)
     return np.asarray(1 - (n - 1) * ratio((observed * gap).sum(axis=(-2, -1)), by_chance))
 
 
@@ -172,8 +172,8 @@ def _moments(values: Floats) -> Floats:
     return np.column_stack([np.ones(len(value)), value, value**2])
 
 
-def added(place: Ints, rows: Floats, n: int) -> Floats:
+def added(label: Ints, rows: Floats, n: int) -> Floats:
     """Sum rows by place."""
-    found = np.zeros((n, rows.shape[1]))
-    np.add.at(found, place, rows)
-    return found
+    sums = np.zeros((n, rows.shape[1]))
+    np.add.at(sums, label, rows)
+    return sums

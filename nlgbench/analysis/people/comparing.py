@@ -156,37 +156,39 @@ def compare_systems(
         )
     chosen = [dimension] if dimension is None or isinstance(dimension, str) else dimension
     names = list(dict.fromkeys(map(study.dimension, chosen)))
-    fitted = [_fitted(study, name, include_human, scale) for name in names]
+    models = [_fit_dimension(study, name, include_human, scale) for name in names]
     # All tests of a family generalize to the same population.
-    fewest = min(crossed.effective_size(one.annotator) for one in fitted)
+    fewest = min(crossed.effective_size(model.annotator) for model in models)
     covers, missing = crossed.choose_annotators(annotators, fewest, persons=study.persons)
-    each = [
-        (name, *_leave_out(one, covers, missing)) for name, one in zip(names, fitted, strict=True)
+    results = [
+        (name, *_leave_out(model, covers, missing))
+        for name, model in zip(names, models, strict=True)
     ]
-    pairs = pd.concat(
-        [_pairs(one, spread, confidence).assign(dimension=name) for name, one, spread, _ in each],
-        ignore_index=True,
-    )
-    pairs = split_status(_verdicts(pairs, margin, confidence))
+    tables = [
+        _compare_pairs(model, spread, confidence).assign(dimension=name)
+        for name, model, spread, _ in results
+    ]
+    pairs = _add_verdicts(pd.concat(tables, ignore_index=True), margin, confidence)
+    pairs = split_status(pairs)
     systems, severities, ordered = [], [], []
-    for name, one, spread, tested in each:
-        own = pairs[pairs["dimension"] == name]
-        rows = _systems(study, one, spread, name, scale, confidence)
-        rows = rows.assign(**_ranks(own, spread.left_out, confidence))
+    for name, model, spread, connected in results:
+        selected = pairs[pairs["dimension"] == name]
+        rows = _describe_systems(study, model, spread, name, scale, confidence)
+        rows = rows.assign(**_rank_limits(selected, spread.left_out, confidence))
         # Systems without a rank are last.
-        order = np.lexsort([-one.whole.level, spread.left_out])
-        place = np.argsort(order)
-        own = own.iloc[np.lexsort([place[own["opponent"]], place[own["system"]]])]
-        by_name = {end: np.array(one.names, dtype=object)[own[end]] for end in _ENDS}
+        order = np.lexsort([-model.fit.level, spread.left_out])
+        rank = np.argsort(order)
+        selected = selected.iloc[np.lexsort([rank[selected["opponent"]], rank[selected["system"]]])]
+        by_name = {end: np.array(model.names, dtype=object)[selected[end]] for end in _ENDS}
         systems.append(rows.iloc[order].assign(dimension=name))
-        ordered.append(own.assign(**by_name))
-        severities.append(_annotators(one.frame, tested, spread, confidence))
+        ordered.append(selected.assign(**by_name))
+        severities.append(_estimate_severities(model.frame, connected, spread, confidence))
         severities[-1].insert(0, "dimension", name)
-    whole = split_status(pd.concat(systems, ignore_index=True))
+    table = split_status(pd.concat(systems, ignore_index=True))
     return SystemComparison(
-        whole[[*(["dimension"] if len(names) > 1 else []), *_SYSTEMS]],
+        table[[*(["dimension"] if len(names) > 1 else []), *_SYSTEMS]],
         pairs=pd.concat(ordered, ignore_index=True)[list(_PAIRS)],
-        details=whole[list(_DETAILS)],
+        details=table[list(_DETAILS)],
         annotators=pd.concat(severities, ignore_index=True),
     )
 
@@ -211,8 +213,8 @@ _ALIKE = 1e-11
 
 
 @dataclass(frozen=True, eq=False)
-class _Judged:
-    """The judgments of one dimension as arrays, and the model fitted to them."""
+class _Model:
+    """The judgments of one dimension as arrays, and the effects fitted to them."""
 
     frame: pd.DataFrame
     names: list[str]
@@ -233,7 +235,7 @@ class _Judged:
     once: bool
     data: Judgments
     by_annotator: bool
-    whole: Fit
+    fit: Fit
 
     @property
     def least(self) -> float:
@@ -247,12 +249,12 @@ class _Judged:
 
 
 @dataclass(frozen=True, eq=False)
-class _Spread:
+class _Uncertainty:
     """Covariances of the systems' levels, over the factors that intervals generalize to."""
 
     #: Over items; or over items, annotators, and pairs of both if annotators are random. Keys are
-    #: the clusters (attributes of `_Judged`).
-    each: dict[str, Floats]
+    #: the clusters (attributes of `_Model`).
+    covariances: dict[str, Floats]
     #: Annotators' effects without each item; NaN where systems cannot be compared without it.
     severities: Floats
     #: By system; NaN for those that are left out.
@@ -268,9 +270,9 @@ class _Spread:
 
     def variance(self, contrasts: Floats) -> Floats:
         """Compute the variance of each contrast (n, systems)."""
-        if not self.each:
+        if not self.covariances:
             return np.full(len(contrasts), np.nan)
-        variance = crossed.contrast_variance(contrasts, list(self.each.values()))
+        variance = crossed.contrast_variance(contrasts, list(self.covariances.values()))
         return np.where((contrasts != 0) @ self.left_out, np.nan, variance)
 
     @property
@@ -300,11 +302,12 @@ def judged_systems(study: Study, dimension: str, include_human: bool) -> pd.Data
     return frame
 
 
-def _fitted(study: Study, dimension: str, include_human: bool, scale: Scale = "raw") -> _Judged:
-    return _fit(_rescaled(judged_systems(study, dimension, include_human), scale), study.clusters)
+def _fit_dimension(study: Study, dimension: str, include_human: bool, scale: Scale) -> _Model:
+    frame = judged_systems(study, dimension, include_human)
+    return _fit_frame(_rescale(frame, scale), study.clusters)
 
 
-def _fit(frame: pd.DataFrame, clusters: str) -> _Judged:
+def _fit_frame(frame: pd.DataFrame, clusters: str) -> _Model:
     system, names = pd.factorize(frame["system"])
     item, _ = pd.factorize(frame["item_id"])
     annotator, people = pd.factorize(frame["annotator_id"])
@@ -328,26 +331,36 @@ def _fit(frame: pd.DataFrame, clusters: str) -> _Judged:
         effect,
         np.zeros_like(annotator) if once else annotator,
     )
-    whole = data.fit()
-    if whole is None:
-        raise Unsupported("disconnected", _disconnected(frame, list(names), data.parts()))
+    fit = data.fit()
+    if fit is None:
+        raise Unsupported("disconnected", _describe_parts(frame, list(names), data.parts()))
     n_parts = additive.n_components(data)
     if absorbed and not nested:
         n_parts = int(item.max()) + 1
-    return _Judged(
-        *(frame, list(names), list(people), system, item, annotator, group, grouped_by, cell),
-        *(nested, n_parts, once, data, by_annotator, whole),
+    labels = {"system": system, "item": item, "annotator": annotator, "group": group, "cell": cell}
+    return _Model(
+        **labels,
+        frame=frame,
+        names=list(names),
+        people=list(people),
+        grouped_by=grouped_by,
+        nested=nested,
+        n_parts=n_parts,
+        once=once,
+        data=data,
+        by_annotator=by_annotator,
+        fit=fit,
     )
 
 
-def _rescaled(frame: pd.DataFrame, scale: Scale) -> pd.DataFrame:
+def _rescale(frame: pd.DataFrame, scale: Scale) -> pd.DataFrame:
     """Standardize or rank judgments by annotator; z excludes annotators with one distinct value."""
-    by = frame.groupby("annotator_id")["value"]
+    values = frame.groupby("annotator_id")["value"]
     if scale == "rank":
-        return frame.assign(value=(by.rank() - 0.5) / by.transform("size"))
+        return frame.assign(value=(values.rank() - 0.5) / values.transform("size"))
     if scale == "z":
-        sd, largest = by.transform("std"), frame["value"].abs().max()
-        z = (frame["value"] - by.transform("mean")) / sd.where(sd > _ALIKE * largest)
+        sd, largest = values.transform("std"), frame["value"].abs().max()
+        z = (frame["value"] - values.transform("mean")) / sd.where(sd > _ALIKE * largest)
         frame = frame.assign(value=z).dropna(subset="value").reset_index(drop=True)
         if frame["system"].nunique() < 2:
             raise Unsupported(
@@ -357,15 +370,16 @@ def _rescaled(frame: pd.DataFrame, scale: Scale) -> pd.DataFrame:
     return frame
 
 
-def _disconnected(frame: pd.DataFrame, names: list[str], part: Ints) -> str:
+def _describe_parts(frame: pd.DataFrame, names: list[str], component: Ints) -> str:
     """Describe the systems and annotators of each connected part."""
     lines = []
-    for number in range(part.max() + 1):
-        own = [name for name, one in zip(names, part, strict=True) if one == number]
-        rows = frame[frame["system"].isin(own)]
+    for number in range(component.max() + 1):
+        systems = [name for name, label in zip(names, component, strict=True) if label == number]
+        rows = frame[frame["system"].isin(systems)]
         people = [str(name) for name in rows["annotator_id"].unique()]
         who = ", ".join(people[:3]) + (f" and {len(people) - 3} more" if len(people) > 3 else "")
-        lines.append(f"{', '.join(own)} (items: {rows['item_id'].nunique()}; annotators: {who})")
+        n_items = rows["item_id"].nunique()
+        lines.append(f"{', '.join(systems)} (items: {n_items}; annotators: {who})")
     return (
         "systems cannot be compared: they form parts that share no items or annotators, so higher "
         f"means may only reflect milder annotators. Parts: {'; '.join(lines)}. "
@@ -374,57 +388,55 @@ def _disconnected(frame: pd.DataFrame, names: list[str], part: Ints) -> str:
     )
 
 
-def _leave_out(judged: _Judged, covers: str, missing: Status) -> tuple[_Judged, _Spread, _Judged]:
+def _leave_out(model: _Model, covers: str, missing: Status) -> tuple[_Model, _Uncertainty, _Model]:
     """Leave out systems that cannot be compared without some one item, cluster or annotator.
 
     Return all systems, their covariances, and the judgments of the systems that are not left out.
     """
-    tested, left_out = judged, dict[str, Status]()
-    spread = _spread(tested, covers, missing)
-    while 0 < len(spread.cut) < len(tested.names):
-        frame = tested.frame[~tested.frame["system"].isin(list(spread.cut))]
+    connected, left_out = model, dict[str, Status]()
+    spread = _estimate_spread(connected, covers, missing)
+    while 0 < len(spread.cut) < len(connected.names):
+        frame = connected.frame[~connected.frame["system"].isin(list(spread.cut))]
         try:
-            fitted = _fit(frame.reset_index(drop=True), judged.grouped_by)
+            refit = _fit_frame(frame.reset_index(drop=True), model.grouped_by)
         except Unsupported:  # only the systems to leave out connect the others
             break
         left_out |= spread.cut
-        tested, spread = fitted, _spread(fitted, covers, missing)
-    kept = np.array([name not in left_out for name in judged.names])
-    level, df = judged.whole.level.copy(), np.full(len(kept), np.nan)
-    level[kept], df[kept] = tested.whole.level, spread.df
-    expand = np.eye(len(kept))[kept]
-    each = {name: expand.T @ own @ expand for name, own in spread.each.items()}
+        connected, spread = refit, _estimate_spread(refit, covers, missing)
+    is_connected = np.array([name not in left_out for name in model.names])
+    level, df = model.fit.level.copy(), np.full(len(is_connected), np.nan)
+    level[is_connected], df[is_connected] = connected.fit.level, spread.df
+    expand = np.eye(len(is_connected))[is_connected]
+    covariances = {name: expand.T @ matrix @ expand for name, matrix in spread.covariances.items()}
     doubts = iter(spread.doubt)
-    doubt = [left_out.get(name) or next(doubts) for name in judged.names]
-    judged = replace(judged, whole=judged.whole._replace(level=level))
-    return judged, replace(spread, each=each, df=df, doubt=doubt), tested
+    doubt = [left_out.get(name) or next(doubts) for name in model.names]
+    model = replace(model, fit=model.fit._replace(level=level))
+    return model, replace(spread, covariances=covariances, df=df, doubt=doubt), connected
 
 
-def _spread(judged: _Judged, covers: str, missing: Status) -> _Spread:
+def _estimate_spread(model: _Model, covers: str, missing: Status) -> _Uncertainty:
     """Refit without each item (or group of items) and, if annotators are random, each annotator."""
-    kind = judged.grouped_by or "item"
-    sizes = {name: crossed.effective_size(getattr(judged, name)) for name in ("group", "annotator")}
+    kind = model.grouped_by or "item"
+    n_items, n_annotators = map(crossed.effective_size, (model.group, model.annotator))
     random = covers == crossed.OTHER_ANNOTATORS and not missing
-    several = bool(judged.group.max() > 0)
-    factor: additive.Factor = "wide" if judged.by_annotator else "narrow"
-    levels, severities = additive.without_clusters(judged.data, judged.whole, judged.group, factor)
+    several = bool(model.group.max() > 0)
+    factor: additive.Factor = "wide" if model.by_annotator else "narrow"
+    levels, severities = additive.without_clusters(model.data, model.fit, model.group, factor)
     # If annotators have one item each, leaving out items leaves them out, too.
-    within = several and judged.cell.max() == judged.annotator.max()
+    within = several and model.cell.max() == model.annotator.max()
     without = {"group": levels} if several else {}
     if random and not within:
-        without["annotator"] = additive.without_clusters(
-            judged.data, judged.whole, judged.annotator
-        )[0]
-    used = [sizes[name] for name in without]
+        without["annotator"] = additive.without_clusters(model.data, model.fit, model.annotator)[0]
+    used = [n_annotators if name == "annotator" else n_items for name in without]
     cut: dict[str, Status] = {}
-    lost = [text for name in without for text in _lost(judged, name, without[name], cut)]
+    lost = [text for name in without for text in _find_lost(model, name, without[name], cut)]
     if len(without) > 1 and not lost:
-        block = judged.annotator if judged.by_annotator else judged.group
-        without["cell"] = additive.without_few(judged.data, judged.whole, judged.cell, block)
-    doubt = [OK] * len(judged.names)
-    df = np.full(len(judged.names), max(min(used, default=0.0) - 1, 0.0))
-    if lost and len(cut) == len(judged.names):
-        missing = cut[judged.names[0]]
+        block = model.annotator if model.by_annotator else model.group
+        without["cell"] = additive.without_few(model.data, model.fit, model.cell, block)
+    doubt = [OK] * len(model.names)
+    df = np.full(len(model.names), max(min(used, default=0.0) - 1, 0.0))
+    if lost and len(cut) == len(model.names):
+        missing = cut[model.names[0]]
     elif lost:
         more = f" (the same is true of {len(lost) - 1} more)" if len(lost) > 1 else ""
         missing = explain("one_connection", cluster=lost[0], more=more)
@@ -434,121 +446,127 @@ def _spread(judged: _Judged, covers: str, missing: Status) -> _Spread:
         covers = f"other annotators, this {kind}"
         doubt = [explain("this_item", unit=kind)] * len(doubt)
     elif not missing:
-        group = np.unique(np.column_stack([judged.system, judged.group]), axis=0)[:, 0]
+        group = np.unique(np.column_stack([model.system, model.group]), axis=0)[:, 0]
         n_groups = np.bincount(group)
-        n_units = sizes["group"]
-        if n_units < 2:  # one has almost all judgments
-            missing = explain("one_effective", n=n_units, units=judged.units)
-        few = crossed.few_clusters(n_units, f"effective {judged.units}")
-        doubt = [few or crossed.few_clusters(int(n), judged.units) for n in n_groups]
-        if n_units >= crossed.FEWEST:  # a system with few items has its own degrees of freedom
+        if n_items < 2:  # one has almost all judgments
+            missing = explain("one_effective", n=n_items, units=model.units)
+        few = crossed.few_clusters(n_items, f"effective {model.units}")
+        doubt = [few or crossed.few_clusters(int(n), model.units) for n in n_groups]
+        if n_items >= crossed.FEWEST:  # a system with few items has its own degrees of freedom
             df = np.where(n_groups < crossed.FEWEST, np.minimum(df, n_groups - 1), df)
-    level = judged.whole.level
-    each = {} if lost else {name: additive.spread(without[name], level) for name in without}
-    about = sizes["group"], sizes["annotator"]
-    return _Spread(each, severities, df, *about, covers, missing, doubt, cut)
+    covariances = {}
+    if not lost:
+        level = model.fit.level
+        covariances = {n: additive.jackknife_covariance(w, level) for n, w in without.items()}
+    sizes = {"n_items": n_items, "n_annotators": n_annotators}
+    return _Uncertainty(
+        covariances, severities, df, **sizes, covers=covers, missing=missing, doubt=doubt, cut=cut
+    )
 
 
-def _lost(judged: _Judged, factor: str, without: Floats, cut: dict[str, Status]) -> list[str]:
+def _find_lost(model: _Model, factor: str, without: Floats, cut: dict[str, Status]) -> list[str]:
     """List the clusters without which systems cannot be compared; add single systems to `cut`."""
     kind, units, column = "annotator", "annotators", "annotator_id"
     if factor == "group":
-        kind, units = judged.grouped_by or "item", judged.units
-        column = "cluster" if judged.grouped_by else "item_id"
+        kind, units = model.grouped_by or "item", model.units
+        column = "cluster" if model.grouped_by else "item_id"
     lost = []
     for number in np.flatnonzero(np.isnan(without).any(axis=1)):
-        rows = np.flatnonzero(getattr(judged, factor) == number)
-        lost.append(f"{kind} {judged.frame[column].iloc[rows[0]]!r}")
-        part = judged.data.parts(rows)
-        n_systems = np.bincount(part)
-        n_left = np.bincount(np.delete(judged.system, rows), minlength=len(part))
-        for system in np.flatnonzero(n_systems[part] == 1):
+        rows = np.flatnonzero(getattr(model, factor) == number)
+        lost.append(f"{kind} {model.frame[column].iloc[rows[0]]!r}")
+        component = model.data.parts(rows)
+        n_systems = np.bincount(component)
+        n_left = np.bincount(np.delete(model.system, rows), minlength=len(component))
+        for system in np.flatnonzero(n_systems[component] == 1):
             if n_left[system] == 0:
-                cut[judged.names[system]] = crossed.few_clusters(1, units)
+                cut[model.names[system]] = crossed.few_clusters(1, units)
             elif n_systems.max() > 1:
                 status = explain("one_connection", cluster=lost[-1], more="")
-                cut.setdefault(judged.names[system], status)
+                cut.setdefault(model.names[system], status)
     return lost
 
 
-def _pairs(judged: _Judged, spread: _Spread, confidence: float) -> pd.DataFrame:
+def _compare_pairs(model: _Model, spread: _Uncertainty, confidence: float) -> pd.DataFrame:
     """Compare each pair of systems in both directions; systems are numbered."""
-    k = len(judged.names)
-    one, other = np.triu_indices(k, 1)
-    contrasts = np.eye(k)[one] - np.eye(k)[other]
+    k = len(model.names)
+    first, second = np.triu_indices(k, 1)
+    contrasts = np.eye(k)[first] - np.eye(k)[second]
     variance = spread.variance(contrasts)
-    difference = contrasts @ judged.whole.level
-    flat = ~(np.sqrt(np.maximum(variance, 0)) > judged.least)
-    df = np.minimum(spread.df[one], spread.df[other])
+    difference = contrasts @ model.fit.level
+    flat = ~(np.sqrt(np.maximum(variance, 0)) > model.least)
+    df = np.minimum(spread.df[first], spread.df[second])
     se = np.sqrt(np.where(flat, np.nan, variance))
     half = np.nan if spread.missing else student.ppf(0.5 + confidence / 2, df) * se
-    superiority = _superiority(judged, spread, one, other, df, confidence)
-    within = judged.frame["value"] - judged.frame.groupby("annotator_id")["value"].transform("mean")
-    n_within = len(within) - len(judged.people)
+    superiority = _estimate_superiority(model, spread, first, second, df, confidence)
+    within = model.frame["value"] - model.frame.groupby("annotator_id")["value"].transform("mean")
+    n_within = len(within) - len(model.people)
     sd = float(np.sqrt((within**2).sum() / n_within)) if n_within > 0 else np.nan
     p = 2 * student.sf(np.abs(difference) / se, df)
-    met = np.unique(judged.item * len(judged.people) + judged.annotator, return_inverse=True)[1]
-    labels = judged.system, judged.group, met
-    units = decisive.compare_units(judged.data.value, labels, (one, other), flat)
+    met = np.unique(model.item * len(model.people) + model.annotator, return_inverse=True)[1]
+    labels = model.system, model.group, met
+    units = decisive.compare_units(model.data.value, labels, (first, second), flat)
     exact = np.isfinite(units.p + df) & (spread.covers == crossed.THESE_ANNOTATORS)
     p = np.where(exact, units.p, p)
     contradicts = exact & ((p < 1 - confidence) != (np.abs(difference) > half))
     half = np.where(contradicts, np.nan, half)
     few = units.few & ~(exact & ~contradicts & (units.n_decisive >= crossed.FEWEST))
     fates = np.where(contradicts, "left out, because it contradicts the exact test", "unreliable")
-    n_differ, what = zip(units.n_decisive, units.n, fates, strict=True), judged.units
+    few_decisive = [
+        explain("few_decisive", n=n_decisive, total=n, units=model.units, fate=fate)
+        for n_decisive, n, fate in zip(units.n_decisive, units.n, fates, strict=True)
+    ]
     status = first_status(
-        len(one),
+        len(first),
         (True, spread.missing),
-        (spread.left_out[one], [spread.doubt[i] for i in one]),
-        (spread.left_out[other], [spread.doubt[i] for i in other]),
+        (spread.left_out[first], [spread.doubt[i] for i in first]),
+        (spread.left_out[second], [spread.doubt[i] for i in second]),
         (flat, explain("no_variation")),
-        (few, [explain("few_decisive", n=n, total=m, units=what, fate=f) for n, m, f in n_differ]),
-        (True, [spread.doubt[i] for i in one]),
-        (True, [spread.doubt[i] for i in other]),
+        (few, few_decisive),
+        (True, [spread.doubt[i] for i in first]),
+        (True, [spread.doubt[i] for i in second]),
         (True, superiority.pop("status")),
     )
-    table = pd.DataFrame({"system": one, "opponent": other, "difference": difference})
+    table = pd.DataFrame({"system": first, "opponent": second, "difference": difference})
     table = table.assign(ci_low=difference - half, ci_high=difference + half, se=se, df=df)
     table = table.assign(p=np.nan if spread.missing else p, **superiority)
-    table = table.assign(standardized=difference / sd if sd > judged.least else np.nan)
+    table = table.assign(standardized=difference / sd if sd > model.least else np.nan)
     table = table.assign(covers=spread.covers, status=status)
-    return pd.concat([table, _reversed(table)], ignore_index=True)
+    return pd.concat([table, _mirror_pairs(table)], ignore_index=True)
 
 
-def _reversed(table: pd.DataFrame) -> pd.DataFrame:
+def _mirror_pairs(table: pd.DataFrame) -> pd.DataFrame:
     """Reverse the direction of pairs."""
     names = {"system": "opponent", "ci_low": "ci_high", "superiority_low": "superiority_high"}
-    other = table.rename(columns=names | {new: old for old, new in names.items()})
+    mirrored = table.rename(columns=names | {new: old for old, new in names.items()})
     for name in ("difference", "ci_low", "ci_high", "standardized"):
-        other[name] = 0.0 - other[name]
+        mirrored[name] = 0.0 - mirrored[name]
     for name in ("superiority", "superiority_low", "superiority_high"):
-        other[name] = 1 - other[name]
-    return other[list(table)]
+        mirrored[name] = 1 - mirrored[name]
+    return mirrored[list(table)]
 
 
-def _superiority(
-    judged: _Judged, spread: _Spread, one: Ints, other: Ints, df: Floats, confidence: float
+def _estimate_superiority(
+    model: _Model, spread: _Uncertainty, first: Ints, second: Ints, df: Floats, confidence: float
 ) -> dict[str, Any]:
     """Estimate how often a judgment of one system is higher than one of another on the same item.
 
     In a nested design, all judgments count as one item. The variance uses the clusters of `spread`.
     """
-    block = np.zeros_like(judged.item) if judged.nested else judged.item
-    counted = wins.tabulate(judged.data.value, judged.system, block)
+    block = np.zeros_like(model.item) if model.nested else model.item
+    counted = wins.tabulate(model.data.value, model.system, block)
     mean = wins.share(counted)
     variance = np.full_like(mean, np.nan)
-    if spread.each:
+    if spread.covariances:
         variance = crossed.largest_variance(
-            *(wins.spread(counted, getattr(judged, name)) for name in spread.each)
+            *(wins.jackknife_variance(counted, getattr(model, name)) for name in spread.covariances)
         )
-    mean, variance = mean[one, other], variance[one, other]
+    mean, variance = mean[first, second], variance[first, second]
     bounded = (mean > 0) & (mean < 1) & (variance > _ALIKE) & (not spread.missing)
     inner = np.where(bounded, mean, np.nan)
     se = np.sqrt(np.where(bounded, variance, np.nan))
     low, high = logit_interval(inner, student.ppf(0.5 + confidence / 2, df) * se)
     status = first_status(
-        len(one),
+        len(first),
         (np.isnan(mean), explain("no_common_items")),
         ((mean == 0) | (mean == 1), explain("always_higher")),
         (np.isnan(variance), explain("few_common_items")),
@@ -562,24 +580,24 @@ def _superiority(
     }
 
 
-def _verdicts(pairs: pd.DataFrame, margin: float | None, confidence: float) -> pd.DataFrame:
+def _add_verdicts(pairs: pd.DataFrame, margin: float | None, confidence: float) -> pd.DataFrame:
     """Adjust p over all pairs, and derive verdicts, which never claim exact equality."""
     adjusted = _over_pairs(pairs, pairs["p"].to_numpy())
     same = worse = np.full(len(pairs), np.nan)
     if margin is not None:
         below = student.sf((pairs["difference"] + margin) / pairs["se"], pairs["df"])
         above = student.sf((margin - pairs["difference"]) / pairs["se"], pairs["df"])
-        below, above = (np.where(pairs["p"].isna(), np.nan, one) for one in (below, above))
+        below, above = (np.where(pairs["p"].isna(), np.nan, p) for p in (below, above))
         same, worse = _over_pairs(pairs, np.maximum(below, above)), adjust(below)
     alpha = 1 - confidence
     verdicts = []
     for difference, p, p_same, p_worse in zip(
         pairs["difference"], adjusted, same, worse, strict=True
     ):
-        shown = [("better" if difference > 0 else "worse")] if p < alpha else []
-        shown += ["equivalent"] if p_same < alpha else []
-        shown += ["not inferior"] if p_worse < alpha and not shown else []
-        verdicts.append(", ".join(shown) or ("" if np.isnan(p) else "undecided"))
+        verdict = [("better" if difference > 0 else "worse")] if p < alpha else []
+        verdict += ["equivalent"] if p_same < alpha else []
+        verdict += ["not inferior"] if p_worse < alpha and not verdict else []
+        verdicts.append(", ".join(verdict) or ("" if np.isnan(p) else "undecided"))
     return pairs.assign(
         p_adjusted=adjusted, p_equivalent=same, p_not_inferior=worse, verdict=verdicts
     )
@@ -593,16 +611,16 @@ def _over_pairs(pairs: pd.DataFrame, p: Floats) -> Floats:
     return adjusted
 
 
-def _systems(
+def _describe_systems(
     study: Study,
-    judged: _Judged,
-    spread: _Spread,
+    model: _Model,
+    spread: _Uncertainty,
     dimension: str,
     scale: Scale,
     confidence: float,
 ) -> pd.DataFrame:
     """Return a row per system, by number; raw judgments regain their original direction."""
-    frame, level = judged.frame, judged.whole.level
+    frame, level = model.frame, model.fit.level
     counted = frame.groupby("system", sort=False).agg(
         n_outputs=("output_id", "nunique"),
         n_missing=("item_id", "nunique"),
@@ -610,12 +628,12 @@ def _systems(
     )
     outputs = frame.groupby(["system", "output_id"])["value"].mean()
     n_wanted: Any = frame["item_id"].nunique()
-    if judged.nested:
+    if model.nested:
         n_wanted = study.outputs.groupby("system")["item_id"].nunique()
     counted["n_missing"] = n_wanted - counted["n_missing"]
     counted["raw"] = outputs.groupby(level="system").mean()
     variance = spread.variance(np.eye(len(level)))
-    se = np.sqrt(np.where(variance > judged.least**2, variance, np.nan))
+    se = np.sqrt(np.where(variance > model.least**2, variance, np.nan))
     half = np.nan if spread.missing else student.ppf(0.5 + confidence / 2, spread.df) * se
     # Systems that are left out have no rank.
     rank = pd.Series(rankdata(np.where(spread.left_out, np.inf, -level), method="min").astype(int))
@@ -623,8 +641,8 @@ def _systems(
         counted.reset_index(drop=True)
         .astype({"n_missing": int})
         .assign(
-            system=judged.names,
-            label=[*map(study.label, judged.names)],
+            system=model.names,
+            label=[*map(study.label, model.names)],
             estimate=level,
             ci_low=level - half,
             ci_high=level + half,
@@ -642,7 +660,7 @@ def _systems(
                 (spread.left_out, spread.doubt),
                 (np.isnan(se), explain("no_variation")),
                 (True, spread.doubt),
-                (_skewed(judged), explain("skewed")),
+                (_skewed(model), explain("skewed")),
             ),
         )
     )
@@ -657,14 +675,14 @@ def _systems(
     return table
 
 
-def _skewed(judged: _Judged) -> NDArray[np.bool_]:
+def _skewed(model: _Model) -> NDArray[np.bool_]:
     """Return by system whether its means by unit are too skewed for a t interval.
 
     They are as skewed as zeros with fewer than ten other values: G^2 > n / 10 (Cochran 1977,
     *Sampling Techniques*, asks for n > 25 G^2). G up to 2 also occurs in ratings of few items.
     """
-    by = pd.DataFrame({"system": judged.system, "unit": judged.group, "value": judged.data.value})
-    units = by.groupby(["system", "unit"])["value"].mean().groupby("system")
+    rows = pd.DataFrame({"system": model.system, "unit": model.group, "value": model.data.value})
+    units = rows.groupby(["system", "unit"])["value"].mean().groupby("system")
     skewness = units.skew().abs()
     return np.asarray((skewness > 2) & (skewness > np.sqrt(units.size() / crossed.FEWEST)))
 
@@ -672,48 +690,48 @@ def _skewed(judged: _Judged) -> NDArray[np.bool_]:
 _WORDS = {"z": "z-score within annotator", "rank": "rank within annotator, 0 to 1"}
 
 
-def _ranks(
+def _rank_limits(
     pairs: pd.DataFrame, left_out: NDArray[np.bool_], confidence: float
 ) -> dict[str, Floats]:
     """Compute rank ranges from the pairs that differ significantly; NaN without tests."""
     k = len(left_out)
     if pairs["p_adjusted"].isna().all():
         return dict.fromkeys(("rank_low", "rank_high"), np.full(k, np.nan))
-    one, other = (pairs[name].to_numpy() for name in ("system", "opponent"))
+    first, second = (pairs[name].to_numpy() for name in ("system", "opponent"))
     better = (pairs["p_adjusted"] < 1 - confidence) & (pairs["difference"] > 0)
-    ranges = crossed.rank_ranges(one, other, better.to_numpy(), k)
+    ranges = crossed.rank_ranges(first, second, better.to_numpy(), k)
     ranges["rank_high"] -= left_out.sum()
     return {name: np.where(left_out, np.nan, ends) for name, ends in ranges.items()}
 
 
-def _annotators(
-    frame: pd.DataFrame, judged: _Judged, spread: _Spread, confidence: float
+def _estimate_severities(
+    frame: pd.DataFrame, model: _Model, spread: _Uncertainty, confidence: float
 ) -> pd.DataFrame:
     """Estimate annotators' severities relative to their mean, with intervals over items."""
-    effect = judged.whole.wide if judged.by_annotator else judged.whole.narrow
+    effect = model.fit.wide if model.by_annotator else model.fit.narrow
     without = spread.severities
     counts = frame.groupby("annotator_id", sort=False).agg(
         n_judgments=("value", "size"),
         n_items=("item_id", "nunique"),
         n_systems=("system", "nunique"),
     )
-    n_items = np.bincount(judged.annotator[np.unique(judged.cell, return_index=True)[1]])
-    if judged.once or judged.n_parts > 1:
+    n_items = np.bincount(model.annotator[np.unique(model.cell, return_index=True)[1]])
+    if model.once or model.n_parts > 1:
         effect, without = np.full(len(n_items), np.nan), np.full((1, len(n_items)), np.nan)
     severity = effect.mean() - effect
-    there = np.isfinite(without)
-    mean = np.where(there, without, 0).sum(axis=1) / np.maximum(there.sum(axis=1), 1)
-    se = np.sqrt(np.diag(additive.spread(mean[:, None] - without, severity)))
-    se = np.where(se > judged.least, se, np.nan)
+    estimable = np.isfinite(without)
+    mean = np.where(estimable, without, 0).sum(axis=1) / np.maximum(estimable.sum(axis=1), 1)
+    se = np.sqrt(np.diag(additive.jackknife_covariance(mean[:, None] - without, severity)))
+    se = np.where(se > model.least, se, np.nan)
     half = student.ppf(0.5 + confidence / 2, np.maximum(n_items - 1, 1)) * se
-    few = [crossed.few_clusters(int(n), judged.units) for n in n_items]
-    table = pd.DataFrame({"annotator_id": judged.people, "severity": severity})
+    few = [crossed.few_clusters(int(n), model.units) for n in n_items]
+    table = pd.DataFrame({"annotator_id": model.people, "severity": severity})
     table = table.assign(ci_low=severity - half, ci_high=severity + half, se=se)
     table["status"] = first_status(
         len(table),
-        (judged.once, explain("one_judgment")),
-        (judged.n_parts > 1, explain("separate_annotators", n=judged.n_parts)),
-        (n_items < 2, explain("one_item", unit=judged.grouped_by or "item")),
+        (model.once, explain("one_judgment")),
+        (model.n_parts > 1, explain("separate_annotators", n=model.n_parts)),
+        (n_items < 2, explain("one_item", unit=model.grouped_by or "item")),
         (len(table) < 2, explain("one_annotator")),
         # Without some item, nothing is estimable.
         (np.isnan(without).all(axis=1).any(), spread.missing),

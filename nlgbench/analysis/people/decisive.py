@@ -36,21 +36,21 @@ def compare_units(
     `labels` are the system, the unit, and the combination of item and annotator of each judgment.
     """
     system, unit, cell = labels
-    each = np.eye(int(system.max()) + 1)[system]
-    size, cells = (added(label, each, int(label.max()) + 1) for label in (unit, cell))
-    total = added(unit, each * value[:, None], len(size))
+    indicator = np.eye(int(system.max()) + 1)[system]
+    size, cells = (added(label, indicator, int(label.max()) + 1) for label in (unit, cell))
+    total = added(unit, indicator * value[:, None], len(size))
     rounding = 1e-11 * np.abs(value).max()
     counted = []
-    for one, other, constant in zip(*pairs, flat, strict=True):
-        both = (size[:, one] > 0) & (size[:, other] > 0)
-        sums, sizes = total[both][:, [one, other]], size[both][:, [one, other]]
+    for first, second, constant in zip(*pairs, flat, strict=True):
+        shared = (size[:, first] > 0) & (size[:, second] > 0)
+        sums, sizes = total[shared][:, [first, second]], size[shared][:, [first, second]]
         decisive = np.abs(np.subtract(*(sums / sizes).T)) > rounding
         # Both were judged on the same items by the same annotators, equally often.
-        matched = bool(both.any() and (cells[:, one] == cells[:, other]).all())
-        n, n_decisive = int(both.sum()), int(decisive.sum())
+        matched = bool(shared.any() and (cells[:, first] == cells[:, second]).all())
+        n, n_decisive = int(shared.sum()), int(decisive.sum())
         few = n_decisive < FEWEST_DECISIVE and n >= 2 * n_decisive and n > 0
-        tested = matched and (constant or few)
-        p = flip_signs(np.subtract(*sums[decisive].T)) if tested else np.nan
+        is_tested = matched and (constant or few)
+        p = flip_signs(np.subtract(*sums[decisive].T)) if is_tested else np.nan
         counted.append((n, n_decisive, few, p))
     return Units(*map(np.array, zip(*counted, strict=True)))
 
@@ -64,9 +64,9 @@ def flip_signs(difference: Floats) -> float:
         return float(2.0 ** (1 - len(difference)))
     # The sums of all flips are those of one half plus those of the other.
     halves = []
-    for part in np.array_split(np.sort(np.abs(difference)), 2):
+    for half in np.array_split(np.sort(np.abs(difference)), 2):
         sums = np.zeros(1)
-        for size in part:
+        for size in half:
             sums = np.append(sums - size, sums + size)
         halves.append(np.sort(sums))
     least = np.abs(difference.sum()) - 1e-9 * np.abs(difference).sum()

@@ -73,7 +73,7 @@ def accuracy(
     2           fake     0.604      250
     3  corrupted_0.5     0.604      250
     """
-    frame = judged(study, dimension)
+    frame = assign_hits(study, dimension)
     frame["correct"] = correct_votes(frame)
     frame["n_votes"], frame["used"] = 1, True
     if rule == "majority":
@@ -90,28 +90,28 @@ def accuracy(
         frame = frame.drop_duplicates("output_id")
     rows = []
     for name, chosen in rows_of(frame).items():
-        part = frame[chosen & frame["used"]]
-        sums = np.column_stack([part["correct"], np.ones(len(part))])
-        found = cluster_jackknife(
-            sums, part["cluster"], lambda s: s[..., 0] / s[..., 1], confidence=confidence
+        votes = frame[chosen & frame["used"]]
+        sums = np.column_stack([votes["correct"], np.ones(len(votes))])
+        interval = cluster_jackknife(
+            sums, votes["cluster"], lambda s: s[..., 0] / s[..., 1], confidence=confidence
         )
         counts = {
-            "n_votes": int(part["n_votes"].sum()),
-            "n_outputs": part["output_id"].nunique(),
+            "n_votes": int(votes["n_votes"].sum()),
+            "n_outputs": votes["output_id"].nunique(),
             "n_left_out": int((chosen & ~frame["used"]).sum()),
         }
-        rows.append({"rule": rule, "row": name} | found | counts)
+        rows.append({"rule": rule, "row": name} | interval | counts)
     return pd.DataFrame(rows)
 
 
-def judged(study: Study, dimension: str | None) -> pd.DataFrame:
+def assign_hits(study: Study, dimension: str | None) -> pd.DataFrame:
     """Return a row per judgment with its output; ``cluster`` is its HIT, or else the output.
 
     HITs that share outputs form one cluster.
     """
     frame = study.judged(dimension)
-    own = frame["group_id"] == ""
-    frame["cluster"] = frame["group_id"].mask(own, "output " + frame["output_id"])
+    alone = frame["group_id"] == ""
+    frame["cluster"] = frame["group_id"].mask(alone, "output " + frame["output_id"])
     several = frame.groupby("output_id")["cluster"].transform("nunique") > 1
     if several.any():
         joined = pd.Series(linked(frame["output_id"], frame["cluster"]), frame.index).astype(str)
@@ -126,9 +126,9 @@ def rows_of(frame: pd.DataFrame) -> dict[str, pd.Series]:
     """
     human = frame["is_human"]
     systems = frame.loc[~human, "system"].unique()
-    parts = {"all": human | True, "real": human, "fake": ~human}
-    named = {name: f"{name} (system)" if name in parts else name for name in systems}
-    return parts | {named[name]: ~human & (frame["system"] == name) for name in systems}
+    masks = {"all": human | True, "real": human, "fake": ~human}
+    named = {name: f"{name} (system)" if name in masks else name for name in systems}
+    return masks | {named[name]: ~human & (frame["system"] == name) for name in systems}
 
 
 def correct_votes(frame: pd.DataFrame) -> pd.Series:

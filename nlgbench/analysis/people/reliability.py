@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 
 from nlgbench import crossed
-from nlgbench.analysis.people.coefficients import Judged, Metric, interval_over, sums_of
-from nlgbench.analysis.people.real_or_fake import correct_votes, judged, rows_of
+from nlgbench.analysis.people.coefficients import Metric, UnitJudgments, interval_over, sums_of
+from nlgbench.analysis.people.real_or_fake import assign_hits, correct_votes, rows_of
 from nlgbench.crossed import Floats, Ints
 from nlgbench.inference import half_samples, interval
 from nlgbench.status import OK, Status, Unsupported, explain, split_status
@@ -92,7 +92,7 @@ def agreement(
     >>> table.loc[table["row"] == "all", ["coefficient", "estimate"]].round(2).to_numpy().tolist()
     [['percent_agreement', 0.73], ['fleiss_kappa', 0.44], ['krippendorff_alpha', 0.44]]
     """
-    frame = judged(study, dimension)
+    frame = assign_hits(study, dimension)
     value = frame["value"] if coded == "value" else correct_votes(frame)
     scale = np.unique(value)
     metric = metric or ("nominal" if len(scale) < 3 else "interval")
@@ -106,25 +106,27 @@ def agreement(
     over_annotators = covers == crossed.OTHER_ANNOTATORS and not nested and not missing
     table = []
     for name, chosen in rows_of(frame).items():
-        part = frame[chosen & frame["again"]]
-        unit, outputs = pd.factorize(part["output_id"])
-        cluster, clusters = pd.factorize(part.drop_duplicates("output_id")["cluster"])
+        judgments = frame[chosen & frame["again"]]
+        unit, outputs = pd.factorize(judgments["output_id"])
+        cluster, clusters = pd.factorize(judgments.drop_duplicates("output_id")["cluster"])
         n, units = float(len(clusters)), "clusters"
-        effective = crossed.effective_size(part["who"].to_numpy())
+        effective = crossed.effective_size(judgments["who"].to_numpy())
         if over_annotators and effective < n:
             n, units = effective, "effective annotators"
-        counts = {"n_judgments": len(part), "n_outputs": len(outputs)}
+        counts = {"n_judgments": len(judgments), "n_outputs": len(outputs)}
         counts["n_left_out"] = frame.loc[chosen & ~frame["again"], "output_id"].nunique()
         for coefficient in coefficients:
             alpha = coefficient == "krippendorff_alpha"
             if len(scale) > _MOST_VALUES and not (alpha and metric == "interval"):
-                other = ", or use metric='interval'" * alpha
-                many = explain("many_values", n=len(scale), most=_MOST_VALUES, other=other)
-                found = crossed.t_interval(np.nan, np.nan, n, missing=many, confidence=confidence)
+                hint = ", or use metric='interval'" * alpha
+                many = explain("many_values", n=len(scale), most=_MOST_VALUES, other=hint)
+                interval = crossed.t_interval(
+                    np.nan, np.nan, n, missing=many, confidence=confidence
+                )
             else:
-                values = part["value"].to_numpy()
-                found = interval_over(
-                    Judged(unit, part["who"].to_numpy(), cluster[:, None]),
+                values = judgments["value"].to_numpy()
+                interval = interval_over(
+                    UnitJudgments(unit, judgments["who"].to_numpy(), cluster[:, None]),
                     sums_of(coefficient, metric, values, scale, unit),
                     n,
                     over_annotators=over_annotators,
@@ -134,7 +136,7 @@ def agreement(
                 )
             row: dict[str, Any] = {"row": name, "coded": coded, "coefficient": coefficient}
             row["metric"] = metric if alpha else ""
-            table.append(row | found | {"covers": covers} | counts)
+            table.append(row | interval | {"covers": covers} | counts)
     return pd.DataFrame(table)
 
 
@@ -202,7 +204,7 @@ def split_half(
     """
     check_n(n_splits, "n_splits")
     rng = np.random.default_rng(seed)
-    frame = judged(study, dimension)
+    frame = assign_hits(study, dimension)
     frame = frame[~frame["is_human"]]
     largest = frame["value"].abs().max()  # correlations do not depend on the unit
     frame = frame.assign(value=frame["value"] / largest if largest > 0 else 0.0)
@@ -210,36 +212,37 @@ def split_half(
     n_left_out = int((~again).sum())
     if again.any():  # otherwise nothing is comparable, as `reason` reports
         frame = frame[again]
-    whole = frame.drop_duplicates("output_id").reset_index(drop=True)
-    system, names = pd.factorize(whole["system"])
+    outputs = frame.drop_duplicates("output_id").reset_index(drop=True)
+    system, names = pd.factorize(outputs["system"])
     if len(names) < 3:
         raise Unsupported(
             "few_systems", f"a correlation over systems needs at least 3 systems. Got {len(names)}."
         )
-    n_clusters = whole["cluster"].nunique()
-    place = pd.Index(whole["output_id"]).get_indexer(frame["output_id"])
-    sums, sizes = _halves(frame, place, n_splits, rng)
-    both = np.asarray((sizes > 0).all(axis=1))
-    sums, sizes = sums * both[:, None], sizes * both[:, None]
-    drawn = half_samples(len(whole), clusters=whole["cluster"], n_resamples=n_resamples, seed=rng)
-    weights = np.vstack([np.ones(len(whole)), drawn])  # the first row is the full sample
-    votes_full = len(frame) / len(whole)
-    votes_half = float(sizes.sum() / (2 * both.sum())) if both.any() else float("nan")
-    about: dict[str, float] = {"n_clusters": n_clusters, "n_left_out": n_left_out}
-    about |= {"votes_full": votes_full, "votes_half": votes_half}
+    n_clusters = outputs["cluster"].nunique()
+    output = pd.Index(outputs["output_id"]).get_indexer(frame["output_id"])
+    sums, sizes = _halves(frame, output, n_splits, rng)
+    shared = np.asarray((sizes > 0).all(axis=1))
+    sums, sizes = sums * shared[:, None], sizes * shared[:, None]
+    n, clusters = len(outputs), outputs["cluster"]
+    halves = half_samples(n, clusters=clusters, n_resamples=n_resamples, seed=rng)
+    weights = np.vstack([np.ones(n), halves])  # the first row is the full sample
+    votes_full = len(frame) / n
+    votes_half = float(sizes.sum() / (2 * shared.sum())) if shared.any() else float("nan")
+    common: dict[str, float] = {"n_clusters": n_clusters, "n_left_out": n_left_out}
+    common |= {"votes_full": votes_full, "votes_half": votes_half}
     rows = []
     for unit, values, n_units, df in (
         ("system", _over_systems(weights, sums, sizes, system), len(names), len(names) - 1),
-        ("output", _over_outputs(weights, sums, sizes), len(whole), n_clusters - 1),
+        ("output", _over_outputs(weights, sums, sizes), len(outputs), n_clusters - 1),
     ):
         defined = np.isfinite(values)
         with np.errstate(invalid="ignore", divide="ignore"):
             half = np.where(defined, values, 0).sum(axis=1) / defined.sum(axis=1)
             z = np.arctanh(np.where(np.abs(half) < 1 - 1e-9, half, np.nan))
         # 1 - r is a sum of squares with one degree of freedom fewer than systems.
-        found = interval(z[1:], float(z[0]), df=max(1, df), confidence=confidence)
-        ends = half[0], np.tanh(found["ci_low"]), np.tanh(found["ci_high"])
-        n_undefined = found["n_undefined"]
+        interval_of_z = interval(z[1:], float(z[0]), df=max(1, df), confidence=confidence)
+        ends = half[0], np.tanh(interval_of_z["ci_low"]), np.tanh(interval_of_z["ci_high"])
+        n_undefined = interval_of_z["n_undefined"]
         for quantity in ("half", "full", "ceiling"):
             estimate, low, high = (_stepped(r, quantity, votes_full / votes_half) for r in ends)
             if quantity == "ceiling" and half[0] >= 0 and np.isnan(low):
@@ -248,8 +251,8 @@ def split_half(
                 status = explain("no_halves")
             elif np.isnan(estimate):
                 status = explain("negative_halves")
-            elif np.isnan(found["ci_low"]) and not n_undefined:
-                status = Status(str(found["status"]), str(found["reason"]))
+            elif np.isnan(interval_of_z["ci_low"]) and not n_undefined:
+                status = Status(str(interval_of_z["status"]), str(interval_of_z["reason"]))
             elif n_undefined:
                 status = explain("undefined_half_samples", n=n_undefined, total=n_resamples)
             elif np.isnan(low):
@@ -259,7 +262,7 @@ def split_half(
             row: dict[str, Any] = {"unit": unit, "quantity": quantity, "estimate": estimate}
             row |= {"ci_low": low, "ci_high": high, "confidence": confidence}
             row |= {"n_undefined": n_undefined, "status": status, "reason": "", "n_units": n_units}
-            rows.append(row | about)
+            rows.append(row | common)
     return split_status(pd.DataFrame(rows))
 
 
@@ -268,14 +271,14 @@ def _stepped(half: float, quantity: str, factor: float) -> float:
     if quantity == "half" or np.isnan(half):
         return float(half)
     below = 1 + (factor - 1) * half
-    full = factor * half / below if below > 0 else np.nan
+    reliability = factor * half / below if below > 0 else np.nan
     if quantity == "full":
-        return float(full)
-    return float(np.sqrt(full)) if full >= 0 else float("nan")
+        return float(reliability)
+    return float(np.sqrt(reliability)) if reliability >= 0 else float("nan")
 
 
 def _halves(
-    frame: pd.DataFrame, place: Ints, n_splits: int, rng: np.random.Generator
+    frame: pd.DataFrame, row: Ints, n_splits: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """Split annotators; return sums and numbers of judgments (n_splits, 2, n_outputs)."""
     annotator, _ = pd.factorize(pd.MultiIndex.from_frame(frame[["group_id", "annotator_id"]]))
@@ -286,13 +289,13 @@ def _halves(
     order = np.argsort(group + rng.random((n_splits, len(group))), axis=1)
     rank = order.argsort(axis=1) - start[group]  # place within the group
     half = np.where(rank < size[group] // 2, 0, np.where(rank < size[group] // 2 * 2, 1, 2))
-    n_outputs = int(place.max()) + 1
+    n_outputs = int(row.max()) + 1
     value = frame["value"].to_numpy()
     sums, sizes = np.empty((2, n_splits, 2, n_outputs))
     for split, side in np.ndindex(n_splits, 2):
         mine = half[split, annotator] == side
-        sums[split, side] = np.bincount(place[mine], value[mine], minlength=n_outputs)
-        sizes[split, side] = np.bincount(place[mine], minlength=n_outputs)
+        sums[split, side] = np.bincount(row[mine], value[mine], minlength=n_outputs)
+        sizes[split, side] = np.bincount(row[mine], minlength=n_outputs)
     return sums, sizes
 
 
@@ -300,22 +303,20 @@ def _over_systems(weights: Floats, sums: Floats, sizes: Floats, system: Ints) ->
     """Correlate the halves' means over systems: (half-samples, n_splits); NaN if undefined."""
     means = []
     for number in range(int(system.max()) + 1):
-        own = weights[:, system == number]
-        total, size = (own @ x[:, :, system == number].transpose(1, 2, 0) for x in (sums, sizes))
+        mine, w = system == number, weights[:, system == number]
+        total, size = (w @ x[:, :, mine].transpose(1, 2, 0) for x in (sums, sizes))
         means.append(total / np.where(size > 0, size, np.nan))
-    left, right = np.stack(means, axis=-1)
-    x, y = (values - values.mean(axis=-1, keepdims=True) for values in (left, right))
+    a, b = np.stack(means, axis=-1)
+    x, y = (values - values.mean(axis=-1, keepdims=True) for values in (a, b))
     size = np.sqrt((x**2).sum(axis=-1) * (y**2).sum(axis=-1))
     return np.asarray((x * y).sum(axis=-1) / np.where(size > 1e-12, size, np.nan))
 
 
 def _over_outputs(weights: Floats, sums: Floats, sizes: Floats) -> Floats:
     """Correlate the two halves' means over outputs that both judged: (half-samples, n_splits)."""
-    both = np.asarray((sizes > 0).all(axis=1))
-    left, right = (sums / np.maximum(sizes, 1) * both[:, None]).transpose(1, 0, 2)
-    n, x, y, xx, yy, xy = (
-        weights @ part.T for part in (both * 1.0, left, right, left**2, right**2, left * right)
-    )
+    shared = np.asarray((sizes > 0).all(axis=1))
+    a, b = (sums / np.maximum(sizes, 1) * shared[:, None]).transpose(1, 0, 2)
+    n, x, y, xx, yy, xy = (weights @ values.T for values in (shared * 1.0, a, b, a**2, b**2, a * b))
     with np.errstate(invalid="ignore", divide="ignore"):
         size = np.sqrt((xx - x**2 / n) * (yy - y**2 / n))
         return np.asarray((xy - x * y / n) / np.where(size > 1e-9, size, np.nan))

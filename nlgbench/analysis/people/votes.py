@@ -13,8 +13,8 @@ from nlgbench import crossed
 from nlgbench.analysis.people import coefficients
 from nlgbench.analysis.people.coefficients import Sums, added, of_pairs, one_hot
 from nlgbench.analysis.people.reliability import COEFFICIENTS
-from nlgbench.analysis.ratings.bradley_terry import sides
-from nlgbench.analysis.ratings.games import PEOPLE, PROBABILITIES, of_outputs, votes_of
+from nlgbench.analysis.ratings.bradley_terry import cluster_sides
+from nlgbench.analysis.ratings.games import PEOPLE, PROBABILITIES, join_outputs, read_votes
 from nlgbench.crossed import Floats, Ints
 from nlgbench.evaluators.comparator.comparators import decided, exceeds
 from nlgbench.inference import ratio
@@ -81,18 +81,18 @@ def vote_agreement(
     >>> table.loc[table["row"] == "all", ["coefficient", "estimate"]].round(2).values.tolist()
     [['percent_agreement', 0.56], ['fleiss_kappa', 0.3], ['krippendorff_alpha', 0.3]]
     """
-    votes = _reversed(votes_of(study, dimension))
-    interval = _intervals(study, votes, annotators, confidence)
+    votes = _order_sides(read_votes(study, dimension))
+    interval = _interval_of(study, votes, annotators, confidence)
     systems = sorted({*votes["system_a"], *votes["system_b"]})
     if "all" in systems:
         raise ValueError("a system is named 'all', like the row for all pairs: rename the system.")
     rows = []
     for name in ["all", *systems]:
         inside = (votes["system_a"] == name) | (votes["system_b"] == name) | (name == "all")
-        own = votes[inside]
-        n_of = own.groupby("pair")["choice"].transform("size")
-        used = own[n_of > 1]
-        said = used["said"].to_numpy()
+        row_votes = votes[inside]
+        n_of = row_votes.groupby("pair")["choice"].transform("size")
+        used = row_votes[n_of > 1]
+        choices = used["code"].to_numpy()
         counts = {
             "n_votes": len(used),
             "n_pairs": used["pair"].nunique(),
@@ -100,10 +100,10 @@ def vote_agreement(
             "n_repeated": int(used.duplicated(["pair", "annotator_id"]).sum()),
         }
         for coefficient in COEFFICIENTS:
-            sums = coefficients.sums_of(coefficient, "nominal", said, _SCALE, _unit(used))
-            sums = sums._replace(statistic=partial(_without_order, sums.statistic))
-            found = interval(used, sums)
-            rows.append({"row": name, "coefficient": coefficient} | found | counts)
+            sums = coefficients.sums_of(coefficient, "nominal", choices, _SCALE, _unit(used))
+            sums = sums._replace(statistic=partial(_ignore_order, sums.statistic))
+            estimate = interval(used, sums)
+            rows.append({"row": name, "coefficient": coefficient} | estimate | counts)
     return pd.DataFrame(rows)
 
 
@@ -166,33 +166,33 @@ def vote_accuracy(
     >>> own[["evaluator", "estimate"]].round(2).values.tolist()
     [['quality', 0.83], ['noisy', 0.7], ['people', 0.77]]
     """
-    votes = _reversed(votes_of(study, dimension))
-    interval = _intervals(study, votes, annotators, confidence)
+    votes = _order_sides(read_votes(study, dimension))
+    interval = _interval_of(study, votes, annotators, confidence)
     pairs = votes.drop_duplicates("pair").sort_values("pair", ignore_index=True)
     rows = []
-    for name, said in _verdicts(study, pairs).items():
-        has = said.sum(axis=1) > 0
-        used, verdicts = votes[has[votes["pair"]]], said[has]
-        each, alike = one_hot(used["said"].to_numpy(), _SCALE), np.ones(len(verdicts))
+    for name, verdicts in _collect_verdicts(study, pairs).items():
+        has = verdicts.sum(axis=1) > 0
+        used, verdicts = votes[has[votes["pair"]]], verdicts[has]
+        choices, equal = one_hot(used["code"].to_numpy(), _SCALE), np.ones(len(verdicts))
         n, n_votes = len(used), len(votes)
-        beside = partial(Sums, each, lambda counts: counts, weight=alike, said=verdicts)
-        rows += _measured(name, "votes", used, beside, n, n_votes - n, interval)
-        n = int(_most(added(_unit(used), each, len(verdicts))).sum())
-        beside = partial(Sums, each, _most, weight=alike, said=verdicts)
-        rows += _measured(name, "majority", used, beside, n, len(pairs) - n, interval)
+        make_sums = partial(Sums, choices, lambda counts: counts, weight=equal, verdicts=verdicts)
+        rows += _measure(name, "votes", used, make_sums, n, n_votes - n, interval)
+        n = int(_mark_majority(added(_unit(used), choices, len(verdicts))).sum())
+        make_sums = partial(Sums, choices, _mark_majority, weight=equal, verdicts=verdicts)
+        rows += _measure(name, "majority", used, make_sums, n, len(pairs) - n, interval)
     once = votes.drop_duplicates(["pair", "annotator_id"])
     used = once[once.groupby("pair")["pair"].transform("size") > 1]
     unit, m = _unit(used), np.bincount(_unit(used))
-    each = one_hot(used["said"].to_numpy(), _SCALE)
-    beside = partial(Sums, each, of_pairs, weight=1 / (m - 1))
+    choices = one_hot(used["code"].to_numpy(), _SCALE)
+    make_sums = partial(Sums, choices, of_pairs, weight=1 / (m - 1))
     n = len(used)
-    rows += _measured(PEOPLE, "votes", used, beside, n, len(votes) - n, interval)
-    most = _most(added(unit, each, len(m))[unit] - each)
-    there = most.any(axis=1)
-    each = (each[:, :, None] * most[:, None, :]).reshape(len(used), 9)[there]
-    used, weight = used.iloc[np.flatnonzero(there)], 1 / m[np.unique(unit[there])]
-    beside, n = partial(Sums, each, lambda parts: parts, weight=weight), len(weight)
-    rows += _measured(PEOPLE, "majority", used, beside, n, len(pairs) - n, interval)
+    rows += _measure(PEOPLE, "votes", used, make_sums, n, len(votes) - n, interval)
+    most = _mark_majority(added(unit, choices, len(m))[unit] - choices)
+    defined = most.any(axis=1)
+    choices = (choices[:, :, None] * most[:, None, :]).reshape(len(used), 9)[defined]
+    used, weight = used.iloc[np.flatnonzero(defined)], 1 / m[np.unique(unit[defined])]
+    make_sums, n = partial(Sums, choices, lambda counts: counts, weight=weight), len(weight)
+    rows += _measure(PEOPLE, "majority", used, make_sums, n, len(pairs) - n, interval)
     return pd.DataFrame(rows)
 
 
@@ -201,7 +201,9 @@ def _unit(votes: pd.DataFrame) -> Ints:
     return np.unique(votes["pair"], return_inverse=True)[1]
 
 
-def _intervals(study: Study, votes: pd.DataFrame, annotators: Any, confidence: float) -> _Interval:
+def _interval_of(
+    study: Study, votes: pd.DataFrame, annotators: Any, confidence: float
+) -> _Interval:
     """Choose what intervals generalize to, and return the function that computes them, by item."""
     effective = crossed.effective_size(pd.factorize(votes["annotator_id"])[0])
     covers, missing = crossed.choose_annotators(annotators, effective, persons=study.persons)
@@ -209,26 +211,32 @@ def _intervals(study: Study, votes: pd.DataFrame, annotators: Any, confidence: f
 
     def interval(votes: pd.DataFrame, sums: Sums) -> dict[str, Any]:
         unit, annotator = _unit(votes), pd.factorize(votes["annotator_id"])[0]
-        item = np.column_stack(sides(votes))
+        item = np.column_stack(cluster_sides(votes))
         units = f"clusters ({votes['grouped_by'].iloc[0]})" if "cluster_a" in votes else "items"
         n = crossed.effective_size(item.ravel())
         if random and crossed.effective_size(annotator) < n:
             n, units = crossed.effective_size(annotator), "annotators"
-        judged = coefficients.Judged(unit, annotator, item[np.unique(unit, return_index=True)[1]])
-        about: dict[str, Any] = {"units": f"effective {units}", "missing": missing}
-        found = coefficients.interval_over(
-            judged, sums, n, over_annotators=random, **about, confidence=confidence
+        judged = coefficients.UnitJudgments(
+            unit, annotator, item[np.unique(unit, return_index=True)[1]]
         )
-        return found | {"covers": covers}
+        return coefficients.interval_over(
+            judged,
+            sums,
+            n,
+            over_annotators=random,
+            units=f"effective {units}",
+            missing=missing,
+            confidence=confidence,
+        ) | {"covers": covers}
 
     return interval
 
 
-def _measured(
+def _measure(
     name: str,
     against: str,
     votes: pd.DataFrame,
-    beside: Callable[..., Sums],
+    make_sums: Callable[..., Sums],
     n: int,
     n_left_out: int,
     interval: _Interval,
@@ -236,9 +244,9 @@ def _measured(
     """Return a row for each measure of agreement between an evaluator's verdicts and votes."""
     rows = []
     for measure, statistic in _MEASURES.items():
-        sums = beside(statistic=statistic)
+        sums = make_sums(statistic=statistic)
         unit = np.arange(len(sums.weight))
-        total = sums.of(added(_unit(votes), sums.each, len(unit)), unit).sum(axis=0).reshape(3, 3)
+        total = sums.of(added(_unit(votes), sums.rows, len(unit)), unit).sum(axis=0).reshape(3, 3)
         counts = {"n": n, "n_ties": float(total[:, 1].sum()), "n_said_tie": float(total[1].sum())}
         row = {"evaluator": name, "against": against, "measure": measure}
         row |= interval(votes, sums) | counts | {"n_left_out": n_left_out}
@@ -246,73 +254,74 @@ def _measured(
     return rows
 
 
-def _verdicts(study: Study, pairs: pd.DataFrame) -> dict[str, Floats]:
+def _collect_verdicts(study: Study, pairs: pd.DataFrame) -> dict[str, Floats]:
     """Return each evaluator's verdict by pair: shares of a, tie, b; all 0 if missing."""
-    found: dict[str, Floats] = {}
+    verdicts_of: dict[str, Floats] = {}
     if study.scores is not None and len(study.scores):
-        for name, own in study.scored().groupby("evaluator", sort=False):
-            by_output = own.set_index("output_id")["score"]
+        for name, scores in study.scored().groupby("evaluator", sort=False):
+            by_output = scores.set_index("output_id")["score"]
             # Tiny scores, such as probabilities of texts, must not all tie.
             by_output = by_output / min(1.0, by_output.abs().max() or 1.0)
             a, b = (by_output.reindex(pairs[f"output_{side}"]).to_numpy() for side in "ab")
             won, lost = exceeds(a, b), exceeds(b, a)
-            said = np.column_stack([won, ~(won | lost), lost]).astype(np.float64)
-            found[str(name)] = np.where(np.isnan(a + b)[:, None], 0, said)
-    place = pd.MultiIndex.from_frame(pairs[["output_a", "output_b"]])
-    for name, own in _comparisons(study).groupby("comparator", sort=False):
-        rows = _reversed(own)
-        at = place.get_indexer(pd.MultiIndex.from_frame(rows[["output_a", "output_b"]]))
-        said = np.zeros((len(pairs), 3))
-        np.add.at(said, at[at >= 0], one_hot(rows["said"].to_numpy(), _SCALE)[at >= 0])
-        total = said.sum(axis=1, keepdims=True)
-        if str(name) in found:
+            shares = np.column_stack([won, ~(won | lost), lost]).astype(np.float64)
+            verdicts_of[str(name)] = np.where(np.isnan(a + b)[:, None], 0, shares)
+    pair_index = pd.MultiIndex.from_frame(pairs[["output_a", "output_b"]])
+    for name, comparisons in _read_comparisons(study).groupby("comparator", sort=False):
+        rows = _order_sides(comparisons)
+        pair = pair_index.get_indexer(pd.MultiIndex.from_frame(rows[["output_a", "output_b"]]))
+        shares = added(
+            pair[pair >= 0], one_hot(rows["code"].to_numpy(), _SCALE)[pair >= 0], len(pairs)
+        )
+        total = shares.sum(axis=1, keepdims=True)
+        if str(name) in verdicts_of:
             raise ValueError(f"scores and comparisons both have evaluator {name!r}: rename one.")
-        found[str(name)] = said / np.where(total > 0, total, 1)
-    if PEOPLE in found:
+        verdicts_of[str(name)] = shares / np.where(total > 0, total, 1)
+    if PEOPLE in verdicts_of:
         raise ValueError(f"an evaluator has the reserved name {PEOPLE!r}: rename it.")
-    return found
+    return verdicts_of
 
 
-def _comparisons(study: Study) -> pd.DataFrame:
+def _read_comparisons(study: Study) -> pd.DataFrame:
     """Return comparisons in the form of votes: items, systems, and a choice."""
     table = study.comparisons
     if table is None or table.empty:
         return pd.DataFrame({"comparator": []})
-    said = decided(table[PROBABILITIES].to_numpy(dtype=np.float64)).argmax(axis=1)
-    found = of_outputs(study, table, "comparisons")
-    return found.assign(choice=np.array(CHOICES)[said])
+    choice = decided(table[PROBABILITIES].to_numpy(dtype=np.float64)).argmax(axis=1)
+    joined = join_outputs(study, table, "comparisons")
+    return joined.assign(choice=np.array(CHOICES)[choice])
 
 
-def _reversed(votes: pd.DataFrame) -> pd.DataFrame:
+def _order_sides(votes: pd.DataFrame) -> pd.DataFrame:
     """Reverse votes so that a is the system whose name comes first; number pairs and choices."""
-    one, other = (
+    first, second = (
         pd.MultiIndex.from_frame(votes[[f"system_{side}", f"output_{side}"]]) for side in "ab"
     )
-    turned = np.array([x > y for x, y in zip(one, other, strict=True)], dtype=bool)
-    made = votes.copy()
+    turned = np.array([x > y for x, y in zip(first, second, strict=True)], dtype=bool)
+    ordered = votes.copy()
     for kind in ("output", "item", "system"):
         a, b = votes[f"{kind}_a"], votes[f"{kind}_b"]
-        made[f"{kind}_a"], made[f"{kind}_b"] = a.where(~turned, b), b.where(~turned, a)
-    said = pd.Index(CHOICES).get_indexer(pd.Index(votes["choice"]))
-    made["said"] = np.where(turned, 2 - said, said)
-    pair = made.groupby(["output_a", "output_b"]).ngroup()
-    return made.assign(pair=pair).reset_index(drop=True)
+        ordered[f"{kind}_a"], ordered[f"{kind}_b"] = a.where(~turned, b), b.where(~turned, a)
+    code = pd.Index(CHOICES).get_indexer(pd.Index(votes["choice"]))
+    ordered["code"] = np.where(turned, 2 - code, code)
+    pair = ordered.groupby(["output_a", "output_b"]).ngroup()
+    return ordered.assign(pair=pair).reset_index(drop=True)
 
 
-def _most(counts: Floats) -> Floats:
+def _mark_majority(counts: Floats) -> Floats:
     """Mark the choice with more votes than either other; none if two are tied."""
     most = counts == counts.max(axis=-1, keepdims=True)
     alone = most.sum(axis=-1, keepdims=True) == 1
     return (most & alone & (counts > 0)).astype(np.float64)
 
 
-def _without_order(statistic: crossed.Statistic, sums: Floats) -> Floats:
+def _ignore_order(statistic: crossed.Statistic, sums: Floats) -> Floats:
     """Average the counts of a and b, because which output of a pair is a is arbitrary."""
     counts = (sums[..., 2:] + sums[..., :1:-1]) / 2
     return statistic(np.concatenate([sums[..., :2], counts], axis=-1))
 
 
-def _cohen(sums: Floats) -> Floats:
+def _cohen_kappa(sums: Floats) -> Floats:
     table = sums.reshape(*sums.shape[:-1], 3, 3)
     table = (table + table[..., ::-1, ::-1]) / 2  # which output is a is arbitrary
     n = table.sum(axis=(-2, -1))
@@ -326,5 +335,5 @@ _MEASURES: dict[str, crossed.Statistic] = {
     "accuracy_decided": lambda sums: ratio(
         sums[..., [0, 8]].sum(axis=-1), sums[..., [0, 2, 6, 8]].sum(axis=-1)
     ),
-    "cohen_kappa": _cohen,
+    "cohen_kappa": _cohen_kappa,
 }

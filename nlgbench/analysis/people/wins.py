@@ -44,42 +44,43 @@ def tabulate(value: Floats, system: Ints, block: Ints) -> Wins:
 def share(wins: Wins) -> Floats:
     """Average the share of pairs won over blocks with both systems; NaN without such blocks."""
     of_block = _shares(wins.won, wins.count)
-    there = np.isfinite(of_block)
+    defined = np.isfinite(of_block)
     with np.errstate(invalid="ignore"):
-        return np.asarray(np.where(there, of_block, 0).sum(axis=0) / there.sum(axis=0))
+        return np.asarray(np.where(defined, of_block, 0).sum(axis=0) / defined.sum(axis=0))
 
 
-def spread(wins: Wins, cluster: Ints) -> Floats:
+def jackknife_variance(wins: Wins, cluster: Ints) -> Floats:
     """Compute the jackknife variance of `share` over clusters; NaN if one contains all blocks."""
     k = wins.count.shape[1]
-    whole, of_block = share(wins), _shares(wins.won, wins.count)
-    there = np.isfinite(of_block)
-    of_block = np.where(there, of_block, 0)
-    total, n_blocks = of_block.sum(axis=0), there.sum(axis=0)
+    full_share, of_block = share(wins), _shares(wins.won, wins.count)
+    defined = np.isfinite(of_block)
+    of_block = np.where(defined, of_block, 0)
+    total, n_blocks = of_block.sum(axis=0), defined.sum(axis=0)
     # A cell contains the judgments of one cluster in one block.
     cell = np.unique(cluster * len(wins.count) + wins.block, return_inverse=True)[1]
-    own = _lower(wins.system, cell, wins.rank)
+    lower_in_cell = _lower(wins.system, cell, wins.rank)
     order = np.lexsort([cell, cluster])
     starts = np.flatnonzero(np.diff(cluster[order], prepend=-1))
     squares = np.zeros((k, k))
     for rows in np.split(order, starts[np.flatnonzero(np.diff(starts // _ROWS)) + 1]):
-        cells, place = np.unique(cell[rows], return_inverse=True)
+        cells, cell_number = np.unique(cell[rows], return_inverse=True)
         first = np.empty(len(cells), dtype=np.int64)
-        first[place] = rows
+        first[cell_number] = rows
         block = wins.block[first]
-        flat = place * k + wins.system[rows]
+        flat = cell_number * k + wins.system[rows]
         gone = np.bincount(flat, minlength=len(cells) * k).reshape(-1, k)
         lost = added(flat, wins.lower[rows], gone.size).reshape(-1, k, k)
-        twice = added(flat, own[rows], gone.size).reshape(-1, k, k)
+        twice = added(flat, lower_in_cell[rows], gone.size).reshape(-1, k, k)
         # Subtract pairs that the cell won or lost; add pairs within it, which are subtracted twice.
         beaten = wins.count[block][:, :, None] * gone[:, None, :] - lost.transpose(0, 2, 1)
         now = _shares(wins.won[block] - lost - beaten + twice, wins.count[block] - gone)
-        left = np.isfinite(now)
+        defined_now = np.isfinite(now)
         start = np.flatnonzero(np.diff(cluster[first], prepend=-1))
-        n_left = n_blocks - np.add.reduceat(there[block] & ~left, start, axis=0, dtype=np.int64)
-        change = np.add.reduceat(np.where(left, now, 0) - of_block[block], start, axis=0)
+        undefined = defined[block] & ~defined_now
+        n_left = n_blocks - np.add.reduceat(undefined, start, axis=0, dtype=np.int64)
+        change = np.add.reduceat(np.where(defined_now, now, 0) - of_block[block], start, axis=0)
         shares = (total + change) / np.where(n_left > 0, n_left, np.nan)
-        squares += ((shares - whole) ** 2).sum(axis=0)
+        squares += ((shares - full_share) ** 2).sum(axis=0)
     n_clusters = len(starts)
     return (n_clusters - 1) / n_clusters * squares
 
@@ -87,13 +88,13 @@ def spread(wins: Wins, cluster: Ints) -> Floats:
 def _lower(system: Ints, group: Ints, rank: Ints) -> Floats:
     """Count by judgment each system's lower judgments in its group, ties half."""
     k, n = int(system.max()) + 1, int(group.max()) + 1
-    value, place = np.unique(group * (int(rank.max()) + 1) + rank, return_inverse=True)
-    lower = np.empty((len(place), k))
-    for one in range(k):
-        own = system == one
-        count = np.bincount(place[own], minlength=len(value))
-        before = np.append(0, np.cumsum(np.bincount(group[own], minlength=n)))
-        lower[:, one] = (np.cumsum(count) - count / 2)[place] - before[group]
+    value, level = np.unique(group * (int(rank.max()) + 1) + rank, return_inverse=True)
+    lower = np.empty((len(level), k))
+    for column in range(k):
+        of_system = system == column
+        count = np.bincount(level[of_system], minlength=len(value))
+        before = np.append(0, np.cumsum(np.bincount(group[of_system], minlength=n)))
+        lower[:, column] = (np.cumsum(count) - count / 2)[level] - before[group]
     return lower
 
 

@@ -12,7 +12,7 @@ from scipy.stats import chi2
 from scipy.stats import f as fisher
 
 from nlgbench.analysis.people.comparing import judged_systems
-from nlgbench.analysis.ratings.games import votes_of
+from nlgbench.analysis.ratings.games import read_votes
 from nlgbench.crossed import Floats, Ints, incidence
 from nlgbench.inference import ratio
 from nlgbench.status import OK, explain, first_status, split_status
@@ -279,7 +279,7 @@ def vote_components(study: Study) -> pd.DataFrame:
     mean product of two annotators' votes on an item. The variance over annotators is the mean
     product of an annotator's votes on two items.
     """
-    votes = votes_of(study, None)
+    votes = read_votes(study, None)
     turned = (votes["system_a"] > votes["system_b"]).to_numpy()
     score = votes["choice"].map({"a": 1.0, "tie": 0.0, "b": -1.0}).to_numpy()
     a, b = votes["system_a"].astype(str), votes["system_b"].astype(str)

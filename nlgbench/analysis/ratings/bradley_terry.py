@@ -37,7 +37,7 @@ ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
-class Sample:
+class Sampling:
     """The units that would be different in another study."""
 
     #: The sampled units: items, outputs, games, or clusters (with their column).
@@ -52,15 +52,15 @@ class Sample:
 
 
 #: A comparator's verdicts on outputs with unknown items.
-OUTPUTS = Sample("outputs", False, False, "outputs", OK)
+OUTPUTS = Sampling("outputs", False, False, "outputs", OK)
 
 
-def sample_of(
+def choose_sampling(
     study: Study | pd.DataFrame,
     played: pd.DataFrame,
     annotators: Annotators | None = None,
     outcome: str = "argmax",
-) -> Sample:
+) -> Sampling:
     """Choose what intervals of games or votes generalize to."""
     units = next((name for name in ("item", "output") if f"{name}_a" in played), "game") + "s"
     if "item_id" in played:
@@ -74,35 +74,35 @@ def sample_of(
                 "annotator_id: leave out annotators=."
             )
         certain = units == "games" and outcome == "expected"
-        return Sample(units, False, False, units, explain("no_items") if certain else OK)
+        return Sampling(units, False, False, units, explain("no_items") if certain else OK)
     covers, missing = crossed.choose_annotators(
         annotators,
         crossed.effective_size(pd.factorize(played["annotator_id"])[0]),
         persons=isinstance(study, pd.DataFrame) or study.persons,
     )
-    return Sample(units, True, covers == crossed.OTHER_ANNOTATORS, covers, missing)
+    return Sampling(units, True, covers == crossed.OTHER_ANNOTATORS, covers, missing)
 
 
-def annotators_of(played: pd.DataFrame, sample: Sample) -> Ints | None:
+def _who(played: pd.DataFrame, sample: Sampling) -> Ints | None:
     """Enumerate annotators (games, 1) if they are random."""
     return pd.factorize(played["annotator_id"])[0][:, None] if sample.annotators else None
 
 
-def sides(played: pd.DataFrame) -> tuple[Ints, Ints]:
+def cluster_sides(played: pd.DataFrame) -> tuple[Ints, Ints]:
     """Enumerate the clusters of both sides of each game, by the widest units that are known."""
     name = next((name for name in ("cluster", "item") if f"{name}_a" in played), "output")
     if name == "output" and "item_id" in played:
-        one = pd.factorize(played["item_id"])[0]
-        return one, one
+        first = pd.factorize(played["item_id"])[0]
+        return first, first
     if f"{name}_a" not in played:
         return np.arange(len(played)), np.arange(len(played))
-    both = pd.concat([played[f"{name}_a"], played[f"{name}_b"]])
-    one, other = pd.factorize(both)[0].reshape(2, -1)
-    return one, other
+    units = pd.concat([played[f"{name}_a"], played[f"{name}_b"]])
+    first, second = pd.factorize(units)[0].reshape(2, -1)
+    return first, second
 
 
 def bradley_terry(
-    played: pd.DataFrame, sample: Sample, *, ties: Ties = "davidson", confidence: float = 0.95
+    played: pd.DataFrame, sample: Sampling, *, ties: Ties = "davidson", confidence: float = 0.95
 ) -> pd.DataFrame:
     """Fit abilities of the systems in one comparator's games by maximum likelihood.
 
@@ -127,38 +127,28 @@ def bradley_terry(
         status = np.where(rated, table["status"], _why_left_out(systems, a, b, results))
         table = table.assign(confidence=confidence, covers=sample.covers, n_games=n_games)
         return table.assign(status=status).reset_index()
-    one, other = sides(played)
-    annotator = annotators_of(played, sample)
-    by_model = sample.units == "games" and not sample.people
-    number, few = _sizes(sample, np.append(a, b), np.append(one, other), annotator)
-    df = number - 1 if sample.people else np.full(n, number.min() - 1)
-    if by_model:
-        number, few, df = n_games, np.full(n, OK), np.full(n, np.inf)
-    elif not sample.people:
-        few = np.full(n, crossed.few_clusters(number.min(), sample.units))
-    ability, variance, tie = np.full(n, np.nan), np.full(n, np.nan), float("nan")
-    status = np.full(n, _why_infinite(a, b, results, n))
-    if status[0].code == "all_ties":
-        ability = np.zeros(n)
-    if not status[0]:
-        ability, log_tie = _fit(a, b, results, n)
+    n_clusters, df, few = _count_clusters(sample, played, a, b)
+    undefined = _why_infinite(a, b, results, n)
+    ability = np.full(n, 0.0 if undefined.code == "all_ties" else np.nan)
+    variance, status, tie = np.full(n, np.nan), np.full(n, undefined), float("nan")
+    if not undefined:
+        ability, log_tie = _fit_abilities(a, b, results, n)
         tie = float(np.exp(log_tie))
-        bread = _bread(a, b, ability, log_tie)
+        inverse = _invert_information(a, b, ability, log_tie)
         # With ties as half wins, results vary less, by an amount that the model does not provide.
-        if by_model and ties == "davidson":
-            variance = np.diag(bread)[:n]
+        if _is_by_model(sample) and ties == "davidson":
+            variance = np.diag(inverse)[:n]
         else:
             design = _design(a, b, n)
             scores = _slopes(design, results - _probabilities(design, ability, log_tie), log_tie)
             shares = _shares(design, ability, log_tie)
-            variance = crossed.largest_variance(
-                *(
-                    np.diag(bread @ covariance(scores, shares, label) @ bread)[:n]
-                    for label in crossed.factors(np.column_stack([one, other]), annotator)
-                )
+            labels = crossed.factors(np.column_stack(cluster_sides(played)), _who(played, sample))
+            covariances = (
+                inverse @ covariance(scores, shares, label) @ inverse for label in labels
             )
-        least = ROUNDING * np.diag(bread)[:n]
-        alone = explain("one_unit", unit=_of_these(sample), games="all games of some system")
+            variance = crossed.largest_variance(*(np.diag(matrix)[:n] for matrix in covariances))
+        least = ROUNDING * np.diag(inverse)[:n]
+        alone = explain("one_unit", unit=_name_unit(sample), games="all games of some system")
         status = first_status(
             n,
             (True, sample.missing),
@@ -174,8 +164,28 @@ def bradley_terry(
     rating = START + POINTS * ability
     table = pd.DataFrame({"system": systems, "rating": rating})
     table = table.assign(ci_low=rating - half, ci_high=rating + half, confidence=confidence)
-    table = table.assign(covers=sample.covers, n_games=n_games, se=se, n_clusters=number)
+    table = table.assign(covers=sample.covers, n_games=n_games, se=se, n_clusters=n_clusters)
     return table.assign(tie=tie, status=status)[_COLUMNS]
+
+
+def _is_by_model(sample: Sampling) -> bool:
+    """Report whether games are a comparator's, and nothing but their number is known."""
+    return sample.units == "games" and not sample.people
+
+
+def _count_clusters(
+    sample: Sampling, played: pd.DataFrame, a: Ints, b: Ints
+) -> tuple[Floats | Ints, Floats, NDArray[np.object_]]:
+    """Return each system's number of clusters, degrees of freedom, and warning if they are few."""
+    if _is_by_model(sample):
+        n_games = np.bincount(np.append(a, b))
+        return n_games, np.full(len(n_games), np.inf), np.full(len(n_games), OK)
+    sides = np.append(*cluster_sides(played))
+    n_clusters, few = _sizes(sample, np.append(a, b), sides, _who(played, sample))
+    if sample.people:
+        return n_clusters, n_clusters - 1, few
+    least, n = n_clusters.min(), len(n_clusters)
+    return n_clusters, np.full(n, least - 1), np.full(n, crossed.few_clusters(least, sample.units))
 
 
 @checked
@@ -225,42 +235,54 @@ def win_rates(
     [['x', 1.0, 0.51, 1.0], ['y', 0.0, 0.0, 0.49]]
     """
     all_played = read_games(study, of=of, dimension=dimension)
-    sample = sample_of(study, all_played, annotators)
-    found = []
+    sample = choose_sampling(study, all_played, annotators)
+    tables = []
     for comparator, played in all_played.groupby("comparator"):
-        systems, a, b, results = as_arrays(played)
-        # List each pair first with the system whose name comes first, then reversed.
-        turned = a > b
-        results = np.where(turned[:, None], results[:, ::-1], results)
-        met = np.column_stack([np.minimum(a, b), np.maximum(a, b)])
-        pairs, group = np.unique(met, axis=0, return_inverse=True)
-        score = results @ [1, 0.5, 0]
-        own, others = sides(played)
-        if not sample.people and (own is others or sample.units == "games"):
-            n, few = _sizes(sample, group, own)
-            rate = np.bincount(group, score) / np.bincount(group)
-            low, high = wilson(rate, n.astype(np.float64), norm.ppf(0.5 + confidence / 2))
-            one = pd.DataFrame({"win_rate": rate, "ci_low": low, "ci_high": high})
-            one = one.assign(n_clusters=n, status=few)
-        else:
-            own, others = np.where(turned, others, own), np.where(turned, own, others)
-            who = annotators_of(played, sample)
-            one = rate_intervals(group, score, own, others, sample, who, confidence=confidence)
-        one["n_games"] = np.bincount(group)
-        for kind, column in zip(("win", "tie", "loss"), results.T, strict=True):
-            one[kind] = np.bincount(group, column) / one["n_games"]
-        turn = {"win": "loss", "loss": "win", "ci_low": "ci_high", "ci_high": "ci_low"}
-        other = one.rename(columns=turn)
-        ends = ["win_rate", "ci_low", "ci_high"]
-        other[ends] = 1 - other[ends]
-        both = pd.concat([one, other]).assign(confidence=confidence, covers=sample.covers)
-        both = both.assign(comparator=comparator)
-        both["system"] = np.array(systems)[pairs.T.ravel()]
-        both["opponent"] = np.array(systems)[pairs[:, ::-1].T.ravel()]
-        found.append(both.sort_values(["system", "opponent"]))
+        table = _rate_pairs(played, sample, confidence).sort_values(["system", "opponent"])
+        tables.append(table.assign(comparator=comparator))
     columns = ["comparator", "system", "opponent", "n_games", "win", "tie", "loss", "win_rate"]
     columns += ["ci_low", "ci_high", "confidence", "covers", "n_clusters", "status", "reason"]
-    return split_status(pd.concat(found, ignore_index=True))[columns]
+    table = pd.concat(tables, ignore_index=True)
+    return split_status(table.assign(confidence=confidence, covers=sample.covers))[columns]
+
+
+def _rate_pairs(played: pd.DataFrame, sample: Sampling, confidence: float) -> pd.DataFrame:
+    """Compute win rates of each pair of systems in one comparator's games, in both directions."""
+    systems, a, b, results = as_arrays(played)
+    # List each pair first with the system whose name comes first, then reversed.
+    turned = a > b
+    results = np.where(turned[:, None], results[:, ::-1], results)
+    pairs, group = _number_pairs(a, b)
+    score = results @ [1, 0.5, 0]
+    first, second = cluster_sides(played)
+    if not sample.people and (first is second or sample.units == "games"):
+        n, few = _sizes(sample, group, first)
+        rate = np.bincount(group, score) / np.bincount(group)
+        low, high = wilson(rate, n.astype(np.float64), norm.ppf(0.5 + confidence / 2))
+        rates = pd.DataFrame({"win_rate": rate, "ci_low": low, "ci_high": high})
+        rates = rates.assign(n_clusters=n, status=few)
+    else:
+        first, second = np.where(turned, second, first), np.where(turned, first, second)
+        who = _who(played, sample)
+        rates = rate_intervals(group, score, first, second, sample, who, confidence=confidence)
+    rates["n_games"] = np.bincount(group)
+    for kind, column in zip(("win", "tie", "loss"), results.T, strict=True):
+        rates[kind] = np.bincount(group, column) / rates["n_games"]
+    turn = {"win": "loss", "loss": "win", "ci_low": "ci_high", "ci_high": "ci_low"}
+    mirrored = rates.rename(columns=turn)
+    ends = ["win_rate", "ci_low", "ci_high"]
+    mirrored[ends] = 1 - mirrored[ends]
+    table = pd.concat([rates, mirrored])
+    table["system"] = np.array(systems)[pairs.T.ravel()]
+    table["opponent"] = np.array(systems)[pairs[:, ::-1].T.ravel()]
+    return table
+
+
+def _number_pairs(a: Ints, b: Ints) -> tuple[Ints, Ints]:
+    """List the pairs of systems that met (pairs, 2), and the pair of each game."""
+    met = np.column_stack([np.minimum(a, b), np.maximum(a, b)])
+    pairs, pair_of_game = np.unique(met, axis=0, return_inverse=True)
+    return pairs, pair_of_game
 
 
 def covariance(scores: csr_array, shares: csr_array, label: Ints) -> Floats:
@@ -278,8 +300,8 @@ def covariance(scores: csr_array, shares: csr_array, label: Ints) -> Floats:
     items on both sides, intervals with a factor n / (n - 1) have coverage .91 and .92, and those
     with shares .95 (six systems, at least 500 simulations).
     """
-    own, shared = _sums(scores, shares, label)
-    return (own.T @ own - shared.T @ shared).toarray()
+    by_cluster, shared = _sums(scores, shares, label)
+    return (by_cluster.T @ by_cluster - shared.T @ shared).toarray()
 
 
 def _sums(scores: csr_array, shares: csr_array, label: Ints) -> tuple[csr_array, csr_array]:
@@ -290,8 +312,8 @@ def _sums(scores: csr_array, shares: csr_array, label: Ints) -> tuple[csr_array,
 
     def adjusted(to_sums: csr_array) -> csr_array:
         total, share = to_sums @ scores, csr_array(to_sums @ shares)
-        left = 1 - share.data
-        share.data = share.data / np.where(left > 1e-9, left, np.nan)
+        remaining = 1 - share.data
+        share.data = share.data / np.where(remaining > 1e-9, remaining, np.nan)
         return csr_array(total + total.multiply(share))
 
     # Games within one cluster come first, because they belong to no pair.
@@ -300,64 +322,66 @@ def _sums(scores: csr_array, shares: csr_array, label: Ints) -> tuple[csr_array,
 
 
 def _sizes(
-    sample: Sample, group: Ints, item: Ints, annotator: Ints | None = None
+    sample: Sampling, group: Ints, item: Ints, annotator: Ints | None = None
 ) -> tuple[Floats | Ints, NDArray[np.object_]]:
     """Count each group's clusters (effective ones for annotators' choices); warn if they are few.
 
     Groups and items are those of games, or of the first and then the second sides of games.
     """
     if not sample.people:
-        each: dict[str, Any] = {sample.units: pd.Series(item).groupby(group).nunique().to_numpy()}
+        sizes: dict[str, Any] = {sample.units: pd.Series(item).groupby(group).nunique().to_numpy()}
     else:
         n_groups = int(group.max()) + 1
-        each = {f"effective {sample.units}": crossed.effective_sizes(item, group, n_groups)}
+        sizes = {f"effective {sample.units}": crossed.effective_sizes(item, group, n_groups)}
         if annotator is not None:
             who = np.tile(annotator[:, 0], len(group) // len(annotator))
-            each["effective annotators"] = crossed.effective_sizes(who, group, n_groups)
-    numbers, names = np.array([*each.values()]), [*each]
+            sizes["effective annotators"] = crossed.effective_sizes(who, group, n_groups)
+    numbers, names = np.array([*sizes.values()]), [*sizes]
     few = [
-        crossed.few_clusters(n, names[at])
-        for n, at in zip(numbers.min(axis=0), numbers.argmin(axis=0), strict=True)
+        crossed.few_clusters(n, names[column])
+        for n, column in zip(numbers.min(axis=0), numbers.argmin(axis=0), strict=True)
     ]
     return numbers.min(axis=0), np.array(few)
 
 
-def _of_these(sample: Sample) -> str:
-    one = re.sub(r"s\b", "", sample.units, count=1)
-    return f"{one} or annotator" if sample.annotators else one
+def _name_unit(sample: Sampling) -> str:
+    unit = re.sub(r"s\b", "", sample.units, count=1)
+    return f"{unit} or annotator" if sample.annotators else unit
 
 
 def rate_intervals(
     group: Ints,
     score: Floats,
-    one: Ints,
-    other: Ints,
-    sample: Sample,
+    first: Ints,
+    second: Ints,
+    sample: Sampling,
     annotator: Ints | None = None,
     *,
     confidence: float,
 ) -> pd.DataFrame:
     """Compute intervals of each group's mean score, as in `win_rates`, a row per group.
 
-    `one` and `other` are the clusters of the first and second side's outputs. If all games have the
-    same result, the variance is 0 and the number of clusters is used as n; ``status`` reports this.
+    `first` and `second` are the clusters of the first and second side's outputs. If all games have
+    the same result, the variance is 0 and the number of clusters is used as n; ``status`` reports
+    this.
     """
     n_games = np.bincount(group)
     k = len(n_games)
     rate = np.bincount(group, score) / n_games
-    at = (np.arange(len(group)), group)
-    rest = csr_array(((score - rate[group]) / n_games[group], at))
-    share = csr_array((1 / n_games[group], at))
+    index = (np.arange(len(group)), group)
+    residuals = csr_array(((score - rate[group]) / n_games[group], index))
+    share = csr_array((1 / n_games[group], index))
 
     def squares(label: Ints) -> Floats:
-        own, shared = _sums(rest, share, label)
-        return np.asarray(own.power(2).sum(axis=0) - shared.power(2).sum(axis=0))
+        by_cluster, shared = _sums(residuals, share, label)
+        return np.asarray(by_cluster.power(2).sum(axis=0) - shared.power(2).sum(axis=0))
 
     # Count each group twice, by the clusters of each side; the smaller number is used.
-    numbers, words = _sizes(sample, np.append(group, group + k), np.append(one, other), annotator)
+    sides = np.append(first, second)
+    numbers, warnings = _sizes(sample, np.append(group, group + k), sides, annotator)
     fewer = numbers.reshape(2, k).argmin(axis=0) * k + np.arange(k)
-    least, few = numbers[fewer], words[fewer]
-    labels = crossed.factors(np.column_stack([one, other]), annotator)
+    least, few = numbers[fewer], warnings[fewer]
+    labels = crossed.factors(np.column_stack([first, second]), annotator)
     variance = crossed.largest_variance(*map(squares, labels))
     spread = rate * (1 - rate)
     flat = ~np.isnan(variance) & ((variance <= ROUNDING) | (spread <= 0))
@@ -368,7 +392,7 @@ def rate_intervals(
     status = first_status(
         k,
         (True, sample.missing),
-        (np.isnan(low), explain("one_unit", unit=_of_these(sample), games="all games")),
+        (np.isnan(low), explain("one_unit", unit=_name_unit(sample), games="all games")),
         (True, few),
         (flat, [explain("alike", n=round(n, 1)) for n in least]),
     )
@@ -416,13 +440,12 @@ def _slopes(design: csr_array, excess: Floats, log_tie: float) -> csr_array:
     return lead if np.isneginf(log_tie) else hstack([lead, excess[:, [1]]], format="csr")
 
 
-def _fit(a: Ints, b: Ints, results: Floats, n: int) -> tuple[Floats, float]:
+def _fit_abilities(a: Ints, b: Ints, results: Floats, n: int) -> tuple[Floats, float]:
     """Maximize the likelihood over abilities of mean 0 and the logarithm of nu (-inf: no ties)."""
     # Make the result exactly invariant to swapping a and b.
     results = np.where((a > b)[:, None], results[:, ::-1], results)
-    met = np.column_stack([np.minimum(a, b), np.maximum(a, b)])
-    pairs, of = np.unique(met, axis=0, return_inverse=True)
-    share = np.column_stack([np.bincount(of, column) for column in results.T]) / len(a)
+    pairs, pair_of_game = _number_pairs(a, b)
+    share = np.column_stack([np.bincount(pair_of_game, column) for column in results.T]) / len(a)
     weight = share.sum(axis=1)
     design = _design(pairs[:, 0], pairs[:, 1], n)
     ties = share[:, 1].any()
@@ -450,7 +473,7 @@ def _fit(a: Ints, b: Ints, results: Floats, n: int) -> tuple[Floats, float]:
     return split(minimize(cost, x, jac=slope, hess=curve, method="trust-exact", options=options).x)
 
 
-def _bread(a: Ints, b: Ints, ability: Floats, log_tie: float) -> Floats:
+def _invert_information(a: Ints, b: Ints, ability: Floats, log_tie: float) -> Floats:
     """Invert the information for abilities relative to their mean."""
     n = len(ability)
     share = np.full(len(a), 1 / len(a))  # the term that fixes the mean is of the same size
@@ -463,10 +486,10 @@ def _shares(design: csr_array, ability: Floats, log_tie: float) -> csr_array:
     """Compute each game's share of the information on each parameter, given the others."""
     win, tie, loss = _probabilities(design, ability, log_tie).T
     weight = (win + loss) / 4 - ((win - loss) / 2) ** 2
-    own = csr_array(abs(design) * weight[:, None])
+    information = csr_array(abs(design) * weight[:, None])
     if not np.isneginf(log_tie):
-        own = hstack([own, (tie * (1 - tie))[:, None]], format="csr")
-    return csr_array(own / own.sum(axis=0))
+        information = hstack([information, (tie * (1 - tie))[:, None]], format="csr")
+    return csr_array(information / information.sum(axis=0))
 
 
 def _largest_group(a: Ints, b: Ints, results: Floats, n: int) -> Bools:
@@ -489,10 +512,10 @@ def _why_left_out(systems: list[str], a: Ints, b: Ints, results: Floats) -> Any:
     n = len(systems)
     wins = np.bincount(a, results[:, 0], n) + np.bincount(b, results[:, 2], n)
     losses = np.bincount(a, results[:, 2], n) + np.bincount(b, results[:, 0], n)
-    which = np.select([losses == 0, wins == 0], ["never loses", "never wins"], _UNLINKED)
+    reasons = np.select([losses == 0, wins == 0], ["never loses", "never wins"], _UNLINKED)
     return [
-        explain("separated", which=f"{name} {words}")
-        for name, words in zip(systems, which, strict=True)
+        explain("separated", which=f"{name} {reason}")
+        for name, reason in zip(systems, reasons, strict=True)
     ]
 
 

@@ -32,9 +32,9 @@ def read_games(
 ) -> pd.DataFrame:
     """Read games from a study's comparisons or preferences, or from a table."""
     if isinstance(study, pd.DataFrame):
-        return games(_bare(study), outcome=outcome, seed=seed)
+        return games(_check_table(study), outcome=outcome, seed=seed)
     compared, voted = (
-        each is not None and not each.empty for each in (study.comparisons, study.preferences)
+        table is not None and not table.empty for table in (study.comparisons, study.preferences)
     )
     if of is None and compared and voted:
         raise ValueError(
@@ -42,9 +42,10 @@ def read_games(
             "(annotators' votes). Choose the games: of='comparisons' or of='preferences'."
         )
     if of == "preferences" or (of is None and voted):
-        table = _with_probabilities(votes_of(study, dimension), "choice").assign(comparator=PEOPLE)
+        votes = read_votes(study, dimension)
+        table = _with_probabilities(votes, "choice").assign(comparator=PEOPLE)
     else:
-        table = of_outputs(study, study.comparisons, "comparisons")
+        table = join_outputs(study, study.comparisons, "comparisons")
     return games(table, outcome=outcome, seed=seed)
 
 
@@ -71,19 +72,19 @@ def games(
     if outcome == "argmax":
         chances = decided(chances)
     elif outcome == "sampled":
-        drawn = np.random.default_rng(seed).random(len(table))
-        won, not_lost = drawn < chances[:, 0], drawn < chances[:, :2].sum(axis=1)
+        uniform = np.random.default_rng(seed).random(len(table))
+        won, not_lost = uniform < chances[:, 0], uniform < chances[:, :2].sum(axis=1)
         chances = np.column_stack([won, not_lost & ~won, ~not_lost]).astype(np.float64)
-    found = table.drop(columns=PROBABILITIES)
-    found[["win", "tie", "loss"]] = chances
-    found = found[found["system_a"] != found["system_b"]].reset_index(drop=True)
-    if found.empty:
+    played = table.drop(columns=PROBABILITIES)
+    played[["win", "tie", "loss"]] = chances
+    played = played[played["system_a"] != played["system_b"]].reset_index(drop=True)
+    if played.empty:
         raise Unsupported(
             "one_system",
             f"there are no games: all comparisons ({len(table)}) are between two outputs of one "
             "system. Compare outputs of different systems.",
         )
-    return found
+    return played
 
 
 def single_outputs(comparisons: pd.DataFrame) -> pd.DataFrame:
@@ -99,7 +100,7 @@ def as_arrays(played: pd.DataFrame) -> tuple[list[str], Ints, Ints, Floats]:
     return list(index), *places, played[["win", "tie", "loss"]].to_numpy()
 
 
-def of_outputs(study: Study, table: pd.DataFrame | None, name: str) -> pd.DataFrame:
+def join_outputs(study: Study, table: pd.DataFrame | None, name: str) -> pd.DataFrame:
     """Add the item and system of both outputs, and their clusters where the study names them.
 
     Clusters are numbered in ``cluster_a`` and ``cluster_b``, and merged if they share items;
@@ -109,34 +110,34 @@ def of_outputs(study: Study, table: pd.DataFrame | None, name: str) -> pd.DataFr
         hint = " Create them with nlgbench.compare_texts." if name == "comparisons" else ""
         message = f"{study.name} has no {name}: add a table of {name} to the study.{hint}"
         raise Unsupported(f"no_{name}", message)
-    of = study.outputs.set_index("output_id")[["item_id", "system"]]
-    found = table.copy()
+    labels = study.outputs.set_index("output_id")[["item_id", "system"]]
+    joined = table.copy()
     for side in ("a", "b"):
-        rows = of.loc[table[f"output_{side}"]]
-        found[[f"item_{side}", f"system_{side}"]] = rows.to_numpy()
+        rows = labels.loc[table[f"output_{side}"]]
+        joined[[f"item_{side}", f"system_{side}"]] = rows.to_numpy()
     column = study.clusters
-    if column == "item_id" or not (column in study.outputs or column in found):
-        return found
-    item = pd.concat([found["item_a"], found["item_b"]], ignore_index=True)
+    if column == "item_id" or not (column in study.outputs or column in joined):
+        return joined
+    item = pd.concat([joined["item_a"], joined["item_b"]], ignore_index=True)
     if column in study.outputs:
         named = study.outputs.set_index("output_id")[column]
-        both = [named.loc[table[f"output_{side}"]] for side in "ab"]
+        clusters = [named.loc[table[f"output_{side}"]] for side in "ab"]
     else:  # group_id of preferences
-        both = [found[column], found[column]]
-    cluster = pd.concat(both, ignore_index=True)
+        clusters = [joined[column], joined[column]]
+    cluster = pd.concat(clusters, ignore_index=True)
     # An output without a cluster is its own cluster.
     alone = cluster.isna() | (cluster == "")
     number = linked(item, cluster.astype(str).mask(alone, "item " + item))
     if len(np.unique(number)) == item.nunique():
-        return found
-    found[["cluster_a", "cluster_b"]] = number.reshape(2, -1).T
-    return found.assign(grouped_by=column)
+        return joined
+    joined[["cluster_a", "cluster_b"]] = number.reshape(2, -1).T
+    return joined.assign(grouped_by=column)
 
 
-def votes_of(study: Study, dimension: str | None) -> pd.DataFrame:
+def read_votes(study: Study, dimension: str | None) -> pd.DataFrame:
     """Return preferences of one dimension, with items and systems of both outputs."""
     chosen = study.dimension(dimension, of="preferences")
-    table = of_outputs(study, study.preferences, "preferences")
+    table = join_outputs(study, study.preferences, "preferences")
     return table[table["dimension"] == chosen].reset_index(drop=True)
 
 
@@ -145,10 +146,10 @@ def _with_probabilities(table: pd.DataFrame, column: str) -> pd.DataFrame:
     return table.drop(columns=column).assign(**dict(zip(PROBABILITIES, chosen.T, strict=True)))
 
 
-def _bare(table: pd.DataFrame) -> pd.DataFrame:
+def _check_table(table: pd.DataFrame) -> pd.DataFrame:
     """Check a table of games without a study."""
-    said = next((name for name in ("outcome", "choice", "prob_a") if name in table), "outcome")
-    results = "prob_a:float prob_tie:float prob_b:float" if said == "prob_a" else said
+    result = next((name for name in ("outcome", "choice", "prob_a") if name in table), "outcome")
+    results = "prob_a:float prob_tie:float prob_b:float" if result == "prob_a" else result
     columns = f"system_a:key system_b:key {results}"
     table = read_table(table, columns, "a table of games has").reset_index(drop=True)
     sides = table[["system_a", "system_b"]]
@@ -157,21 +158,21 @@ def _bare(table: pd.DataFrame) -> pd.DataFrame:
             "one of system_a and system_b contains numbers, the other strings: use the same type "
             "in both."
         )
-    if said != "prob_a":
-        wrong = ~table[said].isin(["a", "b", "tie"])
+    if result != "prob_a":
+        wrong = ~table[result].isin(["a", "b", "tie"])
         if wrong.any():
             row = int(wrong.to_numpy().argmax())
             raise ValueError(
-                f"row {row + 1}: {said} must be a, b or tie. Got {table[said].iloc[row]!r}."
+                f"row {row + 1}: {result} must be a, b or tie. Got {table[result].iloc[row]!r}."
             )
-        table = _with_probabilities(table, said)
+        table = _with_probabilities(table, result)
     chances = table[PROBABILITIES].to_numpy(dtype=np.float64)
     wrong = ~((chances >= 0).all(axis=1) & (abs(chances.sum(axis=1) - 1) < 1e-6))
     if wrong.any():
         row = int(wrong.argmax())
         raise ValueError(
             f"row {row + 1}: prob_a, prob_tie and prob_b must be at least 0 and sum to 1. Got "
-            f"{', '.join(f'{one:g}' for one in chances[row])}."
+            f"{', '.join(f'{chance:g}' for chance in chances[row])}."
         )
     if "comparator" not in table:
         table = table.assign(comparator=PEOPLE if "annotator_id" in table else "comparator")

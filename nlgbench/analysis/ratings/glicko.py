@@ -44,8 +44,8 @@ def glicko2(
         )
     systems, a, b, results = _in_order(played, seed)
     state = start(len(systems))
-    for one, other, result in zip(a.tolist(), b.tolist(), results.tolist(), strict=True):
-        play(one, other, result, state, tie_ratio=tie_ratio)
+    for first, second, result in zip(a.tolist(), b.tolist(), results.tolist(), strict=True):
+        play(first, second, result, state, tie_ratio=tie_ratio)
     return as_table(systems, state, np.bincount(np.append(a, b)))
 
 
@@ -69,10 +69,10 @@ def elo(played: pd.DataFrame, *, seed: int | np.random.Generator | None = None) 
     systems, a, b, results = _in_order(played, seed)
     mu = [0.0] * len(systems)
     scores = (results @ [1, 0.5, 0]).tolist()
-    for one, other, score in zip(a.tolist(), b.tolist(), scores, strict=True):
-        change = _STEP / POINTS * (score - expected_score(mu[one] - mu[other]))
-        mu[one] += change
-        mu[other] -= change
+    for first, second, score in zip(a.tolist(), b.tolist(), scores, strict=True):
+        change = _STEP / POINTS * (score - expected_score(mu[first] - mu[second]))
+        mu[first] += change
+        mu[second] -= change
     n_games = np.bincount(np.append(a, b))
     table = as_table(systems, (mu, [math.nan] * len(systems)), n_games)
     return table.assign(volatility=np.nan)
@@ -129,16 +129,16 @@ def play(a: int, b: int, result: Sequence[float], state: State, *, tie_ratio: fl
     mu, phi = state
     gap = mu[a] - mu[b]
     updates = []
-    for own, other, lead, own_result in (
+    for system, opponent, lead, own_result in (
         (a, b, gap, result),
         (b, a, -gap, (result[2], result[1], result[0])),
     ):
-        g = weight(phi[other])
+        g = weight(phi[opponent])
         expected = expected_score(g * lead)
         surprise = surprise_of(own_result, lead, expected, tie_ratio)
-        updates.append((own, g * g * expected * (1 - expected), g * surprise))
-    for own, information, surprise in updates:
-        mu[own], phi[own] = after(mu[own], phi[own], information, surprise)
+        updates.append((system, g * g * expected * (1 - expected), g * surprise))
+    for system, information, surprise in updates:
+        mu[system], phi[system] = after(mu[system], phi[system], information, surprise)
 
 
 def surprise_of(

@@ -12,7 +12,7 @@ import pandas as pd
 from scipy.special import expit
 
 from nlgbench.analysis.ratings import glicko
-from nlgbench.analysis.ratings.bradley_terry import Annotators, Ties, bradley_terry, sample_of
+from nlgbench.analysis.ratings.bradley_terry import Annotators, Ties, bradley_terry, choose_sampling
 from nlgbench.analysis.ratings.games import Floats, Of, Outcome, as_arrays, games_of_one, read_games
 from nlgbench.status import OK, Unsupported, explain, split_status
 from nlgbench.study import Study
@@ -125,11 +125,11 @@ def rate(
         )
     rng = np.random.default_rng(seed)
     played = read_games(study, of=of, outcome=outcome, dimension=dimension, seed=rng)
-    found = []
+    tables = []
     fine: Any = OK
     no_interval: Any = explain("no_interval", method="Elo")
     if method == "bradley_terry":
-        sample = sample_of(study, played, annotators, outcome)
+        sample = choose_sampling(study, played, annotators, outcome)
     for comparator, rows in played.groupby("comparator"):
         if method == "bradley_terry":
             table = bradley_terry(rows, sample, ties=ties, confidence=confidence)
@@ -139,9 +139,9 @@ def rate(
         else:
             table = glicko.with_intervals(glicko.elo(rows, seed=rng), confidence)
             table = table.assign(covers="", status=no_interval)
-        found.append(table.assign(comparator=comparator, method=method))
-    whole = split_status(pd.concat(found, ignore_index=True))
-    return whole[[*_FIRST, *(name for name in whole if name not in _FIRST)]]
+        tables.append(table.assign(comparator=comparator, method=method))
+    ratings = split_status(pd.concat(tables, ignore_index=True))
+    return ratings[[*_FIRST, *(name for name in ratings if name not in _FIRST)]]
 
 
 @checked
@@ -178,7 +178,7 @@ def order_stability(
     {'x': 1.0, 'y': 2.0}
     """
     rng = np.random.default_rng(seed)
-    found = []
+    tables = []
     for comparator, rows in read_games(study, of=of).groupby("comparator"):
         orders = [glicko.glicko2(rows, tie_ratio=tie_ratio, seed=rng) for _ in range(N_ORDERS)]
         many = pd.concat(orders, keys=range(N_ORDERS), names=["order", None])
@@ -188,8 +188,8 @@ def order_stability(
         rated = glicko.glicko2(rows, tie_ratio=tie_ratio, seed=seed).set_index("system")
         table = table.assign(deviation=rated["deviation"]).reset_index()
         table.insert(0, "comparator", comparator)
-        found.append(table)
-    return pd.concat(found, ignore_index=True)
+        tables.append(table)
+    return pd.concat(tables, ignore_index=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,11 +255,11 @@ def tournament(
         adaptive = pairing == "adaptive"
         pair = int(np.argmin(apart)) if adaptive else int(rng.integers(len(rows_of)))
         row = rows_of[pair][int(rng.integers(len(rows_of[pair])))]
-        both, result = [int(a[row]), int(b[row])], results[row].tolist()
-        n_games[both] += 1
-        since[both] += 1
+        players, result = [int(a[row]), int(b[row])], results[row].tolist()
+        n_games[players] += 1
+        since[players] += 1
         if adaptive:
-            _play_jointly(both[0], both[1], result, (mu, covariance), tie_ratio)
+            _play_jointly(players[0], players[1], result, (mu, covariance), tie_ratio)
             centered = covariance - covariance.mean(axis=0)
             centered -= centered.mean(axis=1, keepdims=True)
             state = mu.tolist(), np.sqrt(np.diag(centered)).tolist()
@@ -269,13 +269,13 @@ def tournament(
             evidence = np.log(spread / at_start) + apart**2 / 2
             converged = bool(evidence.min() >= math.log(len(first) / (1 - confidence)))
         else:
-            glicko.play(both[0], both[1], result, state, tie_ratio=tie_ratio)
+            glicko.play(players[0], players[1], result, state, tie_ratio=tie_ratio)
             before, order = order, sorted(range(n), key=state[0].__getitem__)
             if order != before:
                 since[:] = 0
             converged = bool(since.min() >= UNCHANGED)
-        for one in both:
-            history.append((len(history) // 2 + 1, systems[one], state[0][one], state[1][one]))
+        for i in players:
+            history.append((len(history) // 2 + 1, systems[i], state[0][i], state[1][i]))
     steps = pd.DataFrame(history, columns=["game", "system", "rating", "deviation"])
     steps["rating"] = glicko.START + glicko.POINTS * steps["rating"]
     steps["deviation"] = glicko.POINTS * steps["deviation"]
@@ -372,8 +372,8 @@ def convergence(
     return Convergence(pd.DataFrame(rows), histories[0])
 
 
-def _spearman(ratings: pd.Series, others: pd.Series) -> float:
+def _spearman(ratings: pd.Series, quality: pd.Series) -> float:
     """Correlate ratings with other numbers of the systems; NaN if either does not vary."""
-    both = pd.concat([ratings, others], axis=1, join="inner").dropna().rank()
+    ranks = pd.concat([ratings, quality], axis=1, join="inner").dropna().rank()
     with np.errstate(invalid="ignore", divide="ignore"):
-        return float(both.iloc[:, 0].corr(both.iloc[:, 1]))
+        return float(ranks.iloc[:, 0].corr(ranks.iloc[:, 1]))

@@ -15,13 +15,13 @@ from nlgbench.analysis.correlation.coefficients import coefficients
 from nlgbench.analysis.correlation.correlations import (
     Sample,
     cluster_sums,
-    of_outputs,
+    intervals_over_outputs,
     statistics_of,
 )
 from nlgbench.analysis.correlation.intervals import (
-    Asked,
+    Options,
     draw_expectations,
-    expectations,
+    estimate_expectations,
     interval_of_systems,
     system_intervals,
 )
@@ -57,7 +57,7 @@ def test_expectations_are_those_of_an_analysis_of_variance():
     x, y = rng.normal(size=(2, 6, 15)) + 2 * rng.normal(size=(6, 1))
     system, item = np.divmod(np.arange(90), 15)
     sample = sample_from(x.ravel(), y.ravel(), item, system, 15, 6)
-    found = expectations(*cluster_sums(sample))
+    found = estimate_expectations(*cluster_sums(sample))
 
     def parts(a, b):
         """Covariance of means, and the interaction's mean product over the items."""
@@ -74,7 +74,7 @@ def test_expectations_are_those_of_an_analysis_of_variance():
     # An interval over systems is brought from the means to the expectations likewise.
     full = {"pearson": np.array([[xy / np.sqrt(xx * yy)]])}
     raw, both = (
-        system_intervals(found, full, Asked("system", ["pearson"], resample, 0, 0.5), rng)
+        system_intervals(found, full, Options("system", ["pearson"], resample, 0, 0.5), rng)
         for resample in ("systems", "both")
     )
     ends = np.array(raw[0, "pearson"][:2])
@@ -88,19 +88,22 @@ def test_jackknives_are_those_of_outputs_left_out(kind, seed):
     sample = layout(kind, np.random.default_rng(seed))
     units, first = np.unique(sample.cluster, return_index=True)
     left_out = np.array(
-        [expectations(*cluster_sums(without(sample, sample.cluster != u))).r for u in units]
+        [
+            estimate_expectations(*cluster_sums(without(sample, sample.cluster != u))).r
+            for u in units
+        ]
     )
     stratum = sample.system[first] if kind == "apart" else np.zeros(len(units))
     parts = [left_out[stratum == one] for one in np.unique(stratum)]
     variance = sum(part.var(axis=0) * (len(part) - 1) for part in parts)
-    found = expectations(*cluster_sums(sample))
+    found = estimate_expectations(*cluster_sums(sample))
     assert found.over_clusters == pytest.approx(np.sqrt(variance))
 
 
 def test_draws_of_expectations_are_those_of_the_posterior():
     """Its means of a grid of populations, flat in r and the logarithms of the means' variances."""
     rng = np.random.default_rng(1)
-    found = expectations(*cluster_sums(sample_of(world_of(8, 6, 0.8, "normal", rng), rng)))
+    found = estimate_expectations(*cluster_sums(sample_of(world_of(8, 6, 0.8, "normal", rng), rng)))
     means = np.stack([found.x[0], found.y], axis=1)
     noise = np.moveaxis(found.noise[[[0, 1], [1, 2]], 0], 2, 0)
     least, steps = np.diagonal(noise.mean(axis=0)), np.exp(np.linspace(0, 5, 31)[1:])
@@ -269,12 +272,14 @@ def test_an_interval_contains_its_estimate(seed, n_systems, n_items, noise, resa
     names = ["pearson", *RANKS]
     for granularity in ("system", "output", "item"):
         full = statistics_of(sample, granularity, names)
-        asked = Asked(granularity, names, resample, 50, 0.95)
+        options = Options(granularity, names, resample, 50, 0.95)
         if granularity == "system":
-            found = system_intervals(expectations(*cluster_sums(sample)), full, asked, rng)
+            found = system_intervals(
+                estimate_expectations(*cluster_sums(sample)), full, options, rng
+            )
         else:
             with np.errstate(invalid="ignore"):  # perfect agreement without a cluster
-                found = of_outputs(sample, asked, rng)
+                found = intervals_over_outputs(sample, options, rng)
         for (at, name), one in found.items():
             if np.isfinite(one.low):
                 assert one.low - 1e-9 <= full[name][at, 0] <= one.high + 1e-9, (name, one)

@@ -14,7 +14,7 @@ from statsmodels.stats import inter_rater
 
 import nlgbench as nb
 from nlgbench.analysis.people import accuracy, agreement, split_half
-from nlgbench.analysis.people.real_or_fake import judged
+from nlgbench.analysis.people.real_or_fake import assign_hits
 from nlgbench.analysis.people.reliability import _over_outputs, _over_systems
 from nlgbench.crossed import cluster_jackknife
 from nlgbench.datasets.judge_the_judges import RAW_FILE
@@ -69,7 +69,7 @@ def test_accuracies_by_hand():
 def test_clusters_of_one_size_give_the_standard_error_of_a_mean(study):
     # With equally many votes in each HIT the jackknife is exactly the t interval of HITs' means.
     table = accuracy(study, confidence=0.9).set_index("row").loc["real"]
-    frame = judged(study, None)
+    frame = assign_hits(study, None)
     means = frame[frame["is_human"]].groupby("cluster")["value"].mean()
     low, high = stats.t.interval(0.9, len(means) - 1, means.mean(), stats.sem(means))
     assert table[["ci_low", "ci_high"]].tolist() == pytest.approx([low, high], abs=1e-12)
@@ -163,7 +163,7 @@ def test_alpha_is_that_of_nltk_with_missing_judgments(ratings, seed):
 
 @pytest.mark.parametrize("coded", ["value", "correct"])
 def test_the_table_has_the_coefficients_of_its_rows(study, coded):
-    table, frame = agreement(study, coded=coded), judged(study, None)
+    table, frame = agreement(study, coded=coded), assign_hits(study, None)
     assert (table["ci_low"] < table["estimate"]).all()
     if coded == "correct":
         frame["value"] = (frame["value"] == frame["is_human"]) * 1.0

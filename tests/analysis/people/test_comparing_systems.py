@@ -71,23 +71,23 @@ def brute_force(study, cluster):
 
 
 def test_the_jackknife_is_that_of_refits(study):
-    judged = comparing._fitted(study, "quality", False)
+    judged = comparing._fit_dimension(study, "quality", False, "raw")
     for cluster in (judged.item, judged.annotator):
-        found = additive.without_clusters(judged.data, judged.whole, cluster)[0]
+        found = additive.without_clusters(judged.data, judged.fit, cluster)[0]
         np.testing.assert_allclose(found, brute_force(study, cluster), atol=1e-9, rtol=0)
     for cluster in (judged.cell, judged.item % 4 * len(judged.people) + judged.annotator):
         few = np.unique(cluster, return_inverse=True)[1]
         block = judged.item if cluster is judged.cell else judged.annotator
-        found = additive.without_few(judged.data, judged.whole, few, block)
+        found = additive.without_few(judged.data, judged.fit, few, block)
         np.testing.assert_allclose(found, brute_force(study, few), atol=1e-9, rtol=0)
 
 
 @pytest.mark.parametrize("design", ["scattered", "many annotators", "missing"])
 def test_severities_without_an_item_are_those_of_refits(design):
     study = nb.simulate("judgments", seed=3, **DESIGNS[design])
-    judged = comparing._fitted(study, "quality", False)
+    judged = comparing._fit_dimension(study, "quality", False, "raw")
     without = additive.without_clusters(
-        judged.data, judged.whole, judged.item, "wide" if judged.by_annotator else "narrow"
+        judged.data, judged.fit, judged.item, "wide" if judged.by_annotator else "narrow"
     )[1]
     part = rows_of(study)[judged.item != 5]
     model = smf.ols("value ~ C(annotator_id) + C(system) + C(item_id)", part).fit()
@@ -352,7 +352,7 @@ def test_documents_that_share_items_are_joined_and_an_item_without_one_is_alone(
         study.replace(outputs=study.outputs.assign(document=of), settings=settings)
         for of in (document, study.outputs["item_id"])
     )
-    size = np.bincount(comparing._fitted(grouped, "quality", False).group) // 24
+    size = np.bincount(comparing._fit_dimension(grouped, "quality", False, "raw").group) // 24
     # Items 1 to 3 alone; d2 and d3, of items 4 to 7; d4 to d14 of two each; d15 of item 30.
     assert sorted(size) == [1] * 4 + [2] * 11 + [4]
     left, right = nb.compare_systems(alone), nb.compare_systems(study)

@@ -10,7 +10,7 @@ from scipy.stats import t
 
 from nlgbench.analysis.ratings import glicko, rate, win_rates
 from nlgbench.analysis.ratings.bradley_terry import OUTPUTS, rate_intervals
-from nlgbench.analysis.ratings.games import of_outputs, read_games
+from nlgbench.analysis.ratings.games import join_outputs, read_games
 from nlgbench.analysis.ratings.glicko import POINTS
 from nlgbench.study import Study
 
@@ -59,7 +59,7 @@ def played(draw):
 
 def without(study, columns):
     """Its comparisons as a table of games that knows of less."""
-    table = of_outputs(study, study.comparisons, "comparisons")
+    table = join_outputs(study, study.comparisons, "comparisons")
     return table.loc[:, ~table.columns.str.contains(columns)]
 
 
