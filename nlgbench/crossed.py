@@ -19,10 +19,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from scipy.stats import t as student
 
+from nlgbench.arrays import Floats, Ints
 from nlgbench.status import OK, Status, estimate_columns, explain
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 #: Maps sums over rows (..., m) to a value (...), or to several on the last axis; NaN if undefined.
 Statistic = Callable[[Floats], Floats]
 

@@ -11,12 +11,9 @@ from scipy.sparse.csgraph import connected_components
 from scipy.stats import nct, norm
 from scipy.stats import t as student
 
+from nlgbench.arrays import Bools, Floats
 from nlgbench.status import OK, Status, estimate_columns, explain
 from nlgbench.text import check_n
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.int64]
 
 
 def half_samples(

@@ -12,7 +12,7 @@ import nlgbench
 
 PACKAGE = Path(nlgbench.__file__).parent
 LAYERS = [
-    "names hashing files reported status text inference crossed",
+    "arrays names hashing files reported status text inference crossed",
     "study",
     "datasets training",
     "evaluators generators",

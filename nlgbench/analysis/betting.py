@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import logsumexp
 
-from nlgbench.inference import Floats
+from nlgbench.arrays import Floats
 
 #: Shares and weights of a uniform mixture over (-1, 1), by Gauss-Legendre quadrature. For votes
 #: without ties, this gives Laplace's e-value ``2^n B(wins + 1, losses + 1)``, exact for n <= 79.

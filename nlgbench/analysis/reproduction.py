@@ -7,8 +7,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
+from nlgbench.arrays import Floats
 from nlgbench.datasets.published import load_claims
-from nlgbench.inference import Floats
 from nlgbench.status import explain, first_status
 from nlgbench.study import schema
 from nlgbench.study.checks import checked

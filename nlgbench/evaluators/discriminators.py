@@ -31,6 +31,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.class_weight import compute_sample_weight
 from statsmodels.stats.proportion import proportion_confint
 
+from nlgbench.arrays import Floats, Ints
 from nlgbench.evaluators.names import DISCRIMINATOR
 from nlgbench.evaluators.stored import stored
 from nlgbench.names import known
@@ -38,9 +39,6 @@ from nlgbench.status import OK, Unsupported, explain, split_status
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 from nlgbench.text import check_n
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # A model's position here enters its seed, so don't reorder.
 SHALLOW = ("svm", "naive_bayes", "random_forest", "xgboost", "logistic_regression")

@@ -9,14 +9,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from nlgbench.arrays import Bools, Floats
 from nlgbench.evaluators.references import nearest_texts
 from nlgbench.evaluators.tokenizers import split_name, tokenized
 from nlgbench.status import Unsupported
 from nlgbench.study import Study, trusted
 from nlgbench.text import ngram_counts, ngram_matrix, text_lengths
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 #: Replaces a count of 0 in the numerator of a precision.
 EPSILON = 0.1

@@ -21,6 +21,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from nlgbench.arrays import Floats
 from nlgbench.evaluators.meteor import meteor
 from nlgbench.evaluators.references import reference_lists, usable
 from nlgbench.evaluators.stored import stored
@@ -29,7 +30,6 @@ from nlgbench.names import known
 from nlgbench.study import Study
 from nlgbench.text import ngram_matrix
 
-Floats = NDArray[np.float64]
 Style = Literal["sacrebleu", "coco"]
 
 #: All metrics that need no Java, except BLEU by pycocoevalcap's definition.

@@ -5,11 +5,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from nlgbench.arrays import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from nlgbench.generators.grammar import Floats, Ints, sharpened
+from nlgbench.arrays import Floats, Ints
+from nlgbench.generators.grammar import sharpened
 from nlgbench.generators.sampling import draw_texts
 
 _START = -1

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from nlgbench.arrays import Floats, Ints
 from nlgbench.generators import sampling
-from nlgbench.generators.grammar import Floats, Ints, sharpened
+from nlgbench.generators.grammar import sharpened
 from nlgbench.text import check_texts, tokenize
 from nlgbench.training import Batch, fit, seeded, torch
 

@@ -8,7 +8,8 @@ from typing import Protocol
 
 import numpy as np
 
-from nlgbench.generators.grammar import Corrupted, Floats
+from nlgbench.arrays import Floats
+from nlgbench.generators.grammar import Corrupted
 from nlgbench.generators.language_model import fit_ngram
 from nlgbench.generators.reviews import review_grammar
 from nlgbench.names import known

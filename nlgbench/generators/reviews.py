@@ -5,7 +5,8 @@ from functools import cache
 
 import numpy as np
 
-from nlgbench.generators.grammar import Floats, Grammar, Ints, Slot
+from nlgbench.arrays import Floats, Ints
+from nlgbench.generators.grammar import Grammar, Slot
 
 _MISPLACED = 0.04  # relative weight of a phrase that contradicts the earlier phrases
 _OPENING = (

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from nlgbench.generators.grammar import Floats, Ints, sharpened
+from nlgbench.arrays import Floats, Ints
+from nlgbench.generators.grammar import sharpened
 
 #: ``step(state, words, n_written)`` takes the last word of each text (before the first word: the
 #: end's index) and the number of words so far. It returns a row per text of log-probabilities

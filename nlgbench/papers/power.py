@@ -17,8 +17,8 @@ import pandas as pd
 from scipy.stats import norm
 
 from nlgbench.analysis.planning.power import power_of
+from nlgbench.arrays import Floats
 from nlgbench.datasets.published import load_claims
-from nlgbench.inference import Floats
 from nlgbench.papers.claim_rows import claim_rows
 
 #: Setting -> standard deviations of slopes over items and over workers, and of the residual.

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from nlgbench.arrays import Floats
 
 #: A value is extreme if it exceeds the next lower one, or the 99th percentile, this many times.
 EXTREME = 20

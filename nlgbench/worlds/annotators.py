@@ -9,10 +9,10 @@ from scipy.special import ndtr
 from scipy.stats import pearsonr
 from scipy.stats import t as student
 
+from nlgbench.arrays import Floats, Ints
 from nlgbench.generators.reviews import review_grammar
 from nlgbench.study.checks import checked, read_table
 from nlgbench.text import check_n
-from nlgbench.worlds.tables import Floats, Ints
 
 HIGHEST = 5
 _SLOPE, _SHIFT = 3.0, 7.55  # -0.85 nats per token maps to 5 ("very typical"), -2.35 to 0.5

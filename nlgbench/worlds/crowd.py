@@ -6,11 +6,12 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
+from nlgbench.arrays import Floats
 from nlgbench.generators.review_systems import Memorizer, System, review_systems
 from nlgbench.generators.reviews import review_grammar
 from nlgbench.study import Study, from_rows
 from nlgbench.worlds import annotators
-from nlgbench.worlds.annotators import BIAS_SD, CARELESS, NOISE_SD, REAL_ABOVE, Floats
+from nlgbench.worlds.annotators import BIAS_SD, CARELESS, NOISE_SD, REAL_ABOVE
 from nlgbench.worlds.tables import check_classes, judgment_rows, numbered
 
 #: Twelve systems of the simulated reviews, from perfect to poor.

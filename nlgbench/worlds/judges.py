@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
+from nlgbench.arrays import Floats
 from nlgbench.names import known
 from nlgbench.study import Study, from_rows
 from nlgbench.worlds.judgments import (
@@ -27,7 +28,6 @@ from nlgbench.worlds.judgments import (
     expectation,
 )
 from nlgbench.worlds.tables import (
-    Floats,
     chances,
     check_numbers,
     draw_distinct,

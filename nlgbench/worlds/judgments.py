@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
+from nlgbench.arrays import Floats
 from nlgbench.names import known
 from nlgbench.study import Study, from_rows
 from nlgbench.worlds.tables import (
-    Floats,
     chances,
     check_numbers,
     draw_distinct,

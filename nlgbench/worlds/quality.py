@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from nlgbench.arrays import Floats
 from nlgbench.generators.reviews import review_grammar
-from nlgbench.worlds.annotators import INVALID_NATS, Floats, n_tokens
+from nlgbench.worlds.annotators import INVALID_NATS, n_tokens
 
 
 def true_quality(texts: Sequence[str]) -> Floats:

@@ -8,13 +8,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.special import softmax
 
+from nlgbench.arrays import Floats, Ints
 from nlgbench.text import check_n
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def numbered(letter: str, n: int, width: int = 3) -> np.ndarray:

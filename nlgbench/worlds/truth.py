@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from nlgbench.arrays import Floats, Ints
 from nlgbench.worlds.annotators import Panel, sum_distribution, typicality
-from nlgbench.worlds.tables import Floats, Ints
 
 _N_LEVELS = 400  # typicality levels for computing the distribution of judgments
 

@@ -14,9 +14,9 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
+from nlgbench.arrays import Floats
 from nlgbench.study import Study, from_rows
 from nlgbench.worlds.tables import (
-    Floats,
     chances,
     check_numbers,
     draw_distinct,

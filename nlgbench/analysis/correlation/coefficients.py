@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from scipy.special import ndtr
 
-from nlgbench.crossed import Floats, Ints
+from nlgbench.arrays import Floats, Ints
 
 Weights = NDArray[np.floating]
 

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from nlgbench.analysis.correlation import correlations
-from nlgbench.analysis.correlation.coefficients import Floats, coefficients, divide
+from nlgbench.analysis.correlation.coefficients import coefficients, divide
 from nlgbench.analysis.correlation.intervals import Options, explain_undefined, interval_of_systems
+from nlgbench.arrays import Floats
 from nlgbench.crossed import effective_size
 from nlgbench.inference import adjust, bootstrap_counts
 from nlgbench.names import known

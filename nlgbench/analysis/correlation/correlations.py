@@ -18,7 +18,6 @@ from scipy import stats
 
 from nlgbench.analysis.correlation import intervals
 from nlgbench.analysis.correlation.coefficients import (
-    Floats,
     coefficients,
     divide,
     equalized,
@@ -26,6 +25,7 @@ from nlgbench.analysis.correlation.coefficients import (
     weighted_coefficients,
 )
 from nlgbench.analysis.correlation.intervals import Interval, Options
+from nlgbench.arrays import Floats
 from nlgbench.evaluators.sentinels import SENTINELS, SYSTEM_MEAN
 from nlgbench.inference import adjust
 from nlgbench.names import known

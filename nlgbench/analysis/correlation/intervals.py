@@ -20,7 +20,8 @@ from scipy.special import gammainc, gammaincinv
 from scipy.stats import norm
 from scipy.stats import t as student
 
-from nlgbench.analysis.correlation.coefficients import Floats, coefficients, divide
+from nlgbench.analysis.correlation.coefficients import coefficients, divide
+from nlgbench.arrays import Floats
 from nlgbench.crossed import few_clusters
 from nlgbench.status import OK, Status, explain
 

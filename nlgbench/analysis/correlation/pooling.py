@@ -27,10 +27,10 @@ from nlgbench.analysis.correlation.correlations import (
     judged_outputs,
 )
 from nlgbench.analysis.correlation.intervals import Options
+from nlgbench.arrays import Floats
 from nlgbench.evaluators.references import nearest_references
 from nlgbench.evaluators.score import score
 from nlgbench.evaluators.sentinels import LENGTH, SENTINELS, SYSTEM_MEAN
-from nlgbench.inference import Floats
 from nlgbench.reported import Reported
 from nlgbench.status import OK, Status, estimate_columns, explain, split_status
 from nlgbench.study import Study

@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import normalize
 
-from nlgbench.inference import Floats
+from nlgbench.arrays import Floats
 from nlgbench.text import tokenize
 
 Features = Literal["tfidf", "embeddings"]

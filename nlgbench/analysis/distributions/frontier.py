@@ -7,7 +7,7 @@ from scipy.special import rel_entr
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 
-from nlgbench.inference import Bools, Floats, Ints
+from nlgbench.arrays import Bools, Floats, Ints
 
 #: The paper's scaling constant, which spreads areas over more of the range from 0 to 1.
 SCALE = 5.0

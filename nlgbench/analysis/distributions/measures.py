@@ -5,7 +5,7 @@ from scipy import sparse
 from scipy.linalg import eigvalsh
 from scipy.special import entr
 
-from nlgbench.inference import Bools, Floats, Ints
+from nlgbench.arrays import Bools, Floats, Ints
 
 #: Measures based on nearest neighbors.
 MANIFOLDS = ("precision", "recall", "density", "coverage")

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from nlgbench.inference import Floats
+from nlgbench.arrays import Floats
 from nlgbench.status import OK, Status, Unsupported, explain, split_status
 from nlgbench.study.checks import checked, read_table
 

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import cKDTree
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
+from nlgbench.arrays import Bools, Floats, Ints
+
 Counts = NDArray[np.integer]
 LabelTies = Literal["human", "system", "half"]
 

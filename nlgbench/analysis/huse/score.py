@@ -16,7 +16,8 @@ from scipy.sparse import csr_array
 from scipy.stats import rankdata
 
 from nlgbench.analysis.huse import neighbors
-from nlgbench.analysis.huse.neighbors import Bools, Floats, Ints, LabelTies
+from nlgbench.analysis.huse.neighbors import LabelTies
+from nlgbench.arrays import Bools, Floats, Ints
 from nlgbench.inference import half_samples, interval, split_interval
 from nlgbench.names import known, unknown
 from nlgbench.status import OK, Status, Unsupported, explain

@@ -11,8 +11,8 @@ import pandas as pd
 from scipy.stats import chi2, norm
 
 from nlgbench.analysis.huse import score
-from nlgbench.analysis.huse.neighbors import Bools, Ints
 from nlgbench.analysis.huse.score import Compared
+from nlgbench.arrays import Bools, Ints
 from nlgbench.inference import half_samples, interval, undefined
 from nlgbench.status import Unsupported, estimate_columns, explain, first_status, split_status
 from nlgbench.study import Study, with_tables

@@ -12,7 +12,7 @@ import pandas as pd
 from scipy.stats import t as student
 
 from nlgbench import crossed
-from nlgbench.crossed import Floats, Ints
+from nlgbench.arrays import Floats, Ints
 from nlgbench.inference import adjust
 from nlgbench.reported import Reported
 from nlgbench.status import OK, Status, Unsupported, explain, split_status

@@ -13,7 +13,8 @@ from scipy.stats import t as student
 
 from nlgbench import crossed
 from nlgbench.analysis.judges.verdicts import rounding_error
-from nlgbench.crossed import FEWEST, Floats, Ints, few_clusters, jackknife_variance
+from nlgbench.arrays import Floats, Ints
+from nlgbench.crossed import FEWEST, few_clusters, jackknife_variance
 from nlgbench.inference import adjust
 from nlgbench.reported import Reported
 from nlgbench.status import OK, Status, Unsupported, explain, split_status

@@ -12,7 +12,8 @@ from scipy.stats import t as student
 
 from nlgbench import crossed
 from nlgbench.analysis.ratings.games import PEOPLE, PROBABILITIES, read_votes
-from nlgbench.crossed import OTHER_ANNOTATORS, Clusters, Floats, Ints, t_interval
+from nlgbench.arrays import Floats, Ints
+from nlgbench.crossed import OTHER_ANNOTATORS, Clusters, t_interval
 from nlgbench.evaluators.comparator.comparators import decided
 from nlgbench.status import OK, Status, Unsupported
 from nlgbench.study import Study

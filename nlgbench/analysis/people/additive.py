@@ -18,7 +18,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from nlgbench.crossed import Floats, Ints
+from nlgbench.arrays import Floats, Ints
 
 _TINY = 1e-9
 _NONE = np.zeros(0, dtype=np.int64)

@@ -14,7 +14,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy.special import expit, logit
 
-from nlgbench.crossed import Floats, Ints, Statistic, factors, incidence, jackknife, t_interval
+from nlgbench.arrays import Floats, Ints
+from nlgbench.crossed import Statistic, factors, incidence, jackknife, t_interval
 from nlgbench.inference import ratio
 from nlgbench.status import OK, Status
 

@@ -16,7 +16,7 @@ from nlgbench import crossed
 from nlgbench.analysis.people import additive, decisive, wins
 from nlgbench.analysis.people.additive import Fit, Judgments
 from nlgbench.analysis.people.coefficients import logit_interval
-from nlgbench.crossed import Floats, Ints
+from nlgbench.arrays import Floats, Ints
 from nlgbench.inference import adjust, linked
 from nlgbench.reported import Reported
 from nlgbench.status import OK, Status, Unsupported, explain, first_status, split_status

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgbench.analysis.people.coefficients import added
-from nlgbench.crossed import Floats, Ints
+from nlgbench.arrays import Floats, Ints
 
 #: With fewer units that differ, and at least as many that do not, a t test rejects too often.
 FEWEST_DECISIVE = 30

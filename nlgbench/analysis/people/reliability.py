@@ -9,7 +9,7 @@ import pandas as pd
 from nlgbench import crossed
 from nlgbench.analysis.people.coefficients import Metric, UnitJudgments, interval_over, sums_of
 from nlgbench.analysis.people.real_or_fake import assign_hits, correct_votes, rows_of
-from nlgbench.crossed import Floats, Ints
+from nlgbench.arrays import Floats, Ints
 from nlgbench.inference import half_samples, interval
 from nlgbench.status import OK, Status, Unsupported, explain, split_status
 from nlgbench.study import Study

@@ -15,7 +15,7 @@ from nlgbench.analysis.people.coefficients import Sums, added, of_pairs, one_hot
 from nlgbench.analysis.people.reliability import COEFFICIENTS
 from nlgbench.analysis.ratings.bradley_terry import cluster_sides
 from nlgbench.analysis.ratings.games import PEOPLE, PROBABILITIES, join_outputs, read_votes
-from nlgbench.crossed import Floats, Ints
+from nlgbench.arrays import Floats, Ints
 from nlgbench.evaluators.comparator.comparators import decided, exceeds
 from nlgbench.inference import ratio
 from nlgbench.study import Study

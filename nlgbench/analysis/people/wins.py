@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nlgbench.analysis.people.coefficients import added
-from nlgbench.crossed import Floats, Ints
+from nlgbench.arrays import Floats, Ints
 
 #: Judgments at once: their wins against each system need memory.
 _ROWS = 10_000

@@ -9,7 +9,8 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import t as student
 
-from nlgbench.inference import Floats, beyond
+from nlgbench.arrays import Floats
+from nlgbench.inference import beyond
 
 Design = Literal["crossed", "blocked", "scattered", "distinct"]
 

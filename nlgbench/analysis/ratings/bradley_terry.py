@@ -19,9 +19,9 @@ from scipy.special import softmax, xlogy
 from scipy.stats import norm, t
 
 from nlgbench import crossed
-from nlgbench.analysis.ratings.games import Floats, Ints, Of, as_arrays, read_games
+from nlgbench.analysis.ratings.games import Of, as_arrays, read_games
 from nlgbench.analysis.ratings.glicko import POINTS, START
-from nlgbench.inference import Bools
+from nlgbench.arrays import Bools, Floats, Ints
 from nlgbench.status import OK, Status, explain, first_status, split_status
 from nlgbench.study import Study
 from nlgbench.study.checks import checked

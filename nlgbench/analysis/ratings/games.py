@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from nlgbench.crossed import Floats, Ints
+from nlgbench.arrays import Floats, Ints
 from nlgbench.evaluators.comparator.comparators import decided
 from nlgbench.inference import linked
 from nlgbench.status import Unsupported

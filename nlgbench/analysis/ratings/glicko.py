@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from nlgbench.analysis.ratings.games import Floats, Ints, as_arrays
+from nlgbench.analysis.ratings.games import as_arrays
+from nlgbench.arrays import Floats, Ints
 
 #: Points of rating per nat of log-odds: 400 / ln 10.
 POINTS = 400 / math.log(10)

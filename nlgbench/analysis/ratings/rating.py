@@ -13,7 +13,8 @@ from scipy.special import expit
 
 from nlgbench.analysis.ratings import glicko
 from nlgbench.analysis.ratings.bradley_terry import Annotators, Ties, bradley_terry, choose_sampling
-from nlgbench.analysis.ratings.games import Floats, Of, Outcome, as_arrays, games_of_one, read_games
+from nlgbench.analysis.ratings.games import Of, Outcome, as_arrays, games_of_one, read_games
+from nlgbench.arrays import Floats
 from nlgbench.status import OK, Unsupported, explain, split_status
 from nlgbench.study import Study
 from nlgbench.study.checks import checked

@@ -19,10 +19,9 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from statsmodels.stats.proportion import proportion_confint
 
+from nlgbench.arrays import Floats, Ints
 from nlgbench.evaluators.comparator.pairs import (
     SIDES,
-    Floats,
-    Ints,
     Predict,
     reference_pairs,
     sides,

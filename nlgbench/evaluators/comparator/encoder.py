@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from nlgbench.evaluators.comparator.pairs import Ints, Predict, sides
+from nlgbench.arrays import Ints
+from nlgbench.evaluators.comparator.pairs import Predict, sides
 from nlgbench.training import Batch, digest, fit, predict, seeded, torch
 
 #: Maximum number of tokens of a text, or of each side of a pair.

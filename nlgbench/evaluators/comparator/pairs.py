@@ -12,15 +12,14 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from nlgbench.arrays import Floats, Ints
 from nlgbench.status import Unsupported
 from nlgbench.study import Study
 from nlgbench.study.checks import checked, read_table
 from nlgbench.text import check_n, text_key
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 #: A function from rows of texts to probabilities.
 Predict = Callable[[pd.DataFrame], Floats]
 Kind = Literal["strong", "weak", "human"]

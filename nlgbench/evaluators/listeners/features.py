@@ -12,9 +12,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from nlgbench.arrays import Floats
 from nlgbench.status import Unsupported
-
-Floats = NDArray[np.float64]
 
 # Captions
 

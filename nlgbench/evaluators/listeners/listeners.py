@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from nlgbench.arrays import Floats
 from nlgbench.evaluators.listeners.features import (
     count_states,
     feature_columns,
@@ -20,8 +21,6 @@ from nlgbench.evaluators.listeners.probabilities import check_proba, measure_cal
 from nlgbench.status import Unsupported
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
-
-Floats = NDArray[np.float64]
 
 
 class Listener:

@@ -13,6 +13,7 @@ import pandas as pd
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 
+from nlgbench.arrays import Floats
 from nlgbench.evaluators.listeners.features import (
     COLOR,
     context_keys,
@@ -40,7 +41,6 @@ from nlgbench.study import Study
 from nlgbench.study.checks import checked
 from nlgbench.training import Batch, digest, fit, load, predict, save, seeded, torch
 
-Floats = NDArray[np.float64]
 Rounds = tuple[Floats, list[str], NDArray[np.int64]]
 
 _EMBEDDING, _BATCH, _MAX_NORM = 100, 64, 5.0

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 from scipy.special import softmax
 from scipy.stats import norm
 from statsmodels.stats.proportion import proportion_confint
 
+from nlgbench.arrays import Floats
 from nlgbench.status import OK, explain, split_status
-
-Floats = NDArray[np.float64]
 
 _LOWEST, _HIGHEST = 0.05, 20.0
 _N_BINS = 15
