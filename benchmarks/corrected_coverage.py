@@ -23,7 +23,7 @@ from scipy.stats import t as student
 import nlgbench as nb
 from nlgbench.analysis.judges import corrected
 from nlgbench.analysis.judges.corrected import CORRECTED, LABELS
-from nlgbench.crossed import rank_ranges
+from nlgbench.clustering import rank_ranges
 from nlgbench.inference import adjust
 
 MEANS = (0.3, 0.0, 0.0)

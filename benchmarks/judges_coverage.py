@@ -29,7 +29,7 @@ import pandas as pd
 from scipy.stats import binom, norm
 
 import nlgbench as nb
-from nlgbench import crossed
+from nlgbench import clustering
 from nlgbench.analysis.judges import Audit, auditing
 from nlgbench.analysis.judges.verdicts import Verdicts
 from nlgbench.inference import adjust
@@ -204,7 +204,7 @@ def vote_pairs(cell: Votes, rng: np.random.Generator) -> Verdicts:
         vote=vote.ravel(),
         said={"judge": orders},
         chance={},
-        covers=crossed.choose_annotators(None, crossed.effective_size(annotator))[0],
+        covers=clustering.choose_annotators(None, clustering.effective_size(annotator))[0],
         gold=cell.gold,
     )
 

@@ -39,7 +39,7 @@ TESTS = {"study": ["tests/runner/test_layouts.py", "tests/runner/test_new_study.
 STATEMENTS = {
     "runner/facts.py": ["runner/test_findings.py", "runner/test_record.py"],
     "runner/findings.py": ["runner/test_findings.py", "test_relations.py"],
-    "crossed.py": [
+    "clustering.py": [
         "test_status.py",
         "analysis/people/test_comparing_systems.py",
         "analysis/people/test_agreement.py",

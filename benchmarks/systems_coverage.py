@@ -34,7 +34,7 @@ import pandas as pd
 from scipy.stats import t as student
 
 import nlgbench as nb
-from nlgbench import crossed
+from nlgbench import clustering
 from nlgbench.analysis.people import decisive
 from nlgbench.inference import adjust
 from nlgbench.study import Study, trusted
@@ -306,7 +306,7 @@ def estimate_ties(value: np.ndarray, document: np.ndarray, true: np.ndarray) -> 
     total = sums.sum(axis=1, keepdims=True)
     off = (total - sums) / (n - size) - total / n
     estimate, se = total[:, 0] / n, np.sqrt((len(size) - 1) / len(size) * (off**2).sum(axis=1))
-    df = crossed.effective_size(document) - 1
+    df = clustering.effective_size(document) - 1
     half = student.ppf(0.975, df) * se
     inside = (np.abs(estimate - [*true, true[0] - true[1]]) <= half).astype(float)
     with np.errstate(invalid="ignore", divide="ignore"):

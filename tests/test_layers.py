@@ -12,7 +12,7 @@ import nlgbench
 
 PACKAGE = Path(nlgbench.__file__).parent
 LAYERS = [
-    "arrays names hashing files reported status text inference crossed",
+    "arrays names hashing files reported status text inference clustering",
     "study",
     "datasets training",
     "evaluators generators",

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import nlgbench
-from nlgbench.crossed import t_interval
+from nlgbench.clustering import t_interval
 from nlgbench.status import REASONS
 
 CODE = Path(nlgbench.__file__).parent
-#: Codes that `crossed.few_clusters` makes from the name of its units.
+#: Codes that `clustering.few_clusters` makes from the name of its units.
 UNITS = {code for code in REASONS if REASONS[code] == REASONS["few_clusters"]}
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 from nlgbench.analysis.people import compare_systems
 from nlgbench.analysis.ratings.bradley_terry import win_rates
 from nlgbench.analysis.ratings.games import PROBABILITIES, read_games
-from nlgbench.crossed import t_interval
+from nlgbench.clustering import t_interval
 from nlgbench.evaluators.names import label
 from nlgbench.evaluators.score import score
 from nlgbench.status import Unsupported, explain, first_status, split_status

@@ -12,7 +12,7 @@ import pandas as pd
 
 from nlgbench.analysis.ratings.bradley_terry import win_rates
 from nlgbench.analysis.ratings.games import read_games
-from nlgbench.crossed import t_interval
+from nlgbench.clustering import t_interval
 from nlgbench.papers.claim_rows import claim_rows
 from nlgbench.status import Unsupported
 from nlgbench.study import Study

@@ -22,7 +22,7 @@ from nlgbench.analysis.correlation import (
     correlate,
     correlate_studies,
 )
-from nlgbench.crossed import FEWEST, jackknife_variance, t_interval
+from nlgbench.clustering import FEWEST, jackknife_variance, t_interval
 from nlgbench.datasets.public import load, studies
 from nlgbench.datasets.published import load_claims
 from nlgbench.papers.claim_rows import claim_prefix, claim_rows, is_release

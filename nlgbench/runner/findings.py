@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from nlgbench.crossed import FEWEST, OTHER_ANNOTATORS, THESE_ANNOTATORS
+from nlgbench.clustering import FEWEST, OTHER_ANNOTATORS, THESE_ANNOTATORS
 from nlgbench.datasets.published import cite
 from nlgbench.evaluators.names import label
 from nlgbench.evaluators.sentinels import LENGTH, SENTINELS

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import chi2_contingency
 
-from nlgbench.crossed import FEWEST, effective_size
+from nlgbench.clustering import FEWEST, effective_size
 from nlgbench.inference import linked
 from nlgbench.status import Unsupported
 from nlgbench.study import Study

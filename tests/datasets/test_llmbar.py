@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import nlgbench as nb
-from nlgbench.crossed import THESE_ANNOTATORS
+from nlgbench.clustering import THESE_ANNOTATORS
 from nlgbench.datasets.llmbar import JUDGES, RAW_FILES, read_llmbar
 from tests.released import needs
 

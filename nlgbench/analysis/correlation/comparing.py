@@ -16,7 +16,7 @@ from nlgbench.analysis.correlation import correlations
 from nlgbench.analysis.correlation.coefficients import coefficients, divide
 from nlgbench.analysis.correlation.intervals import Options, explain_undefined, interval_of_systems
 from nlgbench.arrays import Floats
-from nlgbench.crossed import effective_size
+from nlgbench.clustering import effective_size
 from nlgbench.inference import adjust, bootstrap_counts
 from nlgbench.names import known
 from nlgbench.status import OK, Status, Unsupported, estimate_columns, explain, split_status

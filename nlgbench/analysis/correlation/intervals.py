@@ -22,7 +22,7 @@ from scipy.stats import t as student
 
 from nlgbench.analysis.correlation.coefficients import coefficients, divide
 from nlgbench.arrays import Floats
-from nlgbench.crossed import few_clusters
+from nlgbench.clustering import few_clusters
 from nlgbench.status import OK, Status, explain
 
 ACCURACIES = ("pairwise_accuracy", "soft_pairwise")

@@ -14,7 +14,7 @@ from nlgbench.analysis.distributions import frontier, measures
 from nlgbench.analysis.distributions.features import Features, distances, embedding, similarities
 from nlgbench.analysis.distributions.measures import MANIFOLDS, permuted_mmd, swapped_mmd
 from nlgbench.arrays import Bools, Floats, Ints
-from nlgbench.crossed import few_clusters
+from nlgbench.clustering import few_clusters
 from nlgbench.inference import half_samples, interval
 from nlgbench.status import OK, Status, Unsupported, explain, split_status
 from nlgbench.study import Study

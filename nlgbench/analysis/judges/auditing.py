@@ -22,7 +22,7 @@ from nlgbench.analysis.judges.verdicts import (
 from nlgbench.analysis.ratings.bradley_terry import wilson
 from nlgbench.analysis.ratings.games import PEOPLE
 from nlgbench.arrays import Floats
-from nlgbench.crossed import Clusters, clusters_of, few_clusters
+from nlgbench.clustering import Clusters, clusters_of, few_clusters
 from nlgbench.inference import adjust, ratio
 from nlgbench.names import known
 from nlgbench.reported import Reported

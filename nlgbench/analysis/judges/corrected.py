@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t as student
 
-from nlgbench import crossed
+from nlgbench import clustering
 from nlgbench.arrays import Floats, Ints
 from nlgbench.inference import adjust
 from nlgbench.reported import Reported
@@ -148,7 +148,7 @@ def corrected_quality(
             if compared["p_adjusted"].notna().all():
                 better = (compared["verdict"] == "better").to_numpy()
                 sides = compared["system"].to_numpy(), compared["opponent"].to_numpy()
-                table = table.assign(**crossed.rank_ranges(*sides, better, k))
+                table = table.assign(**clustering.rank_ranges(*sides, better, k))
         slope = fit.slope * (1 - n_labels / n_outputs)
         table = table.assign(number=range(k), method=method, n_outputs=n_outputs)
         tables.append(table.assign(n_labels=n_labels * of_labels, **{"lambda": slope}))
@@ -268,11 +268,11 @@ def _choose_coverage(
     """Return what intervals generalize to, why they are missing, and whether annotators vary."""
     met = labels.drop_duplicates(["cluster", "annotator"])
     if annotators != "fixed" and not met["annotator"].duplicated().any():
-        return crossed.OTHER_ANNOTATORS, OK, False  # each annotator belongs to one cluster
+        return clustering.OTHER_ANNOTATORS, OK, False  # each annotator belongs to one cluster
     who = labels["annotator"].to_numpy()
-    n = crossed.effective_sizes(who, 0 * who, 1, labels["weight"].to_numpy())[0]
-    covers, unknown = crossed.choose_annotators(annotators, float(n), persons=study.persons)
-    return covers, unknown, covers == crossed.OTHER_ANNOTATORS and not unknown
+    n = clustering.effective_sizes(who, 0 * who, 1, labels["weight"].to_numpy())[0]
+    covers, unknown = clustering.choose_annotators(annotators, float(n), persons=study.persons)
+    return covers, unknown, covers == clustering.OTHER_ANNOTATORS and not unknown
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,7 +290,7 @@ class SystemMeans:
         """Return a contrast of systems, its standard error, and its number of clusters."""
         used = weights != 0
         variances = [((change[:, used] @ weights[used]) ** 2).sum() for change in self.changes]
-        se = float(np.sqrt(crossed.largest_variance(*variances)))
+        se = float(np.sqrt(clustering.largest_variance(*variances)))
         # The difference of two constants may vary by rounding errors.
         se = se if se > 1e-12 * np.abs(self.estimate[used]).max() else 0.0
         return float(self.estimate[used] @ weights[used]), se, float(self.n[used].min())
@@ -344,7 +344,7 @@ def fit_means(
     changes, sizes = [], []
     for label in factors:
         inside = label >= 0
-        n = crossed.effective_sizes(label[inside], system[inside], k, counted[inside])
+        n = clustering.effective_sizes(label[inside], system[inside], k, counted[inside])
         changes.append(np.sqrt((n - 1) / n) * (means(total - sums(label))[0] - estimate))
         sizes.append(n)
     return SystemMeans(estimate, slope, changes, np.min(sizes[:2], axis=0))
@@ -353,7 +353,7 @@ def fit_means(
 def _contrast_row(
     estimate: float, se: float, n: float, *, missing: Status, confidence: float
 ) -> dict[str, Any]:
-    row: dict[str, Any] = crossed.t_interval(
+    row: dict[str, Any] = clustering.t_interval(
         *(estimate, se, n), units="effective clusters", missing=missing, confidence=confidence
     )
     se = se if np.isfinite(row["ci_low"]) else np.nan

@@ -13,7 +13,7 @@ from scipy.stats import t as student
 from nlgbench.analysis.judges.verdicts import intervals_and_p
 from nlgbench.analysis.ratings.glicko import POINTS, START
 from nlgbench.arrays import Floats
-from nlgbench.crossed import Clusters, contrast_variance, few_clusters
+from nlgbench.clustering import Clusters, contrast_variance, few_clusters
 from nlgbench.status import OK, explain
 
 #: Abilities beyond this, in nats, mean that the likelihood has no maximum.

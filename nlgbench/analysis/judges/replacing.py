@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from scipy.stats import false_discovery_control, norm
 from scipy.stats import t as student
 
-from nlgbench import crossed
+from nlgbench import clustering
 from nlgbench.analysis.judges.verdicts import rounding_error
 from nlgbench.arrays import Floats, Ints
-from nlgbench.crossed import FEWEST, few_clusters, jackknife_variance
+from nlgbench.clustering import FEWEST, few_clusters, jackknife_variance
 from nlgbench.inference import adjust
 from nlgbench.reported import Reported
 from nlgbench.status import OK, Status, Unsupported, explain, split_status
@@ -428,17 +428,17 @@ def _rho(
     rho = float((won.sum(axis=1) / n.sum(axis=1)).mean())
     with np.errstate(invalid="ignore", divide="ignore"):
         without = (won.sum(axis=1, keepdims=True) - won) / (n.sum(axis=1, keepdims=True) - n)
-    effective = crossed.effective_size(cluster[is_tested])
+    effective = clustering.effective_size(cluster[is_tested])
     variances, df = [jackknife_variance(without.mean(axis=0))], effective - 1
     if m >= FEWEST:
         left_out = np.array([_rho_of(scored[who != i], who[who != i], kind) for i in range(m)])
         of_cells = [jackknife_variance(without[i][n[i] > 0]) for i in range(m)]
         variances += [jackknife_variance(left_out), np.sum(of_cells) / m**2]
         df = min(effective, m) - 1  # annotators have equal weight in rho
-    se = np.sqrt(crossed.largest_variance(*variances))
-    interval: dict[str, Any] = crossed.t_interval(rho, se, df + 1, confidence=1 - level)
+    se = np.sqrt(clustering.largest_variance(*variances))
+    interval: dict[str, Any] = clustering.t_interval(rho, se, df + 1, confidence=1 - level)
     row = {"rho": rho, "se": se, "ci_low": interval["ci_low"], "ci_high": interval["ci_high"]}
-    covers = crossed.OTHER_ANNOTATORS if m >= FEWEST else crossed.THESE_ANNOTATORS
+    covers = clustering.OTHER_ANNOTATORS if m >= FEWEST else clustering.THESE_ANNOTATORS
     return row | {"covers": covers, "status": Status(interval["status"], interval["reason"])}
 
 

@@ -10,10 +10,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from nlgbench import crossed
+from nlgbench import clustering
 from nlgbench.analysis.ratings.games import PEOPLE, PROBABILITIES, read_votes
 from nlgbench.arrays import Floats, Ints
-from nlgbench.crossed import OTHER_ANNOTATORS, Clusters, t_interval
+from nlgbench.clustering import OTHER_ANNOTATORS, Clusters, t_interval
 from nlgbench.evaluators.comparator.comparators import decided
 from nlgbench.status import OK, Status, Unsupported
 from nlgbench.study import Study
@@ -46,7 +46,7 @@ class Verdicts:
     def clusters(self, pair: Ints, annotator: Ints) -> Clusters:
         """Build clusters of rows with these pairs and annotators (rows, k)."""
         who = annotator if self.covers == OTHER_ANNOTATORS else None
-        return crossed.clusters_of(self.item[pair], who, self.covers)
+        return clustering.clusters_of(self.item[pair], who, self.covers)
 
 
 def sign(values: Floats, near: float = _ALIKE) -> Floats:
@@ -125,8 +125,8 @@ def read_verdicts(study: Study, dimension: str | None, rng: np.random.Generator)
     verdicts["random"] = rng.integers(2, size=(len(first), 2)) - 0.5
     items = pd.factorize(outputs["item_id"])[0]
     systems = outputs["system"].to_numpy(dtype=object)
-    n = crossed.effective_size(who)
-    covers, _ = crossed.choose_annotators(None, n, persons=study.persons)
+    n = clustering.effective_size(who)
+    covers, _ = clustering.choose_annotators(None, n, persons=study.persons)
     return Verdicts(
         item=np.column_stack([items[first], items[second]]),
         doublings=doublings,

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from nlgbench.arrays import Floats, Ints
-from nlgbench.crossed import Statistic, factors, incidence, jackknife, t_interval
+from nlgbench.clustering import Statistic, factors, incidence, jackknife, t_interval
 from nlgbench.inference import ratio
 from nlgbench.status import OK, Status
 

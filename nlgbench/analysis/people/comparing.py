@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 from scipy.stats import t as student
 
-from nlgbench import crossed
+from nlgbench import clustering
 from nlgbench.analysis.people import additive, decisive, wins
 from nlgbench.analysis.people.additive import Fit, Judgments
 from nlgbench.analysis.people.coefficients import logit_interval
@@ -122,11 +122,11 @@ def compare_systems(
     Least squares fits system + item + annotator (or system + item if each annotator judged only
     once), so that severe annotators and hard items do not penalize the systems they happened to
     judge. With fixed annotators, variances come from a delete-one-cluster jackknife over items.
-    Otherwise, `nlgbench.crossed.largest_variance` combines jackknives over items, annotators, and
-    pairs of both. t has ``min(G) - 1`` degrees of freedom, with G each factor's effective number
-    of clusters, or a system's own number if it is below ten. The study's clusters replace items as
-    sampled units; items keep their effects. Rank ranges count the pairs that differ significantly
-    (p_adjusted), so coverage is simultaneous.
+    Otherwise, `nlgbench.clustering.largest_variance` combines jackknives over items, annotators,
+    and pairs of both. t has ``min(G) - 1`` degrees of freedom, with G each factor's effective
+    number of clusters, or a system's own number if it is below ten. The study's clusters replace
+    items as sampled units; items keep their effects. Rank ranges count the pairs that differ
+    significantly (p_adjusted), so coverage is simultaneous.
 
     Where fewer than 30 sampled units differ between two systems, and at least as many do not, or
     where the differences do not vary, p is that of an exact test: the share of all flips of the
@@ -158,8 +158,8 @@ def compare_systems(
     names = list(dict.fromkeys(map(study.dimension, chosen)))
     models = [_fit_dimension(study, name, include_human, scale) for name in names]
     # All tests of a family generalize to the same population.
-    fewest = min(crossed.effective_size(model.annotator) for model in models)
-    covers, missing = crossed.choose_annotators(annotators, fewest, persons=study.persons)
+    fewest = min(clustering.effective_size(model.annotator) for model in models)
+    covers, missing = clustering.choose_annotators(annotators, fewest, persons=study.persons)
     results = [
         (name, *_leave_out(model, covers, missing))
         for name, model in zip(names, models, strict=True)
@@ -272,7 +272,7 @@ class _Uncertainty:
         """Compute the variance of each contrast (n, systems)."""
         if not self.covariances:
             return np.full(len(contrasts), np.nan)
-        variance = crossed.contrast_variance(contrasts, list(self.covariances.values()))
+        variance = clustering.contrast_variance(contrasts, list(self.covariances.values()))
         return np.where((contrasts != 0) @ self.left_out, np.nan, variance)
 
     @property
@@ -417,8 +417,8 @@ def _leave_out(model: _Model, covers: str, missing: Status) -> tuple[_Model, _Un
 def _estimate_spread(model: _Model, covers: str, missing: Status) -> _Uncertainty:
     """Refit without each item (or group of items) and, if annotators are random, each annotator."""
     kind = model.grouped_by or "item"
-    n_items, n_annotators = map(crossed.effective_size, (model.group, model.annotator))
-    random = covers == crossed.OTHER_ANNOTATORS and not missing
+    n_items, n_annotators = map(clustering.effective_size, (model.group, model.annotator))
+    random = covers == clustering.OTHER_ANNOTATORS and not missing
     several = bool(model.group.max() > 0)
     factor: additive.Factor = "wide" if model.by_annotator else "narrow"
     levels, severities = additive.without_clusters(model.data, model.fit, model.group, factor)
@@ -450,10 +450,10 @@ def _estimate_spread(model: _Model, covers: str, missing: Status) -> _Uncertaint
         n_groups = np.bincount(group)
         if n_items < 2:  # one has almost all judgments
             missing = explain("one_effective", n=n_items, units=model.units)
-        few = crossed.few_clusters(n_items, f"effective {model.units}")
-        doubt = [few or crossed.few_clusters(int(n), model.units) for n in n_groups]
-        if n_items >= crossed.FEWEST:  # a system with few items has its own degrees of freedom
-            df = np.where(n_groups < crossed.FEWEST, np.minimum(df, n_groups - 1), df)
+        few = clustering.few_clusters(n_items, f"effective {model.units}")
+        doubt = [few or clustering.few_clusters(int(n), model.units) for n in n_groups]
+        if n_items >= clustering.FEWEST:  # a system with few items has its own degrees of freedom
+            df = np.where(n_groups < clustering.FEWEST, np.minimum(df, n_groups - 1), df)
     covariances = {}
     if not lost:
         level = model.fit.level
@@ -479,7 +479,7 @@ def _find_lost(model: _Model, factor: str, without: Floats, cut: dict[str, Statu
         n_left = np.bincount(np.delete(model.system, rows), minlength=len(component))
         for system in np.flatnonzero(n_systems[component] == 1):
             if n_left[system] == 0:
-                cut[model.names[system]] = crossed.few_clusters(1, units)
+                cut[model.names[system]] = clustering.few_clusters(1, units)
             elif n_systems.max() > 1:
                 status = explain("one_connection", cluster=lost[-1], more="")
                 cut.setdefault(model.names[system], status)
@@ -505,11 +505,11 @@ def _compare_pairs(model: _Model, spread: _Uncertainty, confidence: float) -> pd
     met = np.unique(model.item * len(model.people) + model.annotator, return_inverse=True)[1]
     labels = model.system, model.group, met
     units = decisive.compare_units(model.data.value, labels, (first, second), flat)
-    exact = np.isfinite(units.p + df) & (spread.covers == crossed.THESE_ANNOTATORS)
+    exact = np.isfinite(units.p + df) & (spread.covers == clustering.THESE_ANNOTATORS)
     p = np.where(exact, units.p, p)
     contradicts = exact & ((p < 1 - confidence) != (np.abs(difference) > half))
     half = np.where(contradicts, np.nan, half)
-    few = units.few & ~(exact & ~contradicts & (units.n_decisive >= crossed.FEWEST))
+    few = units.few & ~(exact & ~contradicts & (units.n_decisive >= clustering.FEWEST))
     fates = np.where(contradicts, "left out, because it contradicts the exact test", "unreliable")
     few_decisive = [
         explain("few_decisive", n=n_decisive, total=n, units=model.units, fate=fate)
@@ -557,7 +557,7 @@ def _estimate_superiority(
     mean = wins.share(counted)
     variance = np.full_like(mean, np.nan)
     if spread.covariances:
-        variance = crossed.largest_variance(
+        variance = clustering.largest_variance(
             *(wins.jackknife_variance(counted, getattr(model, name)) for name in spread.covariances)
         )
     mean, variance = mean[first, second], variance[first, second]
@@ -684,7 +684,7 @@ def _skewed(model: _Model) -> NDArray[np.bool_]:
     rows = pd.DataFrame({"system": model.system, "unit": model.group, "value": model.data.value})
     units = rows.groupby(["system", "unit"])["value"].mean().groupby("system")
     skewness = units.skew().abs()
-    return np.asarray((skewness > 2) & (skewness > np.sqrt(units.size() / crossed.FEWEST)))
+    return np.asarray((skewness > 2) & (skewness > np.sqrt(units.size() / clustering.FEWEST)))
 
 
 _WORDS = {"z": "z-score within annotator", "rank": "rank within annotator, 0 to 1"}
@@ -699,7 +699,7 @@ def _rank_limits(
         return dict.fromkeys(("rank_low", "rank_high"), np.full(k, np.nan))
     first, second = (pairs[name].to_numpy() for name in ("system", "opponent"))
     better = (pairs["p_adjusted"] < 1 - confidence) & (pairs["difference"] > 0)
-    ranges = crossed.rank_ranges(first, second, better.to_numpy(), k)
+    ranges = clustering.rank_ranges(first, second, better.to_numpy(), k)
     ranges["rank_high"] -= left_out.sum()
     return {name: np.where(left_out, np.nan, ends) for name, ends in ranges.items()}
 
@@ -724,7 +724,7 @@ def _estimate_severities(
     se = np.sqrt(np.diag(additive.jackknife_covariance(mean[:, None] - without, severity)))
     se = np.where(se > model.least, se, np.nan)
     half = student.ppf(0.5 + confidence / 2, np.maximum(n_items - 1, 1)) * se
-    few = [crossed.few_clusters(int(n), model.units) for n in n_items]
+    few = [clustering.few_clusters(int(n), model.units) for n in n_items]
     table = pd.DataFrame({"annotator_id": model.people, "severity": severity})
     table = table.assign(ci_low=severity - half, ci_high=severity + half, se=se)
     table["status"] = first_status(

@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from nlgbench.crossed import cluster_jackknife
+from nlgbench.clustering import cluster_jackknife
 from nlgbench.inference import linked
 from nlgbench.status import Unsupported
 from nlgbench.study import Study

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from nlgbench import crossed
+from nlgbench import clustering
 from nlgbench.analysis.people.coefficients import Metric, UnitJudgments, interval_over, sums_of
 from nlgbench.analysis.people.real_or_fake import assign_hits, correct_votes, rows_of
 from nlgbench.arrays import Floats, Ints
@@ -82,7 +82,7 @@ def agreement(
     Intervals come from a delete-one-cluster jackknife, with Student's t and one degree of freedom
     fewer than there are clusters; that of percent_agreement is on the logit scale. If annotators
     are random, the jackknife also leaves out each annotator, and each annotator's judgments of each
-    cluster, in turn (`nlgbench.crossed.largest_variance`). docs/validation.md reports the coverage.
+    cluster, in turn (`nlgbench.clustering.largest_variance`). docs/validation.md reports coverage.
 
     Examples
     --------
@@ -99,18 +99,18 @@ def agreement(
     n_of = frame.groupby("output_id")["value"].transform("size")
     frame = frame.assign(value=value, who=pd.factorize(frame["annotator_id"])[0], again=n_of > 1)
     nested = annotators != "fixed" and frame.groupby("who")["cluster"].nunique().max() == 1
-    effective = crossed.effective_size(frame.loc[frame["again"], "who"].to_numpy())
-    covers, missing = crossed.choose_annotators(annotators, effective, persons=study.persons)
+    effective = clustering.effective_size(frame.loc[frame["again"], "who"].to_numpy())
+    covers, missing = clustering.choose_annotators(annotators, effective, persons=study.persons)
     if nested:  # clusters have distinct annotators
-        covers, missing = crossed.OTHER_ANNOTATORS, OK
-    over_annotators = covers == crossed.OTHER_ANNOTATORS and not nested and not missing
+        covers, missing = clustering.OTHER_ANNOTATORS, OK
+    over_annotators = covers == clustering.OTHER_ANNOTATORS and not nested and not missing
     table = []
     for name, chosen in rows_of(frame).items():
         judgments = frame[chosen & frame["again"]]
         unit, outputs = pd.factorize(judgments["output_id"])
         cluster, clusters = pd.factorize(judgments.drop_duplicates("output_id")["cluster"])
         n, units = float(len(clusters)), "clusters"
-        effective = crossed.effective_size(judgments["who"].to_numpy())
+        effective = clustering.effective_size(judgments["who"].to_numpy())
         if over_annotators and effective < n:
             n, units = effective, "effective annotators"
         counts = {"n_judgments": len(judgments), "n_outputs": len(outputs)}
@@ -120,7 +120,7 @@ def agreement(
             if len(scale) > _MOST_VALUES and not (alpha and metric == "interval"):
                 hint = ", or use metric='interval'" * alpha
                 many = explain("many_values", n=len(scale), most=_MOST_VALUES, other=hint)
-                interval = crossed.t_interval(
+                interval = clustering.t_interval(
                     np.nan, np.nan, n, missing=many, confidence=confidence
                 )
             else:
@@ -258,7 +258,7 @@ def split_half(
             elif np.isnan(low):
                 status = explain("negative_lower_end")
             else:
-                status = crossed.few_clusters(n_clusters)
+                status = clustering.few_clusters(n_clusters)
             row: dict[str, Any] = {"unit": unit, "quantity": quantity, "estimate": estimate}
             row |= {"ci_low": low, "ci_high": high, "confidence": confidence}
             row |= {"n_undefined": n_undefined, "status": status, "reason": "", "n_units": n_units}

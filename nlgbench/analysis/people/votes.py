@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from nlgbench import crossed
+from nlgbench import clustering
 from nlgbench.analysis.people import coefficients
 from nlgbench.analysis.people.coefficients import Sums, added, of_pairs, one_hot
 from nlgbench.analysis.people.reliability import COEFFICIENTS
@@ -205,17 +205,17 @@ def _interval_of(
     study: Study, votes: pd.DataFrame, annotators: Any, confidence: float
 ) -> _Interval:
     """Choose what intervals generalize to, and return the function that computes them, by item."""
-    effective = crossed.effective_size(pd.factorize(votes["annotator_id"])[0])
-    covers, missing = crossed.choose_annotators(annotators, effective, persons=study.persons)
-    random = covers == crossed.OTHER_ANNOTATORS
+    effective = clustering.effective_size(pd.factorize(votes["annotator_id"])[0])
+    covers, missing = clustering.choose_annotators(annotators, effective, persons=study.persons)
+    random = covers == clustering.OTHER_ANNOTATORS
 
     def interval(votes: pd.DataFrame, sums: Sums) -> dict[str, Any]:
         unit, annotator = _unit(votes), pd.factorize(votes["annotator_id"])[0]
         item = np.column_stack(cluster_sides(votes))
         units = f"clusters ({votes['grouped_by'].iloc[0]})" if "cluster_a" in votes else "items"
-        n = crossed.effective_size(item.ravel())
-        if random and crossed.effective_size(annotator) < n:
-            n, units = crossed.effective_size(annotator), "annotators"
+        n = clustering.effective_size(item.ravel())
+        if random and clustering.effective_size(annotator) < n:
+            n, units = clustering.effective_size(annotator), "annotators"
         judged = coefficients.UnitJudgments(
             unit, annotator, item[np.unique(unit, return_index=True)[1]]
         )
@@ -315,7 +315,7 @@ def _mark_majority(counts: Floats) -> Floats:
     return (most & alone & (counts > 0)).astype(np.float64)
 
 
-def _ignore_order(statistic: crossed.Statistic, sums: Floats) -> Floats:
+def _ignore_order(statistic: clustering.Statistic, sums: Floats) -> Floats:
     """Average the counts of a and b, because which output of a pair is a is arbitrary."""
     counts = (sums[..., 2:] + sums[..., :1:-1]) / 2
     return statistic(np.concatenate([sums[..., :2], counts], axis=-1))
@@ -330,7 +330,7 @@ def _cohen_kappa(sums: Floats) -> Floats:
     return np.asarray(ratio(same - by_chance, 1 - by_chance))
 
 
-_MEASURES: dict[str, crossed.Statistic] = {
+_MEASURES: dict[str, clustering.Statistic] = {
     "accuracy": lambda sums: ratio(sums[..., [0, 4, 8]].sum(axis=-1), sums.sum(axis=-1)),
     "accuracy_decided": lambda sums: ratio(
         sums[..., [0, 8]].sum(axis=-1), sums[..., [0, 2, 6, 8]].sum(axis=-1)

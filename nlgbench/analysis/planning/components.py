@@ -14,7 +14,7 @@ from scipy.stats import f as fisher
 from nlgbench.analysis.people.comparing import judged_systems
 from nlgbench.analysis.ratings.games import read_votes
 from nlgbench.arrays import Floats, Ints
-from nlgbench.crossed import incidence
+from nlgbench.clustering import incidence
 from nlgbench.inference import ratio
 from nlgbench.status import OK, explain, first_status, split_status
 from nlgbench.study import Study

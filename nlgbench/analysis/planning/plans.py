@@ -21,7 +21,7 @@ from nlgbench.analysis.planning.power import (
     power_of,
     standard_error,
 )
-from nlgbench.crossed import FEWEST, few_clusters
+from nlgbench.clustering import FEWEST, few_clusters
 from nlgbench.names import known
 from nlgbench.reported import Reported
 from nlgbench.status import Unsupported, explain, first_status, split_status

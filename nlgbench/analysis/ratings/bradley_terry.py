@@ -18,7 +18,7 @@ from scipy.sparse import coo_array, csgraph, csr_array, hstack
 from scipy.special import softmax, xlogy
 from scipy.stats import norm, t
 
-from nlgbench import crossed
+from nlgbench import clustering
 from nlgbench.analysis.ratings.games import Of, as_arrays, read_games
 from nlgbench.analysis.ratings.glicko import POINTS, START
 from nlgbench.arrays import Bools, Floats, Ints
@@ -75,12 +75,12 @@ def choose_sampling(
             )
         certain = units == "games" and outcome == "expected"
         return Sampling(units, False, False, units, explain("no_items") if certain else OK)
-    covers, missing = crossed.choose_annotators(
+    covers, missing = clustering.choose_annotators(
         annotators,
-        crossed.effective_size(pd.factorize(played["annotator_id"])[0]),
+        clustering.effective_size(pd.factorize(played["annotator_id"])[0]),
         persons=isinstance(study, pd.DataFrame) or study.persons,
     )
-    return Sampling(units, True, covers == crossed.OTHER_ANNOTATORS, covers, missing)
+    return Sampling(units, True, covers == clustering.OTHER_ANNOTATORS, covers, missing)
 
 
 def _who(played: pd.DataFrame, sample: Sampling) -> Ints | None:
@@ -142,11 +142,13 @@ def bradley_terry(
             design = _design(a, b, n)
             scores = _slopes(design, results - _probabilities(design, ability, log_tie), log_tie)
             shares = _shares(design, ability, log_tie)
-            labels = crossed.factors(np.column_stack(cluster_sides(played)), _who(played, sample))
+            labels = clustering.factors(
+                np.column_stack(cluster_sides(played)), _who(played, sample)
+            )
             covariances = (
                 inverse @ covariance(scores, shares, label) @ inverse for label in labels
             )
-            variance = crossed.largest_variance(*(np.diag(matrix)[:n] for matrix in covariances))
+            variance = clustering.largest_variance(*(np.diag(matrix)[:n] for matrix in covariances))
         least = ROUNDING * np.diag(inverse)[:n]
         alone = explain("one_unit", unit=_name_unit(sample), games="all games of some system")
         status = first_status(
@@ -185,7 +187,11 @@ def _count_clusters(
     if sample.people:
         return n_clusters, n_clusters - 1, few
     least, n = n_clusters.min(), len(n_clusters)
-    return n_clusters, np.full(n, least - 1), np.full(n, crossed.few_clusters(least, sample.units))
+    return (
+        n_clusters,
+        np.full(n, least - 1),
+        np.full(n, clustering.few_clusters(least, sample.units)),
+    )
 
 
 @checked
@@ -317,8 +323,8 @@ def _sums(scores: csr_array, shares: csr_array, label: Ints) -> tuple[csr_array,
         return csr_array(total + total.multiply(share))
 
     # Games within one cluster come first, because they belong to no pair.
-    pairs = crossed.incidence(pair[:, None])[int(not between.all()) :]
-    return adjusted(crossed.incidence(label)), adjusted(pairs)
+    pairs = clustering.incidence(pair[:, None])[int(not between.all()) :]
+    return adjusted(clustering.incidence(label)), adjusted(pairs)
 
 
 def _sizes(
@@ -332,13 +338,13 @@ def _sizes(
         sizes: dict[str, Any] = {sample.units: pd.Series(item).groupby(group).nunique().to_numpy()}
     else:
         n_groups = int(group.max()) + 1
-        sizes = {f"effective {sample.units}": crossed.effective_sizes(item, group, n_groups)}
+        sizes = {f"effective {sample.units}": clustering.effective_sizes(item, group, n_groups)}
         if annotator is not None:
             who = np.tile(annotator[:, 0], len(group) // len(annotator))
-            sizes["effective annotators"] = crossed.effective_sizes(who, group, n_groups)
+            sizes["effective annotators"] = clustering.effective_sizes(who, group, n_groups)
     numbers, names = np.array([*sizes.values()]), [*sizes]
     few = [
-        crossed.few_clusters(n, names[column])
+        clustering.few_clusters(n, names[column])
         for n, column in zip(numbers.min(axis=0), numbers.argmin(axis=0), strict=True)
     ]
     return numbers.min(axis=0), np.array(few)
@@ -381,8 +387,8 @@ def rate_intervals(
     numbers, warnings = _sizes(sample, np.append(group, group + k), sides, annotator)
     fewer = numbers.reshape(2, k).argmin(axis=0) * k + np.arange(k)
     least, few = numbers[fewer], warnings[fewer]
-    labels = crossed.factors(np.column_stack([first, second]), annotator)
-    variance = crossed.largest_variance(*map(squares, labels))
+    labels = clustering.factors(np.column_stack([first, second]), annotator)
+    variance = clustering.largest_variance(*map(squares, labels))
     spread = rate * (1 - rate)
     flat = ~np.isnan(variance) & ((variance <= ROUNDING) | (spread <= 0))
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -103,7 +103,7 @@ def rate(
     differ by at most that amount. Games of a system against itself are left out. If items or
     outputs are known, the interval covers ratings over all outputs that these systems could
     produce, even if the model is wrong. Over other items and annotators, the variance is
-    `nlgbench.crossed.largest_variance`. Student's t has `n_clusters` - 1 degrees of freedom; for
+    `nlgbench.clustering.largest_variance`. Student's t has `n_clusters` - 1 degrees of freedom; for
     comparators, the smallest `n_clusters` of all systems is used. docs/validation.md reports the
     measured coverage.
 

@@ -12,7 +12,7 @@ from nlgbench.analysis.correlation import compare_evaluators, correlate
 from nlgbench.analysis.correlation.coefficients import weighted_coefficients
 from nlgbench.analysis.trials.running import BASELINES, COMPARED, Trials
 from nlgbench.arrays import Floats
-from nlgbench.crossed import FEWEST
+from nlgbench.clustering import FEWEST
 from nlgbench.names import known
 from nlgbench.status import OK, Status, explain, split_status
 from nlgbench.study import Study

@@ -8,7 +8,7 @@ import pytest
 
 import nlgbench as nb
 from nlgbench.analysis.judges.verdicts import sign
-from nlgbench.crossed import THESE_ANNOTATORS
+from nlgbench.clustering import THESE_ANNOTATORS
 from nlgbench.datasets.llmbar import RAW_FILES
 from tests.datasets.test_llmbar import PRINTED
 from tests.released import needs

@@ -7,7 +7,7 @@ from scipy import stats
 
 import nlgbench as nb
 from nlgbench.analysis.judges import draw_labels
-from nlgbench.crossed import THESE_ANNOTATORS
+from nlgbench.clustering import THESE_ANNOTATORS
 from nlgbench.inference import adjust
 from nlgbench.study import Study
 

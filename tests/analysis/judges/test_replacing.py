@@ -10,7 +10,7 @@ from scipy.stats import norm, ttest_1samp
 
 import nlgbench as nb
 from nlgbench.analysis.judges import replacing
-from nlgbench.crossed import OTHER_ANNOTATORS, THESE_ANNOTATORS
+from nlgbench.clustering import OTHER_ANNOTATORS, THESE_ANNOTATORS
 from nlgbench.inference import adjust
 from tests.released import needs
 

@@ -16,7 +16,7 @@ import nlgbench as nb
 from nlgbench.analysis.people import accuracy, agreement, split_half
 from nlgbench.analysis.people.real_or_fake import assign_hits
 from nlgbench.analysis.people.reliability import _over_outputs, _over_systems
-from nlgbench.crossed import cluster_jackknife
+from nlgbench.clustering import cluster_jackknife
 from nlgbench.datasets.judge_the_judges import RAW_FILE
 from nlgbench.datasets.published import load_claims
 from nlgbench.study import Study

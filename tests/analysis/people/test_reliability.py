@@ -10,7 +10,7 @@ from scipy import stats
 
 import nlgbench as nb
 from nlgbench.analysis.people import agreement, reliability
-from nlgbench.crossed import OTHER_ANNOTATORS
+from nlgbench.clustering import OTHER_ANNOTATORS
 
 NAN = float("nan")
 

@@ -7,7 +7,7 @@ from plain_coefficients import coefficient_of, of_counts
 from sklearn.metrics import cohen_kappa_score
 
 import nlgbench as nb
-from nlgbench.crossed import OTHER_ANNOTATORS, THESE_ANNOTATORS
+from nlgbench.clustering import OTHER_ANNOTATORS, THESE_ANNOTATORS
 from nlgbench.study import Study
 
 SWAP = {"a": "b", "b": "a", "tie": "tie"}

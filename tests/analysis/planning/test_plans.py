@@ -9,7 +9,7 @@ import nlgbench as nb
 from nlgbench.analysis.planning import power
 from nlgbench.analysis.planning.components import vote_components
 from nlgbench.analysis.planning.power import Spread
-from nlgbench.crossed import effective_size
+from nlgbench.clustering import effective_size
 from nlgbench.worlds.tables import chances
 
 STATED = {"system x item": 0.5, "system x annotator": 0.05, "rest": 1.0}

@@ -8,7 +8,7 @@ from scipy.stats import t
 
 import nlgbench as nb
 from nlgbench.analysis.ratings.bradley_terry import covariance
-from nlgbench.crossed import OTHER_ANNOTATORS, THESE_ANNOTATORS, factors, largest_variance
+from nlgbench.clustering import OTHER_ANNOTATORS, THESE_ANNOTATORS, factors, largest_variance
 from nlgbench.study import trusted
 
 

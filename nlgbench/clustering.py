@@ -1,4 +1,4 @@
-"""Variance over two crossed factors, items and annotators, and what intervals generalize to.
+"""Variance over items and annotators, which are crossed, and what intervals generalize to.
 
 An analysis chooses what its intervals generalize to (`choose_annotators`), assigns its rows to
 clusters (`clusters_of`), leaves out one cluster at a time (`Clusters.jackknife`), and computes an
