@@ -32,6 +32,8 @@ from nlgbench.text import ngram_matrix
 
 Style = Literal["sacrebleu", "coco"]
 
+#: The highest order of BLEU.
+_MOST = 4
 #: All metrics that need no Java, except BLEU by pycocoevalcap's definition.
 PLAIN = (
     *(f"bleu_{n}" for n in range(1, 5)),
@@ -40,13 +42,9 @@ PLAIN = (
 
 
 def bleu(
-    hypotheses: Sequence[str],
-    references: Sequence[Sequence[str]],
-    *,
-    max_n: int = 4,
-    style: Style = "sacrebleu",
+    hypotheses: Sequence[str], references: Sequence[Sequence[str]], *, style: Style = "sacrebleu"
 ) -> Floats:
-    """Score texts by sentence BLEU-1 to BLEU-`max_n`: an array of shape (n, max_n).
+    """Score texts by sentence BLEU-1 to BLEU-4: an array of shape (n, 4).
 
     Papineni et al. (2002, doi:10.3115/1073083.1073135); the brevity penalty uses the closest
     reference length, the shorter one in a tie. Both styles use sacrebleu's counts (Post 2018,
@@ -56,54 +54,47 @@ def bleu(
     slightly above 0 (BLEU-4 of an exact match of 2 words is .001, BLEU-1 is 1 - 1e-9).
     """
     usable_lists = usable(references)
-    scores = np.full((len(usable_lists), max_n), np.nan)
+    scores = np.full((len(usable_lists), _MOST), np.nan)
     for row, text, listed in zip(scores, hypotheses, usable_lists, strict=True):
         if listed:
-            counts = _bleu_counts(text, listed, max_n)
-            row[:] = _bleu(counts, max_n, style, effective_order=True)
+            row[:] = _bleu(_bleu_counts(text, listed), style, effective_order=True)
     return scores
 
 
 def corpus_bleu(
-    hypotheses: Sequence[str],
-    references: Sequence[Sequence[str]],
-    *,
-    max_n: int = 4,
-    style: Style = "sacrebleu",
+    hypotheses: Sequence[str], references: Sequence[Sequence[str]], *, style: Style = "sacrebleu"
 ) -> Floats:
     """Compute corpus BLEU from summed counts and lengths; both styles use all orders."""
     pairs = zip(hypotheses, usable(references), strict=True)
-    counts = [_bleu_counts(text, listed, max_n) for text, listed in pairs if listed]
+    counts = [_bleu_counts(text, listed) for text, listed in pairs if listed]
     if not counts:
-        return np.full(max_n, np.nan)
-    return np.array(_bleu(np.sum(counts, axis=0), max_n, style, effective_order=False))
+        return np.full(_MOST, np.nan)
+    return np.array(_bleu(np.sum(counts, axis=0), style, effective_order=False))
 
 
 @functools.cache
-def _counter(max_n: int) -> Any:
+def _counter() -> Any:
     from sacrebleu.metrics import BLEU
 
-    return BLEU(tokenize="none", max_ngram_order=max_n, effective_order=True)
+    return BLEU(tokenize="none", max_ngram_order=_MOST, effective_order=True)
 
 
-def _bleu_counts(hypothesis: str, references: list[str], max_n: int) -> NDArray[np.int64]:
-    """Return counts of matches and n-grams (max_n each), then text and reference lengths."""
-    score = _counter(max_n).sentence_score(hypothesis, references)
+def _bleu_counts(hypothesis: str, references: list[str]) -> NDArray[np.int64]:
+    """Return counts of matches and n-grams (four each), then text and reference lengths."""
+    score = _counter().sentence_score(hypothesis, references)
     return np.array([*score.counts, *score.totals, score.sys_len, score.ref_len])
 
 
-def _bleu(
-    counts: NDArray[np.int64], max_n: int, style: str, *, effective_order: bool
-) -> list[float]:
+def _bleu(counts: NDArray[np.int64], style: str, *, effective_order: bool) -> list[float]:
     from sacrebleu.metrics import BLEU
 
-    correct, total, (length, closest) = np.split(counts, [max_n, 2 * max_n])
+    correct, total, (length, closest) = np.split(counts, [_MOST, 2 * _MOST])
     if style == "coco":
         tiny, small = 1e-15, 1e-9
         ratio = (length + tiny) / (closest + small)
         product = np.cumprod((correct + tiny) / (total + small))
         penalty = np.exp(min(0, 1 - 1 / ratio))
-        return list(product ** (1 / np.arange(1, max_n + 1)) * penalty)
+        return list(product ** (1 / np.arange(1, _MOST + 1)) * penalty)
     return [
         BLEU.compute_bleu(
             correct=correct[:n].tolist(),
@@ -115,7 +106,7 @@ def _bleu(
             max_ngram_order=n,
         ).score
         / 100
-        for n in range(1, max_n + 1)
+        for n in range(1, _MOST + 1)
     ]
 
 

@@ -144,10 +144,8 @@ def agreement(
 def split_half(
     study: Study,
     *,
-    dimension: str | None = None,
     n_splits: int = 100,
     n_resamples: int = 200,
-    confidence: float = 0.95,
     seed: int | np.random.Generator = 0,
 ) -> pd.DataFrame:
     """Correlate two halves of the annotators, to estimate the ceiling for evaluators' correlations.
@@ -155,17 +153,13 @@ def split_half(
     Parameters
     ----------
     study : Study
-        A study with judgments. Human texts are left out, because evaluators are compared over
-        systems.
-    dimension : str, optional
-        A dimension of the judgments. Default: the study's quality dimension.
+        A study with judgments, of which those in the quality dimension are used. Human texts are
+        left out, because evaluators are compared over systems.
     n_splits : int
         Number of random splits of the annotators of each ``group_id`` (HIT) into halves, or of all
         annotators where it is empty. If their number is odd, one is left out.
     n_resamples : int
-        Number of half-samples (random halves of the clusters) for the intervals.
-    confidence : float
-        Confidence level of intervals, between 0 and 1.
+        Number of half-samples (random halves of the clusters) for the 95% intervals.
     seed : int or Generator
         Seed of the random numbers.
 
@@ -184,7 +178,7 @@ def split_half(
     Raises
     ------
     ValueError
-        When there are no judgments or fewer than 3 systems, or the dimension is unknown.
+        When there are no judgments or fewer than 3 systems.
 
     Notes
     -----
@@ -204,7 +198,7 @@ def split_half(
     """
     check_n(n_splits, "n_splits")
     rng = np.random.default_rng(seed)
-    frame = assign_hits(study, dimension)
+    frame = assign_hits(study, None)
     frame = frame[~frame["is_human"]]
     largest = frame["value"].abs().max()  # correlations do not depend on the unit
     frame = frame.assign(value=frame["value"] / largest if largest > 0 else 0.0)
@@ -240,7 +234,7 @@ def split_half(
             half = np.where(defined, values, 0).sum(axis=1) / defined.sum(axis=1)
             z = np.arctanh(np.where(np.abs(half) < 1 - 1e-9, half, np.nan))
         # 1 - r is a sum of squares with one degree of freedom fewer than systems.
-        interval_of_z = interval(z[1:], float(z[0]), df=max(1, df), confidence=confidence)
+        interval_of_z = interval(z[1:], float(z[0]), df=max(1, df))
         ends = half[0], np.tanh(interval_of_z["ci_low"]), np.tanh(interval_of_z["ci_high"])
         n_undefined = interval_of_z["n_undefined"]
         for quantity in ("half", "full", "ceiling"):
@@ -260,7 +254,7 @@ def split_half(
             else:
                 status = clustering.few_clusters(n_clusters)
             row: dict[str, Any] = {"unit": unit, "quantity": quantity, "estimate": estimate}
-            row |= {"ci_low": low, "ci_high": high, "confidence": confidence}
+            row |= {"ci_low": low, "ci_high": high, "confidence": 0.95}
             row |= {"n_undefined": n_undefined, "status": status, "reason": "", "n_units": n_units}
             rows.append(row | common)
     return split_status(pd.DataFrame(rows))

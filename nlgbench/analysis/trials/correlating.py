@@ -55,16 +55,14 @@ def system_quality(study: Study) -> pd.Series:
 
 
 @checked
-def correlate_outputs(
-    trials: Trials, *, n_resamples: int = 1_000, confidence: float = 0.95, seed: int = 0
-) -> pd.DataFrame:
+def correlate_outputs(trials: Trials, *, n_resamples: int = 1_000, seed: int = 0) -> pd.DataFrame:
     """Correlate evaluators' scores of single held-out outputs with human judgments.
 
     Parameters
     ----------
     trials : Trials
         From `run_trials`.
-    n_resamples, confidence, seed
+    n_resamples, seed
         As in `nlgbench.correlate`.
 
     Returns
@@ -88,7 +86,6 @@ def correlate_outputs(
             resample="items" if number == 0 else None,
             dimension=test.dimension(),
             n_resamples=n_resamples,
-            confidence=confidence,
             seed=seed,
         )
         rows.append(table.assign(data=name, split=number))
@@ -100,14 +97,12 @@ def correlate_outputs(
 
 
 @checked
-def compare_outputs(
-    trials: Trials, *, n_resamples: int = 1_000, confidence: float = 0.95, seed: int = 0
-) -> pd.DataFrame:
+def compare_outputs(trials: Trials, *, n_resamples: int = 1_000, seed: int = 0) -> pd.DataFrame:
     """Compare the comparator with skill rating to each baseline, on the first split of each study.
 
     Parameters
     ----------
-    trials, n_resamples, confidence, seed
+    trials, n_resamples, seed
         As in `correlate_outputs`.
 
     Returns
@@ -133,7 +128,6 @@ def compare_outputs(
             statistic="spearman",
             dimension=test.dimension(),
             n_resamples=n_resamples,
-            confidence=confidence,
             seed=seed,
         )
         unit = "items" if test.clusters == "item_id" else test.clusters
@@ -143,17 +137,13 @@ def compare_outputs(
 
 
 @checked
-def correlate_systems(
-    trials: Trials, *, confidence: float = 0.95
-) -> tuple[pd.DataFrame, pd.DataFrame]:
+def correlate_systems(trials: Trials) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Correlate systems' scores with human judgments, over the splits of each data set.
 
     Parameters
     ----------
     trials : Trials
         From `run_trials`.
-    confidence : float
-        Confidence level of intervals, between 0 and 1.
 
     Returns
     -------
@@ -169,7 +159,7 @@ def correlate_systems(
     for name, statistic in product(trials.studies, ("spearman", "pearson")):
         rows = trials.systems[trials.systems["data"] == name].drop(columns="data")
         quality = system_quality(trials.studies[name])
-        levels, gaps = correlate_trials(rows, quality, statistic=statistic, confidence=confidence)
+        levels, gaps = correlate_trials(rows, quality, statistic=statistic)
         levels_of.append(levels.assign(data=name))
         between.append(gaps.assign(data=name))
     levels = pd.concat(levels_of, ignore_index=True)
