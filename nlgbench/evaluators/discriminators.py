@@ -31,7 +31,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.class_weight import compute_sample_weight
 from statsmodels.stats.proportion import proportion_confint
 
-from nlgbench.arrays import Floats, Ints
+from nlgbench.arrays import Floats, Ints, Seed
 from nlgbench.evaluators.names import DISCRIMINATOR
 from nlgbench.evaluators.stored import stored
 from nlgbench.names import known
@@ -57,7 +57,7 @@ def score_discriminators(
     options: Mapping[str, Mapping[str, Any]],
     n_jobs: int,
     keep: Path | None,
-    seed: int | np.random.Generator,
+    seed: Seed,
 ) -> pd.DataFrame:
     """Score outputs with discriminators such as ``svm_meta@natural``: a row per name and output.
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from nlgbench.arrays import Bools, Floats
+from nlgbench.arrays import Bools, Floats, Seed
 from nlgbench.evaluators.references import nearest_texts
 from nlgbench.evaluators.tokenizers import split_name, tokenized
 from nlgbench.status import Unsupported
@@ -271,7 +271,7 @@ def overlap_with_training(
     return smoothed_bleu(matches, n_tokens[:n], lengths[np.arange(n), nearest])
 
 
-def draw_equal(study: Study, *, seed: int | np.random.Generator = 0) -> Study:
+def draw_equal(study: Study, *, seed: Seed = 0) -> Study:
     """Draw the same number of outputs from every system, without replacement.
 
     The smallest system sets the number. Diversity is comparable only for equal numbers of texts.

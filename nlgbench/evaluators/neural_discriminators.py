@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import StratifiedGroupKFold
 
+from nlgbench.arrays import Seed
 from nlgbench.training import Batch, fit, predict, seeded, torch
 
 _EMBEDDING, _UNITS, _DROPOUT = 64, 100, 0.5
@@ -72,7 +73,7 @@ def score_neural(
     labels: ArrayLike,
     unseen: Sequence[Sequence[str]],
     *,
-    seed: int | np.random.Generator,
+    seed: Seed,
 ) -> NDArray[np.float64]:
     """Train a deep discriminator on texts (lists of words), and score unseen ones.
 

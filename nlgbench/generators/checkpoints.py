@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from nlgbench.arrays import Seed
 from nlgbench.generators.recurrent import RecurrentModel, fit_recurrent
 
 #: `random_settings` draws units from these values, and learning rates log-uniformly from this
@@ -14,7 +15,7 @@ UNITS = (32, 48, 64)
 LEARNING_RATES = (8e-3, 5e-2)
 
 
-def random_settings(n: int, *, seed: int | np.random.Generator) -> pd.DataFrame:
+def random_settings(n: int, *, seed: Seed) -> pd.DataFrame:
     """Draw hyperparameters, the options of `fit_recurrent`, independently at random.
 
     Zhou and Xu (2020, section 4.1, doi:10.1609/aaai.v34i05.6521) do not publish their ranges. These
@@ -41,7 +42,7 @@ def train_and_write(
     model: str,
     n: int,
     n_checkpoints: int = 1,
-    seed: int | np.random.Generator,
+    seed: Seed,
 ) -> pd.DataFrame:
     """Train one model, and sample texts from its checkpoints.
 
@@ -59,11 +60,7 @@ def train_and_write(
 
 
 def sample_checkpoints(
-    models: Mapping[float, RecurrentModel],
-    contexts: Sequence[str],
-    *,
-    model: str,
-    seed: int | np.random.Generator,
+    models: Mapping[float, RecurrentModel], contexts: Sequence[str], *, model: str, seed: Seed
 ) -> pd.DataFrame:
     """Sample an output from every checkpoint of a model for each context.
 
@@ -93,7 +90,7 @@ def train_checkpoints(
     epochs: int = 10,
     n_checkpoints: int = 10,
     units: int = 128,
-    seed: int | np.random.Generator,
+    seed: Seed,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Train a small language model on human texts, sample its checkpoints, and score outputs.
 

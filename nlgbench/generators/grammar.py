@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import logsumexp
 
-from nlgbench.arrays import Floats, Ints
+from nlgbench.arrays import Floats, Ints, Seed
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ class Grammar:
     def _rows(self, slot: Slot, decisions: Ints) -> Floats:
         return slot.logprobs[tuple(decisions[:, self._place[name]] for name in slot.parents)]
 
-    def decide(self, n: int, *, seed: int | np.random.Generator) -> Ints:
+    def decide(self, n: int, *, seed: Seed) -> Ints:
         """Draw decisions at random."""
         rng = np.random.default_rng(seed)
         decisions = np.zeros((n, len(self.slots)), dtype=np.int64)
@@ -106,7 +106,7 @@ class Grammar:
         result[inside] = total
         return result
 
-    def sample(self, n: int, *, seed: int | np.random.Generator) -> list[str]:
+    def sample(self, n: int, *, seed: Seed) -> list[str]:
         """Sample sentences."""
         return self.render(self.decide(n, seed=seed))
 
@@ -164,7 +164,7 @@ class Corrupted:
     grammar: Grammar
     q: float
 
-    def sample(self, n: int, *, seed: int | np.random.Generator) -> list[str]:
+    def sample(self, n: int, *, seed: Seed) -> list[str]:
         """Sample sentences, as `Grammar.sample`."""
         rng = np.random.default_rng(seed)
         texts = []

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nlgbench.arrays import Floats, Ints
+from nlgbench.arrays import Floats, Ints, Seed
 from nlgbench.generators.grammar import sharpened
 from nlgbench.generators.sampling import draw_texts
 
@@ -34,7 +34,7 @@ class NgramModel:
             history = history[1:]
         return history
 
-    def sample(self, n: int, *, seed: int | np.random.Generator) -> list[str]:
+    def sample(self, n: int, *, seed: Seed) -> list[str]:
         """Sample sentences."""
         histories = np.empty(n, dtype=object)
         histories[:] = [(_START,) * (self.order - 1)] * n

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nlgbench.arrays import Floats, Ints
+from nlgbench.arrays import Floats, Ints, Seed
 from nlgbench.generators import sampling
 from nlgbench.generators.grammar import sharpened
 from nlgbench.text import check_texts, tokenize
@@ -134,11 +134,11 @@ class RecurrentModel:
         with seeded(0), torch.no_grad():
             return self.network.start(context_indexes(contexts, self.context_vocabulary))
 
-    def sample(self, n: int, *, seed: int | np.random.Generator) -> list[str]:
+    def sample(self, n: int, *, seed: Seed) -> list[str]:
         """Sample texts from a model without contexts."""
         return self.respond([""] * n, seed=seed)
 
-    def respond(self, contexts: Sequence[str], *, seed: int | np.random.Generator) -> list[str]:
+    def respond(self, contexts: Sequence[str], *, seed: Seed) -> list[str]:
         """Sample a text for each context; contexts are ignored by a model without them."""
         rng = np.random.default_rng(seed)
         written = []
@@ -242,7 +242,7 @@ def fit_recurrent(
     dropout: float = 0.2,
     batch_size: int = 32,
     learning_rate: float = 2e-3,
-    seed: int | np.random.Generator,
+    seed: Seed,
 ) -> tuple[dict[float, RecurrentModel], pd.DataFrame]:
     """Train a recurrent language model, with checkpoints at equal intervals.
 

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from nlgbench.arrays import Floats
+from nlgbench.arrays import Floats, Seed
 from nlgbench.generators.grammar import Corrupted
 from nlgbench.generators.language_model import fit_ngram
 from nlgbench.generators.reviews import review_grammar
@@ -34,7 +34,7 @@ REVIEW_SYSTEMS: tuple[str, ...] = tuple(_NAMED)
 class System(Protocol):
     """A generator of texts that computes the exact log-probability (nats) of any text."""
 
-    def sample(self, n: int, *, seed: int | np.random.Generator) -> list[str]:
+    def sample(self, n: int, *, seed: Seed) -> list[str]:
         """Sample independent texts."""
 
     def logprob(self, texts: list[str]) -> Floats:
@@ -53,7 +53,7 @@ class Memorizer:
         size = len(self.training)
         return {text: float(np.log(n / size)) for text, n in Counter(self.training).items()}
 
-    def sample(self, n: int, *, seed: int | np.random.Generator) -> list[str]:
+    def sample(self, n: int, *, seed: Seed) -> list[str]:
         """Sample `n` training sentences with replacement."""
         rng = np.random.default_rng(seed)
         return [self.training[row] for row in rng.integers(len(self.training), size=n)]
@@ -63,9 +63,7 @@ class Memorizer:
         return np.array([self.distribution.get(text, -np.inf) for text in texts])
 
 
-def review_systems(
-    names: Sequence[str] | None = None, *, seed: int | np.random.Generator
-) -> dict[str, System]:
+def review_systems(names: Sequence[str] | None = None, *, seed: Seed) -> dict[str, System]:
     """Build systems that generate product reviews, with exact probabilities of any text."""
     chosen = [known(name, REVIEW_SYSTEMS, "systems") for name in names or REVIEW_SYSTEMS]
     training = tuple(review_grammar().sample(_N_TRAINING, seed=seed))

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from nlgbench.arrays import Floats, Ints
+from nlgbench.arrays import Floats, Ints, Seed
 from nlgbench.generators.grammar import sharpened
 
 #: ``step(state, words, n_written)`` takes the last word of each text (before the first word: the
@@ -32,9 +32,7 @@ def truncated(logprobs: Floats, nucleus: float) -> Floats:
     return sharpened(np.where(logprobs >= last - _TIE, logprobs, -np.inf), 1.0)
 
 
-def draw_texts(
-    step: Step, state: Any, *, n: int, end: int, seed: int | np.random.Generator
-) -> list[list[int]]:
+def draw_texts(step: Step, state: Any, *, n: int, end: int, seed: Seed) -> list[list[int]]:
     """Sample texts word by word."""
     rng = np.random.default_rng(seed)
     written: list[list[int]] = [[] for _ in range(n)]

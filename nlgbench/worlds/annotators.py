@@ -9,7 +9,7 @@ from scipy.special import ndtr
 from scipy.stats import pearsonr
 from scipy.stats import t as student
 
-from nlgbench.arrays import Floats, Ints
+from nlgbench.arrays import Floats, Ints, Seed
 from nlgbench.generators.reviews import review_grammar
 from nlgbench.study.checks import checked, read_table
 from nlgbench.text import check_n
@@ -32,7 +32,7 @@ class Panel:
     careless: NDArray[np.bool_]  # annotators who rate 0 to 5 at random
 
 
-def draw_annotators(n: int, *, seed: int | np.random.Generator) -> Panel:
+def draw_annotators(n: int, *, seed: Seed) -> Panel:
     """Draw annotators: leniency has standard deviation .5, and a tenth are careless."""
     rng = np.random.default_rng(seed)
     return Panel(rng.normal(0, BIAS_SD, size=n), rng.random(n) < CARELESS)
@@ -49,9 +49,7 @@ def typicality_of(texts: list[str]) -> Floats:
     return typicality(review_grammar().logprob(texts) / n_tokens(texts))
 
 
-def judge(
-    panel: Panel, typical: Floats, *, dimension: str = "typicality", seed: int | np.random.Generator
-) -> Floats:
+def judge(panel: Panel, typical: Floats, *, dimension: str = "typicality", seed: Seed) -> Floats:
     """Simulate judgments of every text by every annotator."""
     rng = np.random.default_rng(seed)
     shape = (len(typical), len(panel.leniency))
@@ -84,9 +82,7 @@ def n_tokens(texts: list[str]) -> Ints:
 
 
 @checked
-def typicality_table(
-    *, n_sentences: int = 100, seed: int | np.random.Generator = 0
-) -> pd.DataFrame:
+def typicality_table(*, n_sentences: int = 100, seed: Seed = 0) -> pd.DataFrame:
     """Simulate judgments, by 20 annotators, of sentences from the whole range of log-probability.
 
     A row per sentence, for `nlgbench.plot_typicality`: text, logprob (nats), n_tokens,

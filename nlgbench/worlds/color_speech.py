@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 
+from nlgbench.arrays import Seed
 from nlgbench.datasets.color_contexts import NEAR, color_difference, hsl_to_lab, rgb_to_lab
 
 #: Color words: names from the XKCD color survey, as listed in Matplotlib.
@@ -108,7 +109,7 @@ def _speak(log_listener: np.ndarray, beliefs: np.ndarray) -> np.ndarray:
 
 
 def speak(
-    triples: np.ndarray, beliefs: np.ndarray, *, n_captions: int, seed: int | np.random.Generator
+    triples: np.ndarray, beliefs: np.ndarray, *, n_captions: int, seed: Seed
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Draw captions of speakers with given beliefs, and compute listeners' probabilities."""
     from scipy.special import log_softmax, softmax
@@ -133,9 +134,7 @@ def speak(
     return captions, np.concatenate(literal), np.concatenate(ideal)
 
 
-def draw_contexts(
-    n: int, *, used: set[frozenset[int]], seed: int | np.random.Generator
-) -> np.ndarray:
+def draw_contexts(n: int, *, used: set[frozenset[int]], seed: Seed) -> np.ndarray:
     """Draw contexts that are close, split and far in turn."""
     rng = np.random.default_rng(seed)
     apart = palette().apart

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.random import Generator
 
+from nlgbench.arrays import Seed
 from nlgbench.datasets.color_contexts import NEAR, context_rows
 from nlgbench.study import Study, from_rows
 from nlgbench.worlds.color_speech import draw_contexts, palette, speak
@@ -21,16 +23,13 @@ _COLORS, _LITERAL, _IDEAL = (
 )
 
 
-def _picks(success: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+def _picks(success: np.ndarray, n: int, rng: Generator) -> np.ndarray:
     """Draw n listeners' picks for each caption: captions x n, numbers 0 to 2."""
     return (success.cumsum(axis=1)[:, None, :2] < rng.random((len(success), n, 1))).sum(axis=-1)
 
 
 def color_world(
-    *,
-    n_contexts: int = 120,
-    n_rounds: Mapping[str, int] | None = None,
-    seed: int | np.random.Generator,
+    *, n_contexts: int = 120, n_rounds: Mapping[str, int] | None = None, seed: Seed
 ) -> Study:
     """Simulate the color game, with captions of three qualities and their listeners.
 
@@ -68,7 +67,7 @@ def color_world(
     return from_rows(**tables, name="colors", source="simulated", related=rounds, settings=settings)
 
 
-def _captions(triples: np.ndarray, rng: np.random.Generator) -> pd.DataFrame:
+def _captions(triples: np.ndarray, rng: Generator) -> pd.DataFrame:
     """Draw captions of two speakers of each kind per context, and score them in the twin, too."""
     apart = palette().apart
     beliefs = np.zeros((len(triples), 4, 3))
@@ -99,7 +98,7 @@ def _item(rows: pd.DataFrame) -> pd.Series:
     return "ci" + rows["pair"].astype("str") + "." + rows["member"].astype("str")
 
 
-def _study(rows: pd.DataFrame, rng: np.random.Generator) -> dict[str, Any]:
+def _study(rows: pd.DataFrame, rng: Generator) -> dict[str, Any]:
     """Draw listeners' picks, keep captions by the paper's rules, and draw new listeners' picks."""
     heard = rows[rows["system"] != "misleading"].reset_index(drop=True)
     picks = _picks(_success(heard), _N_LISTENERS, rng)
@@ -144,7 +143,7 @@ def _judgments(rows: pd.DataFrame, letter: str, values: np.ndarray, dimension: s
     return crossed_rows(rows["output_id"], values.astype(float), dimension, listeners, group)
 
 
-def _rounds(split: str, triples: np.ndarray, rng: np.random.Generator) -> Study:
+def _rounds(split: str, triples: np.ndarray, rng: Generator) -> Study:
     """Simulate rounds with one descriptive caption each."""
     beliefs = np.broadcast_to(np.eye(3)[:1], (len(triples), 1, 3))
     spoken, literal, ideal = speak(triples, beliefs, n_captions=1, seed=rng)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from nlgbench.arrays import Floats
+from nlgbench.arrays import Floats, Seed
 from nlgbench.generators.review_systems import Memorizer, System, review_systems
 from nlgbench.generators.reviews import review_grammar
 from nlgbench.study import Study, from_rows
@@ -29,7 +29,7 @@ def review_crowd(
     n_votes: int = 5,
     per_hit: int = 20,
     n_truth: int = 20_000,
-    seed: int | np.random.Generator,
+    seed: Seed,
 ) -> Study:
     """Simulate a study like Judge the Judges: votes "real" or "fake" on short reviews.
 
@@ -84,9 +84,7 @@ def review_crowd(
     )
 
 
-def vote_truth(
-    systems: Mapping[str, System], *, n_truth: int = 20_000, seed: int | np.random.Generator
-) -> pd.DataFrame:
+def vote_truth(systems: Mapping[str, System], *, n_truth: int = 20_000, seed: Seed) -> pd.DataFrame:
     """Compute the share of votes "real" in the population of outputs and annotators.
 
     A row for ``human`` and for each system: ``quality``, exact over annotators by

@@ -4,8 +4,10 @@ from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
+from numpy.random import Generator
 from scipy.stats import norm
 
+from nlgbench.arrays import Seed
 from nlgbench.study import Study, from_rows
 from nlgbench.worlds.tables import check_classes, crossed_rows, output_rows
 
@@ -29,7 +31,7 @@ def gaussian_world(
     n_outputs: int = 100,
     n_annotators: int = 20,
     systems: Mapping[str, tuple[float, float]] | None = None,
-    seed: int | np.random.Generator,
+    seed: Seed,
 ) -> Study:
     """Simulate a study in which human and system outputs are two Gaussian classes.
 
@@ -76,7 +78,7 @@ def gaussian_world(
     )
 
 
-def _logprob_per_token(quality: np.ndarray, shift: float, rng: np.random.Generator) -> np.ndarray:
+def _logprob_per_token(quality: np.ndarray, shift: float, rng: Generator) -> np.ndarray:
     """Draw log-probabilities that correlate with the outputs' standardized quality."""
     independent = rng.normal(size=len(quality))
     mixed = _CORRELATION * quality + np.sqrt(1 - _CORRELATION**2) * independent

@@ -13,8 +13,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+from numpy.random import Generator
 
-from nlgbench.arrays import Floats
+from nlgbench.arrays import Floats, Seed
 from nlgbench.names import known
 from nlgbench.study import Study, from_rows
 from nlgbench.worlds.judgments import (
@@ -72,7 +73,7 @@ def judge_world(
     people_length: float = 0.4,
     judges: Mapping[str, Mapping[str, float]] = JUDGES,
     wrote: int | None = None,
-    seed: int | np.random.Generator,
+    seed: Seed,
 ) -> Study:
     """Simulate annotators and judges of the same outputs.
 
@@ -172,7 +173,7 @@ def judge_world(
     )
 
 
-def _write_texts(doublings: Floats, rng: np.random.Generator) -> tuple[list[str], Floats]:
+def _write_texts(doublings: Floats, rng: Generator) -> tuple[list[str], Floats]:
     """Generate texts of invented words, and return their lengths in doublings of the medium."""
     syllable = np.array(_SYLLABLES, dtype=object)
     letters = rng.integers(len(syllable), size=(300, 3))

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from nlgbench.arrays import Floats
+from nlgbench.arrays import Floats, Seed
 from nlgbench.names import known
 from nlgbench.study import Study, from_rows
 from nlgbench.worlds.tables import (
@@ -46,7 +46,7 @@ def judgment_world(
     design: Design = "crossed",
     scale: Scale = "continuous",
     missing: float = 0.0,
-    seed: int | np.random.Generator,
+    seed: Seed,
 ) -> Study:
     """Simulate judgments of systems with known expectations over items and annotators.
 
@@ -126,11 +126,7 @@ def expectation(means: Floats, scale: Scale, *more: float) -> Floats:
 
 
 def own_world(
-    *,
-    n_pairs: int = 2,
-    errors: Mapping[str, float] = ERRORS,
-    seed: int | np.random.Generator,
-    **judged: Any,
+    *, n_pairs: int = 2, errors: Mapping[str, float] = ERRORS, seed: Seed, **judged: Any
 ) -> Study:
     """Simulate judgments (`judgment_world`), and votes and scores of the same outputs.
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
+from nlgbench.arrays import Seed
 from nlgbench.generators.review_systems import (
     REVIEW_SYSTEMS,
     Memorizer,
@@ -48,7 +49,7 @@ def review_world(
     n_outputs: int = 100,
     n_annotators: int = 20,
     n_truth: int = 20_000,
-    seed: int | np.random.Generator,
+    seed: Seed,
 ) -> Study:
     """Simulate a study of short product reviews with known probabilities.
 
@@ -132,7 +133,7 @@ def theorem_1(
     *,
     systems: Sequence[str] = ("grammar_t0.7", "leaky_t1.0", "memorizer_500"),
     n_texts: int = 4_000,
-    seed: int | np.random.Generator,
+    seed: Seed,
 ) -> pd.DataFrame:
     """Compute both bounds of Theorem 1 for a simulated study's systems and some others.
 

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
+from numpy.random import Generator
 
+from nlgbench.arrays import Seed
 from nlgbench.generators.reviews import review_grammar
 from nlgbench.study import Study, from_rows
 from nlgbench.text import text_key
@@ -48,7 +50,7 @@ def simulate_searches(
     n_judged: int = 60,
     n_truth: int = 240,
     n_jobs: int = 2,
-    seed: int | np.random.Generator = 0,
+    seed: Seed = 0,
 ) -> Searches:
     """Train small recurrent models on simulated reviews, with known true quality.
 
@@ -95,11 +97,7 @@ def simulate_searches(
 
 
 def stop_one_model(
-    study: Study,
-    *,
-    n_checkpoints: int = 20,
-    n_judged: int = 60,
-    seed: int | np.random.Generator = 0,
+    study: Study, *, n_checkpoints: int = 20, n_judged: int = 60, seed: Seed = 0
 ) -> Searches:
     """Train one language model on the human texts of a study, with checkpoints for early stopping.
 
@@ -128,11 +126,7 @@ def stop_one_model(
 
 
 def _train(
-    jobs: list[dict[str, Any]],
-    dev: list[str],
-    n: int,
-    n_jobs: int,
-    rng: np.random.Generator,
+    jobs: list[dict[str, Any]], dev: list[str], n: int, n_jobs: int, rng: Generator
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Train models, longest first; return checkpoints' texts, and a row per checkpoint."""
     from nlgbench.generators.checkpoints import train_and_write

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
-
+from nlgbench.arrays import Seed
 from nlgbench.generators.grammar import Corrupted
 from nlgbench.generators.review_systems import Memorizer, System, review_systems
 from nlgbench.generators.reviews import review_grammar
@@ -49,7 +48,7 @@ def sweep_systems(seed: int) -> dict[str, System]:
 
 
 @checked
-def greedy_systems(_: int | np.random.Generator = 0) -> dict[str, System]:
+def greedy_systems(_: Seed = 0) -> dict[str, System]:
     """Build the grammar at t = .1, which generates only probable texts, like beam search."""
     return {"grammar_t0.1": review_grammar().annealed(0.1)}
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.random import Generator
 from scipy.special import softmax
 
 from nlgbench.arrays import Floats, Ints
@@ -19,7 +20,7 @@ def numbered(letter: str, n: int, width: int = 3) -> np.ndarray:
     return np.array([f"{letter}{number:0{width}d}" for number in range(1, n + 1)], dtype=object)
 
 
-def name_systems(names: Any, rng: np.random.Generator) -> np.ndarray:
+def name_systems(names: Any, rng: Generator) -> np.ndarray:
     """Shuffle the systems' names, so that they do not follow quality; other draws stay the same."""
     return rng.spawn(1)[0].permutation(np.array(names, dtype=object))
 
@@ -40,12 +41,12 @@ def check_classes(systems: Collection[str], **numbers: int) -> None:
         raise ValueError("no system may be called 'human', the name of human texts. Rename it.")
 
 
-def draw_distinct(n: int, n_all: int, n_each: int, rng: np.random.Generator) -> Ints:
+def draw_distinct(n: int, n_all: int, n_each: int, rng: Generator) -> Ints:
     """Draw `n_each` of `n_all` numbers without replacement, n times: (n, n_each)."""
     return np.argsort(rng.random((n, n_all)), axis=1)[:, :n_each]
 
 
-def draw_pairs(n_items: int, k: int, n_pairs: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
+def draw_pairs(n_items: int, k: int, n_pairs: int, rng: Generator) -> tuple[Ints, Ints]:
     """Draw pairs of the k outputs of each item, in random order; outputs are numbered by item."""
     every = np.array(list(combinations(range(k), 2))).reshape(-1, 2)
     check_numbers(n_pairs=(n_pairs, len(every)))
@@ -54,7 +55,7 @@ def draw_pairs(n_items: int, k: int, n_pairs: int, rng: np.random.Generator) -> 
     return drawn_pairs[:, 0], drawn_pairs[:, 1]
 
 
-def pick(chance: Floats, rng: np.random.Generator) -> Ints:
+def pick(chance: Floats, rng: Generator) -> Ints:
     """Draw a column for each row from the row's probabilities."""
     return (rng.random((len(chance), 1)) > np.cumsum(chance, axis=1)[:, :-1]).sum(axis=1)
 

@@ -14,7 +14,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from nlgbench.arrays import Floats
+from nlgbench.arrays import Floats, Seed
 from nlgbench.study import Study, from_rows
 from nlgbench.worlds.tables import (
     chances,
@@ -44,7 +44,7 @@ def vote_world(
     of_items: float = 0.6,
     of_taste: float = 0.3,
     careless: float = 0.1,
-    seed: int | np.random.Generator = 0,
+    seed: Seed = 0,
 ) -> Study:
     """Simulate votes of `n_votes` annotators on each of `n_pairs` pairs of outputs per item.
 

@@ -9,13 +9,14 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
+from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from nlgbench.analysis.correlation import correlations
 from nlgbench.analysis.correlation.coefficients import coefficients, divide
 from nlgbench.analysis.correlation.intervals import Options, explain_undefined, interval_of_systems
-from nlgbench.arrays import Floats
+from nlgbench.arrays import Floats, Seed
 from nlgbench.clustering import effective_size
 from nlgbench.inference import adjust, bootstrap_counts
 from nlgbench.names import known
@@ -229,7 +230,7 @@ def _test_swaps(
     statistic: str,
     n_permutations: int,
     alpha: float,
-    seed: int | np.random.Generator,
+    seed: Seed,
 ) -> pd.DataFrame:
     """Test pairs of evaluators by swaps; `scores` has a column per evaluator, a row per system."""
     scores, human = scores[human.notna()], human.dropna()
@@ -275,9 +276,7 @@ def _test_swaps(
     return split_status(table)
 
 
-def ways_to_swap(
-    n: int, n_permutations: int, rng: np.random.Generator
-) -> tuple[NDArray[np.bool_], bool]:
+def ways_to_swap(n: int, n_permutations: int, rng: Generator) -> tuple[NDArray[np.bool_], bool]:
     """List ways to swap n systems, the first without a swap, and report whether all are listed.
 
     Half of all ways are enough, because the other half mirrors them.
@@ -393,7 +392,7 @@ def resampled_differences(
     pairs: Sequence[tuple[str, str]] | None,
     judged: correlations.JudgedOutputs,
     options: Options,
-    seed: int | np.random.Generator,
+    seed: Seed,
 ) -> pd.DataFrame:
     """Compute intervals of differences from `correlate`'s intervals and common resamples."""
     rng = np.random.default_rng(seed)

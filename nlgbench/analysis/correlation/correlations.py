@@ -555,7 +555,7 @@ def clusters_of_items(sample: Sample) -> NDArray[np.int64]:
 
 
 def intervals_over_outputs(
-    sample: Sample, options: Options, rng: np.random.Generator
+    sample: Sample, options: Options, rng: Generator
 ) -> dict[tuple[int, str], Interval]:
     """Compute jackknife intervals of statistics over outputs or items."""
     computed = list(options.statistics)
@@ -589,7 +589,7 @@ def strata_of(cluster: NDArray[np.int64], system: NDArray[np.int64]) -> NDArray[
 
 
 def _permutation_tests(
-    sample: Sample, estimates: dict[str, Floats], options: Options, rng: np.random.Generator
+    sample: Sample, estimates: dict[str, Floats], options: Options, rng: Generator
 ) -> tuple[dict[str, Floats], str]:
     """Permute the systems' judgments, and compute p for each statistic and evaluator."""
     x, y = system_means(sample)
@@ -609,9 +609,7 @@ def _permutation_tests(
 MOST_EXACT = 65_536
 
 
-def orders_of(
-    n: int, n_permutations: int, rng: np.random.Generator
-) -> tuple[NDArray[np.int64], bool]:
+def orders_of(n: int, n_permutations: int, rng: Generator) -> tuple[NDArray[np.int64], bool]:
     """List all orders of n units, or draw some if n > 8, and report whether these are all.
 
     If they are all, the first is the original order.
@@ -692,7 +690,7 @@ def side_by_side(scores: pd.DataFrame, human: pd.DataFrame) -> tuple[pd.DataFram
 
 
 def correlate_system_scores(
-    scores: pd.DataFrame, human: pd.DataFrame, options: Options, rng: np.random.Generator
+    scores: pd.DataFrame, human: pd.DataFrame, options: Options, rng: Generator
 ) -> pd.DataFrame:
     """Correlate each evaluator with each column of human scores, over systems."""
     scores, human = side_by_side(scores, human)
@@ -733,7 +731,7 @@ def correlate_system_scores(
 
 
 def _p_of_systems(
-    x: Floats, y: Floats, name: str, estimate: float, n: int, rng: np.random.Generator
+    x: Floats, y: Floats, name: str, estimate: float, n: int, rng: Generator
 ) -> tuple[float, str]:
     """Return SciPy's p, as papers report it, or for accuracy that of a permutation test."""
     if not np.isfinite(estimate):

@@ -458,7 +458,7 @@ def _without_each_cluster(
 
 
 def draw_expectations(
-    expectations: Expectations, evaluator: int, n_samples: int, rng: np.random.Generator
+    expectations: Expectations, evaluator: int, n_samples: int, rng: Generator
 ) -> tuple[Floats, Floats]:
     """Draw systems' expectations from their posterior: scores and judgments, (n_samples, s).
 
@@ -499,7 +499,7 @@ def _symmetric(xx: Floats, xy: Floats, yy: Floats) -> Floats:
     return np.moveaxis(np.array([[xx, xy], [xy, yy]]), (0, 1), (-2, -1))
 
 
-def _normal(matrix: Floats, rng: np.random.Generator) -> Floats:
+def _normal(matrix: Floats, rng: Generator) -> Floats:
     """Draw a normal vector for each covariance matrix by Cholesky decomposition."""
     first = np.sqrt(np.maximum(matrix[..., 0, 0], 0))
     cross = np.where(first > 0, divide(matrix[..., 0, 1], first), 0)

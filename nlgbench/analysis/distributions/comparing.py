@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
+from numpy.random import Generator
 
 from nlgbench.analysis.distributions import frontier, measures
 from nlgbench.analysis.distributions.features import Features, distances, embedding, similarities
@@ -187,7 +188,7 @@ class _Task:
 
 
 def _match(
-    human: pd.DataFrame, theirs: pd.DataFrame, unit: str, rng: np.random.Generator
+    human: pd.DataFrame, theirs: pd.DataFrame, unit: str, rng: Generator
 ) -> tuple[_Sample, _Sample | None]:
     """Draw a sample of human and system texts, and one of human texts alone if enough exist.
 

@@ -1,6 +1,7 @@
 """Maximum mean discrepancy; precision, recall, density and coverage; and the Vendi score."""
 
 import numpy as np
+from numpy.random import Generator
 from scipy import sparse
 from scipy.linalg import eigvalsh
 from scipy.special import entr
@@ -56,7 +57,7 @@ def mmd_of_subsets(kernel: Floats, is_human: Bools, item: Ints, members: Bools) 
 
 
 def swapped_mmd(
-    kernel: Floats, is_human: Bools, item: Ints, n_permutations: int, rng: np.random.Generator
+    kernel: Floats, is_human: Bools, item: Ints, n_permutations: int, rng: Generator
 ) -> Floats:
     """Compute MMD^2 with human and system texts swapped in each item with probability one half.
 
@@ -70,9 +71,7 @@ def swapped_mmd(
     return ((side @ between) * side).sum(axis=1) / n_pairs
 
 
-def permuted_mmd(
-    kernel: Floats, is_human: Bools, n_permutations: int, rng: np.random.Generator
-) -> Floats:
+def permuted_mmd(kernel: Floats, is_human: Bools, n_permutations: int, rng: Generator) -> Floats:
     """Compute MMD^2 with permuted labels of texts, each of which is its own item."""
     n, m = int(is_human.sum()), int((~is_human).sum())
     human = rng.permuted(np.tile(is_human, (n_permutations, 1)), axis=1).astype(float)

@@ -17,7 +17,7 @@ from scipy.stats import rankdata
 
 from nlgbench.analysis.huse import neighbors
 from nlgbench.analysis.huse.neighbors import LabelTies
-from nlgbench.arrays import Bools, Floats, Ints
+from nlgbench.arrays import Bools, Floats, Ints, Seed
 from nlgbench.inference import half_samples, interval, split_interval
 from nlgbench.names import known, unknown
 from nlgbench.status import OK, Status, Unsupported, explain
@@ -294,7 +294,7 @@ def intervals(
     resample: Resample,
     n_resamples: int,
     confidence: float = 0.95,
-    seed: int | np.random.Generator,
+    seed: Seed,
 ) -> pd.DataFrame:
     """Compute intervals of one system's three scores, a row each."""
     few = [OK] * len(SCORES)

@@ -8,11 +8,12 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
+from numpy.random import Generator
 from scipy.stats import chi2, norm
 
 from nlgbench.analysis.huse import score
 from nlgbench.analysis.huse.score import Compared
-from nlgbench.arrays import Bools, Ints
+from nlgbench.arrays import Bools, Ints, Seed
 from nlgbench.inference import half_samples, interval, undefined
 from nlgbench.status import Unsupported, estimate_columns, explain, first_status, split_status
 from nlgbench.study import Study, with_tables
@@ -160,9 +161,7 @@ def _all_labelings(label: Bools, unit: Ints) -> Bools:
     return labels
 
 
-def _permuted_within(
-    label: Bools, item: Ints, n_permutations: int, rng: np.random.Generator
-) -> Bools:
+def _permuted_within(label: Bools, item: Ints, n_permutations: int, rng: Generator) -> Bools:
     """Permute labels among the rows of each item."""
     ordered = np.argsort(item, kind="stable")
     permuted = np.empty((n_permutations, len(label)), dtype=bool)
@@ -278,7 +277,7 @@ def _smallest_group(annotators: pd.DataFrame) -> int:
 
 
 def _subsampled(
-    compared: Compared, over: str, size: int, n_resamples: int, rng: np.random.Generator
+    compared: Compared, over: str, size: int, n_resamples: int, rng: Generator
 ) -> pd.DataFrame:
     """Score subsamples of one size, or the full sample once."""
     if over == "annotators":
@@ -301,7 +300,7 @@ def length_difference(
     systems: str | Iterable[str] | None = None,
     n_resamples: int = 1000,
     confidence: float = 0.95,
-    seed: int | np.random.Generator = 0,
+    seed: Seed = 0,
 ) -> pd.DataFrame:
     """Estimate how much higher HUSE is if log-probabilities are not divided by length.
 
@@ -342,7 +341,7 @@ def annotator_difference(
     n_annotators: int,
     system: str | None = None,
     n_resamples: int = 1000,
-    seed: int | np.random.Generator = 0,
+    seed: Seed = 0,
 ) -> pd.DataFrame:
     """Estimate how much higher HUSE is with fewer annotators than with all.
 
@@ -390,14 +389,14 @@ def annotator_difference(
 
 @checked
 def interval_widths(
-    world: Callable[[int, int, np.random.Generator], Study] | Study,
+    world: Callable[[int, int, Generator], Study] | Study,
     *,
     n_outputs: Sequence[int],
     n_annotators: Sequence[int] | None = None,
     n_studies: int = 50,
     system: str | None = None,
     confidence: float = 0.95,
-    seed: int | np.random.Generator = 0,
+    seed: Seed = 0,
 ) -> pd.DataFrame:
     """Simulate the width of intervals for each number of outputs and annotators.
 
@@ -459,7 +458,7 @@ def interval_widths(
     return pd.concat(tables, ignore_index=True)
 
 
-def _subsample(study: Study, n_each: int, n_judging: int, rng: np.random.Generator) -> Study:
+def _subsample(study: Study, n_each: int, n_judging: int, rng: Generator) -> Study:
     """Draw outputs of each class, and annotators of each group, without replacement."""
     smallest = study.outputs["is_human"].value_counts().min()
     if not 1 <= n_each < smallest:

@@ -12,7 +12,7 @@ import pandas as pd
 from scipy.stats import t as student
 
 from nlgbench import clustering
-from nlgbench.arrays import Floats, Ints
+from nlgbench.arrays import Floats, Ints, Seed
 from nlgbench.inference import adjust
 from nlgbench.reported import Reported
 from nlgbench.status import OK, Status, Unsupported, explain, split_status
@@ -182,9 +182,7 @@ def corrected_quality(
 
 
 @checked
-def draw_labels(
-    study: Study, n: int, *, dimension: str | None = None, seed: int | np.random.Generator = 0
-) -> Study:
+def draw_labels(study: Study, n: int, *, dimension: str | None = None, seed: Seed = 0) -> Study:
     """Keep only the judgments of a random sample of the judged outputs.
 
     Parameters

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.random import Generator
 
 from nlgbench.analysis.judges.auditing import audit
 from nlgbench.analysis.judges.replacing import replaces_annotators
 from nlgbench.analysis.judges.verdicts import SENTINELS, read_verdicts, sign
+from nlgbench.arrays import Seed
 from nlgbench.study import Study, from_rows
 from nlgbench.study.checks import checked
 from nlgbench.worlds.judges import judge_world
@@ -22,11 +24,7 @@ _WORLD: dict[str, Any] = {"n_annotators": 10, "n_votes": 5, "wrote": 2}
 
 @checked
 def sweep_biases(
-    *,
-    n_studies: int = 8,
-    n_items: int = 250,
-    epsilon: float = 0.1,
-    seed: int | np.random.Generator = 0,
+    *, n_studies: int = 8, n_items: int = 250, epsilon: float = 0.1, seed: Seed = 0
 ) -> pd.DataFrame:
     """Plant biases in simulated judges, and record whether a test and an audit detect them.
 
@@ -59,7 +57,7 @@ def sweep_biases(
     return pd.concat(tables, ignore_index=True).drop(columns="evaluator")
 
 
-def _as_pairs(study: Study, rng: np.random.Generator) -> Study:
+def _as_pairs(study: Study, rng: Generator) -> Study:
     """Make a study whose outputs are pairs, judged by votes and scored by verdicts."""
     data = read_verdicts(study, None, rng)
     pairs = np.array([f"pair {n}" for n in range(len(data.item))], dtype=object)

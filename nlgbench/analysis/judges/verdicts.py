@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
@@ -73,7 +74,7 @@ def intervals_and_p(
     return row | {"status": Status(row["status"], row["reason"])}
 
 
-def read_verdicts(study: Study, dimension: str | None, rng: np.random.Generator) -> Verdicts:
+def read_verdicts(study: Study, dimension: str | None, rng: Generator) -> Verdicts:
     """Read a study's comparisons and votes, and add the sentinels."""
     table = study.comparisons
     if table is None or table.empty:

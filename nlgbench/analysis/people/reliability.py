@@ -5,11 +5,12 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from numpy.random import Generator
 
 from nlgbench import clustering
 from nlgbench.analysis.people.coefficients import Metric, UnitJudgments, interval_over, sums_of
 from nlgbench.analysis.people.real_or_fake import assign_hits, correct_votes, rows_of
-from nlgbench.arrays import Floats, Ints
+from nlgbench.arrays import Floats, Ints, Seed
 from nlgbench.inference import half_samples, interval
 from nlgbench.status import OK, Status, Unsupported, explain, split_status
 from nlgbench.study import Study
@@ -142,11 +143,7 @@ def agreement(
 
 @checked
 def split_half(
-    study: Study,
-    *,
-    n_splits: int = 100,
-    n_resamples: int = 200,
-    seed: int | np.random.Generator = 0,
+    study: Study, *, n_splits: int = 100, n_resamples: int = 200, seed: Seed = 0
 ) -> pd.DataFrame:
     """Correlate two halves of the annotators, to estimate the ceiling for evaluators' correlations.
 
@@ -271,9 +268,7 @@ def _stepped(half: float, quantity: str, factor: float) -> float:
     return float(np.sqrt(reliability)) if reliability >= 0 else float("nan")
 
 
-def _halves(
-    frame: pd.DataFrame, row: Ints, n_splits: int, rng: np.random.Generator
-) -> tuple[Floats, Floats]:
+def _halves(frame: pd.DataFrame, row: Ints, n_splits: int, rng: Generator) -> tuple[Floats, Floats]:
     """Split annotators; return sums and numbers of judgments (n_splits, 2, n_outputs)."""
     annotator, _ = pd.factorize(pd.MultiIndex.from_frame(frame[["group_id", "annotator_id"]]))
     first = np.unique(annotator, return_index=True)[1]

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from nlgbench.arrays import Floats, Ints
+from nlgbench.arrays import Floats, Ints, Seed
 from nlgbench.evaluators.comparator.comparators import decided
 from nlgbench.inference import linked
 from nlgbench.status import Unsupported
@@ -28,7 +28,7 @@ def read_games(
     of: Of | None = None,
     outcome: Outcome = "argmax",
     dimension: str | None = None,
-    seed: int | np.random.Generator = 0,
+    seed: Seed = 0,
 ) -> pd.DataFrame:
     """Read games from a study's comparisons or preferences, or from a table."""
     if isinstance(study, pd.DataFrame):
@@ -60,9 +60,7 @@ def games_of_one(
     return played
 
 
-def games(
-    table: pd.DataFrame, *, outcome: Outcome = "argmax", seed: int | np.random.Generator = 0
-) -> pd.DataFrame:
+def games(table: pd.DataFrame, *, outcome: Outcome = "argmax", seed: Seed = 0) -> pd.DataFrame:
     """Convert probabilities to win, tie and loss of system_a, for games between two systems.
 
     ``"argmax"``: the most probable result, or a tie if two are equally probable, so that swapping a

@@ -11,7 +11,7 @@ import pandas as pd
 from scipy.stats import norm
 
 from nlgbench.analysis.ratings.games import as_arrays
-from nlgbench.arrays import Floats, Ints
+from nlgbench.arrays import Floats, Ints, Seed
 
 #: Points of rating per nat of log-odds: 400 / ln 10.
 POINTS = 400 / math.log(10)
@@ -23,10 +23,7 @@ _STEP = 32.0  # Elo's K, points
 
 
 def glicko2(
-    played: pd.DataFrame,
-    *,
-    tie_ratio: float | None = None,
-    seed: int | np.random.Generator | None = None,
+    played: pd.DataFrame, *, tie_ratio: float | None = None, seed: Seed | None = None
 ) -> pd.DataFrame:
     """Rate the systems of one comparator's games: system, rating, deviation, volatility, n_games.
 
@@ -50,9 +47,7 @@ def glicko2(
     return as_table(systems, state, np.bincount(np.append(a, b)))
 
 
-def _in_order(
-    played: pd.DataFrame, seed: int | np.random.Generator | None
-) -> tuple[list[str], Ints, Ints, Floats]:
+def _in_order(played: pd.DataFrame, seed: Seed | None) -> tuple[list[str], Ints, Ints, Floats]:
     """Return games as arrays, in a random order if there is a seed."""
     systems, a, b, results = as_arrays(played)
     if seed is None:
@@ -61,7 +56,7 @@ def _in_order(
     return systems, a[order], b[order], results[order]
 
 
-def elo(played: pd.DataFrame, *, seed: int | np.random.Generator | None = None) -> pd.DataFrame:
+def elo(played: pd.DataFrame, *, seed: Seed | None = None) -> pd.DataFrame:
     """Rate by Elo, with the columns of `glicko2`; deviation and volatility are NaN.
 
     As in Elo (1978, *The Rating of Chessplayers, Past and Present*), ``R' = R + K (s - E)`` with

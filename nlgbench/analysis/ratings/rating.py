@@ -14,7 +14,7 @@ from scipy.special import expit
 from nlgbench.analysis.ratings import glicko
 from nlgbench.analysis.ratings.bradley_terry import Annotators, Ties, bradley_terry, choose_sampling
 from nlgbench.analysis.ratings.games import Of, Outcome, as_arrays, games_of_one, read_games
-from nlgbench.arrays import Floats
+from nlgbench.arrays import Floats, Seed
 from nlgbench.status import OK, Unsupported, explain, split_status
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
@@ -214,7 +214,7 @@ def tournament(
     tie_ratio: float | None = 0.1,
     confidence: float = 0.95,
     max_games: int = 20_000,
-    seed: int | np.random.Generator = 0,
+    seed: Seed = 0,
 ) -> Tournament:
     """Play games between systems, one at a time, until a stopping rule settles their order.
 

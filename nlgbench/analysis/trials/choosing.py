@@ -19,6 +19,7 @@ from statsmodels.stats.weightstats import DescrStatsW
 from nlgbench.analysis.ratings.bradley_terry import OUTPUTS, rate_intervals
 from nlgbench.analysis.ratings.games import read_games, single_outputs
 from nlgbench.analysis.ratings.glicko import glicko2
+from nlgbench.arrays import Seed
 from nlgbench.evaluators.comparator import comparators
 from nlgbench.evaluators.comparator.comparators import Comparator, compare, exceeds
 from nlgbench.evaluators.comparator.pairs import (
@@ -125,7 +126,7 @@ def _stop_on_scores(rows: pd.DataFrame, patience: int) -> tuple[int, int]:
 
 
 def checkpoint_pairs(
-    outputs: pd.DataFrame, steps: pd.DataFrame, *, n: int, seed: int | np.random.Generator
+    outputs: pd.DataFrame, steps: pd.DataFrame, *, n: int, seed: Seed
 ) -> pd.DataFrame:
     """Draw n pairs that compare each checkpoint of a model (output_a) with the two before it.
 
@@ -203,7 +204,7 @@ def train_choosers(
     n_pairs: int = 2_000,
     backend: Literal["tfidf", "frozen"] = "tfidf",
     seed: int = 0,
-    pair_seed: int | np.random.Generator = 0,
+    pair_seed: Seed = 0,
 ) -> Choosers:
     """Train the evaluators of Table 3 of Zhou and Xu (2020) on the training data of `searches`.
 
@@ -314,7 +315,7 @@ def rate_searches(
     *,
     n_comparisons: int = 200,
     seed: int = 0,
-    pair_seed: int | np.random.Generator = 0,
+    pair_seed: Seed = 0,
 ) -> pd.DataFrame:
     """Rate the models of each search by each comparator's verdicts, as scores for `choose`.
 
@@ -363,7 +364,7 @@ def stop_training(
     patience: int = 5,
     reverse: bool = False,
     n_comparisons: int = 200,
-    seed: int | np.random.Generator = 0,
+    seed: Seed = 0,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Stop each training run early, based on each evaluator in turn.
 

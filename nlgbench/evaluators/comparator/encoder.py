@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from nlgbench.arrays import Ints
+from nlgbench.arrays import Ints, Seed
 from nlgbench.evaluators.comparator.pairs import Predict, sides
 from nlgbench.training import Batch, digest, fit, predict, seeded, torch
 
@@ -37,9 +37,7 @@ class Encoder:
     vectors: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
 
 
-def load_encoder(
-    folder: str | None = None, *, pretrained: bool = True, seed: int | np.random.Generator = 0
-) -> Encoder:
+def load_encoder(folder: str | None = None, *, pretrained: bool = True, seed: Seed = 0) -> Encoder:
     """Load a BERT-like text encoder by the name or folder of a Hugging Face model.
 
     Zhou and Xu (2020) use ``bert-large-uncased``, which is downloaded if needed. The default,

@@ -12,9 +12,10 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
+from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from nlgbench.arrays import Floats, Ints
+from nlgbench.arrays import Floats, Ints, Seed
 from nlgbench.status import Unsupported
 from nlgbench.study import Study
 from nlgbench.study.checks import checked, read_table
@@ -137,7 +138,7 @@ def _with_references(study: Study) -> pd.DataFrame:
     return pd.concat([study.outputs, references], ignore_index=True)
 
 
-def strong_pairs(outputs: pd.DataFrame, *, n: int, seed: int | np.random.Generator) -> pd.DataFrame:
+def strong_pairs(outputs: pd.DataFrame, *, n: int, seed: Seed) -> pd.DataFrame:
     """Draw pairs in which a human text beats a machine text, and pairs from one source, which tie.
 
     Zhou and Xu (2020) draw machine ties from one checkpoint of one model; here they come from one
@@ -161,11 +162,7 @@ def strong_pairs(outputs: pd.DataFrame, *, n: int, seed: int | np.random.Generat
 
 
 def weak_pairs(
-    outputs: pd.DataFrame,
-    checkpoints: pd.DataFrame,
-    *,
-    n: int,
-    seed: int | np.random.Generator,
+    outputs: pd.DataFrame, checkpoints: pd.DataFrame, *, n: int, seed: Seed
 ) -> pd.DataFrame:
     """Draw pairs in which a later checkpoint beats an earlier one, evenly over checkpoint pairs."""
     rng = np.random.default_rng(seed)
@@ -195,7 +192,7 @@ def human_pairs(
     dimension: str,
     threshold: float,
     n: int,
-    seed: int | np.random.Generator,
+    seed: Seed,
 ) -> pd.DataFrame:
     """Draw pairs in which the output with the higher mean judgment is better."""
     if not threshold >= 0:
@@ -231,9 +228,7 @@ def check_checkpoints(table: pd.DataFrame) -> pd.DataFrame:
     return steps
 
 
-def system_pairs(
-    outputs: pd.DataFrame, *, n_per_pair: int, seed: int | np.random.Generator
-) -> pd.DataFrame:
+def system_pairs(outputs: pd.DataFrame, *, n_per_pair: int, seed: Seed) -> pd.DataFrame:
     """Draw the same number of pairs for every two systems, each pair in random order."""
     rng = np.random.default_rng(seed)
     table = outputs[~outputs["is_human"]]
@@ -251,9 +246,7 @@ def system_pairs(
     return _ids(table, a, table, b)
 
 
-def output_pairs(
-    outputs: pd.DataFrame, *, n_pairs: int, seed: int | np.random.Generator
-) -> pd.DataFrame:
+def output_pairs(outputs: pd.DataFrame, *, n_pairs: int, seed: Seed) -> pd.DataFrame:
     """Draw distinct pairs of outputs, regardless of systems and contexts."""
     n = len(outputs)
     rng = np.random.default_rng(seed)
@@ -264,9 +257,7 @@ def output_pairs(
     return _ids(outputs, sides[:, 0], outputs, sides[:, 1])
 
 
-def reference_pairs(
-    outputs: pd.DataFrame, *, n_references: int, seed: int | np.random.Generator
-) -> pd.DataFrame:
+def reference_pairs(outputs: pd.DataFrame, *, n_references: int, seed: Seed) -> pd.DataFrame:
     """Pair every output with the same machine outputs (output_b), except with itself."""
     machine = outputs[~outputs["is_human"]]
     rng = np.random.default_rng(seed)
@@ -282,7 +273,7 @@ def _ids(table_a: pd.DataFrame, a: Ints, table_b: pd.DataFrame, b: Ints) -> pd.D
 
 
 def draw_between(
-    table: pd.DataFrame, is_a: ArrayLike, is_b: ArrayLike, n: int, rng: np.random.Generator
+    table: pd.DataFrame, is_a: ArrayLike, is_b: ArrayLike, n: int, rng: Generator
 ) -> tuple[Ints, Ints]:
     """Draw pairs of rows with equal contexts: one of each of two disjoint masks."""
     context = pd.factorize(table["context"])[0]
@@ -296,7 +287,7 @@ def draw_between(
 
 
 def draw_within(
-    table: pd.DataFrame, mask: ArrayLike, kind: ArrayLike, n: int, rng: np.random.Generator
+    table: pd.DataFrame, mask: ArrayLike, kind: ArrayLike, n: int, rng: Generator
 ) -> tuple[Ints, Ints]:
     """Draw pairs of rows of `mask` with equal `kind` and context."""
     key = pd.DataFrame({"context": table["context"], "kind": kind})
@@ -308,13 +299,7 @@ def draw_within(
 
 
 def _draw_pairs(
-    table: pd.DataFrame,
-    rows: Ints,
-    partners: Ints,
-    first: Ints,
-    last: Ints,
-    n: int,
-    rng: np.random.Generator,
+    table: pd.DataFrame, rows: Ints, partners: Ints, first: Ints, last: Ints, n: int, rng: Generator
 ) -> tuple[Ints, Ints]:
     """Draw from all pairs of a row and its ``others[first:last]``, numbered consecutively."""
     ends = np.cumsum(last - first)

@@ -13,7 +13,7 @@ import pandas as pd
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 
-from nlgbench.arrays import Floats
+from nlgbench.arrays import Floats, Seed
 from nlgbench.evaluators.listeners.features import (
     COLOR,
     context_keys,
@@ -82,7 +82,7 @@ class NeuralListener(Listener):
     def __init__(
         self,
         *,
-        seed: int | np.random.Generator,
+        seed: Seed,
         features: str = "hsv",
         epochs: int = 8,
         learning_rate: float = 4e-3,
@@ -376,12 +376,7 @@ def _training_rounds(study: Study) -> tuple[Rounds, Rounds | None]:
 
 
 def score_listeners(
-    study: Study,
-    names: Sequence[str],
-    *,
-    n_jobs: int,
-    seed: int | np.random.Generator,
-    keep: Path | None,
+    study: Study, names: Sequence[str], *, n_jobs: int, seed: Seed, keep: Path | None
 ) -> pd.DataFrame:
     """Train listeners, and score a study's outputs with them: a row per name and output."""
     listeners = train_listeners(study, names, n_jobs=n_jobs, seed=seed, keep=keep)
