@@ -73,12 +73,7 @@ def diversity(
     rng = np.random.default_rng(seed)
     rows = []
     for system, group in outputs.groupby("system", sort=False):
-        subsamples = half_samples(
-            len(group),
-            fraction=_FRACTION,
-            n_resamples=n_resamples,
-            seed=rng,
-        )
+        subsamples = half_samples(len(group), fraction=_FRACTION, n_resamples=n_resamples, seed=rng)
         members = np.vstack([np.ones(len(group), dtype=bool), subsamples])
         values = diversity_of_subsets(group["text"].tolist(), members)
         for name in values:

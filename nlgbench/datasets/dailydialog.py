@@ -62,9 +62,7 @@ def read_dailydialog(path: Path) -> Study:
         }
     )
     judgments = outputs[["output_id"]].assign(
-        annotator_id="mean",
-        dimension="appropriateness",
-        value=frame["human_average_rating"],
+        annotator_id="mean", dimension="appropriateness", value=frame["human_average_rating"]
     )
     references = []
     for row in frame.drop_duplicates("context_id").to_dict("records"):

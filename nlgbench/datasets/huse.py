@@ -15,14 +15,7 @@ SYSTEM = "summarization_t1.0"
 
 #: Typicality values from the authors' code. The paper's appendix prints the scale as 0-5, but its
 #: Table 2 has values above 5, and therefore uses this scale.
-TYPICALITY = {
-    "Invalid": 1,
-    "Rare": 2,
-    "Specific": 3,
-    "Average": 4,
-    "Typical": 5,
-    "Very Typical": 6,
-}
+TYPICALITY = {"Invalid": 1, "Rare": 2, "Specific": 3, "Average": 4, "Typical": 5, "Very Typical": 6}
 
 #: Outputs in Table 2 of the paper: row of the claim -> output_id.
 TABLE2_OUTPUTS = {

@@ -29,14 +29,7 @@ from nlgbench.datasets import (
     webnlg,
 )
 from nlgbench.names import known
-from nlgbench.study import (
-    Study,
-    declared,
-    read_study,
-    straight_from,
-    trusted,
-    with_tables,
-)
+from nlgbench.study import Study, declared, read_study, straight_from, trusted, with_tables
 from nlgbench.study.checks import checked
 
 

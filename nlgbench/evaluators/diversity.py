@@ -64,10 +64,7 @@ def score_self_bleu(study: Study, names: Sequence[str]) -> pd.DataFrame:
 
 
 def score_training_overlap(
-    study: Study,
-    names: Sequence[str],
-    *,
-    options: Mapping[str, Mapping[str, Any]],
+    study: Study, names: Sequence[str], *, options: Mapping[str, Mapping[str, Any]]
 ) -> pd.DataFrame:
     """Score machine outputs by BLEU against their nearest neighbors among human texts.
 

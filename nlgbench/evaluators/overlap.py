@@ -174,8 +174,8 @@ def rouge_l(
 
     # Texts with the same references, such as several systems' outputs for an item, share a call.
     sharing: dict[tuple[str, ...], list[int]] = {}
-    for index, texts in enumerate(usable(references)):
-        sharing.setdefault(tuple(texts), []).append(index)
+    for index, listed in enumerate(usable(references)):
+        sharing.setdefault(tuple(listed), []).append(index)
     sharing.pop((), None)
     scores = np.full(len(hypotheses), np.nan)
     for shared, indexes in sharing.items():

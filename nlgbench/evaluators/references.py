@@ -16,12 +16,7 @@ _CELLS = 5_000_000  # limits each dense block of cosines to 40 MB
 
 
 @checked
-def nearest_references(
-    study: Study,
-    *,
-    n: int = 10,
-    lower: bool = False,
-) -> pd.DataFrame:
+def nearest_references(study: Study, *, n: int = 10, lower: bool = False) -> pd.DataFrame:
     """Use the most similar human texts as references, for a study without references.
 
     Parameters

@@ -7,12 +7,7 @@ import pandas as pd
 from scipy.special import expit
 
 from nlgbench.arrays import Seed
-from nlgbench.generators.review_systems import (
-    REVIEW_SYSTEMS,
-    Memorizer,
-    System,
-    review_systems,
-)
+from nlgbench.generators.review_systems import REVIEW_SYSTEMS, Memorizer, System, review_systems
 from nlgbench.generators.reviews import contexts, review_grammar
 from nlgbench.study import Study, from_rows
 from nlgbench.study.checks import checked

@@ -12,15 +12,7 @@ from nlgbench.datasets.public import load, open_named
 from nlgbench.names import known
 from nlgbench.study import Study, straight_from, with_tables
 from nlgbench.study.checks import checked
-from nlgbench.worlds import (
-    colors,
-    crowd,
-    gaussian,
-    judges,
-    judgments,
-    reviews,
-    votes,
-)
+from nlgbench.worlds import colors, crowd, gaussian, judges, judgments, reviews, votes
 
 _WORLDS: dict[str, Callable[..., Study]] = {
     "reviews": reviews.review_world,

@@ -741,9 +741,5 @@ def _p_of_systems(
         values = coefficients(x, y[orders], statistics=[name])[name]
         p = permutation_p(values, np.array([estimate]), exact=is_all, two_sided=False)
         return float(p), "permutation, " + ("all" if is_all else f"{len(orders)} drawn")
-    tests = {
-        "pearson": stats.pearsonr,
-        "spearman": stats.spearmanr,
-        "kendall_b": stats.kendalltau,
-    }
+    tests = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall_b": stats.kendalltau}
     return float(tests[name](x, y).pvalue), "scipy"

@@ -21,11 +21,7 @@ from scipy.stats import chi2, norm
 from scipy.stats import t as student
 
 from nlgbench.analysis.correlation.comparing import COLUMNS, resampled_differences
-from nlgbench.analysis.correlation.correlations import (
-    correlate,
-    dimensions_of,
-    judged_outputs,
-)
+from nlgbench.analysis.correlation.correlations import correlate, dimensions_of, judged_outputs
 from nlgbench.analysis.correlation.intervals import Options
 from nlgbench.arrays import Floats
 from nlgbench.evaluators.references import nearest_references

@@ -23,14 +23,7 @@ from nlgbench.study.checks import checked
 from nlgbench.text import check_n
 
 Measure = Literal[
-    "mmd_gaussian",
-    "mmd_linear",
-    "precision",
-    "recall",
-    "density",
-    "coverage",
-    "vendi",
-    "frontier",
+    "mmd_gaussian", "mmd_linear", "precision", "recall", "density", "coverage", "vendi", "frontier"
 ]
 MEASURES: tuple[Measure, ...] = get_args(Measure)
 #: The share of units in a subsample.

@@ -339,8 +339,9 @@ def halves_interval(
     """Compute intervals from halves and their complements, with n_units / 2 degrees of freedom."""
     rows = []
     for score, estimate in estimates.items():
-        halves = np.split(replicates[score].to_numpy(), 2)
-        rows.append(split_interval(*halves, estimate, df=n_units / 2, confidence=confidence))
+        halves, complements = np.split(replicates[score].to_numpy(), 2)
+        options = {"df": n_units / 2, "confidence": confidence}
+        rows.append(split_interval(halves, complements, estimate, **options))
     return pd.DataFrame(rows)
 
 

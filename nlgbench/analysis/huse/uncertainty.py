@@ -23,10 +23,7 @@ from nlgbench.text import check_n
 Over = Literal["outputs", "annotators"]
 
 #: Default sizes of `stability`, which leaves out sizes above that of the study.
-SIZES = {
-    "outputs": (30, 40, 50, 75, 100, 150, 200),
-    "annotators": (1, 2, 3, 5, 10, 15, 20),
-}
+SIZES = {"outputs": (30, 40, 50, 75, 100, 150, 200), "annotators": (1, 2, 3, 5, 10, 15, 20)}
 _N_SAMPLES = 20  # samples of annotators, whose mean HUSE is compared
 _UNIT = ["group_id", "annotator_id"]
 
@@ -325,7 +322,8 @@ def length_difference(
         gaps -= score.output_replicates(per_token, members)
         scores = pd.DataFrame({"whole_text": whole_text.scores, "per_token": per_token.scores})
         scores = scores.loc[["huse", "huse_d"]]
-        estimates = (scores["whole_text"] - scores["per_token"]).to_dict()
+        gap = scores["whole_text"] - scores["per_token"]
+        estimates = {str(name): float(value) for name, value in gap.items()}
         scores = scores.rename_axis("score").reset_index()
         scores.insert(0, "system", system)
         n_units = int(is_human.value_counts().min())

@@ -572,12 +572,7 @@ def _estimate_superiority(
         (np.isnan(variance), explain("few_common_items")),
         (~bounded, explain("superiority_constant")),
     )
-    return {
-        "status": status,
-        "superiority": mean,
-        "superiority_low": low,
-        "superiority_high": high,
-    }
+    return {"status": status, "superiority": mean, "superiority_low": low, "superiority_high": high}
 
 
 def _add_verdicts(pairs: pd.DataFrame, margin: float | None, confidence: float) -> pd.DataFrame:

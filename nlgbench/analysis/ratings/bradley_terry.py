@@ -177,7 +177,7 @@ def _is_by_model(sample: Sampling) -> bool:
 
 def _count_clusters(
     sample: Sampling, played: pd.DataFrame, a: Ints, b: Ints
-) -> tuple[Floats | Ints, Floats, NDArray[np.object_]]:
+) -> tuple[Floats | Ints, Floats | Ints, NDArray[np.object_]]:
     """Return each system's number of clusters, degrees of freedom, and warning if they are few."""
     if _is_by_model(sample):
         n_games = np.bincount(np.append(a, b))

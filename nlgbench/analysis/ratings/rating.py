@@ -275,8 +275,9 @@ def tournament(
             if order != before:
                 since[:] = 0
             converged = bool(since.min() >= UNCHANGED)
-        for i in players:
-            history.append((len(history) // 2 + 1, systems[i], state[0][i], state[1][i]))
+        for player in players:
+            rating, deviation = state[0][player], state[1][player]
+            history.append((len(history) // 2 + 1, systems[player], rating, deviation))
     steps = pd.DataFrame(history, columns=["game", "system", "rating", "deviation"])
     steps["rating"] = glicko.START + glicko.POINTS * steps["rating"]
     steps["deviation"] = glicko.POINTS * steps["deviation"]

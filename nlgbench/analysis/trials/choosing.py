@@ -418,7 +418,7 @@ def count_stops(stops: pd.DataFrame) -> pd.DataFrame:
 
     Parameters
     ----------
-    kept : DataFrame
+    stops : DataFrame
         The first result of `stop_training`, with an added column experiment.
 
     Returns
@@ -427,9 +427,9 @@ def count_stops(stops: pd.DataFrame) -> pd.DataFrame:
         experiment, evaluator, stopped, n, ci_low, ci_high (Wilson's interval, as counts).
     """
     counted = stops.assign(stopped=stops["stopped_at"].notna())
-    stops = counted.groupby(["experiment", "evaluator"])["stopped"].agg(stopped="sum", n="size")
-    low, high = proportion_confint(stops["stopped"], stops["n"], method="wilson")
-    return stops.assign(ci_low=low * stops["n"], ci_high=high * stops["n"]).reset_index()
+    counts = counted.groupby(["experiment", "evaluator"])["stopped"].agg(stopped="sum", n="size")
+    low, high = proportion_confint(counts["stopped"], counts["n"], method="wilson")
+    return counts.assign(ci_low=low * counts["n"], ci_high=high * counts["n"]).reset_index()
 
 
 @checked
@@ -440,7 +440,7 @@ def one_training(
 
     Parameters
     ----------
-    searches, scores, rates, kept
+    searches, scores, rates, stops
         The arguments and results of `stop_training`.
 
     Returns

@@ -169,11 +169,7 @@ def correlate_systems(trials: Trials) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 @checked
 def correlate_trials(
-    scores: pd.DataFrame,
-    human: pd.Series,
-    *,
-    statistic: str = "spearman",
-    confidence: float = 0.95,
+    scores: pd.DataFrame, human: pd.Series, *, statistic: str = "spearman", confidence: float = 0.95
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Correlate systems' scores with human quality, averaged over trials.
 

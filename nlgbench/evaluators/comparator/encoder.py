@@ -79,11 +79,7 @@ def embed(encoder: Encoder, texts: Sequence[str]) -> NDArray[np.float32]:
         for start in range(0, len(new), _BATCH):
             batch = new[start : start + _BATCH]
             tokens = encoder.tokenizer(
-                batch,
-                padding=True,
-                truncation=True,
-                max_length=LONGEST,
-                return_tensors="pt",
+                batch, padding=True, truncation=True, max_length=LONGEST, return_tensors="pt"
             )
             states = encoder.model(**tokens).last_hidden_state
             mask = tokens["attention_mask"].unsqueeze(2)
@@ -130,12 +126,7 @@ class _Head(torch.nn.Module):
 
 
 def fit_frozen(
-    encoder: Encoder,
-    rows: pd.DataFrame,
-    labels: Ints,
-    stages: Sequence[Ints],
-    *,
-    seed: int,
+    encoder: Encoder, rows: pd.DataFrame, labels: Ints, stages: Sequence[Ints], *, seed: int
 ) -> Predict:
     """Train a small network on frozen embeddings, in stages of rows; labels are 0, 1, and so on.
 
@@ -177,12 +168,7 @@ def vectors(encoder: Encoder, rows: pd.DataFrame, *, dtype: Any = np.float32) ->
 
 
 def fit_cross_encoder(
-    encoder: Encoder,
-    rows: pd.DataFrame,
-    labels: Ints,
-    stages: Sequence[Ints],
-    *,
-    seed: int,
+    encoder: Encoder, rows: pd.DataFrame, labels: Ints, stages: Sequence[Ints], *, seed: int
 ) -> Predict:
     """Fine-tune the whole encoder as a classifier of one or two texts, one epoch per stage.
 
