@@ -346,7 +346,7 @@ def score_fold(
         if model in DEEP:
             from nlgbench.evaluators.neural_discriminators import score_neural
 
-            training, unseen = ([texts.words[n] for n in half] for half in (rows, scored))
+            training, unseen = ([texts.words[n] for n in subset] for subset in (rows, scored))
             scores[number, scored] = score_neural(model, training, label[rows], unseen, seed=seed)
         else:
             learned = texts.presence[rows], label[rows], texts.presence[scored]

@@ -12,13 +12,7 @@ from scipy.stats import binomtest
 from scipy.stats import t as student
 
 from nlgbench.analysis.judges.equal_length import rate_at_equal_length
-from nlgbench.analysis.judges.verdicts import (
-    SENTINELS,
-    Verdicts,
-    intervals_and_p,
-    read_verdicts,
-    sign,
-)
+from nlgbench.analysis.judges.verdicts import SENTINELS, Verdicts, read_verdicts, sign, summarize
 from nlgbench.analysis.ratings.bradley_terry import wilson
 from nlgbench.analysis.ratings.games import PEOPLE
 from nlgbench.arrays import Floats
@@ -274,14 +268,12 @@ def _run_tests(
 
 def _estimate_ratio(view: _SharedData, top: Floats, below: Floats, clusters: Clusters) -> _Row:
     """Estimate the ratio of two sums over votes."""
-    sums_of = np.column_stack([top, below])
-    estimate, se = clusters.jackknife(sums_of, lambda sums: ratio(sums[..., 0], sums[..., 1]))
+    addends = np.column_stack([top, below])
+    estimate, se = clusters.jackknife(addends, lambda sums: ratio(sums[..., 0], sums[..., 1]))
     n = int((below > 0).sum())
     missing = OK if n else explain("no_votes")
     se = np.where(se <= 1e-12, 0.0, se)  # rounding: votes are from -1/2 to 1/2
-    return intervals_and_p(float(estimate), float(se), clusters, view.confidence, missing) | {
-        "n": n
-    }
+    return summarize(float(estimate), float(se), clusters, view.confidence, missing) | {"n": n}
 
 
 def _test_orders(view: _SharedData, verdicts: Floats) -> tuple[dict[str, _Row], dict[str, int]]:
@@ -308,15 +300,12 @@ def _test_orders(view: _SharedData, verdicts: Floats) -> tuple[dict[str, _Row], 
     }
     missing = OK if n else explain("one_order")
     lead = np.where(in_both, (straight - swapped) / 2, 0.0)
-    sums = np.column_stack([same, lead, in_both]).astype(np.float64)
+    addends = np.column_stack([same, lead, in_both]).astype(np.float64)
     (share, gain), (se, gain_se) = view.by_pair.jackknife(
-        sums, lambda sums: ratio(sums[..., :2], sums[..., 2:])
+        addends, lambda sums: ratio(sums[..., :2], sums[..., 2:])
     )
     options = view.by_pair, view.confidence, missing
-    consistency, position = (
-        intervals_and_p(share, se, *options),
-        intervals_and_p(gain, gain_se, *options),
-    )
+    consistency, position = (summarize(share, se, *options), summarize(gain, gain_se, *options))
     if not n:
         position = _test_single_orders(view, verdicts)
         return {"consistency": consistency | {"n": n}, "position": position}, counts
@@ -368,7 +357,7 @@ def _test_single_orders(view: _SharedData, verdicts: Floats) -> dict[str, Any]:
     gain = share * (weight * won["lead"][used]).sum() / weight.sum() if used.any() else np.nan
     se = share * float(clusters.covariances(rows.to_numpy()[:, None])[0][0, 0]) ** 0.5
     missing = OK if used.any() else explain("no_orders")
-    row = intervals_and_p(gain, se, clusters, view.confidence, missing)
+    row = summarize(gain, se, clusters, view.confidence, missing)
     if not missing:
         n_of = {"ties": len(games) - len(won), "systems rarely swapped": len(won) - used.sum()}
         excluded = "".join(f"; excluded ({why}): {n:,}" for why, n in n_of.items() if n)
@@ -393,7 +382,7 @@ def _test_slopes(view: _SharedData, verdict: Floats, is_own: Any) -> dict[str, d
     products[:, 0, 0] = first * second  # whose noise is independent
     q = regressors.shape[1]
     right = np.nan_to_num(verdict)[pair][:, None] * regressors
-    sums_of = np.hstack([products.reshape(-1, q * q), right]) * w[:, None]
+    addends = np.hstack([products.reshape(-1, q * q), right]) * w[:, None]
 
     def solved(sums: Floats) -> Floats:
         """Return the slopes, then the residual sum of squares of the expected vote."""
@@ -401,7 +390,7 @@ def _test_slopes(view: _SharedData, verdict: Floats, is_own: Any) -> dict[str, d
         slopes = (inverse @ sums[..., q * q :, None])[..., 0]
         return np.concatenate([slopes, 1 / inverse[..., :1, 0]], axis=-1)
 
-    slopes, se = clusters.jackknife(sums_of, solved)
+    slopes, se = clusters.jackknife(addends, solved)
     votes = "one_vote" if (~np.isnan(verdict[data.pair])).any() else "no_votes"
     lengths = "no_lengths" if (~np.isnan(verdict[pair])).any() else votes
     owner = "no_own_pairs" if (w > 0).any() else lengths
@@ -414,7 +403,7 @@ def _test_slopes(view: _SharedData, verdict: Floats, is_own: Any) -> dict[str, d
         missing = OK if name in used else explain(unused[name])
         if name in used and weak and clusters.n >= 2:
             missing = explain("weak_votes")
-        row = intervals_and_p(estimate, se[index], clusters, view.confidence, missing)
+        row = summarize(estimate, se[index], clusters, view.confidence, missing)
         if data.gold and not row["status"]:
             row["status"] = explain("gold_votes")
         counted = w > 0 if name == "length" else (w > 0) & (column != 0)
@@ -435,7 +424,7 @@ def _test_calibration(view: _SharedData, chance: Floats) -> tuple[dict[str, Any]
     used = sure[w > 0]
     if not len(used) or not ((used > 1e-9) & (used < 0.5 - 1e-9)).any():
         missing = explain("no_probabilities" if len(used) else "no_votes")
-        row |= intervals_and_p(np.nan, np.nan, clusters, view.confidence, missing)
+        row |= summarize(np.nan, np.nan, clusters, view.confidence, missing)
         return row, pd.DataFrame(columns=list(_CALIBRATION[:-1]))
     cuts = np.unique(np.quantile(used, np.linspace(0, 1, N_BINS + 1)[1:-1]))
     number = np.searchsorted(cuts, sure, side="right")
@@ -474,7 +463,7 @@ def _test_agreement(view: _SharedData, verdict: Floats) -> dict[str, dict[str, A
             row["status"] = explain("tied_votes")
         if view.single and name != "agreement":
             missing = explain("gold_votes" if data.gold else "one_vote")
-            row |= intervals_and_p(np.nan, np.nan, view.by_vote, view.confidence, missing)
+            row |= summarize(np.nan, np.nan, view.by_vote, view.confidence, missing)
         if name != "agreement_less_people":
             row["p"] = np.nan  # a test against 0 would be meaningless
     return rows

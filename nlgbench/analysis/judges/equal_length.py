@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from scipy.stats import t as student
 
-from nlgbench.analysis.judges.verdicts import intervals_and_p
+from nlgbench.analysis.judges.verdicts import summarize
 from nlgbench.analysis.ratings.glicko import POINTS, START
 from nlgbench.arrays import Floats
 from nlgbench.clustering import Clusters, contrast_variance, few_clusters
@@ -72,7 +72,7 @@ def rate_at_equal_length(
         half = student.ppf(0.5 + confidence / 2, clusters.n - 1) * se
         table[name] = value
         table[f"{name}_low"], table[f"{name}_high"] = value - half, value + half
-    row = intervals_and_p(slope["estimate"], slope["se"], clusters, confidence, missing)
+    row = summarize(slope["estimate"], slope["se"], clusters, confidence, missing)
     status: Any = missing or few_clusters(clusters.n, clusters.units)
     return row, table.assign(status=[status] * len(table))
 

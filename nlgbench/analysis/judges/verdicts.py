@@ -60,7 +60,7 @@ def rounding_error(values: Floats) -> float:
     return float(1e-9 * np.ptp(values) + 1e-14 * np.abs(values).max()) if len(values) else 0.0
 
 
-def intervals_and_p(
+def summarize(
     estimate: float, se: float, clusters: Clusters, confidence: float, missing: Status = OK
 ) -> dict[str, Any]:
     """Compute two t intervals: at the given confidence, and for comparison with the margin."""
