@@ -202,7 +202,7 @@ def vote_pairs(cell: Votes, rng: np.random.Generator) -> Verdicts:
         pair=np.repeat(np.arange(n), cell.n_votes),
         annotator=annotator,
         vote=vote.ravel(),
-        said={"judge": orders},
+        verdicts={"judge": orders},
         chance={},
         covers=clustering.choose_annotators(None, clustering.effective_size(annotator))[0],
         gold=cell.gold,
@@ -219,7 +219,7 @@ def misjudge(cell: Votes, n_worlds: int, seed: int) -> pd.DataFrame:
         tests |= auditing._test_slopes(view, data.verdicts["judge"].mean(axis=1), data.system == 3)
         p = [tests[test]["p"] for test in BIASES]
         for test, one, adjusted in zip(BIASES, p, adjust(p), strict=True):
-            verdict = auditing._verdict(tests[test], adjusted, 0.05, 0.95)
+            verdict = auditing._decide(tests[test], adjusted, 0.05, 0.95)
             tables.append((world, test, one, adjusted < 0.05, verdict == "found"))
     table = pd.DataFrame(tables, columns=["world", "test", "p", "significant", "found"])
     rows = table.groupby("test", sort=False)[["significant", "found"]].mean().reset_index()
