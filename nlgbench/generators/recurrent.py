@@ -225,7 +225,8 @@ def _data(
 ) -> Batch:
     """Return the inputs of `_loss`, with equal numbers of rows."""
     tokens, targets = text_indexes(texts, {word: number for number, word in enumerate(vocabulary)})
-    source = context_indexes(contexts or [""] * len(texts), context_vocabulary)
+    contexts = [""] * len(texts) if contexts is None else contexts
+    source = context_indexes(contexts, context_vocabulary)
     n_targets = (targets != NONE).sum() / len(texts)
     return source, tokens, targets, torch.full((len(texts),), 1 / float(n_targets))
 
