@@ -75,9 +75,12 @@ def test_a_study_without_rows_is_to_be_fixed_and_one_without_analyses_says_so(tm
     assert "outputs.csv: outputs has no rows: add one for each output." in unwrapped(empty.stdout)
     (tmp_path / "outputs.csv").write_text("output_id,item_id,system\n1,1,a\n2,1,b\n")
     (tmp_path / "judgments.csv").write_text("output_id,annotator_id,value\n")
+    empty = unwrapped(call("check", tmp_path).stdout)
+    assert "judgments.csv: judgments has no rows: add some, or leave this table out." in empty
+    (tmp_path / "judgments.csv").unlink()
     bare = call("check", tmp_path)
-    sizes = ["2 outputs of 2 systems, 1 item, without texts", "0 judgments"]
-    assert [line.strip() for line in bare.stdout.splitlines()[:3]] == [tmp_path.name, *sizes]
+    size = "2 outputs of 2 systems, 1 item, without texts"
+    assert [line.strip() for line in bare.stdout.splitlines()[:2]] == [tmp_path.name, size]
     assert "Analyses you can run\n  None yet: add a table" in bare.stdout
     assert "nlgbench run 08" not in bare.stdout
 

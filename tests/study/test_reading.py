@@ -184,7 +184,6 @@ def test_annotators_are_renamed_unless_the_folder_asks_to_keep_them(tmp_path):
     files = {
         "outputs.csv": "output_id,item_id,system\n1,1,a\n",
         "judgments.csv": "output_id,annotator_id,value\n1,A2X,3\n1,A1X,4\n",
-        "preferences.csv": "output_a,output_b,annotator_id,choice\n",
     }
     study = nb.read_study(folder(tmp_path / "s", files))
     assert study.judgments["annotator_id"].tolist() == ["w001", "w002"]

@@ -49,7 +49,8 @@ class Sums(NamedTuple):
         if self.verdicts is None:
             return contributions
         crossed = self.verdicts[unit][:, :, None] * contributions[:, None, :]
-        return crossed.reshape(len(unit), -1)
+        # The size is not -1, which NumPy cannot derive without units.
+        return crossed.reshape(len(unit), crossed.shape[1] * crossed.shape[2])
 
 
 def interval_over(

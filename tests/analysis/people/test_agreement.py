@@ -237,7 +237,7 @@ def test_groups_that_share_outputs_are_one_cluster():
         (accuracy, {"dimension": "votes"}, "dimension: 'votes' is unknown"),
         (agreement, {"coded": "label"}, "coded: 'label' is unknown"),
         (agreement, {"metric": "ratio"}, "metric: 'ratio' is unknown"),
-        (split_half, {"confidence": 95}, "confidence must be between 0 and 1"),
+        (agreement, {"confidence": 95}, "confidence must be between 0 and 1"),
     ],
 )
 def test_options_that_cannot_be_are_refused(study, analysis, asked, said):
