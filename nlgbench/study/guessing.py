@@ -63,6 +63,8 @@ _RECORDED = (
 _LABELED = re.compile(
     r"(?P<before>-?\d+)(?:\s*[-=:.)(–—]\s*|\s+)[^\W\d].*|[^\W\d].*[^\w-](?P<after>-?\d+)\W*"
 )
+#: The fewest cells for each that is no number, in a column of numbers.
+_ODD = 20
 #: Verbal scales, lowest first; / separates synonyms.
 _SCALES = (
     "bad/wrong/incorrect/fail/failed/unacceptable/inconsistent/irrelevant/invalid, "
@@ -186,6 +188,10 @@ def kind_of(cells: pd.Series) -> str:
     if {"a", "b"} <= set(found.values()) and len(found) == len(filled):
         return "choice"
     n = sum(counts[cell] for cell in filled)
+    numbers = [cell for cell in filled if _is_number(cell)]
+    # Few odd cells among answers are errors, which `check` lists; those among ids are ids.
+    if len(numbers) <= 11 and n - sum(counts[cell] for cell in numbers) <= n / _ODD:
+        return "number"
     length = sum(len(cell) * counts[cell] for cell in filled) / n
     blanks = sum(len(re.findall(r"\s", cell)) * counts[cell] for cell in filled) / n
     if length > 30 or blanks >= 3:

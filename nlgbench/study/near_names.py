@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -28,6 +29,21 @@ KINDS = {
 Lists = Sequence[Sequence[str]]
 #: A name is rare if it has at most this share of the rows of the name that it resembles.
 _RARE = 0.25
+#: What identifies a row, and the probability of chance below which names never meet.
+_KEYS = (
+    "output_id",
+    "output_a",
+    "output_b",
+    "item_id",
+    "system",
+    "system_a",
+    "system_b",
+    "annotator_id",
+    "dimension",
+    "evaluator",
+    "comparator",
+)
+_CHANCE = 0.01
 #: Control characters, and others without width.
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e"
@@ -168,14 +184,21 @@ def _remedy(kind: str, groups: Lists) -> str:
 
 
 def misspelled(raws: Mapping[str, Raw], distinct: Mapping[str, Lists]) -> list[str]:
-    """Describe spellings of items, and rare names that are spelled almost like frequent names."""
+    """Describe names that are spelled almost alike, if one is rare or they never meet."""
     found = collisions(raws, distinct, items=True)
-    for kind in [kind for kind in KINDS if kind != "items"]:
+    for kind in KINDS:
         counts = _count_rows(raws, kind)
+        cells: dict[str, set[int]] = {}
         for pair in _alike(list(counts)):
             frequent, rare = sorted(pair, key=lambda name: -counts[name])
-            is_rare = counts[rare] <= _RARE * counts[frequent]
-            is_near = is_rare or _bare(frequent) == _bare(rare) or _are_apart(raws, kind, pair)
+            is_near = kind != "items" and (
+                counts[rare] <= _RARE * counts[frequent] or _bare(frequent) == _bare(rare)
+            )
+            if not is_near:
+                if not cells:
+                    cells = _cells(raws, kind)
+                    names_in = Counter(itertools.chain(*cells.values()))
+                is_near = _are_apart(cells, names_in, pair)
             if is_near and not _are_declared(pair, distinct.get(kind, ())):
                 raw, row = next(
                     (raw, rows[0])
@@ -190,15 +213,39 @@ def misspelled(raws: Mapping[str, Raw], distinct: Mapping[str, Lists]) -> list[s
     return found
 
 
-def _are_apart(raws: Mapping[str, Raw], kind: str, pair: Sequence[str]) -> bool:
-    """Check whether two systems have items, but none in common."""
-    tables = [(raw.frame, column) for raw, _, column in _columns(raws, kind) if kind == "systems"]
-    tables = [(frame, column) for frame, column in tables if "item_id" in frame]
-    items = [
-        {item for frame, column in tables for item in frame["item_id"][frame[column] == name]}
-        for name in pair
-    ]
-    return all(items) and not items[0] & items[1]
+def _cells(raws: Mapping[str, Raw], kind: str) -> dict[str, set[int]]:
+    """Map names to the cells of the design with them: what identifies a row beside the name."""
+    parts = []
+    for raw, table, column in _columns(raws, kind):
+        frame = raw.frame
+        if kind != "systems" and {"system_a", "system_b"} <= {*frame}:
+            # A pair is the same, whichever system was shown first.
+            pairs = np.sort(frame[["system_a", "system_b"]].astype(str), axis=1)
+            frame = frame.assign(system_a=pairs[:, 0], system_b=pairs[:, 1])
+        keys = [name for name in _KEYS if name in frame and name not in KINDS[kind]]
+        if keys:
+            cell = frame.groupby(keys, sort=False).ngroup()
+            parts.append(pd.DataFrame({"name": frame[column], "table": table, "cell": cell}))
+    # A text that several annotators judged is one output, whatever they call its system.
+    parts = [part for part in parts if part["table"].iloc[0] != "outputs"] or parts
+    rows = pd.concat(parts) if parts else pd.DataFrame(columns=["name", "table", "cell"])
+    rows["cell"] = rows.groupby(["table", "cell"]).ngroup()
+    return {str(name): {*cells} for name, cells in rows.groupby("name")["cell"]}
+
+
+def _are_apart(cells: Mapping[str, set[int]], counts: Counter[int], pair: Sequence[str]) -> bool:
+    """Check whether names share under a tenth of the cells that they share with others on average.
+
+    If that may be due to chance, because others share few cells with them, they are not apart.
+    """
+    small, large = sorted((cells.get(name, set()) for name in pair), key=len)
+    n_others, either = len(cells) - 2, small | large
+    if n_others < 1 or not small:
+        return False
+    n_met = sum(counts[cell] for cell in either) - len(small) - len(large)
+    share = n_met / n_others / len(either)
+    n_common = len(small & large)
+    return n_common < share * len(small) / 10 and (1 - share) ** len(small) < _CHANCE
 
 
 def _alike(names: Sequence[str]) -> list[tuple[str, str]]:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from scipy.stats import norm
 
 from nlgbench.arrays import Floats
+from nlgbench.text import listed
 
 #: A value is extreme if it exceeds the next lower one, or the 99th percentile, this many times.
 EXTREME = 20
 #: The fewest judgments in which a value is called extreme.
 FEWEST = 12
+#: Standard errors beyond which the sign of a correlation is unlikely to be due to chance.
+CLEAR = 3.29
 #: The most values of a rating scale, such as 0 to 10.
 _LEVELS = 11
 #: The least share of values on that scale.
@@ -21,32 +25,96 @@ _GROUP, _OTHERS = 8, 12
 _MANY, _SHARE = 20, 0.05
 
 
-def extremes(values: pd.Series, *, declared: bool = False) -> tuple[pd.Series, str]:
-    """Return the extreme values, and the rule that they break; empty if there are none."""
+def extremes(
+    values: pd.Series, *, declared: bool = False, of_program: bool = False
+) -> tuple[pd.Series, str]:
+    """Return the extreme values, and the rule that they break; empty if there are none.
+
+    A program's scores may be counts, in which 0 is an answer.
+    """
     n = values.size
     if n < FEWEST:
         return values.iloc[:0], ""
     sizes = values.abs().sort_values(ascending=False).to_numpy()
     limits = {"the 99th percentile": float(values.abs().quantile(0.99, interpolation="lower"))}
     # A gap may separate several extreme values from the others, and so hide in the percentile.
-    gaps = np.flatnonzero(sizes[: n // 10 + 1] > EXTREME * sizes[1 : n // 10 + 2])
+    gaps = np.flatnonzero(sizes[: n // 6 + 1] > EXTREME * sizes[1 : n // 6 + 2])
     if len(gaps):
         limits["the next lower value"] = float(sizes[gaps[-1] + 1])
     for name, limit in limits.items():
         found = values[values.abs() > EXTREME * limit]
         if limit > 0 and len(found):
             return found, f"above {EXTREME * limit:,g} ({EXTREME} times {name})"
+    if not declared and (code := _code(values, of_program)) is not None:
+        return values[values == code], f"equal to {code:g}, which may mean no answer"
     levels = np.unique(values[values >= 0])
+    if not len(levels):
+        return values.iloc[:0], ""
     # Counts of errors begin at 0 and have long tails; ratings rarely do.
     runs = np.split(levels, np.flatnonzero(np.diff(levels) > 2) + 1)
     shares = [values.between(run[0], run[-1]).mean() for run in runs]
-    low, high = runs[int(np.argmax(shares))][[0, -1]] if len(levels) else (0, 0)
+    low, high = runs[int(np.argmax(shares))][[0, -1]]
     is_scale = 1 <= low <= high - 2 < _LEVELS - 2 and max(shares) >= _MOST
     if declared or not is_scale or (levels % 1 != 0).any():
         return values.iloc[:0], ""
     span = 2 * (high - low)
     found = values[(values > high + span) | (values < max(low - span, 0))]
     return found, f"far from the scale of most others, {low:g} to {high:g}"
+
+
+def _code(values: pd.Series, of_program: bool) -> int | None:
+    """Return -1 or 0, if this is rare and below a scale, and so may be a code for no answer."""
+    is_minus = values == -1
+    others = values[~is_minus]
+    is_scale = (others >= 0).all() and (others.max() > 1 or (others % 1 != 0).any())
+    if is_scale and 0 < is_minus.mean() <= 1 / 6:
+        return -1
+    if of_program:
+        return None
+    others = values[values != 0]
+    is_scale = others.min() == 1 and 3 <= others.max() < _LEVELS and (others % 1 == 0).all()
+    # On a scale that begins at 0, its least value is hardly much rarer than the next.
+    n_zeros, n_ones = int((values == 0).sum()), int((values == 1).sum())
+    is_rare = 0 < 10 * n_zeros <= n_ones and n_zeros <= max(1, len(values) / 100)
+    return 0 if is_scale and is_rare else None
+
+
+def other_items(values: pd.Series, items: pd.Series) -> str:
+    """Describe items on a larger scale, with even numbers alone, or on one from 0 to 1."""
+    steps = (values * 1000).round().astype(int).groupby(items.to_numpy()).agg(np.gcd.reduce)
+    numbers = values.to_numpy(dtype=np.float64)
+    for rule, is_other, check in (
+        ("even", steps % 2000 == 0, _is_larger),
+        ("fractional", steps % 1000 != 0, _is_fraction),
+    ):
+        names = steps.index[is_other]
+        is_inside = items.isin(names).to_numpy()
+        inside, others = numbers[is_inside], numbers[~is_inside]
+        if len(inside) >= _GROUP and len(others) >= _OTHERS and check(inside, others):
+            return (
+                f"{len(names):,} items with {rule} numbers ({listed(names[:3])}) use "
+                f"{inside.min():g} to {inside.max():g}, all others {others.min():g} to "
+                f"{others.max():g}"
+            )
+    return ""
+
+
+def contrary(answers: pd.DataFrame) -> list[str]:
+    """Describe annotators whose answers clearly correlate negatively with the others' means."""
+    means = answers.groupby(["output_id", "annotator_id"])["value"].mean().reset_index()
+    sums = means.groupby("output_id")["value"].agg(["sum", "size"])
+    means = means.join(sums, on="output_id").query("size > 1")
+    means["others"] = (means["sum"] - means["value"]) / (means["size"] - 1)
+    clear = float(norm.isf(norm.sf(CLEAR) / max(1, means["annotator_id"].nunique())))
+    found = []
+    for annotator, part in means.groupby("annotator_id", sort=False):
+        n = len(part)
+        if n < FEWEST or min(part["value"].nunique(), part["others"].nunique()) < 2:
+            continue
+        r = float(part["value"].corr(part["others"]))
+        if r < -0.5 and np.arctanh(max(r, -1 + 1e-12)) * np.sqrt(n - 3) < -clear:
+            found.append(f"{annotator} (r = {r:.2f}, {n:,} in common)")
+    return found
 
 
 def other_scale(values: pd.Series, groups: pd.Series, *, declared: bool = False) -> list[str]:
@@ -69,9 +137,9 @@ def other_scale(values: pd.Series, groups: pd.Series, *, declared: bool = False)
 
 
 def _is_larger(inside: Floats, others: Floats) -> bool:
-    """Check whether many values exceed all others, and the greatest at least twice."""
+    """Check whether many values exceed all others, and the greatest by at least a half."""
     top = others.max()
-    return bool(0 < 2 * top <= inside.max() and (inside > top).mean() >= 0.25)
+    return bool(0 < 1.5 * top <= inside.max() and (inside > top).mean() >= 0.25)
 
 
 def _is_fraction(inside: Floats, others: Floats) -> bool:
@@ -87,5 +155,5 @@ def _begins_at_0(inside: Floats, others: Floats) -> bool:
         return False
     is_short = 3 <= high < _LEVELS and inside.max() == high - 1
     is_whole = (inside % 1 == 0).all() and (others % 1 == 0).all()
-    ends = (inside == 0).mean(), (others == 1).mean(), (others == high).mean()
+    ends = (others == 1).mean(), (others == high).mean()
     return bool(is_short and is_whole and min(ends) >= _SHARE)

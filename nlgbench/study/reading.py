@@ -239,6 +239,11 @@ def read(
     if outside and "where" not in said:
         shown = f"{some(outside[:3])}{', ...' * (len(outside) > 3)}"
         notes.append(f"files outside the folder {place} are read ({len(outside):,}): {shown}.")
+    if "where" not in said and (beside := _unread(list(paths))):
+        notes.append(
+            f"{place}: files with columns of those that are read, but not in {FILE}: "
+            f"{some(beside)}. Add them to `file` if they belong to the study."
+        )
     if not problems:
         problems += _rename(place / FILE, raws, said.get("rename", {}))
         if "where" not in said:
@@ -367,6 +372,25 @@ def _matching(place: Path, name: str, lost: list[str]) -> list[Path]:
     if not found:
         lost.append(f"{place / FILE}: {csv_files.why_no_file(place / name)} Correct")
     return [Path(os.path.normpath(path)) for path in found]
+
+
+def _unread(paths: Sequence[Path]) -> list[str]:
+    """List files beside those that are read, with at least half of the columns of one of them."""
+
+    def header(path: Path) -> set[bytes]:
+        with path.open("rb") as file:
+            return {*re.split(rb"[,;\t]", file.readline(10_000).strip())}
+
+    paths = [path for path in paths if path.suffix in (".csv", ".tsv") and path.is_file()]
+    heads = {frozenset(header(path)) for path in paths}
+    folders = {(path.parent, path.suffix) for path in paths}
+    beside = {path for folder, ending in folders for path in folder.glob(f"*{ending}")}
+    unread = [path for path in sorted(beside.difference(paths)) if path.is_file()]
+    return [
+        path.name
+        for path, columns in zip(unread, map(header, unread), strict=True)
+        if any(2 * len(head & columns) >= len(head) > 1 for head in heads)
+    ]
 
 
 def some(names: Sequence[str]) -> str:
@@ -712,6 +736,15 @@ class _Table:
         systems = given.reindex(columns=["system_a", "system_b"], fill_value="")
         votes, bad, rule = vote_words.read(given["choice"], frame["choice"], changed, systems)
         self._refuse_cells(frame, bad, "choice", rule)
+        by_name = vote_words.named(given["choice"], systems)
+        is_other = (by_name != "") & votes.isin(("a", "b")) & (by_name != votes)
+        if is_other.any():
+            shown = some([*map(repr, given["choice"][is_other].unique())])
+            self.notes.append(
+                f"{self.source}: {shown} are read as sides, but also name systems. If votes "
+                "are for names, write `values: "
+                "{choice: {'{system_a}': a, '{system_b}': b}}`."
+            )
         frame = frame.assign(choice=votes.where(votes != vote_words.FAILED, ""))
         winner = self.columns.get("choice")
         if winner and winner in (self.columns.get("system_a"), self.columns.get("system_b")):
@@ -744,7 +777,9 @@ class _Table:
                 found = [{**captured, our: one} for one, captured in fits.items()]
                 grid = pd.DataFrame(found, columns=[our, *dict.fromkeys(_BRACED.findall(their))])
                 for name in grid.columns.intersection(list(only)):
-                    grid = grid[grid[name].isin(only[name])]
+                    is_kept = grid[name].isin(only[name])
+                    self._note_left_out(their, grid.loc[~is_kept, our], grid.loc[is_kept, our])
+                    grid = grid[is_kept]
                 named += [their] * grid.empty
                 grids.append(grid)
             else:
@@ -769,6 +804,17 @@ class _Table:
                 f"{self.about}: patterns of several columns must share the name in braces, as in "
                 "system: Input.system_{slot} and value: Answer.rating_{slot}."
             ) from None
+
+    def _note_left_out(self, pattern: str, left_out: pd.Series, kept: pd.Series) -> None:
+        """Note columns that match a pattern and have usual answers, but are not in `only`."""
+        usual = {"", *self.opened.rows[list(kept)].to_numpy().ravel()}
+        cells = {name: {*self.opened.rows[name]} for name in left_out}
+        names = [repr(name) for name in cells if {""} < {"", *cells[name]} <= usual]
+        if names:
+            self.notes.append(
+                f"{self.source}: columns that match {pattern!r} are not read, because `only` does "
+                f"not name them: {some(names)}. Add them, or correct their names."
+            )
 
     def _require_columns(self, key: str, names: list[str], there: Iterable[Any]) -> None:
         """Report columns that an entry of study.yml names, but the file or its table lacks."""

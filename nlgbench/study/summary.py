@@ -14,12 +14,16 @@ from nlgbench.inference import linked
 from nlgbench.status import Unsupported
 from nlgbench.study import Study
 from nlgbench.study.overview import PLACEHOLDER
-from nlgbench.study.ranges import extremes, other_scale
+from nlgbench.study.ranges import (
+    CLEAR,
+    EXTREME,
+    contrary,
+    extremes,
+    other_items,
+    other_scale,
+)
 from nlgbench.study.reading import grouped
-from nlgbench.text import tokenizer_for
-
-#: Standard errors beyond which the sign of a correlation is unlikely to be due to chance.
-_CLEAR = 3.29
+from nlgbench.text import listed, tokenizer_for
 
 #: With fewer decisive comparisons, a sign test of two systems cannot reject at the 5% level: five
 #: that all agree have p = 2 * .5**5 = .0625, six have .031.
@@ -30,6 +34,13 @@ _LARGEST = 5_000_000
 #: Differences below `_GAP` in systems' shares of unjudged outputs are not reported: they move a
 #: mean by at most 5% of its scale. `_RARE` is a strict level, because the test runs on every study.
 _GAP, _RARE = 0.05, 0.001
+
+#: The least share of a system's scores above all others, if they are on another scale.
+_ABOVE = 0.75
+
+#: The least share of cells of a design that have the usual number of answers, if it is complete
+#: but for errors, and the fewest cells that show this.
+_COMPLETE, _CELLS = 0.9, 12
 
 #: Kendall's tau between two orders of systems, below which they count as different.
 _OTHER_ORDER = 0.5
@@ -105,7 +116,7 @@ def doubts(study: Study, unread: Iterable[str] = ()) -> list[str]:
             for one, names in found.items()
         ]
 
-    found = [*_outliers(study), *_other_scales(study)]
+    found = [*_outliers(study), *_other_scales(study), *_odd_scores(study)]
     if not study.persons:
         found.append(
             "annotators are positions in a file, not necessarily persons: intervals generalize to "
@@ -118,6 +129,8 @@ def doubts(study: Study, unread: Iterable[str] = ()) -> list[str]:
         *unread,
         *each(_few),
         *each(_undecided),
+        *each(_incomplete),
+        *each(_contrary),
         *each(_missing),
     ]
     found += each(_incomparable)
@@ -183,7 +196,48 @@ def _other_scales(study: Study) -> list[str]:
                 f"{dimension}: annotators seem to use different scales: {'; '.join(lines[:3])}"
                 f"{more}. If so, put the judgments on one scale, or set scale=z in analyses."
             )
+        if line := other_items(part["value"], part["item_id"]):
+            found.append(
+                f"{dimension}: items seem to be judged on different scales: {line}. If so, put the "
+                "judgments on one scale."
+            )
     return found
+
+
+def _odd_scores(study: Study) -> list[str]:
+    """Report evaluators with extreme or missing scores, or a system on another scale."""
+    if study.scores is None:
+        return []
+    found: dict[str, list[str]] = {}
+    of = study.outputs.set_index("output_id")[["item_id", "system", "is_human"]]
+    scores = study.scores.join(of, on="output_id")
+    for evaluator, part in scores[~scores["is_human"]].groupby("evaluator", sort=False):
+        lines = _incomplete(study, part)
+        part = part.dropna(subset="score")
+        values, rule = extremes(part["score"], of_program=True)
+        # Scores below 1, such as products of probabilities, may differ by orders of magnitude.
+        if values.abs().max() >= 1:
+            row = part.loc[values.index].sort_values("score", key=abs).iloc[-1]
+            lines.append(
+                f"scores {rule}: {len(values):,}; the greatest is {row['score']:,g}, for output "
+                f"{row['output_id']}. If they are errors, correct the file."
+            )
+        for system, inside in part.groupby("system", sort=False)["score"]:
+            others = part.loc[part["system"] != system, "score"]
+            is_larger = inside.median() > EXTREME * others.median() > 0
+            is_above = (inside > others.max()).mean() >= _ABOVE
+            if len(inside) >= FEWEST and is_larger and is_above:
+                lines.append(
+                    f"the scores of {system} seem to be on another scale: their median is "
+                    f"{inside.median():,g}, that of the others {others.median():,g}. If so, put "
+                    "them on one scale."
+                )
+        for line in lines:
+            found.setdefault(line, []).append(str(evaluator))
+    return [
+        f"{', '.join(names[:3])}{f' and {len(names) - 3} more' if names[3:] else ''}: {line}"
+        for line, names in found.items()
+    ]
 
 
 def _rarely_shown(study: Study) -> list[str]:
@@ -293,6 +347,55 @@ def _missing(study: Study, part: pd.DataFrame) -> list[str]:
     ]
 
 
+def _incomplete(study: Study, part: pd.DataFrame) -> list[str]:
+    """Report missing and repeated answers of a design that is complete but for these."""
+    named = {"item_id": "item", "system": "system", "annotator_id": "annotator"}
+    if "choice" in part:
+        outputs = _pair_of(part, "output_a", "output_b")
+        part = part.assign(system=_pair_of(part, "system", "system_b"), output_id=outputs)
+    keys = [key for key in named if key in part]
+    levels = [part[key].unique() for key in keys]
+    size = math.prod(map(len, levels))
+    # A system may have several outputs for an item.
+    cells = part.groupby(keys, sort=False)["output_id"]
+    counts = cells.size() // cells.nunique()
+    usual = counts.mode().iloc[0]
+    n_usual = int((counts == usual).sum())
+    if not max(_COMPLETE * size, _CELLS) <= n_usual < size <= _LARGEST:
+        return []
+    counts = counts.reindex(pd.MultiIndex.from_product(levels, names=keys), fill_value=0)
+    what = "votes" if "choice" in part else "judgments" if "value" in part else "scores"
+    found = []
+    for rule, odd in (("missing", counts[counts < usual]), ("repeated", counts[counts > usual])):
+        names = odd.index.to_frame(index=False)
+        tops = {named[key]: names[key].value_counts() for key in keys if len(names)}
+        most = [f"{kind} {top.index[0]} ({top.iloc[0]:,})" for kind, top in tops.items()]
+        found += [f"{what} are {rule} in {len(odd):,}, most of {', '.join(most)}"] * bool(most)
+    cell = listed(named[key] for key in keys)
+    return [
+        f"the design is nearly complete, with {usual} for each {cell}, but of {size:,} such cells "
+        f"{'; '.join(found)}. Check whether rows were lost, repeated or misspelled."
+    ]
+
+
+def _pair_of(votes: pd.DataFrame, first: str, second: str) -> list[str]:
+    """Name the pair of each vote, whichever was shown first."""
+    return [" and ".join(sorted(pair)) for pair in zip(votes[first], votes[second], strict=True)]
+
+
+def _contrary(_: Study, part: pd.DataFrame) -> list[str]:
+    """Report annotators who disagree with the others more often than by chance."""
+    if "choice" in part:
+        sign = np.where(part["output_a"].astype(str) < part["output_b"].astype(str), 1, -1)
+        value = part["choice"].astype(str).map({"a": 1.0, "tie": 0.0, "b": -1.0}).to_numpy() * sign
+        part = part.assign(output_id=_pair_of(part, "output_a", "output_b"), value=value)
+    return [
+        f"annotator {line} correlates negatively with the mean of the others. If the scale or the "
+        "sides were reversed, correct the answers."
+        for line in contrary(part)
+    ]
+
+
 def _incomparable(study: Study, part: pd.DataFrame) -> list[str]:
     """Report systems or outputs that were not judged under equal conditions."""
     if "choice" in part:
@@ -361,7 +464,7 @@ def reversed_evaluators(study: Study) -> list[str]:
         if n < FEWEST or both["mean"].nunique() < 2 or both["score"].nunique() < 2:
             continue
         r = float(both["mean"].corr(both["score"], method="spearman"))
-        if math.atanh(max(r, -1 + 1e-12)) * math.sqrt(n - 3) < -_CLEAR:
+        if math.atanh(max(r, -1 + 1e-12)) * math.sqrt(n - 3) < -CLEAR:
             found.append(
                 f"{part['evaluator'].iloc[0]} correlates negatively with {study.dimension()} "
                 f"(Spearman {r:.2f}, {n:,} {'items' if key == 'output_id' else 'systems'}): if "

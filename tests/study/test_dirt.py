@@ -1,4 +1,9 @@
-"""Dirt that changes a result: the reader refuses it or `check` names it, in every layout."""
+"""Dirt that changes a result: the reader refuses it or `check` names it, in every layout.
+
+Left out is what no rule can tell from honest answers: a valid answer instead of another one (A
+for B>A, both for tie, a score of 0), and items that are reversed or one point lower, which may be
+hard or suit another system.
+"""
 
 import itertools
 import json
@@ -189,8 +194,10 @@ def dirty_tables(kind, frame):
     row = 7 if kind != "V" else int(np.flatnonzero(V["choice"] != "tie")[3])
     for cell in [
         *MISSING,
-        *(CODES + WRITTEN if kind != "V" else ["both", "1", "A", "0", "Heron", "x"]),
+        *(CODES + WRITTEN if kind != "V" else ["1", "0", "Heron", "x"]),
     ]:
+        if kind == "S" and cell == "0":
+            continue
         found = [f"'{cell}'", f" {cell}, ", "missing", "empty cells", "decimal"]
         found += ["undefined", "not read", "5,000"]
         found += [cell] * (len(cell) > 2)
@@ -199,7 +206,7 @@ def dirty_tables(kind, frame):
             set_cells(frame, [row], measures, cell),
             found,
         )
-        if cell in ("N/A", "-", "99", "A"):
+        if cell in ("N/A", "-", "99"):
             yield (
                 f"cells: {cell}",
                 set_cells(frame, frame.index % 9 == 2, measures, cell),
@@ -271,6 +278,8 @@ def dirty_tables(kind, frame):
                 set_cells(frame, own, "flow", values[own].astype(str)),
                 ["scale", "w00", "Chloe", "annotator"],
             )
+            if how in ("0 to 4", "reversed"):
+                continue
             rows = frame["item"].isin(ITEMS[:5])
             yield (
                 f"scale of items: {how}",
@@ -301,6 +310,7 @@ def dirty_tables(kind, frame):
             ["itself", "same"],
         )
         lettered = frame.replace({"Heron": "left", "Rulebook": "right"})
+        lettered["verdict"] = lettered["choice"]
         yield "systems named as sides", lettered, ["confirm", "left"]
     if kind == "S":
         yield (
@@ -473,30 +483,17 @@ def measured(folder, step):
 
 #: Kinds of dirt that may pass, as patterns -> why.
 PASSING = {
-    r"cells?: (-1|0|99|999|-99|5000) in": "a number that may be an answer: no scale is declared",
-    r"cell: .* in (.*in columns|two files)": "a column with words is not drafted",
-    r"typed twice": "a number that may be a judgment: no scale is declared",
-    r"scale of items: .*": "items may be easy or hard",
-    r"scale of an annotator: (0 to 4|1 to 10|reversed)": "annotators may be strict or disagree",
-    r"one row (dropped|judged again)|last rows lost|cut off": "designs may be incomplete",
-    r"lowest rows of a system dropped": "too few for the test of missing judgments",
-    r"an annotator's sides swapped": "annotators may disagree",
-    r"name of (system|who): .* in (.*in columns|files of annotators)": "study.yml names others",
-    r"annotator is a judge: .* in annotators in columns": "the same",
-    r"header doubled": "a file with other columns is not drafted",
-    r"cell: both": "both means a tie",
-    r"systems named as sides": "the words are read as sides",
-    r"scores in percent": "systems may differ in their scores",
-    r"name of item: (swapped|doubled|lost letter), (half|once)": "ids of items are often similar",
-    r"name of (system|who): (swapped|doubled|lost letter), half": "neither spelling is rare",
-    r"name of who: (swapped|doubled|lost letter), once": "a short name may be another's",
+    "a file lost in files of annotators": "a new draft cannot know that it was there",
+    "a file twice in files of annotators": "two annotators may agree throughout",
 }
 
 
 @pytest.mark.parametrize("step", [97, pytest.param(5, marks=pytest.mark.release)])
 def test_dirt_that_changes_a_result_is_refused_or_named(step, tmp_path):
     outcomes = measured(tmp_path, step)
-    silent = outcomes[outcomes["outcome"].isin(["silent", "other"])]
+    changed = outcomes[outcomes["outcome"] != "same"]
+    silent = changed[changed["outcome"].isin(["silent", "other"])]
     where = silent["dirt"] + " in " + silent["layout"]
     unknown = silent[~where.str.match("|".join(PASSING))]
     assert unknown.empty, unknown.to_string()
+    assert step > 10 or len(silent) <= 0.02 * len(changed)
