@@ -222,7 +222,7 @@ def test_readme_states_findings_of_the_released_run(made):
     short = [number.replace("0.", ".") for number in (*mean, *ends)]
     readme_has("is {} [{}, {}]".format(*short[:3]), "between {} and {}".format(*short[3:]))
     assert fact(made, "11-atlas", column="n_studies", **bleu)[0] == "9"
-    first = fact(made, "08-own-study", table="systems", aggregate="value")
+    first = fact(made, "08-own-study", table="systems", column="estimate")
     readme_has("bt5 has the highest mean correctness, {} [{}, {}]".format(*first))
     rows = released(made, "08-own-study/tables/systems.csv")
     readme_has(f"any of {sum(rows['rank_low'] == 1)} systems may be the best")
