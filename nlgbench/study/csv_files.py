@@ -39,7 +39,7 @@ _MAGIC = {
 #: The longest name or id, in characters; a damaged file can have one of several megabytes.
 LONGEST = 100_000
 #: The longest text, and the longest line of JSON Lines.
-LONGEST_TEXT = 10_000_000
+LONGEST_TEXT = 20_000_000
 #: A .gz file unpacks to at most this many bytes, or this many times its own size.
 _UNPACKED = 2**28, 200
 
