@@ -109,8 +109,8 @@ class Parameter:
     def describe(self) -> str:
         """Describe the accepted values in words."""
         text = _TYPES[self.element][1]
-        text += "".join(f" and {_BOUNDS[sign][1]} {end}" for sign, end in self._bounds())
-        text = text.replace(" and", "", 1)
+        bounds = " and ".join(f"{_BOUNDS[sign][1]} {end}" for sign, end in self._bounds())
+        text = f"{text} {bounds}".rstrip()
         if isinstance(self.limits, list):
             *others, last = map(repr, self.limits)
             text = f"{', '.join(others)} or {last}" if others else last
@@ -206,11 +206,12 @@ def check(notebook: str, limits: Mapping[str, Any], namespace: Mapping[str, Any]
 
     `namespace` is ``globals()``. The runner makes the same check before it starts a kernel.
     """
-    annotations = namespace.get("__annotations__", {})
     _check_limits(limits, namespace, notebook)
-    for name, annotation in annotations.items():
-        limit = (_SHARED | dict(limits)).get(name)
-        parameter = Parameter(name, None, inspect.formatannotation(annotation), "", limit)
+    limits = {**_SHARED, **limits}
+    for name, annotation in namespace.get("__annotations__", {}).items():
+        parameter = Parameter(
+            name, None, inspect.formatannotation(annotation), "", limits.get(name)
+        )
         if name in namespace and parameter.element in _TYPES:
             try:
                 parameter.conform(namespace[name])

@@ -157,11 +157,11 @@ def _with_fields(frame: pd.DataFrame) -> pd.DataFrame:
     """Add the fields of columns whose cells are objects, such as `Answer.taskAnswers`."""
     fields = [frame]
     for name in frame:
-        cells = frame[name].str.strip().tolist()
-        if not next(filter(None, cells), "").startswith(("{", "[")):
+        cells = frame[name].tolist()
+        if not next(filter(str.strip, cells), "").lstrip().startswith(("{", "[")):
             continue
         try:
-            objects = [json.loads(cell) if cell else {} for cell in cells]
+            objects = [json.loads(cell.strip()) if cell.strip() else {} for cell in cells]
         except (ValueError, RecursionError):
             continue
         objects = [cell[0] if type(cell) is list and len(cell) == 1 else cell for cell in objects]

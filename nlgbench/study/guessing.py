@@ -188,9 +188,8 @@ def kind_of(cells: pd.Series) -> str:
     if {"a", "b"} <= set(found.values()) and len(found) == len(filled):
         return "choice"
     n = sum(counts[cell] for cell in filled)
-    numbers = [cell for cell in filled if _is_number(cell)]
     # Few odd cells among answers are errors, which `check` lists; those among ids are ids.
-    if len(numbers) <= 11 and n - sum(counts[cell] for cell in numbers) <= n / _ODD:
+    if len(filled) - len(others) <= 11 and sum(counts[cell] for cell in others) <= n / _ODD:
         return "number"
     length = sum(len(cell) * counts[cell] for cell in filled) / n
     blanks = sum(len(re.findall(r"\s", cell)) * counts[cell] for cell in filled) / n

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pandas as pd
 from scipy.stats import norm
@@ -99,6 +101,11 @@ def other_items(values: pd.Series, items: pd.Series) -> str:
     return ""
 
 
+def is_negative(r: float, n: int, limit: float = CLEAR) -> bool:
+    """Check whether a correlation of n pairs is negative by many standard errors (Fisher's z)."""
+    return math.atanh(max(r, -1 + 1e-12)) * math.sqrt(n - 3) < -limit
+
+
 def contrary(answers: pd.DataFrame) -> list[str]:
     """Describe annotators whose answers clearly correlate negatively with the others' means."""
     means = answers.groupby(["output_id", "annotator_id"])["value"].mean().reset_index()
@@ -112,7 +119,7 @@ def contrary(answers: pd.DataFrame) -> list[str]:
         if n < FEWEST or min(part["value"].nunique(), part["others"].nunique()) < 2:
             continue
         r = float(part["value"].corr(part["others"]))
-        if r < -0.5 and np.arctanh(max(r, -1 + 1e-12)) * np.sqrt(n - 3) < -clear:
+        if r < -0.5 and is_negative(r, n, clear):
             found.append(f"{annotator} (r = {r:.2f}, {n:,} in common)")
     return found
 

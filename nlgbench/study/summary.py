@@ -15,10 +15,10 @@ from nlgbench.status import Unsupported
 from nlgbench.study import Study
 from nlgbench.study.overview import PLACEHOLDER
 from nlgbench.study.ranges import (
-    CLEAR,
     EXTREME,
     contrary,
     extremes,
+    is_negative,
     other_items,
     other_scale,
 )
@@ -464,7 +464,7 @@ def reversed_evaluators(study: Study) -> list[str]:
         if n < FEWEST or both["mean"].nunique() < 2 or both["score"].nunique() < 2:
             continue
         r = float(both["mean"].corr(both["score"], method="spearman"))
-        if math.atanh(max(r, -1 + 1e-12)) * math.sqrt(n - 3) < -CLEAR:
+        if is_negative(r, n):
             found.append(
                 f"{part['evaluator'].iloc[0]} correlates negatively with {study.dimension()} "
                 f"(Spearman {r:.2f}, {n:,} {'items' if key == 'output_id' else 'systems'}): if "
