@@ -38,7 +38,8 @@ def flat(cells: Iterable[str]) -> list[str]:
 
 def missing_words(cells: Iterable[str]) -> list[str]:
     """List the cells that mean a missing value, such as N/A or a dash, but are not empty."""
-    words = {cell: plain_words(cell) for cell in dict.fromkeys(cells) if cell.strip()}
+    wordy = [cell for cell in dict.fromkeys(cells) if cell.strip() and not re.search(r"\d", cell)]
+    words = {cell: plain_words(cell) for cell in wordy}
     return [
         cell
         for cell, plain in words.items()

@@ -298,12 +298,14 @@ def as_text(cell: Any) -> str:
 
 def as_list(cell: str) -> list[str] | None:
     """Parse a cell that is a JSON list, such as Label Studio's `[{"rating": 4}]`."""
+    if not cell.lstrip().startswith("["):  # much faster than a parser's error
+        return None
     try:
-        found = json.loads(cell)
+        elements = json.loads(cell)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(found, list):
-        return None
-    is_rating = [isinstance(one, dict) and {*one} in _RATINGS for one in found]
-    both = zip(found, is_rating, strict=True)
-    return [as_text(next(iter(one.values())) if wrapped else one) for one, wrapped in both]
+    is_rating = [isinstance(element, dict) and {*element} in _RATINGS for element in elements]
+    return [
+        as_text(next(iter(element.values())) if is_wrapped else element)
+        for element, is_wrapped in zip(elements, is_rating, strict=True)
+    ]

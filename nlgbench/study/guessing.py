@@ -65,18 +65,27 @@ _LABELED = re.compile(
 )
 #: The fewest cells for each that is no number, in a column of numbers.
 _ODD = 20
-#: Verbal scales, lowest first; / separates synonyms.
-_SCALES = (
-    "bad/wrong/incorrect/fail/failed/unacceptable/inconsistent/irrelevant/invalid, "
-    "good/right/correct/pass/passed/acceptable/consistent/relevant/valid",
-    "strongly disagree, disagree, neutral/neither agree nor disagree/undecided, agree, "
-    "strongly agree",
-    "very poor/very bad/terrible, poor/bad, fair/average/ok/acceptable, good, very good/excellent",
-    "never, rarely, sometimes, often, always",
-    "not at all, slightly, moderately, very, extremely",
-    "low, medium, high",
-    "no/false, yes/true",
-)
+_LETTER = re.compile(r"[^\W\d]")
+#: Verbal scales: words -> numbers, from 1 on, or 0 and 1. Synonyms have one number.
+_SCALES = [
+    {
+        word: str(number)
+        for number, synonyms in enumerate(scale.split(", "), 1 if scale.count(",") > 1 else 0)
+        for word in synonyms.split("/")
+    }
+    for scale in (
+        "bad/wrong/incorrect/fail/failed/unacceptable/inconsistent/irrelevant/invalid, "
+        "good/right/correct/pass/passed/acceptable/consistent/relevant/valid",
+        "strongly disagree, disagree, neutral/neither agree nor disagree/undecided, agree, "
+        "strongly agree",
+        "very poor/very bad/terrible, poor/bad, fair/average/ok/acceptable, good, "
+        "very good/excellent",
+        "never, rarely, sometimes, often, always",
+        "not at all, slightly, moderately, very, extremely",
+        "low, medium, high",
+        "no/false, yes/true",
+    )
+]
 
 
 @dataclass(eq=False)
@@ -205,23 +214,23 @@ def _is_number(text: str) -> bool:
 
 def scale_of(cells: Iterable[str]) -> dict[str, str]:
     """Map cells to numbers if they are words of a known scale, or have a number and its label."""
-    there = {one: answers.plain_words(one) for one in dict.fromkeys(cells)}
-    lacking = answers.missing_words(there)
-    there = {one: plain for one, plain in there.items() if plain and one not in lacking}
-    fits = {one: _LABELED.fullmatch(one.strip()) for one in there}
-    labeled = {one: fit["before"] or fit["after"] for one, fit in fits.items() if fit}
-    plain_numbers = {one: one.strip() for one in there if re.fullmatch(r"-?\d+", one.strip())}
+    cells = dict.fromkeys(cells)
+    if not _LETTER.search("".join(cells)):  # numbers without labels
+        return {}
+    missing = answers.missing_words(cells)
+    plain = {cell: answers.plain_words(cell) for cell in cells if cell not in missing}
+    plain = {cell: words for cell, words in plain.items() if words}
+    fits = {cell: _LABELED.fullmatch(cell.strip()) for cell in plain}
+    labeled = {cell: fit["before"] or fit["after"] for cell, fit in fits.items() if fit}
+    bare = {cell: cell.strip() for cell in plain if re.fullmatch(r"-?\d+", cell.strip())}
     # The numbers of a scale have one label each, unlike those of titles, such as `1 - Intro`.
-    n_labels = len({there[one] for one in labeled})
+    n_labels = len({plain[cell] for cell in labeled})
     is_scale = labeled and n_labels == len({*labeled.values()}) <= 11
-    if is_scale and len(labeled) + len(plain_numbers) == len(there):
-        return labeled | plain_numbers
+    if is_scale and len(labeled) + len(bare) == len(plain):
+        return labeled | bare
     for scale in _SCALES:
-        places = [words.split("/") for words in scale.split(", ")]
-        first = 0 if len(places) == 2 else 1
-        number = {word: str(at) for at, words in enumerate(places, first) for word in words}
-        if len(there) > 1 and set(there.values()) <= set(number):
-            return {one: number[plain] for one, plain in there.items()}
+        if len(plain) > 1 and {*plain.values()} <= {*scale}:
+            return {cell: scale[words] for cell, words in plain.items()}
     return {}
 
 

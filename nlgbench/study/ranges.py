@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
+from statistics import NormalDist  # scipy.stats takes longer to import than files take to read
 
 import numpy as np
 import pandas as pd
-from scipy.stats import norm
 
 from nlgbench.arrays import Floats
 from nlgbench.text import listed
@@ -112,7 +112,8 @@ def contrary(answers: pd.DataFrame) -> list[str]:
     sums = means.groupby("output_id")["value"].agg(["sum", "size"])
     means = means.join(sums, on="output_id").query("size > 1")
     means["others"] = (means["sum"] - means["value"]) / (means["size"] - 1)
-    clear = float(norm.isf(norm.sf(CLEAR) / max(1, means["annotator_id"].nunique())))
+    tail = NormalDist().cdf(-CLEAR) / max(1, means["annotator_id"].nunique())
+    clear = -NormalDist().inv_cdf(tail)
     found = []
     for annotator, part in means.groupby("annotator_id", sort=False):
         n = len(part)
