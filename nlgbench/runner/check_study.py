@@ -10,7 +10,7 @@ from nlgbench.runner import listing
 from nlgbench.runner.new_study import unconfirmed
 from nlgbench.study import TABLES, Study, near_names, read_folder, summary
 from nlgbench.study.csv_files import TableError
-from nlgbench.study.schema import Raw
+from nlgbench.study.schema import RawTable
 
 #: The width of the text, for any terminal.
 _WIDTH = 80
@@ -27,7 +27,9 @@ def check(folder: Path) -> tuple[str, bool]:
             study = load(str(folder))
             frames = {table: getattr(study, table) for table in TABLES}
             tables = {
-                table: Raw(frame, table) for table, frame in frames.items() if frame is not None
+                table: RawTable(frame, table)
+                for table, frame in frames.items()
+                if frame is not None
             }
             near_names.settle(tables, dict(study.settings), doubts, doubts)
         else:

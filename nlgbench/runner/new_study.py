@@ -221,7 +221,7 @@ def _lines(table: str, source: Guess, spec: dict[str, Any]) -> Iterator[str]:
         yield f"    {key}:{comment}"
         for name, column in value.items():
             why = source.why.get(name, "") if key in ("columns", "constants") else ""
-            mark = CONFIRM if name in source.doubts else "# guessed: "
+            mark = CONFIRM if name in source.uncertain else "# guessed: "
             yield f"      {as_yaml(name)}: {as_yaml(column)}" + (f"  {mark}{why}" if why else "")
         if key == "columns":
             yield from _missing(table, source, spec)
@@ -234,8 +234,8 @@ def _missing(table: str, source: Guess, spec: dict[str, Any]) -> list[str]:
         return []
     free = source.free("text", "id", "words", "number", "choice")[:8]
     return [
-        f"      # {our}: ...  # missing; unused columns: {', '.join([*free, beside])}"
-        for our, beside in (("item_id", "{row}"), ("system", "{file}"))
+        f"      # {our}: ...  # missing; unused columns: {', '.join([*free, template])}"
+        for our, template in (("item_id", "{row}"), ("system", "{file}"))
         if our not in assigned
     ]
 
@@ -244,7 +244,13 @@ def _skeleton(source: Guess) -> list[str]:
     """Write a table to fill in, with the columns of a file in which none was recognized."""
     advice = formats.resembling(source.names)
     if flags := vote_words.pair_flags(source.frame[source.names]):
-        command = shlex.join([part for key, name in flags.items() for part in (f"--{key}", name)])
+        command = shlex.join(
+            [
+                argument_or_value
+                for key, name in flags.items()
+                for argument_or_value in (f"--{key}", name)
+            ]
+        )
         votes = f"If {flags['choice']} contains votes on pairs, name both systems"
         advice = f"{votes} (their names, or columns with them): {command}. {advice}"
     lines = [f"# {source.files[0]}{UNRECOGNIZED}. {advice}", "# Fill in this table, or use flags:"]

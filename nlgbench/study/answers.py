@@ -33,31 +33,31 @@ def plain_words(cell: str) -> str:
 
 def flat(cells: Iterable[str]) -> list[str]:
     """List cells, with the elements of those that are lists."""
-    return [one for cell in cells for one in file_types.as_list(cell) or [cell]]
+    return [element for cell in cells for element in file_types.as_list(cell) or [cell]]
 
 
 def missing_words(cells: Iterable[str]) -> list[str]:
     """List the cells that mean a missing value, such as N/A or a dash, but are not empty."""
     wordy = [cell for cell in dict.fromkeys(cells) if cell.strip() and not re.search(r"\d", cell)]
-    words = {cell: plain_words(cell) for cell in wordy}
+    plain_text = {cell: plain_words(cell) for cell in wordy}
     return [
         cell
-        for cell, plain in words.items()
+        for cell, plain in plain_text.items()
         if not plain or plain in _MISSING or _MISSING_FORM.fullmatch(plain)
     ]
 
 
-def empty_missing(cells: pd.Series, words: Iterable[str]) -> pd.Series:
+def empty_missing(cells: pd.Series, missing: Iterable[str]) -> pd.Series:
     """Empty the cells, and the elements of lists, that are words for a missing value."""
-    words = {word.strip() for word in words}
+    missing = {word.strip() for word in missing}
     new = {}
-    for cell in cells.unique() if words else ():
+    for cell in cells.unique() if missing else ():
         elements = file_types.as_list(cell) if cell.lstrip().startswith("[") else None
-        if cell.strip() in words:
+        if cell.strip() in missing:
             new[cell] = ""
-        elif elements and words & {*map(str.strip, elements)}:
-            kept = ["" if element.strip() in words else element for element in elements]
-            new[cell] = json.dumps(kept, ensure_ascii=False)
+        elif elements and missing & {*map(str.strip, elements)}:
+            answers = ["" if element.strip() in missing else element for element in elements]
+            new[cell] = json.dumps(answers, ensure_ascii=False)
     return cells.map(lambda cell: new.get(cell, cell)) if new else cells
 
 
@@ -67,9 +67,9 @@ def has_decimal_commas(cells: pd.Series) -> bool:
     commas = {cell for cell in filled if _COMMA.fullmatch(cell)}
     if not commas or all(map(_THOUSANDS.fullmatch, commas)):
         return False
-    others = filled - commas
-    words = missing_words(others)
-    return all(cell in words or re.fullmatch(r"[+-]?\d+", cell) for cell in others)
+    numbers = filled - commas
+    missing = missing_words(numbers)
+    return all(cell in missing or re.fullmatch(r"[+-]?\d+", cell) for cell in numbers)
 
 
 def point_commas(cells: pd.Series) -> pd.Series:
@@ -80,10 +80,10 @@ def point_commas(cells: pd.Series) -> pd.Series:
 def number_rule(cells: Iterable[str]) -> str:
     """Explain how cells that should be numbers can be read; empty if neither kind occurs."""
     cells = [str(cell).strip() for cell in cells]
-    if words := missing_words(cells):
+    if missing := missing_words(cells):
         return (
             "must be a number: drop the row or, if these words mean a missing value, write "
-            f"`settings: {{missing: {json.dumps(words[:8], ensure_ascii=False)}}}` in study.yml; "
+            f"`settings: {{missing: {json.dumps(missing[:8], ensure_ascii=False)}}}` in study.yml; "
             "if they mean a number, map them to it in `values`"
         )
     if any(map(_COMMA.fullmatch, cells)):

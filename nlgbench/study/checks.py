@@ -52,10 +52,10 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(function)
     def entered(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
-            given = signature.bind(*args, **kwargs).arguments
+            bound = signature.bind(*args, **kwargs).arguments
         except TypeError:
             return function(*args, **kwargs)  # Python names the wrong parameter itself
-        for name, value in given.items():
+        for name, value in bound.items():
             _check(name, value, hint(name))
         return function(*args, **kwargs)
 
@@ -65,9 +65,9 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 def _check(name: str, value: Any, hint: Any) -> None:
     if not fits(value, hint):
         choices = _choices(hint)
-        for one in value if isinstance(value, list | tuple) else [value]:
-            if isinstance(one, str) and choices:
-                known(one, choices, name)
+        for element in value if isinstance(value, list | tuple) else [value]:
+            if isinstance(element, str) and choices:
+                known(element, choices, name)
         way = read_first(value) if "Study" in words(hint) else ""
         raise ValueError(f"{name} must be {words(hint)}. Got {brief(value)}.{way}")
     if isinstance(value, Real) and name in _SHARES and not 0 < float(value) < 1:
@@ -96,19 +96,21 @@ def _choices(hint: Any) -> list[str]:
     inner = typing.get_args(hint)
     if typing.get_origin(hint) is Literal:
         return list(inner)
-    return list(dict.fromkeys(choice for each in inner for choice in _choices(each)))
+    return list(dict.fromkeys(choice for element in inner for choice in _choices(element)))
 
 
 def fits(value: Any, hint: Any) -> bool:
     """Check a value, and the elements of a collection, against a type hint."""
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
-        return any(fits(value, one) for one in inner)
+        return any(fits(value, option) for option in inner)
     if origin is Literal:
         return isinstance(value, str) and value in inner
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        each = inner[1] if inner else Any
-        return isinstance(value, Mapping) and all(fits(one, each) for one in value.values())
+        value_hint = inner[1] if inner else Any
+        return isinstance(value, Mapping) and all(
+            fits(option, value_hint) for option in value.values()
+        )
     if isinstance(origin, type) and origin is not Callable:
         if isinstance(value, str | bytes | pd.DataFrame | Mapping):
             return False
@@ -132,16 +134,16 @@ def words(hint: Any, several: bool = False) -> str:
     a, s = ("", "s") if several else ("a ", "")
     if origin in (typing.Union, types.UnionType):
         # The longest comes last, because its elements would seem to include what follows.
-        found = sorted(dict.fromkeys(words(one, several) for one in inner), key=len)
-        text = (" or " if several else ", or ").join(found)
-        return text.replace(f"list of {found[0]}", "list of them")
+        options = sorted(dict.fromkeys(words(option, several) for option in inner), key=len)
+        text = (" or " if several else ", or ").join(options)
+        return text.replace(f"list of {options[0]}", "list of them")
     if hint in _VALUES:
         return _VALUES[hint]
     if origin is Literal:
         return " or ".join(filter(None, [", ".join(map(repr, inner[:-1])), repr(inner[-1])]))
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        each = "" if inner[1:] in ((), (Any,)) else f" of {words(inner[1], True)}"
-        return f"{a}dict{s}{each}"
+        values = "" if inner[1:] in ((), (Any,)) else f" of {words(inner[1], True)}"
+        return f"{a}dict{s}{values}"
     if origin is not None:
         return f"{a}non-empty list{s} of {words(inner[0], True)}"
     if hint in _WORDS:
@@ -158,59 +160,59 @@ def read_table(frame: pd.DataFrame, columns: str, subject: str) -> pd.DataFrame:
     a "number" may be. A "name" (the default) is a text or number that is short enough for a
     figure; a "key" is any text or number. The subject includes its verb, such as "scores have".
     """
-    kinds, wanted = {}, []
+    kinds, required = {}, []
     for declared in columns.split():
         name, _, kind = declared.rstrip("?").partition(":")
         kinds[name] = kind or "name"
-        wanted += [] if declared.endswith("?") else [name]
-    return convert_columns(frame, kinds, wanted, subject)
+        required += [] if declared.endswith("?") else [name]
+    return convert_columns(frame, kinds, required, subject)
 
 
 def convert_columns(
-    frame: pd.DataFrame, kinds: Mapping[str, str], wanted: list[str], subject: str
+    frame: pd.DataFrame, kinds: Mapping[str, str], required: list[str], subject: str
 ) -> pd.DataFrame:
     """Convert columns as `read_table` does, but allow any text as a column's name."""
-    thing, has = subject.rsplit(" ", 1)
+    table, has = subject.rsplit(" ", 1)
     if frame.columns.nlevels > 1:
         raise TableError(f"{subject} several levels of columns: keep one level with droplevel().")
     doubled = frame.columns[frame.columns.duplicated()]
     if len(doubled):
         raise TableError(f"{subject} two columns named {doubled[0]!r}: keep one.")
-    missing = [name for name in wanted if name not in frame]
+    missing = [name for name in required if name not in frame]
     if missing:
         need = "they need" if has == "have" else "it needs"
-        there = list(map(str, frame.columns))
+        names = list(map(str, frame.columns))
         raise TableError(
-            f"{subject} no column {missing[0]!r}: {need} {', '.join(wanted)}; found "
-            f"{', '.join(there) or 'none'}.{did_you_mean(missing[0], {*there} - {*wanted})}"
+            f"{subject} no column {missing[0]!r}: {need} {', '.join(required)}; found "
+            f"{', '.join(names) or 'none'}.{did_you_mean(missing[0], {*names} - {*required})}"
         )
     if frame.empty:
         raise Unsupported("no_rows", f"{subject} no rows.")
     frame = frame if frame.index.is_unique else frame.reset_index(drop=True)
-    made = {}
+    converted = {}
     for name in frame.columns.intersection(list(kinds)):
-        found, bad, rule = _converted(frame[name], kinds[name], name not in wanted)
+        cells, bad, rule = _converted(frame[name], kinds[name], name not in required)
         if bad.any():
             row = int(np.flatnonzero(bad)[0])
             raise TableError(
-                f"{thing}, column {name!r} {rule}. Found in row {row + 1}: "
+                f"{table}, column {name!r} {rule}. Found in row {row + 1}: "
                 f"{brief(frame[name].iloc[row])}."
             )
         dtype = frame[name].dtype
         is_plain = isinstance(dtype, np.dtype) and dtype.kind in "iufb"
         if kinds[name] in ("name", "text") or not is_plain:
-            made[name] = found  # other numbers stay unchanged, so that 3 is not written as 3.0
-    return frame.assign(**made) if made else frame
+            converted[name] = cells  # other numbers stay unchanged, so that 3 is not written as 3.0
+    return frame.assign(**converted) if converted else frame
 
 
 def _converted(column: pd.Series, kind: str, may_lack: bool) -> tuple[pd.Series, np.ndarray, str]:
     """Convert a column as `csv_files.convert` does; a number may be a name."""
     if kind not in ("text", "name", "key"):
-        found, bad, rule = csv_files.convert(column, "float" if kind == "number" else kind)
+        converted, bad, rule = csv_files.convert(column, "float" if kind == "number" else kind)
         if kind == "float" and not bad.any():
-            bad = np.isinf(found.to_numpy())
+            bad = np.isinf(converted.to_numpy())
             rule = "must be finite: leave the cell empty if the value is undefined"
-        return found, bad, rule
+        return converted, bad, rule
     column = column.infer_objects() if kind == "key" else column
     is_number = pd.api.types.is_any_real_numeric_dtype(column)
     lacks = column.isna().to_numpy(dtype=bool)
@@ -220,11 +222,11 @@ def _converted(column: pd.Series, kind: str, may_lack: bool) -> tuple[pd.Series,
     if is_number and not lacks.any():
         column = column.astype(object).map(str)
     if may_lack and lacks.any():
-        found, bad, rule = csv_files.convert(column.astype(object).mask(lacks, ""), "text")
-        found = found.mask(lacks)
+        converted, bad, rule = csv_files.convert(column.astype(object).mask(lacks, ""), "text")
+        converted = converted.mask(lacks)
     else:
-        found, bad, rule = csv_files.convert(column, "text")
+        converted, bad, rule = csv_files.convert(column, "text")
     if kind == "name" and not bad.any():
-        bad = (found.fillna("").str.len() > LONGEST_NAME).to_numpy(dtype=bool)
+        bad = (converted.fillna("").str.len() > LONGEST_NAME).to_numpy(dtype=bool)
         rule = f"must be at most {LONGEST_NAME} characters long: shorten it for figures"
-    return found, bad, rule
+    return converted, bad, rule

@@ -68,9 +68,9 @@ def personal(columns: Iterable[str]) -> list[str]:
     return [name for name in columns if has_word(name, f"{IDENTIFYING}|{_PERSONAL}")]
 
 
-def has_word(name: str, words: str) -> bool:
+def has_word(name: str, pattern: str) -> bool:
     """Check whether a column's name contains one of the words, in any spelling."""
-    return bool(re.search(rf"(?:^|_)(?:{words})(?:_|$)", plain_name(name)))
+    return bool(re.search(rf"(?:^|_)(?:{pattern})(?:_|$)", plain_name(name)))
 
 
 @functools.lru_cache(2**14)
@@ -96,16 +96,16 @@ def recognized(columns: Sequence[str]) -> dict[str, str]:
     for name, end in zip(columns, last, strict=True):
         if n_times[end] == 1:
             plain.setdefault(plain_name(end), name)
-    found: dict[str, str] = {}
+    ours: dict[str, str] = {}
     for our, names in CALLED.items():
         fits = [plain[name] for name in names.split() if name in plain]
-        fits = [name for name in fits if name not in found.values()]
+        fits = [name for name in fits if name not in ours.values()]
         if fits:
-            found[our] = fits[0]
-    if not {"system_a", "system_b", "choice"} <= set(found):
+            ours[our] = fits[0]
+    if not {"system_a", "system_b", "choice"} <= set(ours):
         for our in ("system_a", "system_b"):
-            found.pop(our, None)
-    return found
+            ours.pop(our, None)
+    return ours
 
 
 def counted(frame: pd.DataFrame) -> dict[str, list[str]]:
@@ -134,5 +134,5 @@ def matching(pattern: str, columns: Iterable[str]) -> dict[str, dict[str, str]]:
             regex += f"(?P={name})"
         elif name:
             regex += f"(?P<{name}>.+?)"
-    fits = {one: re.fullmatch(regex, one, re.DOTALL) for one in columns}
-    return {one: fit.groupdict() for one, fit in fits.items() if fit}
+    fits = {name: re.fullmatch(regex, name, re.DOTALL) for name in columns}
+    return {name: fit.groupdict() for name, fit in fits.items() if fit}

@@ -49,9 +49,9 @@ class TableError(ValueError):
 
     def __init__(self, *problems: str) -> None:
         self.problems = problems
-        shown = [f"{number}. {one}" for number, one in enumerate(problems[:_LISTED], 1)]
+        lines = [f"{number}. {problem}" for number, problem in enumerate(problems[:_LISTED], 1)]
         more = [f"and {len(problems) - _LISTED:,} more"] * (len(problems) > _LISTED)
-        several = [f"{len(problems):,} problems:", *shown, *more]
+        several = [f"{len(problems):,} problems:", *lines, *more]
         super().__init__(problems[0] if len(problems) == 1 else "\n".join(several))
 
 
@@ -61,8 +61,10 @@ def why_no_file(path: Path) -> str:
         return f"{path} is a folder: name a file in it, or a pattern of its files."
     if path.exists():
         return f"{path} is a pipe or a device, not a file: save its content as a file."
-    there = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
-    return f"there is no file {path}.{did_you_mean(path.name, there)}"
+    siblings = (
+        [path_beside.name for path_beside in path.parent.iterdir()] if path.parent.is_dir() else []
+    )
+    return f"there is no file {path}.{did_you_mean(path.name, siblings)}"
 
 
 def read_text(path: Path) -> str:
@@ -120,7 +122,7 @@ def parse(
     reader = csv.reader(
         io.StringIO(text, newline=""), strict=True, delimiter=delimiter, quoting=quoting
     )
-    found: list[str] = []
+    wrong: list[str] = []
     header: list[str] = []
     body: list[tuple[str, ...]] = []  # tuples, which the garbage collector skips
     lines: list[int] = []
@@ -150,24 +152,24 @@ def parse(
                     )
             elif row:
                 number += 1
-                what = ""
+                reason = ""
                 if row == header and len(header) > 1:
-                    what = "repeats the header: remove that line."
+                    reason = "repeats the header: remove that line."
                 elif len(row) > len(header) or (left_out and not set(left_out) <= set(may_lack)):
-                    what = (
+                    reason = (
                         f"has {len(row)} fields, but the header has {len(header)}: the file "
                         "is truncated, or a text with a comma is not quoted."
                         + " If the first line is a title, remove it."
                         * (len(header) == 1)
                     )
-                if what:
-                    found.append(f"{path}, row {number} (line {start}) {what}")
+                if reason:
+                    wrong.append(f"{path}, row {number} (line {start}) {reason}")
                 else:
                     body.append((*row, *[""] * len(left_out)))
                     lines.append(start)
             start = reader.line_num + 1
     except csv.Error as error:
-        found.append(
+        wrong.append(
             f"{path}, row {number + 1} (line {start}): {error}. The file ends within quotes, a "
             "quote inside a text is not doubled, or a text is too long: fix that row, or get the "
             "file again."
@@ -178,11 +180,11 @@ def parse(
     doubled = frame.columns.duplicated()
     if doubled.any():
         names = ", ".join(map(repr, frame.columns[doubled].unique()))
-        found.append(f"{path} has repeated columns ({names}): keep one of each.")
+        wrong.append(f"{path} has repeated columns ({names}): keep one of each.")
     if problems is not None:
-        problems += found
-    elif found:
-        raise TableError(*found)
+        problems += wrong
+    elif wrong:
+        raise TableError(*wrong)
     return frame.loc[:, ~doubled], lines
 
 
@@ -206,10 +208,10 @@ def _truths(column: pd.Series) -> tuple[pd.Series, np.ndarray, str]:
     rule = "must be true or false: write True, False, 1 or 0"
     if column.dtype == bool:
         return column, np.zeros(len(column), dtype=bool), rule
-    known = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
-    found = [known.get(str(value).strip().lower()) for value in column]
-    bad = np.array([value is None for value in found], dtype=bool)
-    return pd.Series([bool(one) for one in found], index=column.index, dtype=bool), bad, rule
+    meanings = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
+    truths = [meanings.get(str(value).strip().lower()) for value in column]
+    bad = np.array([value is None for value in truths], dtype=bool)
+    return pd.Series([bool(truth) for truth in truths], index=column.index, dtype=bool), bad, rule
 
 
 def _numbers(column: pd.Series) -> tuple[pd.Series, np.ndarray, str]:
@@ -218,18 +220,18 @@ def _numbers(column: pd.Series) -> tuple[pd.Series, np.ndarray, str]:
     if kinds.is_numeric_dtype(column) and not (
         kinds.is_bool_dtype(column) or kinds.is_complex_dtype(column)
     ):
-        found = column.astype("float64")
+        numbers = column.astype("float64")
         bad = np.zeros(len(column), dtype=bool)
     else:
         # float() returns exactly the number that was written; pandas' parser sometimes does not.
         parsed = [number(value) for value in column.to_numpy(dtype=object)]
         bad = np.array([value is None for value in parsed], dtype=bool)
-        found = pd.Series(parsed, index=column.index, dtype="float64")
-    size = found.abs().to_numpy()
+        numbers = pd.Series(parsed, index=column.index, dtype="float64")
+    size = numbers.abs().to_numpy()
     huge = (size > GREATEST) & (size < np.inf)
     if huge.any() and not bad.any():
         bad, rule = huge, f"must be at most {GREATEST:g} in absolute value: check its unit"
-    return found, bad, rule
+    return numbers, bad, rule
 
 
 def number(value: object) -> float | None:
@@ -239,12 +241,16 @@ def number(value: object) -> float | None:
     text = str(value).strip()
     try:
         # float() also accepts 1_000, which is not a number in any table.
-        found = float("nan") if not text else float(text) if "_" not in text else None
+        value_read = float("nan") if not text else float(text) if "_" not in text else None
     except ValueError:
         return None
-    if found is not None and math.isinf(found) and any(one.isdigit() for one in text):
-        return math.copysign(sys.float_info.max, found)  # 1e309 is too large, not infinite
-    return found
+    if (
+        value_read is not None
+        and math.isinf(value_read)
+        and any(character.isdigit() for character in text)
+    ):
+        return math.copysign(sys.float_info.max, value_read)  # 1e309 is too large, not infinite
+    return value_read
 
 
 def _counts(column: pd.Series) -> tuple[pd.Series, np.ndarray, str]:

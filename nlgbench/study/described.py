@@ -42,7 +42,7 @@ def describe(source: Path | pd.DataFrame, flags: Mapping[str, Sequence[str]]) ->
             named = {*spec["columns"], *spec.get("constants", {})}
             doubts += [
                 f"{argument(our)} is a guess ({guessed.why[our]}): pass {argument(our)}="
-                for our in sorted(guessed.doubts & named)
+                for our in sorted(guessed.uncertain & named)
             ]
     if not tables:
         names = [name for guessed in sources for name in guessed.names]
@@ -86,9 +86,9 @@ def lower_is_better(dimensions: Sequence[str]) -> list[str]:
 
 def missing_words(sources: Sequence[Guess]) -> list[str] | dict[str, list[str]]:
     """List words that mean missing, by column if there are votes, where "none" may be a tie."""
-    words = {name: found for guessed in sources for name, found in guessed.missing.items()}
+    of_column = {name: missing for guessed in sources for name, missing in guessed.missing.items()}
     is_voted = any(table == "preferences" for guessed in sources for table, _ in guessed.tables)
-    return words if is_voted else list(dict.fromkeys(itertools.chain(*words.values())))
+    return of_column if is_voted else list(dict.fromkeys(itertools.chain(*of_column.values())))
 
 
 def as_texts(frame: pd.DataFrame) -> pd.DataFrame:
@@ -113,16 +113,16 @@ def as_texts(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _framed(frame: pd.DataFrame) -> Guess:
     rows = [str(number) for number in range(1, len(frame) + 1)]
-    beside = {"{file}": FRAME, "{folder}": "", "{row}": rows}
-    return Guess(frame.reset_index(drop=True).assign(**beside), files=[FRAME])
+    context = {"{file}": FRAME, "{folder}": "", "{row}": rows}
+    return Guess(frame.reset_index(drop=True).assign(**context), files=[FRAME])
 
 
 def _require_places(guessed: Guess, table: str, spec: Mapping[str, Any]) -> None:
     """Refuse a table whose items or systems are unknown."""
-    known = {*spec["columns"], *spec.get("constants", {}), *guessed.captured}
-    known |= {*spec["columns"], "item_id"} if table == "system_scores" else set()
-    needs = ["item_id", "system_a", "system_b"] if "system_a" in known else ["item_id", "system"]
-    lacks = [argument(our) for our in needs if our not in known and "output_id" not in known]
+    ours = {*spec["columns"], *spec.get("constants", {}), *guessed.captured}
+    ours |= {*spec["columns"], "item_id"} if table == "system_scores" else set()
+    needs = ["item_id", "system_a", "system_b"] if "system_a" in ours else ["item_id", "system"]
+    lacks = [argument(our) for our in needs if our not in ours and "output_id" not in ours]
     if lacks:
         names = " and ".join(f"{name}=" for name in lacks)
         free = reading.some(guessed.free("text", "id", "words", "number", "choice"))

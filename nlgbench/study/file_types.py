@@ -38,16 +38,16 @@ def guess(path: Path) -> str:
     return next((kind for kind, endings in ENDINGS.items() if ending in endings), "")
 
 
-def matching(name: str, place: Path) -> list[Path]:
+def matching(name: str, folder: Path) -> list[Path]:
     """List the files that match a name or pattern in a folder."""
     book = str(workbooks.split(Path(name))[0]) if ".xlsx#" in name else name
-    if os.path.isfile(place / book):  # noqa: PTH113, names may be too long
-        return [place / name]
-    start = (place / f"{re.split('[*?[]', name)[0]}x").parent.resolve()
+    if os.path.isfile(folder / book):  # noqa: PTH113, names may be too long
+        return [folder / name]
+    start = (folder / f"{re.split('[*?[]', name)[0]}x").parent.resolve()
     if glob.has_magic(name) and start == Path(start.anchor):
         raise TableError(f"the pattern {name} searches the whole disk: begin it with a folder.")
-    paths = glob.glob(name, root_dir=place, recursive=True)  # noqa: PTH207, absolute too
-    return [place / path for path in sorted(paths) if (place / path).is_file()]
+    paths = glob.glob(name, root_dir=folder, recursive=True)  # noqa: PTH207, absolute too
+    return [folder / path for path in sorted(paths) if (folder / path).is_file()]
 
 
 def stem(path: Path) -> str:
@@ -75,15 +75,17 @@ def read(
         return _separated(path, delimiter or {"csv": ",", "tsv": "\t"}[kind], problems)
     if kind == "lines":
         rows_of = csv_files.read_text(path).removesuffix("\n").split("\n")
-        frame = pd.DataFrame({"line": [one.removesuffix("\r") for one in rows_of]}, dtype="str")
+        frame = pd.DataFrame({"line": [text.removesuffix("\r") for text in rows_of]}, dtype="str")
         return frame, [f"line {number}" for number in range(1, len(frame) + 1)]
     records, places = [], []
     for line, document in documents(path, kind):
         where = f"{path}, {line}" if line else str(path)
-        found = list(_records(document, keys, rows, where))
-        several = not line or len(found) > 1 or keys
-        records += [record for _, record in found]
-        places += [", ".join(filter(None, [line, at if several else ""])) for at, _ in found]
+        located = list(_records(document, keys, rows, where))
+        several = not line or len(located) > 1 or keys
+        records += [record for _, record in located]
+        places += [
+            ", ".join(filter(None, [line, where_in if several else ""])) for where_in, _ in located
+        ]
     if not records:
         raise TableError(f"{path} has no records: set `rows` to the path of the rows.")
     try:
@@ -124,32 +126,32 @@ def _framed(records: list[dict[str, Any]]) -> pd.DataFrame:
 
     Cells are converted beforehand, because an id 1 in a column with empty cells would become 1.0.
     """
-    frame = pd.DataFrame([dict(_flat(one)) for one in records], dtype=object)
+    frame = pd.DataFrame([dict(_flat(record)) for record in records], dtype=object)
     return frame.fillna("").astype("str")
 
 
 def _flat(record: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
-    for name, one in record.items():
-        if isinstance(one, Mapping):
-            yield from _flat(one, f"{before}{name}.")
+    for name, field in record.items():
+        if isinstance(field, Mapping):
+            yield from _flat(field, f"{before}{name}.")
         else:
-            yield f"{before}{name}", as_text(one)
+            yield f"{before}{name}", as_text(field)
 
 
 def _separated(path: Path, delimiter: str, problems: list[str]) -> tuple[pd.DataFrame, list[str]]:
     if len(delimiter) != 1:
         raise TableError(f"{path}: delimiter must be one character. Got {delimiter!r}.")
-    found: list[str] = []
+    wrong: list[str] = []
     # Mechanical Turk adds two columns for the requester to fill in, and writes no fields for them.
     lacks = ("Approve", "Reject")
-    frame, lines = csv_files.parse(path, may_lack=lacks, delimiter=delimiter, problems=found)
-    if found and delimiter == "\t":
+    frame, lines = csv_files.parse(path, may_lack=lacks, delimiter=delimiter, problems=wrong)
+    if wrong and delimiter == "\t":
         # Tools differ in whether quotes enclose a TSV field. If parsing them fails, they are text.
         again: list[str] = []
         plain = csv_files.parse(path, delimiter=delimiter, quotes=False, problems=again)
         if not again:
-            (frame, lines), found = plain, again
-    problems += found
+            (frame, lines), wrong = plain, again
+    problems += wrong
     return _with_fields(frame), [f"line {number}" for number in lines]
 
 
@@ -206,15 +208,15 @@ def load_json(text: str, where: str) -> Any:
     """Read JSON, and reject repeated keys, because one value would be lost."""
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        made = dict(pairs)
-        if len(made) < len(pairs):
+        mapping = dict(pairs)
+        if len(mapping) < len(pairs):
             names = [name for name, _ in pairs]
             twice = next(name for name in names if names.count(name) > 1)
             raise TableError(
                 f"{where}: an object has the key {twice!r} twice, so one value would be lost: "
                 "rename one of the keys, or put both values in a list."
             )
-        return made
+        return mapping
 
     try:
         return json.loads(text, object_pairs_hook=once)
@@ -237,50 +239,53 @@ def _records(
     document: Any, keys: Sequence[str], rows: str, where: str
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Iterate over the objects of a document that are rows, each with its location."""
-    found: list[tuple[str, dict[str, Any], Any]] = [("", {}, document)]
+    # Location, the fields of the objects around, and what they contain.
+    levels: list[tuple[str, dict[str, Any], Any]] = [("", {}, document)]
     for step in rows.split(".") if rows else []:
-        found = [
-            (at, {**outer, **{key: one for key, one in inner.items() if key != step}}, inner[step])
-            for at, outer, whole in found
-            for at, inner in _each(at, whole, where, f"rows: {rows}")
+        levels = [
+            (inside, outer | {key: inner[key] for key in inner if key != step}, inner[step])
+            for location, outer, content in levels
+            for inside, inner in _objects(location, content, where, f"rows: {rows}")
             if inner.get(step) is not None
         ]
-        if not found:
+        if not levels:
             raise TableError(f"{where} has no {step!r}: correct the path `rows: {rows}`.")
     for level, key in enumerate(keys, 1):
-        lost = next((one for _, _, one in found if not isinstance(one, dict)), None)
-        if lost is not None:
+        contents = [content for _, _, content in levels]
+        if odd := [content for content in contents if not isinstance(content, dict)]:
             raise TableError(
                 f"{where}: level {level} ({key!r} in `keys`) must be an object, not "
-                f"{brief(lost)}: name one key for each level of ids."
+                f"{brief(odd[0])}: name one key for each level of ids."
             )
-        found = [
-            (f"{at}/{name}" if at else f"record {name}", {**outer, key: name}, one)
-            for at, outer, inner in found
-            for name, one in inner.items()
+        levels = [
+            (f"{location}/{name}" if location else f"record {name}", {**outer, key: name}, inner)
+            for location, outer, content in levels
+            for name, inner in content.items()
         ]
-    for at, outer, one in found:
-        if keys and not isinstance(one, dict | list):
-            yield at, {**outer, "value": one}
-        else:
-            for number, (place, inner) in enumerate(_each(at, one, where, "a row"), 1):
-                yield place, {**outer, **({"position": number} if rows else {}), **inner}
+    for location, outer, content in levels:
+        if keys and not isinstance(content, dict | list):
+            yield location, {**outer, "value": content}
+            continue
+        for number, (row, inner) in enumerate(_objects(location, content, where, "a row"), 1):
+            yield row, {**outer, **({"position": number} if rows else {}), **inner}
 
 
-def _each(at: str, whole: Any, where: str, what: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Iterate over a list of objects, or over a single object."""
-    if isinstance(whole, dict):
-        yield at or "record 1", whole
+def _objects(
+    location: str, content: Any, where: str, subject: str
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Iterate over a list of objects, or over a single object, each with its location."""
+    if isinstance(content, dict):
+        yield location or "record 1", content
         return
-    if not isinstance(whole, list):
+    if not isinstance(content, list):
         raise TableError(
-            f"{where}: {what} must be an object or a list of them, not {brief(whole)}."
+            f"{where}: {subject} must be an object or a list of them, not {brief(content)}."
         )
-    for number, one in enumerate(whole, 1):
-        place = f"{at}, row {number}" if at else f"record {number}"
-        if not isinstance(one, dict):
-            raise TableError(f"{where}, {place} must be an object, not {brief(one)}.")
-        yield place, one
+    for number, record in enumerate(content, 1):
+        row = f"{location}, row {number}" if location else f"record {number}"
+        if not isinstance(record, dict):
+            raise TableError(f"{where}, {row} must be an object, not {brief(record)}.")
+        yield row, record
 
 
 def as_text(cell: Any) -> str:

@@ -27,8 +27,8 @@ def input_of(frame: pd.DataFrame, names: Sequence[str], places: pd.DataFrame) ->
 
 def _are_texts(cells: pd.Series) -> bool:
     filled = cells[cells.str.strip() != ""]
-    words = filled.str.count(r"\S\s+\S") + filled.str.count(r"[\u3040-\u9fff]") / 4
-    return len(filled) > 0 and bool(words.mean() >= 1)
+    n_words = filled.str.count(r"\S\s+\S") + filled.str.count(r"[\u3040-\u9fff]") / 4
+    return len(filled) > 0 and bool(n_words.mean() >= 1)
 
 
 def is_of(places: pd.DataFrame, cells: pd.Series) -> bool:
@@ -42,16 +42,16 @@ def sided(names: Sequence[str], pair: tuple[str, str]) -> Iterator[tuple[str, st
 
     With the pair model_a and model_b, these are answer_a and answer_b; the pair is the first.
     """
-    parts = [re.findall(r"[^\W_]+", name) for name in pair]
-    differ = [(one, two) for one, two in zip(*parts, strict=False) if one != two]
-    if len(parts[0]) != len(parts[1]) or len(differ) != 1 or len(parts[0]) == 1:
+    words_a, words_b = (re.findall(r"[^\W_]+", name) for name in pair)
+    differ = [couple for couple in zip(words_a, words_b, strict=False) if len({*couple}) > 1]
+    if len(words_a) != len(words_b) or len(differ) != 1 or len(words_a) == 1:
         return  # a pattern for left and right would match every column
     first, second = differ[0]
     for name in [pair[0], *names]:
         for fit in re.finditer(rf"(?<![^\W_]){re.escape(first)}(?![^\W_])", name):
             before, after = name[: fit.start()], name[fit.end() :]
-            if (other := f"{before}{second}{after}") in {*names, pair[1]}:
-                yield f"{before}{{side}}{after}", name, other
+            if (counterpart := f"{before}{second}{after}") in {*names, pair[1]}:
+                yield f"{before}{{side}}{after}", name, counterpart
 
 
 def is_output(name: str) -> bool:

@@ -21,39 +21,43 @@ from nlgbench.study.guessing import Guess, guess
 #: Usual keys of the list of records, in a JSON document that also has metadata.
 _ROWS = ("instances", "records", "rows", "data", "examples", "samples", "items", "outputs")
 
+#: Formats of tables whose columns are guessed.
+_GUESSED = (guessing.specs, formats.toloka)
 
-def open_files(paths: Sequence[Path], place: Path) -> list[Guess]:
+
+def open_files(paths: Sequence[Path], folder: Path) -> list[Guess]:
     """Open files, or patterns of files; those with the same columns form one source."""
-    found: list[Guess] = []
+    sources: list[Guess] = []
     for path in paths:
-        there = _matching(path)
-        if not there:
+        matched = _matching(path)
+        if not matched:
             raise FileNotFoundError(
                 f"{csv_files.why_no_file(path)} Name a file, or a pattern of files in quotes."
             )
         kind = file_types.guess(path)
         if not kind:
-            known = ", ".join(one for endings in file_types.ENDINGS.values() for one in endings)
-            raise TableError(f"{path} has an unknown extension: use {known} (or these with .gz).")
-        options = _options(there[0], kind)
-        frames = []
-        for one in there:
-            problems: list[str] = []
-            frame = file_types.read(one, kind, problems=problems, **options)[0]
-            if problems and frame.empty:  # otherwise, the reader reports them
-                raise TableError(*problems)
-            frame = frame.rename(columns={"position": "{position}"} if "rows" in options else {})
-            beside = {"{file}": file_types.stem(one), "{folder}": one.resolve().parent.name}
-            frames.append(
-                frame.assign(**beside, **{"{row}": [str(n + 1) for n in range(len(frame))]})
-            )
-        frame, named = pd.concat(frames).fillna(""), [relative(path, place)]
-        alike = [one for one in found if set(one.frame) == set(frame) and one.options == options]
-        for former in alike:
-            found.remove(former)
-            frame, named = pd.concat([former.frame, frame]), [*former.files, *named]
-        found.append(Guess(frame.reset_index(drop=True), files=named, options=options))
-    return found
+            endings = ", ".join(itertools.chain(*file_types.ENDINGS.values()))
+            raise TableError(f"{path} has an unknown extension: use {endings} (or these with .gz).")
+        options = _options(matched[0], kind)
+        frame = pd.concat([_open(file, kind, options) for file in matched]).fillna("")
+        names = [relative(path, folder)]
+        for former in [source for source in sources if source.options == options]:
+            if set(former.frame) == set(frame):
+                sources.remove(former)
+                frame, names = pd.concat([former.frame, frame]), [*former.files, *names]
+        sources.append(Guess(frame.reset_index(drop=True), files=names, options=options))
+    return sources
+
+
+def _open(path: Path, kind: str, options: Mapping[str, Any]) -> pd.DataFrame:
+    """Read a file, with the columns that templates use."""
+    problems: list[str] = []
+    frame = file_types.read(path, kind, problems=problems, **options)[0]
+    if problems and frame.empty:  # otherwise, the reader reports them
+        raise TableError(*problems)
+    frame = frame.rename(columns={"position": "{position}"} if "rows" in options else {})
+    context = {"{file}": file_types.stem(path), "{folder}": path.resolve().parent.name}
+    return frame.assign(**context, **{"{row}": [str(n + 1) for n in range(len(frame))]})
 
 
 def _matching(path: Path) -> list[Path]:
@@ -68,17 +72,19 @@ def find_logs(paths: Sequence[Path]) -> tuple[str, list[Path]]:
     """Find the files that are logs of a tool, whose records need no columns; name its format."""
     first_files = [(path, file) for path in paths for file in _matching(path)[:1]]
     logs = {path: name for path, file in first_files if (name := formats.recognize(file))}
-    first, *others = dict.fromkeys(logs.values()) or [""]
-    if others:
-        shown = ", ".join(f"{path.name} is from {name}" for path, name in logs.items())
-        raise UsageError(f"A study's logs must have one format, but {shown}: name fewer files.")
+    first, *more_formats = dict.fromkeys(logs.values()) or [""]
+    if more_formats:
+        formats_of_files = ", ".join(f"{path.name} is from {name}" for path, name in logs.items())
+        raise UsageError(
+            f"A study's logs must have one format, but {formats_of_files}: name fewer files."
+        )
     return first, list(logs)
 
 
-def relative(path: Path, place: Path) -> str:
+def relative(path: Path, folder: Path) -> str:
     """Write a path relative to a folder, as study.yml does."""
     try:
-        return Path(os.path.relpath(path, place)).as_posix()
+        return Path(os.path.relpath(path, folder)).as_posix()
     except ValueError:  # on another drive
         return path.absolute().as_posix()
 
@@ -92,8 +98,8 @@ def _options(path: Path, kind: str) -> dict[str, Any]:
         return {"delimiter": likeliest} if likeliest != usual else {}
     if kind not in ("json", "jsonl"):
         return {}
-    found = [one for _, one in itertools.islice(file_types.documents(path, kind), 50)]
-    document: Any = found[0] if kind == "json" else found
+    documents = [document for _, document in itertools.islice(file_types.documents(path, kind), 50)]
+    document: Any = documents[0] if kind == "json" else documents
     if rows := _path_to_rows(document):
         return {"rows": rows}
     levels = []
@@ -102,14 +108,14 @@ def _options(path: Path, kind: str) -> dict[str, Any]:
         levels.append(level)
         level = next(iter(level.values()))
     if not isinstance(level, list | dict) and len(levels) > 1:
-        same = {frozenset(one) for one in levels[-2].values() if isinstance(one, dict)}
-        if len(same) <= 2:  # its keys are fields, some of which may be missing
+        keys = {frozenset(record) for record in levels[-2].values() if isinstance(record, dict)}
+        if len(keys) <= 2:  # its keys are fields, some of which may be missing
             levels.pop()
     if not levels:
         return {}
     names = ["item_id", "system", "annotator_id"][: len(levels)]
     if len(levels) == 2:
-        inner = [frozenset(one) for one in document.values() if isinstance(one, dict)]
+        inner = [frozenset(record) for record in document.values() if isinstance(record, dict)]
         of_systems = len(set(inner)) == 1 and len(inner[0]) > 1
         names = ["item_id", "system" if of_systems else "annotator_id"]
         names = names[::-1] if len(levels[0]) < len(levels[1]) else names
@@ -121,48 +127,48 @@ def _path_to_rows(document: Any) -> str:
     record = document[0] if isinstance(document, list) and document else document
     if not isinstance(record, dict):
         return ""
-    inner = [
+    names = [
         name
-        for name, one in record.items()
+        for name, field in record.items()
         # An object with one field only wraps a value.
-        if isinstance(one, list) and one and isinstance(one[0], dict) and len(one[0]) > 1
+        if isinstance(field, list) and field and isinstance(field[0], dict) and len(field[0]) > 1
     ]
-    named = [name for name in inner if name in _ROWS]
-    if len(inner) > 1 and isinstance(document, dict):  # records beside lists that describe them
-        inner = named
-    if len(inner) != 1:
+    if len(names) > 1 and isinstance(document, dict):  # records beside lists that describe them
+        names = [name for name in names if name in _ROWS]
+    if len(names) != 1:
         return ""
-    further = _path_to_rows(record[inner[0]])
-    return f"{inner[0]}.{further}" if further else inner[0]
+    further = _path_to_rows(record[names[0]])
+    return f"{names[0]}.{further}" if further else names[0]
 
 
 def guess_layout(sources: Sequence[Guess], shape: Any, flags: Mapping[str, Sequence[str]]) -> None:
     """Guess the content of each source; flags that fit none are refused."""
-    for made in sources:
-        for name in [one for one in made.names if answers.has_decimal_commas(made.frame[one])]:
-            made.frame[name] = answers.point_commas(made.frame[name])
-            made.options["decimal"] = ","
-        adapter = shape.specs if shape else None if flags else _adapter(made.names)
-        if not adapter or adapter in (guessing.specs, formats.toloka):
-            shared = _shared(made, sources)
-            if any(name.startswith("OUTPUT:") for name in made.names):
-                made.tool = "toloka"
-            take = exports.guess_toloka if made.tool == "toloka" else guess
-            take(made, {**flags, **{our: [one] for our, one in shared.items()}})
-            made.why |= dict.fromkeys(shared, "in both files, and unique in the file with systems")
+    for source in sources:
+        for name in source.names:
+            if answers.has_decimal_commas(source.frame[name]):
+                source.frame[name] = answers.point_commas(source.frame[name])
+                source.options["decimal"] = ","
+        adapter = shape.specs if shape else None if flags else _adapter(source.names)
+        if not adapter or adapter in _GUESSED:
+            shared = _shared(source, sources)
+            if any(name.startswith("OUTPUT:") for name in source.names):
+                source.tool = "toloka"
+            take = exports.guess_toloka if source.tool == "toloka" else guess
+            take(source, {**flags, **{our: [name] for our, name in shared.items()}})
+            why = "in both files, and unique in the file with systems"
+            source.why |= dict.fromkeys(shared, why)
             continue
-        made.tool = adapter.__name__
-        made.tables = list(adapter(made.frame[made.names]).items())
-        if not made.tables:
+        source.tool = adapter.__name__
+        source.tables = list(adapter(source.frame[source.names]).items())
+        if not source.tables:
             raise TableError(
-                f"{', '.join(made.files)} has no column `Answer.*`, although Mechanical Turk "
+                f"{', '.join(source.files)} has no column `Answer.*`, although Mechanical Turk "
                 "exports have such columns: remove --as, or name another file."
             )
-        for _, spec in made.tables:
-            why = f"as in exports of {adapter.__name__}"
-            made.why |= dict.fromkeys(spec["columns"], why)
+        for _, spec in source.tables:
+            source.why |= dict.fromkeys(spec["columns"], f"as in exports of {source.tool}")
     who = {*flags.get("annotator_id", ())}
-    if any(len(who & {*made.names}) > 1 for made in sources):
+    if any(len(who & {*source.names}) > 1 for source in sources):
         raise UsageError(
             "--annotator takes only one column of a file. If each of several columns holds "
             "an annotator's judgments, use --value '{annotator}'."
@@ -172,34 +178,32 @@ def guess_layout(sources: Sequence[Guess], shape: Any, flags: Mapping[str, Seque
 
 def _require_use(sources: Sequence[Guess], flags: Mapping[str, Sequence[str]], shape: Any) -> None:
     """Refuse flags that name no column, or that no table uses, with the reason."""
-    columns = [one for made in sources for one in made.names]
-    tables = [(table, made) for made in sources for table, _ in made.tables]
-    used_by = {our for made in sources for _, spec in made.tables for our in spec["columns"]}
-    used_by |= {
-        our for made in sources for _, spec in made.tables for our in spec.get("constants", ())
-    }
-    used_by |= {our for _, made in tables for our in made.captured}
+    names = [name for source in sources for name in source.names]
+    tables = [(table, spec) for source in sources for table, spec in source.tables]
+    entries = [{**spec["columns"], **spec.get("constants", {})} for _, spec in tables]
+    used_by = {our for ours in entries for our in ours}
+    used_by |= {key for source in sources if source.tables for key in source.captured}
     used_by |= {"evaluator"} if "comparator" in used_by else set()
     used_by |= {"annotator_columns"} if "annotator_id" in used_by else set()
     for our, theirs in flags.items():
-        lost = [
-            name for name in theirs if not any(_names_column(our, name, made) for made in sources)
-        ]
-        lost = [name for name in lost if name not in _fixed(sources, our)]
-        if lost:
-            hint = did_you_mean(lost[0], columns)
-            there = f"Columns: {reading.some(columns)}."
-            raise UsageError(f"{argument(our)}: no file has a column {lost[0]!r}.{hint} {there}")
+        fixed = [spec.get("constants", {}).get(our) for _, spec in tables]
+        for name in theirs:
+            if not (name in fixed or any(_names_column(our, name, source) for source in sources)):
+                hint = did_you_mean(name, names)
+                raise UsageError(
+                    f"{argument(our)}: no file has a column {name!r}.{hint} Columns: "
+                    f"{reading.some(names)}."
+                )
     for our, theirs in flags.items():
         flag = f"--{argument(our).replace('_', '-')} {','.join(theirs)}"
-        if shape and shape.specs not in (guessing.specs, formats.toloka):
+        if shape and shape.specs not in _GUESSED:
             raise UsageError(f"{flag} is not used, because --as maps the columns: remove one.")
         if our in used_by or (not tables and our != "choice"):
             continue
-        pair = [f"--{side[-1]}" for side in ("system_a", "system_b") if side not in flags]
+        sides = [f"--{side[-1]}" for side in ("system_a", "system_b") if side not in flags]
         reason = "no table that was recognized has such a column"
-        if our == "choice" and pair:
-            reason = f"votes need the two systems, too: add {' and '.join(pair)}"
+        if our == "choice" and sides:
+            reason = f"votes need the two systems, too: add {' and '.join(sides)}"
         elif our[:-1] == "system_" and "choice" not in flags:
             reason = "pairs need a winner: add --choice"
         elif {"preferences", "comparisons"} & {table for table, _ in tables}:
@@ -211,21 +215,15 @@ def _require_use(sources: Sequence[Guess], flags: Mapping[str, Sequence[str]], s
         raise UsageError(f"{flag} is not used: {reason}.")
 
 
-def _names_column(our: str, name: str, made: Guess) -> bool:
+def _names_column(our: str, name: str, source: Guess) -> bool:
     """Check whether a flag names a column of a file, a template, or a pattern that fits some."""
     pattern = re.sub(r"\d+\.\.\d+", "{number}", name)
     braces = {*in_braces(name)}
-    is_template = bool(braces) and braces <= {"row", "file", "folder", "position", *made.names}
+    is_template = bool(braces) and braces <= {"row", "file", "folder", "position", *source.names}
     # Braces alone fit every column, which may all be answers, but not all be items.
     is_pattern = our in ("value", "score", "choice") or not re.fullmatch(r"\{[^{}]*\}", pattern)
-    fits = is_pattern and bool(matching(pattern, made.names))
-    return name in made.frame or is_template or fits
-
-
-def _fixed(sources: Sequence[Guess], our: str) -> list[str]:
-    """List what is the same in all rows of a table."""
-    specs = [spec for made in sources for _, spec in made.tables]
-    return [spec["constants"][our] for spec in specs if our in spec.get("constants", {})]
+    fits = is_pattern and bool(matching(pattern, source.names))
+    return name in source.frame or is_template or fits
 
 
 def _adapter(names: Sequence[str]) -> Any:
@@ -239,13 +237,14 @@ def _adapter(names: Sequence[str]) -> Any:
 
 def _shared(source: Guess, sources: Sequence[Guess]) -> dict[str, str]:
     """Find the column that links a file without systems to the outputs in another file."""
-    for other in sources:
-        with_system = [one for one in (source, other) if "system" in recognized(one.names)]
-        if len(with_system) != 1 or other is source:
+    for second in sources:
+        pair = sorted((source, second), key=lambda file: "system" not in recognized(file.names))
+        has_system = ["system" in recognized(file.names) for file in pair]
+        if second is source or has_system != [True, False]:
             continue
-        of = with_system[0].frame
-        rows = (other if with_system[0] is source else source).frame
-        for name in of.columns.intersection(rows.columns):
-            if name[0] != "{" and of[name].is_unique and rows[name].isin(of[name]).all():
+        outputs, rows = (file.frame for file in pair)
+        for name in outputs.columns.intersection(rows.columns):
+            is_key = outputs[name].is_unique and rows[name].isin(outputs[name]).all()
+            if name[0] != "{" and is_key:
                 return {"output_id": name}
     return {}

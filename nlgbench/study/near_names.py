@@ -14,7 +14,7 @@ import pandas as pd
 
 from nlgbench.names import did_you_mean
 from nlgbench.study import raters, schema
-from nlgbench.study.schema import Raw
+from nlgbench.study.schema import RawTable
 from nlgbench.text import as_yaml, counted, listed
 
 #: What has names -> the columns that contain them.
@@ -54,7 +54,7 @@ _COMPARED, _SHOWN = 2000, 40
 
 
 def settle(
-    raws: dict[str, Raw],
+    raws: dict[str, RawTable],
     settings: dict[str, Any],
     problems: list[str],
     doubts: list[str] | None = None,
@@ -66,7 +66,7 @@ def settle(
         doubts += misspelled(raws, distinct) + raters.pooled(raws)
 
 
-def unify(raws: dict[str, Raw], settings: dict[str, Any]) -> list[str]:
+def unify(raws: dict[str, RawTable], settings: dict[str, Any]) -> list[str]:
     """Apply and remove `settings: same`; list its names that occur nowhere."""
     distinct = settings.get("distinct", {})
     return [
@@ -77,25 +77,28 @@ def unify(raws: dict[str, Raw], settings: dict[str, Any]) -> list[str]:
 
 
 def collisions(
-    raws: Mapping[str, Raw], distinct: Mapping[str, Lists], *, items: bool = False
+    raws: Mapping[str, RawTable], distinct: Mapping[str, Lists], *, items: bool = False
 ) -> list[str]:
     """Describe names with the same fold, of items or of everything else."""
-    found = []
+    problems = []
     for kind in [kind for kind in KINDS if (kind == "items") == items]:
         counts = _count_rows(raws, kind)
         lists = distinct.get(kind, ())
         if groups := [names for names in _group(counts) if not _are_declared(names, lists)]:
-            shown = [listed(_count(name, counts) for name in names) for names in groups[:_SHOWN]]
+            group_lines = [
+                listed(_count(name, counts) for name in names) for names in groups[:_SHOWN]
+            ]
             more = f"; and {len(groups) - _SHOWN:,} more" if len(groups) > _SHOWN else ""
             where = ", ".join(dict.fromkeys(raw.where for raw, _, _ in _columns(raws, kind)))
-            found.append(
-                f"{where}: {kind} {'; '.join(shown)}{more} differ only in capitals, blanks or the "
-                f"form of characters. {_remedy(kind, groups[:_SHOWN])}"
+            spelled = f"{'; '.join(group_lines)}{more}"
+            problems.append(
+                f"{where}: {kind} {spelled} differ only in capitals, blanks or the form of "
+                f"characters. {_remedy(kind, groups[:_SHOWN])}"
             )
-    return found
+    return problems
 
 
-def spellings(raws: Mapping[str, Raw]) -> dict[str, list[list[str]]]:
+def spellings(raws: Mapping[str, RawTable]) -> dict[str, list[list[str]]]:
     """Group the names of each kind but items that have the same fold."""
     groups = {kind: _group(_count_rows(raws, kind)) for kind in KINDS if kind != "items"}
     return {kind: lists for kind, lists in groups.items() if lists}
@@ -122,10 +125,10 @@ def fold(name: str) -> str:
 
 
 def _are_declared(names: Sequence[str], lists: Lists) -> bool:
-    return any({*names} <= {*other} for other in lists)
+    return any({*names} <= {*declared} for declared in lists)
 
 
-def _columns(raws: Mapping[str, Raw], kind: str) -> Iterator[tuple[Raw, str, str]]:
+def _columns(raws: Mapping[str, RawTable], kind: str) -> Iterator[tuple[RawTable, str, str]]:
     """Yield each column with names of a kind: its table as read, the table's name, the column."""
     for table, raw in raws.items():
         if isinstance(raw.frame, pd.DataFrame) and raw.frame.columns.is_unique:
@@ -135,7 +138,7 @@ def _columns(raws: Mapping[str, Raw], kind: str) -> Iterator[tuple[Raw, str, str
                     yield raw, table, column
 
 
-def _count_rows(raws: Mapping[str, Raw], kind: str) -> dict[str, int]:
+def _count_rows(raws: Mapping[str, RawTable], kind: str) -> dict[str, int]:
     """Count the rows that contain each name, in order of first appearance."""
     counts: dict[str, int] = {}
     for raw, _, column in _columns(raws, kind):
@@ -149,13 +152,13 @@ def _count_rows(raws: Mapping[str, Raw], kind: str) -> dict[str, int]:
     return counts
 
 
-def _rename(raws: dict[str, Raw], kind: str, lists: Lists, distinct: Lists) -> list[str]:
+def _rename(raws: dict[str, RawTable], kind: str, lists: Lists, distinct: Lists) -> list[str]:
     """Rename the names in each list, and others with their folds, to its first name."""
     names = list(_count_rows(raws, kind))
     new = {name: names[0] for names in lists for name in names}
     first_of = {fold(name): first for name, first in new.items()}
-    others = {*names}.difference(new, *distinct)
-    new |= {name: first_of[fold(name)] for name in others if fold(name) in first_of}
+    undeclared = {*names}.difference(new, *distinct)
+    new |= {name: first_of[fold(name)] for name in undeclared if fold(name) in first_of}
     for raw, table, column in list(_columns(raws, kind)):
         cells = [
             new.get(cell, cell) if isinstance(cell, str) else cell for cell in raw.frame[column]
@@ -183,9 +186,9 @@ def _remedy(kind: str, groups: Lists) -> str:
     )
 
 
-def misspelled(raws: Mapping[str, Raw], distinct: Mapping[str, Lists]) -> list[str]:
+def misspelled(raws: Mapping[str, RawTable], distinct: Mapping[str, Lists]) -> list[str]:
     """Describe names that are spelled almost alike, if one is rare or they never meet."""
-    found = collisions(raws, distinct, items=True)
+    doubts = collisions(raws, distinct, items=True)
     for kind in KINDS:
         counts = _count_rows(raws, kind)
         cells: dict[str, set[int]] = {}
@@ -205,17 +208,17 @@ def misspelled(raws: Mapping[str, Raw], distinct: Mapping[str, Lists]) -> list[s
                     for raw, _, column in _columns(raws, kind)
                     if len(rows := np.flatnonzero(raw.frame[column] == rare))
                 )
-                where = f"; {raw.where}, row {raw.at(int(row))}"
-                found.append(
+                where = f"; {raw.where}, row {raw.locate(int(row))}"
+                doubts.append(
                     f"{kind}: {_count(rare, counts, where)} is spelled almost like "
                     f"{_count(frequent, counts)}. {_remedy(kind, [[frequent, rare]])}"
                 )
-    return found
+    return doubts
 
 
-def _cells(raws: Mapping[str, Raw], kind: str) -> dict[str, set[int]]:
+def _cells(raws: Mapping[str, RawTable], kind: str) -> dict[str, set[int]]:
     """Map names to the cells of the design with them: what identifies a row beside the name."""
-    parts = []
+    tables = []
     for raw, table, column in _columns(raws, kind):
         frame = raw.frame
         if kind != "systems" and {"system_a", "system_b"} <= {*frame}:
@@ -225,10 +228,10 @@ def _cells(raws: Mapping[str, Raw], kind: str) -> dict[str, set[int]]:
         keys = [name for name in _KEYS if name in frame and name not in KINDS[kind]]
         if keys:
             cell = frame.groupby(keys, sort=False).ngroup()
-            parts.append(pd.DataFrame({"name": frame[column], "table": table, "cell": cell}))
+            tables.append(pd.DataFrame({"name": frame[column], "table": table, "cell": cell}))
     # A text that several annotators judged is one output, whatever they call its system.
-    parts = [part for part in parts if part["table"].iloc[0] != "outputs"] or parts
-    rows = pd.concat(parts) if parts else pd.DataFrame(columns=["name", "table", "cell"])
+    tables = [cells for cells in tables if cells["table"].iloc[0] != "outputs"] or tables
+    rows = pd.concat(tables) if tables else pd.DataFrame(columns=["name", "table", "cell"])
     rows["cell"] = rows.groupby(["table", "cell"]).ngroup()
     return {str(name): {*cells} for name, cells in rows.groupby("name")["cell"]}
 
@@ -254,10 +257,10 @@ def _alike(names: Sequence[str]) -> list[tuple[str, str]]:
     for name in names if len(names) <= _COMPARED else ():
         folded = fold(name)
         n = len(folded) if 3 < len(folded) <= 200 else 0  # the copies take quadratic space
-        shorter = [folded[:at] + folded[at + 1 :] for at in range(n)]
+        shorter = [folded[:position] + folded[position + 1 :] for position in range(n)]
         for variant in {_bare(name), folded, *shorter}:
             groups.setdefault(variant, []).append(name)
-    pairs = [pair for alike in groups.values() for pair in itertools.combinations(alike, 2)]
+    pairs = [pair for group in groups.values() for pair in itertools.combinations(group, 2)]
     return [pair for pair in dict.fromkeys(pairs) if not _is_counted(*pair)]
 
 
@@ -270,8 +273,7 @@ def _bare(name: str) -> str:
 
 def _is_counted(first: str, second: str) -> bool:
     """Check whether names have the same fold, or differ only in numbers and single letters."""
-    parts = [re.findall(r"\d+|[A-Z]+(?![a-z])|[^\W\d_][a-z]*", name) for name in (first, second)]
-    words = [{part.casefold() for part in words} for words in parts]
-    differing = words[0] ^ words[1]
-    is_counted = all(word.isdigit() or len(word) == 1 for word in differing)
+    tokens = [re.findall(r"\d+|[A-Z]+(?![a-z])|[^\W\d_][a-z]*", name) for name in (first, second)]
+    differing = {*map(str.casefold, tokens[0])} ^ {*map(str.casefold, tokens[1])}
+    is_counted = all(token.isdigit() or len(token) == 1 for token in differing)
     return fold(first) == fold(second) or (bool(differing) and is_counted)

@@ -53,31 +53,31 @@ def _content(
     """Describe the contents of one table."""
     if table == "outputs":
         human = frame["is_human"].to_numpy(dtype=bool)
-        parts = [counted(n, "system")] if (n := frame.loc[~human, "system"].nunique()) else []
-        parts += ["human texts"] * bool(human.any())
+        phrases = [counted(n, "system")] if (n := frame.loc[~human, "system"].nunique()) else []
+        phrases += ["human texts"] * bool(human.any())
         bare = "" if (frame["text"] != "").any() else ", without texts"
-        return f"of {listed(parts)}, {counted(frame['item_id'].nunique(), 'item')}{bare}"
+        return f"of {listed(phrases)}, {counted(frame['item_id'].nunique(), 'item')}{bare}"
     if table in ("judgments", "preferences"):
         ids = "output_id" if table == "judgments" else ["output_a", "output_b"]
-        shown = outputs[outputs["output_id"].isin(frame[ids].to_numpy().ravel())]
+        judged = outputs[outputs["output_id"].isin(frame[ids].to_numpy().ravel())]
         annotators = frame["annotator_id"].unique()
-        what = _ranges(frame, scales) if table == "judgments" else _some(frame["dimension"])
-        parts = [
+        subject = _ranges(frame, scales) if table == "judgments" else _some(frame["dimension"])
+        phrases = [
             f"by {counted(len(annotators), 'annotator')}",
-            counted(shown["system"].nunique(), "system"),
-            counted(shown["item_id"].nunique(), "item"),
+            counted(judged["system"].nunique(), "system"),
+            counted(judged["item_id"].nunique(), "item"),
         ]
         if list(annotators) == [PLACEHOLDER]:
-            parts[0] = "by unknown annotators"
+            phrases[0] = "by unknown annotators"
         keys = [*([ids] if isinstance(ids, str) else ids), "annotator_id", "dimension"]
         again = int(frame.duplicated(keys).sum())
-        parts += [f"{again:,} repeated"] * bool(again)
+        phrases += [f"{again:,} repeated"] * bool(again)
         if table == "preferences" and (ties := (frame["choice"] == "tie").mean()) > 0:
-            parts.append(f"{ties:.0%} ties")
-        return f"{'of' if table == 'judgments' else 'on'} {what} {', '.join(parts)}"
+            phrases.append(f"{ties:.0%} ties")
+        return f"{'of' if table == 'judgments' else 'on'} {subject} {', '.join(phrases)}"
     if table in ("scores", "system_scores"):
-        of = "output" if table == "scores" else "system"
-        units = counted(frame[f"{of}_id" if of == "output" else of].nunique(), of)
+        unit = "output" if table == "scores" else "system"
+        units = counted(frame[f"{unit}_id" if unit == "output" else unit].nunique(), unit)
         lacking = f", {n:,} undefined" if (n := frame["score"].isna().sum()) else ""
         return f"of {units} by {_some(frame['evaluator'])}{lacking}"
     if table == "comparisons":

@@ -44,9 +44,9 @@ def extremes(
     if len(gaps):
         limits["the next lower value"] = float(sizes[gaps[-1] + 1])
     for name, limit in limits.items():
-        found = values[values.abs() > EXTREME * limit]
-        if limit > 0 and len(found):
-            return found, f"above {EXTREME * limit:,g} ({EXTREME} times {name})"
+        extreme = values[values.abs() > EXTREME * limit]
+        if limit > 0 and len(extreme):
+            return extreme, f"above {EXTREME * limit:,g} ({EXTREME} times {name})"
     if not declared and (code := _code(values, of_program)) is not None:
         return values[values == code], f"equal to {code:g}, which may mean no answer"
     levels = np.unique(values[values >= 0])
@@ -60,21 +60,21 @@ def extremes(
     if declared or not is_scale or (levels % 1 != 0).any():
         return values.iloc[:0], ""
     span = 2 * (high - low)
-    found = values[(values > high + span) | (values < max(low - span, 0))]
-    return found, f"far from the scale of most others, {low:g} to {high:g}"
+    extreme = values[(values > high + span) | (values < max(low - span, 0))]
+    return extreme, f"far from the scale of most others, {low:g} to {high:g}"
 
 
 def _code(values: pd.Series, of_program: bool) -> int | None:
     """Return -1 or 0, if this is rare and below a scale, and so may be a code for no answer."""
     is_minus = values == -1
-    others = values[~is_minus]
-    is_scale = (others >= 0).all() and (others.max() > 1 or (others % 1 != 0).any())
+    regular = values[~is_minus]
+    is_scale = (regular >= 0).all() and (regular.max() > 1 or (regular % 1 != 0).any())
     if is_scale and 0 < is_minus.mean() <= 1 / 6:
         return -1
     if of_program:
         return None
-    others = values[values != 0]
-    is_scale = others.min() == 1 and 3 <= others.max() < _LEVELS and (others % 1 == 0).all()
+    regular = values[values != 0]
+    is_scale = regular.min() == 1 and 3 <= regular.max() < _LEVELS and (regular % 1 == 0).all()
     # On a scale that begins at 0, its least value is hardly much rarer than the next.
     n_zeros, n_ones = int((values == 0).sum()), int((values == 1).sum())
     is_rare = 0 < 10 * n_zeros <= n_ones and n_zeros <= max(1, len(values) / 100)
@@ -91,12 +91,12 @@ def other_items(values: pd.Series, items: pd.Series) -> str:
     ):
         names = steps.index[is_other]
         is_inside = items.isin(names).to_numpy()
-        inside, others = numbers[is_inside], numbers[~is_inside]
-        if len(inside) >= _GROUP and len(others) >= _OTHERS and check(inside, others):
+        inside, remaining = numbers[is_inside], numbers[~is_inside]
+        if len(inside) >= _GROUP and len(remaining) >= _OTHERS and check(inside, remaining):
             return (
                 f"{len(names):,} items with {rule} numbers ({listed(names[:3])}) use "
-                f"{inside.min():g} to {inside.max():g}, all others {others.min():g} to "
-                f"{others.max():g}"
+                f"{inside.min():g} to {inside.max():g}, all others {remaining.min():g} to "
+                f"{remaining.max():g}"
             )
     return ""
 
@@ -114,54 +114,55 @@ def contrary(answers: pd.DataFrame) -> list[str]:
     means["others"] = (means["sum"] - means["value"]) / (means["size"] - 1)
     tail = NormalDist().cdf(-CLEAR) / max(1, means["annotator_id"].nunique())
     clear = -NormalDist().inv_cdf(tail)
-    found = []
-    for annotator, part in means.groupby("annotator_id", sort=False):
-        n = len(part)
-        if n < FEWEST or min(part["value"].nunique(), part["others"].nunique()) < 2:
+    lines = []
+    for annotator, ratings in means.groupby("annotator_id", sort=False):
+        n = len(ratings)
+        if n < FEWEST or min(ratings["value"].nunique(), ratings["others"].nunique()) < 2:
             continue
-        r = float(part["value"].corr(part["others"]))
+        r = float(ratings["value"].corr(ratings["others"]))
         if r < -0.5 and is_negative(r, n, clear):
-            found.append(f"{annotator} (r = {r:.2f}, {n:,} in common)")
-    return found
+            lines.append(f"{annotator} (r = {r:.2f}, {n:,} in common)")
+    return lines
 
 
 def other_scale(values: pd.Series, groups: pd.Series, *, declared: bool = False) -> list[str]:
     """Describe each group whose values are on another scale than those of all other groups."""
-    found = []
+    groups_apart = []
     codes, names = pd.factorize(groups)
     numbers = values.to_numpy(dtype=np.float64)
     for code, group in enumerate(names):
-        inside, others = numbers[codes == code], numbers[codes != code]
-        if len(inside) < _GROUP or len(others) < _OTHERS:
+        inside, remaining = numbers[codes == code], numbers[codes != code]
+        if len(inside) < _GROUP or len(remaining) < _OTHERS:
             continue
-        ends = inside.min(), inside.max(), others.min(), others.max()
-        is_shifted = _begins_at_0(inside, others) or _begins_at_0(others, inside)
-        is_other = _is_larger(inside, others) or _is_fraction(inside, others)
+        ends = inside.min(), inside.max(), remaining.min(), remaining.max()
+        is_shifted = _begins_at_0(inside, remaining) or _begins_at_0(remaining, inside)
+        is_other = _is_larger(inside, remaining) or _is_fraction(inside, remaining)
         if is_other or (is_shifted and not declared):
-            found.append((group, ends))
+            groups_apart.append((group, ends))
     return [
-        f"{group} uses {a:g} to {b:g}, all others {c:g} to {d:g}" for group, (a, b, c, d) in found
+        f"{group} uses {a:g} to {b:g}, all others {c:g} to {d:g}"
+        for group, (a, b, c, d) in groups_apart
     ]
 
 
-def _is_larger(inside: Floats, others: Floats) -> bool:
+def _is_larger(inside: Floats, remaining: Floats) -> bool:
     """Check whether many values exceed all others, and the greatest by at least a half."""
-    top = others.max()
+    top = remaining.max()
     return bool(0 < 1.5 * top <= inside.max() and (inside > top).mean() >= 0.25)
 
 
-def _is_fraction(inside: Floats, others: Floats) -> bool:
+def _is_fraction(inside: Floats, remaining: Floats) -> bool:
     """Check whether values are shares of 1, and the others whole numbers up to a larger one."""
     is_share = inside.min() >= 0 and inside.max() <= 1 and (inside % 1 != 0).mean() > 0.25
-    return bool(is_share and (others % 1 == 0).all() and others.max() > 1)
+    return bool(is_share and (remaining % 1 == 0).all() and remaining.max() > 1)
 
 
-def _begins_at_0(inside: Floats, others: Floats) -> bool:
+def _begins_at_0(inside: Floats, remaining: Floats) -> bool:
     """Check whether a scale is 0 to n - 1 where the others' is 1 to n."""
-    low, high = inside.min(), others.max()
-    if min(len(inside), len(others)) < _MANY or low != 0 or others.min() != 1:
+    low, high = inside.min(), remaining.max()
+    if min(len(inside), len(remaining)) < _MANY or low != 0 or remaining.min() != 1:
         return False
     is_short = 3 <= high < _LEVELS and inside.max() == high - 1
-    is_whole = (inside % 1 == 0).all() and (others % 1 == 0).all()
-    ends = (others == 1).mean(), (others == high).mean()
+    is_whole = (inside % 1 == 0).all() and (remaining % 1 == 0).all()
+    ends = (remaining == 1).mean(), (remaining == high).mean()
     return bool(is_short and is_whole and min(ends) >= _SHARE)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from nlgbench.study.column_names import has_word, plain_name
 from nlgbench.study.overview import PLACEHOLDER
-from nlgbench.study.schema import Raw
+from nlgbench.study.schema import RawTable
 from nlgbench.text import listed
 
 #: Parts of models' names. Short ones are whole words, because ids of crowd workers are random.
@@ -33,7 +33,8 @@ _RATERS = (
 )
 #: Table of people's answers -> that of models, and its column with their names.
 OF_MODELS = {"judgments": ("scores", "evaluator"), "preferences": ("comparisons", "comparator")}
-_OF_PEOPLE = ("dimension", "group_id")
+#: Our columns that only people's answers have.
+_PEOPLES = ("dimension", "group_id")
 
 
 def models(names: Iterable[str]) -> list[str]:
@@ -46,8 +47,8 @@ def machine_kinds(cells: pd.Series) -> list[str]:
     kinds = list(cells.unique())
     if len(kinds) > _MOST_KINDS:
         return []
-    machines = [one for one in kinds if MODEL.search(one) or has_word(one, _MACHINES)]
-    people = [one for one in kinds if one not in machines and _PEOPLE.search(plain_name(one))]
+    machines = [kind for kind in kinds if MODEL.search(kind) or has_word(kind, _MACHINES)]
+    people = [kind for kind in kinds if kind not in machines and _PEOPLE.search(plain_name(kind))]
     return machines if people and len(machines) + len(people) == len(kinds) else []
 
 
@@ -68,58 +69,65 @@ def _depends(cells: pd.Series, keys: pd.Series) -> bool:
 
 def split(
     table: str, spec: Mapping[str, Any], frame: pd.DataFrame, names: Iterable[str]
-) -> tuple[dict[str, Any], str, dict[str, Any]] | None:
-    """Split a table whose annotators include models: people's, and the table of the models.
+) -> list[tuple[str, dict[str, Any]]]:
+    """Split a table whose annotators include models into people's and the models'; else empty.
 
     `names` are columns that may separate people from models. Tables are as in study.yml.
     """
     columns, constants = spec["columns"], spec.get("constants", {})
-    if table not in OF_MODELS:
-        return None
     who = columns.get("annotator_id", "")
+    has_names = bool(who) or constants.get("annotator_id", PLACEHOLDER) in (PLACEHOLDER, "{row}")
+    if table not in OF_MODELS or not has_names:
+        return []
     machines = separating(frame, names, who if who in frame else "")
-    named = constants.get("annotator_id", PLACEHOLDER)
-    if not machines or (not who and named not in (PLACEHOLDER, "{row}")):
-        return None
+    if not machines:
+        return []
     target, rater = OF_MODELS[table]
-    called = {"annotator_id": rater, "value": "score"}
-    made: dict[str, Any] = {"columns": {}, "constants": {}, "only": machines, "values": {}}
-    for key, entries in made.items():
-        kept = {our: one for our, one in spec.get(key, {}).items() if our not in _OF_PEOPLE}
-        made[key] = {**{called.get(our, our): one for our, one in kept.items()}, **entries}
-    who = who or next(iter(machines))
-    made["columns"] |= {rater: who}
-    made["constants"].pop(rater, None)
+    theirs = {"annotator_id": rater, "value": "score"}  # our columns for models' answers
+    entries: dict[str, Any] = {
+        key: {
+            theirs.get(o, o): entry for o, entry in spec.get(key, {}).items() if o not in _PEOPLES
+        }
+        for key in ("columns", "constants", "only", "values")
+    }
+    entries["only"] |= machines
+    entries["columns"][rater] = who = who or next(iter(machines))
+    entries["constants"].pop(rater, None)
     measure = columns.get("value", "")
-    dimension = constants.get("dimension", "") or (
-        "{dimension}" if "{dimension}" in measure else ""
-    )
+    dimension = constants.get("dimension", "")
     if "dimension" in columns:
         dimension = f"{{{columns['dimension']}}}"
     elif isinstance(measure, list):
         dimension = "{evaluator}"  # the name of each column
+    elif not dimension and "{dimension}" in measure:
+        dimension = "{dimension}"
     if dimension:
-        made["constants"][rater] = f"{{{made['columns'].pop(rater)}}} {dimension}"
-    lists = [called.get(our, our) for our in spec.get("lists", [])]
-    further = {key: one for key, one in spec.items() if key not in made} | {"lists": lists}
-    people = {**spec, "skip": machines}
-    return people, target, {key: one for key, one in {**made, **further}.items() if one}
+        entries["constants"][rater] = f"{{{entries['columns'].pop(rater)}}} {dimension}"
+    lists = [theirs.get(our, our) for our in spec.get("lists", [])]
+    models_spec = {
+        **entries,
+        **{key: spec[key] for key in spec if key not in entries},
+        "lists": lists,
+    }
+    models_spec = {key: entry for key, entry in models_spec.items() if entry}
+    return [(table, {**spec, "skip": machines}), (target, models_spec)]
 
 
-def pooled(raws: Mapping[str, Raw]) -> list[str]:
+def pooled(raws: Mapping[str, RawTable]) -> list[str]:
     """Describe annotators who seem to be models."""
-    found = []
+    doubts = []
     for table in OF_MODELS:
         who = raws[table].frame.get("annotator_id", ()) if table in raws else ()
         if names := [name for name in dict.fromkeys(map(str, who)) if MODEL.search(name)]:
-            shown = listed([*map(repr, names[:5]), *[f"{len(names) - 5} more"] * (len(names) > 5)])
-            found.append(advice(f"{raws[table].where}: annotators {shown}", table))
-    return found
+            more = [f"{len(names) - 5} more"] * (len(names) > 5)
+            raters_listed = listed([*map(repr, names[:5]), *more])
+            doubts.append(advice(f"{raws[table].where}: annotators {raters_listed}", table))
+    return doubts
 
 
-def advice(what: str, table: str) -> str:
+def advice(raters: str, table: str) -> str:
     """Describe annotators who seem to be models, and how to read them."""
     return (
-        f"{what} seem to be models, but count as people in {table}: read their rows as "
+        f"{raters} seem to be models, but count as people in {table}: read their rows as "
         f"{OF_MODELS[table][0]} (docs/own-study.md: A crowd and a judge in one file)."
     )

@@ -32,7 +32,7 @@ from nlgbench.study.csv_files import TableError
 from nlgbench.study.formats import records
 from nlgbench.study.overview import PLACEHOLDER
 from nlgbench.study.ranges import other_scale
-from nlgbench.study.schema import TABLES, Raw
+from nlgbench.study.schema import TABLES, RawTable
 from nlgbench.study.settings import Rules, right_of
 
 FILE = "study.yml"
@@ -127,29 +127,29 @@ def about(path: Path, problems: list[str]) -> dict[str, Any]:
             f"{path} must contain keys with values, such as `tables:`; got {brief(written)}. "
             "Run `nlgbench new` in an empty folder for a template to fill in."
         )
-    said, found = right_of(written, _TOP[path.name], str(path))
-    problems += found
-    given = settings.from_texts(said.get("settings") or {})
-    said["settings"], found = settings.settled(given, f"{path}, settings")
-    problems += found
-    if "tables" in said:
+    description, wrong = right_of(written, _TOP[path.name], str(path))
+    problems += wrong
+    entry = settings.from_texts(description.get("settings") or {})
+    description["settings"], wrong = settings.settled(entry, f"{path}, settings")
+    problems += wrong
+    if "tables" in description:
         where = f"{path}, tables"
         rules = dict.fromkeys(TABLES, _MAY_BE_EMPTY | list[Mapping])
-        tables, found = right_of(said["tables"] or {}, rules, where)
-        problems += found
-        said["tables"] = {}
-        for table, given in tables.items():
+        tables, wrong = right_of(description["tables"] or {}, rules, where)
+        problems += wrong
+        description["tables"] = {}
+        for table, entry in tables.items():
             sources = []
-            for at, spec in _sources(f"{where}: {table}", given):
-                source, found = right_of(spec, _KEYS, at)
+            for location, spec in _sources(f"{where}: {table}", entry):
+                source, wrong = right_of(spec, _KEYS, location)
                 sources.append(source)
-                problems += found
-            said["tables"][table] = sources if isinstance(given, list) else sources[0]
-        if not said["tables"]:
+                problems += wrong
+            description["tables"][table] = sources if isinstance(entry, list) else sources[0]
+        if not description["tables"]:
             problems.append(f"{path}: `tables` is empty: add at least outputs or judgments.")
-    if "files" in said and "format" not in said:
+    if "files" in description and "format" not in description:
         problems.append(f"{path}: `files` needs a `format`: add it, or name files in `tables`.")
-    return said
+    return description
 
 
 def load_yaml(path: Path) -> Any:
@@ -164,13 +164,13 @@ def load_yaml(path: Path) -> Any:
             return super().compose_node(parent, index)
 
         def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-            seen = set()
+            names = set()
             for key, _ in node.value:
                 name = key.value if isinstance(key.value, str) else None
-                if name in seen or name is None:
-                    what = "a key must be a name" if name is None else f"{name!r} is repeated"
-                    raise yaml.constructor.ConstructorError(None, None, what, key.start_mark)
-                seen.add(name)
+                if name in names or name is None:
+                    defect = "a key must be a name" if name is None else f"{name!r} is repeated"
+                    raise yaml.constructor.ConstructorError(None, None, defect, key.start_mark)
+                names.add(name)
             return super().construct_mapping(node, deep=deep)
 
     try:
@@ -180,156 +180,175 @@ def load_yaml(path: Path) -> Any:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        what = getattr(error, "problem", None) or str(error).splitlines()[0]
+        defect = getattr(error, "problem", None) or str(error).splitlines()[0]
         raise TableError(
-            f"{path}{line} is not valid YAML: {what}. Quote texts with a colon, braces, or `#`."
+            f"{path}{line} is not valid YAML: {defect}. Quote texts with a colon, braces, or `#`."
         ) from None
 
 
 def read(
-    place: Path, said: Mapping[str, Any], problems: list[str], doubts: list[str] | None = None
-) -> tuple[dict[str, Raw], list[str]]:
+    folder: Path,
+    description: Mapping[str, Any],
+    problems: list[str],
+    doubts: list[str] | None = None,
+) -> tuple[dict[str, RawTable], list[str]]:
     """Read the tables that study.yml names; return them with notes, and list doubts."""
-    chosen = said["settings"]
-    raws, specs, notes = _of_format(place, said, problems)
-    for table in [one for one in said.get("tables", {}) if one in raws or one in specs]:
-        problems.append(f"{place / FILE}, tables: {table} also comes from `format`: remove one.")
-    specs |= said.get("tables", {})
-    tables: list[_Table] = []
+    chosen = description["settings"]
+    raws, specs, notes = _of_format(folder, description, problems)
+    for table in description.get("tables", {}):
+        if table in raws or table in specs:
+            path = folder / FILE
+            problems.append(f"{path}, tables: {table} also comes from `format`: remove one.")
+    specs |= description.get("tables", {})
+    file = Path(description.get("where", folder / FILE))  # a DataFrame has no study.yml
+    is_folder = "where" not in description
+    sources: list[_Source] = []
     lacking: dict[str, list[str]] = {}
     latest: _Latest = {}
-    extra = chosen.get("extra", [])
-    for table, given in specs.items():
+    for table, entry in specs.items():
         # Without a file of outputs, they are derived from the tables that refer to them.
-        is_wanted = table == "outputs" or ("outputs" not in specs and _PAIRED[table])
-        parts, paths_of_rows = [], []
-        where = said.get("where", place / FILE)  # of a DataFrame, which has no study.yml
-        for about, spec in _sources(f"{where}, tables: {table}", given):
-            one = _Table(place, table, spec, extra if is_wanted else [], problems, lacking, about)
-            one.missing = chosen.get("missing", [])
-            found = one.read(latest, by_file=isinstance(given, list))
-            notes += one.notes
-            if not tables and not chosen.get("clusters"):
-                (notes if doubts is None else doubts).extend(one.grouping)
-            (notes if doubts is None else doubts).extend(one.pooled)
-            tables.append(one)
-            if found is None:
-                continue
-            parts.append(found)
-            paths_of_rows.append(one.path_of_row)
-            if one.has_positions(found.frame) and chosen.get("annotators") != "persons":
+        has_outputs = table == "outputs" or ("outputs" not in specs and _PAIRED[table])
+        extra = chosen.get("extra", []) if has_outputs else []
+        of_table = []
+        for location, spec in _sources(f"{file}, tables: {table}", entry):
+            source = _Source(folder, table, spec, extra, problems, lacking, location)
+            source.missing = chosen.get("missing", [])
+            source.read(latest, by_file=isinstance(entry, list))
+            if source.has_positions() and chosen.get("annotators") != "persons":
                 chosen["annotators"] = "positions"
-        if parts:
-            raws[table] = _stacked(table, parts)
-            if doubts is not None and table == "judgments":
-                doubts += _other_scales(raws[table], pd.concat(paths_of_rows, ignore_index=True))
-    if isinstance(missing := chosen.get("missing"), dict):
-        columns = [*dict.fromkeys(name for one in tables for name in one.there), *_ANSWERS]
-        lost = [name for name in missing if name not in columns and not problems]
-        problems += [f"settings: missing: {unknown(name, columns)}" for name in lost]
-    problems += [what.replace("{tables}", ", ".join(of)) for what, of in lacking.items()]
-    for where in dict.fromkeys(one.where for one in tables):
-        of_file = [one for one in tables if one.where == where]
-        seen = set().union(*(one.personal for one in of_file))
-        if unread := sorted(seen.difference(*(one.is_read for one in of_file))):
-            notes.append(f"{where}: columns that look personal are not read: {', '.join(unread)}.")
-    paths = dict.fromkeys(path for one in tables for path in one.paths)
-    home = place.resolve()
-    outside = [str(path) for path in paths if not path.resolve().is_relative_to(home)]
-    if outside and "where" not in said:
-        shown = f"{some(outside[:3])}{', ...' * (len(outside) > 3)}"
-        notes.append(f"files outside the folder {place} are read ({len(outside):,}): {shown}.")
-    if "where" not in said and (beside := _unread(list(paths))):
-        notes.append(
-            f"{place}: files with columns of those that are read, but not in {FILE}: "
-            f"{some(beside)}. Add them to `file` if they belong to the study."
-        )
+            of_table.append(source)
+        sources += of_table
+        read_tables = {source: source.raw for source in of_table if source.raw is not None}
+        if read_tables:
+            raws[table] = _stacked(table, list(read_tables.values()))
+        if read_tables and doubts is not None and table == "judgments":
+            paths = pd.concat([source.path_of_row for source in read_tables], ignore_index=True)
+            doubts += _other_scales(raws[table], paths)
+    for source in sources:
+        notes += source.notes
+        is_first = source is sources[0] and not chosen.get("clusters")
+        (notes if doubts is None else doubts).extend(source.grouping * is_first + source.pooled)
+    if isinstance(missing := chosen.get("missing"), dict) and not problems:
+        names = [
+            *dict.fromkeys(name for source in sources for name in source.file_columns),
+            *_ANSWERS,
+        ]
+        problems += [
+            f"settings: missing: {unknown(name, names)}" for name in missing if name not in names
+        ]
+    problems += [lack.replace("{tables}", ", ".join(tables)) for lack, tables in lacking.items()]
+    notes += _unread_notes(folder, sources, is_folder=is_folder)
     if not problems:
-        problems += _rename(place / FILE, raws, said.get("rename", {}))
-        if "where" not in said:
+        problems += _rename(folder / FILE, raws, description.get("rename", {}))
+        if is_folder:
             near_names.settle(raws, chosen, problems, doubts)
         # Rows may be equal only since their names are.
         raws = {table: _unrepeated(table, raw) for table, raw in raws.items()}
-        _identify(Path(said.get("where", place / FILE)), raws, extra, problems)
-    return {one: raws[one] for one in TABLES if one in raws}, notes
+        _identify(file, raws, chosen.get("extra", []), problems)
+    return {table: raws[table] for table in TABLES if table in raws}, notes
+
+
+def _unread_notes(folder: Path, sources: Sequence[_Source], *, is_folder: bool) -> list[str]:
+    """Note personal columns that are not read, and files outside or left out."""
+    notes = []
+    for where in dict.fromkeys(source.where for source in sources):
+        of_file = [source for source in sources if source.where == where]
+        personal = set().union(*(source.personal for source in of_file))
+        if unread := sorted(personal.difference(*(source.read_columns for source in of_file))):
+            notes.append(f"{where}: columns that look personal are not read: {', '.join(unread)}.")
+    if not is_folder:
+        return notes
+    paths = list(dict.fromkeys(path for source in sources for path in source.paths))
+    home = folder.resolve()
+    outside = [str(path) for path in paths if not path.resolve().is_relative_to(home)]
+    if outside:
+        names = f"{some(outside[:3])}{', ...' * (len(outside) > 3)}"
+        notes.append(f"files outside the folder {folder} are read ({len(outside):,}): {names}.")
+    if siblings := _unread(paths):
+        notes.append(
+            f"{folder}: files with columns of those that are read, but not in {FILE}: "
+            f"{some(siblings)}. Add them to `file` if they belong to the study."
+        )
+    return notes
 
 
 def _of_format(
-    place: Path, said: Mapping[str, Any], problems: list[str]
-) -> tuple[dict[str, Raw], dict[str, Any], list[str]]:
+    folder: Path, description: Mapping[str, Any], problems: list[str]
+) -> tuple[dict[str, RawTable], dict[str, Any], list[str]]:
     """Read the files of a format into tables, or into mappings of their columns."""
-    if "format" not in said:
+    if "format" not in description:
         return {}, {}, []
-    shape = formats.find(said["format"], str(place / FILE))
-    named = said.get("files", shape.files)
+    shape = formats.find(description["format"], str(folder / FILE))
+    named = description.get("files", shape.files)
     named = [named] if isinstance(named, str) else named
     lost: list[str] = []
-    paths = [path for one in named for path in _matching(place, one, lost)]
-    if lost and ("files" in said or not paths):
-        problems += [f"{what} `files`." for what in lost]
+    paths = [path for path in named for path in _matching(folder, path, lost)]
+    if lost and ("files" in description or not paths):
+        problems += [f"{problem} `files`." for problem in lost]
         return {}, {}, []
-    said["settings"].update({**shape.settings, **said["settings"]})
+    description["settings"].update({**shape.settings, **description["settings"]})
     if isinstance(shape, formats.Mapped):
-        parts = [file_types.read(one, file_types.guess(one), problems=[])[0] for one in paths]
-        specs = shape.specs(pd.concat(parts, ignore_index=True).fillna(""))
+        rows_of = [file_types.read(path, file_types.guess(path), problems=[])[0] for path in paths]
+        specs = shape.specs(pd.concat(rows_of, ignore_index=True).fillna(""))
         if not specs:
             problems.append(
-                f"{paths[0]} lacks the columns of format {said['format']}: correct `files`, or map "
-                f"its columns under `tables`. Found columns {some(list(map(str, parts[0])))}."
+                f"{paths[0]} lacks the columns of format {description['format']}: correct `files`, "
+                "or map its columns under `tables`. Found columns "
+                f"{some(list(map(str, rows_of[0])))}."
             )
-        file = [os.path.relpath(path, place) for path in paths]
+        file = [os.path.relpath(path, folder) for path in paths]
         return {}, {table: {"file": file, **spec} for table, spec in specs.items()}, []
     frames, notes = records.read(shape, paths, problems)
-    raws, extra = {}, said["settings"].get("extra", [])
+    raws, extra = {}, description["settings"].get("extra", [])
     for table, frame in frames.items():
-        known = {"item_id", "{repeat}", "{line}", *schema.columns(table), *_PAIRED[table].values()}
-        further = list(frame.columns.difference([*known, *extra], sort=False))
+        usual = {"item_id", "{repeat}", "{line}", *schema.columns(table), *_PAIRED[table].values()}
+        further = list(frame.columns.difference([*usual, *extra], sort=False))
         if further:
             notes.append(f"columns not read: {some(further)}. `settings: extra` can keep them.")
         rows = _without_repetition(table, frame.drop(columns=further))
-        raws[table] = Raw(rows, str(place), list(rows.pop("{line}")))
+        raws[table] = RawTable(rows, str(folder), list(rows.pop("{line}")))
     return raws, {}, notes
 
 
 def _rename(
-    path: Path, raws: dict[str, Raw], changed: Mapping[str, Mapping[str, str]]
+    path: Path, raws: dict[str, RawTable], changed: Mapping[str, Mapping[str, str]]
 ) -> list[str]:
     """Rename systems, evaluators and so on; list names that occur in no table."""
     problems = []
     for kind, new in changed.items():
-        there: set[str] = set()
+        names: set[str] = set()
         for table, raw in raws.items():
-            own = raw.frame.columns.intersection([kind, f"{kind}_a", f"{kind}_b"])
-            there.update(*(raw.frame[name] for name in own))
-            renamed = {name: raw.frame[name].replace(dict(new)) for name in own}
+            columns = raw.frame.columns.intersection([kind, f"{kind}_a", f"{kind}_b"])
+            names.update(*(raw.frame[name] for name in columns))
+            renamed = {name: raw.frame[name].replace(dict(new)) for name in columns}
             raws[table] = raw._replace(frame=raw.frame.assign(**renamed))
-        lost = [old for old in new if old not in there]
-        problems += [f"{path}, rename: {kind}: {unknown(old, sorted(there))}" for old in lost]
+        lost = [old for old in new if old not in names]
+        problems += [f"{path}, rename: {kind}: {unknown(old, sorted(names))}" for old in lost]
     return problems
 
 
-def _sources(about: str, given: Any) -> list[tuple[str, Mapping[str, Any]]]:
+def _sources(location: str, entry: Any) -> list[tuple[str, Mapping[str, Any]]]:
     """List a table's sources (usually one), each with its location in study.yml."""
-    if not isinstance(given, list):
-        return [(about, given or {})]
-    return [(f"{about}, source {number}", one) for number, one in enumerate(given, 1)]
+    if not isinstance(entry, list):
+        return [(location, entry or {})]
+    return [(f"{location}, source {number}", spec) for number, spec in enumerate(entry, 1)]
 
 
-def _stacked(table: str, parts: Sequence[Raw]) -> Raw:
+def _stacked(table: str, sources: Sequence[RawTable]) -> RawTable:
     """Concatenate the sources of a table; where one lacks a column, its default is used."""
-    if len(parts) == 1:
-        return parts[0]
-    frames = [one.frame.assign(**{"{line}": one.lines}) for one in parts]
-    whole = pd.concat(frames, ignore_index=True).fillna(schema.DEFAULTS.get(table, {})).fillna("")
-    if table == "outputs" and {"item_id", "system"} <= {*whole}:  # text and context in two files
-        whole = records.completed(whole, ["item_id", "system", "output_id"])
-    whole = _without_repetition(table, whole)
-    where = ", ".join(dict.fromkeys(one.where for one in parts))
-    found = list(dict.fromkeys(name for one in parts for name in one.found))
-    return Raw(whole, where, list(whole.pop("{line}")), found=found)
+    if len(sources) == 1:
+        return sources[0]
+    frames = [source.frame.assign(**{"{line}": source.lines}) for source in sources]
+    rows = pd.concat(frames, ignore_index=True).fillna(schema.DEFAULTS.get(table, {})).fillna("")
+    if table == "outputs" and {"item_id", "system"} <= {*rows}:  # text and context in two files
+        rows = records.completed(rows, ["item_id", "system", "output_id"])
+    rows = _without_repetition(table, rows)
+    where = ", ".join(dict.fromkeys(source.where for source in sources))
+    columns = list(dict.fromkeys(name for source in sources for name in source.file_columns))
+    return RawTable(rows, where, list(rows.pop("{line}")), file_columns=columns)
 
 
-def _other_scales(judgments: Raw, paths: pd.Series) -> list[str]:
+def _other_scales(judgments: RawTable, paths: pd.Series) -> list[str]:
     """Describe files whose judgments seem to be on another scale than those in other files."""
     rows = judgments.frame.reindex(columns=["dimension", "value"], fill_value="")
     rows = rows.assign(value=pd.to_numeric(rows["value"], errors="coerce"))
@@ -337,8 +356,8 @@ def _other_scales(judgments: Raw, paths: pd.Series) -> list[str]:
     return [
         f"{judgments.where}: files seem to use different scales: {line}. If so, put the judgments "
         "on one scale."
-        for _, part in rows.groupby("dimension", sort=False)
-        for line in other_scale(part["value"], part["file"])
+        for _, judgments_of in rows.groupby("dimension", sort=False)
+        for line in other_scale(judgments_of["value"], judgments_of["file"])
     ]
 
 
@@ -349,7 +368,7 @@ def _without_repetition(table: str, rows: pd.DataFrame) -> pd.DataFrame:
     return rows.drop_duplicates(list(rows.columns.drop("{line}")), ignore_index=True)
 
 
-def _unrepeated(table: str, raw: Raw) -> Raw:
+def _unrepeated(table: str, raw: RawTable) -> RawTable:
     """Drop duplicate rows as `_without_repetition` does, with their lines."""
     if not raw.lines:
         return raw
@@ -366,12 +385,12 @@ def grouped(items: pd.Series, groups: pd.Series) -> str:
     return f"{n_items:,} items have {n:,} values of {groups.name}"
 
 
-def _matching(place: Path, name: str, lost: list[str]) -> list[Path]:
+def _matching(folder: Path, name: str, lost: list[str]) -> list[Path]:
     """List the files of a folder that match a name or pattern."""
-    found = file_types.matching(name, place)
-    if not found:
-        lost.append(f"{place / FILE}: {csv_files.why_no_file(place / name)} Correct")
-    return [Path(os.path.normpath(path)) for path in found]
+    matched = file_types.matching(name, folder)
+    if not matched:
+        lost.append(f"{folder / FILE}: {csv_files.why_no_file(folder / name)} Correct")
+    return [Path(os.path.normpath(path)) for path in matched]
 
 
 def _unread(paths: Sequence[Path]) -> list[str]:
@@ -384,8 +403,8 @@ def _unread(paths: Sequence[Path]) -> list[str]:
     paths = [path for path in paths if path.suffix in (".csv", ".tsv") and path.is_file()]
     heads = {frozenset(header(path)) for path in paths}
     folders = {(path.parent, path.suffix) for path in paths}
-    beside = {path for folder, ending in folders for path in folder.glob(f"*{ending}")}
-    unread = [path for path in sorted(beside.difference(paths)) if path.is_file()]
+    siblings = {path for folder, ending in folders for path in folder.glob(f"*{ending}")}
+    unread = [path for path in sorted(siblings.difference(paths)) if path.is_file()]
     return [
         path.name
         for path, columns in zip(unread, map(header, unread), strict=True)
@@ -395,8 +414,8 @@ def _unread(paths: Sequence[Path]) -> list[str]:
 
 def some(names: Sequence[str]) -> str:
     """List at most forty names."""
-    shown = ", ".join(names[:40]) or "none"
-    return shown + (f" and {len(names) - 40} more" if len(names) > 40 else "")
+    text = ", ".join(names[:40]) or "none"
+    return text + (f" and {len(names) - 40} more" if len(names) > 40 else "")
 
 
 class _Opened(NamedTuple):
@@ -405,7 +424,7 @@ class _Opened(NamedTuple):
     name: str
     rows: pd.DataFrame
     places: list[str]
-    beside: pd.DataFrame  # what templates may use, and each row's path
+    context: pd.DataFrame  # what templates may use, and each row's path
     n_files: int
 
 
@@ -414,12 +433,12 @@ def _joined(opened: list[tuple[Path, pd.DataFrame, list[str]]]) -> _Opened:
     paths, frames, places = zip(*opened, strict=True)
     rows = frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
     sizes = [len(frame) for frame in frames]
-    beside = {
+    cells_of_file = {
         "file": map(file_types.stem, paths),
         "folder": (path.resolve().parent.name for path in paths),
         "{path}": map(str, paths),
     }
-    of_rows = {name: np.repeat([*cells], sizes) for name, cells in beside.items()}
+    of_rows = {name: np.repeat([*cells], sizes) for name, cells in cells_of_file.items()}
     numbers = [str(number) for size in sizes for number in range(1, size + 1)]
     more = f" and {len(paths) - 1:,} more" if len(paths) > 1 else ""
     frame = pd.DataFrame({"row": numbers, **of_rows}, rows.index, dtype="str")
@@ -430,8 +449,8 @@ def _joined(opened: list[tuple[Path, pd.DataFrame, list[str]]]) -> _Opened:
 _Latest = dict[str, list[_Opened]]
 
 
-class _Table:
-    """Read one table of study.yml: open its files, rename columns, make it long.
+class _Source:
+    """Read one source of a table: open its files, rename columns, make it long.
 
     Besides our columns, its frame has those that templates may use (row, file, folder, position,
     and what braces in names match) and `{at}`, the row's number in the file.
@@ -439,21 +458,21 @@ class _Table:
 
     def __init__(
         self,
-        place: Path,
+        folder: Path,
         table: str,
         spec: Mapping[str, Any],
         extra: Sequence[str],
         problems: list[str],
         lacking: dict[str, list[str]],
-        about: str,
+        location: str,
     ) -> None:
-        self.place, self.table, self.spec, self.problems = place, table, spec, problems
+        self.folder, self.table, self.spec, self.problems = folder, table, spec, problems
         #: What files lack -> the tables that need it, so that a wrong name is reported once.
         self.lacking = lacking
-        self.about = about
+        self.location = location
         named = spec.get("file", f"{table}.csv")
         self.files = [named] if isinstance(named, str) else named
-        self.where = str(place / ", ".join(self.files))
+        self.where = str(folder / ", ".join(self.files))
         self.columns: Mapping[str, Any] = spec.get("columns", {})
         self.constants: Mapping[str, str] = spec.get("constants", {})
         instead = ["item_id", *_PAIRED[table].values()] if _PAIRED[table] else []
@@ -462,11 +481,16 @@ class _Table:
         #: Names in braces in the patterns of columns.
         plain = [their for their in self.columns.values() if isinstance(their, str)]
         self.captured = {name for their in plain for name in _BRACED.findall(their)}
-        self.made_of = {
+        self.template_names = {
             name for text in self.constants.values() for name in column_names.in_braces(text)
         }
-        self.is_read = {*spec.get("only", {}), *spec.get("skip", {}), *self.ours, *self.made_of}
-        self.called: dict[str, str] = {}
+        self.read_columns = {
+            *spec.get("only", {}),
+            *spec.get("skip", {}),
+            *self.ours,
+            *self.template_names,
+        }
+        self.theirs: dict[str, str] = {}
         self.notes: list[str] = []
         self.grouping: list[str] = []
         self.pooled: list[str] = []
@@ -475,86 +499,85 @@ class _Table:
         self.missing: Sequence[str] | Mapping[str, Sequence[str]] = []
         self.paths: list[Path] = []
         self.path_of_row = pd.Series(dtype=object)
+        self.raw: RawTable | None = None
         #: The current file, or files with the same columns; these columns; what messages call it.
         self.opened = _Opened("", pd.DataFrame(), [], pd.DataFrame(), 0)
-        self.there: list[str] = []
+        self.file_columns: list[str] = []
         self.source = ""
 
-    def read(self, latest: _Latest, *, by_file: bool) -> Raw | None:
+    def read(self, latest: _Latest, *, by_file: bool) -> None:
         """Read and concatenate all files; locations of rows name the file if `by_file`.
 
         `latest` are the last opened files, which may contain several tables.
         """
-        found = self._entry_problems()
-        self.problems += found
-        self.paths = [] if found else self._paths()
+        wrong = self._entry_problems()
+        self.problems += wrong
+        self.paths = [] if wrong else self._paths()
         by_file |= len(self.paths) > 1
         n_files = 0
-        parts = []
+        frames = []
         for opened in self._open(latest):
             self.opened, self.source = opened, opened.name
-            paths = opened.beside["{path}"]
-            self.there = list(map(str, opened.rows.columns))
+            self.file_columns = list(map(str, opened.rows.columns))
             if self.table == "contexts":  # features, which differ between studies
-                self.ours = list(dict.fromkeys([*self.ours, *(self.columns or self.there)]))
+                names = self.columns or self.file_columns
+                self.ours = list(dict.fromkeys([*self.ours, *names]))
             try:
                 frame = self._long()
             except TableError as error:
                 self.problems += error.problems
                 continue
             n_files += opened.n_files
-            self.is_read |= set(self.called.values())
+            self.read_columns |= set(self.theirs.values())
             if self.table in raters.OF_MODELS:
                 self._look_for_models(frame)
-            self.personal += column_names.personal(self.there)
-            kept = frame[[name for name in frame if name in self.ours]]
-            row_paths = paths.loc[frame["{at}"]].to_list()
-            lines = [opened.places[at] for at in frame["{at}"]]
+            self.personal += column_names.personal(self.file_columns)
+            row_paths = opened.context["{path}"].loc[frame["{at}"]].to_list()
+            lines = [opened.places[position] for position in frame["{at}"]]
             if by_file:
-                lines = [
-                    f"{Path(path).name}, {line}"
-                    for path, line in zip(row_paths, lines, strict=True)
-                ]
-            parts.append(kept.assign(**{"{line}": lines, "{path}": row_paths}))
-        if not parts or n_files < len(self.paths):
-            return None
+                names = [Path(path).name for path in row_paths]
+                lines = [f"{name}, {line}" for name, line in zip(names, lines, strict=True)]
+            ours = frame[[name for name in frame if name in self.ours]]
+            frames.append(ours.assign(**{"{line}": lines, "{path}": row_paths}))
+        if not frames or n_files < len(self.paths):
+            return
         if len(self.paths) == 1:
             self._look_for_groups(frame)
         where = str(self.paths[0]) if len(self.paths) == 1 else self.where
-        whole = pd.concat(parts, ignore_index=True)
-        self.path_of_row = whole.pop("{path}")
-        whole = _without_repetition(self.table, whole.fillna("").astype("str"))
-        return Raw(whole, where, list(whole.pop("{line}")), self.called, self.there)
+        rows = pd.concat(frames, ignore_index=True)
+        self.path_of_row = rows.pop("{path}")
+        rows = _without_repetition(self.table, rows.fillna("").astype("str"))
+        lines = list(rows.pop("{line}"))
+        self.raw = RawTable(rows, where, lines, self.theirs, self.file_columns)
 
-    def has_positions(self, frame: pd.DataFrame) -> bool:
+    def has_positions(self) -> bool:
         """Check whether annotators' ids are positions in a list, in a file or in columns' names."""
-        if "annotator_id" not in frame or frame.empty:
+        if self.raw is None or self.raw.frame.empty or "annotator_id" not in self.raw.frame:
             return False
-        ids = frame["annotator_id"].drop_duplicates()
+        ids = self.raw.frame["annotator_id"].drop_duplicates()
         if "annotator_id" in self.captured:
-            alike = len(set(ids.str.rstrip("0123456789"))) == 1
-            return alike and bool(ids.str.fullmatch(r"\D*\d+").all())
-        made_of = set(column_names.in_braces(self.constants.get("annotator_id", "")))
-        if made_of & {"position", "row"}:
-            return True
-        return bool(made_of & self.captured) and bool(ids.str.contains(r"\d$").all())
+            has_one_stem = len(set(ids.str.rstrip("0123456789"))) == 1
+            return has_one_stem and bool(ids.str.fullmatch(r"\D*\d+").all())
+        names = {*column_names.in_braces(self.constants.get("annotator_id", ""))}
+        is_numbered = bool(names & self.captured) and bool(ids.str.contains(r"\d$").all())
+        return bool(names & {"position", "row"}) or is_numbered
 
     def _entry_problems(self) -> list[str]:
         """List problems of a table's entries in study.yml that can be found without a file."""
-        found = [
-            f"{self.about}: {key}: {unknown(name, self.ours)}"
+        problems = [
+            f"{self.location}: {key}: {unknown(name, self.ours)}"
             for key, names in (("columns", self.columns), ("constants", self.constants))
             for name in names
             if name not in self.ours and self.table != "contexts"
         ]
-        found += [
-            f"{self.about}: {name!r} is in columns and in {where}: keep one."
+        problems += [
+            f"{self.location}: {name!r} is in columns and in {where}: keep one."
             for where, names in (("constants", self.constants), ("braces", self.captured))
             for name in self.columns
             if name in names
         ]
-        found += [
-            f"{self.about}: constants: {our}: {text!r} has a brace without its pair, or nothing "
+        problems += [
+            f"{self.location}: constants: {our}: {text!r} has a brace without its pair, or nothing "
             "between braces: write the name of a column or of {file}, {folder}, {row} in braces."
             for our, text in self.constants.items()
             if re.search(r"[{}]", re.sub(r"\{[^{}]+\}", "", text))
@@ -565,24 +588,24 @@ class _Table:
             sources[our] = list(listed.values() if isinstance(listed, dict) else listed)
         for our, theirs in sources.items():
             telling = [
-                one for one in theirs if column_names.has_word(one, column_names.IDENTIFYING)
+                name for name in theirs if column_names.has_word(name, column_names.IDENTIFYING)
             ]
             is_listed = bool(telling) and telling[0] in self.spec.get("only", {})
             if telling and our != "annotator_id" and telling[0] != our and not is_listed:
-                found.append(
-                    f"{self.about}: {our} uses {telling[0]!r}, which looks personal: remove it. "
+                problems.append(
+                    f"{self.location}: {our} uses {telling[0]!r}, which looks personal: remove it. "
                     "Only annotator_id may use it; annotators are renamed w001, w002, ..."
                 )
-        return found
+        return problems
 
     def _paths(self) -> list[Path]:
         if "frame" in self.spec:
             return [Path(self.where)]
         lost: list[str] = []
-        found = [_matching(self.place, one, lost) for one in self.files]
-        for what in lost:
-            self.lacking.setdefault(f"{what} `file` in {{tables}}.", []).append(self.table)
-        return [path for paths in found for path in paths]
+        matched = [_matching(self.folder, name, lost) for name in self.files]
+        for problem in lost:
+            self.lacking.setdefault(f"{problem} `file` in {{tables}}.", []).append(self.table)
+        return [path for paths in matched for path in paths]
 
     def _open(self, latest: _Latest) -> list[_Opened]:
         """Open all files; those in sequence with the same columns are concatenated."""
@@ -599,8 +622,8 @@ class _Table:
                 files_read.append(self._open_file(path))
             except (TableError, OSError) as error:
                 self.problems += getattr(error, "problems", [str(error)])
-        alike = itertools.groupby(files_read, key=lambda file: list(file[1]))
-        opened = [_joined(list(group)) for _, group in alike]
+        groups = itertools.groupby(files_read, key=lambda file: list(file[1]))
+        opened = [_joined(list(group)) for _, group in groups]
         if len(files_read) == len(self.paths):
             latest.clear()
             latest[key] = opened
@@ -611,12 +634,12 @@ class _Table:
         unused = [key for key, kinds in _OF_KIND.items() if key in self.spec and kind not in kinds]
         if unused and kind in file_types.ENDINGS:
             raise TableError(
-                f"{self.about}: {unused[0]} applies to {' and '.join(_OF_KIND[unused[0]])}, but "
+                f"{self.location}: {unused[0]} applies to {' and '.join(_OF_KIND[unused[0]])}, but "
                 f"{path.name} is {kind}: remove it, or set `format`."
             )
         if kind not in file_types.ENDINGS:
-            what = unknown(kind or path.suffix, file_types.ENDINGS)
-            raise TableError(f"{self.about}: {path.name}: format {what} Set `format`.")
+            defect = unknown(kind or path.suffix, file_types.ENDINGS)
+            raise TableError(f"{self.location}: {path.name}: format {defect} Set `format`.")
         options = {key: self.spec[key] for key in _OF_KIND if key in self.spec}
         rows, places = file_types.read(path, kind, problems=self.problems, **options)
         files.note_read(workbooks.split(path)[0])
@@ -626,53 +649,57 @@ class _Table:
         """Note an unread column that separates people from models, of which both judged."""
         who = self.columns.get("annotator_id", "")
         rows = self.opened.rows.loc[frame["{at}"].unique()]
-        names = [name for name in self.there if name not in self.is_read and name != who]
-        if found := raters.separating(rows, names, who if who in self.there else ""):
-            ((name, machines),) = found.items()
+        names = [
+            name for name in self.file_columns if name not in self.read_columns and name != who
+        ]
+        if separating := raters.separating(rows, names, who if who in self.file_columns else ""):
+            ((name, machines),) = separating.items()
             if name != who:
-                what = f"{self.source}: annotators with {name} {', '.join(map(repr, machines))}"
-                self.pooled.append(raters.advice(what, self.table))
+                annotators = (
+                    f"{self.source}: annotators with {name} {', '.join(map(repr, machines))}"
+                )
+                self.pooled.append(raters.advice(annotators, self.table))
 
     def _look_for_groups(self, frame: pd.DataFrame) -> None:
         """Note columns that group items, such as documents, but are not read."""
-        for name in self.there if "item_id" in frame else ():
-            if name in self.is_read or not column_names.has_word(name, _GROUPS):
+        for name in self.file_columns if "item_id" in frame else ():
+            if name in self.read_columns or not column_names.has_word(name, _GROUPS):
                 continue
-            if said := grouped(frame["item_id"], self.opened.rows[name].loc[frame["{at}"]]):
+            if grouping := grouped(frame["item_id"], self.opened.rows[name].loc[frame["{at}"]]):
                 self.grouping.append(
-                    f"{self.source}: {said}, which is not used. If items with the same {name} are "
-                    f"similar, set `settings: {{extra: [{name}], clusters: {name}}}`."
+                    f"{self.source}: {grouping}, which is not used. If items with the same {name} "
+                    f"are similar, set `settings: {{extra: [{name}], clusters: {name}}}`."
                 )
 
     def _long(self) -> pd.DataFrame:
         """Return our columns in long form, and those that templates may use."""
         only = self.spec.get("only", {})
-        only = {name: [one] if isinstance(one, str) else one for name, one in only.items()}
-        kept = self.opened.rows
-        for name in kept.columns.intersection(list(only)):
-            kept = kept[kept[name].isin(only.pop(name))]
+        only = {name: [cells] if isinstance(cells, str) else cells for name, cells in only.items()}
+        rows = self.opened.rows
+        for name in rows.columns.intersection(list(only)):
+            rows = rows[rows[name].isin(only.pop(name))]
         skip = self.spec.get("skip", {})
-        self._require_columns("skip", list(skip), self.there)
+        self._require_columns("skip", list(skip), self.file_columns)
         for name, cells in skip.items():
-            kept = kept[~kept[name].isin([cells] if isinstance(cells, str) else cells)]
-        paths = self.opened.beside["{path}"]
-        kept_paths = set(paths[kept.index])
+            rows = rows[~rows[name].isin([cells] if isinstance(cells, str) else cells)]
+        paths = self.opened.context["{path}"]
+        kept_paths = set(paths[rows.index])
         self.problems += [
-            f"{self.about}: `{'skip' if skip else 'only'}` keeps no row of {path}: correct its "
+            f"{self.location}: `{'skip' if skip else 'only'}` keeps no row of {path}: correct its "
             "values."
             for path in paths.unique()
             if path not in kept_paths
         ]
         single, several = self._resolved(only)
-        read = {our: self._answers(our, kept[their]) for our, their in single.items()}
-        beside = self.opened.beside.loc[kept.index].drop(columns="{path}")
-        frame = pd.concat([beside, pd.DataFrame({"{at}": kept.index, **read}, kept.index)], axis=1)
+        read = {our: self._answers(our, rows[their]) for our, their in single.items()}
+        context = self.opened.context.loc[rows.index].drop(columns="{path}")
+        frame = pd.concat([context, pd.DataFrame({"{at}": rows.index, **read}, rows.index)], axis=1)
         if several is not None:
             n_rows = len(frame)
             cells = {str(name): np.tile(several[name], n_rows) for name in several}
             for our in several.columns.intersection(list(self.columns)):
                 columns = [
-                    self._answers(our, kept[their]).to_numpy(object) for their in several[our]
+                    self._answers(our, rows[their]).to_numpy(object) for their in several[our]
                 ]
                 cells[our] = np.array(columns, dtype=object).T.ravel()
             repeated = frame.loc[frame.index.repeat(len(several))]
@@ -684,7 +711,7 @@ class _Table:
         is_empty &= measure in frame
         for our, text in self.constants.items():
             frame[our] = self._filled(text, frame)
-        given = frame.filter(["choice", "system_a", "system_b"]).copy()
+        votes = frame.filter(["choice", "system_a", "system_b"]).copy()
         for name, changed in self.spec.get("values", {}).items():
             self._require_columns("values", [name], frame)
             frame[name] = _replaced(frame[name], changed)
@@ -692,20 +719,18 @@ class _Table:
                 frame[name] = frame[name].where(~frame[name].isin(_NULL), "")
                 is_empty |= (frame[name] == "") & (name == measure)
         if "choice" in frame and self.table in ("preferences", "comparisons"):
-            frame = self._voted(frame, given)
+            frame = self._voted(frame, votes)
             is_empty |= frame["choice"] == ""
         if is_empty.any():
-            shown = f"empty cells of {self.table} skipped: {int(is_empty.sum()):,}"
+            note = f"empty cells of {self.table} skipped: {int(is_empty.sum()):,}"
             places = frame.filter(["output_id", "item_id", "system"])
             if len(places.columns) and self.table in ("judgments", "scores"):
                 outputs = pd.MultiIndex.from_frame(places)
                 lost = outputs[is_empty].difference(outputs[~is_empty], sort=False)
                 if len(lost):
                     first = "/".join(map(str, lost[0]))
-                    shown += (
-                        f". Outputs without others in this file: {len(lost):,}, such as {first}"
-                    )
-            self.notes.append(f"{self.source}: {shown}.")
+                    note += f". Outputs without others in this file: {len(lost):,}, such as {first}"
+            self.notes.append(f"{self.source}: {note}.")
             frame = frame[~is_empty].reset_index(drop=True)
         if "choice" in frame and self.table == "comparisons":
             is_unclear = ~frame["choice"].isin(("a", "b", "tie"))
@@ -723,25 +748,25 @@ class _Table:
         """Empty the words for missing values in a column, and read its decimal commas."""
         their = str(column.name)
         if isinstance(self.missing, Mapping):
-            words = [*self.missing.get(their, []), *self.missing.get(our, [])]
+            missing = [*self.missing.get(their, []), *self.missing.get(our, [])]
         else:
-            words = [*self.missing] if our in _ANSWERS else []
-        column = answers.empty_missing(column, words)
+            missing = [*self.missing] if our in _ANSWERS else []
+        column = answers.empty_missing(column, missing)
         is_decimal = our in _ANSWERS and self.spec.get("decimal") == ","
         return answers.point_commas(column) if is_decimal else column
 
-    def _voted(self, frame: pd.DataFrame, given: pd.DataFrame) -> pd.DataFrame:
+    def _voted(self, frame: pd.DataFrame, written: pd.DataFrame) -> pd.DataFrame:
         """Read the words of votes, as given, as a, b and tie; failed verdicts are empty."""
         changed = self.spec.get("values", {}).get("choice", {})
-        systems = given.reindex(columns=["system_a", "system_b"], fill_value="")
-        votes, bad, rule = vote_words.read(given["choice"], frame["choice"], changed, systems)
+        systems = written.reindex(columns=["system_a", "system_b"], fill_value="")
+        votes, bad, rule = vote_words.read(written["choice"], frame["choice"], changed, systems)
         self._refuse_cells(frame, bad, "choice", rule)
-        by_name = vote_words.named(given["choice"], systems)
+        by_name = vote_words.named(written["choice"], systems)
         is_other = (by_name != "") & votes.isin(("a", "b")) & (by_name != votes)
         if is_other.any():
-            shown = some([*map(repr, given["choice"][is_other].unique())])
+            examples = some([*map(repr, written["choice"][is_other].unique())])
             self.notes.append(
-                f"{self.source}: {shown} are read as sides, but also name systems. If votes "
+                f"{self.source}: {examples} are read as sides, but also name systems. If votes "
                 "are for names, write `values: "
                 "{choice: {'{system_a}': a, '{system_b}': b}}`."
             )
@@ -766,19 +791,20 @@ class _Table:
 
         `only` selects which of the names in braces are kept.
         """
-        there = self.there
+        columns = self.file_columns
         single: dict[str, str] = {}
         grids, named = [], []
         for our, their in self.columns.items():
-            if isinstance(their, str) and their in there:
+            if isinstance(their, str) and their in columns:
                 single[our] = their
             elif isinstance(their, str) and _BRACED.search(their):
-                fits = column_names.matching(their, there)
-                found = [{**captured, our: one} for one, captured in fits.items()]
-                grid = pd.DataFrame(found, columns=[our, *dict.fromkeys(_BRACED.findall(their))])
+                fits = column_names.matching(their, columns)
+                captures = [{**captured, our: name} for name, captured in fits.items()]
+                grid = pd.DataFrame(captures, columns=[our, *dict.fromkeys(_BRACED.findall(their))])
                 for name in grid.columns.intersection(list(only)):
                     is_kept = grid[name].isin(only[name])
-                    self._note_left_out(their, grid.loc[~is_kept, our], grid.loc[is_kept, our])
+                    left_out, names_read = grid.loc[~is_kept, our], list(grid.loc[is_kept, our])
+                    self._note_left_out(their, left_out, names_read)
                     grid = grid[is_kept]
                 named += [their] * grid.empty
                 grids.append(grid)
@@ -786,55 +812,58 @@ class _Table:
                 listed = [their] if isinstance(their, str) else their
                 listed = listed if isinstance(listed, dict) else {name: name for name in listed}
                 named += listed.values()
-                names = _NAMES.get(self.table, "name")
-                grids.append(pd.DataFrame({our: list(listed.values()), names: list(listed)}))
-        self._require_columns("columns", named, there)
-        made = {str(name) for grid in grids for name in grid} - set(self.columns)
-        self._require_columns("only", list(only), [*made, *there])
-        self.called |= single
-        self.is_read |= {their for grid in grids for our in grid for their in grid[our]} & {*there}
-        taken = {*self.columns, *self.constants, *made}
-        single |= {name: name for name in self.ours if name in there and name not in taken}
+                key = _NAMES.get(self.table, "name")
+                grids.append(pd.DataFrame({our: list(listed.values()), key: list(listed)}))
+        self._require_columns("columns", named, columns)
+        captured_names = {str(name) for grid in grids for name in grid} - set(self.columns)
+        self._require_columns("only", list(only), [*captured_names, *columns])
+        self.theirs |= single
+        self.read_columns |= {*columns}.intersection(
+            their for grid in grids for our in grid for their in grid[our]
+        )
+        assigned = {*self.columns, *self.constants, *captured_names}
+        single |= {name: name for name in self.ours if name in columns and name not in assigned}
         if not grids:
             return single, None
         try:
             return single, functools.reduce(pd.merge, grids)
         except pd.errors.MergeError:
             raise TableError(
-                f"{self.about}: patterns of several columns must share the name in braces, as in "
-                "system: Input.system_{slot} and value: Answer.rating_{slot}."
+                f"{self.location}: patterns of several columns must share the name in braces, as "
+                "in system: Input.system_{slot} and value: Answer.rating_{slot}."
             ) from None
 
-    def _note_left_out(self, pattern: str, left_out: pd.Series, kept: pd.Series) -> None:
+    def _note_left_out(self, pattern: str, left_out: Iterable[str], read: list[str]) -> None:
         """Note columns that match a pattern and have usual answers, but are not in `only`."""
-        usual = {"", *self.opened.rows[list(kept)].to_numpy().ravel()}
-        cells = {name: {*self.opened.rows[name]} for name in left_out}
-        names = [repr(name) for name in cells if {""} < {"", *cells[name]} <= usual]
+        rows = self.opened.rows
+        usual = {"", *rows[read].to_numpy().ravel()}
+        names = [repr(name) for name in left_out if {""} < {"", *rows[name]} <= usual]
         if names:
             self.notes.append(
                 f"{self.source}: columns that match {pattern!r} are not read, because `only` does "
                 f"not name them: {some(names)}. Add them, or correct their names."
             )
 
-    def _require_columns(self, key: str, names: list[str], there: Iterable[Any]) -> None:
+    def _require_columns(self, key: str, names: list[str], columns: Iterable[Any]) -> None:
         """Report columns that an entry of study.yml names, but the file or its table lacks."""
-        lost = [name for name in names if name not in there]
+        lost = [name for name in names if name not in columns]
         if lost:
-            hint = did_you_mean(lost[0], [*map(str, there), *self.there])
+            hint = did_you_mean(lost[0], [*map(str, columns), *self.file_columns])
             if "constants" in key and not hint:
                 hint = f" If it is the same in all rows, write `constants: {{{lost[0]}: ...}}`."
-            what = (
+            problem = (
                 f"{self.source} has no column{'s' * (len(lost) > 1)} {', '.join(map(repr, lost))}, "
-                f"needed by {{tables}} ({key} in {FILE}).{hint} Found columns {some(self.there)}."
+                f"needed by {{tables}} ({key} in {FILE}).{hint} Found columns "
+                f"{some(self.file_columns)}."
             )
-            self.lacking.setdefault(what, []).append(self.table)
+            self.lacking.setdefault(problem, []).append(self.table)
             raise TableError
 
     def _refuse_cells(self, frame: pd.DataFrame, bad: pd.Series, name: str, rule: str) -> None:
-        given = Raw(self.opened.rows, self.source, self.opened.places, self.called)
+        raw = RawTable(self.opened.rows, self.source, self.opened.places, self.theirs)
         rows = frame.set_index("{at}")
-        if found := schema.problem(given, self.table, rows, bad.to_numpy(), name, rule):
-            raise TableError(*found)
+        if problems := schema.problem(raw, self.table, rows, bad.to_numpy(), name, rule):
+            raise TableError(*problems)
 
     def _exploded(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Make a row for each element of cells that are lists."""
@@ -842,31 +871,31 @@ class _Table:
         if not names:
             return frame
         self._require_columns("lists", names, frame)
-        made = frame.copy()
+        exploded = frame.copy()
         for name in names:
             cells = [file_types.as_list(cell) if cell.strip() else [] for cell in frame[name]]
-            made[name] = pd.Series(cells, dtype=object)
+            exploded[name] = pd.Series(cells, dtype=object)
             rule = "must be a list, as in [4, 5]: fix the cell"
-            self._refuse_cells(frame, made[name].isna(), name, rule)
-        sizes = made[names].map(len)
+            self._refuse_cells(frame, exploded[name].isna(), name, rule)
+        sizes = exploded[names].map(len)
         uneven = sizes.min(axis=1) < sizes.max(axis=1)
         rule = f"must be as long as the list in {', '.join(names[1:])}: fix the row"
         self._refuse_cells(frame, uneven, names[0], rule)
-        made = made.explode(names).dropna(subset=names)
-        made["position"] = (made.groupby(level=0).cumcount() + 1).astype("str")
-        return made.reset_index(drop=True).astype(dict.fromkeys(names, "str"))
+        exploded = exploded.explode(names).dropna(subset=names)
+        exploded["position"] = (exploded.groupby(level=0).cumcount() + 1).astype("str")
+        return exploded.reset_index(drop=True).astype(dict.fromkeys(names, "str"))
 
     def _filled(self, text: str, frame: pd.DataFrame) -> pd.Series:
         """Fill the braces of a template with the cells of each row."""
-        made = pd.Series("", index=frame.index, dtype="str")
+        texts = pd.Series("", index=frame.index, dtype="str")
         for literal, name in re.findall(r"([^{]*)(?:\{([^{}]*)\})?", text):
-            made = made + literal
+            texts = texts + literal
             if name in frame:
-                made = made + frame[name]
+                texts = texts + frame[name]
             elif name:
-                self._require_columns("constants", [name], self.there)
-                made = made + self.opened.rows.loc[frame["{at}"], name].set_axis(frame.index)
-        return made
+                self._require_columns("constants", [name], self.file_columns)
+                texts = texts + self.opened.rows.loc[frame["{at}"], name].set_axis(frame.index)
+        return texts
 
     def _summed(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Sum the values of rows that are otherwise equal, such as the errors in one text."""
@@ -876,8 +905,8 @@ class _Table:
         self._refuse_cells(frame, bad | ~np.isfinite(numbers), "value", rule)
         same = [name for name in frame if name in self.ours and name != "value"]
         rule_of = {"value": "sum", "{at}": "first"}
-        made = frame.assign(value=numbers).groupby(same, sort=False, as_index=False).agg(rule_of)
-        return made.assign(value=[repr(float(one)) for one in made["value"]])
+        sums = frame.assign(value=numbers).groupby(same, sort=False, as_index=False).agg(rule_of)
+        return sums.assign(value=[repr(float(number)) for number in sums["value"]])
 
 
 def _replaced(cells: pd.Series, changed: Mapping[str, str]) -> pd.Series:
@@ -894,17 +923,19 @@ def _replaced(cells: pd.Series, changed: Mapping[str, str]) -> pd.Series:
     return cells.map(new_of | dict(changed))
 
 
-def _identify(path: Path, raws: dict[str, Raw], extra: Sequence[str], problems: list[str]) -> None:
+def _identify(
+    path: Path, raws: dict[str, RawTable], extra: Sequence[str], problems: list[str]
+) -> None:
     """Add ids where files have only items and systems, and outputs where no file has them."""
-    by = ["item_id", "system"]
-    for table in [one for one in raws if "{repeat}" in raws[one].frame]:
+    places = ["item_id", "system"]
+    for table in [table for table in raws if "{repeat}" in raws[table].frame]:
         frame = raws[table].frame
         repeats = frame.pop("{repeat}")
         ids = frame["item_id"] + "/" + frame["system"] + ("/" + repeats).where(repeats != "", "")
         raws[table] = raws[table]._replace(frame=frame.assign(output_id=ids))
     if "outputs" not in raws:
         pairs = [
-            raw.frame.rename(columns={system: "system"}).filter([*by, *extra])
+            raw.frame.rename(columns={system: "system"}).filter([*places, *extra])
             for table, raw in raws.items()
             for new, system in _PAIRED[table].items()
             if new not in raw.frame and {"item_id", system} <= set(raw.frame)
@@ -915,23 +946,23 @@ def _identify(path: Path, raws: dict[str, Raw], extra: Sequence[str], problems: 
                 "system under `tables: outputs:`, or map item_id and system in another table."
             )
             return
-        made = records.completed(pd.concat(pairs, ignore_index=True).fillna(""), by)
-        made = made.drop_duplicates(ignore_index=True)
-        raws["outputs"] = Raw(made, f"{path}, outputs derived from other tables")
+        derived = records.completed(pd.concat(pairs, ignore_index=True).fillna(""), places)
+        derived = derived.drop_duplicates(ignore_index=True)
+        raws["outputs"] = RawTable(derived, f"{path}, outputs derived from other tables")
     outputs = raws["outputs"].frame
     if "output_id" not in outputs:
         outputs = outputs.assign(output_id=outputs["item_id"] + "/" + outputs["system"])
         raws["outputs"] = raws["outputs"]._replace(frame=outputs)
-    several = outputs[outputs.duplicated(by)]
+    several = outputs[outputs.duplicated(places)]
     if len(several):
-        item, name = several.iloc[0][by]
+        item, name = several.iloc[0][places]
         same = (outputs["item_id"] == item) & (outputs["system"] == name)
         texts = outputs[same].get("text", pd.Series(dtype="str")).unique()
         remedy = "If only extra columns differ, remove them from `settings: extra` instead."
         if len(texts) > 1:
             remedy = f"Their texts differ: {brief(texts[0])} and {brief(texts[1])}."
-    ids = outputs.drop_duplicates(by).set_index(by)["output_id"]
-    for table in [one for one in raws if _PAIRED[one] and one != "outputs"]:
+    ids = outputs.drop_duplicates(places).set_index(places)["output_id"]
+    for table in [table for table in raws if _PAIRED[table] and table != "outputs"]:
         raw = raws[table]
         frame = raw.frame
         for new, system in _PAIRED[table].items():
@@ -940,30 +971,30 @@ def _identify(path: Path, raws: dict[str, Raw], extra: Sequence[str], problems: 
             if not {"item_id", system} <= set(frame):
                 problems.append(
                     f"{raw.where}: {table} needs {new}, or item_id and {system} instead: map "
-                    f"their columns in {FILE}. Found {some(raw.found)}."
+                    f"their columns in {FILE}. Found {some(raw.file_columns)}."
                 )
                 continue
             if len(several):
                 problems.append(
                     f"{raw.where}: {table} identifies outputs by item_id and {system}, but outputs "
                     f"has several rows for system {name!r} on item {item!r}. The second is row "
-                    f"{raws['outputs'].at(int(several.index[0]))}; repeated rows in all: "
+                    f"{raws['outputs'].locate(int(several.index[0]))}; repeated rows in all: "
                     f"{len(several):,}. Add output_id to both tables. {remedy}"
                 )
-            found = ids.reindex(pd.MultiIndex.from_frame(frame[["item_id", system]]))
+            ids_found = ids.reindex(pd.MultiIndex.from_frame(frame[["item_id", system]]))
             named = frame["item_id"] + "/" + frame[system]
-            frame = frame.assign(**{new: found.set_axis(frame.index).fillna(named)})
-        known = [name for name in frame if name in schema.columns(table)]
-        raws[table] = raw._replace(frame=frame[known])
+            frame = frame.assign(**{new: ids_found.set_axis(frame.index).fillna(named)})
+        columns = [name for name in frame if name in schema.columns(table)]
+        raws[table] = raw._replace(frame=frame[columns])
 
 
-def rename_annotators(raws: dict[str, Raw]) -> None:
+def rename_annotators(raws: dict[str, RawTable]) -> None:
     """Rename annotators to w001, w002, ... by first appearance, unless all have such names."""
-    having = [one for one in ("judgments", "preferences") if one in raws]
-    having = [one for one in having if "annotator_id" in raws[one].frame]
+    having = [table for table in ("judgments", "preferences") if table in raws]
+    having = [table for table in having if "annotator_id" in raws[table].frame]
     if not having:
         return
-    named = pd.concat([raws[one].frame["annotator_id"] for one in having]).unique()
+    named = pd.concat([raws[table].frame["annotator_id"] for table in having]).unique()
     who = [name for name in named if name.strip()]
     if who == [PLACEHOLDER]:
         return
@@ -976,10 +1007,10 @@ def rename_annotators(raws: dict[str, Raw]) -> None:
         raws[table] = raws[table]._replace(frame=frame.assign(annotator_id=ids))
 
 
-def declare_directions(raws: dict[str, Raw], settings: dict[str, Any]) -> None:
+def declare_directions(raws: dict[str, RawTable], settings: dict[str, Any]) -> None:
     """Record in the signatures of scores which evaluators `lower_is_better` names."""
-    judged = [raws[one].frame for one in ("judgments", "preferences") if one in raws]
-    dimensions = {one for frame in judged for one in frame.get("dimension", [])}
+    judged = [raws[name].frame for name in ("judgments", "preferences") if name in raws]
+    dimensions = {name for frame in judged for name in frame.get("dimension", [])}
     lower = [name for name in settings.get("lower_is_better", ()) if name not in dimensions]
     for table in ("scores", "system_scores") if lower else ():
         if table not in raws or "evaluator" not in raws[table].frame:

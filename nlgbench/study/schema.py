@@ -54,9 +54,9 @@ _DECLARED["ledgers"] = _DECLARED["ledger"] + " run*:text"
 KEYS: dict[str, list[str]] = {}
 COLUMNS: dict[str, dict[str, str]] = {}
 for _name, _line in _DECLARED.items():
-    _parts = [part.partition(":") for part in _line.split()]
-    KEYS[_name] = [part[0].rstrip("*") for part in _parts if part[0].endswith("*")]
-    COLUMNS[_name] = {part[0].rstrip("*"): part[2] or "id" for part in _parts}
+    _specs = [spec.partition(":") for spec in _line.split()]
+    KEYS[_name] = [spec[0].rstrip("*") for spec in _specs if spec[0].endswith("*")]
+    COLUMNS[_name] = {spec[0].rstrip("*"): spec[2] or "id" for spec in _specs}
 
 #: Table -> optional columns and their defaults.
 DEFAULTS: dict[str, dict[str, str]] = {
@@ -148,16 +148,16 @@ _RULES: dict[tuple[str, str], list[_Rule]] = {
 }
 
 
-class Raw(NamedTuple):
+class RawTable(NamedTuple):
     """A table of strings, as written, with the locations of its rows for messages."""
 
     frame: pd.DataFrame
     where: str
     lines: Sequence[int | str] | None = None  # of each row: a line's number, or a description
-    called: Mapping[str, str] | None = None  # our column -> theirs
-    found: Sequence[str] = ()  # the file's columns
+    theirs: Mapping[str, str] | None = None  # our column -> theirs
+    file_columns: Sequence[str] = ()
 
-    def at(self, row: int) -> str:
+    def locate(self, row: int) -> str:
         """Describe where a row is, by its number and its line in the file."""
         if not self.lines:
             return f"{row + 1}"
@@ -184,9 +184,9 @@ def _broken_rows(frame: pd.DataFrame, table: str) -> tuple[str, np.ndarray, str]
         rule = "must be true for exactly one state of each item: mark one state as the target"
         return "is_target", np.asarray(n_targets != 1), rule
     if table == "claims":
-        other = frame["claim_id"].str.split("/").str[0] != frame["paper"]
+        is_other = frame["claim_id"].str.split("/").str[0] != frame["paper"]
         rule = "must be the paper that claim_id begins with: correct one of the two"
-        return "paper", np.asarray(other), rule
+        return "paper", np.asarray(is_other), rule
     return "", np.zeros(len(frame), dtype=bool), ""
 
 
@@ -200,8 +200,8 @@ def typed(rows: list[tuple] | pd.DataFrame, table: str) -> pd.DataFrame:
     frame = rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(rows, columns=columns(table))
     frame = _filled(frame, table).reset_index(drop=True)
     kinds = _kinds(frame, table)
-    made = {name: csv_files.convert(frame[name], kind)[0] for name, kind in kinds.items()}
-    return pd.DataFrame(made, columns=list(kinds))
+    converted = {name: csv_files.convert(frame[name], kind)[0] for name, kind in kinds.items()}
+    return pd.DataFrame(converted, columns=list(kinds))
 
 
 def check(
@@ -216,29 +216,33 @@ def check(
     Raises `TableError`, which lists all problems with source, row (from 1 below the header), key,
     column, value, rule and how to fix it.
     """
-    checked, problems = examine(Raw(frame, os.fspath(source), lines), table)
+    checked, problems = examine(RawTable(frame, os.fspath(source), lines), table)
     if problems:
         raise TableError(*problems)
     return checked
 
 
-def examine(given: Raw, table: str, extra: Sequence[str] = ()) -> tuple[pd.DataFrame, list[str]]:
+def examine(
+    written: RawTable, table: str, extra: Sequence[str] = ()
+) -> tuple[pd.DataFrame, list[str]]:
     """Find all problems in a table; return its valid rows, typed, and the problems.
 
     Optional columns are filled in. Rows keep their numbers as index.
     """
-    if not isinstance(given.frame, pd.DataFrame):
-        what = type(given.frame).__name__
-        return pd.DataFrame(), [f"{given.where} must be a DataFrame; got {what}."]
-    raw = given.frame.reset_index(drop=True)
+    if not isinstance(written.frame, pd.DataFrame):
+        kind = type(written.frame).__name__
+        return pd.DataFrame(), [f"{written.where} must be a DataFrame; got {kind}."]
+    raw = written.frame.reset_index(drop=True)
     raw = raw.set_axis([str(name) for name in raw.columns], axis=1)
     doubled = raw.columns.duplicated()
     problems = []
     if doubled.any():
         names = _quoted(raw.columns[doubled].unique())
-        problems.append(f"{given.where}: {table} has repeated columns ({names}): keep one of each.")
+        problems.append(
+            f"{written.where}: {table} has repeated columns ({names}): keep one of each."
+        )
     raw = raw.loc[:, ~doubled]
-    misnamed = _name_problems(list(map(str, raw)), table, given.where, extra)
+    misnamed = _name_problems(list(map(str, raw)), table, written.where, extra)
     problems += misnamed
     # Without all columns of the key, rows would seem to repeat.
     has_keys = not misnamed or set(KEYS[table]) <= set(raw)
@@ -250,13 +254,13 @@ def examine(given: Raw, table: str, extra: Sequence[str] = ()) -> tuple[pd.DataF
         converted, bad, rule = csv_files.convert(raw[name], kind)
         if rule.startswith("must be a number"):
             rule = answers.number_rule(raw.loc[bad, name]) or _WORDS.get((table, name), rule)
-        problems += problem(given, table, raw, bad, name, rule)
+        problems += problem(written, table, raw, bad, name, rule)
         good &= ~bad
         # Every readable cell is checked, whatever else is in its row.
         cells[name] = csv_files.convert(raw.loc[~bad, name], kind)[0] if bad.any() else converted
         for rows, rule in _broken_cells(cells[name], table, name):
             wrong = raw.index.isin(rows)
-            problems += problem(given, table, raw, wrong, name, rule)
+            problems += problem(written, table, raw, wrong, name, rule)
             good &= ~wrong
     right = raw.index[good]
     checked = pd.DataFrame({name: column.loc[right] for name, column in cells.items()}, index=right)
@@ -266,12 +270,12 @@ def examine(given: Raw, table: str, extra: Sequence[str] = ()) -> tuple[pd.DataF
             f"must not repeat a key ({' + '.join(KEYS[table])}): drop the duplicates, or give each "
             "row its own id"
         )
-        problems += problem(given, table, checked, doubled, KEYS[table][0], rule)
+        problems += problem(written, table, checked, doubled, KEYS[table][0], rule)
     # An item may lack its target only because an invalid row was left out.
-    whole = table != "contexts" or good.all()
-    if set(columns(table)) <= set(kinds) and good.any() and whole:
+    is_complete = table != "contexts" or good.all()
+    if set(columns(table)) <= set(kinds) and good.any() and is_complete:
         name, bad, rule = _broken_rows(checked, table)
-        problems += problem(given, table, checked, bad, name, rule)
+        problems += problem(written, table, checked, bad, name, rule)
     return checked.assign(**{name: raw[name] for name in extra if name in raw}), problems
 
 
@@ -291,37 +295,38 @@ def _filled(frame: pd.DataFrame, table: str) -> pd.DataFrame:
     return frame
 
 
-def _name_problems(found: list[str], table: str, where: str, extra: Sequence[str]) -> list[str]:
-    wanted, problems = columns(table), []
+def _name_problems(names: list[str], table: str, where: str, extra: Sequence[str]) -> list[str]:
+    expected, problems = columns(table), []
     optional = {*DEFAULTS.get(table, ()), "is_human"}
-    missing = [name for name in wanted if name not in {*found, *optional}]
-    unknown = [name for name in found if name not in {*wanted, *extra}]
+    missing = [name for name in expected if name not in {*names, *optional}]
+    unknown = [name for name in names if name not in {*expected, *extra}]
     near = {name: difflib.get_close_matches(name, unknown, n=1) for name in missing}
     if missing:
         it = "them" if len(missing) > 1 else "it"
-        ways = [f"rename {other[0]!r} to {name!r}" for name, other in near.items() if other]
+        ways = [f"rename {similar[0]!r} to {name!r}" for name, similar in near.items() if similar]
         if unknown and not ways:
             unknowns = f"unknown column{'s' * (len(unknown) > 1)} {_quoted(unknown)}"
             ways = [f"add {it}, or rename the {unknowns}"]
         way = ", ".join(ways) or f"add {it}"
         problems.append(
             f"{where}: {table} has no column{'s' * (len(missing) > 1)} {_quoted(missing)}: {way}. "
-            f"Expected columns: {', '.join(wanted)}. Found: {', '.join(found) or 'none'}."
+            f"Expected columns: {', '.join(expected)}. Found: {', '.join(names) or 'none'}."
         )
     problems += [
         f"{where}: {table} has no column {name!r}, which is listed in `settings: extra`: add the "
         "column, or remove it from the list."
         for name in extra
-        if name not in found
+        if name not in names
     ]
     if unknown and not missing and (table != "contexts" or "" in unknown):
         a, it = ("an unknown column", "it") if len(unknown) == 1 else ("unknown columns", "them")
-        kept = "in a table of your own"
+        way_to_keep = "in a table of your own"
         if table == "outputs":
-            kept = f"with `settings: extra: [{', '.join(unknown)}]`"
+            way_to_keep = f"with `settings: extra: [{', '.join(unknown)}]`"
         problems.append(
             f"{where}: {table} has {a} {_quoted(unknown)}: drop {it}, or keep "
-            f"{it} {kept}.{did_you_mean(unknown[0], wanted)} Known columns: {', '.join(wanted)}."
+            f"{it} {way_to_keep}.{did_you_mean(unknown[0], expected)} Known columns: "
+            f"{', '.join(expected)}."
         )
     return problems
 
@@ -331,23 +336,24 @@ def _quoted(names: Iterable[str]) -> str:
 
 
 def problem(
-    given: Raw, table: str, frame: pd.DataFrame, bad: np.ndarray, name: str, rule: str
+    written: RawTable, table: str, frame: pd.DataFrame, bad: np.ndarray, name: str, rule: str
 ) -> list[str]:
     """Describe the cells that break a rule; empty if there are none."""
     rows = np.flatnonzero(bad)
     if not len(rows):
         return []
-    shown = []
-    there = [column for column in KEYS[table] if column in frame]
+    examples = []
+    keys = [column for column in KEYS[table] if column in frame]
     for row in rows[:_SHOWN]:
-        cells = {column: brief(frame[column].iloc[row]) for column in {*there, name}}
-        said = [column for column in there if column == name or cells[column] != "''"]
-        key = "".join(f", {column}={cells[column]}" for column in said)
-        shown.append(f"row {given.at(int(frame.index[row]))}{key}: {cells[name]}")
+        cells = {column: brief(frame[column].iloc[row]) for column in {*keys, name}}
+        shown_keys = [column for column in keys if column == name or cells[column] != "''"]
+        key = "".join(f", {column}={cells[column]}" for column in shown_keys)
+        examples.append(f"row {written.locate(int(frame.index[row]))}{key}: {cells[name]}")
     more = f"; and {len(rows) - _SHOWN:,} more" if len(rows) > _SHOWN else ""
-    their = (given.called or {}).get(name, name)
-    own = f" ({their!r} in the file)" if their != name else ""
-    return [f"{given.where}: {table}, column {name!r}{own} {rule}. Found {'; '.join(shown)}{more}."]
+    their = (written.theirs or {}).get(name, name)
+    their_name = f" ({their!r} in the file)" if their != name else ""
+    listed = f"{'; '.join(examples)}{more}"
+    return [f"{written.where}: {table}, column {name!r}{their_name} {rule}. Found {listed}."]
 
 
 def _broken_cells(cells: pd.Series, table: str, name: str) -> Iterator[tuple[pd.Index, str]]:
@@ -378,4 +384,4 @@ def read(path: str | os.PathLike, table: str) -> pd.DataFrame:
 def write(frame: pd.DataFrame, table: str, path: str | os.PathLike) -> None:
     """Check a table and write it as CSV in full precision, replacing the file in one step."""
     checked = check(frame, table)
-    files.replace(Path(path), lambda aside: csv_files.save(checked, aside))
+    files.replace(Path(path), lambda draft: csv_files.save(checked, draft))

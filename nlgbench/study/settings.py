@@ -14,7 +14,7 @@ import pandas as pd
 from nlgbench.names import brief, unknown
 from nlgbench.study import near_names, schema
 from nlgbench.study.checks import fits, words
-from nlgbench.study.schema import Raw
+from nlgbench.study.schema import RawTable
 
 #: Name -> the type of its value.
 Rules = Mapping[str, Any]
@@ -44,30 +44,40 @@ _COMPUTED = re.compile(
 
 
 def right_of(
-    written: Mapping[str, Any], known: Rules, where: str
+    written: Mapping[str, Any], rules: Rules, where: str
 ) -> tuple[dict[str, Any], list[str]]:
     """Keep the known and valid entries, and list the problems of the others."""
     right, problems = {}, []
     for key, value in written.items():
-        if key not in known:
-            problems.append(f"{where}: {unknown(key, known)}")
-        elif not fits(value, known[key]) and not (value == [] and known[key] == list[str]):
-            problems.append(f"{where}: {key} must be {words(known[key])}. Got {brief(value)}.")
+        if key not in rules:
+            problems.append(f"{where}: {unknown(key, rules)}")
+        elif not fits(value, rules[key]) and not (value == [] and rules[key] == list[str]):
+            problems.append(f"{where}: {key} must be {words(rules[key])}. Got {brief(value)}.")
         else:
             right[key] = value
     return right, problems
 
 
-def settled(given: Mapping[str, Any], where: str = "settings") -> tuple[dict[str, Any], list[str]]:
+def settled(
+    settings: Mapping[str, Any], where: str = "settings"
+) -> tuple[dict[str, Any], list[str]]:
     """Keep the valid settings, and list the problems of the others."""
-    right, problems = right_of(given, SETTINGS, where)
+    right, problems = right_of(settings, SETTINGS, where)
     for key in ("scales", "valid"):
         ranges = right.get(key, {})
-        wrong = {one: said for one, ends in ranges.items() if (said := _wrong_ends(key, ends))}
-        for one, said in wrong.items():
-            problems.append(f"{where}: {key}: {one} {said}. Got {brief(ranges[one])}.")
+        wrong = {
+            dimension: wrong_end
+            for dimension, ends in ranges.items()
+            if (wrong_end := _wrong_ends(key, ends))
+        }
+        for dimension, wrong_end in wrong.items():
+            problems.append(
+                f"{where}: {key}: {dimension} {wrong_end}. Got {brief(ranges[dimension])}."
+            )
         if wrong:
-            right[key] = {one: ends for one, ends in ranges.items() if one not in wrong}
+            right[key] = {
+                dimension: ends for dimension, ends in ranges.items() if dimension not in wrong
+            }
     for key in ("same", "distinct"):
         names = right.get(key, {})
         kinds = [kind for kind in names if kind in near_names.KINDS]
@@ -85,7 +95,7 @@ def settled(given: Mapping[str, Any], where: str = "settings") -> tuple[dict[str
     return right, problems
 
 
-def label_problems(labels: Mapping[str, Any], raws: Mapping[str, Raw]) -> list[str]:
+def label_problems(labels: Mapping[str, Any], raws: Mapping[str, RawTable]) -> list[str]:
     """List labels that are empty, of names that no table has, or of two names."""
     frames = [raw.frame for raw in raws.values() if isinstance(raw.frame, pd.DataFrame)]
     systems, evaluators = (
@@ -100,26 +110,28 @@ def label_problems(labels: Mapping[str, Any], raws: Mapping[str, Raw]) -> list[s
         if name not in {*systems, *evaluators} and not _COMPUTED.search(name)
     ]
     for names in (systems, evaluators):
-        shown: dict[str, list[str]] = {}
+        names_of_label: dict[str, list[str]] = {}
         for name in dict.fromkeys(names):
-            shown.setdefault(str(labels.get(name, name)), []).append(name)
+            names_of_label.setdefault(str(labels.get(name, name)), []).append(name)
         problems += [
             f"{label!r} is the label of {' and '.join(same)}, which look the same in figures"
-            for label, same in shown.items()
+            for label, same in names_of_label.items()
             if label and len(same) > 1
         ]
-    return [f"settings: labels: {what}: correct or remove that line." for what in problems]
+    return [f"settings: labels: {problem}: correct or remove that line." for problem in problems]
 
 
 def _wrong_ends(key: str, ends: object) -> str:
     """Describe what is wrong with a scale, which needs both ends, or a range, which needs one."""
-    both = "min and max" if key == "scales" else "min, max or both"
-    said = dict(ends) if isinstance(ends, Mapping) else {}
-    named = set(said) - ({"excluded"} if key == "valid" else set())
+    needed = "min and max" if key == "scales" else "min, max or both"
+    limits = dict(ends) if isinstance(ends, Mapping) else {}
+    named = set(limits) - ({"excluded"} if key == "valid" else set())
     right = named == {"min", "max"} or (key == "valid" and named in ({"min"}, {"max"}))
-    if not right or not all(isinstance(end, Real) and math.isfinite(end) for end in said.values()):
-        return f"must have {both}, each a finite number"
-    return "must have min below max" if key == "scales" and said["min"] >= said["max"] else ""
+    if not right or not all(
+        isinstance(end, Real) and math.isfinite(end) for end in limits.values()
+    ):
+        return f"must have {needed}, each a finite number"
+    return "must have min below max" if key == "scales" and limits["min"] >= limits["max"] else ""
 
 
 def from_texts(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -127,19 +139,19 @@ def from_texts(settings: Mapping[str, Any]) -> dict[str, Any]:
 
     def read(value: Any) -> Any:
         if isinstance(value, dict):
-            return {name: read(one) for name, one in value.items()}
+            return {name: read(entry) for name, entry in value.items()}
         try:
             return float(value)
         except (TypeError, ValueError):
             return value
 
-    made = dict(settings)
+    converted = dict(settings)
     for key in ("scales", "valid"):
-        if key in made:
-            made[key] = read(made[key])
-    if made.get("keep_annotator_ids") in ("true", "false"):
-        made["keep_annotator_ids"] = made["keep_annotator_ids"] == "true"
-    return made
+        if key in converted:
+            converted[key] = read(converted[key])
+    if converted.get("keep_annotator_ids") in ("true", "false"):
+        converted["keep_annotator_ids"] = converted["keep_annotator_ids"] == "true"
+    return converted
 
 
 def exclude_invalid(
@@ -147,10 +159,10 @@ def exclude_invalid(
 ) -> pd.DataFrame:
     """Exclude judgments outside `valid`, and record their number in the settings."""
     for dimension, ends in settings.get("valid", {}).items():
-        own = (judgments["dimension"] == dimension).to_numpy()
+        rows = (judgments["dimension"] == dimension).to_numpy()
         inside = judgments["value"].between(ends.get("min", -np.inf), ends.get("max", np.inf))
-        outside = own & ~inside.to_numpy()
-        if outside.any() and outside.sum() == own.sum():
+        outside = rows & ~inside.to_numpy()
+        if outside.any() and outside.sum() == rows.sum():
             problems.append(
                 f"settings: valid: {dimension}: this range excludes every judgment: correct it."
             )
@@ -163,7 +175,9 @@ def exclude_invalid(
 
 
 def setting_problems(
-    tables: Mapping[str, pd.DataFrame], raws: Mapping[str, Raw], settings: Mapping[str, Any]
+    tables: Mapping[str, pd.DataFrame],
+    raws: Mapping[str, RawTable],
+    settings: Mapping[str, Any],
 ) -> list[str]:
     """List settings that name something unknown, and judgments outside their scale."""
     problems = []
@@ -178,26 +192,32 @@ def setting_problems(
         if table in ("judgments", "preferences") and isinstance(raw.frame, pd.DataFrame)
     }
     # As written, because all rows of a dimension may be invalid and left out.
-    there = [str(one) for own in written.values() for one in own.get("dimension", ["quality"])]
-    misnamed = any(set(own) - set(schema.columns(table)) for table, own in written.items())
+    dimensions = [
+        str(dimension)
+        for frame in written.values()
+        for dimension in frame.get("dimension", ["quality"])
+    ]
+    misnamed = any(set(frame) - set(schema.columns(table)) for table, frame in written.items())
     for dimension, key in named.items() if not misnamed else ():
-        if dimension not in there:
-            problems.append(f"settings: {key}: {unknown(dimension, dict.fromkeys(there))}")
+        if dimension not in dimensions:
+            problems.append(f"settings: {key}: {unknown(dimension, dict.fromkeys(dimensions))}")
     if "clusters" in settings and "outputs" in tables:
         names = [*map(str, tables["outputs"]), *["group_id"] * ("judgments" in tables)]
         clusters = settings["clusters"]
-        what = unknown(clusters, names)
-        if any(clusters in raw.found for raw in raws.values()):
-            what = f"{clusters!r} is not a column of outputs: add `settings: extra: [{clusters}]`."
+        reason = unknown(clusters, names)
+        if any(clusters in raw.file_columns for raw in raws.values()):
+            reason = (
+                f"{clusters!r} is not a column of outputs: add `settings: extra: [{clusters}]`."
+            )
         # Unknown columns of outputs, and unknown names in `extra`, are problems of their own.
         unread = getattr(raws["outputs"].frame, "columns", ())
         if clusters not in {*names, *unread, *settings.get("extra", ())}:
-            problems.append(f"settings: clusters: {what}")
+            problems.append(f"settings: clusters: {reason}")
     for dimension, ends in scales.items() if {"dimension", "value"} <= set(judged) else ():
         rule = f"must be within its scale, {ends['min']:g} to {ends['max']:g}: fix the value, "
         outside = ~judged["value"].between(ends["min"], ends["max"])
         bad = ((judged["dimension"] == dimension) & outside).to_numpy()
-        raw = raws.get("judgments", Raw(judged, "Study(judgments=...)"))
+        raw = raws.get("judgments", RawTable(judged, "Study(judgments=...)"))
         rule += "or correct `settings: scales`"
         problems += schema.problem(raw, "judgments", judged, bad, "value", rule)
     return problems

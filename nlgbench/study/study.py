@@ -33,7 +33,7 @@ from nlgbench.study.csv_files import TableError
 from nlgbench.study.described import FRAME, describe
 from nlgbench.study.overview import overview
 from nlgbench.study.reading import CODE, FILE, WRITTEN
-from nlgbench.study.schema import TABLES, Raw
+from nlgbench.study.schema import TABLES, RawTable
 from nlgbench.study.settings import exclude_invalid, label_problems, setting_problems, settled
 
 Source = Literal["published", "released", "simulated", "study"]
@@ -158,20 +158,20 @@ class Study:
     def __post_init__(self) -> None:
         known(self.source, schema.SOURCES, "source")
         for name in ("settings", "truth", "related"):
-            given = getattr(self, name)
-            if given is not None and not isinstance(given, Mapping):
-                raise ValueError(f"{name} must be a dict. Got {brief(given)}.")
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, Mapping):
+                raise ValueError(f"{name} must be a dict. Got {brief(value)}.")
         settings, wrong = settled(self.settings or {})
-        given = {table: getattr(self, table) for table in TABLES}
+        frames = {table: getattr(self, table) for table in TABLES}
         raws = {
-            table: Raw(frame, f"Study({table}=...)")
-            for table, frame in given.items()
+            table: RawTable(frame, f"Study({table}=...)")
+            for table, frame in frames.items()
             if frame is not None or table == "outputs"
         }
         wrong += near_names.unify(raws, settings)
         tables, problems = _examined(raws, settings)
         if wrong or problems:
-            problems[-1:] = [one + _read_instead(raws, settings) for one in problems[-1:]]
+            problems[-1:] = [problem + _read_instead(raws, settings) for problem in problems[-1:]]
             raise TableError(*wrong, *problems)
         _warn_of_names(raws, settings, stacklevel=4)
         truth = None if self.truth is None else dict(self.truth)
@@ -206,25 +206,25 @@ class Study:
             raise Unsupported(
                 lacking, f"{self.name} has no {of}: add a table of {of} to the study.{hint}"
             )
-        there = [str(one) for one in table["dimension"].unique()]
-        if name is not None and name not in there:
-            other = self.preferences if of == "judgments" else self.judgments
-            if other is not None and name in set(other["dimension"]):
+        names = [str(name) for name in table["dimension"].unique()]
+        if name is not None and name not in names:
+            second_table = self.preferences if of == "judgments" else self.judgments
+            if second_table is not None and name in set(second_table["dimension"]):
                 raise Unsupported(
-                    lacking, f"{self.name} has no {of} of {name}, only of {', '.join(there)}."
+                    lacking, f"{self.name} has no {of} of {name}, only of {', '.join(names)}."
                 )
         if name is not None:
-            return known(name, there, "dimension")
+            return known(name, names, "dimension")
         chosen = self.settings.get("quality")
-        if chosen in there:  # otherwise, it is a dimension of the other table
+        if chosen in names:  # otherwise, it is a dimension of the other table
             return str(chosen)
-        if len(there) > 1:
+        if len(names) > 1:
             raise Unsupported(
                 "no_quality",
-                f"{self.name} has {of} in several dimensions ({', '.join(there)}): choose one with "
+                f"{self.name} has {of} in several dimensions ({', '.join(names)}): choose one with "
                 "dimension=, or set `settings: quality` for all analyses.",
             )
-        return there[0]
+        return names[0]
 
     @property
     def clusters(self) -> str:
@@ -258,10 +258,10 @@ class Study:
         name = self.dimension(dimension)
         assert self.judgments is not None
         rows = self.judgments[self.judgments["dimension"] == name]
-        of = self.outputs[["output_id", "item_id", "system", "is_human"]]
+        outputs = self.outputs[["output_id", "item_id", "system", "is_human"]]
         if self.clusters in self.outputs:
-            of = of.assign(cluster=self.outputs[self.clusters])
-        rows = rows.merge(of, on="output_id", validate="m:1")
+            outputs = outputs.assign(cluster=self.outputs[self.clusters])
+        rows = rows.merge(outputs, on="output_id", validate="m:1")
         if "cluster" not in rows:
             rows["cluster"] = rows[self.clusters]
         return rows.assign(value=self.sign(name) * rows["value"])
@@ -275,30 +275,29 @@ class Study:
             message = f"{self.name} has no {of}: compute them with `score`."
             raise Unsupported("no_scores", message)
         if evaluators is not None:
-            there = [str(name) for name in table["evaluator"].unique()]
-            table = table[
-                table["evaluator"].isin([known(one, there, "evaluator") for one in evaluators])
-            ]
+            scored = [str(name) for name in table["evaluator"].unique()]
+            names = [known(name, scored, "evaluator") for name in evaluators]
+            table = table[table["evaluator"].isin(names)]
         return oriented(table)
 
     def label(self, name: str) -> str:
         """Return the label of a system or evaluator in figures."""
         plain = name.replace("_", " ")
-        alike = [one for one in self.outputs["system"].unique() if one.replace("_", " ") == plain]
-        return self.labels.get(name, name if len(alike) > 1 else plain)
+        names = [system.replace("_", " ") for system in self.outputs["system"].unique()]
+        return self.labels.get(name, name if names.count(plain) > 1 else plain)
 
     def replace(self, **changes: Any) -> Study:
         """Return a copy of the study with some arguments of `Study` replaced and checked.
 
         The copy is not compared with papers' claims, because it is no longer the released study.
         """
-        parts = _parts(self)
+        arguments = _parts(self)
         for name in changes:
-            known(name, list(parts), "replace")
+            known(name, list(arguments), "replace")
         if "outputs" in changes or "settings" in changes:
-            return _set(Study(**parts | changes), origin=self.origin)
-        given = {name: changes[name] for name in TABLES if changes.get(name) is not None}
-        raws = {name: Raw(frame, f"Study({name}=...)") for name, frame in given.items()}
+            return _set(Study(**arguments | changes), origin=self.origin)
+        frames = {name: changes[name] for name in TABLES if changes.get(name) is not None}
+        raws = {name: RawTable(frame, f"Study({name}=...)") for name, frame in frames.items()}
         settings = dict(self.settings)
         checked, problems = _examined(raws, settings, self)
         if problems:
@@ -321,16 +320,16 @@ class Study:
         ValueError
             If a system is unknown. If no output is left, it is `status.Unsupported`.
         """
-        kept = np.ones(len(self.outputs), dtype=bool)
+        is_kept = np.ones(len(self.outputs), dtype=bool)
         if systems is not None:
             chosen = [known(name, self.systems, "systems") for name in systems]
-            kept &= (self.outputs["system"].isin(chosen) | self.outputs["is_human"]).to_numpy()
+            is_kept &= (self.outputs["system"].isin(chosen) | self.outputs["is_human"]).to_numpy()
         if is_human is not None:
-            kept &= (self.outputs["is_human"] == is_human).to_numpy()
-        if not kept.any():
-            message = f"{self.name}: none of the {len(kept)} outputs is selected."
+            is_kept &= (self.outputs["is_human"] == is_human).to_numpy()
+        if not is_kept.any():
+            message = f"{self.name}: none of the {len(is_kept)} outputs is selected."
             raise Unsupported("no_outputs", message)
-        return part_of(self, kept)
+        return part_of(self, is_kept)
 
     def check(self) -> pd.DataFrame:
         """List analyses, whether each is ``possible``, and what is ``missing`` if not.
@@ -343,8 +342,8 @@ class Study:
         """
         outputs, judgments = self.outputs, self.judgments
         scales = self.settings.get("scales")
-        given = {table: getattr(self, table) for table in TABLES}
-        has = {table: frame is not None and len(frame) > 0 for table, frame in given.items()}
+        tables = {table: getattr(self, table) for table in TABLES}
+        has = {table: frame is not None and len(frame) > 0 for table, frame in tables.items()}
         has |= {
             "human outputs": bool(outputs["is_human"].any()),
             "outputs of two systems": len(self.systems) > 1,
@@ -356,8 +355,8 @@ class Study:
             "judgments with a declared scale": bool(scales),
         }
         rows = [
-            (name, [one for one in wanted if not any(has[part] for part in one.split(" or "))])
-            for name, wanted in _NEEDS.items()
+            (name, [need for need in needs if not any(map(has.get, need.split(" or ")))])
+            for name, needs in _NEEDS.items()
         ]
         return pd.DataFrame(
             [(name, not lacking, "; ".join(lacking)) for name, lacking in rows],
@@ -370,24 +369,24 @@ class Study:
         A study that was written there before is replaced in one step, except its claims. Any other
         existing folder is refused (`FileExistsError`).
         """
-        place = Path(folder)
-        if place.exists() and not (place / WRITTEN).is_file():
+        target = Path(folder)
+        if target.exists() and not (target / WRITTEN).is_file():
             raise FileExistsError(
-                f"{place} has no {WRITTEN}, so it is not a saved study: choose another folder."
+                f"{target} has no {WRITTEN}, so it is not a saved study: choose another folder."
             )
-        place.parent.mkdir(parents=True, exist_ok=True)
-        aside = place.with_name(f".{place.name}.{uuid.uuid4().hex[:8]}")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        draft = target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}")
         try:
-            _write(self, aside)
-            if (place / "claims.csv").is_file():
-                shutil.copy2(place / "claims.csv", aside)
-            former = place.with_name(f"{aside.name}.former")
-            if place.exists():
-                place.rename(former)
-            aside.rename(place)
+            _write(self, draft)
+            if (target / "claims.csv").is_file():
+                shutil.copy2(target / "claims.csv", draft)
+            former = target.with_name(f"{draft.name}.former")
+            if target.exists():
+                target.rename(former)
+            draft.rename(target)
             shutil.rmtree(former, ignore_errors=True)
         finally:
-            shutil.rmtree(aside, ignore_errors=True)
+            shutil.rmtree(draft, ignore_errors=True)
 
     def _overview(self) -> list[tuple[str, str]]:
         tables = {table: getattr(self, table) for table in TABLES}
@@ -402,13 +401,15 @@ class Study:
         return f"<p>{head}</p>{to_html(pd.DataFrame(self._overview()), header=False)}"
 
 
-def trusted(outputs: pd.DataFrame, judgments: pd.DataFrame | None = None, **parts: Any) -> Study:
+def trusted(
+    outputs: pd.DataFrame, judgments: pd.DataFrame | None = None, **attributes: Any
+) -> Study:
     """Make a study from tables that are valid by construction or come from a verified file."""
-    made: Study = object.__new__(Study)
+    study: Study = object.__new__(Study)
     for field in dataclasses.fields(Study):
-        _set(made, **{field.name: None if field.default is dataclasses.MISSING else field.default})
-    _set(made, outputs=outputs, judgments=judgments, **parts)
-    return _set(made, settings=dict(made.settings or {}), related=made.related or {})
+        _set(study, **{field.name: None if field.default is dataclasses.MISSING else field.default})
+    _set(study, outputs=outputs, judgments=judgments, **attributes)
+    return _set(study, settings=dict(study.settings or {}), related=study.related or {})
 
 
 def is_reversed(scores: pd.DataFrame) -> pd.Series[bool]:
@@ -421,27 +422,27 @@ def oriented(scores: pd.DataFrame) -> pd.DataFrame:
     return scores.assign(score=scores["score"].where(~is_reversed(scores), -scores["score"]))
 
 
-def from_rows(**parts: Any) -> Study:
+def from_rows(**attributes: Any) -> Study:
     """Make a study from frames, or lists of rows, that are valid except for their types."""
-    for table in set(TABLES) & set(parts):
-        parts[table] = schema.typed(parts[table], table)
-    return trusted(**parts)
+    for table in set(TABLES) & set(attributes):
+        attributes[table] = schema.typed(attributes[table], table)
+    return trusted(**attributes)
 
 
-def part_of(study: Study, kept: np.ndarray) -> Study:
+def part_of(study: Study, is_kept: np.ndarray) -> Study:
     """Keep some rows of outputs, and all rows that refer to them or their systems."""
-    parts: dict[str, Any] = {"outputs": study.outputs[kept].reset_index(drop=True)}
+    tables: dict[str, Any] = {"outputs": study.outputs[is_kept].reset_index(drop=True)}
     for (table, column), target in _REFERS.items():
-        frame = parts.get(table, getattr(study, table))
+        frame = tables.get(table, getattr(study, table))
         if frame is not None:
-            inside = frame[column].isin(parts["outputs"][target])
-            parts[table] = frame[inside].reset_index(drop=True)
-    return with_tables(study, **parts)
+            inside = frame[column].isin(tables["outputs"][target])
+            tables[table] = frame[inside].reset_index(drop=True)
+    return with_tables(study, **tables)
 
 
-def with_tables(study: Study, **parts: Any) -> Study:
+def with_tables(study: Study, **changes: Any) -> Study:
     """Return a copy with some tables replaced but not checked; claims are not tested on it."""
-    return _set(trusted(**_parts(study) | parts), origin=study.origin)
+    return _set(trusted(**_parts(study) | changes), origin=study.origin)
 
 
 def declared(study: Study, **settings: Any) -> Study:
@@ -459,14 +460,14 @@ def _parts(study: Study) -> dict[str, Any]:
     return {name: getattr(study, name) for name in names}
 
 
-def _set(study: Study, **parts: Any) -> Study:
-    for name, part in parts.items():
-        object.__setattr__(study, name, part)
+def _set(study: Study, **attributes: Any) -> Study:
+    for name, value in attributes.items():
+        object.__setattr__(study, name, value)
     return study
 
 
 def _examined(
-    raws: Mapping[str, Raw], settings: dict[str, Any], former: Study | None = None
+    raws: Mapping[str, RawTable], settings: dict[str, Any], former: Study | None = None
 ) -> tuple[dict[str, pd.DataFrame], list[str]]:
     """Check tables, references between them, and settings; return valid tables and problems.
 
@@ -477,34 +478,37 @@ def _examined(
     problems: list[str] = []
     for table, raw in raws.items():
         extra = settings.get("extra", ()) if table == "outputs" else ()
-        tables[table], found = schema.examine(raw, table, list(map(str, extra)))
-        problems += found
+        tables[table], wrong = schema.examine(raw, table, list(map(str, extra)))
+        problems += wrong
         if table == "outputs" and isinstance(raw.frame, pd.DataFrame) and raw.frame.empty:
             problems.append(f"{raw.where}: {table} has no rows: add one for each output.")
     if {"dimension", "value"} <= set(tables.get("judgments", ())):
         tables["judgments"] = exclude_invalid(tables["judgments"], settings, problems)
-    there = {table: getattr(former, table, None) for table in TABLES}
-    whole = {**{table: frame for table, frame in there.items() if frame is not None}, **tables}
+    former_tables = {table: getattr(former, table, None) for table in TABLES}
+    all_tables = {
+        **{table: frame for table, frame in former_tables.items() if frame is not None},
+        **tables,
+    }
     # Compare with the tables as written: an invalid row of outputs must not spoil other tables.
-    written = raws["outputs"].frame if "outputs" in raws else whole.get("outputs")
+    written = raws["outputs"].frame if "outputs" in raws else all_tables.get("outputs")
     if isinstance(written, pd.DataFrame):
-        problems += _reference_problems(whole, raws, written)
+        problems += _reference_problems(all_tables, raws, written)
     if former is None:
-        problems += setting_problems(whole, raws, settings)
+        problems += setting_problems(all_tables, raws, settings)
     if not problems and settings.get("valid"):
         tables = {table: frame.reset_index(drop=True) for table, frame in tables.items()}
     return tables, problems
 
 
 def _warn_of_names(
-    raws: Mapping[str, Raw], settings: Mapping[str, Any], *, stacklevel: int
+    raws: Mapping[str, RawTable], settings: Mapping[str, Any], *, stacklevel: int
 ) -> None:
     """Warn of names that may be spellings of one name."""
     for clash in near_names.collisions(raws, settings.get("distinct", {})):
         warnings.warn(clash, stacklevel=stacklevel)
 
 
-def _read_instead(raws: Mapping[str, Raw], settings: Mapping[str, Any]) -> str:
+def _read_instead(raws: Mapping[str, RawTable], settings: Mapping[str, Any]) -> str:
     """Name `read_study` if a table has columns that a study does not know."""
     for table, raw in raws.items():
         names = {*map(str, raw.frame)} if isinstance(raw.frame, pd.DataFrame) else set()
@@ -515,7 +519,7 @@ def _read_instead(raws: Mapping[str, Raw], settings: Mapping[str, Any]) -> str:
 
 
 def _reference_problems(
-    tables: Mapping[str, pd.DataFrame], raws: Mapping[str, Raw], outputs: pd.DataFrame
+    tables: Mapping[str, pd.DataFrame], raws: Mapping[str, RawTable], outputs: pd.DataFrame
 ) -> list[str]:
     problems: list[str] = []
     named = {target: {""} for target in _IN_OUTPUTS.values()}
@@ -523,14 +527,14 @@ def _reference_problems(
         frame = tables.get(table)
         if frame is None or column not in frame or target not in outputs:
             continue
-        there = outputs.loc[:, ~outputs.columns.duplicated()][target].astype(str)
+        ids = outputs.loc[:, ~outputs.columns.duplicated()][target].astype(str)
         # A value that outputs lack is reported once, not for each table.
-        lost = ~frame[column].isin({*there, *named[target]})
+        lost = ~frame[column].isin({*ids, *named[target]})
         if lost.any():
             named[target] |= set(frame.loc[lost, column])
-            hint = did_you_mean(frame.loc[lost, column].iloc[0], there.unique()[:5000])
+            hint = did_you_mean(frame.loc[lost, column].iloc[0], ids.unique()[:5000])
             rule = f"must occur in column {target!r} of outputs.{hint} Add it, or drop those rows"
-            raw = raws.get(table, Raw(frame, f"Study({table}=...)"))
+            raw = raws.get(table, RawTable(frame, f"Study({table}=...)"))
             problems += schema.problem(raw, table, frame, lost.to_numpy(), column, rule)
     return problems
 
@@ -546,17 +550,19 @@ def _write(study: Study, folder: Path) -> None:
         (folder / "truth").mkdir(exist_ok=True)
         csv_files.save(frame, folder / "truth" / f"{name}.csv")
         kinds[name] = {str(column): str(kind) for column, kind in frame.dtypes.items()}
-    for name, other in study.related.items():
+    for name, related in study.related.items():
         (folder / "related").mkdir(exist_ok=True)
-        _write(other, folder / "related" / name)
-    about = {
+        _write(related, folder / "related" / name)
+    description = {
         "name": study.name,
         "origin": study.origin or study.source,
         "settings": dict(study.settings),
         "truth": kinds,
         "related": list(study.related),
     }
-    (folder / WRITTEN).write_text(json.dumps(about, indent=2, ensure_ascii=False), encoding="utf-8")
+    (folder / WRITTEN).write_text(
+        json.dumps(description, indent=2, ensure_ascii=False), encoding="utf-8"
+    )
 
 
 @checked
@@ -644,10 +650,13 @@ def read_study(
     ):
         study = _read_described(source, flags, problems, name)
     elif flags:
-        given = ", ".join(f"{argument(our)}=" for our in flags)
+        arguments = ", ".join(f"{argument(our)}=" for our in flags)
         why = "" if Path(source).is_dir() else why_no_study(Path(source))
-        way = f"omit {given}, because study.yml names a folder's columns; or pass one of its files"
-        raise ValueError(why or f"{source} is a folder: {way}.")
+        raise ValueError(
+            why
+            or f"{source} is a folder: omit {arguments}, because study.yml names a folder's "
+            "columns; or pass one of its files."
+        )
     else:
         study, _ = read_folder(Path(source), problems, name=name)
     if study is None:
@@ -663,103 +672,108 @@ def _read_described(
 ) -> Study | None:
     """Read a DataFrame or file whose columns are named or guessed."""
     is_frame = isinstance(source, pd.DataFrame)
-    about = describe(source if isinstance(source, pd.DataFrame) else Path(source), flags)
-    about["where"] = FRAME if is_frame else str(source)
-    if about["doubts"]:
-        lines = "\n- ".join([f"Read {about['where']} with guesses to confirm:", *about["doubts"]])
+    description = describe(source if isinstance(source, pd.DataFrame) else Path(source), flags)
+    description["where"] = FRAME if is_frame else str(source)
+    if description["doubts"]:
+        lines = "\n- ".join(
+            [f"Read {description['where']} with guesses to confirm:", *description["doubts"]]
+        )
         warnings.warn(lines, stacklevel=4)
-    about["name"] = "study" if is_frame else file_types.stem(Path(str(source)))
-    raws, notes = reading.read(Path(), about, problems)
+    description["name"] = "study" if is_frame else file_types.stem(Path(str(source)))
+    raws, notes = reading.read(Path(), description, problems)
     if is_frame:
         _warn_of_names(raws, {}, stacklevel=5)
     else:
         way = f"`nlgbench new {source}` writes a study.yml with this setting."
         problems += [f"{problem} {way}" for problem in near_names.collisions(raws, {})]
-    return None if problems else _assembled(raws, about, problems, notes, name=name)
+    return None if problems else _assembled(raws, description, problems, notes, name=name)
 
 
 def read_folder(
-    place: Path, problems: list[str], doubts: list[str] | None = None, *, name: str | None = None
+    folder: Path, problems: list[str], doubts: list[str] | None = None, *, name: str | None = None
 ) -> tuple[Study | None, list[str]]:
     """Read a study's folder; list problems and doubts, and return the study and notes."""
-    if not place.is_dir():
-        raise FileNotFoundError(why_no_study(place))
-    files.note_read(place)
-    described = [name for name in (FILE, CODE, WRITTEN) if (place / name).is_file()]
-    for path in sorted(place.iterdir()):
+    if not folder.is_dir():
+        raise FileNotFoundError(why_no_study(folder))
+    files.note_read(folder)
+    described = [name for name in (FILE, CODE, WRITTEN) if (folder / name).is_file()]
+    for path in sorted(folder.iterdir()):
         right = path.name.lower().replace("study.yaml", FILE)
         if right in (FILE, CODE, WRITTEN) and path.name not in described:
             problems.append(f"{path} is not read: make it a file named {right}.")
     if len(described) > 1:
         raise TableError(
-            f"{place} has {' and '.join(described)}, which both describe the study: keep "
+            f"{folder} has {' and '.join(described)}, which both describe the study: keep "
             f"{described[0]} if you wrote it, else {described[1]}."
         )
-    coded = _run(place / CODE) if CODE in described else None
-    about = reading.about(place / described[0], problems) if described and not coded else {}
-    raws: dict[str, Raw] = {}
+    coded = _run(folder / CODE) if CODE in described else None
+    description = reading.about(folder / described[0], problems) if described and not coded else {}
+    raws: dict[str, RawTable] = {}
     notes: list[str] = []
     if coded is not None:
-        about = {"settings": coded.settings, "name": coded.name if coded.name != "study" else ""}
-        about["origin"] = coded.origin or (coded.source if coded.source != "study" else "")
-        where = f"{place / CODE}, study()"
-        raws = {table: Raw(getattr(coded, table), where) for table in TABLES}
+        named = coded.name if coded.name != "study" else ""
+        description = {"settings": coded.settings, "name": named}
+        description["origin"] = coded.origin or (coded.source if coded.source != "study" else "")
+        where = f"{folder / CODE}, study()"
+        raws = {table: RawTable(getattr(coded, table), where) for table in TABLES}
         raws = {table: raw for table, raw in raws.items() if raw.frame is not None}
-        notes = [f"{place / CODE} was run; its function study() returned the tables."]
-    elif "tables" in about or "format" in about:
-        raws, notes = reading.read(place, about, problems, doubts)
+        notes = [f"{folder / CODE} was run; its function study() returned the tables."]
+    elif "tables" in description or "format" in description:
+        raws, notes = reading.read(folder, description, problems, doubts)
         if problems:
             return None, notes
-    elif (place / "outputs.csv").is_file() or not problems:  # otherwise, already reported
-        _find_tables(place, raws, problems)
-    if not {"tables", "format"} & {*about}:
+    elif (folder / "outputs.csv").is_file() or not problems:  # otherwise, already reported
+        _find_tables(folder, raws, problems)
+    if not {"tables", "format"} & {*description}:
         clashes: list[str] = []
-        near_names.settle(raws, about.setdefault("settings", {}), clashes, doubts)
+        near_names.settle(raws, description.setdefault("settings", {}), clashes, doubts)
         if WRITTEN in described:  # `Study` has warned, and `write` must read back
-            _warn_of_names(raws, about["settings"], stacklevel=5)
+            _warn_of_names(raws, description["settings"], stacklevel=5)
         else:
             problems += clashes
     if FILE in described:
-        found = label_problems(about.get("settings", {}).get("labels", {}), raws)
-        problems += [f"{place / FILE}, {what}" for what in found]
-    about["name"] = about.get("name") or place.resolve().name
-    study = _assembled(raws, about, problems, notes, name=name)
+        wrong = label_problems(description.get("settings", {}).get("labels", {}), raws)
+        problems += [f"{folder / FILE}, {problem}" for problem in wrong]
+    description["name"] = description.get("name") or folder.resolve().name
+    study = _assembled(raws, description, problems, notes, name=name)
     if study is None:
         return None, notes
     if coded is not None:
         return _set(study, truth=coded.truth or None, related=coded.related), notes
     truth = {
-        one: _read_typed(place / "truth" / f"{one}.csv", kinds)
-        for one, kinds in about.get("truth", {}).items()
+        name: _read_typed(folder / "truth" / f"{name}.csv", kinds)
+        for name, kinds in description.get("truth", {}).items()
     }
-    related = {one: _read_related(place / "related" / one) for one in about.get("related", [])}
+    related = {
+        name: _read_related(folder / "related" / name) for name in description.get("related", [])
+    }
     return _set(study, truth=truth or None, related=related), notes
 
 
 def _assembled(
-    raws: dict[str, Raw],
-    about: Mapping[str, Any],
+    raws: dict[str, RawTable],
+    description: Mapping[str, Any],
     problems: list[str],
     notes: list[str],
     *,
     name: str | None,
 ) -> Study | None:
     """Check tables that were read, and make the study of them; list problems and notes."""
-    settings = copy.deepcopy(dict(about.get("settings", {})))
+    settings = copy.deepcopy(dict(description.get("settings", {})))
     # Ids in released and simulated studies identify no person, and their truth refers to them.
-    made_up = str(about.get("origin", "")).partition(":")[0] in ("released", "simulated")
+    made_up = str(description.get("origin", "")).partition(":")[0] in ("released", "simulated")
     if not (made_up or settings.get("keep_annotator_ids") is True):
         reading.rename_annotators(raws)
         settings.get("distinct", {}).pop("annotators", None)
-    if "origin" not in about:  # in written studies and code, signatures have the directions
+    if "origin" not in description:  # in written studies and code, signatures have the directions
         reading.declare_directions(raws, settings)
         problems += [
             f"{raw.where}: {table} has no rows: add some, or leave this table out."
             for table, raw in raws.items()
             if table != "outputs" and isinstance(raw.frame, pd.DataFrame) and raw.frame.empty
         ]
-    tables, found = _examined(raws, settings)
-    problems += found
+    tables, wrong = _examined(raws, settings)
+    problems += wrong
     notes += [
         f"{dimension}: excluded judgments (outside `settings: valid`): {ends['excluded']:,}."
         for dimension, ends in (settings.get("valid", {}) if not problems else {}).items()
@@ -767,23 +781,27 @@ def _assembled(
     ]
     if problems:
         return None
-    study = trusted(**tables, name=name or about["name"], settings=settings)
-    return _set(study, origin=str(about.get("origin", "")))
+    study = trusted(**tables, name=name or description["name"], settings=settings)
+    return _set(study, origin=str(description.get("origin", "")))
 
 
-def why_no_study(place: Path) -> str:
+def why_no_study(folder: Path) -> str:
     """Explain why a path is not a study; empty if it may be one."""
     needs = f"A study is a folder with {FILE}, {CODE} or outputs.csv."
-    if place.is_dir():
-        if any((place / one).is_file() for one in (FILE, CODE, "outputs.csv")):
+    if folder.is_dir():
+        if any((folder / name).is_file() for name in (FILE, CODE, "outputs.csv")):
             return ""
-        other = sorted(one.name for one in place.iterdir() if file_types.guess(one))
-        way = f" Run `nlgbench new` to describe {brief(other[0])} in {FILE}." if other else ""
-        return f"the folder {place} has none of {FILE}, {CODE} and outputs.csv.{way or ' ' + needs}"
-    if place.exists():
-        return f"{place} is a file: pass its folder. {needs}"
-    there = [other.name for other in place.parent.iterdir()] if place.parent.is_dir() else []
-    return f"there is no folder {place}.{did_you_mean(place.name, there)} {needs}"
+        readable = sorted(name.name for name in folder.iterdir() if file_types.guess(name))
+        way = f" Run `nlgbench new` to describe {brief(readable[0])} in {FILE}." if readable else ""
+        return (
+            f"the folder {folder} has none of {FILE}, {CODE} and outputs.csv.{way or ' ' + needs}"
+        )
+    if folder.exists():
+        return f"{folder} is a file: pass its folder. {needs}"
+    siblings = (
+        [readable.name for readable in folder.parent.iterdir()] if folder.parent.is_dir() else []
+    )
+    return f"there is no folder {folder}.{did_you_mean(folder.name, siblings)} {needs}"
 
 
 def _run(path: Path) -> Study:
@@ -799,29 +817,29 @@ def _run(path: Path) -> Study:
         # An import would write Python's cache there, which changes the folder's digest.
         with contextlib.chdir(path.parent):
             exec(compile(code, os.fspath(path), "exec"), names)
-            made = names["study"]()
+            study = names["study"]()
     except (Exception, SystemExit) as error:
         frames = traceback.extract_tb(error.__traceback__)
-        lines = [one.lineno for one in frames if one.filename == os.fspath(path)]
+        lines = [frame.lineno for frame in frames if frame.filename == os.fspath(path)]
         where = f"{path}, line {lines[-1] if lines else getattr(error, 'lineno', '?')}"
         whys = getattr(error, "problems", [f"{type(error).__name__}: {error}"])
         raise TableError(*(f"{where}: {why}" for why in whys)) from error
-    if not isinstance(made, Study):
-        raise TableError(f"{path}: study() must return an nb.Study. Got {brief(made)}.")
-    return made
+    if not isinstance(study, Study):
+        raise TableError(f"{path}: study() must return an nb.Study. Got {brief(study)}.")
+    return study
 
 
-def _read_related(place: Path) -> Study:
-    if (place / CODE).is_file():
-        raise TableError(f"{place / CODE} is not run in a related study's folder: remove it.")
-    return read_study(place)
+def _read_related(folder: Path) -> Study:
+    if (folder / CODE).is_file():
+        raise TableError(f"{folder / CODE} is not run in a related study's folder: remove it.")
+    return read_study(folder)
 
 
-def _find_tables(place: Path, raws: dict[str, Raw], problems: list[str]) -> None:
+def _find_tables(folder: Path, raws: dict[str, RawTable], problems: list[str]) -> None:
     """Read the CSV files of a folder that are named after tables."""
-    for path in sorted(place.iterdir()):
+    for path in sorted(folder.iterdir()):
         name, kind = file_types.stem(path).lower(), file_types.guess(path)
-        is_right = path.name in [f"{one}.csv" for one in (*TABLES, "claims")]
+        is_right = path.name in [f"{table}.csv" for table in (*TABLES, "claims")]
         if is_right and not path.is_file():
             problems.append(f"{path} is not a file: restore it, or move it elsewhere.")
         elif not is_right and (kind == "csv" or (kind and name in TABLES)):
@@ -836,10 +854,10 @@ def _find_tables(place: Path, raws: dict[str, Raw], problems: list[str]) -> None
             except TableError as error:
                 problems += error.problems
             else:
-                raws[name] = Raw(frame, os.fspath(path), lines)
+                raws[name] = RawTable(frame, os.fspath(path), lines)
     if not problems and "outputs" not in raws:
         needed = "the one table that every study needs (output_id, item_id, system, text)"
-        raise FileNotFoundError(why_no_study(place) or f"{place} has no outputs.csv, {needed}.")
+        raise FileNotFoundError(why_no_study(folder) or f"{folder} has no outputs.csv, {needed}.")
 
 
 def _read_typed(path: Path, kinds: Mapping[str, str]) -> pd.DataFrame:

@@ -54,15 +54,15 @@ def _scores(study: Study) -> Iterator[tuple[str, pd.DataFrame]]:
             continue
         frame = study.scored(of=table)
         frame = frame.assign(item_id=frame[key].map(item) if key == "output_id" else "")
-        for _, part in frame.groupby("evaluator", sort=False):
-            yield key, part
+        for _, scores in frame.groupby("evaluator", sort=False):
+            yield key, scores
 
 
 def _judged(study: Study) -> pd.DataFrame:
     if study.judgments is None:
         return pd.DataFrame(columns=["dimension"])
-    of = study.outputs[["output_id", "item_id", "system", "is_human"]]
-    return study.judgments.merge(of, on="output_id", validate="m:1")
+    outputs = study.outputs[["output_id", "item_id", "system", "is_human"]]
+    return study.judgments.merge(outputs, on="output_id", validate="m:1")
 
 
 def range_of(counts: pd.Series) -> str:
@@ -75,22 +75,22 @@ def unused_clusters(study: Study) -> list[str]:
     """List columns that group items, such as documents, if the study uses none of them."""
     if study.clusters != "item_id":
         return []
-    known = {"output_id", "item_id", "system", "is_human", "text"}
-    tables = {name: study.outputs for name in map(str, study.outputs) if name not in known}
+    usual = {"output_id", "item_id", "system", "is_human", "text"}
+    tables = {name: study.outputs for name in map(str, study.outputs) if name not in usual}
     if study.judgments is not None:
         tables["group_id"] = _judged(study)
-    found = []
+    lines = []
     for name, table in tables.items():
-        if said := grouped(table["item_id"], table[name]):
+        if grouping := grouped(table["item_id"], table[name]):
             remedy = f"Set `settings: clusters: {name}`."
             if (n := table[name].nunique()) < FEWEST:
                 remedy = f"{n} clusters are too few to correct this (fewer than {FEWEST}): compare "
                 remedy += f"systems within each {name} instead."
-            found.append(
-                f"{said}. If items with the same {name} are similar, intervals that treat them as "
-                f"independent are too narrow. {remedy}"
+            lines.append(
+                f"{grouping}. If items with the same {name} are similar, intervals that treat them "
+                f"as independent are too narrow. {remedy}"
             )
-    return found
+    return lines
 
 
 def doubts(study: Study, unread: Iterable[str] = ()) -> list[str]:
@@ -98,32 +98,37 @@ def doubts(study: Study, unread: Iterable[str] = ()) -> list[str]:
 
     `unread` are further findings, about columns that group items and were not read.
     """
-    parts = {dimension: study.judged(dimension) for dimension in study.dimensions}
+    answers = {dimension: study.judged(dimension) for dimension in study.dimensions}
     if study.preferences is not None:
-        of = study.outputs.set_index("output_id")[["item_id", "system"]]
-        votes = study.preferences.join(of, on="output_a").join(of.add_suffix("_b"), on="output_b")
-        parts |= {f"votes on {name}": one for name, one in votes.groupby("dimension", sort=False)}
+        places = study.outputs.set_index("output_id")[["item_id", "system"]]
+        votes = study.preferences.join(places, on="output_a").join(
+            places.add_suffix("_b"), on="output_b"
+        )
+        answers |= {
+            f"votes on {name}": votes_on
+            for name, votes_on in votes.groupby("dimension", sort=False)
+        }
 
     def each(rule: Callable[[Study, pd.DataFrame], list[str]]) -> list[str]:
         """Apply a rule to the judgments or votes of each dimension, and merge equal findings."""
-        found: dict[str, list[str]] = {}
-        for name, part in parts.items():
-            for one in rule(study, part):
-                found.setdefault(one, []).append(name)
+        limits: dict[str, list[str]] = {}
+        for name, rows in answers.items():
+            for votes_on in rule(study, rows):
+                limits.setdefault(votes_on, []).append(name)
         every = study.dimensions if len(study.dimensions) > 1 else []
         return [
-            f"{'every dimension' if names == every else ', '.join(names)}: {one}"
-            for one, names in found.items()
+            f"{'every dimension' if names == every else ', '.join(names)}: {votes_on}"
+            for votes_on, names in limits.items()
         ]
 
-    found = [*_outliers(study), *_other_scales(study), *_odd_scores(study)]
+    limits = [*_outliers(study), *_other_scales(study), *_odd_scores(study)]
     if not study.persons:
-        found.append(
+        limits.append(
             "annotators are positions in a file, not necessarily persons: intervals generalize to "
             "these annotators only. If each position is one person, set `settings: annotators: "
             "persons`."
         )
-    found += [
+    limits += [
         *_rarely_shown(study),
         *unused_clusters(study),
         *unread,
@@ -133,19 +138,19 @@ def doubts(study: Study, unread: Iterable[str] = ()) -> list[str]:
         *each(_contrary),
         *each(_missing),
     ]
-    found += each(_incomparable)
+    limits += each(_incomparable)
     if len(study.dimensions) > 1 and "quality" not in study.settings:
-        found.append(
+        limits.append(
             f"several dimensions ({', '.join(study.dimensions)}), none of which is declared as "
             "quality: set `settings: quality`, or pass dimension= to each analysis."
         )
     if tokenizer := tokenizer_for(study.outputs["text"]):
-        found.append(
+        limits.append(
             "texts have few blanks, which separate words: BLEU, ROUGE and Self-BLEU need a "
             f"tokenizer, as in bleu_4@tokenize:{tokenizer}, and lengths in words are those of "
             "whole texts."
         )
-    return found + repeated_texts(study) + reversed_evaluators(study)
+    return limits + repeated_texts(study) + reversed_evaluators(study)
 
 
 def _outliers(study: Study) -> list[str]:
@@ -154,89 +159,89 @@ def _outliers(study: Study) -> list[str]:
     They do if Kendall's tau between the order by means and that by mean ranks within annotators is
     below `_OTHER_ORDER`.
     """
-    found = []
-    for dimension, part in _judged(study).groupby("dimension", sort=False):
-        values, rule = extremes(part["value"], declared=study.scale(str(dimension)) is not None)
+    lines = []
+    for dimension, ratings in _judged(study).groupby("dimension", sort=False):
+        values, rule = extremes(ratings["value"], declared=study.scale(str(dimension)) is not None)
         if values.empty:
             continue
-        greatest = part.loc[values.index].sort_values("value", key=abs).iloc[-1]
-        found.append(
+        greatest = ratings.loc[values.index].sort_values("value", key=abs).iloc[-1]
+        lines.append(
             f"{dimension}: values {rule}: {len(values):,}; the greatest is "
             f"{greatest['value']:,g}, for output {greatest['output_id']}, by "
             f"{greatest['annotator_id']}. If they are errors, exclude them with `settings: valid: "
             f"{{{dimension}: {{{'max' if greatest['value'] > 0 else 'min'}: ...}}}}`."
         )
         # Dividing ranks by the annotator's number of judgments weights all annotators equally.
-        own = part.groupby("annotator_id")["value"]
-        ranks = (own.rank() - 0.5) / own.transform("size")
-        machines = part.assign(rank=ranks)[~part["is_human"].to_numpy(dtype=bool)]
+        values_by_annotator = ratings.groupby("annotator_id")["value"]
+        ranks = (values_by_annotator.rank() - 0.5) / values_by_annotator.transform("size")
+        machines = ratings.assign(rank=ranks)[~ratings["is_human"].to_numpy(dtype=bool)]
         means = machines.groupby("system")[["value", "rank"]].mean() * study.sign(str(dimension))
         tau = float(means["value"].corr(means["rank"], method="kendall"))
         if tau < _OTHER_ORDER:
             by_means, by_ranks = (
-                ", ".join(means[by].sort_values(ascending=False, kind="stable").index)
-                for by in ("value", "rank")
+                ", ".join(means[column].sort_values(ascending=False, kind="stable").index)
+                for column in ("value", "rank")
             )
-            found.append(
+            lines.append(
                 f"{dimension}: extreme values change the order of systems (Kendall's tau "
                 f"{tau:.2f}). By means, best first: {by_means}. By mean ranks within annotators: "
                 f"{by_ranks}."
             )
-    return found
+    return lines
 
 
 def _other_scales(study: Study) -> list[str]:
     """Report annotators who seem to use another scale than the others."""
-    found = []
-    for dimension, part in _judged(study).groupby("dimension", sort=False):
+    doubt_lines = []
+    for dimension, ratings in _judged(study).groupby("dimension", sort=False):
         is_declared = study.scale(str(dimension)) is not None
-        if lines := other_scale(part["value"], part["annotator_id"], declared=is_declared):
+        if lines := other_scale(ratings["value"], ratings["annotator_id"], declared=is_declared):
             more = f" and {len(lines) - 3:,} more" if len(lines) > 3 else ""
-            found.append(
+            doubt_lines.append(
                 f"{dimension}: annotators seem to use different scales: {'; '.join(lines[:3])}"
                 f"{more}. If so, put the judgments on one scale, or set scale=z in analyses."
             )
-        if line := other_items(part["value"], part["item_id"]):
-            found.append(
+        if line := other_items(ratings["value"], ratings["item_id"]):
+            doubt_lines.append(
                 f"{dimension}: items seem to be judged on different scales: {line}. If so, put the "
                 "judgments on one scale."
             )
-    return found
+    return doubt_lines
 
 
 def _odd_scores(study: Study) -> list[str]:
     """Report evaluators with extreme or missing scores, or a system on another scale."""
     if study.scores is None:
         return []
-    found: dict[str, list[str]] = {}
-    of = study.outputs.set_index("output_id")[["item_id", "system", "is_human"]]
-    scores = study.scores.join(of, on="output_id")
-    for evaluator, part in scores[~scores["is_human"]].groupby("evaluator", sort=False):
-        lines = _incomplete(study, part)
-        part = part.dropna(subset="score")
-        values, rule = extremes(part["score"], of_program=True)
+    names_by_line: dict[str, list[str]] = {}
+    places = study.outputs.set_index("output_id")[["item_id", "system", "is_human"]]
+    scores = study.scores.join(places, on="output_id")
+    for evaluator, rows in scores[~scores["is_human"]].groupby("evaluator", sort=False):
+        lines = _incomplete(study, rows)
+        rows = rows.dropna(subset="score")
+        values, rule = extremes(rows["score"], of_program=True)
         # Scores below 1, such as products of probabilities, may differ by orders of magnitude.
         if values.abs().max() >= 1:
-            row = part.loc[values.index].sort_values("score", key=abs).iloc[-1]
+            row = rows.loc[values.index].sort_values("score", key=abs).iloc[-1]
             lines.append(
                 f"scores {rule}: {len(values):,}; the greatest is {row['score']:,g}, for output "
                 f"{row['output_id']}. If they are errors, correct the file."
             )
-        for system, inside in part.groupby("system", sort=False)["score"]:
-            others = part.loc[part["system"] != system, "score"]
-            is_larger = inside.median() > EXTREME * others.median() > 0
-            is_above = (inside > others.max()).mean() >= _ABOVE
+        for system, inside in rows.groupby("system", sort=False)["score"]:
+            remaining = rows.loc[rows["system"] != system, "score"]
+            is_larger = inside.median() > EXTREME * remaining.median() > 0
+            is_above = (inside > remaining.max()).mean() >= _ABOVE
             if len(inside) >= FEWEST and is_larger and is_above:
                 lines.append(
                     f"the scores of {system} seem to be on another scale: their median is "
-                    f"{inside.median():,g}, that of the others {others.median():,g}. If so, put "
+                    f"{inside.median():,g}, that of the others {remaining.median():,g}. If so, put "
                     "them on one scale."
                 )
         for line in lines:
-            found.setdefault(line, []).append(str(evaluator))
+            names_by_line.setdefault(line, []).append(str(evaluator))
     return [
         f"{', '.join(names[:3])}{f' and {len(names) - 3} more' if names[3:] else ''}: {line}"
-        for line, names in found.items()
+        for line, names in names_by_line.items()
     ]
 
 
@@ -255,70 +260,78 @@ def _rarely_shown(study: Study) -> list[str]:
     ]
 
 
-def _few(study: Study, part: pd.DataFrame) -> list[str]:
+def _few(study: Study, answers: pd.DataFrame) -> list[str]:
     """Report too few annotators, items or clusters for intervals, counted as in analyses."""
-    found = []
-    who, n = part["annotator_id"], part["annotator_id"].nunique()
+    lines = []
+    who, n = answers["annotator_id"], answers["annotator_id"].nunique()
     effective = effective_size(pd.factorize(who)[0])
     if set(who) == {PLACEHOLDER}:
-        found.append(
+        lines.append(
             "annotators are unknown: intervals generalize to other items only. If a column names "
             "them, map it to annotator_id."
         )
     elif study.persons and round(effective) < FEWEST:
         more = f", effectively {effective:.1f}" if effective < n - 0.5 else ""
-        found.append(
+        lines.append(
             f"few annotators ({n}{more}): with fewer than {FEWEST}, intervals generalize to other "
             "items, but not to other annotators, who may order systems differently."
         )
-    counted = {"items": part["item_id"]}
-    if study.clusters != "item_id" and "cluster" in part:
-        counted[f"clusters by {study.clusters}"] = part["cluster"]
-    sizes = {words: ids.nunique() for words, ids in counted.items()}
-    return found + [
-        f"few {words} ({n}): with fewer than {FEWEST}, intervals are unreliable."
-        for words, n in sizes.items()
+    counted = {"items": answers["item_id"]}
+    if study.clusters != "item_id" and "cluster" in answers:
+        counted[f"clusters by {study.clusters}"] = answers["cluster"]
+    sizes = {kind: ids.nunique() for kind, ids in counted.items()}
+    return lines + [
+        f"few {kind} ({n}): with fewer than {FEWEST}, intervals are unreliable."
+        for kind, n in sizes.items()
         if n < FEWEST
     ]
 
 
-def _undecided(study: Study, part: pd.DataFrame) -> list[str]:
+def _undecided(study: Study, answers: pd.DataFrame) -> list[str]:
     """Report pairs of systems that a sign test cannot order because most comparisons are ties.
 
     A comparison is a vote, or the systems' mean judgments on one item. An analysis can order such a
     pair nevertheless, by the sizes of differences or by comparisons with other systems.
     """
-    if "choice" in part:
-        found = part.assign(tie=part["choice"] == "tie")
-        found[["system", "system_b"]] = np.sort(part[["system", "system_b"]].astype(object), axis=1)
+    if "choice" in answers:
+        pairs_in_answers = answers.assign(tie=answers["choice"] == "tie")
+        pairs_in_answers[["system", "system_b"]] = np.sort(
+            answers[["system", "system_b"]].astype(object), axis=1
+        )
     else:
-        means = part.groupby(["item_id", "system"])["value"].mean().reset_index()
+        means = answers.groupby(["item_id", "system"])["value"].mean().reset_index()
         if (means.groupby("item_id").size() ** 2).sum() > _LARGEST:
             return []
-        found = means.merge(means, on="item_id", suffixes=("", "_b"))
+        pairs_in_answers = means.merge(means, on="item_id", suffixes=("", "_b"))
         # Means of the same judgments in another order may differ in the last digit.
-        found["tie"] = (found["value"] - found["value_b"]).abs() < 1e-9
-    found = found[found["system"] < found["system_b"]]
-    pairs = found.groupby(["system", "system_b"])["tie"].agg(n="size", ties="sum").reset_index()
+        pairs_in_answers["tie"] = (
+            pairs_in_answers["value"] - pairs_in_answers["value_b"]
+        ).abs() < 1e-9
+    pairs_in_answers = pairs_in_answers[pairs_in_answers["system"] < pairs_in_answers["system_b"]]
+    pairs = (
+        pairs_in_answers.groupby(["system", "system_b"])["tie"]
+        .agg(n="size", ties="sum")
+        .reset_index()
+    )
     pairs = pairs[pairs["n"] >= _DECISIVE]
     decisive = pairs["n"] - pairs["ties"]
     tied = pairs[(decisive < _DECISIVE) & (decisive < pairs["ties"])]
     if tied.empty:
         return []
-    what = "votes" if "choice" in part else "items"
-    shown = [
-        f"{row.system} and {row.system_b} (equal in {row.ties} of {row.n} {what})"
+    unit = "votes" if "choice" in answers else "items"
+    examples = [
+        f"{row.system} and {row.system_b} (equal in {row.ties} of {row.n} {unit})"
         for row in tied.head(3).itertuples()
     ]
     more = f" and {len(tied) - 3:,} more" if len(tied) > 3 else ""
     return [
-        f"ties leave fewer than {_DECISIVE} decisive {what} in {len(tied):,} of {len(pairs):,} "
-        f"pairs of systems: {', '.join(shown)}{more}. A sign test cannot order such a pair; an "
+        f"ties leave fewer than {_DECISIVE} decisive {unit} in {len(tied):,} of {len(pairs):,} "
+        f"pairs of systems: {', '.join(examples)}{more}. A sign test cannot order such a pair; an "
         "analysis that does relies on the sizes of differences or on other systems."
     ]
 
 
-def _missing(study: Study, part: pd.DataFrame) -> list[str]:
+def _missing(study: Study, answers: pd.DataFrame) -> list[str]:
     """Report systems that lack judgments or votes more often than others.
 
     An output lacks some if it has fewer than the most common number. Systems are reported if their
@@ -326,7 +339,7 @@ def _missing(study: Study, part: pd.DataFrame) -> list[str]:
     of at least 1 (Cochran's rule) has a p-value below `_RARE`.
     """
     machines = study.outputs[~study.outputs["is_human"]]
-    counts = part.filter(regex="^output_").stack().value_counts()
+    counts = answers.filter(regex="^output_").stack().value_counts()
     usual = int(counts.mode().min())
     judged = machines.loc[machines["output_id"].isin(counts.index), "system"]
     machines = machines[machines["system"].isin(judged)]
@@ -340,41 +353,41 @@ def _missing(study: Study, part: pd.DataFrame) -> list[str]:
     if share[high] - share[low] < _GAP or test.expected_freq.min() < 1 or test.pvalue >= _RARE:
         return []
     return [
-        f"missing {'votes' if 'choice' in part else 'judgments'} depend on the system: "
+        f"missing {'votes' if 'choice' in answers else 'judgments'} depend on the system: "
         f"{share[low]:.0%} of the outputs of {low} have fewer than {usual}, compared with "
         f"{share[high]:.0%} for {high} (chi-squared test of all systems: p = {test.pvalue:.1g}). "
         f"If bad outputs were skipped, {high} looks better than it is."
     ]
 
 
-def _incomplete(study: Study, part: pd.DataFrame) -> list[str]:
+def _incomplete(study: Study, answers: pd.DataFrame) -> list[str]:
     """Report missing and repeated answers of a design that is complete but for these."""
     named = {"item_id": "item", "system": "system", "annotator_id": "annotator"}
-    if "choice" in part:
-        outputs = _pair_of(part, "output_a", "output_b")
-        part = part.assign(system=_pair_of(part, "system", "system_b"), output_id=outputs)
-    keys = [key for key in named if key in part]
-    levels = [part[key].unique() for key in keys]
+    if "choice" in answers:
+        outputs = _pair_of(answers, "output_a", "output_b")
+        answers = answers.assign(system=_pair_of(answers, "system", "system_b"), output_id=outputs)
+    keys = [key for key in named if key in answers]
+    levels = [answers[key].unique() for key in keys]
     size = math.prod(map(len, levels))
     # A system may have several outputs for an item.
-    cells = part.groupby(keys, sort=False)["output_id"]
+    cells = answers.groupby(keys, sort=False)["output_id"]
     counts = cells.size() // cells.nunique()
     usual = counts.mode().iloc[0]
     n_usual = int((counts == usual).sum())
     if not max(_COMPLETE * size, _CELLS) <= n_usual < size <= _LARGEST:
         return []
     counts = counts.reindex(pd.MultiIndex.from_product(levels, names=keys), fill_value=0)
-    what = "votes" if "choice" in part else "judgments" if "value" in part else "scores"
-    found = []
+    noun = "votes" if "choice" in answers else "judgments" if "value" in answers else "scores"
+    errors = []
     for rule, odd in (("missing", counts[counts < usual]), ("repeated", counts[counts > usual])):
         names = odd.index.to_frame(index=False)
         tops = {named[key]: names[key].value_counts() for key in keys if len(names)}
         most = [f"{kind} {top.index[0]} ({top.iloc[0]:,})" for kind, top in tops.items()]
-        found += [f"{what} are {rule} in {len(odd):,}, most of {', '.join(most)}"] * bool(most)
+        errors += [f"{noun} are {rule} in {len(odd):,}, most of {', '.join(most)}"] * bool(most)
     cell = listed(named[key] for key in keys)
     return [
         f"the design is nearly complete, with {usual} for each {cell}, but of {size:,} such cells "
-        f"{'; '.join(found)}. Check whether rows were lost, repeated or misspelled."
+        f"{'; '.join(errors)}. Check whether rows were lost, repeated or misspelled."
     ]
 
 
@@ -383,52 +396,56 @@ def _pair_of(votes: pd.DataFrame, first: str, second: str) -> list[str]:
     return [" and ".join(sorted(pair)) for pair in zip(votes[first], votes[second], strict=True)]
 
 
-def _contrary(_: Study, part: pd.DataFrame) -> list[str]:
+def _contrary(_: Study, answers: pd.DataFrame) -> list[str]:
     """Report annotators who disagree with the others more often than by chance."""
-    if "choice" in part:
-        sign = np.where(part["output_a"].astype(str) < part["output_b"].astype(str), 1, -1)
-        value = part["choice"].astype(str).map({"a": 1.0, "tie": 0.0, "b": -1.0}).to_numpy() * sign
-        part = part.assign(output_id=_pair_of(part, "output_a", "output_b"), value=value)
+    if "choice" in answers:
+        sign = np.where(answers["output_a"].astype(str) < answers["output_b"].astype(str), 1, -1)
+        value = (
+            answers["choice"].astype(str).map({"a": 1.0, "tie": 0.0, "b": -1.0}).to_numpy() * sign
+        )
+        answers = answers.assign(output_id=_pair_of(answers, "output_a", "output_b"), value=value)
     return [
         f"annotator {line} correlates negatively with the mean of the others. If the scale or the "
         "sides were reversed, correct the answers."
-        for line in contrary(part)
+        for line in contrary(answers)
     ]
 
 
-def _incomparable(study: Study, part: pd.DataFrame) -> list[str]:
+def _incomparable(study: Study, answers: pd.DataFrame) -> list[str]:
     """Report systems or outputs that were not judged under equal conditions."""
-    if "choice" in part:
-        across = int((part["item_id"] != part["item_id_b"]).sum())
-        said = f"{across:,} of {len(part):,} compare outputs for different items: "
-        return [f"{said}easier items make systems look better."] if across else []
-    found = []
-    if part.groupby("output_id").size().max() == 1:
-        found.append(
+    if "choice" in answers:
+        across = int((answers["item_id"] != answers["item_id_b"]).sum())
+        lead = f"{across:,} of {len(answers):,} compare outputs for different items: "
+        return [f"{lead}easier items make systems look better."] if across else []
+    lines = []
+    if answers.groupby("output_id").size().max() == 1:
+        lines.append(
             "one judgment per output: agreement between annotators, which limits an evaluator's "
             "agreement with them, cannot be estimated."
         )
     machines = study.outputs.loc[~study.outputs["is_human"], "output_id"]
-    lacking = int((~machines.isin(part["output_id"])).sum())
+    lacking = int((~machines.isin(answers["output_id"])).sum())
     if lacking:
-        found.append(f"{lacking:,} of {len(machines):,} outputs of systems are not judged.")
-    for column, words, means in (
+        lines.append(f"{lacking:,} of {len(machines):,} outputs of systems are not judged.")
+    for column, noun, means in (
         ("annotator_id", "annotators", "stricter annotators make systems look worse"),
         ("item_id", "items", "harder items make systems look worse"),
     ):
-        groups = _connected(part, column)
+        groups = _connected(answers, column)
         if len(groups) > 1:
-            shown = "; ".join(", ".join(group[:4]) + ", ..." * (len(group) > 4) for group in groups)
-            found.append(
-                f"systems fall into {len(groups)} groups that share no {words} ({shown}). Systems "
-                f"in different groups cannot be compared: {means}."
+            group_lists = "; ".join(
+                ", ".join(group[:4]) + ", ..." * (len(group) > 4) for group in groups
             )
-    return found
+            lines.append(
+                f"systems fall into {len(groups)} groups that share no {noun} ({group_lists}). "
+                f"Systems in different groups cannot be compared: {means}."
+            )
+    return lines
 
 
-def _connected(part: pd.DataFrame, column: str) -> list[list[str]]:
+def _connected(answers: pd.DataFrame, column: str) -> list[list[str]]:
     """Group systems that are linked by shared annotators or items."""
-    pairs = part[["system", column]].drop_duplicates()
+    pairs = answers[["system", column]].drop_duplicates()
     label = linked(pairs["system"], pairs[column])
     systems = pairs.assign(label=label).drop_duplicates("system")
     return [[str(name) for name in group] for _, group in systems.groupby("label")["system"]]
@@ -436,17 +453,17 @@ def _connected(part: pd.DataFrame, column: str) -> list[list[str]]:
 
 def repeated_texts(study: Study) -> list[str]:
     """List systems with the same text for most outputs, on ten items or more."""
-    found = []
+    lines = []
     machines = study.outputs[~study.outputs["is_human"]]
-    for system, part in machines.groupby("system", sort=False):
-        text = part["text"].mode().iloc[0]
-        same = part[part["text"] == text]
-        if text and 2 * len(same) > len(part) and same["item_id"].nunique() >= FEWEST:
-            found.append(
-                f"{system}: {len(same):,} of {len(part):,} outputs are the same text. A judge or "
-                "evaluator that prefers this text ignores the items."
+    for system, outputs in machines.groupby("system", sort=False):
+        text = outputs["text"].mode().iloc[0]
+        same = outputs[outputs["text"] == text]
+        if text and 2 * len(same) > len(outputs) and same["item_id"].nunique() >= FEWEST:
+            lines.append(
+                f"{system}: {len(same):,} of {len(outputs):,} outputs are the same text. A judge "
+                "or evaluator that prefers this text ignores the items."
             )
-    return found
+    return lines
 
 
 def reversed_evaluators(study: Study) -> list[str]:
@@ -455,19 +472,19 @@ def reversed_evaluators(study: Study) -> list[str]:
         judged = study.judged()
     except Unsupported:
         return []
-    found = []
-    for key, part in _scores(study):
+    lines = []
+    for key, scores in _scores(study):
         means = judged.groupby(key)["value"].mean()
-        both = part.assign(mean=part[key].map(means)).dropna(subset=["score", "mean"])
+        paired = scores.assign(mean=scores[key].map(means)).dropna(subset=["score", "mean"])
         # Outputs on one item are not independent samples.
-        n = both["item_id"].nunique() if key == "output_id" else len(both)
-        if n < FEWEST or both["mean"].nunique() < 2 or both["score"].nunique() < 2:
+        n = paired["item_id"].nunique() if key == "output_id" else len(paired)
+        if n < FEWEST or paired["mean"].nunique() < 2 or paired["score"].nunique() < 2:
             continue
-        r = float(both["mean"].corr(both["score"], method="spearman"))
+        r = float(paired["mean"].corr(paired["score"], method="spearman"))
         if is_negative(r, n):
-            found.append(
-                f"{part['evaluator'].iloc[0]} correlates negatively with {study.dimension()} "
+            lines.append(
+                f"{scores['evaluator'].iloc[0]} correlates negatively with {study.dimension()} "
                 f"(Spearman {r:.2f}, {n:,} {'items' if key == 'output_id' else 'systems'}): if "
                 "lower is better, add it to `settings: lower_is_better`; if not, check its scores."
             )
-    return found
+    return lines

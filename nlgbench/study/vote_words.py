@@ -35,8 +35,8 @@ def meaning(word: str) -> str:
     """Return what a word says: a, b, tie or error; empty if it is unclear."""
     text = word.strip().strip("[]").strip().lower()
     if verdict := re.fullmatch(r"([ab])\s*(?:(>+)|(<+)|[=~≈]+)\s*([ab])", text):
-        left, more, less, right = verdict.groups()
-        return "" if left == right else left if more else right if less else "tie"
+        first, more, less, right = verdict.groups()
+        return "" if first == right else first if more else right if less else "tie"
     if position := _position(text):
         return _SIDES[position]
     plain = plain_name(text)
@@ -61,7 +61,7 @@ def choices(cells: Iterable[str]) -> dict[str, str]:
     sides: dict[int | None, set[str]] = {}
     for word, pair in pairs.items():
         sides.setdefault(pair, set()).add(clear[word])
-    has_both = any(len(of) == 2 for pair, of in sides.items() if pair is not None)
+    has_both = any(len(meanings) == 2 for pair, meanings in sides.items() if pair is not None)
     numbers = {word for word in clear if re.fullmatch(r"-?\d+(?:\.0)?", word.strip())}
     unclear = numbers if {word.strip() for word in numbers} - {"1", "2"} else set()
     if has_both:
@@ -72,27 +72,27 @@ def choices(cells: Iterable[str]) -> dict[str, str]:
 
 
 def _by_word(cells: pd.Series) -> pd.Series:
-    known = choices(cells)
-    return cells.map(lambda word: known.get(word, ""))
+    meanings = choices(cells)
+    return cells.map(lambda word: meanings.get(word, ""))
 
 
 def named(cells: pd.Series, systems: pd.DataFrame) -> pd.Series:
     """Return a or b where a cell is the name of the row's system_a or system_b; empty otherwise."""
-    words, sides = cells.str.strip(), pd.Series("", index=cells.index)
+    votes, sides = cells.str.strip(), pd.Series("", index=cells.index)
     for side in "ab":
         names = systems[f"system_{side}"].str.strip()
-        exact = words == names
-        alike = (words.str.casefold() == names.str.casefold()) & ~words.map(meaning).isin(
+        exact = votes == names
+        is_near = (votes.str.casefold() == names.str.casefold()) & ~votes.map(meaning).isin(
             ("a", "b")
         )
-        sides[(exact | alike) & (words != "")] = side
+        sides[(exact | is_near) & (votes != "")] = side
     return sides
 
 
 def may_be_names(cells: pd.Series, systems: pd.DataFrame) -> bool:
     """Check whether all votes but ties are for a system that is named, of the row's two."""
-    by_name, words = named(cells, systems), cells.map(meaning)
-    is_vote = (cells.str.strip() != "") & ((by_name != "") | ~words.isin(("tie", FAILED)))
+    by_name, meanings = named(cells, systems), cells.map(meaning)
+    is_vote = (cells.str.strip() != "") & ((by_name != "") | ~meanings.isin(("tie", FAILED)))
     return bool(is_vote.any() and (by_name[is_vote] != "").all())
 
 
@@ -138,12 +138,12 @@ def read(
             ),
         )
     if not by_names:
-        known = by_word.where(by_word != "", cells)
-        return mapped.where(is_mapped, known), open_cells & False, ""
-    known = by_name.where(by_name != "", by_word.where(~is_position, ""))
-    refused = open_cells & (known == "") & (cells.str.strip() != "")
+        votes = by_word.where(by_word != "", cells)
+        return mapped.where(is_mapped, votes), open_cells & False, ""
+    votes = by_name.where(by_name != "", by_word.where(~is_position, ""))
+    refused = open_cells & (votes == "") & (cells.str.strip() != "")
     rule = "must be one of the two systems of its row, or a tie: correct the name"
-    return mapped.where(is_mapped, known), refused, rule
+    return mapped.where(is_mapped, votes), refused, rule
 
 
 def one_hot(cells: pd.DataFrame) -> tuple[str, dict[str, str], bool]:
@@ -153,8 +153,8 @@ def one_hot(cells: pd.DataFrame) -> tuple[str, dict[str, str], bool]:
     """
     of_side: dict[str, str] = {}
     for name in map(str, cells):
-        parts = plain_name(name).split("_")
-        ends = [meaning("_".join(parts[start:])) for start in range(len(parts))]
+        words_of_name = plain_name(name).split("_")
+        ends = [meaning("_".join(words_of_name[start:])) for start in range(len(words_of_name))]
         side = next((end for end in ends if end in ("a", "b", "tie")), "")
         marks = set(cells[name].str.strip().str.lower())
         if side and marks <= {"0", "1", "0.0", "1.0", "true", "false"}:
@@ -184,24 +184,28 @@ def pair_flags(frame: pd.DataFrame) -> dict[str, str]:
         if plain not in CALLED["choice"].split() and not _BETTER.search(plain):
             continue
         winners = [word for word in frame[name].unique() if word.strip() and not meaning(word)]
-        others = [other for other in map(str, frame) if other != name]
-        others = [other for other in others if frame[other].isin(winners).any()]
-        fixed = [word for word in winners if not frame[others].eq(word).any(axis=None)]
-        is_clear = len(others) == len(fixed) == 1
-        sides = (fixed[0], others[0]) if is_clear else ("...", "...")
+        columns_with_winner = [column for column in map(str, frame) if column != name]
+        columns_with_winner = [
+            column for column in columns_with_winner if frame[column].isin(winners).any()
+        ]
+        fixed = [word for word in winners if not frame[columns_with_winner].eq(word).any(axis=None)]
+        is_clear = len(columns_with_winner) == len(fixed) == 1
+        sides = (fixed[0], columns_with_winner[0]) if is_clear else ("...", "...")
         return {"a": sides[0], "b": sides[1], "choice": name}
     return {}
 
 
-def of_boolean(name: str, words: Iterable[str], systems: Mapping[str, str]) -> dict[str, str]:
+def of_boolean(name: str, cells: Iterable[str], systems: Mapping[str, str]) -> dict[str, str]:
     """Map true and false of a column such as writer_better, by the system or side in its name."""
     plain = plain_name(name)
-    truth = {word: word.strip().lower() for word in words}
+    truth = {word: word.strip().lower() for word in cells}
     if not _BETTER.search(plain) or not {"true", "false"} <= {*truth.values()}:
         return {}
     sides = [side for side, system in systems.items() if f"_{plain_name(system)}_" in f"_{plain}_"]
-    parts = plain.split("_")
-    sides = sides or [meaning("_".join(parts[start:])) for start in range(len(parts))]
+    words_of_name = plain.split("_")
+    sides = sides or [
+        meaning("_".join(words_of_name[start:])) for start in range(len(words_of_name))
+    ]
     sides = [side for side in sides if side in ("a", "b")]
     if not sides:
         return {}

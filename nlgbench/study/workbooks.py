@@ -51,8 +51,8 @@ def read(path: Path) -> tuple[pd.DataFrame, list[str]]:
     header, rows = list(cells.iloc[0]), cells.iloc[1:]
     for name in header:
         if not name or header.count(name) > 1:
-            what = f"two columns named {name!r}" if name else "a column without a name"
-            raise TableError(f"{path}, row {cells.index[0] + 1}, has {what}: name each column.")
+            defect = f"two columns named {name!r}" if name else "a column without a name"
+            raise TableError(f"{path}, row {cells.index[0] + 1}, has {defect}: name each column.")
     places = [f"row {number + 1}" for number in rows.index]
     return rows.set_axis(header, axis=1).reset_index(drop=True).astype("str"), places
 

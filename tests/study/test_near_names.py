@@ -8,7 +8,7 @@ import pytest
 import nlgbench as nb
 from nlgbench.study import near_names, read_folder, summary
 from nlgbench.study.csv_files import TableError
-from nlgbench.study.schema import Raw
+from nlgbench.study.schema import RawTable
 
 READ = """settings: {settings}
 tables:
@@ -207,7 +207,7 @@ def test_many_names_are_compared_quickly_and_all_groups_are_counted():
     names = [f"Anna {i:x}" for i in range(30_000)]
     frame = pd.DataFrame({"annotator_id": names + [name.upper() for name in names[:50]]})
     problems, doubts = [], []
-    near_names.settle({"judgments": Raw(frame, "r.csv")}, {}, problems, doubts)
+    near_names.settle({"judgments": RawTable(frame, "r.csv")}, {}, problems, doubts)
     assert len(problems) == 1 and "; and 10 more differ" in problems[0] and doubts == []
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -20,59 +20,54 @@ _WEIGHTS = {"critical": "25", "major": "5", "minor": "1", "neutral": "0", "no-er
 def mturk(frame: pd.DataFrame) -> column_names.Specs:
     """Map a Mechanical Turk batch: Input.* is what was shown, Answer.* what was answered."""
     columns = list(frame.columns)
-    shown = _by_slot([name for name in columns if name.startswith("Input.")])
-    said = _by_slot([name for name in columns if name.startswith("Answer.")])
-    named = _of_inputs(shown)
-    slotted = {name: theirs for name, theirs in said.items() if "{slot}" in name}
-    answers = slotted if slotted else said
+    answered = _by_slot([name for name in columns if name.startswith("Answer.")])
+    inputs = _of_inputs(_by_slot([name for name in columns if name.startswith("Input.")]))
+    slotted = {name: theirs for name, theirs in answered.items() if "{slot}" in name}
     values = [
         name
-        for name, theirs in answers.items()
+        for name, theirs in (slotted or answered).items()
         if not column_names.personal([name]) and column_names.plain_name(name) not in _ODD
         if (_is_short if "{slot}" in name else _is_rating)(frame, theirs)
     ]
-    if not said:
+    if not answered:
         return {}
     people = {"annotator_id": "WorkerId", "group_id": "HITId"}
-    places = {our: their for our, their in named.items() if our != "text"}
-    judged: dict[str, Any] = {our: one for our, one in people.items() if one in columns} | places
+    judged: dict[str, Any] = {our: name for our, name in people.items() if name in columns}
+    judged |= {our: name for our, name in inputs.items() if our != "text"}
     if values:
         judged["value"] = values[0] if len(values) == 1 or slotted else values
-    beside: dict[str, Any] = {}
-    if "item_id" not in named:
-        beside["constants"] = {"item_id": "{HITId}-{slot}" if slotted else "{HITId}"}
+    fixed: dict[str, Any] = {}
+    if "item_id" not in inputs:
+        fixed["constants"] = {"item_id": "{HITId}-{slot}" if slotted else "{HITId}"}
     tables: column_names.Specs = {}
-    if {"system", "text"} <= set(named):
-        tables["outputs"] = {"columns": named, **beside}
+    if {"system", "text"} <= set(inputs):
+        tables["outputs"] = {"columns": inputs, **fixed}
     only = {"only": counted} if (counted := column_names.counted(frame)) else {}
-    return {**tables, "judgments": {**only, "columns": judged, **beside}}
+    return {**tables, "judgments": {**only, "columns": judged, **fixed}}
 
 
 def _by_slot(names: Sequence[str]) -> dict[str, list[str]]:
     """Group columns whose names differ only in a number, under a name with {slot}."""
-    found: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = {}
     for name in names:
-        found.setdefault(re.sub(r"\d+", "{slot}", name, count=1), []).append(name)
+        groups.setdefault(re.sub(r"\d+", "{slot}", name, count=1), []).append(name)
     return {
-        (one if len(theirs) > 1 else theirs[0]): theirs
-        for one, theirs in found.items()
+        (pattern if len(theirs) > 1 else theirs[0]): theirs
+        for pattern, theirs in groups.items()
         if "{" not in theirs[0]  # a field that the form did not fill in
     }
 
 
-def _of_inputs(shown: dict[str, list[str]]) -> dict[str, str]:
-    words = {
-        "system": ("system", "model"),
-        "text": ("text", "output", "response"),
-        "item_id": ("item",),
-    }
-    found: dict[str, str] = {}
-    for our, ways in words.items():
-        fits = [one for one in shown if any(way in one.lower() for way in ways)]
-        fits = [one for one in fits if one not in found.values()]
+def _of_inputs(names: Iterable[str]) -> dict[str, str]:
+    """Map our columns to the first inputs whose names contain a usual word."""
+    usual = {"system": "system|model", "text": "text|output|response", "item_id": "item"}
+    columns: dict[str, str] = {}
+    for our, pattern in usual.items():
+        fits = [name for name in names if re.search(pattern, name.lower())]
+        fits = [name for name in fits if name not in columns.values()]
         if fits:
-            found[our] = fits[0]
-    return found
+            columns[our] = fits[0]
+    return columns
 
 
 def _is_short(frame: pd.DataFrame, theirs: Sequence[str]) -> bool:
@@ -95,43 +90,43 @@ def toloka(frame: pd.DataFrame) -> column_names.Specs:
     return dict(guessed.tables)
 
 
-def guess_toloka(guessed: Guess, flags: Mapping[str, Sequence[str]]) -> None:
+def guess_toloka(source: Guess, flags: Mapping[str, Sequence[str]]) -> None:
     """Guess what the columns of a Toloka export are, whose prefixes name answers and workers."""
-    sides = column_names.recognized([*guessed.names, "choice"])
+    sides = column_names.recognized([*source.names, "choice"])
     our = "choice" if "system_a" in sides else "value"
     answers = [
         name
-        for name in guessed.names
-        if name.startswith("OUTPUT:") and _is_answer(guessed, name, our)
+        for name in source.names
+        if name.startswith("OUTPUT:") and _is_answer(source, name, our)
     ]
     if answers and not {"value", "score", "choice"} & {*flags}:
         several = len(answers) > 1 and our == "value"
-        guessed.columns[our] = "OUTPUT:{dimension}" if several else answers[0]
-        guessed.why[our] = "answers, in exports of Toloka"
+        source.columns[our] = "OUTPUT:{dimension}" if several else answers[0]
+        source.why[our] = "answers, in exports of Toloka"
         flags = {**flags, our: ()}  # other columns are not answers
-    ids = [name for name in guessed.names if re.fullmatch("INPUT:.*_id", name)]
+    ids = [name for name in source.names if re.fullmatch("INPUT:.*_id", name)]
     if "item_id" not in sides and "item_id" not in flags and len(ids) == 1:
-        guessed.set("item_id", ids[0], "the only id among the inputs")
-    guess(guessed, flags)
+        source.set("item_id", ids[0], "the only id among the inputs")
+    guess(source, flags)
 
 
-def _is_answer(guessed: Guess, name: str, our: str) -> bool:
-    cells = guessed.frame[name]
+def _is_answer(source: Guess, name: str, our: str) -> bool:
+    cells = source.frame[name]
     votes = vote_words.choices(cells[cells != ""])
-    return len(votes) == cells.nunique() if our == "choice" else guessed.kind(name) == "number"
+    return len(votes) == cells.nunique() if our == "choice" else source.kind(name) == "number"
 
 
 def potato(frame: pd.DataFrame) -> column_names.Specs:
     """Map Potato's annotated_instances.jsonl, in a folder for each annotator, or its tables."""
     if {"instance_id", "user_id"} <= set(frame):  # from version 2 on
-        known = {"output_id": "instance_id", "annotator_id": "user_id"}
-        measured = Guess(frame, known).free("number", "list")
+        ids = {"output_id": "instance_id", "annotator_id": "user_id"}
+        measured = Guess(frame, {**ids}).free("number", "list")
         value: Any = measured
         if any(str(name).startswith("labels.") for name in frame):
             value = "labels.{dimension}.{answer}"
         elif _are_choices(frame[measured]):
             value = "{dimension}.{answer}"
-        return {"judgments": {"columns": {**known, "value": value}}}
+        return {"judgments": {"columns": {**ids, "value": value}}}
     if "instance_id" in frame:
         user = {"output_id": "instance_id", "annotator_id": "user"}
         return {"judgments": {"columns": {**user, "value": "{dimension}:::{answer}"}}}
@@ -151,16 +146,17 @@ def mqm(frame: pd.DataFrame) -> column_names.Specs:
 
     The weights depend on severity and category: doi:10.1162/tacl_a_00437.
     """
-    known = column_names.recognized(list(frame.columns))
+    recognized = column_names.recognized(list(frame.columns))
     ours = ["output_id", "system", "annotator_id"]
-    columns = {our: known[our] for our in ours if our in known}
+    columns = {our: recognized[our] for our in ours if our in recognized}
     plain = {column_names.plain_name(name): name for name in frame.columns}
     constants = {"dimension": "mqm"}
     if {"doc", "seg_id"} <= set(plain):
         constants["item_id"] = f"{{{plain['doc']}}}/{{{plain['seg_id']}}}"
-    elif "item_id" in known:
-        columns["item_id"] = known["item_id"]
-    severity, category = known.get("severity", "severity"), known.get("category")
+    elif "item_id" in recognized:
+        columns["item_id"] = recognized["item_id"]
+    severity = recognized.get("severity", "severity")
+    category = recognized.get("category")
     constants["value"] = f"{{{severity}}}/{{{category}}}" if category else f"{{{severity}}}/"
     weights = {"*/Non-translation*": "25"}
     for name in pd.unique(frame.get(severity, pd.Series(dtype="str"))):

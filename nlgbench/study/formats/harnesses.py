@@ -22,28 +22,28 @@ def inspect(record: dict[str, Any], log: Log) -> Iterator[Row]:
         return
     if (status := log.head.get("status", "started")) != "success":
         log.notes[f"the log's status is {status}, not success"] += 1
-    about, epoch = log.head["eval"], record["epoch"]
-    epochs = (about.get("config") or {}).get("epochs") or 1
-    item = {"item_id": f"{about['task']}/{record['id']}"}
-    output = {**item, "system": about["model"], "{repeat}": epoch if epochs > 1 else ""}
-    asked = record["input"]
-    if isinstance(asked, list):
-        asked = "\n\n".join(plain_text(one["content"]) for one in asked)
+    head, epoch = log.head["eval"], record["epoch"]
+    epochs = (head.get("config") or {}).get("epochs") or 1
+    item = {"item_id": f"{head['task']}/{record['id']}"}
+    output = {**item, "system": head["model"], "{repeat}": epoch if epochs > 1 else ""}
+    question = record["input"]
+    if isinstance(question, list):
+        question = "\n\n".join(plain_text(message["content"]) for message in question)
     text = plain_text(choices[0]["message"]["content"])
-    yield "outputs", {**output, "text": text, "context": asked, "extra": record.get("metadata")}
+    yield "outputs", {**output, "text": text, "context": question, "extra": record.get("metadata")}
     targets = [record["target"]] if isinstance(record["target"], str) else record["target"]
     for n, target in enumerate(targets, 1):
         if target.strip():
             yield "references", {**item, "reference_id": n, "text": target}
     for scorer, score in (record.get("scores") or {}).items():
         value = score["value"]
-        for name, one in value.items() if isinstance(value, dict) else [("", value)]:
+        for name, message in value.items() if isinstance(value, dict) else [("", value)]:
             evaluator = f"{scorer}/{name}" if name else scorer
-            found = _GRADES.get(one) if isinstance(one, str) else number(one)
-            if found is None and one is not None:
+            grade = _GRADES.get(message) if isinstance(message, str) else number(message)
+            if grade is None and message is not None:
                 log.notes[f"{evaluator} left out (neither a number nor C, I, P or N)"] += 1
                 continue
-            yield "scores", {**output, "evaluator": evaluator, "score": found}
+            yield "scores", {**output, "evaluator": evaluator, "score": grade}
 
 
 def lm_eval(record: dict[str, Any], log: Log) -> Iterator[Row]:
@@ -53,7 +53,7 @@ def lm_eval(record: dict[str, Any], log: Log) -> Iterator[Row]:
     item = f"{task}/{record['doc_id']}"
     output = {"item_id": item, "system": log.path.resolve().parent.name}
     # Each request has the prompt and one possible continuation.
-    requests = [list(one.values()) for one in record["arguments"].values()]
+    requests = [list(arguments.values()) for arguments in record["arguments"].values()]
     prompt = requests[0][0]
     yield "outputs", {**output, "text": _answer(record["resps"], requests), "context": prompt}
     yield "references", {"item_id": item, "reference_id": 1, "text": record["target"]}
@@ -85,11 +85,11 @@ def promptfoo(record: dict[str, Any], log: Log) -> Iterator[Row]:
     provider, prompt = record["provider"], record["prompt"]
     if isinstance(provider, dict):
         provider = provider.get("label") or provider["id"]
-    asked = json.dumps(record["vars"], ensure_ascii=False, sort_keys=True)
+    variables = json.dumps(record["vars"], ensure_ascii=False, sort_keys=True)
     template = prompt.get("label") or prompt["raw"]
-    which = log.number("prompt", template)
-    system = provider if which == "1" else f"{provider} (prompt {which})"
-    item = log.number("item", asked)
+    prompt_number = log.number("prompt", template)
+    system = provider if prompt_number == "1" else f"{provider} (prompt {prompt_number})"
+    item = log.number("item", variables)
     repeat = log.number(f"{item} {system}", len(log.numbers[f"{item} {system}"]))
     output = {"item_id": item, "system": system, "{repeat}": repeat if repeat != "1" else ""}
     text = file_types.as_text(response["output"])
@@ -99,10 +99,10 @@ def promptfoo(record: dict[str, Any], log: Log) -> Iterator[Row]:
     for name, value in (record.get("namedScores") or {}).items():
         scores[name].append(value)
     # Unnamed assertions are named after their type.
-    for one in (record.get("gradingResult") or {}).get("componentResults") or []:
-        asserted = (one or {}).get("assertion") or {}
+    for component in (record.get("gradingResult") or {}).get("componentResults") or []:
+        asserted = (component or {}).get("assertion") or {}
         if "type" in asserted and not asserted.get("metric"):
-            scores[asserted["type"]].append(one["score"])
-    for evaluator, found in scores.items():
-        mean = sum(map(float, found)) / len(found)
+            scores[asserted["type"]].append(component["score"])
+    for evaluator, values in scores.items():
+        mean = sum(map(float, values)) / len(values)
         yield "scores", {**output, "evaluator": evaluator, "score": mean}

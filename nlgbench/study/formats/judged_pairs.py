@@ -15,10 +15,10 @@ _CHOICES = {"model_a": "a", "model_b": "b", "tie": "tie", "tie (bothbad)": "tie"
 def alpaca_eval(record: dict[str, Any], log: Log) -> Iterator[Row]:
     """Read annotations.json: each record compares a system with the reference, output_1."""
     item = {"item_id": log.number("item", record["instruction"])}
-    beside = {"context": record["instruction"], "extra": {"dataset": record.get("dataset", "")}}
+    further = {"context": record["instruction"], "extra": {"dataset": record.get("dataset", "")}}
     reference, system = record["generator_1"], record["generator_2"]
-    yield "outputs", {**item, "system": reference, "text": record["output_1"], **beside}
-    yield "outputs", {**item, "system": system, "text": record["output_2"], **beside}
+    yield "outputs", {**item, "system": reference, "text": record["output_1"], **further}
+    yield "outputs", {**item, "system": system, "text": record["output_2"], **further}
     preference = number(record["preference"])
     if preference is None or math.isnan(preference):
         log.notes["no preference, so the record is left out"] += 1
@@ -27,9 +27,9 @@ def alpaca_eval(record: dict[str, Any], log: Log) -> Iterator[Row]:
     is_first = _shown_first(record, wins)
     is_tie = is_first is None and wins == 0.5
     if is_first is None:
-        what = "ties" if is_tie else "verdicts"
+        noun = "ties" if is_tie else "verdicts"
         log.notes[
-            f"{what} whose order of presentation is unknown; they are stored with the reference "
+            f"{noun} whose order of presentation is unknown; they are stored with the reference "
             "first, so tests of position bias cannot use them"
         ] += 1
     a, b = (system, reference) if is_first else (reference, system)
@@ -47,7 +47,7 @@ def _shown_first(record: dict[str, Any], wins: float) -> bool | None:
     """
     try:
         tokens = record["raw_completion"]["logprobs"]["content"][0]["top_logprobs"]
-        chance = {one["token"]: math.exp(one["logprob"]) for one in tokens}
+        chance = {token["token"]: math.exp(token["logprob"]) for token in tokens}
         second = chance.get("M", 0) / (chance.get("m", 0) + chance.get("M", 0))
     except (ArithmeticError, LookupError, TypeError):
         return None
@@ -56,22 +56,22 @@ def _shown_first(record: dict[str, Any], wins: float) -> bool | None:
 
 
 def _certain(choice: str) -> dict[str, float]:
-    return {f"prob_{one}": float(one == choice) for one in ("a", "tie", "b")}
+    return {f"prob_{outcome}": float(outcome == choice) for outcome in ("a", "tie", "b")}
 
 
 def mt_bench(record: dict[str, Any], log: Log) -> Iterator[Row]:
     """Read judgments in MODEL_single.jsonl and MODEL_pair.jsonl, and answers in other files."""
     question = record["question_id"]
-    beside = {"extra": {"question": question}}
+    further = {"extra": {"question": question}}
     if "choices" in record:
         for turn, text in enumerate(record["choices"][0]["turns"], 1):
             output = {"item_id": f"{question}/{turn}", "system": record["model_id"]}
-            yield "outputs", {**output, "text": text, **beside}
+            yield "outputs", {**output, "text": text, **further}
         return
     item = {"item_id": f"{question}/{record.get('turn', 1)}"}
     judge = record["judge"] if isinstance(record["judge"], str) else record["judge"][0]
-    for system in (record[one] for one in ("model", "model_1", "model_2") if one in record):
-        yield "outputs", {**item, "system": system, **beside}
+    for system in (record[key] for key in ("model", "model_1", "model_2") if key in record):
+        yield "outputs", {**item, "system": system, **further}
     if "score" in record:
         score = number(record["score"])
         if score is None or score < 0:
@@ -94,18 +94,20 @@ def arena(record: dict[str, Any], log: Log) -> Iterator[Row]:
     winner = record.get("winner") or record["win"]
     if winner not in _CHOICES:
         raise ValueError(f"winner must be one of {', '.join(_CHOICES)}, not {winner!r}")
-    known = record.get("question_id") or record.get("id")
-    question = known or log.number("battle", len(log.numbers["battle"]))
+    identifier = record.get("question_id") or record.get("id")
+    question = identifier or log.number("battle", len(log.numbers["battle"]))
     turn = int(record.get("turn") or 0)
     item = {"item_id": f"{question}/{turn}" if turn else question}
     pair = {**item, "system_a": record["model_a"], "system_b": record["model_b"]}
     for side in "ab":
-        said = record.get(f"conversation_{side}") or []
-        said = json.loads(said) if isinstance(said, str) else said
+        messages = record.get(f"conversation_{side}") or []
+        messages = json.loads(messages) if isinstance(messages, str) else messages
         of_role: dict[str, list[str]] = {"assistant": [], "user": []}
-        for one in said:
-            of_role.setdefault(one["role"], []).append(plain_text(one["content"]))
-        text, context = ("\n\n".join(of_role[one][: turn or None]) for one in ("assistant", "user"))
+        for message in messages:
+            of_role.setdefault(message["role"], []).append(plain_text(message["content"]))
+        text, context = (
+            "\n\n".join(of_role[message][: turn or None]) for message in ("assistant", "user")
+        )
         output = {**item, "system": pair[f"system_{side}"], "text": text, "context": context}
         yield "outputs", {**output, "extra": {"language": record.get("language")}}
     judge, choice = record.get("judge") or "all", _CHOICES[winner]

@@ -52,7 +52,7 @@ def recognize(path: Path, shapes: Mapping[str, Any]) -> str:
 
 def nearest(columns: Iterable[str]) -> tuple[str, list[str]]:
     """Return the format of which a file has most keys, at least half, and those that it lacks."""
-    names = {part for name in columns for part in (name, name.split(".")[0])}
+    names = {level for name in columns for level in (name, name.split(".")[0])}
     shares: dict[tuple[float, int], tuple[str, list[str]]] = {}
     for name, kinds in (_KEYS | {name: [keys] for name, keys in _COLUMNS.items()}).items():
         for keys in map(str.split, kinds):

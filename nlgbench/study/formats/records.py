@@ -37,9 +37,9 @@ class Log:
     notes: Counter[str] = field(default_factory=Counter)
     numbers: dict[str, dict[Any, str]] = field(default_factory=lambda: defaultdict(dict))
 
-    def number(self, kind: str, of: Any) -> str:
+    def number(self, kind: str, unnumbered: Any) -> str:
         """Assign a number to something without an id, the same in all files."""
-        return self.numbers[kind].setdefault(of, str(len(self.numbers[kind]) + 1))
+        return self.numbers[kind].setdefault(unnumbered, str(len(self.numbers[kind]) + 1))
 
 
 class Recorded(NamedTuple):
@@ -64,39 +64,43 @@ def read(
         files.note_read(log.path)
         wrong = []
         try:
-            for head, at, record in _records(log.path, shape.steps, problems):
+            for head, location, record in _records(log.path, shape.steps, problems):
                 log.head, n = head, n + 1
                 try:
                     for table, row in shape.read(record, log):
-                        texts = {**_as_texts(row), "{line}": f"{log.path.name}, {at}"}
+                        texts = {**_as_texts(row), "{line}": f"{log.path.name}, {location}"}
                         rows.setdefault(table, []).append(texts)
                 except _OTHER_SHAPE as error:
-                    wrong.append(f"{log.path}, {at}: {_described(error, record)}")
+                    wrong.append(f"{log.path}, {location}: {_described(error, record)}")
         except (TableError, OSError) as error:
             problems += getattr(error, "problems", [str(error)])
         if wrong:
             more = f" Invalid records in all: {len(wrong):,}." if len(wrong) > 1 else ""
             problems.append(f"{wrong[0]}{more} Correct `files`, or choose another `format`.")
-    frames = {table: pd.DataFrame(own, dtype=object).fillna("") for table, own in rows.items()}
+    frames = {table: pd.DataFrame(cells, dtype=object).fillna("") for table, cells in rows.items()}
     if "outputs" in frames:  # judgments and answers may each describe part of an output
         frames["outputs"] = completed(frames["outputs"], ["item_id", "system", "{repeat}"])
-    notes = [f"{count:,} of {n:,} records: {what}." for what, count in log.notes.items()]
+    notes = [f"{count:,} of {n:,} records: {note}." for note, count in log.notes.items()]
     return {table: frame.fillna("").astype("str") for table, frame in frames.items()}, notes
 
 
 def completed(outputs: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     """Fill empty cells of an output with the first value in its other rows."""
-    there = [outputs[one] for one in keys if one in outputs]
-    first = outputs.mask(outputs == "").groupby(there).transform("first")
-    rest = first.columns.difference([*keys, "{line}"])
-    return outputs.assign(**outputs[rest].where(outputs[rest] != "", first[rest]).fillna(""))
+    columns_of_keys = [outputs[name] for name in keys if name in outputs]
+    first = outputs.mask(outputs == "").groupby(columns_of_keys).transform("first")
+    further = first.columns.difference([*keys, "{line}"])
+    return outputs.assign(
+        **outputs[further].where(outputs[further] != "", first[further]).fillna("")
+    )
 
 
 def _as_texts(row: dict[str, Any]) -> dict[str, str]:
-    known = {*schema.columns("outputs"), "{repeat}"}
+    usual = {*schema.columns("outputs"), "{repeat}"}
     further = row.pop("extra", None) or {}
-    row |= {name: one for name, one in further.items() if name not in known and one is not None}
-    texts = {name: file_types.as_text(one) for name, one in row.items()}
+    row |= {
+        name: value for name, value in further.items() if name not in usual and value is not None
+    }
+    texts = {name: file_types.as_text(value) for name, value in row.items()}
     "".join(texts.values()).encode()  # an unpaired surrogate would fail later
     return texts
 
@@ -105,9 +109,9 @@ def _described(error: Exception, record: Any) -> str:
     """Describe why a format cannot read a record."""
     if isinstance(error, UnicodeEncodeError):
         return f"a text contains {csv_files.HALF}."
-    found = ", ".join(list(record)[:12]) if isinstance(record, dict) else brief(record)
-    what = f"no key {error.args[0]!r}" if isinstance(error, KeyError) else str(error)
-    return f"{what}. Found {found}."
+    keys = ", ".join(list(record)[:12]) if isinstance(record, dict) else brief(record)
+    defect = f"no key {error.args[0]!r}" if isinstance(error, KeyError) else str(error)
+    return f"{defect}. Found {keys}."
 
 
 def _records(
@@ -118,7 +122,7 @@ def _records(
     if path.suffix == ".eval":
         yield from _of_archive(path)
     elif kind == "jsonl":
-        yield from (({}, *one) for one in file_types.documents(path, kind))
+        yield from (({}, *located) for located in file_types.documents(path, kind))
     elif kind == "json":
         head, (_, document) = {}, next(file_types.documents(path, kind))
         for step in steps:
@@ -130,7 +134,9 @@ def _records(
         yield from ((head, f"record {n}", record) for n, record in enumerate(document, 1))
     else:
         frame, places = file_types.read(path, kind or "csv", problems=problems)
-        yield from (({}, *one) for one in zip(places, frame.to_dict("records"), strict=True))
+        yield from (
+            ({}, *located) for located in zip(places, frame.to_dict("records"), strict=True)
+        )
 
 
 def _of_archive(path: Path) -> Iterator[tuple[dict[str, Any], str, Any]]:
@@ -138,17 +144,18 @@ def _of_archive(path: Path) -> Iterator[tuple[dict[str, Any], str, Any]]:
     convert = f"run `inspect log convert {path} --to json --output-dir DIR`, and read its results."
     try:
         with zipfile.ZipFile(path) as archive:
-            there = {one.filename: one for one in archive.infolist()}
-            heads = [one for one in ("header.json", "_journal/start.json") if one in there]
-            names = [one for one in there if re.fullmatch(r"samples/.+\.json", one)]
+            members = {member.filename: member for member in archive.infolist()}
+            heads = [name for name in ("header.json", "_journal/start.json") if name in members]
+            names = [name for name in members if re.fullmatch(r"samples/.+\.json", name)]
             if not heads:
                 raise TableError(f"{path} is not an Inspect log: it has no header.json.")
             # Sort 10 after 9.
             names.sort(key=lambda name: re.sub(r"\d+", lambda digits: digits[0].zfill(20), name))
-            wanted = [there[name] for name in (heads[0], *names)]
-            if {one.compress_type for one in wanted} - {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
+            entries = [members[name] for name in (heads[0], *names)]
+            types = {member.compress_type for member in entries}
+            if types - {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
                 raise TableError(f"{path} is compressed by Zstandard, or not by deflate: {convert}")
-            sizes = [one.file_size for one in wanted]
+            sizes = [member.file_size for member in entries]
             if max(sizes) > MEMBER or sum(sizes) > ARCHIVE:
                 raise TableError(
                     f"{path} unpacks to {sum(sizes):,} bytes, and one member to {max(sizes):,}; "
@@ -156,7 +163,7 @@ def _of_archive(path: Path) -> Iterator[tuple[dict[str, Any], str, Any]]:
                 )
 
             def load(name: str) -> Any:
-                with archive.open(there[name]) as member:
+                with archive.open(members[name]) as member:
                     text = member.read(MEMBER).decode()  # its declared size may be wrong
                 return file_types.load_json(text, f"{path}, {name}")
 
@@ -169,8 +176,8 @@ def _of_archive(path: Path) -> Iterator[tuple[dict[str, Any], str, Any]]:
 def plain_text(content: Any) -> str:
     """Return the text of a message, which may be a list with texts among its parts."""
     if isinstance(content, list):
-        parts = [one.get("text") for one in content if isinstance(one, dict)]
-        return "\n".join(part for part in parts if isinstance(part, str))
+        texts = [block.get("text") for block in content if isinstance(block, dict)]
+        return "\n".join(text for text in texts if isinstance(text, str))
     return "" if content is None else str(content)
 
 
