@@ -137,8 +137,8 @@ def sequential(
         rows |= {"log_e": logs[:, k], "log_e_adjusted": np.log(adjusted[:, k])}
         rows |= {"estimate": unit * so_far, "lower": unit * low, "upper": unit * high}
         paths.append(pd.DataFrame(names | rows))
-    tables = split_status(pd.DataFrame(stops)), pd.DataFrame(details), pd.concat(paths)
-    return Sequential(*(table.reset_index(drop=True) for table in tables), confidence)
+    decisions, joined = split_status(pd.DataFrame(stops)), pd.concat(paths, ignore_index=True)
+    return Sequential(decisions, pd.DataFrame(details), joined, confidence)
 
 
 def _read(
