@@ -334,7 +334,7 @@ def _fit_frame(frame: pd.DataFrame, clusters: str) -> _Model:
     fit = data.fit()
     if fit is None:
         raise Unsupported("disconnected", _describe_parts(frame, list(names), data.parts()))
-    n_parts = additive.n_components(data)
+    n_parts = int(additive.components(data.normal, data.k).max()) + 1
     if absorbed and not nested:
         n_parts = int(item.max()) + 1
     labels = {"system": system, "item": item, "annotator": annotator, "group": group, "cell": cell}

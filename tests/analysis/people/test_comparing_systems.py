@@ -82,6 +82,40 @@ def test_the_jackknife_is_that_of_refits(study):
         np.testing.assert_allclose(found, brute_force(study, few), atol=1e-9, rtol=0)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_in_random_designs_levels_without_a_cluster_are_those_of_refits_or_missing(seed):
+    """Wide and narrow supports, levels that vanish, and systems that are no longer connected."""
+    rng = np.random.default_rng(seed)
+    sizes = (4, *rng.integers(3, 25, 2))
+    n = rng.integers(sum(sizes), 3 * sum(sizes))
+    labels = [np.unique(rng.integers(0, size, n), return_inverse=True)[1] for size in sizes]
+    value = rng.normal(size=n)
+    data, _ = additive.tabulate(value, *labels)
+    fit = data.fit()
+    if fit is None:
+        pytest.skip("systems are not connected")
+    for cluster in labels[1:]:
+        levels = additive.without_clusters(data, fit, cluster)[0]
+        for number, level in enumerate(levels):
+            kept = cluster != number
+            design = np.hstack([np.eye(label.max() + 1)[label[kept]] for label in labels])
+            effects = np.linalg.pinv(design, rcond=1e-10) @ value[kept]
+            null = np.eye(design.shape[1]) - np.linalg.pinv(design, rcond=1e-10) @ design
+            contrasts = np.eye(4) - 0.25
+            if np.abs(contrasts @ null[:4]).max() > 1e-6:
+                assert np.isnan(level).all()
+                continue
+            expected = effects[:4] + (value[kept] - effects[labels[0][kept]]).mean()
+            np.testing.assert_allclose(level, expected, atol=1e-9, rtol=0)
+
+
+def test_thousands_of_items_and_of_annotators_are_refused():
+    n = np.arange(6_000)
+    with pytest.raises(ValueError, match="6,000 items and 6,000 annotators") as caught:
+        additive.tabulate(n * 1.0, n % 2, n, n)
+    assert caught.value.status == "too_many_levels"
+
+
 @pytest.mark.parametrize("design", ["scattered", "many annotators", "missing"])
 def test_severities_without_an_item_are_those_of_refits(design):
     study = nb.simulate("judgments", seed=3, **DESIGNS[design])
