@@ -103,33 +103,33 @@ def components_of(
     unit = float(np.sqrt((y @ y) / len(y)))
     numbers = levels(system, item, annotator)
     gram = _gram(numbers, system)
-    kept, mixed = _identified(gram, len(y))
+    identified, mixed = _identified(gram, len(y))
     names = [*FACTORS, "rest"]
-    counts = [int(one.max()) + 1 for one in numbers[:4]]
+    counts = [int(codes.max()) + 1 for codes in numbers[:4]]
     table = pd.DataFrame({"component": names, "variance": np.nan, "ci_low": np.nan})
     table = table.assign(ci_high=np.nan, share=np.nan, n_levels=[*counts, len(y)])
     status: Any = [explain("constant_systems")] * 5
-    for k, others in mixed.items():
-        also = " and ".join(names[other] for other in others)
+    for k, confounders in mixed.items():
+        also = " and ".join(names[factor] for factor in confounders)
         status[k] = explain("confounded", others=also) if also else explain("one_level")
     if unit <= 1e-12 * scale or len(y) - len(size) < 2:
         return split_status(table.assign(status=status)).assign(method="none")
-    chosen, doubt, fitted = [*kept, 4], OK, None
-    balanced = _mean_squares(y / unit, system, item, annotator) if len(kept) == 4 else None
-    if balanced is None and kept and sum(counts[k] for k in kept) <= _MOST_LEVELS:
-        fitted = _likelihood(y / unit, system, [numbers[k] for k in kept])
+    chosen, doubt, fit = [*identified, 4], OK, None
+    balanced = _mean_squares(y / unit, system, item, annotator) if len(identified) == 4 else None
+    if balanced is None and identified and sum(counts[k] for k in identified) <= _MOST_LEVELS:
+        fit = _likelihood(y / unit, system, [numbers[k] for k in identified])
     low, high = np.full((2, len(chosen)), np.nan)
     if balanced is not None:
         method = "mean squares; modified large sample"
         variances, low, high = _balanced(*balanced, confidence)
-    elif fitted is not None:
-        method, (variances, converged) = "restricted maximum likelihood", fitted
+    elif fit is not None:
+        method, (variances, converged) = "restricted maximum likelihood", fit
         doubt = OK if converged else explain("not_converged")
     else:
         method, variances = "moments", _moments(y / unit, numbers, gram, chosen)
     share = variances / variances.sum()
     for number, k in enumerate(chosen):
-        included = " and ".join(names[other] for other, others in mixed.items() if k in others)
+        included = " and ".join(names[factor] for factor in mixed if k in mixed[factor])
         n, missing = table["n_levels"][k], OK
         if variances[number] < 1e-7:
             missing = explain("zero_variance")
@@ -154,23 +154,23 @@ def _mean_squares(
 
     The order is that of `FACTORS` and rest.
     """
-    k, n, m = (int(one.max()) + 1 for one in (system, item, annotator))
+    k, n, m = (int(codes.max()) + 1 for codes in (system, item, annotator))
     cell = (system * n + item) * m + annotator
     count = np.bincount(cell, minlength=k * n * m)
     r = int(count[0])
     if (count != r).any() or min(n, m, k) < 2:
         return None
     mean = (np.bincount(cell, y, k * n * m) / r).reshape(k, n, m)
-    whole = mean.mean()
-    i, a = mean.mean(axis=(0, 2)) - whole, mean.mean(axis=(0, 1)) - whole
-    s = mean.mean(axis=(1, 2), keepdims=True) - whole
-    si = mean.mean(axis=2) - s[..., 0] - i - whole
-    sa = mean.mean(axis=1) - s[:, 0] - a - whole
+    grand_mean = mean.mean()
+    i, a = mean.mean(axis=(0, 2)) - grand_mean, mean.mean(axis=(0, 1)) - grand_mean
+    s = mean.mean(axis=(1, 2), keepdims=True) - grand_mean
+    si = mean.mean(axis=2) - s[..., 0] - i - grand_mean
+    sa = mean.mean(axis=1) - s[:, 0] - a - grand_mean
     sums = np.array([k * m * i @ i, k * n * a @ a, m * (si**2).sum(), n * (sa**2).sum()]) * r
     df = np.array([n - 1, m - 1, (k - 1) * (n - 1), (k - 1) * (m - 1)], dtype=np.float64)
-    rest = y @ y - sums.sum() - r * n * m * (s**2).sum()
+    residual = y @ y - sums.sum() - r * n * m * (s**2).sum()
     df = np.append(df, len(y) - k - df.sum())
-    return np.append(sums, rest) / df, df, np.array([k * m, k * n, m, n, 1.0 / r]) * r
+    return np.append(sums, residual) / df, df, np.array([k * m, k * n, m, n, 1.0 / r]) * r
 
 
 #: The mean square to subtract from each: for item that of system x item, and so on.
@@ -192,40 +192,41 @@ def _balanced(
 
 
 def _modified_large_sample(
-    one: float, other: float, df: float, other_df: float, tail: float
+    square: float, subtracted: float, df: float, subtracted_df: float, tail: float
 ) -> tuple[float, float]:
     """Compute an interval of the difference of two expected mean squares (Ting and others 1990)."""
-    upper, lower = fisher.isf(tail, df, other_df), fisher.ppf(tail, df, other_df)
-    g_one, g_other = (1 - n / chi2.isf(tail, n) for n in (df, other_df))
-    h_one, h_other = (n / chi2.ppf(tail, n) - 1 for n in (df, other_df))
+    upper, lower = fisher.isf(tail, df, subtracted_df), fisher.ppf(tail, df, subtracted_df)
+    g_one, g_other = (1 - n / chi2.isf(tail, n) for n in (df, subtracted_df))
+    h_one, h_other = (n / chi2.ppf(tail, n) - 1 for n in (df, subtracted_df))
     g_both = ((upper - 1) ** 2 - g_one**2 * upper**2 - h_other**2) / upper
     h_both = ((1 - lower) ** 2 - h_one**2 * lower**2 - g_other**2) / lower
-    below = (g_one * one) ** 2 + (h_other * other) ** 2 + g_both * one * other
-    above = (h_one * one) ** 2 + (g_other * other) ** 2 + h_both * one * other
-    return one - other - np.sqrt(max(below, 0)), one - other + np.sqrt(max(above, 0))
+    below = (g_one * square) ** 2 + (h_other * subtracted) ** 2 + g_both * square * subtracted
+    above = (h_one * square) ** 2 + (g_other * subtracted) ** 2 + h_both * square * subtracted
+    difference = square - subtracted
+    return difference - np.sqrt(max(below, 0)), difference + np.sqrt(max(above, 0))
 
 
 def levels(system: Ints, item: Ints, annotator: Ints) -> list[Ints]:
     """Enumerate the levels of each factor, in the order of `FACTORS`, and of the rest."""
     cells = [item, annotator, system * (item.max() + 1) + item]
     cells.append(system * (annotator.max() + 1) + annotator)
-    found = [np.unique(one, return_inverse=True)[1].astype(np.int64) for one in cells]
-    return [*found, np.arange(len(system))]
+    factors = [np.unique(cell, return_inverse=True)[1].astype(np.int64) for cell in cells]
+    return [*factors, np.arange(len(system))]
 
 
 def _gram(numbers: list[Ints], system: Ints) -> Floats:
     """Compute the expectations of sums of squares, tr(P V_k P V_l); P subtracts systems' means."""
     size = np.bincount(system)
-    rows_of = [incidence(one[:, None]) for one in numbers]
-    shares = [(one @ incidence(system[:, None]).T).toarray() for one in rows_of]
-    squares = [one.T @ one / np.sqrt(np.outer(size, size)) for one in shares]
+    rows_of = [incidence(codes[:, None]) for codes in numbers]
+    shares = [(codes @ incidence(system[:, None]).T).toarray() for codes in rows_of]
+    squares = [codes.T @ codes / np.sqrt(np.outer(size, size)) for codes in shares]
     gram = np.empty((5, 5))
     for k in range(5):
-        for other in range(k + 1):
-            met = (rows_of[k] @ rows_of[other].T).tocoo()
-            mean = (shares[k][met.row] / size * shares[other][met.col]).sum(axis=1)
+        for m in range(k + 1):
+            met = (rows_of[k] @ rows_of[m].T).tocoo()
+            mean = (shares[k][met.row] / size * shares[m][met.col]).sum(axis=1)
             inner = (met.data * (met.data - 2 * mean)).sum()
-            gram[k, other] = gram[other, k] = inner + (squares[k] * squares[other]).sum()
+            gram[k, m] = gram[m, k] = inner + (squares[k] * squares[m]).sum()
     return gram
 
 
@@ -235,17 +236,17 @@ def _identified(gram: Floats, n: int) -> tuple[tuple[int, ...], dict[int, list[i
     A factor is identified if its covariance, without systems' means, is not a linear combination of
     the others'. It is mixed with none if it has one level, or one level per system.
     """
-    kept, mixed = [4], dict[int, list[int]]()
+    identified, mixed = [4], dict[int, list[int]]()
     for k in (2, 3, 0, 1):
         if gram[k, k] <= 1e-9 * n:
             mixed[k] = []
             continue
-        weight = np.linalg.solve(gram[np.ix_(kept, kept)], gram[kept, k])
-        if gram[k, k] - weight @ gram[kept, k] > 1e-9 * gram[k, k]:
-            kept.append(k)
+        weight = np.linalg.solve(gram[np.ix_(identified, identified)], gram[identified, k])
+        if gram[k, k] - weight @ gram[identified, k] > 1e-9 * gram[k, k]:
+            identified.append(k)
             continue
-        mixed[k] = [other for other, w in zip(kept, weight, strict=True) if abs(w) > 1e-6]
-    return tuple(sorted(kept[1:])), mixed
+        mixed[k] = [factor for factor, w in zip(identified, weight, strict=True) if abs(w) > 1e-6]
+    return tuple(sorted(identified[1:])), mixed
 
 
 def _moments(y: Floats, numbers: list[Ints], gram: Floats, chosen: list[int]) -> Floats:
@@ -261,16 +262,16 @@ def _likelihood(y: Floats, system: Ints, numbers: list[Ints]) -> tuple[Floats, b
     # elsewhere.
     y = y.round(12)
     frame = pd.DataFrame(dict(zip(names, numbers, strict=True))).assign(y=y, system=system, all=1)
-    parts = {name: f"0 + C({name})" for name in names}
-    model = smf.mixedlm("y ~ 0 + C(system)", frame, groups="all", vc_formula=parts)
+    formulas = {name: f"0 + C({name})" for name in names}
+    model = smf.mixedlm("y ~ 0 + C(system)", frame, groups="all", vc_formula=formulas)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            found = model.fit(reml=True, method="powell", ftol=1e-9)
+            fit = model.fit(reml=True, method="powell", ftol=1e-9)
         except np.linalg.LinAlgError:
             return None
-    of = dict(zip(model.exog_vc.names, found.vcomp, strict=True))
-    return np.array([*(of[name] for name in names), found.scale]), bool(found.converged)
+    variance_of = dict(zip(model.exog_vc.names, fit.vcomp, strict=True))
+    return np.array([*(variance_of[name] for name in names), fit.scale]), bool(fit.converged)
 
 
 def vote_components(study: Study) -> pd.DataFrame:
@@ -292,14 +293,15 @@ def vote_components(study: Study) -> pd.DataFrame:
             "score": np.where(turned, -score, score),
         }
     ).drop_duplicates(["pair", "item", "annotator"])
-    ties, found = float((frame["score"] == 0).mean()), []
+    ties, variances = float((frame["score"] == 0).mean()), []
     frame["score"] -= frame.groupby("pair")["score"].transform("mean")
     frame["square"] = frame["score"] ** 2
     for name in ("item", "annotator"):
         cells = frame.groupby(["pair", name], sort=False)
         n, sums = cells.size(), cells[["score", "square"]].sum()
         products = (sums["score"] ** 2 - sums["square"]).sum()
-        found.append(np.maximum(0.0, ratio(products, (n * (n - 1)).sum())))
-    table = pd.DataFrame({"component": ["item", "annotator", "ties"], "variance": [*found, ties]})
+        variances.append(np.maximum(0.0, ratio(products, (n * (n - 1)).sum())))
+    names = ["item", "annotator", "ties"]
+    table = pd.DataFrame({"component": names, "variance": [*variances, ties]})
     status = first_status(3, (table["variance"].isna(), explain("one_vote_each")))
     return split_status(table.assign(status=status))

@@ -164,9 +164,10 @@ def plan_study(
         numbers = layouts["n_items"], layouts["n_annotators"], layouts["n_votes"]
         se = standard_error(design, spread, *numbers, fixed)
         df = degrees_of_freedom(design, *numbers[:2], fixed)
-        found = layouts.assign(se=se, df=df, power=power_of(difference, se, df, LEVEL))
-        away = {one: noncentrality(power, one, LEVEL) for one in np.unique(df)}
-        return found.assign(mdd=found["se"] * found["df"].map(away), status=_doubts(found, fixed))
+        layouts = layouts.assign(se=se, df=df, power=power_of(difference, se, df, LEVEL))
+        away = {n: noncentrality(power, n, LEVEL) for n in np.unique(df)}
+        mdd = layouts["se"] * layouts["df"].map(away)
+        return layouts.assign(mdd=mdd, status=_doubts(layouts, fixed))
 
     votes = _FEW if n_votes is None else [n_votes]
     searched = with_power(_layouts(design, _ITEMS, _FEW if fixed else _PEOPLE, votes))
@@ -176,18 +177,18 @@ def plan_study(
     designs = designs.assign(difference=difference, level=LEVEL, target=power, **conditions)
     # Figures show the curve beside the cheapest design, so both have the same number of votes.
     curve = with_power(_layouts(design, n_items, n_annotators, designs["n_votes"].iloc[:1]))
-    what = "two means, in points" if question == "means" else "the shares of wins and of losses"
-    words = f"a difference of {difference:.3g} between {what}"
-    return StudyPlan(split_status(curve), designs, components, words)
+    unit = "two means, in points" if question == "means" else "the shares of wins and of losses"
+    goal = f"a difference of {difference:.3g} between {unit}"
+    return StudyPlan(split_status(curve), designs, components, goal)
 
 
 def _priced(prices: Mapping[str, float] | None) -> dict[str, float]:
-    given = {"judgment": 1.0} if prices is None else dict(prices)
-    for name, price in given.items():
+    stated = {"judgment": 1.0} if prices is None else dict(prices)
+    for name, price in stated.items():
         known(name, _PRICES, "prices")
         if price < 0:
             raise ValueError(f"prices must be 0 or more. Got {price:g} for {name!r}.")
-    return {name: float(given.get(name, 0.0)) for name in _PRICES}
+    return {name: float(stated.get(name, 0.0)) for name in _PRICES}
 
 
 def _components(
@@ -202,14 +203,14 @@ def _components(
     table = read_table(pilot, "component variance:float? status:text? reason:text?", "pilot has")
     if "variance" not in table:
         raise ValueError("pilot has no column 'variance': pass the result of variance_components.")
-    wanted, idle = _PARTS[question], _IDLE[question]
+    needed, idle = _PARTS[question], _IDLE[question]
     for name in table["component"]:
-        known(name, (*wanted, *idle), "pilot")
-    missing = [name for name in wanted if name not in set(table["component"])]
+        known(name, (*needed, *idle), "pilot")
+    missing = [name for name in needed if name not in set(table["component"])]
     if missing:
         raise ValueError(
             f"pilot lacks {', '.join(map(repr, missing))}. A plan for {question} needs "
-            f"{', '.join(wanted)}: add the missing ones, with 0 where there is no variance."
+            f"{', '.join(needed)}: add the missing ones, with 0 where there is no variance."
         )
     bad = table[table["variance"] < 0]
     if len(bad):
@@ -227,11 +228,11 @@ def _spread(components: pd.DataFrame, question: Question, difference: float) -> 
     # Components that the pilot cannot identify are included in others.
     value = components.set_index("component")["variance"].fillna(0)
     if question == "means":
-        of_item, of_annotator, rest = (2 * float(value[name]) for name in _PARTS["means"])
-        return Spread(of_item, of_annotator, rest)
+        of_item, of_annotator, residual = (2 * float(value[name]) for name in _PARTS["means"])
+        return Spread(of_item, of_annotator, residual)
     item, annotator, ties = (float(value[name]) for name in _PARTS["preferences"])
-    rest = 1 - ties - difference**2 - item - annotator
-    if rest < 0:
+    residual = 1 - ties - difference**2 - item - annotator
+    if residual < 0:
         message = (
             f"item and annotator sum to {item + annotator:.3g}, but the variance of votes is only "
             f"1 - ties - difference^2 = {1 - ties - difference**2:.3g}: "
@@ -239,7 +240,7 @@ def _spread(components: pd.DataFrame, question: Question, difference: float) -> 
         if components["source"].eq("stated").any():
             raise ValueError(f"{message}reduce item or annotator.")
         raise Unsupported("many_ties", f"{message}plan a smaller difference, or use another pilot.")
-    return Spread(item, annotator, rest)
+    return Spread(item, annotator, residual)
 
 
 def _doubts(layouts: pd.DataFrame, fixed: bool) -> Any:
@@ -254,8 +255,8 @@ def _doubts(layouts: pd.DataFrame, fixed: bool) -> Any:
 
 def _layouts(design: Design, n_items: Any, n_annotators: Any, n_votes: Any) -> pd.DataFrame:
     """List the layouts with these numbers; crossed designs use all annotators' votes."""
-    given = {"n_annotators": n_annotators, "n_items": n_items, "n_votes": n_votes}
-    grid = pd.MultiIndex.from_product([*given.values()], names=[*given]).to_frame(index=False)
+    numbers = {"n_annotators": n_annotators, "n_items": n_items, "n_votes": n_votes}
+    grid = pd.MultiIndex.from_product([*numbers.values()], names=[*numbers]).to_frame(index=False)
     if design == "crossed":
         grid["n_votes"] = grid["n_annotators"]
     elif design == "distinct":
@@ -282,6 +283,6 @@ def _cheapest(
         order["status"] = no_power
     else:
         order = enough.sort_values(["price", "power"], ascending=[True, False], kind="stable")
-    by = "n_votes" if design == "distinct" else "n_annotators"
+    varied = "n_votes" if design == "distinct" else "n_annotators"
     columns = ["design", "n_items", "n_annotators", "n_votes", "n_judgments", "price", "power"]
-    return order.drop_duplicates(by, ignore_index=True)[[*columns, "mdd", "status"]]
+    return order.drop_duplicates(varied, ignore_index=True)[[*columns, "mdd", "status"]]

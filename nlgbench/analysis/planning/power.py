@@ -21,7 +21,7 @@ class Spread:
 
     item: float
     annotator: float
-    rest: float
+    residual: float
 
 
 def standard_error(
@@ -38,14 +38,14 @@ def standard_error(
     annotators, only their assignment to items varies.
     """
     i, a, v = (np.asarray(n, dtype=np.float64) for n in (n_items, n_annotators, n_votes))
-    rest = spread.rest / (i * v)
+    residual = spread.residual / (i * v)
     if design == "scattered":
         lost = (a - 1) * (1 - v / a) / (i * np.maximum(2 * v - 1 - v / a, 1e-9))
-        rest = rest / np.where(lost < 0.5, 1 - lost, np.nan)
+        residual = residual / np.where(lost < 0.5, 1 - lost, np.nan)
     share = (0 if fixed else 1 / a) + (1 - v / a) / (i * v)
     if design == "distinct":
         share = 1 / (i * v)
-    return np.asarray(np.sqrt(spread.item / i + spread.annotator * share + rest))
+    return np.asarray(np.sqrt(spread.item / i + spread.annotator * share + residual))
 
 
 def degrees_of_freedom(

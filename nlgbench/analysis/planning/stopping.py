@@ -137,20 +137,20 @@ def sequential(
         rows |= {"log_e": logs[:, k], "log_e_adjusted": np.log(adjusted[:, k])}
         rows |= {"estimate": unit * so_far, "lower": unit * low, "upper": unit * high}
         paths.append(pd.DataFrame(names | rows))
-    whole = pd.concat(paths, ignore_index=True)
-    return Sequential(split_status(pd.DataFrame(stops)), pd.DataFrame(details), whole, confidence)
+    decisions, joined = split_status(pd.DataFrame(stops)), pd.concat(paths, ignore_index=True)
+    return Sequential(decisions, pd.DataFrame(details), joined, confidence)
 
 
 def _read(
     study: Study | pd.DataFrame, block: Block, dimension: str | None
 ) -> tuple[pd.DataFrame, float, str]:
     """Return values (blocks, pairs of systems), their unit in points, and what they cover."""
-    of: Literal["preferences", "comparisons"] | None = None
+    table: Literal["preferences", "comparisons"] | None = None
     if isinstance(study, Study):
         if study.preferences is None and study.judgments is not None:
             return _of_judgments(study, block, dimension)
-        of = "comparisons" if study.preferences is None else "preferences"
-    played = games_of_one(study, of=of, dimension=dimension)
+        table = "comparisons" if study.preferences is None else "preferences"
+    played = games_of_one(study, of=table, dimension=dimension)
     if "item_id" not in played and "item_a" in played:
         apart = (played["item_a"] != played["item_b"]).to_numpy()
         if apart.any():
@@ -213,7 +213,9 @@ def _of_judgments(
 
 def _covers(rows: pd.DataFrame, block: Block) -> str:
     """Return what results generalize to; the other factor is fixed if blocks share its levels."""
-    other = f"{_OTHER[block]}_id"
-    if other in rows and rows[[f"{block}_id", other]].drop_duplicates()[other].duplicated().any():
+    crossed = f"{_OTHER[block]}_id"
+    if crossed not in rows:
+        return f"other {block}s"
+    if rows[[f"{block}_id", crossed]].drop_duplicates()[crossed].duplicated().any():
         return f"other {block}s, these {_OTHER[block]}s"
     return f"other {block}s"

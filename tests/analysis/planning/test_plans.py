@@ -42,7 +42,7 @@ def test_the_formula_is_the_error_of_least_squares(design, fixed):
         if fixed and design != "distinct":  # what these annotators make of a system counts
             by_annotator = by_annotator - by_annotator.mean(axis=0)
         parts = [(one**2).sum() / 2 for one in (by_item, by_annotator, weight)]
-        variances.append(parts @ np.array([spread.item, spread.annotator, spread.rest]))
+        variances.append(parts @ np.array([spread.item, spread.annotator, spread.residual]))
     se = power.standard_error(design, spread, 40, people, 3, fixed)
     assert se == pytest.approx(np.sqrt(np.mean(variances)), rel=0.02)
     fewest = 40 if fixed else min(effective_size(item), effective_size(annotator))
