@@ -36,7 +36,8 @@ def seeded(seed: int | np.random.Generator) -> Iterator[torch.Generator]:
     torch.set_num_threads(1)
     try:
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(number)
+            # `torch.manual_seed` formats the call stack for each absent kind of device.
+            torch.default_generator.manual_seed(number)
             yield torch.Generator().manual_seed(number)
     finally:
         torch.set_num_threads(before)

@@ -362,8 +362,8 @@ def _add_scores(study: Study, table: str, new: pd.DataFrame, key: str) -> Study:
     former = getattr(study, table)
     if former is None:
         return study.replace(**{table: new})
-    again = new["evaluator"].isin(former["evaluator"])
-    repeated = former[former["evaluator"].isin(new["evaluator"])].merge(
+    again = new["evaluator"].isin(former["evaluator"].unique())
+    repeated = former[former["evaluator"].isin(new["evaluator"].unique())].merge(
         new[again], on=[key, "evaluator"], how="outer", suffixes=("", "_new")
     )
     same = repeated["signature"].eq(repeated["signature_new"])

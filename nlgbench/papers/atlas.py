@@ -8,6 +8,7 @@ correlations in the abstract, which require USR's models.
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Mapping
 from itertools import combinations
@@ -22,6 +23,7 @@ from nlgbench.analysis.correlation import (
     correlate,
     correlate_studies,
 )
+from nlgbench.analysis.correlation.pooling import UNTRAINED, score_each
 from nlgbench.clustering import FEWEST, jackknife_variance, t_interval
 from nlgbench.datasets.public import load, studies
 from nlgbench.datasets.published import load_claims
@@ -112,22 +114,32 @@ def correlations(
 ) -> pd.DataFrame:
     """Run `correlate_studies` and add the studies' tasks; undefined rows come last."""
     options: dict[str, Any] = {"granularity": granularity, "statistic": statistic, "seed": seed}
-    return _add_task(correlate_studies(opened, called=CALLED, **options))
+    scored = {name: _scored(study) for name, study in opened.items()}
+    return _add_task(correlate_studies(scored, called=CALLED, **options), "estimate")
 
 
 def differences_from_length(
     opened: Mapping[str, Study], *, statistic: Statistic, seed: int
 ) -> pd.DataFrame:
     """Run `compare_with_length` and add the studies' tasks; undefined rows come last."""
-    return _add_task(compare_with_length(opened, called=CALLED, statistic=statistic, seed=seed))
+    scored = {name: _scored(study) for name, study in opened.items()}
+    differences = compare_with_length(scored, called=CALLED, statistic=statistic, seed=seed)
+    return _add_task(differences, "difference")
 
 
-def _add_task(results: pd.DataFrame) -> pd.DataFrame:
+@functools.cache
+def _scored(study: Study) -> Study:
+    """Add all possible scores, once for all granularities and for the comparison with length."""
+    ((_, scored, _),) = score_each({study.name: study}, CALLED, UNTRAINED)
+    return scored
+
+
+def _add_task(results: pd.DataFrame, value: str) -> pd.DataFrame:
     """Add each study's task; by default, the study's name without its number."""
     public = studies().set_index("name")["task"].to_dict()
     fallback = results["study"].str.replace(r" \d+$", "", regex=True)
     results = results.assign(task=results["study"].map(public).fillna(fallback))
-    return results.sort_values("estimate", key=pd.isna, kind="stable", ignore_index=True)
+    return results.sort_values(value, key=pd.isna, kind="stable", ignore_index=True)
 
 
 def effects_and_means(pooled: PooledCorrelations) -> pd.DataFrame:

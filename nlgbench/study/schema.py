@@ -93,7 +93,7 @@ _PROBABILITY: _Rule = (
     "must be a probability between 0 and 1: divide percentages by 100",
 )
 _DIRECTION: _Rule = (
-    lambda texts: ~texts.str.contains(r"(?i)\bdirection\s*:(?!\s*(?:lower|higher)\b)"),
+    lambda texts: ~contains(texts, r"(?i)\bdirection\s*:(?!\s*(?:lower|higher)\b)"),
     "must declare the direction as lower or higher: write direction:lower if lower is better",
 )
 _OWN_CLAIM = re.compile(rf"{_PART}(?:/{_PART})+")
@@ -354,6 +354,12 @@ def problem(
     their_name = f" ({their!r} in the file)" if their != name else ""
     listed = f"{'; '.join(examples)}{more}"
     return [f"{written.where}: {table}, column {name!r}{their_name} {rule}. Found {listed}."]
+
+
+def contains(signatures: pd.Series, pattern: str) -> pd.Series[bool]:
+    """Mark signatures that match a pattern; each is searched once, although many rows have it."""
+    distinct = signatures.drop_duplicates()
+    return signatures.isin(distinct[distinct.str.contains(pattern)])
 
 
 def _broken_cells(cells: pd.Series, table: str, name: str) -> Iterator[tuple[pd.Index, str]]:

@@ -414,7 +414,7 @@ def trusted(
 
 def is_reversed(scores: pd.DataFrame) -> pd.Series[bool]:
     """Mark the scores whose signature declares that lower is better."""
-    return scores["signature"].str.contains(r"(?i)\bdirection\s*:\s*lower\b")
+    return schema.contains(scores["signature"], r"(?i)\bdirection\s*:\s*lower\b")
 
 
 def oriented(scores: pd.DataFrame) -> pd.DataFrame:

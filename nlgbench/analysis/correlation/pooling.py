@@ -215,14 +215,14 @@ def pool_correlations(
     >>> pooled.summary["prediction_reason"].tolist()
     ['only 5 studies: a prediction interval needs at least 8']
     """
-    pairs = "evaluator_a" in correlations
-    keys_of_effect = _KEYS_OF_PAIRS if pairs else _KEYS
+    pairs = "difference" in correlations
+    keys_of_effect, value = (_KEYS_OF_PAIRS, "difference") if pairs else (_KEYS, "estimate")
     table = read_table(
         correlations,
-        f"study {' '.join(keys_of_effect)} dimension estimate:number ci_low:number ci_high:number "
+        f"study {' '.join(keys_of_effect)} dimension {value}:number ci_low:number ci_high:number "
         "confidence:float status:text? reason:text? task? n:float?",
         "correlations have",
-    )
+    ).rename(columns={value: "estimate"})
     if by is not None:
         table = convert_columns(table, {by: "name"}, [by], "correlations have")
     _check_correlations(table, keys_of_effect, by)
@@ -470,7 +470,7 @@ def correlate_studies(
     ['no texts']
     """
     tables = []
-    for name, scored, missing in _scored_each(studies, called, evaluators):
+    for name, scored, missing in score_each(studies, called, evaluators):
         has = set() if scored.scores is None else set(scored.scores["evaluator"])
         alone = len(scored.systems) == 1
         sentinels = [
@@ -536,7 +536,7 @@ def compare_with_length(
     """
     options = Options("output", [statistic], "items", n_resamples, 0.95)
     tables = []
-    for name, scored, missing in _scored_each(studies, called, evaluators):
+    for name, scored, missing in score_each(studies, called, evaluators):
         has = [] if scored.scores is None else sorted(set(scored.scores["evaluator"]))
         groups: list[list[str]] = []
         if LENGTH in has or scored.outputs["text"].fillna("").ne("").any():
@@ -575,7 +575,7 @@ def _scored_alike(study: Study) -> list[list[str]]:
     return [list(names.index) for _, names in pattern.groupby(pattern, sort=False)]
 
 
-def _scored_each(
+def score_each(
     studies: Mapping[str, Study], called: Mapping[str, str] | None, evaluators: Sequence[str]
 ) -> Iterator[tuple[str, Study, dict[str, Status]]]:
     """Yield each study with common names and all possible scores, and why others are missing."""

@@ -308,14 +308,14 @@ def order_agreement(
 ) -> pd.DataFrame:
     """Measure how often a comparator's prediction is unchanged when two outputs are swapped.
 
-    One row: estimate (the share of distinct pairs with the same most probable outcome in both
-    orders, before averaging), ci_low, ci_high (Wilson's 95%, assuming independent pairs), n.
+    One row: agreement (share of distinct pairs with the same most probable outcome in both orders,
+    before averaging), ci_low, ci_high (Wilson's 95%, assuming independent pairs), n.
     """
     rows = _texts_of(comparator, outputs, pairs)
     forward, backward = _in_both_orders(comparator, rows.drop_duplicates())
     same = (decided(forward) == decided(backward)).all(axis=1)
     low, high = proportion_confint(same.sum(), len(same), alpha=0.05, method="wilson")
-    row = {"comparator": comparator.name, "estimate": same.mean(), "ci_low": low, "ci_high": high}
+    row = {"comparator": comparator.name, "agreement": same.mean(), "ci_low": low, "ci_high": high}
     return pd.DataFrame([{**row, "confidence": 0.95, "n": len(same)}])
 
 
@@ -350,7 +350,7 @@ def _in_both_orders(comparator: Comparator, rows: pd.DataFrame) -> tuple[Floats,
 def _texts_of(comparator: Comparator, outputs: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
     """Return the contexts and texts of each pair, after checking them against training texts."""
     by_id = outputs.set_index("output_id")
-    ids = pd.concat([pairs["output_a"], pairs["output_b"]])
+    ids = pd.concat([pairs["output_a"], pairs["output_b"]]).unique()
     refuse_seen(comparator.name, comparator.seen, outputs[outputs["output_id"].isin(ids)])
     texts = [by_id.loc[pairs[name], ["context", "text"]] for name in ("output_a", "output_b")]
     return pd.DataFrame(np.hstack(texts), columns=SIDES)
