@@ -31,7 +31,7 @@ import pandas as pd
 from nlgbench.analysis.huse.neighbors import sample_errors
 from nlgbench.analysis.huse.score import Compared, intervals
 from nlgbench.generators.reviews import review_grammar
-from nlgbench.study import trusted
+from nlgbench.study import from_tables
 from nlgbench.worlds import annotators, gaussian
 from nlgbench.worlds import reviews as worlds
 
@@ -88,7 +88,7 @@ def compared(
     raw = np.column_stack([logprob, judgment])
     scales = raw.std(axis=0)
     return Compared(
-        study=trusted(outputs, **tables_of),
+        study=from_tables(outputs, **tables_of),
         system=system,
         dimension="typicality",
         rows=np.arange(n),

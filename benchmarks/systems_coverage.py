@@ -37,7 +37,7 @@ import nlgbench as nb
 from nlgbench import clustering
 from nlgbench.analysis.people import decisive
 from nlgbench.inference import adjust
-from nlgbench.study import Study, trusted
+from nlgbench.study import Study, from_tables
 from nlgbench.worlds.votes import ABILITIES
 
 #: Standard deviations of system by item and of system by annotator; noise is 1.
@@ -134,7 +134,8 @@ def simulate(layout: Layout, fixed: bool, seed: int) -> tuple[Study, np.ndarray,
     outputs = outputs.assign(text="", is_human=False, context="")
     true = means + (taste.mean(axis=1) + severity.mean()) * fixed
     effects = (noise, output_sd, taste_sd)
-    return trusted(outputs, judgments), true, known_error(system, item, annotator, effects, fixed)
+    error = known_error(system, item, annotator, effects, fixed)
+    return from_tables(outputs, judgments), true, error
 
 
 def known_error(

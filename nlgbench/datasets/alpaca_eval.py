@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nlgbench.study import Study, reading, schema, trusted
+from nlgbench.study import Study, from_tables, reading, schema
 from nlgbench.study.csv_files import TableError
 
 RAW_FILES = [
@@ -33,4 +33,4 @@ def read_alpaca_eval(*paths: Path) -> Study:
         raise TableError(*problems)
     tables = {table: schema.typed(raw.frame, table) for table, raw in raws.items()}
     tables["outputs"]["dataset"] = raws["outputs"].frame["dataset"].to_numpy()
-    return trusted(**tables, settings=source["settings"])
+    return from_tables(**tables, settings=source["settings"])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from nlgbench.study import Study, schema, trusted
+from nlgbench.study import Study, from_tables, schema
 
 #: Set -> the annotators, in the paper's words, and their task.
 SETS = {
@@ -58,7 +58,7 @@ def read_alttest(human: Path, models: Path) -> Study:
         for item, label in by_item.items()
     ]
     texts = [item.partition("__")[0] for item in items]
-    return trusted(
+    return from_tables(
         outputs=schema.typed(outputs, "outputs").assign(text_id=texts),
         judgments=schema.typed(judgments, "judgments"),
         scores=schema.typed(scores, "scores"),

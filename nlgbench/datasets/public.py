@@ -29,7 +29,7 @@ from nlgbench.datasets import (
     webnlg,
 )
 from nlgbench.names import known
-from nlgbench.study import Study, declared, read_study, straight_from, trusted, with_tables
+from nlgbench.study import Study, from_tables, read_study, with_tables
 from nlgbench.study.checks import checked
 
 
@@ -47,7 +47,7 @@ class _Public(NamedTuple):
 
 def _turns() -> Study:
     rows = dailydialog.read_dailydialog_turns(cache.path(dailydialog.TURNS_FILE))
-    return trusted(rows, name="dailydialog:turns", source="released")
+    return from_tables(rows, name="dailydialog:turns", source="released")
 
 
 def _rounds(split: str) -> Study:
@@ -256,6 +256,7 @@ def load(name: str, **options: Any) -> Study:
         known(option, list(entry.options), f"options of {name}")
     read = entry.read(*map(cache.path, entry.files), **options)
     if entry.quality is not None:
-        read = declared(read, quality=entry.quality)
-    study = with_tables(read, name=name, source="released", related=_Related(entry.related))
-    return straight_from(study, f"released:{name}")
+        read = with_tables(read, settings={**read.settings, "quality": entry.quality})
+    related = _Related(entry.related)
+    source = {"source": "released", "origin": f"released:{name}", "pristine": True}
+    return with_tables(read, name=name, related=related, **source)

@@ -13,7 +13,7 @@ from nlgbench.arrays import Bools, Floats, Seed
 from nlgbench.evaluators.references import nearest_texts
 from nlgbench.evaluators.tokenizers import split_name, tokenized
 from nlgbench.status import Unsupported
-from nlgbench.study import Study, trusted
+from nlgbench.study import Study, from_tables
 from nlgbench.text import ngram_counts, ngram_matrix, text_lengths
 
 #: Replaces a count of 0 in the numerator of a precision.
@@ -277,4 +277,4 @@ def draw_equal(study: Study, *, seed: Seed = 0) -> Study:
     groups = study.outputs.groupby("system")
     outputs = groups.sample(n=int(groups.size().min()), random_state=np.random.default_rng(seed))
     outputs = outputs.sort_index().reset_index(drop=True)
-    return trusted(outputs, name=study.name, source=study.source)
+    return from_tables(outputs, name=study.name, source=study.source)

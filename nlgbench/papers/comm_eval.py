@@ -24,7 +24,7 @@ from nlgbench.evaluators.score import score
 from nlgbench.inference import adjust, bootstrap_mean
 from nlgbench.papers.claim_rows import claim_prefix, claim_rows, is_release, smaller_than
 from nlgbench.status import Unsupported
-from nlgbench.study import Study, declared, from_rows, schema, with_tables
+from nlgbench.study import Study, from_rows, schema, with_tables
 from nlgbench.study.study import part_of
 
 #: The kinds of listeners, in the order of figures.
@@ -60,7 +60,8 @@ def designed(study: Study) -> Study:
     design = schema.typed(design, "judgments")
     judgments = design if study.judgments is None else pd.concat([study.judgments, design])
     study = study.replace(judgments=judgments)
-    return declared(study, quality="quality", labels={**_LABELS, **study.labels})
+    labels = {**_LABELS, **study.labels}
+    return with_tables(study, settings={**study.settings, "quality": "quality", "labels": labels})
 
 
 def as_systems(study: Study) -> Study:
@@ -82,7 +83,8 @@ def wording(study: Study) -> Study:
     if references is not None:
         references = references.assign(text=_normalize_texts(references["text"]))
     study = with_tables(study, outputs=outputs, references=references, scores=None)
-    return declared(study, extra=[*study.settings.get("extra", ()), "half"])
+    extra = [*study.settings.get("extra", ()), "half"]
+    return with_tables(study, settings={**study.settings, "extra": extra})
 
 
 def score_wording(study: Study, *, meteor: bool = False) -> Study:

@@ -32,7 +32,7 @@ from nlgbench.evaluators.comparator.comparators import Backend
 from nlgbench.names import known
 from nlgbench.papers.claim_rows import claim_prefix, claim_rows, is_release, to_slugs
 from nlgbench.status import explain
-from nlgbench.study import Study, declared, straight_from, with_tables
+from nlgbench.study import Study, with_tables
 from nlgbench.worlds.comparing import compared_reviews
 from nlgbench.worlds.simulated import open_study
 
@@ -118,10 +118,10 @@ def open_studies(
                 rows = _shorten_contexts(rows).sample(n_turns, random_state=seed)
                 human = with_tables(turns, outputs=rows.reset_index(drop=True))
             related = {"human": human}
-        prepared = with_tables(study, name=name, outputs=outputs, related=related)
-        if name == "reviews":  # votes came in HITs
-            prepared = declared(prepared, clusters="group_id")
-        opened[name] = straight_from(prepared, study.origin)
+        # The votes on reviews came in HITs.
+        settings = {**study.settings, **({"clusters": "group_id"} if name == "reviews" else {})}
+        changes = {"name": name, "outputs": outputs, "related": related, "settings": settings}
+        opened[name] = with_tables(study, **changes, pristine=True)
     return opened
 
 

@@ -224,33 +224,18 @@ def _lines(table: str, source: Guess, spec: dict[str, Any]) -> Iterator[str]:
             mark = CONFIRM if name in source.uncertain else "# guessed: "
             yield f"      {as_yaml(name)}: {as_yaml(column)}" + (f"  {mark}{why}" if why else "")
         if key == "columns":
-            yield from _missing(table, source, spec)
-
-
-def _missing(table: str, source: Guess, spec: dict[str, Any]) -> list[str]:
-    """List our columns that were not found in the file, and the columns they could be."""
-    assigned = {*spec["columns"], *spec.get("constants", {}), *source.captured}
-    if table in ("system_scores", "preferences", "comparisons") or "output_id" in assigned:
-        return []
-    free = source.free("text", "id", "words", "number", "choice")[:8]
-    return [
-        f"      # {our}: ...  # missing; unused columns: {', '.join([*free, template])}"
-        for our, template in (("item_id", "{row}"), ("system", "{file}"))
-        if our not in assigned
-    ]
+            free = source.free("text", "id", "words", "number", "choice")[:8]
+            templates = {"item_id": "{row}", "system": "{file}"}
+            for our in source.lacks(table, spec):
+                names = ", ".join([*free, templates[our]])
+                yield f"      # {our}: ...  # missing; unused columns: {names}"
 
 
 def _skeleton(source: Guess) -> list[str]:
     """Write a table to fill in, with the columns of a file in which none was recognized."""
     advice = formats.resembling(source.names)
     if flags := vote_words.pair_flags(source.frame[source.names]):
-        command = shlex.join(
-            [
-                argument_or_value
-                for key, name in flags.items()
-                for argument_or_value in (f"--{key}", name)
-            ]
-        )
+        command = " ".join(f"--{key} {shlex.quote(name)}" for key, name in flags.items())
         votes = f"If {flags['choice']} contains votes on pairs, name both systems"
         advice = f"{votes} (their names, or columns with them): {command}. {advice}"
     lines = [f"# {source.files[0]}{UNRECOGNIZED}. {advice}", "# Fill in this table, or use flags:"]

@@ -119,11 +119,7 @@ def _framed(frame: pd.DataFrame) -> Guess:
 
 def _require_places(guessed: Guess, table: str, spec: Mapping[str, Any]) -> None:
     """Refuse a table whose items or systems are unknown."""
-    ours = {*spec["columns"], *spec.get("constants", {}), *guessed.captured}
-    ours |= {*spec["columns"], "item_id"} if table == "system_scores" else set()
-    needs = ["item_id", "system_a", "system_b"] if "system_a" in ours else ["item_id", "system"]
-    lacks = [argument(our) for our in needs if our not in ours and "output_id" not in ours]
-    if lacks:
+    if lacks := [argument(our) for our in guessed.lacks(table, spec)]:
         names = " and ".join(f"{name}=" for name in lacks)
         free = reading.some(guessed.free("text", "id", "words", "number", "choice"))
         raise TableError(

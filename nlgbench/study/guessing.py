@@ -149,6 +149,15 @@ class Guess:
             {our: self.frame[their] for our, their in theirs.items() if their in self.frame}
         )
 
+    def lacks(self, table: str, spec: Mapping[str, Any]) -> list[str]:
+        """List which of item and systems a table needs, but no column reveals."""
+        ours = {*spec["columns"], *spec.get("constants", {}), *self.captured}
+        if "output_id" in ours:
+            return []
+        sides = ["system_a", "system_b"] if "system_a" in ours else ["system"]
+        needs = ["system"] if table == "system_scores" else ["item_id", *sides]
+        return [our for our in needs if our not in ours]
+
     def are_repeated(self, *ours: str) -> bool:
         """Check whether several rows have the same cells of ours."""
         return bool(self.by_row(*ours).duplicated().any())

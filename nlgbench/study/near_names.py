@@ -30,19 +30,7 @@ Lists = Sequence[Sequence[str]]
 #: A name is rare if it has at most this share of the rows of the name that it resembles.
 _RARE = 0.25
 #: What identifies a row, and the probability of chance below which names never meet.
-_KEYS = (
-    "output_id",
-    "output_a",
-    "output_b",
-    "item_id",
-    "system",
-    "system_a",
-    "system_b",
-    "annotator_id",
-    "dimension",
-    "evaluator",
-    "comparator",
-)
+_KEYS = [*("output_id", "output_a", "output_b"), *itertools.chain(*KINDS.values())]
 _CHANCE = 0.01
 #: Control characters, and others without width.
 _INVISIBLE = re.compile(
@@ -216,15 +204,19 @@ def misspelled(raws: Mapping[str, RawTable], distinct: Mapping[str, Lists]) -> l
     return doubts
 
 
+def sort_pairs(rows: pd.DataFrame, first: str, second: str) -> pd.DataFrame:
+    """Order the two names of each row, so that a pair is the same, whichever was shown first."""
+    pairs = np.sort(rows[[first, second]].astype(str).to_numpy(object), axis=1)
+    return rows.assign(**{first: pairs[:, 0], second: pairs[:, 1]})
+
+
 def _cells(raws: Mapping[str, RawTable], kind: str) -> dict[str, set[int]]:
     """Map names to the cells of the design with them: what identifies a row beside the name."""
     tables = []
     for raw, table, column in _columns(raws, kind):
         frame = raw.frame
         if kind != "systems" and {"system_a", "system_b"} <= {*frame}:
-            # A pair is the same, whichever system was shown first.
-            pairs = np.sort(frame[["system_a", "system_b"]].astype(str), axis=1)
-            frame = frame.assign(system_a=pairs[:, 0], system_b=pairs[:, 1])
+            frame = sort_pairs(frame, "system_a", "system_b")
         keys = [name for name in _KEYS if name in frame and name not in KINDS[kind]]
         if keys:
             cell = frame.groupby(keys, sort=False).ngroup()

@@ -36,6 +36,8 @@ SETTINGS: Rules = {
 }
 
 
+#: The form of `same` and `distinct`.
+_NAME_LISTS: Rules = dict.fromkeys(near_names.KINDS, list[list[str]])
 #: Names of evaluators that a study need not have, because nlgbench computes them.
 _COMPUTED = re.compile(
     "bleu|rouge|chrf|cider|meteor|distinct|entropy|perplexity|overlap|_meta|_individual|listener|"
@@ -64,32 +66,17 @@ def settled(
     """Keep the valid settings, and list the problems of the others."""
     right, problems = right_of(settings, SETTINGS, where)
     for key in ("scales", "valid"):
-        ranges = right.get(key, {})
-        wrong = {
-            dimension: wrong_end
-            for dimension, ends in ranges.items()
-            if (wrong_end := _wrong_ends(key, ends))
-        }
-        for dimension, wrong_end in wrong.items():
-            problems.append(
-                f"{where}: {key}: {dimension} {wrong_end}. Got {brief(ranges[dimension])}."
-            )
-        if wrong:
-            right[key] = {
-                dimension: ends for dimension, ends in ranges.items() if dimension not in wrong
-            }
+        for dimension, ends in dict(right.get(key, {})).items():
+            if rule := _wrong_ends(key, ends):
+                problems.append(f"{where}: {key}: {dimension} {rule}. Got {brief(ends)}.")
+                right[key] = {name: right[key][name] for name in right[key] if name != dimension}
     for key in ("same", "distinct"):
-        names = right.get(key, {})
-        kinds = [kind for kind in names if kind in near_names.KINDS]
-        problems += [
-            f"{where}: {key}: {unknown(kind, near_names.KINDS)}"
-            for kind in names
-            if kind not in kinds
-        ]
-        if key in right:
-            right[key] = {kind: names[kind] for kind in kinds}
-        for kind in kinds if key == "same" else ():
-            listed = pd.Series([name for group in names[kind] for name in {*group}])
+        if key not in right:
+            continue
+        right[key], wrong = right_of(right[key], _NAME_LISTS, f"{where}: {key}")
+        problems += wrong
+        for kind, lists in right[key].items() if key == "same" else ():
+            listed = pd.Series([name for group in lists for name in {*group}])
             if (twice := listed[listed.duplicated()]).any():
                 problems.append(f"{where}: same: {kind}: {twice.iloc[0]!r} is in two lists.")
     return right, problems

@@ -401,7 +401,7 @@ class Study:
         return f"<p>{head}</p>{to_html(pd.DataFrame(self._overview()), header=False)}"
 
 
-def trusted(
+def from_tables(
     outputs: pd.DataFrame, judgments: pd.DataFrame | None = None, **attributes: Any
 ) -> Study:
     """Make a study from tables that are valid by construction or come from a verified file."""
@@ -426,7 +426,7 @@ def from_rows(**attributes: Any) -> Study:
     """Make a study from frames, or lists of rows, that are valid except for their types."""
     for table in set(TABLES) & set(attributes):
         attributes[table] = schema.typed(attributes[table], table)
-    return trusted(**attributes)
+    return from_tables(**attributes)
 
 
 def part_of(study: Study, is_kept: np.ndarray) -> Study:
@@ -441,18 +441,12 @@ def part_of(study: Study, is_kept: np.ndarray) -> Study:
 
 
 def with_tables(study: Study, **changes: Any) -> Study:
-    """Return a copy with some tables replaced but not checked; claims are not tested on it."""
-    return _set(trusted(**_parts(study) | changes), origin=study.origin)
+    """Return a copy with some tables or attributes replaced but not checked.
 
-
-def declared(study: Study, **settings: Any) -> Study:
-    """Return a study with further settings, which must be valid."""
-    return with_tables(study, settings={**study.settings, **settings})
-
-
-def straight_from(study: Study, origin: str) -> Study:
-    """Mark a study as unchanged from a loader or a simulation."""
-    return _set(study, origin=origin, pristine=True)
+    Claims are not tested on it, unless it is declared pristine: unchanged from a loader or a
+    simulation, with its origin.
+    """
+    return from_tables(**_parts(study) | {"origin": study.origin} | changes)
 
 
 def _parts(study: Study) -> dict[str, Any]:
@@ -696,27 +690,17 @@ def read_folder(
     if not folder.is_dir():
         raise FileNotFoundError(why_no_study(folder))
     files.note_read(folder)
-    described = [name for name in (FILE, CODE, WRITTEN) if (folder / name).is_file()]
-    for path in sorted(folder.iterdir()):
-        right = path.name.lower().replace("study.yaml", FILE)
-        if right in (FILE, CODE, WRITTEN) and path.name not in described:
-            problems.append(f"{path} is not read: make it a file named {right}.")
-    if len(described) > 1:
-        raise TableError(
-            f"{folder} has {' and '.join(described)}, which both describe the study: keep "
-            f"{described[0]} if you wrote it, else {described[1]}."
-        )
-    coded = _run(folder / CODE) if CODE in described else None
-    description = reading.about(folder / described[0], problems) if described and not coded else {}
+    file = _find_description(folder, problems)
+    coded = _run(folder / CODE) if file == CODE else None
+    description = _describe_code(coded) if coded else {}
+    if file and not coded:
+        description = reading.about(folder / file, problems)
     raws: dict[str, RawTable] = {}
     notes: list[str] = []
-    if coded is not None:
-        named = coded.name if coded.name != "study" else ""
-        description = {"settings": coded.settings, "name": named}
-        description["origin"] = coded.origin or (coded.source if coded.source != "study" else "")
+    if coded:
         where = f"{folder / CODE}, study()"
-        raws = {table: RawTable(getattr(coded, table), where) for table in TABLES}
-        raws = {table: raw for table, raw in raws.items() if raw.frame is not None}
+        tables = {table: getattr(coded, table) for table in TABLES}
+        raws = {name: RawTable(table, where) for name, table in tables.items() if table is not None}
         notes = [f"{folder / CODE} was run; its function study() returned the tables."]
     elif "tables" in description or "format" in description:
         raws, notes = reading.read(folder, description, problems, doubts)
@@ -727,27 +711,47 @@ def read_folder(
     if not {"tables", "format"} & {*description}:
         clashes: list[str] = []
         near_names.settle(raws, description.setdefault("settings", {}), clashes, doubts)
-        if WRITTEN in described:  # `Study` has warned, and `write` must read back
+        if file == WRITTEN:  # `Study` has warned, and `write` must read back
             _warn_of_names(raws, description["settings"], stacklevel=5)
         else:
             problems += clashes
-    if FILE in described:
-        wrong = label_problems(description.get("settings", {}).get("labels", {}), raws)
-        problems += [f"{folder / FILE}, {problem}" for problem in wrong]
+    if file == FILE:
+        labels = description.get("settings", {}).get("labels", {})
+        problems += [f"{folder / FILE}, {wrong}" for wrong in label_problems(labels, raws)]
     description["name"] = description.get("name") or folder.resolve().name
     study = _assembled(raws, description, problems, notes, name=name)
     if study is None:
         return None, notes
-    if coded is not None:
+    if coded:
         return _set(study, truth=coded.truth or None, related=coded.related), notes
     truth = {
-        name: _read_typed(folder / "truth" / f"{name}.csv", kinds)
-        for name, kinds in description.get("truth", {}).items()
+        table: _read_typed(folder / "truth" / f"{table}.csv", kinds)
+        for table, kinds in description.get("truth", {}).items()
     }
-    related = {
-        name: _read_related(folder / "related" / name) for name in description.get("related", [])
-    }
+    further = description.get("related", [])
+    related = {other: _read_related(folder / "related" / other) for other in further}
     return _set(study, truth=truth or None, related=related), notes
+
+
+def _find_description(folder: Path, problems: list[str]) -> str:
+    """Return the name of the file that describes a study; empty if there is none."""
+    described = [name for name in (FILE, CODE, WRITTEN) if (folder / name).is_file()]
+    for path in sorted(folder.iterdir()):
+        right = path.name.lower().replace("study.yaml", FILE)
+        if right in (FILE, CODE, WRITTEN) and path.name not in described:
+            problems.append(f"{path} is not read: make it a file named {right}.")
+    if len(described) > 1:
+        raise TableError(
+            f"{folder} has {' and '.join(described)}, which both describe the study: keep "
+            f"{described[0]} if you wrote it, else {described[1]}."
+        )
+    return described[0] if described else ""
+
+
+def _describe_code(study: Study) -> dict[str, Any]:
+    """Describe what study.py returned; a name or source of "study" is only the default."""
+    name, source = (text if text != "study" else "" for text in (study.name, study.source))
+    return {"settings": study.settings, "name": name, "origin": study.origin or source}
 
 
 def _assembled(
@@ -781,8 +785,9 @@ def _assembled(
     ]
     if problems:
         return None
-    study = trusted(**tables, name=name or description["name"], settings=settings)
-    return _set(study, origin=str(description.get("origin", "")))
+    origin = str(description.get("origin", ""))
+    name = name or description["name"]
+    return from_tables(**tables, name=name, settings=settings, origin=origin)
 
 
 def why_no_study(folder: Path) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 
-import numpy as np
 import pandas as pd
 from scipy.stats import chi2_contingency
 
@@ -13,6 +12,7 @@ from nlgbench.clustering import FEWEST, effective_size
 from nlgbench.inference import linked
 from nlgbench.status import Unsupported
 from nlgbench.study import Study
+from nlgbench.study.near_names import sort_pairs
 from nlgbench.study.overview import PLACEHOLDER
 from nlgbench.study.ranges import (
     EXTREME,
@@ -294,25 +294,17 @@ def _undecided(study: Study, answers: pd.DataFrame) -> list[str]:
     pair nevertheless, by the sizes of differences or by comparisons with other systems.
     """
     if "choice" in answers:
-        pairs_in_answers = answers.assign(tie=answers["choice"] == "tie")
-        pairs_in_answers[["system", "system_b"]] = np.sort(
-            answers[["system", "system_b"]].astype(object), axis=1
-        )
+        compared = sort_pairs(answers, "system", "system_b")
+        compared = compared.assign(tie=answers["choice"] == "tie")
     else:
         means = answers.groupby(["item_id", "system"])["value"].mean().reset_index()
         if (means.groupby("item_id").size() ** 2).sum() > _LARGEST:
             return []
-        pairs_in_answers = means.merge(means, on="item_id", suffixes=("", "_b"))
+        compared = means.merge(means, on="item_id", suffixes=("", "_b"))
         # Means of the same judgments in another order may differ in the last digit.
-        pairs_in_answers["tie"] = (
-            pairs_in_answers["value"] - pairs_in_answers["value_b"]
-        ).abs() < 1e-9
-    pairs_in_answers = pairs_in_answers[pairs_in_answers["system"] < pairs_in_answers["system_b"]]
-    pairs = (
-        pairs_in_answers.groupby(["system", "system_b"])["tie"]
-        .agg(n="size", ties="sum")
-        .reset_index()
-    )
+        compared["tie"] = (compared["value"] - compared["value_b"]).abs() < 1e-9
+    compared = compared[compared["system"] < compared["system_b"]]
+    pairs = compared.groupby(["system", "system_b"])["tie"].agg(n="size", ties="sum").reset_index()
     pairs = pairs[pairs["n"] >= _DECISIVE]
     decisive = pairs["n"] - pairs["ties"]
     tied = pairs[(decisive < _DECISIVE) & (decisive < pairs["ties"])]
@@ -363,9 +355,7 @@ def _missing(study: Study, answers: pd.DataFrame) -> list[str]:
 def _incomplete(study: Study, answers: pd.DataFrame) -> list[str]:
     """Report missing and repeated answers of a design that is complete but for these."""
     named = {"item_id": "item", "system": "system", "annotator_id": "annotator"}
-    if "choice" in answers:
-        outputs = _pair_of(answers, "output_a", "output_b")
-        answers = answers.assign(system=_pair_of(answers, "system", "system_b"), output_id=outputs)
+    answers = _as_judgments(answers)
     keys = [key for key in named if key in answers]
     levels = [answers[key].unique() for key in keys]
     size = math.prod(map(len, levels))
@@ -391,23 +381,27 @@ def _incomplete(study: Study, answers: pd.DataFrame) -> list[str]:
     ]
 
 
-def _pair_of(votes: pd.DataFrame, first: str, second: str) -> list[str]:
-    """Name the pair of each vote, whichever was shown first."""
-    return [" and ".join(sorted(pair)) for pair in zip(votes[first], votes[second], strict=True)]
+def _as_judgments(answers: pd.DataFrame) -> pd.DataFrame:
+    """Write votes as judgments of a pair, whichever output was shown first."""
+    if "choice" not in answers:
+        return answers
+    pairs = sort_pairs(answers, "output_a", "output_b")
+    systems = sort_pairs(answers, "system", "system_b")
+    value = answers["choice"].astype(str).map({"a": 1.0, "tie": 0.0, "b": -1.0})
+    is_turned = pairs["output_a"] != answers["output_a"].astype(str)
+    return answers.assign(
+        system=systems["system"] + " and " + systems["system_b"],
+        output_id=pairs["output_a"] + " and " + pairs["output_b"],
+        value=value.where(~is_turned, -value),
+    )
 
 
 def _contrary(_: Study, answers: pd.DataFrame) -> list[str]:
     """Report annotators who disagree with the others more often than by chance."""
-    if "choice" in answers:
-        sign = np.where(answers["output_a"].astype(str) < answers["output_b"].astype(str), 1, -1)
-        value = (
-            answers["choice"].astype(str).map({"a": 1.0, "tie": 0.0, "b": -1.0}).to_numpy() * sign
-        )
-        answers = answers.assign(output_id=_pair_of(answers, "output_a", "output_b"), value=value)
     return [
         f"annotator {line} correlates negatively with the mean of the others. If the scale or the "
         "sides were reversed, correct the answers."
-        for line in contrary(answers)
+        for line in contrary(_as_judgments(answers))
     ]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from nlgbench.generators.review_systems import System, review_systems
-from nlgbench.study import Study, straight_from, trusted, with_tables
+from nlgbench.study import Study, from_tables, with_tables
 from nlgbench.worlds.quality import true_quality
 from nlgbench.worlds.simulated import simulate
 
@@ -56,12 +56,11 @@ def compared_reviews(*, n_outputs: int = 150, of_ratings: bool = True, seed: int
             "pairs": pd.DataFrame(pairs, columns=["system_a", "system_b", "wins"]),
         }
     outputs = study.outputs.assign(context="")
-    changed = with_tables(study, outputs=outputs, truth=truth, related=related)
-    return straight_from(changed, study.origin)
+    return with_tables(study, outputs=outputs, truth=truth, related=related, pristine=True)
 
 
 def _only_outputs(name: str, systems: Mapping[str, System], seed: int) -> Study:
     """Simulate a thousand human reviews and a thousand of each system, without judgments."""
     size = {"n_outputs": 1_000, "n_annotators": 1, "n_truth": 0}
     study = simulate("reviews", systems=systems, **size, seed=seed)
-    return trusted(study.outputs.assign(context=""), name=name, source="simulated")
+    return from_tables(study.outputs.assign(context=""), name=name, source="simulated")

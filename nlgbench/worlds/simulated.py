@@ -10,7 +10,7 @@ import numpy as np
 
 from nlgbench.datasets.public import load, open_named
 from nlgbench.names import known
-from nlgbench.study import Study, straight_from, with_tables
+from nlgbench.study import Study, with_tables
 from nlgbench.study.checks import checked
 from nlgbench.worlds import colors, crowd, gaussian, judges, judgments, reviews, votes
 
@@ -94,7 +94,7 @@ def simulate(
     study = _WORLDS[name](seed=seed, **world)
     if name in ("judgments", "votes", "own", "judges"):
         study = _sort_outputs(study)
-    return straight_from(study, f"simulated:{name}{suffix}")
+    return with_tables(study, origin=f"simulated:{name}{suffix}", pristine=True)
 
 
 def _sort_outputs(study: Study) -> Study:

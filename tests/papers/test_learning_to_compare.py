@@ -8,7 +8,7 @@ import pytest
 from nlgbench.analysis.trials.running import METHODS
 from nlgbench.datasets.published import load_claims
 from nlgbench.papers import learning_to_compare as paper
-from nlgbench.study import straight_from, trusted, with_tables
+from nlgbench.study import from_tables, with_tables
 
 
 def outputs_table(data="reviews"):
@@ -23,10 +23,10 @@ def outputs_table(data="reviews"):
 
 def study_of(source, **options):
     rows = {"output_id": ["1"], "item_id": "1", "system": "a", "text": "t", "is_human": False}
-    return trusted(pd.DataFrame(rows).assign(context=""), name="mine", source=source, **options)
+    return from_tables(pd.DataFrame(rows).assign(context=""), name="mine", source=source, **options)
 
 
-RELEASED = straight_from(study_of("released"), "released:x")
+RELEASED = with_tables(study_of("released"), origin="released:x", pristine=True)
 
 
 @pytest.mark.parametrize(

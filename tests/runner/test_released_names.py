@@ -9,7 +9,7 @@ from nlgbench.explorer import serve
 from nlgbench.runner import record, runs
 from nlgbench.runner.cli import main
 from nlgbench.runner.notebooks import find_notebooks, read_notebook
-from nlgbench.study import straight_from
+from nlgbench.study import with_tables
 
 USR = "usr/usr_topical_chat.json"
 
@@ -23,7 +23,9 @@ def released(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(cache, "path", lambda name: tmp_path / "data" / name)
     world = nb.simulate("gaussian", n_outputs=12, seed=0)
-    monkeypatch.setattr(public, "load", lambda name: straight_from(world, f"released:{name}"))
+    monkeypatch.setattr(
+        public, "load", lambda name: with_tables(world, origin=f"released:{name}", pristine=True)
+    )
     return world
 
 

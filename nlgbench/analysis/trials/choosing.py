@@ -33,7 +33,7 @@ from nlgbench.evaluators.comparator.regressor import train_regressor
 from nlgbench.evaluators.overlap import bleu
 from nlgbench.evaluators.references import similar_references
 from nlgbench.status import OK, explain, split_status
-from nlgbench.study import trusted
+from nlgbench.study import from_tables
 from nlgbench.study.checks import checked, read_table
 from nlgbench.worlds.searches import Searches
 
@@ -296,7 +296,7 @@ def score_models(searches: Searches, choosers: Choosers) -> pd.DataFrame:
     of_text = table[["output_id", "system"]].assign(
         bleu=bleu(texts, references)[:, 1:].mean(axis=1)
     )
-    study = trusted(table, name="models")
+    study = from_tables(table, name="models")
     for name, evaluator in (("adversarial", choosers.adversary), ("regressor", choosers.regressor)):
         of_text[name] = of_text["output_id"].map(evaluator.score_outputs(study))
     of_text = of_text.melt(["output_id", "system"], var_name="evaluator", value_name="score")
@@ -346,7 +346,7 @@ def rate_searches(
     ratings = []
     for name, comparator in choosers.comparators.items():
         verdicts = compare(comparator, searched, pairs)
-        played = read_games(trusted(searched, comparisons=verdicts, name="searches"))
+        played = read_games(from_tables(searched, comparisons=verdicts, name="searches"))
         order = np.random.default_rng(seed)
         for group, rows in played.groupby(played["system_a"].map(models["group"])):
             rated = glicko2(rows, seed=order).assign(group=group, evaluator=name)

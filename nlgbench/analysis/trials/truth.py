@@ -11,7 +11,7 @@ from nlgbench.analysis.ratings.rating import rate
 from nlgbench.analysis.trials.running import trial
 from nlgbench.evaluators.comparator.comparators import Backend
 from nlgbench.evaluators.comparator.pairs import system_pairs
-from nlgbench.study import Study, trusted, with_tables
+from nlgbench.study import Study, from_tables, with_tables
 from nlgbench.study.checks import checked
 from nlgbench.worlds.quality import true_comparisons, true_quality
 
@@ -103,7 +103,7 @@ def true_checkpoints(
     size = {"n": 150, "units": 64}
     written, _ = train_checkpoints(human, human[:1], model="other", **size, seed=seed + 2)
     unseen = written[~written["text"].isin([*pairs["text_a"], *pairs["text_b"]])]
-    test = trusted(unseen.reset_index(drop=True))
+    test = from_tables(unseen.reset_index(drop=True))
     result = trial(pairs, test, "weak alone", backend=backend, encoder=encoder, seed=seed)
     rated = result.systems.set_index("system")["score"]
     steps = written[["system", "model", "progress"]].drop_duplicates().set_index("system")

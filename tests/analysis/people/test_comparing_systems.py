@@ -9,7 +9,7 @@ from scipy import stats
 import nlgbench as nb
 from nlgbench.analysis.people import additive, comparing
 from nlgbench.inference import adjust
-from nlgbench.study import Study, trusted
+from nlgbench.study import Study, from_tables
 
 DESIGNS = {
     "crossed": {"design": "crossed", "n_items": 12, "n_annotators": 11},
@@ -166,7 +166,7 @@ def test_ten_annotators_of_nearly_equal_loads_are_a_sample_and_positions_never_a
     found = nb.compare_systems(study)
     assert found.details["effective_annotators"][0] == pytest.approx(10, abs=0.05)
     assert set(found.systems["covers"]) == {"other items and annotators"}
-    study = trusted(study.outputs, study.judgments, settings={"annotators": "positions"})
+    study = from_tables(study.outputs, study.judgments, settings={"annotators": "positions"})
     assert set(nb.compare_systems(study).systems["covers"]) == {"other items, these annotators"}
     refused = nb.compare_systems(study, annotators="random").systems
     assert refused["ci_low"].isna().all() and set(refused["status"]) == {"positions"}
@@ -249,7 +249,7 @@ def test_z_and_rank_are_within_annotator():
     z = (study.judgments["value"] - by.transform("mean")) / by.transform("std")
     rank = (by.rank() - 0.5) / by.transform("size")
     for scale, value in (("z", z), ("rank", rank)):
-        given = trusted(study.outputs, study.judgments.assign(value=value))
+        given = from_tables(study.outputs, study.judgments.assign(value=value))
         left, right = nb.compare_systems(study, scale=scale), nb.compare_systems(given)
         pd.testing.assert_series_equal(left.systems["estimate"], right.systems["estimate"])
         assert left.details["scale"].str.startswith(scale).all()

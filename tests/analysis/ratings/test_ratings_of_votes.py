@@ -9,7 +9,7 @@ from scipy.stats import t
 import nlgbench as nb
 from nlgbench.analysis.ratings.bradley_terry import covariance
 from nlgbench.clustering import OTHER_ANNOTATORS, THESE_ANNOTATORS, factors, largest_variance
-from nlgbench.study import trusted
+from nlgbench.study import from_tables
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
@@ -105,7 +105,7 @@ def test_few_annotators_have_intervals_for_other_items():
 def test_positions_are_no_sample_of_annotators():
     study = nb.simulate("votes", seed=0)
     tables = {"outputs": study.outputs, "preferences": study.preferences}
-    study = trusted(**tables, settings={"annotators": "positions"})
+    study = from_tables(**tables, settings={"annotators": "positions"})
     assert nb.rate(study)["covers"].eq(THESE_ANNOTATORS).all()
     assert nb.vote_agreement(study)["covers"].eq(THESE_ANNOTATORS).all()
     found = nb.rate(study, annotators="random")

@@ -10,7 +10,7 @@ from nlgbench.analysis.trials import true_checkpoints, true_order
 from nlgbench.evaluators.comparator.pairs import system_pairs
 from nlgbench.generators import checkpoints
 from nlgbench.papers import learning_to_compare as paper
-from nlgbench.study import trusted
+from nlgbench.study import from_tables
 from nlgbench.worlds.quality import true_comparisons
 
 SKILL = {"best": 1.0, "good": 0.5, "fair": 0.0}
@@ -31,13 +31,13 @@ def world():
     quality = table["system"].map(SKILL) + rng.normal(0, 0.5, len(table))
     truth = {"outputs": table[["output_id"]].assign(quality=quality)}
     judged = table[["output_id"]].assign(annotator_id="w", dimension="quality", value=quality)
-    return trusted(
+    return from_tables(
         table,
         judged.assign(group_id=""),
         name="mine",
         source="simulated",
         truth={"systems": pd.DataFrame({"system": [*SKILL], "quality": [*SKILL.values()]})},
-        related={"many": trusted(table, name="many", source="simulated", truth=truth)},
+        related={"many": from_tables(table, name="many", source="simulated", truth=truth)},
         settings={"quality": "quality"},
     )
 
