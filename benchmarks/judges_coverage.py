@@ -304,7 +304,7 @@ def replaced(layout: tuple, n_worlds: int, seed: int) -> pd.DataFrame:
         people.append(found.annotators.assign(world=world))
         rows.append(found.evaluators.merge(found.details, on="evaluator").assign(world=world))
     whole, omegas = pd.concat(people), pd.concat(rows)
-    rho = omegas["rho"].mean()
+    rho = omegas["estimate"].mean()
     held = (omegas["ci_low"] <= rho) & (rho <= omegas["ci_high"])
     rejected = (whole["p"] <= 0.05).groupby(whole["world"]).mean()
     counted = {

@@ -106,10 +106,10 @@ def timings(rng: np.random.Generator) -> float:
     table = simulate(500, 0.5, rng)
     plain = plain_glicko(read_games(table))
     for row in glicko2(table).to_dict("records"):
-        found = row["rating"], row["deviation"], row["volatility"]
+        found = row["estimate"], row["deviation"], row["volatility"]
         np.testing.assert_allclose(found, plain[row["system"]], rtol=1e-11)
     decided = simulate(3000, 0.0, rng)
-    found = rate(decided)["rating"]
+    found = rate(decided)["estimate"]
     np.testing.assert_allclose(found, logistic(read_games(decided)), rtol=1e-9)
     ours, theirs = best_seconds(
         [lambda: glicko2(table), lambda: plain_glicko(read_games(table))], 3
@@ -145,11 +145,11 @@ def coverage(n_worlds: int, rng: np.random.Generator) -> pd.DataFrame:
                 raw = glicko2(table)
                 wide = 1.959964 * raw["deviation"]
                 ways["Glicko-2, not centered"] = raw.assign(
-                    ci_low=raw["rating"] - wide, ci_high=raw["rating"] + wide
+                    ci_low=raw["estimate"] - wide, ci_high=raw["estimate"] + wide
                 )
                 ways["Glicko-2"] = with_intervals(raw, 0.95)
             for way, found in ways.items():
-                off = found["rating"].to_numpy() - START - SKILLS
+                off = found["estimate"].to_numpy() - START - SKILLS
                 half = ((found["ci_high"] - found["ci_low"]) / 2).to_numpy()
                 one = pd.DataFrame({"held": np.abs(off) <= half, "se": half / 1.959964})
                 # Errors in direction away from the mean count as positive, on either side of it.
@@ -217,7 +217,7 @@ def over_all_outputs(
     table = pd.DataFrame({"prob_a": win, "prob_tie": 1 - win - loss, "prob_b": loss})
     table = table.assign(system_a=names[a].to_numpy(), system_b=names[b].to_numpy())
     table["item_id"] = table["system_a"] + table["system_b"]
-    ratings = rate(table, outcome="expected")["rating"].to_numpy()
+    ratings = rate(table, outcome="expected")["estimate"].to_numpy()
     pairs = pd.MultiIndex.from_frame(table[["system_a", "system_b"]])
     return ratings, pd.Series(win + table["prob_tie"].to_numpy() / 2, index=pairs)
 
@@ -245,7 +245,7 @@ def over_outputs(
             if function is win_rates:
                 found = found[found["system"] < found["opponent"]]
                 truth = rates[pd.MultiIndex.from_frame(found[["system", "opponent"]])]
-                found = found.assign(rating=found["win_rate"], truth=truth.to_numpy())
+                found = found.assign(truth=truth.to_numpy())
             else:
                 found = found.assign(truth=ratings)
             worlds.setdefault(way, []).append(_outcome(found))
@@ -281,7 +281,7 @@ def knowing(study: Study, kind: str) -> pd.DataFrame:
 def _outcome(found: pd.DataFrame) -> np.ndarray:
     held = (found["ci_low"] <= found["truth"]) & (found["truth"] <= found["ci_high"])
     half = (found["ci_high"] - found["ci_low"]) / 2
-    off = found["rating"] - found["truth"]
+    off = found["estimate"] - found["truth"]
     return np.column_stack([held, found["reason"] != "", half, off]).astype(float)
 
 
@@ -294,7 +294,7 @@ def stopping(n_worlds: int, pool: int, seed: int) -> None:
             table = simulate(pool, 0.5, rng)
             options = {"max_games": 20_000, "tie_ratio": None, "seed": rng}
             one = tournament(table, pairing=pairing, **options)
-            ratings = one.ratings.set_index("system")["rating"][NAMES].to_numpy()
+            ratings = one.ratings.set_index("system")["estimate"][NAMES].to_numpy()
             first, second = np.triu_indices(len(NAMES), 1)
             spent.append(one.n_games)
             right.append(bool((np.diff(ratings) > 0).all()))
@@ -331,7 +331,7 @@ def main() -> int:
     print(report.unstack("skill").round(3).to_string())
     print(f"\nTournaments of six systems 60 points apart, {args.tournaments} worlds, nu = .5:")
     stopping(args.tournaments, 20_000, args.seed)
-    big = glicko2(simulate(100_000, 0.5, rng)).sort_values("rating")["system"].tolist()
+    big = glicko2(simulate(100_000, 0.5, rng)).sort_values("estimate")["system"].tolist()
     print(f"\nOrder after 100,000 games is the true one: {big == NAMES}.")
     print(
         "\nOver other outputs of 12 systems: worlds, coverage of 95% intervals without a reason, "

@@ -178,7 +178,7 @@ def one_study(layout: Layout, fixed: bool, seed: int) -> dict:
     # Equal systems may have any order: a range covers if it overlaps their ranks.
     ranks = (systems["rank_low"] <= worst) & (systems["rank_high"] >= best)
     return {
-        "error": pairs["difference"].to_numpy() - gap,
+        "error": pairs["estimate"].to_numpy() - gap,
         "se": pairs["se"].to_numpy(),
         "known": known,
         "df": float(pairs["df"].iloc[0]),
@@ -253,7 +253,7 @@ def votes(world: dict, n_studies: int, seed: int) -> pd.DataFrame:
     pairs = nb.simulate("votes", **world).truth["pairs"]
     turned = pairs.set_axis([*pairs.columns[[1, 0, 4, 3, 2]]], axis=1)
     chances = pd.concat([pairs, turned]).set_index(["system_a", "system_b"])
-    rating = nb.rate(pairs, outcome="expected").set_index("system")["rating"]
+    rating = nb.rate(pairs, outcome="expected").set_index("system")["estimate"]
     true = {"rate": rating, "win_rates": chances["prob_a"] + chances["prob_tie"] / 2}
     held: dict[str, list[float]] = {name: [] for name in true}
     for number in range(n_studies):

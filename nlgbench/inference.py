@@ -226,4 +226,4 @@ def bootstrap_mean(
     n = len(sums)
     drawn = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=n_resamples)
     low, high = np.quantile(drawn @ sums / (drawn @ sizes), [0.025, 0.975])
-    return {"value": float(value.mean()), "ci_low": float(low), "ci_high": float(high)}
+    return {"estimate": float(value.mean()), "ci_low": float(low), "ci_high": float(high)}

@@ -412,15 +412,10 @@ diversity: constant_resamples
 calibration: biased_upward
 """
 #: Columns with estimates, the one of a table first.
-ESTIMATES = ("cv_star", "rating", "win_rate", "difference", "rho", "severity", "variance", "slope")
-ESTIMATES += ("accuracy", "people", "share", "mean", "power", "estimate")
+ESTIMATES = ("cv_star", "rating", "mean", "power", "estimate")
 SHARES = (
-    "win_rate",
-    "accuracy",
-    "share",
     "p",
     "p_adjusted",
-    "rho",
     "superiority",
     "power",
     "p_value",
@@ -452,7 +447,12 @@ def faults(table, statuses):
     """List what is wrong with a table whose statuses may be these."""
     numbers = table.select_dtypes("number")
     found = [f"{name} is infinite" for name in numbers if np.isinf(numbers[name]).any()]
-    shares = dict.fromkeys(SHARES, (0, 1)) | {"estimate": (-1, 1)} if "statistic" in table else {}
+    reach = 2 if "evaluator_b" in table else 1  # of differences between correlations
+    shares = (
+        dict.fromkeys(SHARES, (0, 1)) | {"estimate": (-reach, reach)}
+        if "statistic" in table
+        else {}
+    )
     for name, (low, high) in shares.items():
         if name in numbers and not numbers[name].dropna().between(low, high).all():
             found.append(f"{name} is beyond {low} to {high}")

@@ -270,7 +270,7 @@ def both_ways(table):
             swapped = {a: b, b: a, "estimate_a": "estimate_b", "estimate_b": "estimate_a"}
             other = table.rename(columns=swapped | ENDS)[table.columns]
             other = other.replace({"verdict": {"better": "worse", "worse": "better"}})
-            signed = [name for name in ("estimate", "difference", *ENDS) if name in other]
+            signed = [name for name in ("estimate", *ENDS) if name in other]
             table = pd.concat([table, other.assign(**-other[signed])], ignore_index=True)
     return table.infer_objects()
 
@@ -290,12 +290,12 @@ def expect(table, relation, name):
     factor, shift = LINEAR[relation]
     if name == "corrected_quality" and factor < 0:
         factor, shift = 1, -6  # it flips the signs of dimensions for which lower is better
-    is_gap = {"difference", "severity", "opponent"} & set(table)
+    is_gap = {"annotator_id", "opponent", "evaluator_a"} & set(table)
     level = ["estimate", "ci_low", "ci_high", "lower", "upper", "raw"]
-    units = dict.fromkeys(["difference", "se", "severity", "mdd"], (abs(factor), 0))
+    units = dict.fromkeys(["difference", "se", "mdd"], (abs(factor), 0))
     units |= dict.fromkeys(level, (abs(factor), 0) if is_gap else (factor, shift))
-    if "variance" in table:
-        units |= dict.fromkeys(["variance", "ci_low", "ci_high"], (factor**2, 0))
+    if "component" in table:
+        units |= dict.fromkeys(["estimate", "ci_low", "ci_high"], (factor**2, 0))
     elif factor < 0 and not is_gap:
         table = table.rename(columns=ENDS)
     return table.assign(

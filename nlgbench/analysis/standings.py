@@ -53,7 +53,7 @@ def overall_win_rates(study: Study) -> pd.DataFrame:
         sides = played[["system_a", "system_b"]].where(is_system, _OTHERS)
         rates = win_rates(played.assign(**sides)[is_system.any(axis=1)])
         tables.append(rates[rates["system"] == system])
-    table = pd.concat(tables).rename(columns={"win_rate": "estimate", "comparator": "evaluator"})
+    table = pd.concat(tables).rename(columns={"comparator": "evaluator"})
     table = table.assign(dimension="win rate", better="higher", covers="other " + table["covers"])
     keys = ["evaluator", "estimate"]
     table = table.sort_values(keys, ascending=[True, False], ignore_index=True)

@@ -215,9 +215,9 @@ def discriminator_accuracy(
     DataFrame
         A row per evaluator and system (``human``, ``machine`` or ``all`` where systems are pooled):
         evaluator, labels_trained (after the evaluator's @), labels_scored, system, is_human,
-        accuracy (0 to 1; a score of exactly .5 counts as half), ci_low, ci_high, confidence, n
-        (outputs), n_effective, n_unlabeled, n_undefined (labeled outputs without a score), status
-        (a code; ``ok``), reason (its text: why accuracy is undefined).
+        estimate (the accuracy, 0 to 1; a score of exactly .5 counts as half), ci_low, ci_high,
+        confidence, n (outputs), n_effective, n_unlabeled, n_undefined (labeled outputs without a
+        score), status (a code; ``ok``), reason (its text: why accuracy is undefined).
 
     Raises
     ------
@@ -235,7 +235,7 @@ def discriminator_accuracy(
     >>> outputs = outputs.assign(item_id="i", text=["a", "b", "c"])
     >>> scores = outputs[["output_id"]].assign(evaluator="svm_meta@natural", score=[0.9, 0.2, 0.5])
     >>> found = discriminator_accuracy(Study(outputs, scores=scores))
-    >>> found[["system", "accuracy", "n"]].values.tolist()
+    >>> found[["system", "estimate", "n"]].values.tolist()
     [['human', 1.0, 1], ['m', 0.75, 2]]
     """
     scores = study.scores
@@ -267,7 +267,7 @@ def discriminator_accuracy(
     copies = rows.dropna(subset="right").groupby([*keys, "text"]).size() ** 2
     table = rows.groupby(keys, sort=False).agg(
         is_human=("is_human", "all"),
-        accuracy=("right", "mean"),
+        estimate=("right", "mean"),
         n=("right", "count"),
         n_unlabeled=("unlabeled", "sum"),
         n_undefined=("undefined", "sum"),
@@ -275,12 +275,12 @@ def discriminator_accuracy(
     table["n_effective"] = table["n"] ** 2 / copies.groupby(keys).sum()
     table = table.fillna({"n_effective": 0.0}).reset_index()
     n = table["n_effective"].where(table["n"] > 0)
-    low, high = proportion_confint(table["accuracy"] * n, n, alpha=1 - confidence, method="wilson")
+    low, high = proportion_confint(table["estimate"] * n, n, alpha=1 - confidence, method="wilson")
     trained = table["evaluator"].str.rpartition("@")[2]
     statuses = [OK if n > 0 else explain("unlabeled") for n in table["n"]]
     table = split_status(table.assign(status=pd.Series(statuses, dtype=object)))
     table = table.assign(labels_trained=trained, labels_scored=labels, ci_low=low, ci_high=high)
-    columns = "evaluator labels_trained labels_scored system is_human accuracy ci_low ci_high "
+    columns = "evaluator labels_trained labels_scored system is_human estimate ci_low ci_high "
     columns += "confidence n n_effective n_unlabeled n_undefined status reason"
     return table.assign(confidence=confidence)[columns.split()]
 

@@ -55,7 +55,7 @@ class SystemsView(View):
             a, b, p = pair["system"], pair["opponent"], pair["p_adjusted"]
             pairs.append(view.jump("outputs", preset="better", a=a, b=b, by=dimension))
             p_text = "< 0.001" if p < 0.001 else view.written(p, 3)
-            rows.append([f"{label(a)} / {label(b)}", view.estimated(pair, "difference"), p_text])
+            rows.append([f"{label(a)} / {label(b)}", view.estimated(pair), p_text])
         columns = ["pair", f"difference ({interval})", "p (Holm)"]
         drawing = self.drawings(values)[0]
         areas = ((view.area(drawing.axes[0], n), sends) for n, sends in enumerate(opens))

@@ -36,12 +36,12 @@ class VotesView(View):
             pair = a, b = row["system"], row["opponent"]
             opens[pair] = view.jump("outputs", preset="better", a=a, b=b, by=decided_by)
             n = str(row["n_games"])
-            rows.append([f"{label(a)} / {label(b)}", view.estimated(row, "win_rate"), n])
+            rows.append([f"{label(a)} / {label(b)}", view.estimated(row), n])
         columns = ["pair", f"win rate ({interval_name(rates)})", "n"]
         pairs = view.describe_table("Pairs of systems", columns, rows, list(opens.values()))
         matrix, *ratings = self.drawings(values)
         # In the order of `plot_win_rates`.
-        means = rates.groupby("system")["win_rate"].mean().sort_values(ascending=False)
+        means = rates.groupby("system")["estimate"].mean().sort_values(ascending=False)
         positions = {name: n for n, name in enumerate(means.index)}
         cells = (view.area(matrix.axes[0], positions[a], positions[b]) for a, b in opens)
         areas = zip(cells, opens.values(), strict=True)
@@ -63,7 +63,7 @@ class VotesView(View):
         """Draw the figures of notebook 08."""
         rates, ratings = self.counted(values)
         drawings = [nb.plot_win_rates(rates)]
-        if ratings["rating"].notna().any():
+        if ratings["estimate"].notna().any():
             drawings.append(nb.plot_ratings(ratings))
         return drawings
 

@@ -57,8 +57,7 @@ def answers(study: Study) -> pd.DataFrame:
     )
     percent = overall.assign(**100 * overall[_ENDS])
     decided = win_rates(study, of="comparisons").query("opponent == @REFERENCE").set_index("system")
-    ends = {"win_rate": "estimate", "ci_low": "ci_low", "ci_high": "ci_high"}
-    discrete = 100 * decided[list(ends)].rename(columns=ends)
+    discrete = 100 * decided[["estimate", "ci_low", "ci_high"]]
     counts = decided[["win", "loss", "tie"]].mul(decided["n_games"], axis=0).round()
     counts["length"] = study.outputs["text"].str.len().groupby(study.outputs["system"]).mean()
     se = (first["se"] ** 2 + second["se"] ** 2) ** 0.5

@@ -115,7 +115,7 @@ def correlations(
     """Run `correlate_studies` and add the studies' tasks; undefined rows come last."""
     options: dict[str, Any] = {"granularity": granularity, "statistic": statistic, "seed": seed}
     scored = {name: _scored(study) for name, study in opened.items()}
-    return _add_task(correlate_studies(scored, called=CALLED, **options), "estimate")
+    return _add_task(correlate_studies(scored, called=CALLED, **options))
 
 
 def differences_from_length(
@@ -123,8 +123,7 @@ def differences_from_length(
 ) -> pd.DataFrame:
     """Run `compare_with_length` and add the studies' tasks; undefined rows come last."""
     scored = {name: _scored(study) for name, study in opened.items()}
-    differences = compare_with_length(scored, called=CALLED, statistic=statistic, seed=seed)
-    return _add_task(differences, "difference")
+    return _add_task(compare_with_length(scored, called=CALLED, statistic=statistic, seed=seed))
 
 
 @functools.cache
@@ -134,12 +133,12 @@ def _scored(study: Study) -> Study:
     return scored
 
 
-def _add_task(results: pd.DataFrame, value: str) -> pd.DataFrame:
+def _add_task(results: pd.DataFrame) -> pd.DataFrame:
     """Add each study's task; by default, the study's name without its number."""
     public = studies().set_index("name")["task"].to_dict()
     fallback = results["study"].str.replace(r" \d+$", "", regex=True)
     results = results.assign(task=results["study"].map(public).fillna(fallback))
-    return results.sort_values(value, key=pd.isna, kind="stable", ignore_index=True)
+    return results.sort_values("estimate", key=pd.isna, kind="stable", ignore_index=True)
 
 
 def effects_and_means(pooled: PooledCorrelations) -> pd.DataFrame:

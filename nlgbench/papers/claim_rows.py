@@ -46,13 +46,15 @@ def to_slugs(names: pd.Series) -> pd.Series:
     return names.str.lower().str.replace(r"[^a-z0-9.]+", "_", regex=True).str.strip("_")
 
 
-def smaller_than(threshold: float, value: float, ci_low: float, ci_high: float) -> dict[str, float]:
+def smaller_than(
+    threshold: float, estimate: float, ci_low: float, ci_high: float
+) -> dict[str, float]:
     """Express the claim that a quantity is small as a signed difference.
 
     The interval allows for half to twice the threshold, so the exact threshold is not decisive.
     """
     return {
-        "value": threshold - value,
+        "estimate": threshold - estimate,
         "ci_low": threshold / 2 - ci_high,
         "ci_high": 2 * threshold - ci_low,
     }

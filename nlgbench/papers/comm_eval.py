@@ -178,10 +178,10 @@ def figure2(study: Study) -> tuple[Study, list[str]]:
 def counts(study: Study) -> pd.DataFrame:
     """Recompute the counts of sections 5.1 and 5.3 of the paper, from the release only.
 
-    Columns: ``claim_id``, ``variant`` (if a count has two readings), ``value``, ``reason``. Counts
-    of a finite set have no interval.
+    Columns: ``claim_id``, ``variant`` (if a count has two readings), ``estimate``, ``reason``.
+    Counts of a finite set have no interval.
     """
-    columns = ["claim_id", "value", "reason", "variant"]
+    columns = ["claim_id", "estimate", "reason", "variant"]
     if not is_release(study):
         return pd.DataFrame(columns=columns)
     collected = load("comm-eval", filtered=False)
@@ -221,7 +221,7 @@ def counts(study: Study) -> pd.DataFrame:
     table = pd.DataFrame(rows, columns=columns[:3])
     table["variant"] = table["reason"].eq(filtered).map({True: "mean over contexts", False: ""})
     table["claim_id"] = "comm-eval/section" + table["claim_id"]
-    return table.astype({"value": float})
+    return table.astype({"estimate": float})
 
 
 def table1(study: Study, *, n_resamples: int = 1000, seed: int = 0) -> pd.DataFrame:
@@ -294,14 +294,14 @@ def directions(
 ) -> pd.DataFrame:
     """Express the paper's qualitative claims as signed numbers, a row per claim.
 
-    Columns: ``slug``, ``value`` (positive if the claim is true), ``ci_low``, ``ci_high``, ``note``.
-    `study` is a `designed` study with scores. If the paper calls a quantity small, ``value`` is our
-    threshold minus the estimate, and the interval allows for half to twice the threshold. Without
-    the design or one of the listeners, the result is empty.
+    Columns: ``slug``, ``estimate`` (positive if the claim is true), ``ci_low``, ``ci_high``,
+    ``note``. `study` is a `designed` study with scores. If the paper calls a quantity small, it is
+    our threshold minus the estimate, and the interval allows for half to twice the threshold.
+    Without the design or one of the listeners, the result is empty.
     """
     required = {*(f"{kind}_0" for kind in KINDS), "ensemble"}
     if set(study.outputs["system"]) != set(QUALITY) or not required <= set(listeners):
-        return pd.DataFrame(columns=["slug", "value", "ci_low", "ci_high", "note"])
+        return pd.DataFrame(columns=["slug", "estimate", "ci_low", "ci_high", "note"])
     rng, outputs = np.random.default_rng(seed), study.outputs
     order = [" ".join(rng.permutation(text.split(" "))) for text in outputs["text"]]
     believed = beliefs(study, listeners)
@@ -343,9 +343,9 @@ def directions(
         n_resamples=n_resamples,
         seed=seed,
     )
-    lead = leads[leads["evaluator_a"] == "bleu_1@coco"].sort_values("difference").iloc[0]
+    lead = leads[leads["evaluator_a"] == "bleu_1@coco"].sort_values("estimate").iloc[0]
     note = f"Difference from {lead['evaluator_b']} in Pearson's correlation."
-    best = {"slug": "bleu_1_is_the_best_bleu", "value": lead["difference"], "note": note}
+    best = {"slug": "bleu_1_is_the_best_bleu", "estimate": lead["estimate"], "note": note}
     return pd.DataFrame([*rows, best | lead[["ci_low", "ci_high"]].to_dict()])
 
 
@@ -359,7 +359,7 @@ def both_tests(williams: pd.DataFrame, clustered: pd.DataFrame) -> pd.DataFrame:
     ends = ["evaluator_a", "evaluator_b"]
     pairs, tested_pairs = (table[ends].apply(frozenset, axis=1) for table in (clustered, williams))
     p_williams = pd.Series(adjust(williams["p"]), tested_pairs)
-    table = clustered[[*ends, "difference", "p_adjusted"]]
+    table = clustered[[*ends, "estimate", "p_adjusted"]]
     return table.assign(p_williams=pairs.map(p_williams))
 
 
@@ -414,15 +414,14 @@ def answers(
     theirs = "comm-eval" if release else prefix
     tail = "/with_success_{group}/{slug}_{statistic}"
     extra = said["slug"].isin(["word_order_pragmatic", "word_order_context"])
-    columns: dict[str, Any] = {"value": "value", "reason": "{note}"}
     tables = [
-        claim_rows(counted, "{claim_id}", value="value", variant="{variant}", reason="{reason}"),
+        claim_rows(counted, "{claim_id}", variant="{variant}", reason="{reason}"),
         *_answer_accuracies(study, calibrated, prefix),
         *_answer_table1(study, table, prefix, seed),
         *(_answer_human_picks(study, n_resamples, seed) if release else []),
         claim_rows(within, prefix + tail, reason="{reason}"),
-        claim_rows(said[~extra], theirs + "/direction/{slug}", **columns),
-        claim_rows(said[extra], prefix + "/direction/{slug}", **columns),
+        claim_rows(said[~extra], theirs + "/direction/{slug}", reason="{note}"),
+        claim_rows(said[extra], prefix + "/direction/{slug}", reason="{note}"),
     ]
     return pd.concat(tables, ignore_index=True)
 

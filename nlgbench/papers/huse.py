@@ -137,7 +137,7 @@ def answers(
     released, prefix = _released(study), claim_prefix(study, "huse-stability")
     theirs = "huse" if released else f"{prefix}/{{system}}"
     tables = [
-        claim_rows(directed, theirs + "/direction/{slug}", value="value", reason="{note}"),
+        claim_rows(directed, theirs + "/direction/{slug}", reason="{note}"),
         _answer_table1(study, scores, moved),
         *_answer_table2(study, browser),
     ]
@@ -220,9 +220,10 @@ def _answer_table2(study: Study, browser: pd.DataFrame | None) -> list[pd.DataFr
 def directions(length: pd.DataFrame, fifty: pd.DataFrame, fewer: pd.DataFrame) -> pd.DataFrame:
     """Express the paper's qualitative claims as numbers that should be above 0.
 
-    Columns: ``slug`` (of the claim), ``value``, ``ci_low``, ``ci_high``, ``note``, ``system``. The
-    arguments come from functions of `nlgbench.analysis.huse`: `length` from `length_difference`,
-    `fifty` from `interval_widths` (25 outputs per class), `fewer` from `annotator_difference`.
+    Columns: ``slug`` (of the claim), ``estimate``, ``ci_low``, ``ci_high``, ``note``, ``system``.
+    The arguments come from functions of `nlgbench.analysis.huse`: `length` from
+    `length_difference`, `fifty` from `interval_widths` (25 outputs per class), `fewer` from
+    `annotator_difference`.
     """
     tighter = length[length["score"] == "huse"].iloc[0]
     half, low, high = (
@@ -249,7 +250,7 @@ def directions(length: pd.DataFrame, fifty: pd.DataFrame, fewer: pd.DataFrame) -
             "interval over outputs, for these annotators; the data end at twenty annotators.",
         ),
     ]
-    table = pd.DataFrame(rows, columns=["slug", "value", "ci_low", "ci_high", "note"])
+    table = pd.DataFrame(rows, columns=["slug", "estimate", "ci_low", "ci_high", "note"])
     return table.assign(system=with_ten["system"])
 
 

@@ -153,20 +153,21 @@ def diversity_plane(data: Study, diversity: pd.DataFrame) -> pd.DataFrame:
 
 def detected(data: Study, accuracy: pd.DataFrame, diversity: pd.DataFrame) -> pd.DataFrame:
     """Combine the SVM's accuracy and distinct-2 by generator for `plot_scatter_systems`."""
+    columns = ["accuracy", "accuracy_low", "accuracy_high"]
     svm = _by_source(accuracy).query("evaluator == 'svm_meta@natural'")
-    svm = svm.rename(columns={"ci_low": "accuracy_low", "ci_high": "accuracy_high"})
+    svm = svm.rename(columns=dict(zip(_ENDS, columns, strict=True)))
     lexical = diversity[diversity["evaluator"] == "distinct_2"].set_index("system")["estimate"]
     svm = svm.assign(
         distinct=svm["system"].map(lexical), system=svm["system"].map(generator_labels(data))
     )
-    return svm[["system", "accuracy", "accuracy_low", "accuracy_high", "distinct"]]
+    return svm[["system", *columns, "distinct"]]
 
 
 def judges_among_themselves(accuracy: pd.DataFrame) -> pd.DataFrame:
     """Correlate discriminators' accuracies (by source) over generators, by Spearman."""
     among = _by_source(accuracy)
     among = among[among["evaluator"].str.endswith("_meta@natural")]
-    ranks = among.pivot(index="system", columns="evaluator", values="accuracy")
+    ranks = among.pivot(index="system", columns="evaluator", values="estimate")
     ranks = ranks.rename(columns=lambda name: name.partition("_meta")[0])
     return ranks.corr(method="spearman").rename_axis("judge")
 
@@ -406,13 +407,13 @@ def _answer_batch(data: Study, people: pd.DataFrame) -> list[pd.DataFrame]:
             "Workers with accepted assignments, each on one page; five per page would be 900.",
         ),
     ]
-    table = pd.DataFrame(counts, columns=["slug", "value", "note"])
+    table = pd.DataFrame(counts, columns=["slug", "estimate", "note"])
     real = people[(people["row"] == "real") & (people["criterion"] == "h1")]
     ends = {"estimate": 100 - real["estimate"], "ci_low": 100 - real["ci_high"]}
     generated = real.assign(**ends, ci_high=100 - real["ci_low"])
     prefix = f"{PAPER}/section5.1/amazon_reviews/judged_"
     return [
-        claim_rows(table, PAPER + "/section3.3.1/{slug}", value="value", reason="{note}"),
+        claim_rows(table, PAPER + "/section3.3.1/{slug}", reason="{note}"),
         claim_rows(real, prefix + "human_written", variant="votes"),
         claim_rows(generated, prefix + "generated", variant="votes"),
     ]
@@ -454,7 +455,6 @@ def _answer_table12(diversity: pd.DataFrame) -> list[pd.DataFrame]:
         claim_rows(
             pd.DataFrame([correlation("spearman", self_bleu, printed)]),
             f"{PAPER}/direction/self_bleu_order",
-            value="value",
             reason="Levels differ: 150 reviews per generator here, thousands in the paper.",
         ),
     ]
@@ -490,12 +490,11 @@ def _answer_detection(scored: Study) -> list[pd.DataFrame]:
             overall = discriminator_accuracy(scored, labels=labels, by="all")
             rows = pd.concat([rows, *(t.replace({"system": classes}) for t in (by_class, overall))])
         rows = rows.assign(column=rows["evaluator"].map(columns)).dropna(subset="column")
-        rows[["accuracy", "ci_low", "ci_high"]] *= 100
+        rows[_ENDS] *= 100
         tables.append(
             claim_rows(
                 rows,
                 f"{PAPER}/table{number}/{{system}}/{{column}}",
-                value="accuracy",
                 variant="annotated set, out of fold",
                 reason="Trained out of fold on annotated reviews; D-train was not released. "
                 "The Wilson interval ignores variation of the training texts.",

@@ -65,17 +65,17 @@ def _answer_recomputed(*, of_reviews: bool) -> pd.DataFrame:
     cells = recompute()
     cells = cells[cells["claim_id"].str.contains("/table[78]/") == of_reviews]
     texts: dict[str, Any] = {"variant": "{variant}", "reason": "{reason}", "source": "published"}
-    return claim_rows(cells, "{claim_id}", value="value", **texts)
+    return claim_rows(cells, "{claim_id}", **texts)
 
 
 def recompute() -> pd.DataFrame:
     """Recompute the claims that other printed tables determine, with a row for each.
 
     Columns: variant (``printed``: from other printed tables; ``authors' lists``: from `load_lists`;
-    ``printed coefficient``: a star whose coefficient cannot be recomputed); value; ci_low, ci_high
-    (NaN for arithmetic and decisions); p (SciPy's, two-sided); n (generators); reason (why the
-    value differs, or has no interval). It covers the correlations of Tables 6, 9, 10, 13 and 15,
-    all 258 stars, the averages of Tables 4, 7 and 8, and the totals of Table 2.
+    ``printed coefficient``: a star whose coefficient cannot be recomputed); estimate; ci_low,
+    ci_high (NaN for arithmetic and decisions); p (SciPy's, two-sided); n (generators); reason (why
+    the value differs, or has no interval). It covers the correlations of Tables 6, 9, 10, 13 and
+    15, all 258 stars, the averages of Tables 4, 7 and 8, and the totals of Table 2.
     """
     cells = _recompute_correlations()
     return pd.concat([cells, _decide_stars(cells), _recompute_averages()], ignore_index=True)
@@ -102,7 +102,7 @@ def generators(number: int) -> pd.DataFrame:
 
 
 def correlation(statistic: str, x: pd.Series, y: pd.Series) -> dict[str, float]:
-    """Correlate two scores of the same generators: value, ci_low, ci_high, p, n.
+    """Correlate two scores of the same generators: estimate, ci_low, ci_high, p, n.
 
     The interval treats generators as a sample from a normal population (for ranks, after monotone
     transformations), and ignores the sampling error of accuracies.
@@ -111,7 +111,7 @@ def correlation(statistic: str, x: pd.Series, y: pd.Series) -> dict[str, float]:
     value, n = float(test.statistic), len(x)
     name = "kendall_b" if statistic == "kendall" else statistic
     low, high = interval_of_systems(name, value, n, 0.95)[:2]
-    return {"value": value, "ci_low": low, "ci_high": high, "p": float(test.pvalue), "n": n}
+    return {"estimate": value, "ci_low": low, "ci_high": high, "p": float(test.pvalue), "n": n}
 
 
 def inputs() -> dict[int, tuple[dict[str, pd.Series], dict[str, pd.Series]]]:
@@ -172,7 +172,7 @@ def _decide_stars(cells: pd.DataFrame) -> pd.DataFrame:
         why = f"p = {decided['p']:.2g} with n = 12; a decision has no interval."
         if decision != printed:
             why = f"The significance star is {'missing' if decision else 'spurious'}: {why}"
-        rows.append({"claim_id": star, **decided, "value": decision, "n": 12, "reason": why})
+        rows.append({"claim_id": star, **decided, "estimate": decision, "n": 12, "reason": why})
     return pd.DataFrame(rows)
 
 
@@ -209,7 +209,7 @@ def _recompute_averages() -> pd.DataFrame:
             rows.append((cell, implied, why))
             cell = f"table{number}/{everything}/{detector}"
             rows.append((cell, column[[human, machine]].mean(), ""))
-    table = pd.DataFrame(rows, columns=["claim_id", "value", "reason"]).assign(variant="printed")
+    table = pd.DataFrame(rows, columns=["claim_id", "estimate", "reason"]).assign(variant="printed")
     table["claim_id"] = f"{PAPER}/" + table["claim_id"]
     table["reason"] += " Arithmetic on printed cells has no interval."
     return table.assign(reason=table["reason"].str.strip())
@@ -255,7 +255,7 @@ def findings() -> pd.DataFrame:
     tests = {"anova_p": stats.f_oneway, "friedman_p": stats.friedmanchisquare}
     for number, name in product((4, 7), tests):
         p = tests[name](*(column for _, column in generators(number).items())).pvalue
-        row = {"place": f"detectors_over_generators/table{number}_{name}", "value": float(p)}
+        row = {"place": f"detectors_over_generators/table{number}_{name}", "estimate": float(p)}
         rows.append({**row, "reason": "A p-value has no interval."})
     flip, beyond = flip_under_independence(), agreement_beyond_independence()
     differ = detector_differences()
@@ -272,13 +272,13 @@ def findings() -> pd.DataFrame:
     lists_used = results["place"].str.startswith(("ten_against", "majority_references"))
     results["variant"] = np.where(lists_used, "authors' lists", "printed")
     texts: dict[str, Any] = {"variant": "{variant}", "reason": "{reason}", "source": "published"}
-    return claim_rows(results, f"{PAPER}/finding/{{place}}", value="value", **texts)
+    return claim_rows(results, f"{PAPER}/finding/{{place}}", **texts)
 
 
 def flip_under_independence() -> pd.DataFrame:
     """Compute Table 9 as it would be if detectors and annotators were independent.
 
-    Columns: row, column, value (under independence), ci_low, ci_high, p, n.
+    Columns: row, column, estimate (under independence), ci_low, ci_high, p, n.
 
     Suppose that the detector calls a share p of a generator's reviews generated (Table 7), and the
     annotators' majority a share m (Table 3, H2). If they are independent given the generator, they
@@ -301,12 +301,11 @@ def flip_under_independence() -> pd.DataFrame:
 def agreement_beyond_independence() -> pd.DataFrame:
     """Measure how much detectors agree with the majority beyond independence.
 
-    A row per meta-discriminator: value (Table 8 minus agreement under independence, as a mean over
-    generators in percentage points; positive if both suspect the same reviews), ci_low, ci_high
-    (95%, Student's t over generators), n (generators), reason. Cells of Table 8 that repeat Table
-    7's SVM column are omitted. If a detector calls all reviews generated, the difference is
-    uninformative: it only reflects rounding of H2, and the few reviews with fewer than five
-    votes.
+    A row per meta-discriminator: estimate (Table 8 minus agreement under independence, as a mean
+    over generators in percentage points; positive if both suspect the same reviews), ci_low,
+    ci_high (95%, Student's t over generators), n (generators), reason. Cells of Table 8 that repeat
+    Table 7's SVM column are omitted. If a detector calls all reviews generated, the difference is
+    uninformative: it only reflects rounding of H2, and the few reviews with fewer than five votes.
     """
     expected, printed = _agreement_under_independence(), generators(8)
     rows = []
@@ -315,19 +314,19 @@ def agreement_beyond_independence() -> pd.DataFrame:
         n, (low, high) = len(beyond), stats.ttest_1samp(beyond, 0).confidence_interval()
         why = f"{12 - n} cells that repeat Table 7's are omitted." if n < 12 else ""
         rows.append((detector, beyond.mean(), low, high, n, why))
-    return pd.DataFrame(rows, columns=["detector", "value", "ci_low", "ci_high", "n", "reason"])
+    return pd.DataFrame(rows, columns=["detector", "estimate", "ci_low", "ci_high", "n", "reason"])
 
 
 def detector_differences() -> pd.DataFrame:
     """Estimate how the meta-discriminators differ in accuracy on individual reviews.
 
-    A row per pair and set of reviews (``d_test``, Table 4; ``annotated``, Table 7): value (accuracy
-    of a minus that of b, percentage points), ci_low, ci_high (95%), n (reviews). Section 4.1.2
-    reports no significant differences on individual reviews. All detectors judge the same reviews,
-    but the number of joint errors is not printed. We use the largest variance of the difference
-    that the two accuracies allow (no joint errors), ``(e_a + e_b - (e_a - e_b)^2) / n``, and a
-    normal interval; the true interval is no wider. D-test has the generated reviews of Table 2 and
-    equally many human-written ones, because Table 4's overall averages are means of both.
+    A row per pair and set of reviews (``d_test``, Table 4; ``annotated``, Table 7): estimate
+    (accuracy of a minus that of b, percentage points), ci_low, ci_high (95%), n (reviews). Section
+    4.1.2 reports no significant differences on individual reviews. All detectors judge the same
+    reviews, but the number of joint errors is not printed. We use the largest variance of the
+    difference that the two accuracies allow (no joint errors), ``(e_a + e_b - (e_a - e_b)^2) / n``,
+    and a normal interval; the true interval is no wider. D-test has the generated reviews of Table
+    2 and equally many human-written ones, because Table 4's overall averages are means of both.
     """
     sizes = load_printed(f"{PAPER}/table2")["d_test"]
     generated = 11 * sizes["model_in_table_1_except_google_lm"] + sizes["google_lm"]
@@ -338,7 +337,7 @@ def detector_differences() -> pd.DataFrame:
         of_a, of_b = table["a"].map(error), table["b"].map(error)
         value = 100 * (of_b - of_a)
         half = 100 * stats.norm.ppf(0.975) * np.sqrt((of_a + of_b - (of_b - of_a) ** 2) / n)
-        table = table.assign(value=value, ci_low=value - half, ci_high=value + half)
+        table = table.assign(estimate=value, ci_low=value - half, ci_high=value + half)
         sets.append(table.assign(reviews=reviews, n=n))
     return pd.concat(sets, ignore_index=True)
 
@@ -357,7 +356,7 @@ def printed_cells() -> pd.DataFrame:
     cells = cells.assign(table=keys[1], row=keys[2], column=keys[3])
     printed = load_claims(PAPER)[["claim_id", "published", "tolerance"]]
     cells = cells.merge(printed, on="claim_id", how="left", validate="one_to_one")
-    cells["follows"] = (cells["value"] - cells["published"]).abs() <= cells["tolerance"] + 1e-9
+    cells["follows"] = (cells["estimate"] - cells["published"]).abs() <= cells["tolerance"] + 1e-9
     return cells.assign(kind=np.where(cells["column"].str.endswith("_star"), "stars", "values"))
 
 
@@ -377,7 +376,7 @@ def printed_table(number: int) -> tuple[pd.DataFrame, dict[str, Any]]:
     names = {"kendall": "τ-b", "spearman": "Spearman", "pearson": "Pearson"}
     rows = rows.assign(criterion=key[0].str.upper(), statistic=key[1].map(names))
     rows["row"] = rows["row"].str.replace("_", " ")
-    wide = rows.pivot(index="row", columns=["criterion", "statistic"], values="value")
+    wide = rows.pivot(index="row", columns=["criterion", "statistic"], values="estimate")
     wide = wide.loc[rows["row"].unique()]
     follows = rows.pivot(index="row", columns=["criterion", "statistic"], values="follows")
     layout = {
@@ -394,7 +393,6 @@ def printed_table(number: int) -> tuple[pd.DataFrame, dict[str, Any]]:
 def flips() -> pd.DataFrame:
     """Compare Tables 9 and 10 (Spearman, H2) with independence, for `plot_forest`."""
     flip = flip_under_independence().query("column == 'h2_spearman'").set_index("row")
-    flip = flip.rename(columns={"value": "estimate"})
     names = flip.index.str.removesuffix("_meta_discriminator").map(_DETECTORS)
     natural, majority = (load_printed(f"{PAPER}/table{n}")["h2_spearman"] for n in (10, 9))
     tables = {

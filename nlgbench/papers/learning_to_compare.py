@@ -208,7 +208,7 @@ def ways_to_rate(
 ) -> pd.DataFrame:
     """Rate systems by several methods, with mean human judgments for comparison.
 
-    Columns: method, system, rating, ci_low, ci_high, covers, n_clusters, status, reason.
+    Columns: method, system, estimate, ci_low, ci_high, covers, n_clusters, status, reason.
     """
     methods: dict[str, dict[str, Any]] = {
         "Glicko-2, tie as .1": {"method": "glicko2", "tie_ratio": tie_ratio},
@@ -220,10 +220,10 @@ def ways_to_rate(
     for name, options in methods.items():
         ratings[name] = rate(compared, of="comparisons", seed=seed, **options)
     systems = next(iter(ratings.values()))["system"]
-    quality = pd.DataFrame({"system": systems, "rating": systems.map(system_quality(judged))})
+    quality = pd.DataFrame({"system": systems, "estimate": systems.map(system_quality(judged))})
     status = explain("no_interval", method="mean judgments")
     ratings["human quality"] = quality.assign(status=status.code, reason=status.reason)
-    columns = ["method", "system", "rating", "ci_low", "ci_high", "covers", "n_clusters"]
+    columns = ["method", "system", "estimate", "ci_low", "ci_high", "covers", "n_clusters"]
     columns += ["status", "reason"]
     tables = [table.assign(method=name).reindex(columns=columns) for name, table in ratings.items()]
     return pd.concat(tables, ignore_index=True)
@@ -246,9 +246,9 @@ def repeated_cells() -> pd.DataFrame:
     """Compare cells of Table 5 with equal cells in the dialogue half of Table 2.
 
     The full model is the rated comparator, and the comparator without comparison is the adversarial
-    evaluator. Columns: row, column, value (of Table 2), table5.
+    evaluator. Columns: row, column, estimate (of Table 2), table5.
 
-    >>> bool((repeated_cells()["value"] == repeated_cells()["table5"]).all())
+    >>> bool((repeated_cells()["estimate"] == repeated_cells()["table5"]).all())
     True
     """
     table2, table5 = (load_printed(f"{PAPER}/table{number}") for number in (2, 5))
@@ -258,7 +258,7 @@ def repeated_cells() -> pd.DataFrame:
         for row, twin in twins.items()
         for column in ("spearman", "pearson")
     ]
-    return pd.DataFrame(rows, columns=["row", "column", "value", "table5"])
+    return pd.DataFrame(rows, columns=["row", "column", "estimate", "table5"])
 
 
 def table1(outputs: pd.DataFrame) -> pd.DataFrame:
@@ -307,7 +307,7 @@ def directions(between: pd.DataFrame, over_outputs: pd.DataFrame) -> pd.DataFram
     """Test the paper's claims on these data: differences of correlations, positive if true.
 
     `between` is the second table of `correlate_systems`, `over_outputs` is from
-    `compare_outputs`. Columns: slug (the claim), data, difference, ci_low, ci_high, over, status,
+    `compare_outputs`. Columns: slug (the claim), data, estimate, ci_low, ci_high, over, status,
     reason.
     """
     pairs = between[between["statistic"] == "spearman"].set_index(["evaluator_a", "evaluator_b"])
@@ -317,13 +317,13 @@ def directions(between: pd.DataFrame, over_outputs: pd.DataFrame) -> pd.DataFram
         if pair in pairs.index
     ]
     rows.append(over_outputs.assign(slug=_SAMPLE + over_outputs["evaluator_b"].map(IN_PRINT)))
-    columns = ["slug", "data", "difference", "ci_low", "ci_high", "over", "status", "reason"]
+    columns = ["slug", "data", "estimate", "ci_low", "ci_high", "over", "status", "reason"]
     return pd.concat(rows, ignore_index=True)[columns]
 
 
 def by_claim(table: pd.DataFrame) -> pd.DataFrame:
     """Format `directions`: a row per claim, a column per data set, and intervals as text."""
-    text = [f"{r.difference:+.2f} [{r.ci_low:+.2f}, {r.ci_high:+.2f}]" for r in table.itertuples()]
+    text = [f"{r.estimate:+.2f} [{r.ci_low:+.2f}, {r.ci_high:+.2f}]" for r in table.itertuples()]
     text = [cell.replace("[+nan, +nan]", "(no interval)") for cell in text]
     wide = table.assign(text=text).pivot(index="slug", columns="data", values="text")
     return wide[list(dict.fromkeys(table["data"]))].loc[table["slug"].unique()].fillna("")
@@ -334,7 +334,6 @@ def answers_from_print() -> pd.DataFrame:
     return claim_rows(
         repeated_cells(),
         f"{PAPER}/table5/{{row}}/{{column}}",
-        value="value",
         variant="from Table 2's dialogue half",
         source="published",
     )
@@ -374,14 +373,12 @@ def answers(
         claim_rows(
             directed,
             theirs + "/direction/{slug}",
-            value="difference",
             variant="{data}",
             reason="{over}. {reason}",
         ),
         claim_rows(
             agreement[agreement["split"] == 0],
             ours + "/order_agreement/{data}",
-            value="agreement",
             variant="first split",
         ),
         claim_rows(
@@ -494,5 +491,5 @@ def choosing_answers(
         reason = "Share of {n_games} pairs that the last checkpoint wins (ties count half), "
         reason += "according to a comparator trained on votes on other systems' reviews."
         ids = finding + "/last_beats_choice_of_perplexity"
-        tables.append(claim_rows(duels[pair], ids, value="win_rate", reason=reason))
+        tables.append(claim_rows(duels[pair], ids, reason=reason))
     return pd.concat(tables, ignore_index=True)

@@ -153,10 +153,18 @@ def _draw_bins(ax: Axes, bins: pd.DataFrame, short: dict[str, str]) -> None:
     for number, name in enumerate(judges):
         curve = bins[bins["evaluator"] == name]
         style = {**line_look(number), "markersize": 2.8, "linewidth": 0.9}
-        ax.plot(curve["said"], curve["people"], label=legend_label(short[name]), zorder=3, **style)
-        draw_intervals(ax, curve["said"], curve, upright=True, color=style["color"], alpha=0.5)
+        ax.plot(
+            curve["probability"],
+            curve["estimate"],
+            label=legend_label(short[name]),
+            zorder=3,
+            **style,
+        )
+        draw_intervals(
+            ax, curve["probability"], curve, upright=True, color=style["color"], alpha=0.5
+        )
     ax.legend(loc="upper left", ncols=1 + (len(judges) > 4), handlelength=1.8, fontsize=6.5)
-    ends = bins[["people", "ci_low", "ci_high"]].to_numpy(dtype=float)
+    ends = bins[["estimate", "ci_low", "ci_high"]].to_numpy(dtype=float)
     ax.set_ylim(min(0.45, np.nanmin(ends) - 0.02), max(1.0, np.nanmax(ends) + 0.02))
     ax.set_xlim(0.49, 1.01)
 

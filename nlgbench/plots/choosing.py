@@ -60,8 +60,8 @@ def plot_training(
     Parameters
     ----------
     curves : DataFrame
-        A row per evaluator and checkpoint: ``evaluator``, ``progress`` (0 to 1), ``value``,
-        ``ci_low``, ``ci_high`` (NaN: no interval).
+        A row per evaluator and checkpoint: ``evaluator``, ``progress`` (0 to 1),
+        ``estimate``, ``ci_low``, ``ci_high`` (NaN: no interval).
     chosen : DataFrame
         ``evaluator``, and the ``progress`` of the checkpoint that it selects (NaN or no row: none).
     truth : str, optional
@@ -81,12 +81,12 @@ def plot_training(
 
     Examples
     --------
-    >>> table = pd.DataFrame({"evaluator": "bleu", "progress": [0.5, 1], "value": [0.1, 0.2]})
+    >>> table = pd.DataFrame({"evaluator": "bleu", "progress": [0.5, 1], "estimate": [0.1, 0.2]})
     >>> picked = pd.DataFrame({"evaluator": ["bleu"], "progress": [1.0]})
     >>> plot_training(table.assign(ci_low=None, ci_high=None), picked).alt
     "Each evaluator's values in one training run. Checkpoints selected, by progress: BLEU at 1."
     """
-    needed = "evaluator progress:float value:float ci_low:float ci_high:float"
+    needed = "evaluator progress:float estimate:float ci_low:float ci_high:float"
     curves = read_table(curves, needed, "curves have")
     if len(chosen) or "evaluator" not in chosen:
         chosen = read_table(chosen, "evaluator progress:float", "chosen has")
@@ -124,11 +124,11 @@ def _draw_curve(ax: Axes, rows: pd.DataFrame, picked: float) -> None:
     rows = rows.sort_values("progress")
     draw_intervals(ax, rows["progress"], rows, upright=True, color="#777777")
     style: dict[str, Any] = {"color": HUMAN, "marker": ".", "markersize": 3, "zorder": 3}
-    ax.plot(rows["progress"], rows["value"], **style)
+    ax.plot(rows["progress"], rows["estimate"], **style)
     selected = rows[np.isclose(rows["progress"], picked)]
     ring: dict[str, Any] = {"marker": "o", "markersize": 7, "markerfacecolor": "none", "zorder": 4}
     ring |= {"color": SYSTEM, "clip_on": False}  # the last checkpoint is near the frame
-    ax.plot(selected["progress"], selected["value"], linestyle="none", **ring)
+    ax.plot(selected["progress"], selected["estimate"], linestyle="none", **ring)
     ax.set_xlim(0, 1.04)
     ax.margins(y=0.12)
     ax.locator_params(axis="y", nbins=4)

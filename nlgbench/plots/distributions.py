@@ -56,12 +56,12 @@ def plot_distributions(trends: pd.DataFrame, *, ax: Axes | None = None) -> Drawi
 
     Examples
     --------
-    >>> trends = pd.DataFrame({"measure": ["vendi"], "change": "temperature", "slope": 60.0,
+    >>> trends = pd.DataFrame({"measure": ["vendi"], "change": "temperature", "estimate": 60.0,
     ...     "ci_low": 50.0, "ci_high": 70.0, "verdict": "sees"})
     >>> plot_distributions(trends).alt
     'Verdicts on whether measures follow the truth. temperature: Vendi score "sees" (slope 60).'
     """
-    numbers = "slope:float ci_low:float ci_high:float"
+    numbers = "estimate:float ci_low:float ci_high:float"
     trends = read_table(
         trends, f"measure change {numbers} verdict:text confidence:float?", "trends have"
     )
@@ -72,7 +72,7 @@ def plot_distributions(trends: pd.DataFrame, *, ax: Axes | None = None) -> Drawi
     for row in trends.to_dict("records"):
         _write_cell(ax, changes.index(row["change"]), measures.index(row["measure"]), row)
     verdicts = trends["measure"].replace(_NAMES) + ' "' + trends["verdict"].replace("", _UNTESTED)
-    verdicts += '" (slope ' + trends["slope"].map(_format_slope) + ")"
+    verdicts += '" (slope ' + trends["estimate"].map(_format_slope) + ")"
     by_change = verdicts.groupby(trends["change"], sort=False).agg(", ".join)
     texts = "; ".join(by_change.index + ": " + by_change)
     label_rows(ax, [_NAMES.get(measure, measure) for measure in measures])
@@ -83,7 +83,7 @@ def plot_distributions(trends: pd.DataFrame, *, ax: Axes | None = None) -> Drawi
     ax.tick_params(length=0)
     ax.spines[["left", "bottom"]].set_visible(False)
     footnote = "Slope per unit of the true value (sign-flipped if lower is better)"
-    footnote += describe_intervals(trends.rename(columns={"slope": "estimate"})) + "."
+    footnote += describe_intervals(trends) + "."
     if trends["verdict"].eq("").any():
         footnote += " Hatched: not tested (see the column reason)."
     ax.set_xlabel(textwrap.fill(footnote, 100), loc="right", fontsize=7, multialignment="left")
@@ -101,7 +101,7 @@ def _write_cell(ax: Axes, x: int, y: int, row: dict[Any, Any]) -> None:
     style |= {"facecolor": color} if color else {"facecolor": "white", "hatch": "////"}
     ax.add_patch(Rectangle((x - 0.49, y - 0.46), 0.98, 0.92, **style))
     ends = row["ci_low"], row["ci_high"]
-    slope = _format_slope(row["slope"])
+    slope = _format_slope(row["estimate"])
     slope += " [{:.2g}, {:.2g}]".format(*ends) if np.isfinite(ends).all() else ""
     text = f"{row['verdict'] or _UNTESTED}\n{slope}".replace("-", "\N{MINUS SIGN}")
     box = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}

@@ -37,7 +37,7 @@ def plot_ratings(ratings: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = No
     Parameters
     ----------
     ratings : DataFrame
-        From `nlgbench.rate`, or several such tables concatenated: ``system``, ``rating``,
+        From `nlgbench.rate`, or several such tables concatenated: ``system``, ``estimate``,
         ``ci_low``, ``ci_high``. Optional: ``method``, with a panel for each value; ``covers``,
         written below the panel; ``confidence``; ``status`` (other than ``ok``: an open mark).
     ax : Axes or sequence of Axes, optional
@@ -56,11 +56,11 @@ def plot_ratings(ratings: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = No
 
     Examples
     --------
-    >>> table = pd.DataFrame({"system": ["a", "b"], "rating": [1450.0, 1550.0]})
+    >>> table = pd.DataFrame({"system": ["a", "b"], "estimate": [1450.0, 1550.0]})
     >>> plot_ratings(table.assign(ci_low=None, ci_high=None)).alt
     'Ratings of the systems without intervals. Best first: b, a.'
     """
-    needed = "system rating:float ci_low:float ci_high:float method? covers:text? status:text?"
+    needed = "system estimate:float ci_low:float ci_high:float method? covers:text? status:text?"
     ratings = read_table(ratings, f"{needed} confidence:float?", "ratings have")
     if "method" in ratings:
         ratings = ratings.assign(method=ratings["method"].replace(_METHODS))
@@ -77,7 +77,7 @@ def plot_ratings(ratings: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = No
         if len(panels) > 1:
             panel.set_title(method, loc="left")
     first, rows = next(iter(panels.items()))
-    best = rows.dropna(subset="rating").sort_values("rating", ascending=False)["system"]
+    best = rows.dropna(subset="estimate").sort_values("estimate", ascending=False)["system"]
     order = f"By {first}, best" if len(panels) > 1 else "Best"
     alt = f"Ratings of the systems{': ' if first else ''}{'; '.join(texts)}. "
     alt += f"{order} first: {', '.join(spaced(best).values())}."
@@ -87,7 +87,7 @@ def plot_ratings(ratings: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = No
 def _draw_ratings(ax: Axes, ratings: pd.DataFrame) -> str:
     """Draw one panel, and describe its intervals and the systems omitted."""
     n_systems = len(ratings)
-    rows = ratings.rename(columns={"rating": "estimate"}).dropna(subset="estimate")
+    rows = ratings.dropna(subset="estimate")
     rows = rows.sort_values("estimate", ascending=False).reset_index(drop=True)
     draw_estimates(ax, rows.index, rows, color=SYSTEM, linewidth=1.0)
     label_rows(ax, list(spaced(rows["system"]).values()), ruled=True)
@@ -127,7 +127,7 @@ def plot_win_rates(
     Parameters
     ----------
     rates : DataFrame or SystemComparison
-        From `nlgbench.win_rates`: ``system``, ``opponent``, ``win_rate`` (0 to 1). Or from
+        From `nlgbench.win_rates`: ``system``, ``opponent``, ``estimate`` (0 to 1). Or from
         `nlgbench.compare_systems`, whose pairs have ``superiority`` and ``verdict`` instead.
     ax : Axes, optional
         Where to draw; a new figure by default.
@@ -148,16 +148,16 @@ def plot_win_rates(
 
     Examples
     --------
-    >>> table = pd.DataFrame({"system": ["a", "b"], "opponent": ["b", "a"], "win_rate": [0.3, 0.7]})
+    >>> table = pd.DataFrame({"system": ["a", "b"], "opponent": ["b", "a"], "estimate": [0.3, 0.7]})
     >>> plot_win_rates(table).alt.split(". ")[1]
     'Best first, by mean win rate: b, a.'
     """
     table = rates.pairs if isinstance(rates, SystemComparison) else rates
-    value = "superiority" if "superiority" in table else "win_rate"
+    value = "superiority" if "superiority" in table else "estimate"
     table = read_table(table, f"system opponent {value}:float verdict:text?", "rates have")
     require_unique(table, ["system", "opponent"], "select one comparator, or dimension")
     names = list(dict.fromkeys(table["system"]))  # `compare_systems` sorts them by mean
-    if value == "win_rate":
+    if value == "estimate":
         names = table.groupby("system")[value].mean().sort_values(ascending=False).index.tolist()
     if order is not None and set(order) != set(names):
         odd = sorted(set(order) ^ set(names))
@@ -184,7 +184,7 @@ def plot_win_rates(
         x, y = positions[row["opponent"]], positions[row["system"]]
         ax.text(x, y, f"{100 * row[value]:.0f}", **text)
     xlabel = "Opponent (bold: significant)" if table["bold"].any() else "Opponent"
-    verb = "wins against" if value == "win_rate" else "is judged better than"
+    verb = "wins against" if value == "estimate" else "is judged better than"
     xlabel += f"\nRow {verb} column,\n% (ties count half)"
     ax.set(xticks=ticks, yticks=ticks, xlabel=xlabel, ylabel="System")
     ax.set_xticklabels(labels.values(), rotation=90)
@@ -192,9 +192,9 @@ def plot_win_rates(
     ax.invert_yaxis()
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    units = "comparisons" if value == "win_rate" else "pairs of judgments"
+    units = "comparisons" if value == "estimate" else "pairs of judgments"
     alt = f"Percentage of {units} in which the row's system {verb} the column's (ties count half). "
-    criterion = "mean win rate" if value == "win_rate" else "mean judgment"
+    criterion = "mean win rate" if value == "estimate" else "mean judgment"
     listed = f"Best first, by {criterion}" if order is None else "From the top"
     with_verdict = table["system"][verdicts.ne("") if verdicts.any() else verdicts.eq("")]
     alt += f"{listed}: {', '.join(labels[name] for name in labels if name in {*with_verdict})}."
@@ -203,7 +203,7 @@ def plot_win_rates(
     sides = pd.DataFrame(np.sort(table[["system", "opponent"]], axis=1), table.index)
     pairs = table[~sides.duplicated()]
     if n_tested := verdicts[pairs.index].ne("").sum():
-        differences = "Significant" if value == "win_rate" else "Significant differences of means"
+        differences = "Significant" if value == "estimate" else "Significant differences of means"
         alt += f" {differences}: {pairs['bold'].sum()} of {counted(n_tested, 'pair')} tested."
     if n_undefined := pairs[value].isna().sum():
         alt += f" Undefined: {counted(n_undefined, 'pair')}."
@@ -222,7 +222,7 @@ def plot_convergence(
         From `nlgbench.convergence`: ``game``, ``system``, ``rating``, ``deviation``. Deviations
         generalize to other games, not to other texts.
     ratings : DataFrame, optional
-        ``system`` and its ``rating`` after all games, drawn at the right.
+        ``system`` and its ``estimate`` after all games, drawn at the right.
     ax : Axes, optional
         Where to draw; a new figure by default.
 
@@ -246,8 +246,8 @@ def plot_convergence(
     history = read_table(history, needed, "history has")
     final = pd.Series(dtype=float)
     if ratings is not None:
-        ratings = read_table(ratings, "system rating:float", "ratings have")
-        final = ratings.set_index("system")["rating"].dropna()
+        ratings = read_table(ratings, "system estimate:float", "ratings have")
+        final = ratings.set_index("system")["estimate"].dropna()
     (ax,) = axes_for(ax, TWO_COLUMN, 2.8)
     x_final = 1.04 * history["game"].max()
     last = history.sort_values("game").groupby("system")["rating"].last()

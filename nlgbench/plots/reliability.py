@@ -26,9 +26,9 @@ def plot_reliability(
     Parameters
     ----------
     calibrated : Calibration or DataFrame
-        From `nlgbench.calibration`; or a row per bin: ``probability`` (mean in the bin), ``share``
-        (observed frequency). Optional: ``listener`` (a panel each), ``stage`` (a line each),
-        ``ci_low`` and ``ci_high`` of the share, and ``ece``, the expected calibration error.
+        From `nlgbench.calibration`; or a row per bin: ``probability`` (mean in the bin),
+        ``estimate`` (observed frequency). Optional: ``listener`` (a panel each), ``stage`` (a line
+        each), ``ci_low`` and ``ci_high``, and ``ece``, the expected calibration error.
     seed : int, optional
         Seed of the listener to draw, if there are several of one kind. Default: the first.
     ax : Axes or sequence of Axes, optional
@@ -46,13 +46,13 @@ def plot_reliability(
 
     Examples
     --------
-    >>> bins = pd.DataFrame({"probability": [0.4, 0.8], "share": [0.5, 0.7]})
+    >>> bins = pd.DataFrame({"probability": [0.4, 0.8], "estimate": [0.5, 0.7]})
     >>> len(plot_reliability(bins).axes)
     1
     """
     table = calibrated.bins if isinstance(calibrated, Calibration) else calibrated
     optional = "listener? stage? ci_low:float? ci_high:float? ece:float? seed:float?"
-    table = read_table(table, f"probability:float share:float {optional}", "table has")
+    table = read_table(table, f"probability:float estimate:float {optional}", "table has")
     if "seed" in table and table["seed"].notna().any():
         chosen_seed = table["seed"].iloc[0] if seed is None else seed
         table = table[table["seed"].isna() | (table["seed"] == chosen_seed)]
@@ -81,11 +81,11 @@ def _draw_diagram(ax: Axes, table: pd.DataFrame) -> None:
     names = list(dict.fromkeys(stages))
     ax.plot([0, 1], [0, 1], color="#777777", linewidth=0.6, zorder=1)
     for n, stage in enumerate(names):
-        rows = table[stages == stage].dropna(subset=["probability", "share"])
+        rows = table[stages == stage].dropna(subset=["probability", "estimate"])
         rows = rows.sort_values("probability")
         style = line_look(n)
         label = f"{stage} (ECE {rows['ece'].iloc[0]:.3f})" if "ece" in rows and len(rows) else stage
-        points = rows["probability"], rows["share"]
+        points = rows["probability"], rows["estimate"]
         ax.plot(*points, label=legend_label(label), markersize=3.5, zorder=3, **style)
         if {"ci_low", "ci_high"} <= set(rows.columns):
             draw_intervals(ax, rows["probability"], rows, upright=True, color=style["color"])

@@ -56,7 +56,7 @@ def plot_replacement(result: Replacement, *, ax: Sequence[Axes] | None = None) -
     draw_reference(shares, 0.5, upright=True)
     shares.axvline(epsilon, color="#555555", linewidth=0.6, linestyle=(0, (3, 2)), zorder=1)
     curves = dict(list(result.curve.groupby("evaluator", sort=False)))
-    for lane, (_, row) in enumerate(table.rename(columns={"rho": "estimate"}).iterrows()):
+    for lane, (_, row) in enumerate(table.iterrows()):
         style = line_look(lane)
         if pd.isna(row["estimate"]):
             box = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}

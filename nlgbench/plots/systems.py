@@ -141,7 +141,7 @@ def plot_severity(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None 
     Parameters
     ----------
     compared : SystemComparison or DataFrame
-        From `nlgbench.compare_systems`, or its ``annotators``: ``annotator_id``, ``severity``,
+        From `nlgbench.compare_systems`, or its ``annotators``: ``annotator_id``, ``estimate``,
         ``ci_low``, ``ci_high``; optional ``n_judgments``, ``confidence``.
     ax : Axes, optional
         Where to draw; a new figure by default.
@@ -159,20 +159,20 @@ def plot_severity(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None 
 
     Examples
     --------
-    >>> table = pd.DataFrame({"annotator_id": ["w1", "w2"], "severity": [0.5, -0.5]})
+    >>> table = pd.DataFrame({"annotator_id": ["w1", "w2"], "estimate": [0.5, -0.5]})
     >>> plot_severity(table.assign(ci_low=[0.2, -0.8], ci_high=[0.8, -0.2])).alt.split(". ")[1]
     'Intervals that exclude 0: 2.'
     """
     table = compared.annotators if isinstance(compared, SystemComparison) else compared
-    needed = "annotator_id severity:float ci_low:float ci_high:float n_judgments:int? status:text?"
+    needed = "annotator_id estimate:float ci_low:float ci_high:float n_judgments:int? status:text?"
     table = read_table(table, needed, "table has")
     require_unique(table, ["annotator_id"], "select one dimension")
-    rows = table.dropna(subset="severity").sort_values("severity", ascending=False, kind="stable")
+    rows = table.dropna(subset="estimate").sort_values("estimate", ascending=False, kind="stable")
     if rows.empty:
         message = "no annotator's severity is defined, so there is nothing to draw: see `reason`."
         raise Unsupported("no_estimates", message)
     (ax,) = axes_for(ax, TWO_COLUMN if len(rows) > 20 else ONE_COLUMN, 2.4)
-    rows = rows.rename(columns={"severity": "estimate"}).reset_index(drop=True)
+    rows = rows.reset_index(drop=True)
     off = (rows["ci_low"] > 0) | (rows["ci_high"] < 0)
     unknown = ~has_interval(rows)
     draw_reference(ax, 0, upright=True)

@@ -57,7 +57,7 @@ def _systems(facts: Facts) -> Finding:
             basis += f" ({facts.count('annotators')} annotators)"
         return facts.sentence(f"{basis}, {_by_tests(facts, 'systems', {}, 'adjusted mean')}.")
     if "ratings" in facts.tables:
-        sentence = _by_intervals(facts, "ratings", {}, "Bradley-Terry rating", "rating")
+        sentence = _by_intervals(facts, "ratings", {}, "Bradley-Terry rating")
         return facts.sentence(f"By annotators' votes, {sentence}.")
     if "standings" in facts.tables:
         return _without_annotators(facts)
@@ -81,7 +81,7 @@ def _by_tests(facts: Facts, table: str, where: Where, value: str) -> str:
     """Report the best systems by adjusted tests, which the ranges of ranks count."""
     if facts.rows(table, {**where, "estimate": ("defined", None)}).empty:
         return f"the order of systems is undefined: {_why(facts, table, where)}"
-    text = _first(facts, table, where, "estimate", value)
+    text = _first(facts, table, where, value)
     if "covers" in facts.tables[table]:
         text = (
             f"{text[:-1]}; {facts.names(table, {**where, 'ci_low': ('defined', None)}, 'covers')})"
@@ -106,14 +106,12 @@ def _by_tests(facts: Facts, table: str, where: Where, value: str) -> str:
     return text + _doubts(facts, table, where)
 
 
-def _by_intervals(
-    facts: Facts, table: str, where: Where, value: str, column: str = "estimate"
-) -> str:
+def _by_intervals(facts: Facts, table: str, where: Where, value: str) -> str:
     """Report the systems whose intervals lie above others, where pairs are not tested."""
-    rows = facts.rows(table, {**where, column: ("defined", None)})
+    rows = facts.rows(table, {**where, "estimate": ("defined", None)})
     if rows.empty:
         return f"the order of systems is undefined: {_why(facts, table, where)}"
-    text = _first(facts, table, where, column, value)
+    text = _first(facts, table, where, value)
     reliable = {**where, "status": "ok", "ci_low": ("defined", None)}
     rows = facts.rows(table, reliable)
     if len(rows) < 2:
@@ -123,7 +121,7 @@ def _by_intervals(
         leading = {**reliable, "ci_low": ("<=", rows["ci_high"].min())}
     else:
         leading = {**reliable, "ci_high": (">=", rows["ci_low"].max())}
-    names, n = facts.names(table, leading, by=column), len(facts.rows(table, leading))
+    names, n = facts.names(table, leading, by="estimate"), len(facts.rows(table, leading))
     beyond = "below" if is_low else "above"
     if n == 1:
         text += f". The interval of {names} lies entirely {beyond} all other reliable intervals"
@@ -136,14 +134,14 @@ def _is_lower_better(rows: pd.DataFrame) -> bool:
     return "better" in rows and bool(rows["better"].eq("lower").all())
 
 
-def _first(facts: Facts, table: str, where: Where, column: str, value: str) -> str:
+def _first(facts: Facts, table: str, where: Where, value: str) -> str:
     """Report which systems rank first, and their estimate."""
     rows = facts.rows(table, where)
-    extreme = rows[column].min() if _is_lower_better(rows) else rows[column].max()
-    best: Where = {**where, **({"rank": 1} if "rank" in rows else {column: extreme})}
+    extreme = rows["estimate"].min() if _is_lower_better(rows) else rows["estimate"].max()
+    best: Where = {**where, **({"rank": 1} if "rank" in rows else {"estimate": extreme})}
     names, systems = facts.names(table, best), facts.rows(table, best)["system"]
     leader = {**best, "system": systems.iloc[0]}
-    number = facts.number(table, leader, column, quantity=value)
+    number = facts.number(table, leader, quantity=value)
     if "n_judgments" in rows:
         n = facts.number(table, leader, "n_judgments", interval=False)
         number += f" from {n} judgments"
@@ -291,9 +289,7 @@ def _replacement(facts: Facts, study: str, dimension: str) -> Finding | None:
     rule += f"annotators (measure: {measure}) at least as well as this annotator does, up to "
     rule += f"epsilon {epsilon}; omega is the share of such annotators, tests are adjusted over "
     rule += "annotators, and verdicts by Holm over evaluators"
-    listing = facts.listing(
-        table, template, value="rho", order="highest", rest="lower for {n} others"
-    )
+    listing = facts.listing(table, template, order="highest", rest="lower for {n} others")
     text = f"In the study `{study}`, {n} are shown to be able to replace an annotator (dimension: "
     text += f"{facts.name(dimension)}): {rule}. The probability that the evaluator agrees at least "
     text += f"as well as an annotator does, averaged over annotators, is {listing}."

@@ -167,7 +167,7 @@ def _quantities(folder: Folder) -> Iterator[tuple[str, dict[str, str]]]:
             quantity = "/".join(
                 [table.run, table.name, *(str(row[key]) for key in varied if row[key] != "")]
             )
-            ends = {"": table.value, "Low": "ci_low", "High": "ci_high"}
+            ends = {"": "estimate", "Low": "ci_low", "High": "ci_high"}
             yield quantity, _texts({end: row.get(column) for end, column in ends.items()}, None)
 
 

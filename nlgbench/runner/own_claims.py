@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
@@ -33,8 +34,11 @@ _RULES = {
     "analysis": "the result to compare with; or, under unavailable, why there is none (not both)",
     "where": "column=value; column=value, each column once",
 }
-#: The column that ci_low and ci_high belong to: the first of these that a table has.
-_ESTIMATES = ("estimate", "rating", "win_rate", "mean")
+#: Old names of the column with estimates; a claim may still have them.
+_OLD_NAMES = (
+    *("accuracy", "agreement", "difference", "rating", "rho", "severity", "slope", "variance"),
+    "win_rate",
+)
 
 
 def read_claims(claims: str | os.PathLike | pd.DataFrame) -> pd.DataFrame:
@@ -195,6 +199,10 @@ def _answer(claim: dict[Any, Any], results: Mapping[str, pd.DataFrame]) -> dict[
         raise LookupError(f"this run has no result {name!r}; it has: {names}.{hint}")
     rows = table = results[name]
     conditions = _pairs(claim["where"]) or {}
+    if column in _OLD_NAMES and column not in table and "estimate" in table:
+        note = f"claim {claim['claim_id']!r}: {name} now has the column 'estimate', no {column!r}."
+        warnings.warn(f"{note} Write 'estimate' in its column 'column'.", stacklevel=3)
+        column = "estimate"
     for key in (*conditions, column):
         if key not in table:
             names, hint = ", ".join(map(str, table)), did_you_mean(key, map(str, table))
@@ -219,7 +227,7 @@ def _answer(claim: dict[Any, Any], results: Mapping[str, pd.DataFrame]) -> dict[
     except (TypeError, ValueError):
         message = f"{column!r} of {name} is not a number: {brief(row[column])}."
         raise ValueError(message) from None
-    if column == next((key for key in _ESTIMATES if key in table), None):
+    if column == "estimate":
         answer |= {end: float(row[end]) for end in ("ci_low", "ci_high") if end in row}
     if np.isnan(answer["recomputed"]) and not answer["reason"]:
         answer["reason"] = f"{column} is undefined in this row of {name}"

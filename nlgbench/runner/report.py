@@ -257,8 +257,8 @@ def _checklist(folder: Folder, answers: dict[str, pd.DataFrame]) -> dict[str, st
 
 def _statistics(folder: Folder) -> str:
     """Count the estimates with and without an interval, and describe their methods."""
-    tables = [table for table in folder.tables if table.value and "ci_low" in table.frame]
-    defined = [table.frame[[table.value, "ci_low", "ci_high"]].notna() for table in tables]
+    tables = [table for table in folder.tables if table.has_estimates and "ci_low" in table.frame]
+    defined = [table.frame[["estimate", "ci_low", "ci_high"]].notna() for table in tables]
     n = sum(int(table.iloc[:, 0].sum()) for table in defined)
     n_intervals = sum(int(table.all(axis=1).sum()) for table in defined)
     texts = [f"{n_intervals} of {n} estimates have an interval"]

@@ -20,10 +20,8 @@ from nlgbench.study.study import is_reversed
 
 #: Columns whose values are ranked.
 _SUBJECTS = ("system", "evaluator")
-#: Columns that may hold estimates.
-_VALUES = ("estimate", "rating")
 #: Columns of numbers, even if all of them are undefined.
-_NUMBERS = (*_VALUES, "ci_low", "ci_high", "rank", "rank_low", "rank_high")
+_NUMBERS = ("estimate", "ci_low", "ci_high", "rank", "rank_low", "rank_high")
 _NUMBER = r"-?(?:(?:0|[1-9]\d*)(?:\.\d+)?(?:e[-+]?\d+)?|inf)"
 
 
@@ -63,17 +61,15 @@ class Table:
     frame: pd.DataFrame
 
     @property
-    def value(self) -> str:
-        """The column with estimates; empty if there is none, or if they are other tables'."""
-        if self.name == "findings":
-            return ""
-        return next((name for name in _VALUES if name in self.frame), "")
+    def has_estimates(self) -> bool:
+        """Whether the table has estimates of its own."""
+        return "estimate" in self.frame and self.name != "findings"
 
     @property
     def keys(self) -> list[str]:
         """The columns before the estimates, which identify them."""
         columns = list(map(str, self.frame.columns))
-        keys = columns[: columns.index(self.value)] if self.value else []
+        keys = columns[: columns.index("estimate")] if self.has_estimates else []
         return [name for name in keys if name not in ("label", "source")]
 
 
@@ -191,7 +187,7 @@ def legible(table: Table) -> pd.DataFrame:
     """Rename the comparator or evaluator `people` to annotators; omit undefined agreement."""
     names = {name: {"people": "annotators"} for name in ("comparator", "evaluator")}
     frame = table.frame.replace(names)
-    return frame.dropna(subset=table.value) if table.name == "agreement" else frame
+    return frame.dropna(subset="estimate") if table.name == "agreement" else frame
 
 
 def rankings(table: Table) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -210,19 +206,19 @@ def rankings(table: Table) -> Iterator[tuple[str, pd.DataFrame]]:
     frame = legible(table)
     groups = frame.groupby(keys, sort=False) if keys else [((), frame)]
     for key, group in groups:
-        if group[table.value].count() < 2 or group[subject].duplicated().any():
+        if group["estimate"].count() < 2 or group[subject].duplicated().any():
             continue
         lower = "better" in group and bool((group["better"] == "lower").all())
         lower |= "signature" in group and bool(is_reversed(group).all())
-        column, ascending = ("rank", True) if "rank" in group else (table.value, lower)
+        column, ascending = ("rank", True) if "rank" in group else ("estimate", lower)
         rows = group.sort_values(column, ascending=ascending, kind="stable")
         is_sentinel = rows[subject].str.endswith("@sentinel")
         rows = pd.concat([rows[~is_sentinel], rows[is_sentinel]])
-        digits = decimals(rows[[table.value, "ci_low", "ci_high"]])
+        digits = decimals(rows[["estimate", "ci_low", "ci_high"]])
         ends = zip(rows["ci_low"], rows["ci_high"], strict=True)
         intervals = (interval(low, high, digits) for low, high in ends)
-        ranking = rows[[subject, table.value]].assign(interval=list(intervals))
-        ranking[table.value] = ranking[table.value].round(digits)
+        ranking = rows[[subject, "estimate"]].assign(interval=list(intervals))
+        ranking["estimate"] = ranking["estimate"].round(digits)
         ranking.attrs["decimals"] = digits
         if {"rank_low", "rank_high"} <= set(rows):
             ranks = zip(rows["rank_low"], rows["rank_high"], strict=True)

@@ -159,7 +159,7 @@ def test_a_click_on_a_cell_opens_the_pairs_that_make_it(judge):
     widget = open_view("judges", "votes", judge=judge)
     view, values = view_of(widget)
     drawn = view.drawings(values)[0]
-    rates = drawn.data.set_index(["system", "opponent"])["win_rate"]
+    rates = drawn.data.set_index(["system", "opponent"])["estimate"]
     names = [label.get_text() for label in drawn.axes[0].get_yticklabels()]
     for text in drawn.axes[0].texts:
         x, y = text.get_position()

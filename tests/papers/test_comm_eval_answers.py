@@ -116,13 +116,13 @@ def test_directions_have_the_sign_of_what_is_said(world):
     entropy = {p: -p * np.log(p) - (1 - p) * np.log((1 - p) / 2) for p in (0.5, 0.9)}
     # Every text is known, so beliefs differ by listener alone.
     more = said.loc["pragmatic_entropy_exceeds_literal"]
-    assert more["value"] == pytest.approx(entropy[0.5] - entropy[0.9])
-    assert more["ci_low"] == pytest.approx(more["value"])
+    assert more["estimate"] == pytest.approx(entropy[0.5] - entropy[0.9])
+    assert more["ci_low"] == pytest.approx(more["estimate"])
     # Scores are .9 or .05: none in the middle third.
-    assert said.loc["ambiguous_scores_are_bimodal", "value"] == pytest.approx(1 / 3)
-    changed = 0.1 - said.loc["word_order_does_not_matter", "value"]
+    assert said.loc["ambiguous_scores_are_bimodal", "estimate"] == pytest.approx(1 / 3)
+    changed = 0.1 - said.loc["word_order_does_not_matter", "estimate"]
     assert 0 < changed < 0.9 - 1 / 3
-    assert said.loc["bleu_1_is_the_best_bleu", "value"] > 0
+    assert said.loc["bleu_1_is_the_best_bleu", "estimate"] > 0
     assert paper.directions(captions, {}).empty
 
 
@@ -156,7 +156,7 @@ def test_both_tests_stand_side_by_side():
     williams = ends.assign(p=[0.01, 0.04], correlation=[0.5, 0.6])
     turned = {"evaluator_a": "evaluator_b", "evaluator_b": "evaluator_a"}
     clustered = ends.iloc[::-1].rename(columns=turned)
-    clustered = clustered.assign(p_adjusted=[0.5, 0.04], difference=[0.1, 0.2])
+    clustered = clustered.assign(p_adjusted=[0.5, 0.04], estimate=[0.1, 0.2])
     both = paper.both_tests(williams, clustered)
     assert both["evaluator_a"].tolist() == ["z", "y"]
     assert both["p_williams"].tolist() == [0.04, 0.02]
@@ -181,7 +181,7 @@ def test_intervals_of_means_resample_whole_clusters():
     values = rng.normal(size=400)[clusters] + 0.1 * rng.normal(size=1600)
     found = bootstrap_mean(values, clusters, n_resamples=2000, seed=rng)
     low, high = DescrStatsW(pd.Series(values).groupby(clusters).mean()).tconfint_mean()
-    assert found["value"] == pytest.approx(values.mean())
+    assert found["estimate"] == pytest.approx(values.mean())
     assert [found["ci_low"], found["ci_high"]] == pytest.approx([low, high], abs=0.01)
 
 
@@ -195,7 +195,7 @@ def test_every_count_of_the_paper_follows(released):
     """Sections 5.1 and 5.3 of Newman et al. (2020), arXiv:1909.07290."""
     table = paper.counts(released)
     claims = load_claims().set_index("claim_id")
-    plain = table[table["variant"] == ""].set_index("claim_id")["value"]
+    plain = table[table["variant"] == ""].set_index("claim_id")["estimate"]
     wanted = claims.index[
         claims.index.str.startswith("comm-eval/section5.1/")
         | claims.index.str.fullmatch(r"comm-eval/section5\.3/.*/human_scores")

@@ -67,14 +67,14 @@ def test_directions_have_their_signs(study):
     fewer = annotator_difference(study, n_annotators=5, **options)
     directed = paper.directions(length, fifty, fewer)
     table = directed.set_index("slug")
-    small = table.loc["fifty_outputs_suffice", ["value", "ci_low", "ci_high"]].tolist()
+    small = table.loc["fifty_outputs_suffice", ["estimate", "ci_low", "ci_high"]].tolist()
     width = fifty.set_index("score").loc["huse", ["width", "width_high", "width_low"]]
     assert small == pytest.approx([0.1, 0.05, 0.2] - width.astype(float).to_numpy() / 2)
     rows = paper.answers(study, directed=directed)
     start = "simulated/huse-stability/leaky_t0.7/direction/"
     assert rows["claim_id"].tolist() == [start + slug for slug in table.index]
     with_ten = table.loc["hard_tasks_need_more_than_twenty_annotators"]
-    assert with_ten["value"] == fewer["estimate"].iloc[0]
+    assert with_ten["estimate"] == fewer["estimate"].iloc[0]
 
 
 def test_a_study_of_ones_own_has_the_tails_of_a_simulated_one(study, tmp_path):

@@ -53,16 +53,16 @@ def test_independence_alone_turns_the_sign():
     assert len(found) == 42
     printed = load_printed("judge-the-judges/table9").stack()
     found["printed"] = printed.loc[list(zip(found["row"], found["column"], strict=True))].to_numpy()
-    assert (np.sign(found["value"]) == np.sign(found["printed"])).all()
+    assert (np.sign(found["estimate"]) == np.sign(found["printed"])).all()
     strong = found[found["row"] != "nb_meta_discriminator"]
-    assert (strong["value"] > 0.45).all()
-    assert (strong["value"] - strong["printed"]).abs().max() < 0.13
+    assert (strong["estimate"] > 0.45).all()
+    assert (strong["estimate"] - strong["printed"]).abs().max() < 0.13
 
 
 def test_no_detector_agrees_beyond_independence():
     found = agreement_beyond_independence()
     assert ((found["ci_low"] < 0) & (found["ci_high"] > 0)).all()
-    assert found["value"].abs().max() < 1.2
+    assert found["estimate"].abs().max() < 1.2
     assert found.set_index("detector")["n"].drop("svm").eq(12).all()
 
 

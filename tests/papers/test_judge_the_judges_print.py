@@ -36,7 +36,7 @@ def claims() -> pd.DataFrame:
 def beside(claims) -> pd.DataFrame:
     """Recomputed values beside the printed ones."""
     table = recompute().join(claims[["where", "published", "tolerance"]], on="claim_id")
-    table["follows"] = (table["value"] - table["published"]).abs() <= table["tolerance"] + 1e-9
+    table["follows"] = (table["estimate"] - table["published"]).abs() <= table["tolerance"] + 1e-9
     table["is_star"] = table["claim_id"].str.endswith("_star")
     return table
 

@@ -39,9 +39,9 @@ RELEASED = with_tables(study_of("released"), origin="released:x", pristine=True)
     ],
 )
 def test_where_results_are_recorded(study, own, direction):
-    directed = pd.DataFrame({"slug": ["tie_option_helps"], "data": "reviews", "difference": 0.1})
+    directed = pd.DataFrame({"slug": ["tie_option_helps"], "data": "reviews", "estimate": 0.1})
     directed = directed.assign(ci_low=0.0, ci_high=0.2, over="o", status="ok", reason="")
-    nothing = {"systems": None, "agreement": pd.DataFrame({"split": [], "agreement": []})}
+    nothing = {"systems": None, "agreement": pd.DataFrame({"split": [], "estimate": []})}
     nothing["agreement"]["data"] = []
     found = paper.answers({"reviews": study}, outputs=outputs_table(), directed=directed, **nothing)
     assert found["claim_id"].iloc[0] == f"{own}/table1/with_skill_rating/reviews/spearman"
@@ -68,15 +68,11 @@ def test_every_claim_of_a_direction_is_answered_or_excused():
 def test_directions_are_the_differences_that_the_paper_speaks_of():
     pairs = {"evaluator_a": METHODS[0], "evaluator_b": ["BLEU", "w/o tie option", "human alone"]}
     ends = {"ci_low": 0.1, "ci_high": 0.5, "status": "ok", "reason": "", "data": "d"}
-    between = pd.DataFrame(
-        {**pairs, "statistic": "spearman", "difference": [0.2, -0.1, 0.4], **ends}
-    )
-    other = between.assign(statistic="pearson", difference=9.0)
-    beside = pd.DataFrame(
-        {"evaluator_b": ["BLEU"], "difference": 0.3, "over": "first split", **ends}
-    )
+    between = pd.DataFrame({**pairs, "statistic": "spearman", "estimate": [0.2, -0.1, 0.4], **ends})
+    other = between.assign(statistic="pearson", estimate=9.0)
+    beside = pd.DataFrame({"evaluator_b": ["BLEU"], "estimate": 0.3, "over": "first split", **ends})
     table = paper.directions(pd.concat([between, other]), beside)
-    assert table.set_index("slug")["difference"].to_dict() == {
+    assert table.set_index("slug")["estimate"].to_dict() == {
         "comparator_exceeds_bleu": 0.2,
         "tie_option_helps": -0.1,
         "sample_level_comparator_exceeds_bleu": 0.3,

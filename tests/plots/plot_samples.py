@@ -120,18 +120,18 @@ SYSTEMS = pd.DataFrame(
         "reason": ["", "", "only 1 item"],
     }
 )
-PEOPLE = pd.DataFrame({"annotator_id": ["w1", "w2", "w3"], "severity": [0.1, -0.6, 0.5]})
+PEOPLE = pd.DataFrame({"annotator_id": ["w1", "w2", "w3"], "estimate": [0.1, -0.6, 0.5]})
 PEOPLE = PEOPLE.assign(ci_low=[-0.1, -0.8, 0.2], ci_high=[0.3, -0.4, 0.8])
 RATINGS = pd.DataFrame(
     {
         "system": ["a", "b", "c", "d"],
-        "rating": [1500.0, 1700.0, 1400.0, np.nan],
+        "estimate": [1500.0, 1700.0, 1400.0, np.nan],
         "ci_low": [1450.0, 1650.0, np.nan, np.nan],
         "ci_high": [1550.0, 1800.0, np.nan, np.nan],
     }
 )
 RATES = pd.DataFrame({"system": [*"abac"], "opponent": [*"baca"]})
-RATES["win_rate"] = [0.25, 0.75, 0.9, 0.1]
+RATES["estimate"] = [0.25, 0.75, 0.9, 0.1]
 HISTORY = pd.DataFrame({"game": [2, 1, 1, 2], "system": [*"aabb"]})
 HISTORY["rating"] = [1600.0, 1550.0, 1450.0, 1400.0]
 HISTORY["deviation"] = [200.0, 300.0, 300.0, 200.0]
@@ -139,7 +139,7 @@ CURVES = pd.DataFrame(
     {
         "evaluator": ["quality"] * 3 + ["bleu"] * 3,
         "progress": [1.0, 0.5, 0.75, 0.5, 0.75, 1.0],
-        "value": [3.0, 1.0, 2.0, 0.4, 0.2, 0.1],
+        "estimate": [3.0, 1.0, 2.0, 0.4, 0.2, 0.1],
         "ci_low": [2.5, 0.5, 1.5, np.nan, np.nan, np.nan],
         "ci_high": [3.5, 1.5, 2.5, np.nan, np.nan, np.nan],
     }
@@ -169,7 +169,7 @@ TRENDS = pd.DataFrame(
     {
         "measure": ["mmd_linear", "coverage"] * 2,
         "change": ["temperature"] * 2 + ["corruption"] * 2,
-        "slope": [-0.5, 0.83, 0.01, 0.0],
+        "estimate": [-0.5, 0.83, 0.01, 0.0],
         "ci_low": [-0.6, np.nan, -0.1, -1.0],
         "ci_high": [-0.4, np.nan, 0.1, 1.0],
         "verdict": ["sees the wrong way", "", "not monotone", "does not see"],
@@ -216,6 +216,6 @@ def bins():
         for stage in ("before", "after")
         for p in np.linspace(0.05, 0.95, 10)
     ]
-    table = pd.DataFrame(rows, columns=["stage", "probability", "share"])
-    table["ci_low"], table["ci_high"] = table["share"] - 0.02, table["share"] + 0.02
+    table = pd.DataFrame(rows, columns=["stage", "probability", "estimate"])
+    table["ci_low"], table["ci_high"] = table["estimate"] - 0.02, table["estimate"] + 0.02
     return table.assign(ece=np.where(table["stage"] == "before", 0.225, 0.0))

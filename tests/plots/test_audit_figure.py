@@ -45,7 +45,7 @@ def test_the_reliability_diagram_shows_the_bins_of_the_audit(audited):
     wide = nb.plot_audit(audited).axes[-1]
     bins = audited.calibration.query("evaluator == 'certain'")
     points = wide.lines[-1].get_xydata()
-    assert np.allclose(points, bins[["said", "people"]].to_numpy(dtype=float))
+    assert np.allclose(points, bins[["probability", "estimate"]].to_numpy(dtype=float))
 
 
 def test_the_page_can_be_read_and_tests_of_no_judge_have_no_panel(audited):

@@ -121,7 +121,7 @@ def test_a_reliability_diagram_has_a_line_for_each_stage():
     drawn = plot_reliability(bins())
     (ax,) = drawn.axes
     _, before, _ = ax.lines
-    assert np.allclose(before.get_ydata(), bins().query("stage == 'before'")["share"])
+    assert np.allclose(before.get_ydata(), bins().query("stage == 'before'")["estimate"])
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
     assert labels == ["before (ECE 0.225)", "after (ECE 0.000)"]
     assert not alike_in_gray(ax)
@@ -139,8 +139,8 @@ def test_each_listener_has_a_panel_and_one_seed_is_drawn():
 
 
 def test_empty_bins_are_left_out():
-    plain = bins()[["probability", "share"]].head(5)
-    plain.loc[2, "share"] = np.nan
+    plain = bins()[["probability", "estimate"]].head(5)
+    plain.loc[2, "estimate"] = np.nan
     (ax,) = plot_reliability(plain).axes
     assert len(ax.lines[1].get_xdata()) == 4
     assert ax.get_legend() is None

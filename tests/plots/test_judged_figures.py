@@ -65,7 +65,7 @@ def test_annotators_are_sorted_by_severity_and_open_where_it_may_be_zero():
 
 
 def test_one_endless_interval_does_not_flatten_the_others():
-    many = pd.DataFrame({"annotator_id": [f"w{n}" for n in range(60)], "severity": 0.5})
+    many = pd.DataFrame({"annotator_id": [f"w{n}" for n in range(60)], "estimate": 0.5})
     many = many.assign(ci_low=0.0, ci_high=1.0)
     many.loc[0, ["ci_low", "ci_high"]] = [-500.0, 500.0]
     (ax,) = nb.plot_severity(many).axes

@@ -50,9 +50,9 @@ def test_what_cannot_be_drawn_is_refused():
 
 def test_differences_are_named_and_fit():
     """Beyond 1, too: differences of correlations reach 2."""
-    pairs = effects().rename(columns={"evaluator": "evaluator_a", "estimate": "difference"})
+    pairs = effects().rename(columns={"evaluator": "evaluator_a"})
     pairs = pairs[pairs["evaluator_a"] == "chrf"].assign(evaluator_b="length@sentinel")
-    for name in ("difference", "ci_low", "ci_high"):
+    for name in ("estimate", "ci_low", "ci_high"):
         pairs.loc[pairs.index[0], name] += 1
     drawn = nb.plot_pooled(nb.pool_correlations(pairs))
     (ax,) = drawn.axes

@@ -16,7 +16,7 @@ FOUND = Replacement(
             "evaluator": ["a_1", "b", "c"],
             "epsilon": 0.2,
             "omega": [1.0, 0.25, np.nan],
-            "rho": [0.8, 0.6, np.nan],
+            "estimate": [0.8, 0.6, np.nan],
             "ci_low": [0.7, np.nan, np.nan],
             "ci_high": [0.9, np.nan, np.nan],
             "verdict": ["replaces", "not shown", ""],

@@ -158,7 +158,7 @@ def test_turning_everything_round_turns_no_verdict(published, value, low, width)
 def test_a_threshold_of_ours_decides_nothing(threshold, value, below, above):
     found = smaller_than(threshold, value, value - below, value + above)
     said = claims.verdict(
-        1, found["value"], 0, directional=True, ci_low=found["ci_low"], ci_high=found["ci_high"]
+        1, found["estimate"], 0, directional=True, ci_low=found["ci_low"], ci_high=found["ci_high"]
     )
     small = [value + above < one for one in (threshold / 2, threshold, 2 * threshold)]
     large = [value - below > one for one in (threshold / 2, threshold, 2 * threshold)]
@@ -172,7 +172,18 @@ def test_what_follows_from_print_is_counted_apart():
     table1["implied"] = 1 + table1["huse"] - table1["huse_q"]
     about = {"variant": "equation 9 from print", "source": "published"}
     implied = claim_rows(table1, "huse/table1/{row}/huse_d", value="implied", **about)
-    answers = pd.concat([recompute().assign(source="published"), implied])
+    answers = pd.concat(
+        [
+            claim_rows(
+                recompute(),
+                "{claim_id}",
+                variant="{variant}",
+                reason="{reason}",
+                source="published",
+            ),
+            implied,
+        ]
+    )
     ledgers = []
     for name, rows in answers.groupby(
         answers["claim_id"].map(load_claims().set_index("claim_id")["notebook"])

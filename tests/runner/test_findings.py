@@ -98,8 +98,8 @@ def test_evaluators_agree_by_their_adjusted_test_and_beat_the_length_by_both(len
 
 def test_ratings_are_described_by_intervals_and_missing_ones_give_the_reason():
     study = nb.simulate("votes", n_items=20, seed=0)
-    table = pd.DataFrame({"system": ["a", "b", "c"], "rating": [1500.0, 1700.0, 1650.0]})
-    table = table.assign(ci_low=table["rating"] - 40, ci_high=table["rating"] + 40, reason="")
+    table = pd.DataFrame({"system": ["a", "b", "c"], "estimate": [1500.0, 1700.0, 1650.0]})
+    table = table.assign(ci_low=table["estimate"] - 40, ci_high=table["estimate"] + 40, reason="")
     table["status"] = "ok"
     sentence = sentences(study, {"ratings": table})["systems"]
     assert "b ranks first (Bradley-Terry rating 1700 [1660, 1740]) of 3 systems" in sentence
@@ -224,7 +224,7 @@ def test_verdicts_on_judges_are_stated_with_their_margins_and_families():
     replaced = pd.DataFrame(
         {
             "evaluator": ["one", "two"],
-            "rho": [0.8, 0.5],
+            "estimate": [0.8, 0.5],
             "ci_low": [0.7, 0.4],
             "ci_high": [0.9, 0.6],
             "omega": [0.75, 0.5],

@@ -178,3 +178,9 @@ def test_ids_begin_with_the_source_and_the_studys_name():
         assert check(study=STUDY.replace(name=name))["claim_id"] == f"study/{place}/table2/bleu"
     row = check(study=nb.simulate("gaussian", n_outputs=20, seed=0))
     assert (row["claim_id"], row["source"]) == ("simulated/gaussian/table2/bleu", "simulated")
+
+
+def test_an_old_name_of_a_result_is_read_with_a_warning():
+    with pytest.warns(UserWarning, match="'estimate', no 'rho'"):
+        row = check(column="rho")
+    assert row[["verdict", "recomputed", "ci_low"]].tolist() == ["matches", 0.41, 0.1]

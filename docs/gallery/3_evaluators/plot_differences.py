@@ -14,5 +14,4 @@ study = nb.simulate("own", means=means, errors=errors, n_items=100, seed=1)
 pairs = [("fine", "medium"), ("fine", "coarse"), ("coarse", "noise")]
 found = nb.compare_evaluators(study, evaluators=pairs, granularity="output", statistic="spearman")
 found["evaluator"] = found["evaluator_a"] + " minus " + found["evaluator_b"]
-found = found.rename(columns={"difference": "estimate"})
 drawing = nb.plot_forest(found, xlabel="Difference of Spearman's correlations", xlim=(-0.4, 0.6))

@@ -10,5 +10,5 @@ import nlgbench as nb
 study = nb.simulate("crowd", n_outputs=50, n_truth=0)
 scored = nb.score(study, ["svm_meta"], options={"svm_meta": {"n_folds": 5}}, seed=0)
 found = nb.discriminator_accuracy(scored)
-rows = found.assign(evaluator=found["system"], estimate=found["accuracy"])
+rows = found.assign(evaluator=found["system"])
 drawing = nb.plot_forest(rows, xlabel="Accuracy of the SVM", xlim=(0, 1), line=0.5)

@@ -71,9 +71,9 @@ def compare_evaluators(
     -------
     DataFrame
         A row per dimension and pair: evaluator_a, evaluator_b, dimension, granularity, statistic,
-        estimate_a, estimate_b (of the statistic), difference (a minus b), ci_low, ci_high (NaN for
-        swaps), confidence, ci_method, status (a code; ``ok``), reason (its text: why a result is
-        missing or doubtful), p, p_adjusted (over all pairs), p_least (for swaps, the smallest
+        estimate (a minus b), ci_low, ci_high (NaN for swaps), estimate_a, estimate_b (of the
+        statistic), confidence, ci_method, status (a code; ``ok``), reason (its text: why a result
+        is missing or doubtful), p, p_adjusted (over all pairs), p_least (for swaps, the smallest
         possible p_adjusted), adjustment, p_method, n (systems), n_clusters (0 for swaps), n_missing
         (excluded outputs), resample (the resampled units).
 
@@ -150,7 +150,7 @@ def compare_evaluators(
 
 COLUMNS = (
     *("evaluator_a", "evaluator_b", "dimension", "granularity", "statistic"),
-    *("estimate_a", "estimate_b", "difference", "ci_low", "ci_high", "confidence", "ci_method"),
+    *("estimate", "ci_low", "ci_high", "estimate_a", "estimate_b", "confidence", "ci_method"),
     *("status", "reason", "p", "p_adjusted", "p_least", "adjustment", "p_method"),
     *("n", "n_clusters", "n_missing", "resample"),
 )
@@ -258,7 +258,7 @@ def _test_swaps(
             "evaluator_b": [scores.columns[b] for _, b in chosen],
             "estimate_a": estimates[0],
             "estimate_b": estimates[1],
-            "difference": estimates[0] - estimates[1],
+            "estimate": estimates[0] - estimates[1],
             "ci_method": "none",
             "status": statuses,
             "p": p,
@@ -436,7 +436,7 @@ def resampled_differences(
                 "evaluator_b": names[second],
                 "estimate_a": intervals[first, 0],
                 "estimate_b": intervals[second, 0],
-                "difference": intervals[first, 0] - intervals[second, 0],
+                "estimate": intervals[first, 0] - intervals[second, 0],
                 "ci_low": min(sign * ends[0], sign * ends[1]),
                 "ci_high": max(sign * ends[0], sign * ends[1]),
                 "ci_method": "joint, " + " and ".join(dict.fromkeys([methods[a], methods[b]])),
@@ -589,7 +589,7 @@ def williams_tests(
     DataFrame
         A row per dimension and pair, over the outputs that all evaluators have scored: evaluator_a,
         evaluator_b, dimension, estimate_a, estimate_b (Pearson's r with the judgments), correlation
-        (of the two evaluators), difference (a minus b), status (a code; ``ok``), reason (its text:
+        (of the two evaluators), estimate (a minus b), status (a code; ``ok``), reason (its text:
         why the test is undefined), t, p (two-sided), n (outputs).
 
     Raises
@@ -626,7 +626,7 @@ def williams_tests(
                     "estimate_a": r12,
                     "estimate_b": r13,
                     "correlation": r23,
-                    "difference": r12 - r13,
+                    "estimate": r12 - r13,
                     "status": status.code,
                     "reason": status.reason,
                     "t": t,

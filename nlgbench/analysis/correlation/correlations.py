@@ -39,8 +39,9 @@ Resample = Literal["items", "systems", "both"]
 
 PLAIN = ("pearson", "spearman", "kendall_b", "pairwise_accuracy")
 STATISTICS = (*PLAIN, "soft_pairwise")
-#: The most groups of clusters that the jackknife deletes one by one.
-_MOST_GROUPS = 1000
+#: The most clusters that the jackknife deletes one by one. More are deleted in random groups, which
+#: are fewer, because each costs as much as all data.
+_MOST_CLUSTERS, _N_GROUPS = 1000, 250
 _NOTHING = Interval(float("nan"), float("nan"), "none", explain("not_requested"))
 
 
@@ -561,14 +562,13 @@ def intervals_over_outputs(
     computed = list(options.statistics)
     if "pairwise_accuracy" in computed:
         computed.append("chance_accuracy")
-    # Delete clusters one by one, or in random groups where there are more than a thousand.
     present = np.unique(sample.cluster)
     stratum = strata_of(sample.cluster, sample.system)[present]
     group = np.arange(len(present))
-    if len(present) > _MOST_GROUPS:
+    if len(present) > _MOST_CLUSTERS:
         # Shuffle within strata, so that consecutive clusters form groups of one stratum.
         order = np.lexsort((rng.random(len(present)), stratum))
-        group[order] = np.arange(len(present)) * _MOST_GROUPS // len(present)
+        group[order] = np.arange(len(present)) * _N_GROUPS // len(present)
     counts = np.ones((group.max() + 1, sample.n_clusters))
     counts[group, present] = 0
     return intervals.jackknife_intervals(

@@ -215,14 +215,14 @@ def pool_correlations(
     >>> pooled.summary["prediction_reason"].tolist()
     ['only 5 studies: a prediction interval needs at least 8']
     """
-    pairs = "difference" in correlations
-    keys_of_effect, value = (_KEYS_OF_PAIRS, "difference") if pairs else (_KEYS, "estimate")
+    pairs = "evaluator_a" in correlations
+    keys_of_effect = _KEYS_OF_PAIRS if pairs else _KEYS
     table = read_table(
         correlations,
-        f"study {' '.join(keys_of_effect)} dimension {value}:number ci_low:number ci_high:number "
+        f"study {' '.join(keys_of_effect)} dimension estimate:number ci_low:number ci_high:number "
         "confidence:float status:text? reason:text? task? n:float?",
         "correlations have",
-    ).rename(columns={value: "estimate"})
+    )
     if by is not None:
         table = convert_columns(table, {by: "name"}, [by], "correlations have")
     _check_correlations(table, keys_of_effect, by)

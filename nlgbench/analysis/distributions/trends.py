@@ -53,14 +53,14 @@ def measure_trends(
     Returns
     -------
     DataFrame
-        A row per measure and true value: measure, truth (the column), slope (of the measure per
-        unit of the truth, sign-flipped where lower is better), se, ci_low, ci_high, confidence,
-        n_systems, verdict, status (a code; ``ok``), reason, method. ``verdict`` is "sees" if the
-        interval is above 0, "sees the wrong way" if it is below, "does not see" if it contains 0,
-        and "not monotone" if some pairs of systems differ significantly in the direction of the
-        truth and others against it. It is empty, with a reason, if fewer than three systems have
-        all values, if the truth varies by less than .1, or if a system lacks a value and the
-        interval contains 0.
+        A row per measure and true value: measure, truth (the column), estimate (the slope of the
+        measure per unit of the truth, sign-flipped where lower is better), se, ci_low, ci_high,
+        confidence, n_systems, verdict, status (a code; ``ok``), reason, method. ``verdict`` is
+        "sees" if the interval is above 0, "sees the wrong way" if it is below, "does not see" if it
+        contains 0, and "not monotone" if some pairs of systems differ significantly in the
+        direction of the truth and others against it. It is empty, with a reason, if fewer than
+        three systems have all values, if the truth varies by less than .1, or if a system lacks a
+        value and the interval contains 0.
 
     Raises
     ------
@@ -166,7 +166,7 @@ def _slope(systems: pd.DataFrame, confidence: float) -> dict[str, float | str | 
         away = (some["true"] - some["true"].mean()).to_numpy()
         slope, error, half = float(away @ some["estimate"]) / float(away @ away), np.nan, np.nan
     return {
-        "slope": slope,
+        "estimate": slope,
         "se": error,
         "ci_low": slope - half,
         "ci_high": slope + half,

@@ -124,9 +124,9 @@ def audit(
         only), n_known (with a majority of votes), n_right (whose verdict agrees with the majority
         in the order that annotators saw), n_right_swapped (in the other), n_right_both.
 
-        ``calibration``: evaluator, bin, low, high (of the preferred output's probability), said
-        (its mean), people (how often annotators prefer that output; ties count half), ci_low,
-        ci_high, n (votes, counted once per order), status, reason.
+        ``calibration``: evaluator, bin, low, high (of the preferred output's probability),
+        probability (its mean), estimate (how often annotators prefer that output; ties count
+        half), ci_low, ci_high, n (votes, counted once per order), status, reason.
 
         ``ratings``: evaluator (including ``people``), system, rating and equal_length (the rating
         at equal text length) with their intervals, status, reason.
@@ -207,7 +207,7 @@ _FINDINGS = (
 )
 _DETAILS = (*("evaluator", "test", "is_sentinel", "se", "inner_low", "inner_high", "p"),)
 _CALIBRATION = (
-    *("evaluator", "bin", "low", "high", "said", "people", "ci_low", "ci_high", "n"),
+    *("evaluator", "bin", "low", "high", "probability", "estimate", "ci_low", "ci_high", "n"),
     *("status", "reason"),
 )
 
@@ -433,10 +433,10 @@ def _test_calibration(view: _SharedData, chance: Floats) -> tuple[dict[str, Any]
         bin_weight = w * (number == bin_number)
         probability = sure[bin_weight > 0]
         row_of_bin = {"bin": len(bins) + 1, "low": probability.min(), "high": probability.max()}
-        row_of_bin |= {"said": bin_weight @ sure / bin_weight.sum()}
+        row_of_bin |= {"probability": bin_weight @ sure / bin_weight.sum()}
         bins.append(row_of_bin | _estimate_ratio(view, bin_weight * right, bin_weight, clusters))
-    table = pd.DataFrame(bins).rename(columns={"estimate": "people"})[list(_CALIBRATION[1:-1])]
-    table[["low", "high", "said", "people", "ci_low", "ci_high"]] += 0.5
+    table = pd.DataFrame(bins)[list(_CALIBRATION[1:-1])]
+    table[["low", "high", "probability", "estimate", "ci_low", "ci_high"]] += 0.5
     return row, table
 
 

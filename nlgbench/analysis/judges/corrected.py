@@ -92,9 +92,9 @@ def corrected_quality(
         PPI++), correlation (of labels and scores), better (higher or lower values).
 
         ``pairs``, for ``labels alone`` and ``corrected``, a row for each direction of a pair of
-        systems: method, system, opponent, difference (above 0: system is better), ci_low,
-        ci_high, se, df, p, p_adjusted (Holm over all pairs), verdict (``better``, ``worse``,
-        ``undecided``), n_items (with outputs of both systems), covers, status, reason.
+        systems: method, system, opponent, estimate (the difference; above 0: system is better),
+        ci_low, ci_high, se, df, p, p_adjusted (Holm over all pairs), verdict (``better``,
+        ``worse``, ``undecided``), n_items (with outputs of both systems), covers, status, reason.
 
     Raises
     ------
@@ -225,7 +225,7 @@ _SYSTEMS = (
 )
 _DETAILS = (*("system", "method", "label", "se", "df", "lambda", "correlation", "better"),)
 _PAIRS = (
-    *("method", "system", "opponent", "difference", "ci_low", "ci_high", "se", "df", "p"),
+    *("method", "system", "opponent", "estimate", "ci_low", "ci_high", "se", "df", "p"),
     *("p_adjusted", "verdict", "n_items", "covers", "status", "reason"),
 )
 
@@ -390,14 +390,14 @@ def _compare_pairs(
         contrast = used.contrast(np.eye(k)[first] - np.eye(k)[second])
         row = _contrast_row(*contrast, **options | {"missing": missing})
         rows.append({"system": first, "opponent": second, "n_items": len(shared)} | row)
-    table = pd.DataFrame(rows).rename(columns={"estimate": "difference"})
-    table["p"] = 2 * student.sf(np.abs(table["difference"]) / table["se"], table["df"])
+    table = pd.DataFrame(rows)
+    table["p"] = 2 * student.sf(np.abs(table["estimate"]) / table["se"], table["df"])
     table["p_adjusted"] = adjust(table["p"])
     turn = {"system": "opponent", "opponent": "system", "ci_low": "ci_high", "ci_high": "ci_low"}
     turned = table.rename(columns=turn)
-    turned[["difference", "ci_low", "ci_high"]] *= -1
+    turned[["estimate", "ci_low", "ci_high"]] *= -1
     table = pd.concat([table, turned])
-    p, better = table["p_adjusted"], table["difference"] > 0
+    p, better = table["p_adjusted"], table["estimate"] > 0
     significant = p < 1 - options["confidence"]
     conditions = [p.isna(), ~significant, better]
     return table.assign(verdict=np.select(conditions, ["", "undecided", "better"], "worse"))

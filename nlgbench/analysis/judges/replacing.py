@@ -82,16 +82,16 @@ def replaces_annotators(
     Returns
     -------
     Replacement
-        ``evaluators``, sorted by rho in descending order: evaluator, epsilon, omega (share of
+        ``evaluators``, sorted by estimate in descending order: evaluator, epsilon, estimate (rho:
+        the probability that the evaluator agrees at least as well as an annotator, averaged over
+        annotators), ci_low, ci_high, covers (what the interval generalizes to), omega (share of
         annotators for whom the null hypothesis is rejected), p (the smallest level of tests at
         which omega is at least one half), p_adjusted (Holm, over evaluators), n_tested (the number
         of evaluators tested), verdict ("replaces" if p_adjusted is at most 1 - confidence, which
         for a single evaluator means that omega is at least one half; else "not shown"),
         least_epsilon (the smallest epsilon, in steps of .001, at which omega is at least one half;
-        NaN if none below 1 is enough), rho (the probability that the evaluator
-        agrees at least as well as an annotator, averaged over annotators), ci_low, ci_high, covers
-        (what the interval of rho generalizes to), n_annotators (tested), status (a code; ``ok``),
-        reason (its text).
+        NaN if none below 1 is enough), n_annotators (tested), status (a code; ``ok``), reason (its
+        text).
 
         ``details``, by evaluator: label, agreement, omega_paper (omega by the t test of
         Calderon et al., which treats outputs as independent), se (of rho), power (mean over
@@ -136,8 +136,8 @@ def replaces_annotators(
     >>> import nlgbench as nb
     >>> study = nb.simulate("own", n_annotators=12, seed=1)
     >>> found = replaces_annotators(study, epsilon=0.1, agreement="rmse")
-    >>> found.evaluators[["evaluator", "omega", "verdict", "rho"]].round(2)
-      evaluator  omega    verdict   rho
+    >>> found.evaluators[["evaluator", "omega", "verdict", "estimate"]].round(2)
+      evaluator  omega    verdict  estimate
     0     close    1.0   replaces  0.69
     1    coarse    0.0  not shown  0.41
     2     blind    0.0  not shown  0.09
@@ -170,7 +170,7 @@ def replaces_annotators(
     table = table.assign(p_adjusted=adjust(table["p"]), n_tested=table["p"].notna().sum())
     replaces = table["p_adjusted"] <= 1 - confidence
     table["verdict"] = np.select([table["p"].isna(), replaces], ["", "replaces"], "not shown")
-    table = table.sort_values("rho", ascending=False, kind="stable", ignore_index=True)
+    table = table.sort_values("estimate", ascending=False, kind="stable", ignore_index=True)
     return Replacement(
         table.reindex(columns=list(_EVALUATORS)),
         table.reindex(columns=list(_DETAILS)),
@@ -180,8 +180,8 @@ def replaces_annotators(
 
 
 _EVALUATORS = (
-    *("evaluator", "epsilon", "omega", "p", "p_adjusted", "n_tested", "verdict", "least_epsilon"),
-    *("rho", "ci_low", "ci_high", "covers", "n_annotators", "status", "reason"),
+    *("evaluator", "epsilon", "estimate", "ci_low", "ci_high", "covers", "omega", "p"),
+    *("p_adjusted", "n_tested", "verdict", "least_epsilon", "n_annotators", "status", "reason"),
 )
 _DETAILS = (
     *("evaluator", "label", "agreement", "omega_paper", "se", "power", "n_left_out", "n_outputs"),
@@ -365,7 +365,7 @@ def _test_evaluator(
     elif not len(names):
         missing = explain("few_scored", least=FEWEST_ITEMS)
     if missing:
-        row |= {"p": np.nan, "rho": np.nan, "covers": "", "status": missing}
+        row |= {"p": np.nan, "estimate": np.nan, "covers": "", "status": missing}
         return row, pd.DataFrame(columns=list(_ANNOTATORS)), np.full(_CURVE.sum(), np.nan)
     who = pd.Index(names).get_indexer(pd.Index(scored["annotator_id"]))  # -1 marks the untested
     is_tested = who >= 0
@@ -437,7 +437,7 @@ def _rho(
         df = min(effective, m) - 1  # annotators have equal weight in rho
     se = np.sqrt(clustering.largest_variance(*variances))
     interval: dict[str, Any] = clustering.t_interval(rho, se, df + 1, confidence=1 - level)
-    row = {"rho": rho, "se": se, "ci_low": interval["ci_low"], "ci_high": interval["ci_high"]}
+    row = {"estimate": rho, "se": se, "ci_low": interval["ci_low"], "ci_high": interval["ci_high"]}
     covers = clustering.OTHER_ANNOTATORS if m >= FEWEST else clustering.THESE_ANNOTATORS
     return row | {"covers": covers, "status": Status(interval["status"], interval["reason"])}
 

@@ -14,13 +14,16 @@ from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, lapack
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from nlgbench.arrays import Floats, Ints
+from nlgbench.status import Unsupported
 
 _TINY = 1e-9
+#: With more levels of both factors, the dense normal matrix of one needs too much memory.
+_MOST_LEVELS = 5_000
 _NONE = np.zeros(0, dtype=np.int64)
 Factor = Literal["narrow", "wide"]
 
@@ -81,40 +84,42 @@ class Judgments:
         return np.append(np.bincount(self.system), np.bincount(self.narrow)).astype(np.float64)
 
     @cached_property
+    def grounded(self) -> Floats:
+        """The normal matrix, with means fixed."""
+        return _fix_means(self.normal, self.k)
+
+    @cached_property
     def inverse(self) -> Floats:
-        """The inverse of the normal matrix, with means fixed."""
-        return np.asarray(np.linalg.inv(_fix_means(self.normal, self.k)))
+        """The inverse of `grounded`."""
+        return np.asarray(np.linalg.inv(self.grounded))
 
     def fit(self) -> Fit | None:
         """Fit all judgments; None if systems cannot be compared (`parts`)."""
-        effects = _solve(self.normal, self.right, self.k)
+        effects = _solve(self.grounded, self.right)
         if effects is None:
             return None
         wide_effects = (self.total - self.cross @ effects) / self.size
         return Fit(self.level(effects, _NONE), effects[self.k :], wide_effects)
 
+    @cached_property
+    def sum(self) -> float:
+        """The sum of all judgments."""
+        return float(self.value.sum())
+
     def level(self, effects: Floats, without: Ints) -> Floats:
         """Compute each system's level from the effects, without some judgments."""
         systems, n = effects[: self.k], len(self.value) - len(without)
         counts = self.counts[: self.k] - np.bincount(self.system[without], minlength=self.k)
-        return (self.value.sum() - self.value[without].sum() - counts @ systems) / n + systems
+        return (self.sum - self.value[without].sum() - counts @ systems) / n + systems
 
     def parts(self, without: Ints = _NONE) -> Ints:
         """Assign each system to a part; only systems within a part can be compared."""
-        normal = self.reduced(without)[0]
+        normal = _subtract(self.change(without), self.normal, self.right)[0]
         eigenvalue, vector = np.linalg.eigh(normal)
         null = vector[: self.k, eigenvalue <= _TINY * np.diag(normal).max()]
         # A difference is estimable if no direction of the null space changes it.
         rows = np.round(null @ null.T, 6) + 0.0  # `unique` distinguishes -0.0 from 0.0
         return np.unique(rows, axis=0, return_inverse=True)[1].ravel().astype(np.int64)
-
-    def reduced(self, without: Ints) -> tuple[Floats, Floats]:
-        """Return the normal equations without some judgments."""
-        change = self.change(without)
-        normal, right = self.normal.copy(), self.right.copy()
-        normal[np.ix_(change.columns, change.columns)] -= change.normal
-        right[change.columns] -= change.right
-        return normal, right
 
     def change(self, rows: Ints) -> _Change:
         """Compute what leaving out some judgments changes."""
@@ -127,12 +132,16 @@ class Judgments:
         remaining = met - removed.reshape(m, n)
         n_left = remaining[:, columns < k].sum(axis=1)
         total = self.total[wide] - np.bincount(level, value, m)
-        before, after = met / self.size[wide][:, None], remaining / np.maximum(n_left, 1)[:, None]
-        pairs = np.bincount(system * n + narrow, minlength=n * n).reshape(n, n)
+        # NumPy computes half of the product of a matrix and its own transpose.
+        roots = np.sqrt(self.size[wide]), np.sqrt(np.maximum(n_left, 1))
+        before, after = met / roots[0][:, None], remaining / roots[1][:, None]
         lost = removed.reshape(m, n).sum(axis=0)
-        normal = np.diag(lost) + pairs + pairs.T - met.T @ before + remaining.T @ after
+        normal = after.T @ after - before.T @ before
+        np.add.at(normal, (system, narrow), 1)
+        np.add.at(normal, (narrow, system), 1)
+        normal[np.diag_indices(n)] += lost
         sums = np.bincount(system, value, n) + np.bincount(narrow, value, n)
-        right = sums - before.T @ self.total[wide] + after.T @ total
+        right = sums - before.T @ (self.total[wide] / roots[0]) + after.T @ (total / roots[1])
         emptied = np.flatnonzero(lost == self.counts[columns])
         return _Change(columns, normal, right, emptied, wide, remaining, total)
 
@@ -153,22 +162,34 @@ class Judgments:
             return change, None
         normal = change.normal.copy()
         normal[change.lost, change.lost] -= 1  # their effects are 0
-        lead = self.inverse[:, change.columns]
-        start = effects - lead @ change.right
-        update = np.eye(len(normal)) - lead[change.columns] @ normal
-        try:
-            solved = np.linalg.solve(update, start[change.columns])
-            sure = np.linalg.cond(update, 1) < 1 / _TINY
-        except np.linalg.LinAlgError:
-            sure = False
-        if not sure:  # levels of the narrow factor are not connected either
-            return change, _solve(*self.reduced(rows), self.k)
-        return change, start + lead @ (normal @ solved)
+        updated = None
+        if 2 * len(normal) > len(effects):
+            updated = _solve(*_subtract(change._replace(normal=normal), self.grounded, self.right))
+        else:
+            lead = self.inverse[:, change.columns]
+            start = effects - lead @ change.right
+            update = np.eye(len(normal)) - lead[change.columns] @ normal
+            factor, pivots, _ = lapack.dgetrf(update)
+            if lapack.dgecon(factor, np.abs(update).sum(axis=0).max())[0] > _TINY:
+                solved = lapack.dgetrs(factor, pivots, start[change.columns])[0]
+                updated = start + lead @ (normal @ solved)
+        if updated is None:  # levels of the narrow factor may not be connected either
+            reduced, right = _subtract(change, self.normal, self.right)
+            updated = _solve(_fix_means(reduced, self.k), right)
+        return change, updated
 
 
 def tabulate(value: Floats, system: Ints, item: Ints, annotator: Ints) -> tuple[Judgments, bool]:
     """Count judgments by their factors, and return whether annotators are the wide factor."""
-    by_annotator = bool(annotator.max() > item.max())
+    n_items, n_annotators = int(item.max()) + 1, int(annotator.max()) + 1
+    if min(n_items, n_annotators) > _MOST_LEVELS:
+        raise Unsupported(
+            "too_many_levels",
+            f"the effects of {n_items:,} items and {n_annotators:,} annotators need too much "
+            f"memory. One of these numbers can be at most {_MOST_LEVELS:,}: keep the judgments "
+            "of fewer items, or of fewer annotators.",
+        )
+    by_annotator = n_annotators > n_items
     wide, narrow = (annotator, item) if by_annotator else (item, annotator)
     n, k = len(value), int(system.max()) + 1
     column = np.append(system, k + narrow)
@@ -228,23 +249,31 @@ def without_few(data: Judgments, fit: Fit, cluster: Ints, block: Ints) -> Floats
         design = -(counts / data.size[wide][:, None])[level]
         for label in (data.system[rows], k + data.narrow[rows]):
             design[np.arange(len(rows)), np.searchsorted(columns, label)] += 1
-        lead = design @ data.inverse[columns]
-        inner = lead[:, columns]
+        lead = design @ data.inverse[np.ix_(columns, np.append(np.arange(k), columns))]
+        lead, inner = lead[:, :k], lead[:, k:]
         for same in _by_size(cluster[rows]):
             hat = inner[same] @ design[same].transpose(0, 2, 1)
             same_level = level[same][:, :, None] == level[same][:, None, :]
             hat += same_level / data.size[wide[level[same]]][:, None, :]
-            inverse = np.linalg.pinv(np.eye(same.shape[1]) - hat, hermitian=True)
-            weight = (inverse @ residual[rows[same]][:, :, None])[:, :, 0]
-            moved = np.einsum("cr,crs->cs", weight, lead[same][:, :, :k])
-            pull[cluster[rows[same[:, 0]]]] = moved
+            weight = _divide(residual[rows[same]], np.eye(same.shape[1]) - hat)
+            pull[cluster[rows[same[:, 0]]]] = (weight[:, None] @ lead[same])[:, 0]
     effect = systems - pull
-    removed = np.zeros((n_clusters, k))
-    np.add.at(removed, (cluster, data.system), 1)
-    remaining = data.counts[:k] - removed
-    total = data.value.sum() - np.bincount(cluster, data.value)
+    removed = np.bincount(cluster * k + data.system, minlength=n_clusters * k)
+    remaining = data.counts[:k] - removed.reshape(n_clusters, k)
+    total = data.sum - np.bincount(cluster, data.value)
     mean = (total - (remaining * effect).sum(axis=1)) / remaining.sum(axis=1)
     return np.asarray(mean[:, None] + effect)
+
+
+def _divide(rows: Floats, matrices: Floats) -> Floats:
+    """Multiply rows (n, m) by the pseudoinverses of positive semidefinite matrices (n, m, m)."""
+    try:
+        root = np.linalg.cholesky(matrices)
+    except np.linalg.LinAlgError:
+        root = np.zeros_like(matrices)
+    if np.diagonal(root, axis1=1, axis2=2).min() > _TINY**0.5:
+        return np.asarray(np.linalg.solve(matrices, rows[:, :, None])[:, :, 0])
+    return np.asarray((np.linalg.pinv(matrices, hermitian=True) @ rows[:, :, None])[:, :, 0])
 
 
 def _by_size(cluster: Ints) -> Iterator[Ints]:
@@ -267,25 +296,31 @@ def jackknife_covariance(without: Floats, estimate: Floats) -> Floats:
     return (len(off) - 1) / len(off) * off.T @ off
 
 
-def n_components(data: Judgments) -> int:
-    """Count the connected components of items and annotators."""
-    return int(
-        connected_components(np.abs(data.normal[data.k :, data.k :]) > _TINY, directed=False)[0]
-    )
+def components(normal: Floats, k: int) -> Ints:
+    """Return the connected component of each narrow level, given the normal matrix."""
+    linked = csr_array(np.abs(normal[k:, k:]) > _TINY)
+    return np.asarray(connected_components(linked, directed=False)[1], dtype=np.int64)
 
 
 def _fix_means(normal: Floats, k: int) -> Floats:
     """Fix the mean effects of systems, and of each component of narrow levels, at 0."""
-    label = connected_components(np.abs(normal[k:, k:]) > _TINY, directed=False)[1]
+    label = components(normal, k)
     grounded = normal.copy()
     grounded[:k, :k] += 1
     grounded[k:, k:] += label[:, None] == label
     return grounded
 
 
-def _solve(normal: Floats, right: Floats, k: int) -> Floats | None:
+def _subtract(change: _Change, normal: Floats, right: Floats) -> tuple[Floats, Floats]:
+    """Return normal equations without some judgments."""
+    normal, right = normal.copy(), right.copy()
+    normal[np.ix_(change.columns, change.columns)] -= change.normal
+    right[change.columns] -= change.right
+    return normal, right
+
+
+def _solve(grounded: Floats, right: Floats) -> Floats | None:
     """Solve for effects of systems and narrow levels; None if systems cannot be compared."""
-    grounded = _fix_means(normal, k)
     try:
         factor = cho_factor(grounded)
     except LinAlgError:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.special import expit, logit
 
 from nlgbench.arrays import Floats, Ints
@@ -175,7 +176,6 @@ def _moments(values: Floats) -> Floats:
 
 
 def added(label: Ints, rows: Floats, n: int) -> Floats:
-    """Sum rows by place."""
-    sums = np.zeros((n, rows.shape[1]))
-    np.add.at(sums, label, rows)
-    return sums
+    """Sum rows (m, columns) by label, 0 to n - 1."""
+    members = csr_array((np.ones(len(label)), (label, np.arange(len(label)))), (n, len(label)))
+    return np.asarray(members @ rows)

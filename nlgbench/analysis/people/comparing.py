@@ -100,16 +100,17 @@ def compare_systems(
         ``lower``), scale, raw (mean over outputs of their mean judgment), n_outputs (judged),
         n_missing (items judged only for other systems), effective_items, effective_annotators.
 
-        ``pairs``, two rows per pair, one in each direction: dimension, system, opponent, difference
-        (above 0: system is better), ci_low, ci_high (not simultaneous), se, df, covers, p,
-        p_adjusted (Holm over all pairs), superiority (P(system better than opponent) on an item;
-        ties count half), superiority_low, superiority_high, standardized (difference divided by the
-        SD within annotators), p_equivalent, p_not_inferior (Holm; NaN without margin), verdict
-        (``better``, ``worse``, ``equivalent``, ``not inferior``, ``undecided``), status, reason.
+        ``pairs``, two rows per pair, one in each direction: dimension, system, opponent, estimate
+        (the difference; above 0: system is better), ci_low, ci_high (not simultaneous), se, df,
+        covers, p, p_adjusted (Holm over all pairs), superiority (P(system better than opponent) on
+        an item; ties count half), superiority_low, superiority_high, standardized (difference
+        divided by the SD within annotators), p_equivalent, p_not_inferior (Holm; NaN without
+        margin), verdict (``better``, ``worse``, ``equivalent``, ``not inferior``, ``undecided``),
+        status, reason.
 
-        ``annotators``: dimension, annotator_id, severity (how much lower the annotator judges than
-        the average annotator), ci_low, ci_high, se, n_judgments, n_items, n_systems, status,
-        reason.
+        ``annotators``: dimension, annotator_id, estimate (severity: how much lower the annotator
+        judges than the average annotator), ci_low, ci_high, se, n_judgments, n_items, n_systems,
+        status, reason.
 
     Raises
     ------
@@ -203,7 +204,7 @@ _DETAILS = (
 )
 _ENDS = ("system", "opponent")
 _PAIRS = (
-    *("dimension", *_ENDS, "difference", "ci_low", "ci_high", "se", "df", "covers"),
+    *("dimension", *_ENDS, "estimate", "ci_low", "ci_high", "se", "df", "covers"),
     *("p", "p_adjusted"),
     *("superiority", "superiority_low", "superiority_high", "standardized", "p_equivalent"),
     *("p_not_inferior", "verdict", "status", "reason"),
@@ -334,7 +335,7 @@ def _fit_frame(frame: pd.DataFrame, clusters: str) -> _Model:
     fit = data.fit()
     if fit is None:
         raise Unsupported("disconnected", _describe_parts(frame, list(names), data.parts()))
-    n_parts = additive.n_components(data)
+    n_parts = int(additive.components(data.normal, data.k).max()) + 1
     if absorbed and not nested:
         n_parts = int(item.max()) + 1
     labels = {"system": system, "item": item, "annotator": annotator, "group": group, "cell": cell}
@@ -526,7 +527,7 @@ def _compare_pairs(model: _Model, spread: _Uncertainty, confidence: float) -> pd
         (True, [spread.doubt[i] for i in second]),
         (True, superiority.pop("status")),
     )
-    table = pd.DataFrame({"system": first, "opponent": second, "difference": difference})
+    table = pd.DataFrame({"system": first, "opponent": second, "estimate": difference})
     table = table.assign(ci_low=difference - half, ci_high=difference + half, se=se, df=df)
     table = table.assign(p=np.nan if spread.missing else p, **superiority)
     table = table.assign(standardized=difference / sd if sd > model.least else np.nan)
@@ -538,7 +539,7 @@ def _mirror_pairs(table: pd.DataFrame) -> pd.DataFrame:
     """Reverse the direction of pairs."""
     names = {"system": "opponent", "ci_low": "ci_high", "superiority_low": "superiority_high"}
     mirrored = table.rename(columns=names | {new: old for old, new in names.items()})
-    for name in ("difference", "ci_low", "ci_high", "standardized"):
+    for name in ("estimate", "ci_low", "ci_high", "standardized"):
         mirrored[name] = 0.0 - mirrored[name]
     for name in ("superiority", "superiority_low", "superiority_high"):
         mirrored[name] = 1 - mirrored[name]
@@ -580,14 +581,14 @@ def _add_verdicts(pairs: pd.DataFrame, margin: float | None, confidence: float) 
     adjusted = _over_pairs(pairs, pairs["p"].to_numpy())
     same = worse = np.full(len(pairs), np.nan)
     if margin is not None:
-        below = student.sf((pairs["difference"] + margin) / pairs["se"], pairs["df"])
-        above = student.sf((margin - pairs["difference"]) / pairs["se"], pairs["df"])
+        below = student.sf((pairs["estimate"] + margin) / pairs["se"], pairs["df"])
+        above = student.sf((margin - pairs["estimate"]) / pairs["se"], pairs["df"])
         below, above = (np.where(pairs["p"].isna(), np.nan, p) for p in (below, above))
         same, worse = _over_pairs(pairs, np.maximum(below, above)), adjust(below)
     alpha = 1 - confidence
     verdicts = []
     for difference, p, p_same, p_worse in zip(
-        pairs["difference"], adjusted, same, worse, strict=True
+        pairs["estimate"], adjusted, same, worse, strict=True
     ):
         verdict = [("better" if difference > 0 else "worse")] if p < alpha else []
         verdict += ["equivalent"] if p_same < alpha else []
@@ -693,7 +694,7 @@ def _rank_limits(
     if pairs["p_adjusted"].isna().all():
         return dict.fromkeys(("rank_low", "rank_high"), np.full(k, np.nan))
     first, second = (pairs[name].to_numpy() for name in ("system", "opponent"))
-    better = (pairs["p_adjusted"] < 1 - confidence) & (pairs["difference"] > 0)
+    better = (pairs["p_adjusted"] < 1 - confidence) & (pairs["estimate"] > 0)
     ranges = clustering.rank_ranges(first, second, better.to_numpy(), k)
     ranges["rank_high"] -= left_out.sum()
     return {name: np.where(left_out, np.nan, ends) for name, ends in ranges.items()}
@@ -720,7 +721,7 @@ def _estimate_severities(
     se = np.where(se > model.least, se, np.nan)
     half = student.ppf(0.5 + confidence / 2, np.maximum(n_items - 1, 1)) * se
     few = [clustering.few_clusters(int(n), model.units) for n in n_items]
-    table = pd.DataFrame({"annotator_id": model.people, "severity": severity})
+    table = pd.DataFrame({"annotator_id": model.people, "estimate": severity})
     table = table.assign(ci_low=severity - half, ci_high=severity + half, se=se)
     table["status"] = first_status(
         len(table),
@@ -738,4 +739,4 @@ def _estimate_severities(
         table = table[:0]  # unknown annotators
     left_out: Any = explain("left_out")
     table = split_status(table.assign(status=table.pop("status").fillna(left_out)))
-    return table.sort_values("severity", ascending=False, kind="stable").reset_index(drop=True)
+    return table.sort_values("estimate", ascending=False, kind="stable").reset_index(drop=True)

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgbench.analysis.people.coefficients import added
 from nlgbench.arrays import Floats, Ints
 
 #: With fewer units that differ, and at least as many that do not, a t test rejects too often.
@@ -36,20 +35,21 @@ def compare_units(
     `labels` are the system, the unit, and the combination of item and annotator of each judgment.
     """
     system, unit, cell = labels
-    indicator = np.eye(int(system.max()) + 1)[system]
-    size, cells = (added(label, indicator, int(label.max()) + 1) for label in (unit, cell))
-    total = added(unit, indicator * value[:, None], len(size))
+    k = int(system.max()) + 1
+    size, cells, total = (
+        np.bincount(label * k + system, weight, (int(label.max()) + 1) * k).reshape(-1, k)
+        for label, weight in ((unit, None), (cell, None), (unit, value))
+    )
     rounding = 1e-11 * np.abs(value).max()
     counted = []
     for first, second, constant in zip(*pairs, flat, strict=True):
         shared = (size[:, first] > 0) & (size[:, second] > 0)
         sums, sizes = total[shared][:, [first, second]], size[shared][:, [first, second]]
         decisive = np.abs(np.subtract(*(sums / sizes).T)) > rounding
-        # Both were judged on the same items by the same annotators, equally often.
-        matched = bool(shared.any() and (cells[:, first] == cells[:, second]).all())
         n, n_decisive = int(shared.sum()), int(decisive.sum())
         few = n_decisive < FEWEST_DECISIVE and n >= 2 * n_decisive and n > 0
-        is_tested = matched and (constant or few)
+        # Both were judged on the same items by the same annotators, equally often.
+        is_tested = (constant or few) and n > 0 and (cells[:, first] == cells[:, second]).all()
         p = flip_signs(np.subtract(*sums[decisive].T)) if is_tested else np.nan
         counted.append((n, n_decisive, few, p))
     return Units(*map(np.array, zip(*counted, strict=True)))

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from nlgbench.analysis.people.coefficients import added
-from nlgbench.arrays import Floats, Ints
+from nlgbench.arrays import Bools, Floats, Ints
+from nlgbench.inference import ratio
 
 #: Judgments at once: their wins against each system need memory.
 _ROWS = 10_000
@@ -43,62 +44,71 @@ def tabulate(value: Floats, system: Ints, block: Ints) -> Wins:
 
 def share(wins: Wins) -> Floats:
     """Average the share of pairs won over blocks with both systems; NaN without such blocks."""
-    of_block = _shares(wins.won, wins.count)
-    defined = np.isfinite(of_block)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.where(defined, of_block, 0).sum(axis=0) / defined.sum(axis=0))
+    margin, defined = _margins(wins.won, wins.count[:, :, None] * wins.count[:, None, :])
+    return 0.5 + ratio(margin.sum(axis=0), defined.sum(axis=0))
 
 
 def jackknife_variance(wins: Wins, cluster: Ints) -> Floats:
-    """Compute the jackknife variance of `share` over clusters; NaN if one contains all blocks."""
-    k = wins.count.shape[1]
-    full_share, of_block = share(wins), _shares(wins.won, wins.count)
-    defined = np.isfinite(of_block)
-    of_block = np.where(defined, of_block, 0)
-    total, n_blocks = of_block.sum(axis=0), defined.sum(axis=0)
-    # A cell contains the judgments of one cluster in one block.
-    cell = np.unique(cluster * len(wins.count) + wins.block, return_inverse=True)[1]
+    """Compute the jackknife variance of `share` over clusters; NaN if one contains all blocks.
+
+    An entry contains the judgments of one system in one block and cluster. Without it, only the
+    margins of its system change in that block, in both directions.
+    """
+    k, n_blocks = wins.count.shape[1], len(wins.count)
+    margin, defined = _margins(wins.won, wins.count[:, :, None] * wins.count[:, None, :])
+    total, n_defined = margin.sum(axis=0), defined.sum(axis=0)
+    full = ratio(total, n_defined)
+    cell = np.unique(cluster * n_blocks + wins.block, return_inverse=True)[1]
     lower_in_cell = _lower(wins.system, cell, wins.rank)
-    order = np.lexsort([cell, cluster])
+    order = np.lexsort([wins.system, cell])  # cells are sorted by cluster
     starts = np.flatnonzero(np.diff(cluster[order], prepend=-1))
     squares = np.zeros((k, k))
     for rows in np.split(order, starts[np.flatnonzero(np.diff(starts // _ROWS)) + 1]):
-        cells, cell_number = np.unique(cell[rows], return_inverse=True)
-        first = np.empty(len(cells), dtype=np.int64)
-        first[cell_number] = rows
-        block = wins.block[first]
-        flat = cell_number * k + wins.system[rows]
-        gone = np.bincount(flat, minlength=len(cells) * k).reshape(-1, k)
-        lost = added(flat, wins.lower[rows], gone.size).reshape(-1, k, k)
-        twice = added(flat, lower_in_cell[rows], gone.size).reshape(-1, k, k)
-        # Subtract pairs that the cell won or lost; add pairs within it, which are subtracted twice.
-        beaten = wins.count[block][:, :, None] * gone[:, None, :] - lost.transpose(0, 2, 1)
-        now = _shares(wins.won[block] - lost - beaten + twice, wins.count[block] - gone)
-        defined_now = np.isfinite(now)
-        start = np.flatnonzero(np.diff(cluster[first], prepend=-1))
-        undefined = defined[block] & ~defined_now
-        n_left = n_blocks - np.add.reduceat(undefined, start, axis=0, dtype=np.int64)
-        change = np.add.reduceat(np.where(defined_now, now, 0) - of_block[block], start, axis=0)
-        shares = (total + change) / np.where(n_left > 0, n_left, np.nan)
-        squares += ((shares - full_share) ** 2).sum(axis=0)
-    n_clusters = len(starts)
-    return (n_clusters - 1) / n_clusters * squares
+        first = np.flatnonzero(np.diff(cell[rows] * k + wins.system[rows], prepend=-1))
+        gone = np.diff(first, append=len(rows)).astype(np.float64)
+        lost = np.add.reduceat(wins.lower[rows], first, axis=0)
+        within = np.add.reduceat(lower_in_cell[rows], first, axis=0)
+        rows = rows[first]
+        system, block = wins.system[rows], wins.block[rows]
+        # The entry of each other system in the same cell, if there is one.
+        cells, number = np.unique(cell[rows], return_inverse=True)
+        entry = np.full((len(cells), k), -1)
+        entry[number, system] = np.arange(len(rows))
+        other = entry[number]
+        both = other >= 0
+        gone_of_other = np.where(both, gone[other], 0)
+        # Subtract pairs that the entries won or lost; add pairs between them, subtracted twice.
+        count, counts = wins.count[block, system][:, None], wins.count[block]
+        beaten = count * gone_of_other - np.where(both, lost[other, system[:, None]], 0)
+        won = wins.won[block, system] - lost - beaten + np.where(both, within, 0)
+        now, is_defined = _margins(won, (count - gone[:, None]) * (counts - gone_of_other))
+        # Two entries in a cell have half of the change each, in opposite directions.
+        weight = np.where(both, 0.5, 1)
+        change = weight * (now - margin[block, system])
+        undefined = weight * (defined[block, system] & ~is_defined)
+        clusters, number = np.unique(cluster[rows], return_inverse=True)
+        changes, n_lost = (
+            added(number * k + system, amount, len(clusters) * k).reshape(-1, k, k)
+            for amount in (change, undefined)
+        )
+        margins = total + changes - changes.transpose(0, 2, 1)
+        n_left = n_defined - n_lost - n_lost.transpose(0, 2, 1)
+        squares += ((ratio(margins, n_left) - full) ** 2).sum(axis=0)
+    return (len(starts) - 1) / len(starts) * squares
 
 
 def _lower(system: Ints, group: Ints, rank: Ints) -> Floats:
     """Count by judgment each system's lower judgments in its group, ties half."""
-    k, n = int(system.max()) + 1, int(group.max()) + 1
-    value, level = np.unique(group * (int(rank.max()) + 1) + rank, return_inverse=True)
-    lower = np.empty((len(level), k))
-    for column in range(k):
-        of_system = system == column
-        count = np.bincount(level[of_system], minlength=len(value))
-        before = np.append(0, np.cumsum(np.bincount(group[of_system], minlength=n)))
-        lower[:, column] = (np.cumsum(count) - count / 2)[level] - before[group]
-    return lower
+    k, n_ranks = int(system.max()) + 1, int(rank.max()) + 1
+    level, place = np.unique(group * n_ranks + rank, return_inverse=True)
+    count = np.bincount(place * k + system, minlength=len(level) * k).reshape(-1, k)
+    below = np.cumsum(count, axis=0) - count
+    group_of_level = level // n_ranks
+    below -= below[np.searchsorted(group_of_level, group_of_level)]
+    return np.asarray((below + count / 2)[place])
 
 
-def _shares(won: Floats, count: Floats) -> Floats:
-    """Compute the share of pairs won; NaN without pairs."""
-    pairs = count[:, :, None] * count[:, None, :]
-    return np.where(pairs > 0, won / np.where(pairs > 0, pairs, 1), np.nan)
+def _margins(won: Floats, pairs: Floats) -> tuple[Floats, Bools]:
+    """Compute the share of pairs won minus one half, or 0 without pairs; and which have pairs."""
+    defined = pairs > 0
+    return np.where(defined, won / np.where(defined, pairs, 1) - 0.5, 0), defined

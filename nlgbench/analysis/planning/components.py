@@ -53,9 +53,9 @@ def variance_components(
     -------
     DataFrame
         A row per component: component (``item``, ``annotator``, ``system x item``, ``system x
-        annotator``, or ``rest``, the residual), variance (squared points), ci_low, ci_high, share
-        (of the sum), n_levels (for ``rest``, the number of judgments), status (a code; ``ok``),
-        reason (its text), method, confidence.
+        annotator``, or ``rest``, the residual), estimate (the variance in squared points), ci_low,
+        ci_high, share (of the sum), n_levels (for ``rest``, the number of judgments), status (a
+        code; ``ok``), reason (its text), method, confidence.
 
     Raises
     ------
@@ -76,8 +76,8 @@ def variance_components(
     --------
     >>> import nlgbench as nb
     >>> table = variance_components(nb.simulate("judgments", n_annotators=40, seed=1))
-    >>> table[["component", "variance", "ci_low", "ci_high", "share", "n_levels"]].round(2)
-                component  variance  ci_low  ci_high  share  n_levels
+    >>> table[["component", "estimate", "ci_low", "ci_high", "share", "n_levels"]].round(2)
+                component  estimate  ci_low  ci_high  share  n_levels
     0                item      0.22     NaN      NaN   0.08       100
     1           annotator      0.23     NaN      NaN   0.09        40
     2       system x item      1.07    0.93     1.24   0.42       500
@@ -106,7 +106,7 @@ def components_of(
     identified, mixed = _identified(gram, len(y))
     names = [*FACTORS, "rest"]
     counts = [int(codes.max()) + 1 for codes in numbers[:4]]
-    table = pd.DataFrame({"component": names, "variance": np.nan, "ci_low": np.nan})
+    table = pd.DataFrame({"component": names, "estimate": np.nan, "ci_low": np.nan})
     table = table.assign(ci_high=np.nan, share=np.nan, n_levels=[*counts, len(y)])
     status: Any = [explain("constant_systems")] * 5
     for k, confounders in mixed.items():
@@ -141,7 +141,7 @@ def components_of(
             missing = explain("unbalanced")
         includes = explain("includes", others=included) if included else OK
         status[k] = missing + includes + doubt
-        table.loc[k, ["variance", "share"]] = variances[number] * unit**2, share[number]
+        table.loc[k, ["estimate", "share"]] = variances[number] * unit**2, share[number]
         if not missing:
             table.loc[k, ["ci_low", "ci_high"]] = low[number] * unit**2, high[number] * unit**2
     return split_status(table.assign(status=status)).assign(method=method)
@@ -302,6 +302,6 @@ def vote_components(study: Study) -> pd.DataFrame:
         products = (sums["score"] ** 2 - sums["square"]).sum()
         variances.append(np.maximum(0.0, ratio(products, (n * (n - 1)).sum())))
     names = ["item", "annotator", "ties"]
-    table = pd.DataFrame({"component": names, "variance": [*variances, ties]})
-    status = first_status(3, (table["variance"].isna(), explain("one_vote_each")))
+    table = pd.DataFrame({"component": names, "estimate": [*variances, ties]})
+    status = first_status(3, (table["estimate"].isna(), explain("one_vote_each")))
     return split_status(table.assign(status=status))

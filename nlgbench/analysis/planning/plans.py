@@ -119,7 +119,7 @@ def plan_study(
         n_votes): design, n_items, n_annotators, n_votes, n_judgments, price, power, mdd, status,
         reason, difference, level (of the test), target (`power`), price_judgment, price_item,
         price_annotator, variances (``as estimated`` or ``as stated``; taken as known).
-        ``components``: component, variance, status, reason, source. ``question``: the question in
+        ``components``: component, estimate, status, reason, source. ``question``: the question in
         words.
 
     Raises
@@ -199,10 +199,10 @@ def _components(
     if isinstance(pilot, Study):
         pilot = variance_components(pilot) if question == "means" else vote_components(pilot)
     elif isinstance(pilot, Mapping):
-        pilot = pd.DataFrame({"component": pilot.keys(), "variance": pilot.values()})
-    table = read_table(pilot, "component variance:float? status:text? reason:text?", "pilot has")
-    if "variance" not in table:
-        raise ValueError("pilot has no column 'variance': pass the result of variance_components.")
+        pilot = pd.DataFrame({"component": pilot.keys(), "estimate": pilot.values()})
+    table = read_table(pilot, "component estimate:float? status:text? reason:text?", "pilot has")
+    if "estimate" not in table:
+        raise ValueError("pilot has no column 'estimate': pass the result of variance_components.")
     needed, idle = _PARTS[question], _IDLE[question]
     for name in table["component"]:
         known(name, (*needed, *idle), "pilot")
@@ -212,21 +212,21 @@ def _components(
             f"pilot lacks {', '.join(map(repr, missing))}. A plan for {question} needs "
             f"{', '.join(needed)}: add the missing ones, with 0 where there is no variance."
         )
-    bad = table[table["variance"] < 0]
+    bad = table[table["estimate"] < 0]
     if len(bad):
         raise ValueError(
             f"pilot: {bad['component'].iloc[0]!r} must be 0 or more. Got "
-            f"{bad['variance'].iloc[0]:g}."
+            f"{bad['estimate'].iloc[0]:g}."
         )
     known_status = {"status": table.get("status", "ok"), "reason": table.get("reason", "")}
     table = table.assign(**known_status, source=source).fillna({"status": "ok", "reason": ""})
-    return table[["component", "variance", "status", "reason", "source"]].reset_index(drop=True)
+    return table[["component", "estimate", "status", "reason", "source"]].reset_index(drop=True)
 
 
 def _spread(components: pd.DataFrame, question: Question, difference: float) -> Spread:
     """Combine components into the variances of the difference of two systems."""
     # Components that the pilot cannot identify are included in others.
-    value = components.set_index("component")["variance"].fillna(0)
+    value = components.set_index("component")["estimate"].fillna(0)
     if question == "means":
         of_item, of_annotator, residual = (2 * float(value[name]) for name in _PARTS["means"])
         return Spread(of_item, of_annotator, residual)

@@ -29,7 +29,7 @@ from nlgbench.study.checks import checked
 Ties = Literal["davidson", "half"]
 Annotators = Literal["fixed", "random"]
 #: The columns of estimates, and the other columns of `bradley_terry`.
-_NUMBERS = ["rating", "ci_low", "ci_high", "se", "n_clusters", "tie"]
+_NUMBERS = ["estimate", "ci_low", "ci_high", "se", "n_clusters", "tie"]
 _COLUMNS = ["system", "confidence", "covers", "n_games", *_NUMBERS, "status"]
 _UNLINKED = "is linked to too few systems by wins in both directions"
 #: A smaller variance of a rate is a rounding error.
@@ -164,7 +164,7 @@ def bradley_terry(
     with np.errstate(invalid="ignore"):
         half = t.ppf(0.5 + confidence / 2, df) * se
     rating = START + POINTS * ability
-    table = pd.DataFrame({"system": systems, "rating": rating})
+    table = pd.DataFrame({"system": systems, "estimate": rating})
     table = table.assign(ci_low=rating - half, ci_high=rating + half, confidence=confidence)
     table = table.assign(covers=sample.covers, n_games=n_games, se=se, n_clusters=n_clusters)
     return table.assign(tie=tie, status=status)[_COLUMNS]
@@ -214,8 +214,8 @@ def win_rates(
     -------
     DataFrame
         Two rows for each pair that played, one in each direction: comparator, system, opponent,
-        n_games, win, tie, loss (shares of the games), win_rate (win + tie / 2; above .5 is better),
-        ci_low, ci_high (of win_rate), confidence, covers, n_clusters (of the side with fewer
+        estimate (the win rate, win + tie / 2; above .5 is better), ci_low, ci_high, n_games, win,
+        tie, loss (shares of the games), confidence, covers, n_clusters (of the side with fewer
         clusters; for annotators' choices, the effective number as in `rate`), status (a code;
         ``ok``), reason (its text).
 
@@ -237,7 +237,7 @@ def win_rates(
     Examples
     --------
     >>> table = pd.DataFrame({"system_a": "x", "system_b": "y", "outcome": [*"aaaa"]})
-    >>> win_rates(table)[["system", "win_rate", "ci_low", "ci_high"]].round(3).values.tolist()
+    >>> win_rates(table)[["system", "estimate", "ci_low", "ci_high"]].round(3).values.tolist()
     [['x', 1.0, 0.51, 1.0], ['y', 0.0, 0.0, 0.49]]
     """
     all_played = read_games(study, of=of, dimension=dimension)
@@ -246,8 +246,8 @@ def win_rates(
     for comparator, played in all_played.groupby("comparator"):
         table = _rate_pairs(played, sample, confidence).sort_values(["system", "opponent"])
         tables.append(table.assign(comparator=comparator))
-    columns = ["comparator", "system", "opponent", "n_games", "win", "tie", "loss", "win_rate"]
-    columns += ["ci_low", "ci_high", "confidence", "covers", "n_clusters", "status", "reason"]
+    columns = ["comparator", "system", "opponent", "estimate", "ci_low", "ci_high", "n_games"]
+    columns += ["win", "tie", "loss", "confidence", "covers", "n_clusters", "status", "reason"]
     table = pd.concat(tables, ignore_index=True)
     return split_status(table.assign(confidence=confidence, covers=sample.covers))[columns]
 
@@ -265,7 +265,7 @@ def _rate_pairs(played: pd.DataFrame, sample: Sampling, confidence: float) -> pd
         n, few = _sizes(sample, group, first)
         rate = np.bincount(group, score) / np.bincount(group)
         low, high = wilson(rate, n.astype(np.float64), norm.ppf(0.5 + confidence / 2))
-        rates = pd.DataFrame({"win_rate": rate, "ci_low": low, "ci_high": high})
+        rates = pd.DataFrame({"estimate": rate, "ci_low": low, "ci_high": high})
         rates = rates.assign(n_clusters=n, status=few)
     else:
         first, second = np.where(turned, second, first), np.where(turned, first, second)
@@ -276,7 +276,7 @@ def _rate_pairs(played: pd.DataFrame, sample: Sampling, confidence: float) -> pd
         rates[kind] = np.bincount(group, column) / rates["n_games"]
     turn = {"win": "loss", "loss": "win", "ci_low": "ci_high", "ci_high": "ci_low"}
     mirrored = rates.rename(columns=turn)
-    ends = ["win_rate", "ci_low", "ci_high"]
+    ends = ["estimate", "ci_low", "ci_high"]
     mirrored[ends] = 1 - mirrored[ends]
     table = pd.concat([rates, mirrored])
     table["system"] = np.array(systems)[pairs.T.ravel()]
@@ -403,7 +403,7 @@ def rate_intervals(
         (flat, [explain("alike", n=round(n, 1)) for n in least]),
     )
     return pd.DataFrame(
-        {"win_rate": rate, "ci_low": low, "ci_high": high, "n_clusters": least, "status": status}
+        {"estimate": rate, "ci_low": low, "ci_high": high, "n_clusters": least, "status": status}
     )
 
 

@@ -25,7 +25,7 @@ _STEP = 32.0  # Elo's K, points
 def glicko2(
     played: pd.DataFrame, *, tie_ratio: float | None = None, seed: Seed | None = None
 ) -> pd.DataFrame:
-    """Rate the systems of one comparator's games: system, rating, deviation, volatility, n_games.
+    """Rate the systems of one comparator's games: system, estimate, deviation, volatility, n_games.
 
     See Glickman (2012), *Example of the Glicko-2 system*,
     http://www.glicko.net/glicko/glicko2.pdf. With mu and phi in nats, ``g = 1 / sqrt(1 + 3 phi_j^2
@@ -80,10 +80,10 @@ def with_intervals(ratings: pd.DataFrame, confidence: float) -> pd.DataFrame:
     Games determine only differences, so the interval is for the rating relative to the mean of
     systems. It covers the value to which ratings from more games of the same outputs converge.
     """
-    rating = ratings["rating"] + (START - ratings["rating"].mean())
+    rating = ratings["estimate"] + (START - ratings["estimate"].mean())
     half = norm.ppf(0.5 + confidence / 2) * ratings["deviation"]
     return ratings.assign(
-        rating=rating,
+        estimate=rating,
         ci_low=rating - half,
         ci_high=rating + half,
         confidence=confidence,
@@ -94,7 +94,7 @@ def with_intervals(ratings: pd.DataFrame, confidence: float) -> pd.DataFrame:
 def as_table(systems: list[str], state: State, n_games: Ints) -> pd.DataFrame:
     """Convert a state to a table of ratings."""
     mu, phi = (np.array(column) for column in state)
-    table = pd.DataFrame({"system": systems, "rating": START + POINTS * mu})
+    table = pd.DataFrame({"system": systems, "estimate": START + POINTS * mu})
     return table.assign(deviation=POINTS * phi, volatility=0.0, n_games=n_games)
 
 

@@ -24,7 +24,7 @@ Pairing = Literal["random", "adaptive"]
 UNCHANGED = 50
 #: The number of orders of games in `order_stability`.
 N_ORDERS = 100
-_FIRST = ["comparator", "system", "rating", "ci_low", "ci_high", "confidence", "method", "covers"]
+_FIRST = ["comparator", "system", "estimate", "ci_low", "ci_high", "confidence", "method", "covers"]
 
 
 @checked
@@ -78,10 +78,10 @@ def rate(
     Returns
     -------
     DataFrame
-        A row per comparator (``people`` for annotators) and system: comparator, system, rating
-        (points, higher is better, with mean 1500; 173.7 per nat of log-odds), ci_low, ci_high
-        (relative to the mean of all rated systems), confidence, method, covers (what the interval
-        generalizes to), n_games, status (a code; ``ok``), reason (its text).
+        A row per comparator (``people`` for annotators) and system: comparator, system, estimate
+        (the rating in points, higher is better, with mean 1500; 173.7 per nat of log-odds), ci_low,
+        ci_high (relative to the mean of all rated systems), confidence, method, covers (what the
+        interval generalizes to), n_games, status (a code; ``ok``), reason (its text).
         Bradley-Terry: also se, n_clusters (for comparators: clusters among the system's outputs;
         for annotators' choices: the effective number of items, or of annotators if these are random
         and fewer), tie (Davidson's nu: 0 without ties; 2 if equal systems tie half the time).
@@ -116,7 +116,7 @@ def rate(
     With three wins and one loss, the log-odds are ln 3, half on each side of the mean.
 
     >>> table = pd.DataFrame({"system_a": "x", "system_b": "y", "outcome": [*"aaab"]})
-    >>> rate(table)[["system", "rating"]].round(2).values.tolist()
+    >>> rate(table)[["system", "estimate"]].round(2).values.tolist()
     [['x', 1595.42], ['y', 1404.58]]
     """
     if method != "bradley_terry" and (ties == "half" or annotators is not None):
@@ -183,8 +183,8 @@ def order_stability(
     for comparator, rows in read_games(study, of=of).groupby("comparator"):
         orders = [glicko.glicko2(rows, tie_ratio=tie_ratio, seed=rng) for _ in range(N_ORDERS)]
         many = pd.concat(orders, keys=range(N_ORDERS), names=["order", None])
-        many["rank"] = many.groupby("order")["rating"].rank(ascending=False)
-        spread = {"rating_sd": ("rating", "std"), "worst_rank": ("rank", "max")}
+        many["rank"] = many.groupby("order")["estimate"].rank(ascending=False)
+        spread = {"rating_sd": ("estimate", "std"), "worst_rank": ("rank", "max")}
         table = many.groupby("system").agg(**spread, best_rank=("rank", "min"))
         rated = glicko.glicko2(rows, tie_ratio=tie_ratio, seed=seed).set_index("system")
         table = table.assign(deviation=rated["deviation"]).reset_index()
@@ -197,7 +197,7 @@ def order_stability(
 class Tournament:
     """The games of a tournament, and the ratings after them."""
 
-    #: system, rating, deviation, volatility, n_games after the last game.
+    #: system, estimate (the rating), deviation, volatility, n_games after the last game.
     ratings: pd.DataFrame
     #: Two rows per game, one per system: game (from 1), system, rating, deviation after it.
     history: pd.DataFrame
@@ -364,10 +364,10 @@ def convergence(
     for pairing, number in product(pairings, range(seed, seed + 5)):
         played = tournament(study, of=of, pairing=pairing, tie_ratio=tie_ratio, seed=number)
         histories.append(played.history)
-        final = played.ratings.set_index("system")["rating"]
+        final = played.ratings.set_index("system")["estimate"]
         row: dict[str, object] = {"pairing": pairing, "seed": number, "games": played.n_games}
         row["settled"] = played.converged
-        row["spearman with all games"] = _spearman(final, rated["rating"])
+        row["spearman with all games"] = _spearman(final, rated["estimate"])
         if quality is not None:
             row["spearman with people"] = _spearman(final, quality)
         rows.append(row)

@@ -154,7 +154,7 @@ def win_and_loss(
     """Compute how often each checkpoint wins and loses against the two before it.
 
     A row per checkpoint, in the order of training: model, group (the model), system, progress, win,
-    tie, loss (shares of the `checkpoint_pairs` in which it is the newer one), difference (win -
+    tie, loss (shares of the `checkpoint_pairs` in which it is the newer one), estimate (win -
     loss, -1 to 1), ci_low, ci_high, n_clusters, status, reason, n, confidence. For a model's first
     checkpoint, n is 0 and the other results are missing. The interval is that of the win rate (ties
     count half), on the scale of the difference. It generalizes to other samples of the same
@@ -173,7 +173,7 @@ def win_and_loss(
     group = np.asarray(by_system.ngroup(), dtype=np.int64)
     rates = rate_intervals(group, score, newer, older, OUTPUTS, confidence=0.95)
     table = by_system[["win", "tie", "loss"]].mean().assign(n=by_system.size()).reset_index()
-    table["difference"] = table["win"] - table["loss"]
+    table["estimate"] = table["win"] - table["loss"]
     table[["ci_low", "ci_high"]] = 2 * rates[["ci_low", "ci_high"]] - 1
     table = table.join(split_status(rates)[["n_clusters", "status", "reason"]])
     every = steps[["model", "system", "progress"]].sort_values(["model", "progress"])
@@ -350,7 +350,7 @@ def rate_searches(
         order = np.random.default_rng(seed)
         for group, rows in played.groupby(played["system_a"].map(models["group"])):
             rated = glicko2(rows, seed=order).assign(group=group, evaluator=name)
-            ratings.append(rated.rename(columns={"rating": "score"}))
+            ratings.append(rated.rename(columns={"estimate": "score"}))
     table = pd.concat(ratings, ignore_index=True)
     return table[["group", "evaluator", "system", "score", "deviation", "volatility", "n_games"]]
 
@@ -390,7 +390,7 @@ def stop_training(
         First, the checkpoint that each evaluator keeps: evaluator (``last_checkpoint`` never
         stops), group, system, progress, stopped_at (NaN if training runs to the end). Second,
         comparators' rates: evaluator, model, system, progress, win, tie, loss (against the two
-        preceding checkpoints), difference with its 95% interval.
+        preceding checkpoints), estimate with its 95% interval.
     """
     steps = searches.models[searches.models["kind"] == "stopping"]
     if reverse:
@@ -461,8 +461,8 @@ def one_training(
     perplexity = run_scores["evaluator"] == "perplexity"
     value = run_scores["score"].mask(perplexity, np.log(-run_scores["score"].where(perplexity)))
     tables.append(_curve(run_scores, value, norm.ppf(0.975) * run_scores["se"].mask(perplexity)))
-    tables.append(rates[rates["model"] == model].rename(columns={"difference": "value"}))
-    columns = ["evaluator", "progress", "value", "ci_low", "ci_high"]
+    tables.append(rates[rates["model"] == model])
+    columns = ["evaluator", "progress", "estimate", "ci_low", "ci_high"]
     curves = pd.concat([table[columns] for table in tables], ignore_index=True)
     marks.append(stops.loc[stops["group"] == model, ["evaluator", "progress"]])
     chosen = pd.concat(marks, ignore_index=True)
@@ -470,7 +470,7 @@ def one_training(
 
 
 def _curve(rows: pd.DataFrame, value: pd.Series, half: pd.Series) -> pd.DataFrame:
-    return rows.assign(value=value, ci_low=value - half, ci_high=value + half)
+    return rows.assign(estimate=value, ci_low=value - half, ci_high=value + half)
 
 
 @checked

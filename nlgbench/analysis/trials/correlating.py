@@ -108,9 +108,9 @@ def compare_outputs(trials: Trials, *, n_resamples: int = 1_000, seed: int = 0) 
     Returns
     -------
     DataFrame
-        data, evaluator_a (the comparator), evaluator_b (a baseline), difference (of Spearman's
-        correlations, positive where the comparator agrees better with human judgments), ci_low,
-        ci_high, over (the split and the resampled units), status, reason.
+        data, evaluator_a (the comparator), evaluator_b (a baseline), estimate (the difference
+        of Spearman's correlations, positive where the comparator agrees better with human
+        judgments), ci_low, ci_high, over (the split and the resampled units), status, reason.
 
     Raises
     ------
@@ -132,7 +132,7 @@ def compare_outputs(trials: Trials, *, n_resamples: int = 1_000, seed: int = 0) 
         )
         unit = "items" if test.clusters == "item_id" else test.clusters
         rows.append(table.assign(data=name, over=f"first split, {unit} resampled"))
-    columns = ["data", "evaluator_a", "evaluator_b", "difference", "ci_low", "ci_high", "over"]
+    columns = ["data", "evaluator_a", "evaluator_b", "estimate", "ci_low", "ci_high", "over"]
     return pd.concat(rows, ignore_index=True)[[*columns, "status", "reason"]]
 
 
@@ -192,7 +192,7 @@ def correlate_trials(
         ci_high, lowest, highest (over trials), confidence, n (systems), n_trials, n_undefined
         (trials without a coefficient, which are excluded), method, status (a code; ``ok``), reason
         (its text). Second, a row per pair of evaluators: evaluator_a,
-        evaluator_b, statistic, difference (a minus b, over the trials with coefficients of both),
+        evaluator_b, statistic, estimate (a minus b, over the trials with coefficients of both),
         ci_low, ci_high, confidence, method, status, reason.
 
     Raises
@@ -223,7 +223,7 @@ def correlate_trials(
     >>> scores = pd.DataFrame(rows, columns=["evaluator", "trial", "system", "score"])
     >>> human = pd.Series(range(6), index=list("abcdef"))
     >>> each, between = correlate_trials(scores, human)
-    >>> each["estimate"].round(6).tolist(), between["difference"].round(6).tolist()
+    >>> each["estimate"].round(6).tolist(), between["estimate"].round(6).tolist()
     ([1.0, -1.0], [2.0])
     >>> each["status"].iloc[0]
     'perfect'
@@ -246,11 +246,13 @@ def correlate_trials(
         between.append(row | common | _mean(shared, confidence))
     columns = ["evaluator", "statistic", "estimate", "ci_low", "ci_high", "lowest", "highest"]
     columns += ["confidence", "n", "n_trials", "n_undefined", "method", "status"]
-    of_pairs = ["evaluator_a", "evaluator_b", "statistic", "difference", "ci_low", "ci_high"]
+    of_pairs = ["evaluator_a", "evaluator_b", "statistic", "estimate", "ci_low", "ci_high"]
     of_pairs += ["confidence", "method", "status"]
-    gaps = pd.DataFrame(between).rename(columns={"estimate": "difference"})
-    levels = pd.DataFrame(rows, columns=columns)
-    return split_status(levels), split_status(gaps.reindex(columns=of_pairs))
+    levels, differences = (
+        pd.DataFrame(rows, columns=columns),
+        pd.DataFrame(between, columns=of_pairs),
+    )
+    return split_status(levels), split_status(differences)
 
 
 def _mean(correlations: Floats, confidence: float) -> dict[str, float | Status]:

@@ -426,7 +426,7 @@ def trial(
     met = system_pairs(table, n_per_pair=n_games, seed=seed)
     comparisons = compare(comparator, table, met)
     played = read_games(with_tables(test, comparisons=comparisons), of="comparisons")
-    rated = glicko2(played, tie_ratio=tie_ratio, seed=seed).rename(columns={"rating": "score"})
+    rated = glicko2(played, tie_ratio=tie_ratio, seed=seed).rename(columns={"estimate": "score"})
     name = METHODS[0] if variant == "full model" else variant
     systems = rated[["system", "score"]].assign(evaluator=name)
     if variant != "full model":
@@ -435,7 +435,7 @@ def trial(
     plays = output_pairs(table, n_pairs=min(N_PLAYS, n * (n - 1) // 2), seed=seed)
     played = single_outputs(compare(comparator, table, plays))
     of_plays = glicko2(played, tie_ratio=tie_ratio, seed=seed)
-    of_plays = of_plays.rename(columns={"system": "output_id", "rating": "score"})
+    of_plays = of_plays.rename(columns={"system": "output_id", "estimate": "score"})
     against = reference_pairs(table, n_references=min(N_REFERENCES, n), seed=seed)
     points = comparators.reference_points(compare(comparator, table, against)).reset_index()
     scores = [of_plays.assign(evaluator=COMPARED[0]), points.assign(evaluator=COMPARED[1])]

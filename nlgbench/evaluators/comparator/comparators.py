@@ -308,14 +308,14 @@ def order_agreement(
 ) -> pd.DataFrame:
     """Measure how often a comparator's prediction is unchanged when two outputs are swapped.
 
-    One row: agreement (share of distinct pairs with the same most probable outcome in both orders,
-    before averaging), ci_low, ci_high (Wilson's 95%, assuming independent pairs), n.
+    One row: estimate (the share of distinct pairs with the same most probable outcome in both
+    orders, before averaging), ci_low, ci_high (Wilson's 95%, assuming independent pairs), n.
     """
     rows = _texts_of(comparator, outputs, pairs)
     forward, backward = _in_both_orders(comparator, rows.drop_duplicates())
     same = (decided(forward) == decided(backward)).all(axis=1)
     low, high = proportion_confint(same.sum(), len(same), alpha=0.05, method="wilson")
-    row = {"comparator": comparator.name, "agreement": same.mean(), "ci_low": low, "ci_high": high}
+    row = {"comparator": comparator.name, "estimate": same.mean(), "ci_low": low, "ci_high": high}
     return pd.DataFrame([{**row, "confidence": 0.95, "n": len(same)}])
 
 

@@ -199,7 +199,7 @@ class Calibration:
         ``ece`` (0 to 1, lower is better): expected calibration error.
     bins : DataFrame
         A row per listener, stage and bin of probability: bin_low (exclusive), bin_high (inclusive),
-        probability (mean in the bin), share (share correct, ties split), ci_low, ci_high,
+        probability (mean in the bin), estimate (share correct, ties split), ci_low, ci_high,
         confidence, n, ece (over all bins), listener, seed, stage. NaN in an empty bin.
     """
 

@@ -59,7 +59,7 @@ def measure_calibration(
     best = np.isclose(probabilities, probabilities.max(axis=1, keepdims=True), rtol=1e-9, atol=0)
     right = best[np.arange(n), target] / best.sum(axis=1)
     bins = _bins(probabilities, right)
-    ece = float(((bins["probability"] - bins["share"]).abs() * bins["n"]).sum() / n)
+    ece = float(((bins["probability"] - bins["estimate"]).abs() * bins["n"]).sum() / n)
     with np.errstate(divide="ignore"):
         losses = -np.log(probabilities[np.arange(n), target])
     half, nll_status = np.nan, explain("one_output" if n < 2 else "impossible")
@@ -76,9 +76,9 @@ def measure_calibration(
     table = pd.DataFrame(rows, columns=["measure", "estimate", "ci_low", "ci_high"])
     table = table.assign(confidence=confidence, n=n, n_undefined=int((~used).sum()))
     n_of = bins["n"].where(bins["n"] > 0)
-    low, high = proportion_confint(bins["share"] * n_of, n_of, alpha, "wilson")
+    low, high = proportion_confint(bins["estimate"] * n_of, n_of, alpha, "wilson")
     bins = bins.assign(ci_low=low, ci_high=high, confidence=confidence, ece=ece)
-    names = "bin_low bin_high probability share ci_low ci_high confidence n ece"
+    names = "bin_low bin_high probability estimate ci_low ci_high confidence n ece"
     statuses = [OK, nll_status, explain("biased_upward")]
     return split_status(table.assign(status=pd.Series(statuses, dtype=object))), bins[names.split()]
 
@@ -91,7 +91,7 @@ def _bins(proba: Floats, right: Floats) -> pd.DataFrame:
     edges = np.arange(_N_BINS + 1) / _N_BINS
     bins = pd.DataFrame({"bin_low": edges[:-1], "bin_high": edges[1:], "n": n})
     bins["probability"] = np.bincount(bin_codes, highest, _N_BINS) / some
-    return bins.assign(share=np.bincount(bin_codes, right, _N_BINS) / some)
+    return bins.assign(estimate=np.bincount(bin_codes, right, _N_BINS) / some)
 
 
 def check_proba(proba: ArrayLike, *, n: int, n_states: int) -> Floats:

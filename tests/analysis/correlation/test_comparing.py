@@ -39,7 +39,7 @@ def test_p_is_that_of_all_swaps_written_out(statistic):
     found = compare_evaluators(alone(evaluators(x)), **asked).iloc[0]
     assert found["p"] == (far >= far[0] - 1e-9).mean()
     r_a, r_b = (SCIPY[statistic](one, h)[0] for one in z)
-    assert found["difference"] == pytest.approx(r_a - r_b)
+    assert found["estimate"] == pytest.approx(r_a - r_b)
     assert found["p_method"] == "swaps, all"
 
 
@@ -180,9 +180,9 @@ def test_differences_are_of_the_same_outputs_and_resamples(granularity):
     each = correlate(asked, statistics=["spearman"], **options).set_index("evaluator")
     a, b = (each.loc[found[f"evaluator_{side}"]].reset_index() for side in "ab")
     assert len(found) == 3
-    np.testing.assert_allclose(found["difference"], a["estimate"] - b["estimate"])
-    assert (found["ci_low"] <= found["difference"]).all()
-    assert (found["difference"] <= found["ci_high"]).all()
+    np.testing.assert_allclose(found["estimate"], a["estimate"] - b["estimate"])
+    assert (found["ci_low"] <= found["estimate"]).all()
+    assert (found["estimate"] <= found["ci_high"]).all()
     wide = a["ci_high"] - a["ci_low"] + b["ci_high"] - b["ci_low"]
     assert (found["ci_high"] - found["ci_low"] < wide).all()
     clear = found[~found["p"].between(0.03, 0.08)]
@@ -201,7 +201,7 @@ def test_two_names_for_one_evaluator_differ_by_nothing():
     outputs, scores, judgments = study(n_evaluators=1)
     both = made(outputs, pd.concat([scores, scores.assign(evaluator="twin")]), judgments)
     found = compare_evaluators(both, granularity="output", n_resamples=50).iloc[0]
-    assert found[["difference", "p", "status"]].tolist() == [0, 1, "no_variation"]
+    assert found[["estimate", "p", "status"]].tolist() == [0, 1, "no_variation"]
     assert found[["ci_low", "ci_high"]].isna().all()
     assert compare_evaluators(both)["p"].tolist() == [1]
 
@@ -230,11 +230,9 @@ def test_the_test_of_a_difference_counts_clusters_by_their_size():
     row = compare_evaluators(asked, granularity="output", clusters="context").iloc[0]
     effective = 180**2 / (91**2 + 89)
     reach = (
-        row["ci_high"] - row["difference"]
-        if row["difference"] < 0
-        else row["difference"] - row["ci_low"]
+        row["ci_high"] - row["estimate"] if row["estimate"] < 0 else row["estimate"] - row["ci_low"]
     )
-    ratio = abs(row["difference"]) / reach * stats.t.ppf(0.975, effective - 1)
+    ratio = abs(row["estimate"]) / reach * stats.t.ppf(0.975, effective - 1)
     assert row["p"] == pytest.approx(2 * stats.t.sf(ratio, effective - 1))
     assert row["n_clusters"] == 90
 
@@ -244,8 +242,8 @@ def test_named_pairs_are_resampled_as_they_are_named():
     every = compare_evaluators(asked, **options).set_index(["evaluator_a", "evaluator_b"])
     named = compare_evaluators(asked, evaluators=[("e2", "e0"), ("e0", "e1")], **options)
     turned, straight = named.iloc[0], every.loc[("e0", "e2")]
-    columns = ["difference", "ci_low", "ci_high", "estimate_a"]
-    other = [*-straight[["difference", "ci_high", "ci_low"]], straight["estimate_b"]]
+    columns = ["estimate", "ci_low", "ci_high", "estimate_a"]
+    other = [*-straight[["estimate", "ci_high", "ci_low"]], straight["estimate_b"]]
     assert turned[columns].tolist() == other
     assert named["p"].iloc[1] == every.loc[("e0", "e1"), "p"]
     assert named["p_adjusted"].tolist() == adjust(named["p"]).tolist()

@@ -181,9 +181,10 @@ def test_differences_are_pooled_as_they_are():
     """Beyond 1 and at 0 too; the mean is statsmodels', with the modified Hartung-Knapp interval."""
     difference, se = np.array([1.2, 0.0, -0.3, 0.4, 0.5]), FIVE[1]
     low, high = (difference + sign * norm.isf(0.025) * se for sign in (-1, 1))
-    table = correlations(difference, se, ci_low=low, ci_high=high, difference=difference)
-    table = table.drop(columns=["evaluator", "estimate"])
-    table = table.assign(evaluator_a="chrf", evaluator_b="length@sentinel")
+    table = correlations(difference, se, ci_low=low, ci_high=high)
+    table = table.drop(columns="evaluator")
+    pair = {"evaluator_a": "chrf", "evaluator_b": "length@sentinel"}
+    table = table.assign(**pair, estimate=difference)
     found = nb.pool_correlations(table)
     expected = np.transpose([difference, difference, se])
     np.testing.assert_allclose(found.studies[["estimate", "z", "se"]], expected, atol=1e-12)
@@ -275,7 +276,7 @@ def test_the_difference_from_length_is_that_of_the_pair(worlds):
     asked = {"granularity": "output", "statistic": "spearman"} | draws
     pairs = [(name, "words") for name in names]
     alone = nb.compare_evaluators(scored, evaluators=pairs, **asked)
-    columns = ["evaluator_a", "difference", "n", "n_missing"]
+    columns = ["evaluator_a", "estimate", "n", "n_missing"]
     pd.testing.assert_frame_equal(found[columns], alone[columns])
     assert found["evaluator_b"].eq("length@sentinel").all()
     # Correlations of estimates are from resamples, of which there are few.

@@ -56,7 +56,7 @@ def test_one_evaluator_twice_has_no_test():
     assert np.isnan(williams(0.5, 0.5, 1.0, 20)).all()
     scores = pd.DataFrame({name: [1.0, 2.0, 4.0, 3.0, 7.0] for name in "ab"})
     row = williams_tests(judged(scores, [1.0, 2.0, 3.0, 4.0, 5.0])).iloc[0]
-    assert row["difference"] == 0 and np.isnan(row["p"])
+    assert row["estimate"] == 0 and np.isnan(row["p"])
 
 
 def test_the_determinant_may_be_negative_by_rounding_alone():

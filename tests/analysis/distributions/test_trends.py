@@ -39,7 +39,7 @@ def test_the_verdict_is_the_sign_of_the_slope_and_of_the_direction():
 def test_the_slope_is_that_of_least_squares_and_its_error_the_largest(estimates, errors):
     found = nb.measure_trends(table("vendi", estimates, errors), TRUTH, against=["l_star"]).iloc[0]
     x = TRUTH["l_star"].to_numpy()
-    assert found["slope"] == pytest.approx(linregress(x, estimates).slope, abs=1e-9)
+    assert found["estimate"] == pytest.approx(linregress(x, estimates).slope, abs=1e-9)
     # The slope is linear in the estimates; errors may have any correlations but negative ones.
     parts = np.array([linregress(x, np.eye(4)[i]).slope * errors[i] for i in range(4)])
     loading = np.random.default_rng(0).random((50, 4, 3))
@@ -59,7 +59,7 @@ def test_what_is_left_out_may_be_what_would_have_been_seen():
     assert found["verdict"] == "" and found["n_systems"] == 3
     assert found["status"] == "excluded" and found["reason"].endswith("missing: d")
     # A fall from .9 to 0 is not hidden, though there is no error to test it by.
-    assert found["slope"] == pytest.approx(linregress(TRUTH["l_star"], flat).slope)
+    assert found["estimate"] == pytest.approx(linregress(TRUTH["l_star"], flat).slope)
     assert found[["se", "ci_low", "ci_high"]].isna().all()
 
 
@@ -77,7 +77,7 @@ def test_what_has_no_line_has_a_reason():
     assert found["reason"].iloc[1].endswith("missing: b, d")
     exact = nb.measure_trends(rows.assign(se=0.0), TRUTH, against=["l_star"]).iloc[0]
     assert (exact["status"], exact["verdict"]) == ("no_variation", "") and np.isnan(exact["ci_low"])
-    assert (found["verdict"] == "").all() and found[["slope", "ci_low"]].isna().all(axis=None)
+    assert (found["verdict"] == "").all() and found[["estimate", "ci_low"]].isna().all(axis=None)
 
 
 def test_what_cannot_be_joined_is_named():

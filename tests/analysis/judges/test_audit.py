@@ -150,9 +150,9 @@ def test_calibration_is_that_of_the_formula():
     vote = np.where(rng.random(n) < said - 0.1, "a", "b")
     found = nb.audit(of_pairs(said, vote, [f"w{k}" for k in rng.integers(40, size=n)]))
     bins = found.calibration
-    assert bins["said"].tolist() == pytest.approx([0.55, 0.75, 0.95])
+    assert bins["probability"].tolist() == pytest.approx([0.55, 0.75, 0.95])
     right = pd.Series(vote == "a").groupby(said)
-    assert bins["people"].tolist() == pytest.approx(right.mean().tolist())
+    assert bins["estimate"].tolist() == pytest.approx(right.mean().tolist())
     over = whole(found).set_index(["evaluator", "test"]).loc[("judge", "overconfidence")]
     assert over["estimate"] == pytest.approx(np.mean(said - (vote == "a")))
 
@@ -251,7 +251,7 @@ def test_people_are_held_against_the_others_as_judges_are():
 
 def test_ratings_at_equal_length_undo_a_wordy_systems_lead(study, found):
     table = found.ratings.set_index(["evaluator", "system"])
-    voted = nb.rate(study, of="preferences", ties="half").set_index("system")["rating"]
+    voted = nb.rate(study, of="preferences", ties="half").set_index("system")["estimate"]
     assert table.loc["people", "rating"].to_dict() == pytest.approx(voted.to_dict())
     gain = table["rating"] - table["equal_length"]
     # s03 writes most; with the wordy judge that is worth more than with people.

@@ -191,7 +191,7 @@ def test_pairs_are_over_items_that_both_answered():
         ask(study).pairs.set_index(["method", "system", "opponent"]).loc["corrected"]
         for study in (whole, whole.replace(**part))
     )
-    columns = ["difference", "se", "ci_low", "n_items"]
+    columns = ["estimate", "se", "ci_low", "n_items"]
     left, right = (table.loc[("a", "b"), columns].astype(float) for table in (found, few))
     np.testing.assert_allclose(left, right)
     assert found.loc[("a", "c"), "n_items"] == 150
@@ -211,7 +211,7 @@ def test_verdicts_and_ranks_follow_from_pairs():
     pairs = found.pairs[found.pairs["method"] == "corrected"].set_index(["system", "opponent"])
     verdicts = pairs.loc[[("high", "low"), ("low", "mid"), ("mid", "high")], "verdict"]
     assert verdicts.tolist() == ["better", "worse", "undecided"]
-    half = pairs[pairs["difference"] > 0]
+    half = pairs[pairs["estimate"] > 0]
     np.testing.assert_allclose(half["p_adjusted"], adjust(half["p"]))
 
 

@@ -86,7 +86,7 @@ def test_omega_and_rho_follow_to_the_printed_digits(printed):
     (name, epsilon, agreement), *pairs = printed
     study = nb.load(f"alttest-{name}")
     found = nb.replaces_annotators(study, epsilon=float(epsilon), agreement=agreement)
-    table = whole(found).set_index("evaluator")[["omega_paper", "rho"]]
+    table = whole(found).set_index("evaluator")[["omega_paper", "estimate"]]
     assert {
         evaluator: tuple(f"{value:.2f}" for value in table.loc[evaluator])
         for evaluator, *_ in pairs
@@ -184,10 +184,10 @@ def test_rhos_interval_is_a_jackknife_over_texts_and_over_annotators_from_ten_on
 
     every = texts >= 0
     without = [replaces(people, texts != k) for k in range(12)]
-    variance = spread([one.evaluators["rho"][0] for one in without])
+    variance = spread([one.evaluators["estimate"][0] for one in without])
     if m >= 10:
         fewer = [{n: own for n, own in people.items() if n != name} for name in people]
-        among = spread([replaces(one, every).evaluators["rho"][0] for one in fewer])
+        among = spread([replaces(one, every).evaluators["estimate"][0] for one in fewer])
         both = spread([one.annotators["advantage"] for one in without]) / m**2
         variance = max(variance, among, variance + among - both)
     found = whole(replaces(people, every)).iloc[0]
@@ -262,7 +262,7 @@ def test_what_is_left_out_is_counted():
     assert table.loc["judge", counted].tolist() == [3, 1, 65, 5]
     assert found.annotators["n_outputs"].tolist() == [65] * 3
     other = table.loc["other"]
-    assert other[["omega", "rho"]].isna().all() and other["verdict"] == ""
+    assert other[["omega", "estimate"]].isna().all() and other["verdict"] == ""
     assert other["reason"] == "no score matches a value of the judgments: the labels differ"
     assert found.curve.query("evaluator == 'other'")["omega"].isna().all()
     few = made({"a": [1, 2] * 10, "b": [2, 1] * 10}, {"judge": [1, 2] * 10})

@@ -82,6 +82,40 @@ def test_the_jackknife_is_that_of_refits(study):
         np.testing.assert_allclose(found, brute_force(study, few), atol=1e-9, rtol=0)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_in_random_designs_levels_without_a_cluster_are_those_of_refits_or_missing(seed):
+    """Wide and narrow supports, levels that vanish, and systems that are no longer connected."""
+    rng = np.random.default_rng(seed)
+    sizes = (4, *rng.integers(3, 25, 2))
+    n = rng.integers(sum(sizes), 3 * sum(sizes))
+    labels = [np.unique(rng.integers(0, size, n), return_inverse=True)[1] for size in sizes]
+    value = rng.normal(size=n)
+    data, _ = additive.tabulate(value, *labels)
+    fit = data.fit()
+    if fit is None:
+        pytest.skip("systems are not connected")
+    for cluster in labels[1:]:
+        levels = additive.without_clusters(data, fit, cluster)[0]
+        for number, level in enumerate(levels):
+            kept = cluster != number
+            design = np.hstack([np.eye(label.max() + 1)[label[kept]] for label in labels])
+            effects = np.linalg.pinv(design, rcond=1e-10) @ value[kept]
+            null = np.eye(design.shape[1]) - np.linalg.pinv(design, rcond=1e-10) @ design
+            contrasts = np.eye(4) - 0.25
+            if np.abs(contrasts @ null[:4]).max() > 1e-6:
+                assert np.isnan(level).all()
+                continue
+            expected = effects[:4] + (value[kept] - effects[labels[0][kept]]).mean()
+            np.testing.assert_allclose(level, expected, atol=1e-9, rtol=0)
+
+
+def test_thousands_of_items_and_of_annotators_are_refused():
+    n = np.arange(6_000)
+    with pytest.raises(ValueError, match="6,000 items and 6,000 annotators") as caught:
+        additive.tabulate(n * 1.0, n % 2, n, n)
+    assert caught.value.status == "too_many_levels"
+
+
 @pytest.mark.parametrize("design", ["scattered", "many annotators", "missing"])
 def test_severities_without_an_item_are_those_of_refits(design):
     study = nb.simulate("judgments", seed=3, **DESIGNS[design])
@@ -122,11 +156,11 @@ def test_a_crossed_design_has_a_closed_form(of):
         found = nb.compare_systems(study, annotators=annotators)
         pair = found.pairs.iloc[0]
         assert found.details["effective_items"].tolist() == [n, n]
-        assert pair["difference"] == pytest.approx(gap.to_numpy().mean())
+        assert pair["estimate"] == pytest.approx(gap.to_numpy().mean())
         assert [pair["se"], pair["df"]] == pytest.approx([np.sqrt(variance), df])
         half = stats.t.ppf(0.975, df) * np.sqrt(variance)
-        assert pair["ci_high"] - pair["difference"] == pytest.approx(half)
-        assert pair["p"] == pytest.approx(2 * stats.t.sf(pair["difference"] / pair["se"], df))
+        assert pair["ci_high"] - pair["estimate"] == pytest.approx(half)
+        assert pair["p"] == pytest.approx(2 * stats.t.sf(pair["estimate"] / pair["se"], df))
 
 
 def test_one_annotator_leaves_the_paired_t_test_over_items():
@@ -145,7 +179,7 @@ def test_an_item_of_each_system_is_a_sample_and_no_effect():
     found = nb.compare_systems(made(rows))
     off = [np.delete(v, i).mean() - v.mean() for v in values for i in range(20)]
     expected = [abs(np.diff(values.mean(axis=1))[0]), np.sqrt(39 / 40 * np.square(off).sum())]
-    assert found.pairs.loc[0, ["difference", "se"]].tolist() == pytest.approx(expected)
+    assert found.pairs.loc[0, ["estimate", "se"]].tolist() == pytest.approx(expected)
     assert found.details["n_missing"].tolist() == [0, 0]
 
 
@@ -175,8 +209,8 @@ def test_ten_annotators_of_nearly_equal_loads_are_a_sample_and_positions_never_a
 def test_rank_ranges_count_the_pairs_that_are_rejected(study):
     found = nb.compare_systems(study, annotators="fixed", confidence=0.8)
     better = found.pairs[found.pairs["p_adjusted"] < 0.2]
-    won = better[better["difference"] > 0]["system"].value_counts()
-    lost = better[better["difference"] < 0]["system"].value_counts()
+    won = better[better["estimate"] > 0]["system"].value_counts()
+    lost = better[better["estimate"] < 0]["system"].value_counts()
     table = found.systems.set_index("system")
     for name, row in table.iterrows():
         assert row["rank_low"] == 1 + lost.get(name, 0)
@@ -283,11 +317,11 @@ def test_who_judges_alike_is_severe_by_what_they_take_off():
     ]
     table = nb.compare_systems(made(rows)).annotators
     assert table["annotator_id"].tolist() == ["hard", "fair", "mild"]
-    np.testing.assert_allclose(table["severity"], [1, 0, -1], atol=0.01)
-    assert ((table["ci_low"] < table["severity"]) & (table["severity"] < table["ci_high"])).all()
+    np.testing.assert_allclose(table["estimate"], [1, 0, -1], atol=0.01)
+    assert ((table["ci_low"] < table["estimate"]) & (table["estimate"] < table["ci_high"])).all()
     apart = nb.simulate("judgments", design="distinct", n_items=12, seed=0)
     table = nb.compare_systems(apart).annotators
-    assert table["severity"].isna().all() and set(table["status"]) == {"separate_annotators"}
+    assert table["estimate"].isna().all() and set(table["status"]) == {"separate_annotators"}
 
 
 def test_judgments_without_spread_have_no_interval():
@@ -304,9 +338,9 @@ def test_people_who_judged_once_are_noise():
     rows = [("ab"[s], f"i{i}", f"{s}-{i}-{n}", one) for (s, i, n), one in np.ndenumerate(value)]
     found = nb.compare_systems(made(rows))
     usual, pair = stats.ttest_rel(*value.mean(axis=2)), found.pairs.iloc[0]
-    assert pair["difference"] == pytest.approx(abs(value[0].mean() - value[1].mean()))
+    assert pair["estimate"] == pytest.approx(abs(value[0].mean() - value[1].mean()))
     assert pair["p"] == pytest.approx(usual.pvalue) and pair["status"] == "ok"
-    assert found.annotators["severity"].isna().all()
+    assert found.annotators["estimate"].isna().all()
     assert set(found.annotators["status"]) == {"one_judgment"}
 
 
@@ -331,7 +365,7 @@ def test_dimensions_are_one_family_of_tests_for_one_kind_of_annotators(three):
     alone = [nb.compare_systems(three, dimension=name, **asked) for name in names]
     assert len(alone[0].systems.columns) == 11
     whole = pd.concat([one.pairs for one in alone], ignore_index=True)
-    same = ["difference", "ci_low", "ci_high", "p", "superiority_low", "standardized"]
+    same = ["estimate", "ci_low", "ci_high", "p", "superiority_low", "standardized"]
     pd.testing.assert_frame_equal(found.pairs[same], whole[same])
     for left in (whole["system"] < whole["opponent"], whole["system"] > whole["opponent"]):
         adjusted = found.pairs[left].sort_values("p")["p_adjusted"]

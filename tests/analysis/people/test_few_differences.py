@@ -12,7 +12,7 @@ from nlgbench.analysis.people.decisive import flip_signs
 from nlgbench.study import Study
 
 INTERVALS = ["estimate", "ci_low", "ci_high", "rank_low", "rank_high"]
-BY_PAIR = ["difference", "ci_low", "ci_high", "p", "p_adjusted", "superiority"]
+BY_PAIR = ["estimate", "ci_low", "ci_high", "p", "p_adjusted", "superiority"]
 
 
 def build_study(rows):
@@ -52,7 +52,7 @@ def test_a_system_of_one_item_changes_nothing_for_the_others(n_annotators):
     assert pairs.loc[with_typo, ["ci_low", "p", "p_adjusted"]].isna().all(axis=None)
     estimates = misspelled.systems.set_index("system")["estimate"]
     expected = pairs["system"].map(estimates) - pairs["opponent"].map(estimates)
-    np.testing.assert_allclose(pairs["difference"], expected, atol=1e-9)
+    np.testing.assert_allclose(pairs["estimate"], expected, atol=1e-9)
     kept = pairs[~with_typo].reset_index(drop=True)
     pd.testing.assert_frame_equal(kept[BY_PAIR], without.pairs[BY_PAIR])
     assert set(misspelled.annotators["status"]) == {"ok"}
@@ -123,7 +123,7 @@ def test_documents_flip_as_a_whole_and_unequal_annotators_leave_t():
     assert pair["p"] == pytest.approx(stats.binomtest(6, 7).pvalue)
     missing = study.judgments["output_id"] == "a/i000"
     pair = nb.compare_systems(study.replace(judgments=study.judgments[~missing])).pairs.iloc[0]
-    t_test = stats.t.sf(abs(pair["difference"] / pair["se"]), pair["df"]) * 2
+    t_test = stats.t.sf(abs(pair["estimate"] / pair["se"]), pair["df"]) * 2
     assert pair["p"] == pytest.approx(t_test) and pair["status"] == "few_decisive"
 
 

@@ -48,7 +48,7 @@ def test_balanced_estimates_are_those_of_an_analysis_of_variance(r, seed):
     ]
     assert min(expected) > 0
     table = components.components_of(y, system, item, annotator)
-    np.testing.assert_allclose(table["variance"], expected, rtol=1e-9)
+    np.testing.assert_allclose(table["estimate"], expected, rtol=1e-9)
     np.testing.assert_allclose(moments((y, system, item, annotator)), expected, rtol=1e-9)
 
 
@@ -69,7 +69,7 @@ def test_unbalanced_estimates_are_those_of_statsmodels():
     theirs = dict(zip(model.exog_vc.names, fitted.vcomp, strict=True))
     expected = [*(theirs[name] for name in columns), fitted.scale]
     table = nb.variance_components(study)
-    np.testing.assert_allclose(table["variance"], expected, rtol=1e-3)
+    np.testing.assert_allclose(table["estimate"], expected, rtol=1e-3)
 
 
 def test_moments_are_those_of_whole_matrices(monkeypatch):
@@ -85,7 +85,7 @@ def test_moments_are_those_of_whole_matrices(monkeypatch):
     gram = [[(one * other).sum() for other in covariances] for one in covariances]
     expected = np.maximum(np.linalg.solve(gram, sums), 0)
     table = components.components_of(*judged)
-    assert table["variance"].to_numpy() == pytest.approx(expected) and table["ci_low"].isna().all()
+    assert table["estimate"].to_numpy() == pytest.approx(expected) and table["ci_low"].isna().all()
     assert set(table["method"]) == {"moments"}
 
 
@@ -120,7 +120,7 @@ def test_components_that_a_design_confounds_are_named(name):
     rows = ONCE if name == "one judgment of an output" else slice(None)
     judged = [one[rows] for one in (np.random.default_rng(0).normal(size=96), SYSTEM, *judged)]
     table = components.components_of(*judged).set_index("component")
-    assert list(table.index[table["variance"].isna()]) == [one for one in ALL if one in unknown]
+    assert list(table.index[table["estimate"].isna()]) == [one for one in ALL if one in unknown]
     for component, why in unknown.items():
         assert table.loc[component, "reason"].startswith(why)
         assert why != ALIKE or component in table.loc["rest", "reason"]
@@ -135,4 +135,4 @@ def test_intervals_are_claimed_for_many_levels_and_a_tenth_of_the_variance():
     assert small["share"] < 0.1 and np.isnan(small["ci_low"])
     assert small["status"] == "small_share"
     big = few.loc["system x item"]
-    assert big["ci_low"] < big["variance"] < big["ci_high"] and big["status"] == "ok"
+    assert big["ci_low"] < big["estimate"] < big["ci_high"] and big["status"] == "ok"

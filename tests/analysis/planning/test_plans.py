@@ -70,7 +70,7 @@ def test_votes_have_the_variances_that_their_world_has():
     score = win - loss
     expected = [score.mean(axis=1).var(), score.mean(axis=0).var(), tie.mean()]
     # Four standard errors of so many items, annotators and votes.
-    np.testing.assert_allclose(vote_components(study)["variance"], expected, atol=0.025)
+    np.testing.assert_allclose(vote_components(study)["estimate"], expected, atol=0.025)
 
 
 def test_power_and_its_inverse_agree_with_statsmodels():
@@ -154,8 +154,8 @@ def test_pilots_are_measured():
     pilot = nb.simulate("judgments", n_items=60, n_annotators=25, seed=1)
     plan = nb.plan_study(pilot, difference=0.3, n_items=[50], n_annotators=[20])
     pd.testing.assert_frame_equal(
-        plan.components[["component", "variance"]],
-        nb.variance_components(pilot)[["component", "variance"]],
+        plan.components[["component", "estimate"]],
+        nb.variance_components(pilot)[["component", "estimate"]],
     )
     assert set(plan.components["source"]) == {"measured"}
     again = nb.plan_study(
@@ -166,7 +166,7 @@ def test_pilots_are_measured():
 
 
 def test_what_a_pilot_cannot_tell_apart_is_part_of_the_rest():
-    table = pd.DataFrame({"component": list(STATED), "variance": [np.nan, 0.05, 1.5]})
+    table = pd.DataFrame({"component": list(STATED), "estimate": [np.nan, 0.05, 1.5]})
     plan = nb.plan_study(table, difference=0.3, n_items=[50], n_annotators=[20])
     spread = Spread(0.0, 0.1, 3.0)
     assert plan.curve["se"][0] == power.standard_error("crossed", spread, 50, 20, 20)

@@ -66,7 +66,7 @@ def against(rating, deviation, score, n=1):
     return pd.DataFrame([row] * n)
 
 
-def by_system(table, column="rating"):
+def by_system(table, column="estimate"):
     return table.set_index("system")[column].to_dict()
 
 
@@ -92,7 +92,7 @@ def test_games_one_by_one_are_updates_of_both_systems():
         state[b] = glicko2_update(*state[b], against(*before[0][:2], 1 - score))
     found = glicko2(table)
     for row in found.to_dict("records"):
-        numbers = [row["rating"], row["deviation"], row["volatility"]]
+        numbers = [row["estimate"], row["deviation"], row["volatility"]]
         np.testing.assert_allclose(numbers, state[row["system"]], rtol=1e-9)
     assert by_system(found, "n_games") == {"x": 26, "y": 21, "z": 31, "w": 16}
 
@@ -100,8 +100,8 @@ def test_games_one_by_one_are_updates_of_both_systems():
 def test_intervals_are_around_ratings_and_absent_for_elo():
     found = with_intervals(glicko2(MIXED), 0.5)
     half = 0.674490 * found["deviation"]
-    np.testing.assert_allclose(found["ci_high"] - found["rating"], half, rtol=1e-6)
-    np.testing.assert_allclose(found["rating"] - found["ci_low"], half, rtol=1e-6)
+    np.testing.assert_allclose(found["ci_high"] - found["estimate"], half, rtol=1e-6)
+    np.testing.assert_allclose(found["estimate"] - found["ci_low"], half, rtol=1e-6)
     with pytest.raises(ValueError, match="confidence must be between 0 and 1"):
         rate(MIXED, confidence=95)
     found = rate(MIXED, method="elo", seed=0)
@@ -174,7 +174,7 @@ def test_a_tie_by_the_papers_rule_is_a_share_of_a_win():
     for name in "xy":
         assert tied[name] - start[name] == pytest.approx((won[name] - start[name]) / 10)
     equals = glicko2(compared([("x", "y", 0, 1, 0)]), tie_ratio=0.1)
-    assert equals["rating"].tolist() == [1500, 1500] and (equals["deviation"] < 350).all()
+    assert equals["estimate"].tolist() == [1500, 1500] and (equals["deviation"] < 350).all()
     with pytest.raises(ValueError, match=r"tie_ratio must be between 0 and 1. Got 2"):
         rate(MIXED, method="glicko2", tie_ratio=2)
 
@@ -197,8 +197,8 @@ def test_a_bare_table_is_checked(change, message):
 def test_win_rates_have_wilsons_intervals_from_either_side():
     rates = win_rates(MIXED).set_index(["system", "opponent"])
     assert rates.loc[("x", "y"), ["win", "tie", "loss"]].tolist() == [6 / 11, 2 / 11, 3 / 11]
-    assert rates.loc[("x", "y"), "win_rate"] == pytest.approx(7 / 11)
-    assert rates.loc[("y", "x"), "win_rate"] == pytest.approx(4 / 11)
+    assert rates.loc[("x", "y"), "estimate"] == pytest.approx(7 / 11)
+    assert rates.loc[("y", "x"), "estimate"] == pytest.approx(4 / 11)
     low, high = proportion_confint(7, 11, method="wilson")
     assert rates.loc[("x", "y"), ["ci_low", "ci_high"]].tolist() == pytest.approx([low, high])
     few = results("x y 20 0 0").assign(item_id=[str(n % 10) for n in range(20)])
@@ -209,7 +209,7 @@ def test_win_rates_have_wilsons_intervals_from_either_side():
     assert row["ci_low"] == pytest.approx(proportion_confint(10, 10, method="wilson")[0])
     by_game = win_rates(MIXED.drop(columns="item_id"))
     assert by_game["covers"].eq("games").all()
-    columns = ["win_rate", "ci_low", "ci_high"]
+    columns = ["estimate", "ci_low", "ci_high"]
     pd.testing.assert_frame_equal(by_game[columns], rates.reset_index()[columns])
 
 
@@ -222,7 +222,7 @@ def test_bradley_terry_without_ties_is_logistic_regression(seed):
     fitted = sm.GLM(table["prob_a"], design[:, 1:], family=sm.families.Binomial()).fit(tol=1e-14)
     centering = (np.eye(4) - 0.25)[:, 1:]
     found = rate(table.drop(columns="item_id"))
-    np.testing.assert_allclose(found["rating"], START + POINTS * centering @ fitted.params)
+    np.testing.assert_allclose(found["estimate"], START + POINTS * centering @ fitted.params)
     covariance = centering @ fitted.cov_params() @ centering.T
     np.testing.assert_allclose(found["se"], POINTS * np.sqrt(np.diag(covariance)), rtol=1e-6)
     assert found["tie"].eq(0).all()
@@ -243,7 +243,7 @@ def test_davidson_by_brute_force():
     best = minimize(cost, np.zeros(5), method="Nelder-Mead", options=options)
     found = rate(MIXED)
     assert found["system"].tolist() == list("wxyz")
-    np.testing.assert_allclose((found["rating"] - START) / POINTS, best.x[:4], atol=1e-6)
+    np.testing.assert_allclose((found["estimate"] - START) / POINTS, best.x[:4], atol=1e-6)
     assert found["tie"].iloc[0] == pytest.approx(math.exp(best.x[4]), rel=1e-6)
 
 
@@ -259,8 +259,8 @@ def test_davidson_by_brute_force():
 def test_infinite_estimates_are_undefined_with_a_reason(text, status):
     found = rate(results(text))
     assert found["status"].eq(status).all()
-    undefined = found[["rating", "se", "ci_low", "ci_high", "tie"]].isna()
-    assert not undefined["rating"].any() if status == "few_items" else undefined.all(axis=None)
+    undefined = found[["estimate", "se", "ci_low", "ci_high", "tie"]].isna()
+    assert not undefined["estimate"].any() if status == "few_items" else undefined.all(axis=None)
 
 
 def test_only_systems_that_never_lose_or_never_win_are_left_out():
@@ -275,9 +275,9 @@ def test_only_systems_that_never_lose_or_never_win_are_left_out():
         "infinite estimate: d never wins",
     ]
     points = 400 * math.log10(5 / 3)
-    assert found["rating"]["b"] - found["rating"]["c"] == pytest.approx(points)
-    assert found["rating"].mean() == pytest.approx(START)
-    assert found.loc[["a", "d"], ["rating", "se"]].isna().all(axis=None)
+    assert found["estimate"]["b"] - found["estimate"]["c"] == pytest.approx(points)
+    assert found["estimate"].mean() == pytest.approx(START)
+    assert found.loc[["a", "d"], ["estimate", "se"]].isna().all(axis=None)
     assert found["n_games"].to_dict() == {"a": 8, "b": 14, "c": 12, "d": 2}
     with pytest.raises(Unsupported, match="between two outputs of one system"):
         rate(results("a a 3 0 0"))
@@ -286,7 +286,7 @@ def test_only_systems_that_never_lose_or_never_win_are_left_out():
 @pytest.mark.parametrize(("ties", "status"), [("davidson", "all_ties"), ("half", "no_variation")])
 def test_ratings_are_equal_if_all_games_are_ties(ties, status):
     found = rate(results("x y 0 6 0\ny z 0 5 0"), ties=ties)
-    assert found["rating"].tolist() == pytest.approx([START] * 3)
+    assert found["estimate"].tolist() == pytest.approx([START] * 3)
     assert found["status"].eq(status).all() and found[["se", "ci_low"]].isna().all(axis=None)
 
 
@@ -322,7 +322,7 @@ def test_bradley_terry_says_what_it_cannot_do():
     assert games["se"].isna().all()
     assert games["status"].eq("no_items").all()
     one = rate(compared([("x", "y", 0.6, 0.2, 0.2)]), outcome="expected")
-    assert one["rating"].notna().all()
+    assert one["estimate"].notna().all()
     assert one["se"].isna().all()
     assert one["status"].eq("one_unit").all()
 
@@ -333,8 +333,8 @@ def test_random_pairing_stops_when_the_order_has_stayed():
     assert found.converged
     last = found.history.groupby("system").tail(1).set_index("system")
     final = found.ratings.set_index("system")
-    for column in ("rating", "deviation"):
-        assert last[column].to_dict() == final[column].to_dict()
+    for column, result in (("rating", "estimate"), ("deviation", "deviation")):
+        assert last[column].to_dict() == final[result].to_dict()
     assert final["n_games"].sum() == 2 * found.n_games
     wide = found.history.pivot(index="game", columns="system", values="rating").ffill().fillna(1500)
     orders = wide.rank(axis=1, method="first").to_numpy()
@@ -350,7 +350,7 @@ def test_adaptive_pairing_spends_games_where_the_order_is_doubtful():
     table = simulated([-1.5, 0.0, 0.3], 3000, seed=2)
     found = tournament(table, pairing="adaptive", seed=0)
     assert found.converged
-    assert found.ratings.sort_values("rating")["system"].tolist() == ["s0", "s1", "s2"]
+    assert found.ratings.sort_values("estimate")["system"].tolist() == ["s0", "s1", "s2"]
     n_games = by_system(found.ratings, "n_games")
     assert n_games["s0"] < min(n_games["s1"], n_games["s2"]) / 2
     less = tournament(table, pairing="adaptive", confidence=0.5, seed=0)

@@ -37,14 +37,14 @@ def test_votes_of_many_annotators_are_rated_for_other_items_and_annotators():
     assert found["comparator"].eq("people").all() and found["covers"].eq(OTHER_ANNOTATORS).all()
     assert found["status"].eq("ok").all() and found["n_clusters"].between(15, 20).all()
     half = t.ppf(0.975, found["n_clusters"] - 1) * found["se"]
-    np.testing.assert_allclose(found["ci_high"] - found["rating"], half)
+    np.testing.assert_allclose(found["ci_high"] - found["estimate"], half)
     rates = nb.win_rates(study)
     assert rates["covers"].eq(OTHER_ANNOTATORS).all()
     # Who is shown first does not matter.
     turned = {"output_a": "output_b", "output_b": "output_a"}
     turned = study.preferences.rename(columns=turned).replace({"choice": {"a": "b", "b": "a"}})
     again = nb.rate(study.replace(preferences=turned), of="preferences")
-    columns = ["rating", "se", "ci_low"]
+    columns = ["estimate", "se", "ci_low"]
     np.testing.assert_allclose(again[columns], found[columns], rtol=1e-8)
     # Where annotators have no taste of their own, and items no say, all say nearly the same.
     plain = nb.simulate("votes", of_taste=0, of_items=0, careless=0, n_items=300, seed=1)
@@ -166,7 +166,7 @@ def test_ties_may_be_half_a_win_of_either_side():
     table = pd.DataFrame({"system_a": "x", "system_b": "y", "outcome": outcome})
     table = table.replace({"outcome": {"t": "tie"}})
     found = nb.rate(table, ties="half").set_index("system")
-    gap = (found["rating"]["x"] - found["rating"]["y"]) * np.log(10) / 400
+    gap = (found["estimate"]["x"] - found["estimate"]["y"]) * np.log(10) / 400
     assert gap == pytest.approx(np.log(6.5 / 3.5))
     assert found["tie"].eq(0).all()
     # Its variance is that of the scores, which halves make smaller than a coin's.

@@ -15,8 +15,8 @@ from nlgbench.analysis.ratings.glicko import POINTS
 from nlgbench.study import Study
 
 NUMBERS = {
-    rate: ["rating", "se", "ci_low", "ci_high", "tie", "n_clusters"],
-    win_rates: ["win", "tie", "win_rate", "ci_low", "ci_high", "n_clusters"],
+    rate: ["estimate", "se", "ci_low", "ci_high", "tie", "n_clusters"],
+    win_rates: ["win", "tie", "estimate", "ci_low", "ci_high", "n_clusters"],
 }
 
 
@@ -80,7 +80,7 @@ def test_who_is_called_a_and_the_order_of_rows_change_nothing(world, random):
             np.testing.assert_allclose(again[columns], first[columns], rtol=1e-9, atol=1e-9)
     for one_by_one in (glicko.glicko2, glicko.elo):  # rows keep their order
         first, other = one_by_one(read_games(study)), one_by_one(read_games(turned))
-        np.testing.assert_allclose(other["rating"], first["rating"], rtol=1e-9)
+        np.testing.assert_allclose(other["estimate"], first["estimate"], rtol=1e-9)
 
 
 def test_with_items_on_both_sides_it_is_the_cluster_variance_of_statsmodels():
@@ -102,7 +102,7 @@ def test_with_items_on_both_sides_it_is_the_cluster_variance_of_statsmodels():
     # Each item holds a twentieth of all information, but for the games' different variances.
     np.testing.assert_allclose(found["se"] / POINTS, theirs / (1 - 1 / 20), rtol=0.02)
     half = t.ppf(0.975, 19) * found["se"]
-    np.testing.assert_allclose(found["ci_high"] - found["rating"], half)
+    np.testing.assert_allclose(found["ci_high"] - found["estimate"], half)
 
 
 def test_an_output_that_is_a_in_one_game_and_b_in_another_is_one_cluster():
@@ -166,5 +166,5 @@ def test_a_rate_lies_in_its_interval_and_the_other_side_mirrors_it(rows):
     if found["status"].code == "one_unit":
         assert np.isnan([found["ci_low"], mirrored["ci_high"]]).all()
     else:
-        assert 0 <= found["ci_low"] <= found["win_rate"] <= found["ci_high"] <= 1
+        assert 0 <= found["ci_low"] <= found["estimate"] <= found["ci_high"] <= 1
         assert mirrored["ci_high"] == pytest.approx(1 - found["ci_low"], abs=1e-9)

@@ -56,7 +56,7 @@ def test_rates_are_the_newer_ones():
     found = win_and_loss(compared(pairs, WON), outputs, steps)
     assert found["n"].tolist() == [0, 10] and np.isnan(found["win"].iloc[0])
     assert found["status"].iloc[0] == "nothing_to_compare"
-    row = found[["win", "tie", "loss", "difference"]].iloc[1]
+    row = found[["win", "tie", "loss", "estimate"]].iloc[1]
     assert row.tolist() == pytest.approx([0.5, 0.2, 0.3, 0.2])
 
 

@@ -150,7 +150,7 @@ def test_intervals_are_those_of_the_formulas():
     above, below = ends["a"][1] - r["a"], r["b"] - ends["b"][0]
     high = np.sqrt(above**2 + below**2 - 2 * shared * above * below)
     gap = r["a"] - r["b"]
-    found = between[["difference", "ci_low", "ci_high"]].iloc[0]
+    found = between[["estimate", "ci_low", "ci_high"]].iloc[0]
     np.testing.assert_allclose(found, [gap, gap - low, gap + high], rtol=1e-6)
 
 
@@ -162,7 +162,7 @@ def test_twins_do_not_differ_and_the_order_of_rows_does_not_matter():
     each, between = correlate_trials(scores, human)
     assert ((each["lowest"] < each["estimate"]) & (each["estimate"] < each["highest"])).all()
     twins = between.query("evaluator_a == 'good' and evaluator_b == 'twin'").iloc[0]
-    assert twins["difference"] == 0 and np.isnan(twins["ci_low"])
+    assert twins["estimate"] == 0 and np.isnan(twins["ci_low"])
     assert twins["status"] == "no_variation"
     assert (between.query("evaluator_b == 'bad'")["ci_low"] > 1).all()
     again, _ = correlate_trials(scores.sample(frac=1, random_state=1), human)
@@ -241,14 +241,14 @@ def test_correlations_are_those_of_correlate(trials):
     common = common.set_index("evaluator")["estimate"]
     gap = common[COMPARED[0]] - common
     for name in BASELINES:
-        assert beside.loc[name, "difference"] == pytest.approx(gap[name])
+        assert beside.loc[name, "estimate"] == pytest.approx(gap[name])
         assert beside.loc[name, "ci_low"] < gap[name] < beside.loc[name, "ci_high"]
     systems, between = correlate_systems(trials)
     rows = trials.systems.drop(columns="data")
     each, gaps = correlate_trials(rows, system_quality(trials.studies["own"]))
     chosen = systems[systems["statistic"] == "spearman"].drop(columns=["data", "supervision"])
     pd.testing.assert_frame_equal(chosen.reset_index(drop=True), each)
-    assert between["difference"].iloc[: len(gaps)].tolist() == gaps["difference"].tolist()
+    assert between["estimate"].iloc[: len(gaps)].tolist() == gaps["estimate"].tolist()
 
 
 def test_a_system_is_rated_by_judgments_of_the_others(study):

@@ -57,7 +57,7 @@ def test_every_way_to_rate_agrees_where_games_are_many(world):
     compared = world.replace(comparisons=true_comparisons(met, quality, accuracy=1.0))
     table = paper.ways_to_rate(compared, world)
     assert table["method"].nunique() == 5
-    ranks = table.pivot(index="system", columns="method", values="rating").corr("spearman")
+    ranks = table.pivot(index="system", columns="method", values="estimate").corr("spearman")
     assert ranks.eq(1).all(axis=None)
 
 

@@ -136,8 +136,8 @@ def test_equal_texts_are_even_and_orders_agree():
     found = compare(COMPARATOR, twins, pairs)
     assert (found["prob_a"] == found["prob_b"]).all()
     agreement = order_agreement(COMPARATOR, TEST, meet(TEST)).iloc[0]
-    assert agreement["n"] == 48 and agreement["agreement"] > 0.9
-    interval = stats.binomtest(round(48 * agreement["agreement"]), 48).proportion_ci(0.95, "wilson")
+    assert agreement["n"] == 48 and agreement["estimate"] > 0.9
+    interval = stats.binomtest(round(48 * agreement["estimate"]), 48).proportion_ci(0.95, "wilson")
     assert agreement[["ci_low", "ci_high"]].tolist() == pytest.approx([*interval])
 
 

@@ -134,4 +134,4 @@ def test_a_cross_encoder_learns_the_order(folder, monkeypatch):
     swapped = pairs.rename(columns={"output_a": "output_b", "output_b": "output_a"})
     other = compare(comparator, TEST, swapped)[PROBABILITIES].to_numpy()
     assert np.array_equal(other[:, ::-1], found[PROBABILITIES].to_numpy())
-    assert 0 < order_agreement(comparator, TEST, pairs)["agreement"][0] <= 1
+    assert 0 < order_agreement(comparator, TEST, pairs)["estimate"][0] <= 1

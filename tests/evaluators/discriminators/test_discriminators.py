@@ -192,7 +192,7 @@ def test_a_system_of_one_text_has_no_individual_score():
     assert score_discriminators(both, **options)["score"].notna().all()
     one = accuracy_of(both, alone).set_index("system").loc["one"]
     assert one[["n", "n_undefined", "reason"]].tolist() == [0, 20, NO_SCORE]
-    assert np.isnan(one["accuracy"])
+    assert np.isnan(one["estimate"])
 
 
 def test_accuracy_is_scikit_learn_s_and_states_its_labels(outputs, scores):
@@ -206,7 +206,7 @@ def test_accuracy_is_scikit_learn_s_and_states_its_labels(outputs, scores):
     assert (first["system"], first["n"], first["n_unlabeled"]) == ("human", 85, 5)
     rows = scores.merge(outputs, on="output_id").set_index("output_id")
     rows = rows[(rows["evaluator"] == "svm_meta@natural") & (rows["system"] == "human")].iloc[5:]
-    assert first["accuracy"] == pytest.approx(
+    assert first["estimate"] == pytest.approx(
         accuracy_score(votes[rows.index], rows["score"] > 0.5)
     )
 
@@ -226,7 +226,7 @@ def test_equal_texts_count_as_one_in_the_interval():
         half = z * np.sqrt(z**2 + 4 * n * p * (1 - p))
         wanted = [(2 * n * p + z**2 + sign * half) / (2 * (n + z**2)) for sign in (-1, 1)]
         np.testing.assert_allclose([row["ci_low"], row["ci_high"]], wanted, rtol=1e-6)
-        assert (row["n"], row["n_effective"], row["accuracy"]) == (5 * times, 5, 0.8)
+        assert (row["n"], row["n_effective"], row["estimate"]) == (5 * times, 5, 0.8)
 
 
 def test_a_missing_score_is_counted_and_a_tie_is_half():
@@ -234,7 +234,7 @@ def test_a_missing_score_is_counted_and_a_tie_is_half():
     made = base[["output_id"]].assign(evaluator="svm_meta@natural", score=0.5)
     made.loc[0, "score"] = np.nan
     found = accuracy_of(base, made.drop(index=2)).set_index("system")
-    assert found["accuracy"].tolist() == [0.5, 0.5]
+    assert found["estimate"].tolist() == [0.5, 0.5]
     assert found["n_undefined"].tolist() == [1, 1]
     by_class = accuracy_of(base, made, by="class").set_index("system")
     assert by_class["n"].to_dict() == {"human": 1, "machine": 2}
@@ -294,7 +294,7 @@ def test_deep_discriminators_learn_and_repeat():
     again = score_discriminators(texts, models=["cnn_lstm"], n_folds=2, seed=0)
     same = first[first["evaluator"] == "cnn_lstm_meta@natural"].reset_index(drop=True)
     pd.testing.assert_frame_equal(same, again)
-    assert (accuracy_of(texts, first)["accuracy"] > 0.9).all()
+    assert (accuracy_of(texts, first)["estimate"] > 0.9).all()
     assert first["signature"].str.contains("embedding").all()
 
 

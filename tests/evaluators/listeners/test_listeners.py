@@ -130,7 +130,7 @@ def test_measures_by_hand(monkeypatch):
     ece = 0.5 * abs(0.85 - 0.5) + 0.5 * abs(0.475 - 0.75)
     assert found.loc["ece", "estimate"] == pytest.approx(ece)
     _, bins = probabilities.measure_calibration(proba, [0, 1, 1, 0], confidence=0.95)
-    np.testing.assert_allclose(bins["share"], [0.75, 0.5])
+    np.testing.assert_allclose(bins["estimate"], [0.75, 0.5])
     np.testing.assert_allclose(bins["ece"], ece)
 
 
