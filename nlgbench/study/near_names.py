@@ -218,6 +218,8 @@ def _cells(raws: Mapping[str, RawTable], kind: str) -> dict[str, set[int]]:
         if kind != "systems" and {"system_a", "system_b"} <= {*frame}:
             frame = sort_pairs(frame, "system_a", "system_b")
         keys = [name for name in _KEYS if name in frame and name not in KINDS[kind]]
+        if kind == "systems" and "item_id" in keys:  # an output belongs to one system
+            keys = [name for name in keys if name != "output_id"]
         if keys:
             cell = frame.groupby(keys, sort=False).ngroup()
             tables.append(pd.DataFrame({"name": frame[column], "table": table, "cell": cell}))

@@ -20,6 +20,8 @@ _SIDES = {
 }
 #: Position -> the number of the pair of words that it belongs to.
 _PAIR = {word: number % (len(_SIDES) // 2) for number, word in enumerate(_SIDES)}
+#: The least share of votes by name in a column of names.
+_MOSTLY = 0.95
 _POSITION = re.compile(
     r"(?:(?:i|prefer|the|model|system|output|response|assistant|candidate|option|text|summary|"
     rf"answer|story|version)_)*({'|'.join(_SIDES)})"
@@ -54,14 +56,14 @@ def choices(cells: Iterable[str]) -> dict[str, str]:
     """Map the words of votes to their meaning, if it is clear.
 
     1 and 2 are unclear beside 0 or 3, and so is a position whose opposite does not occur, beside
-    others with both, such as 1 beside left and right.
+    others with both, such as 1 beside left and right, or beside A>B and B>A.
     """
     clear = {word: meaning(word) for word in dict.fromkeys(cells)}
     pairs = {word: _PAIR.get(_position(word.strip(" []"))) for word in clear}
     sides: dict[int | None, set[str]] = {}
     for word, pair in pairs.items():
         sides.setdefault(pair, set()).add(clear[word])
-    has_both = any(len(meanings) == 2 for pair, meanings in sides.items() if pair is not None)
+    has_both = any({"a", "b"} <= meanings for meanings in sides.values())
     numbers = {word for word in clear if re.fullmatch(r"-?\d+(?:\.0)?", word.strip())}
     unclear = numbers if {word.strip() for word in numbers} - {"1", "2"} else set()
     if has_both:
@@ -90,10 +92,13 @@ def named(cells: pd.Series, systems: pd.DataFrame) -> pd.Series:
 
 
 def may_be_names(cells: pd.Series, systems: pd.DataFrame) -> bool:
-    """Check whether all votes but ties are for a system that is named, of the row's two."""
+    """Check whether nearly all votes but ties name one of the row's two systems.
+
+    The others may be mistakes, which are refused when the votes are read.
+    """
     by_name, meanings = named(cells, systems), cells.map(meaning)
     is_vote = (cells.str.strip() != "") & ((by_name != "") | ~meanings.isin(("tie", FAILED)))
-    return bool(is_vote.any() and (by_name[is_vote] != "").all())
+    return bool(is_vote.any() and (by_name[is_vote] != "").mean() >= _MOSTLY)
 
 
 def are_ambiguous(cells: pd.Series, systems: pd.DataFrame) -> bool:

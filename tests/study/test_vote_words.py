@@ -69,6 +69,15 @@ def test_words_that_may_be_names_or_positions_are_names_to_confirm_first(systems
     assert "`choice: " in checked.split("is guessed")[0]
 
 
+@pytest.mark.parametrize("word", ["x", "1", "elkk"])
+def test_a_word_among_names_is_refused_with_its_row(word, tmp_path):
+    rows = votes_file([winner or "tie" for winner in WINNERS]).splitlines()
+    many = [rows[0]] + [f"{n}{row}" for n in range(10) for row in rows[1:]] + [f"r{rows[1]}"]
+    new(tmp_path, "\n".join([*many, many[1].replace("0q0", "s").removesuffix("owl") + word]))
+    with pytest.raises(TableError, match=f"one of the two systems of its row.*row 42.*'{word}'"):
+        nb.read_study(tmp_path)
+
+
 def test_words_that_may_be_both_are_refused_without_a_map_which_decides(tmp_path):
     (tmp_path / "v.csv").write_text(votes_file(["A", "A", "tie", "B"], ("A", "B")))
     lines = "tables: {preferences: {file: v.csv, columns: {item_id: item, system_a: model_a, "
@@ -91,6 +100,7 @@ def test_words_that_may_be_both_are_refused_without_a_map_which_decides(tmp_path
         (["owl", "owl", "tie", "elk"], "{owl: a, elk: b}", "maps to the other side"),
         (["0", "1", "0", "1"], "{}", "must be one of a, b, tie"),
         (["1", "2", "3", "1"], "{}", "must be one of a, b, tie"),
+        (["A>B", "B>A", "x", "1"], "{}", "must be one of a, b, tie"),
     ],
 )
 def test_no_advice_leads_to_the_wrong_winner(cells, changed, what, tmp_path):
