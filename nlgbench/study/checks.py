@@ -160,11 +160,9 @@ def read_table(frame: pd.DataFrame, columns: str, subject: str) -> pd.DataFrame:
     a "number" may be. A "name" (the default) is a text or number that is short enough for a
     figure; a "key" is any text or number. The subject includes its verb, such as "scores have".
     """
-    kinds, required = {}, []
-    for declared in columns.split():
-        name, _, kind = declared.rstrip("?").partition(":")
-        kinds[name] = kind or "name"
-        required += [] if declared.endswith("?") else [name]
+    declared = csv_files.declared(columns)
+    kinds = {column.name: column.kind or "name" for column in declared}
+    required = [column.name for column in declared if not column.is_optional]
     return convert_columns(frame, kinds, required, subject)
 
 

@@ -11,7 +11,7 @@ import sys
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -53,6 +53,24 @@ class TableError(ValueError):
         more = [f"and {len(problems) - _LISTED:,} more"] * (len(problems) > _LISTED)
         several = [f"{len(problems):,} problems:", *lines, *more]
         super().__init__(problems[0] if len(problems) == 1 else "\n".join(several))
+
+
+class Column(NamedTuple):
+    """A column as tables declare it."""
+
+    name: str
+    kind: str  # empty for the table's usual type
+    is_key: bool
+    is_optional: bool
+
+
+def declared(line: str) -> list[Column]:
+    """Read columns such as "system* estimate:float task:text?": * marks keys, ? optional ones."""
+    columns = []
+    for text in line.split():
+        name, _, kind = text.rstrip("*?").partition(":")
+        columns.append(Column(name, kind, text.endswith("*"), text.endswith("?")))
+    return columns
 
 
 def why_no_file(path: Path) -> str:

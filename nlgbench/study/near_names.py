@@ -49,9 +49,11 @@ def settle(
 ) -> None:
     """Unify names as `settings: same` declares, and list names that may be one."""
     distinct = settings.get("distinct", {})
-    problems += unify(raws, settings) + collisions(raws, distinct)
+    problems += unify(raws, settings)
+    counts = _count_names(raws)
+    problems += collisions(raws, distinct, counts)
     if doubts is not None:
-        doubts += misspelled(raws, distinct) + raters.pooled(raws)
+        doubts += misspelled(raws, distinct, counts) + raters.pooled(raws)
 
 
 def unify(raws: dict[str, RawTable], settings: dict[str, Any]) -> list[str]:
@@ -65,30 +67,31 @@ def unify(raws: dict[str, RawTable], settings: dict[str, Any]) -> list[str]:
 
 
 def collisions(
-    raws: Mapping[str, RawTable], distinct: Mapping[str, Lists], *, items: bool = False
+    raws: Mapping[str, RawTable],
+    distinct: Mapping[str, Lists],
+    counts: Mapping[str, Mapping[str, int]] | None = None,
+    *,
+    items: bool = False,
 ) -> list[str]:
     """Describe names with the same fold, of items or of everything else."""
     problems = []
-    for kind in [kind for kind in KINDS if (kind == "items") == items]:
-        counts = _count_rows(raws, kind)
+    for kind, rows in (_count_names(raws) if counts is None else counts).items():
         lists = distinct.get(kind, ())
-        if groups := [names for names in _group(counts) if not _are_declared(names, lists)]:
-            group_lines = [
-                listed(_count(name, counts) for name in names) for names in groups[:_SHOWN]
-            ]
+        groups = _group(rows) if (kind == "items") == items else []
+        if groups := [names for names in groups if not _are_declared(names, lists)]:
+            lines = [listed(_count(name, rows) for name in names) for names in groups[:_SHOWN]]
             more = f"; and {len(groups) - _SHOWN:,} more" if len(groups) > _SHOWN else ""
             where = ", ".join(dict.fromkeys(raw.where for raw, _, _ in _columns(raws, kind)))
-            spelled = f"{'; '.join(group_lines)}{more}"
             problems.append(
-                f"{where}: {kind} {spelled} differ only in capitals, blanks or the form of "
-                f"characters. {_remedy(kind, groups[:_SHOWN])}"
+                f"{where}: {kind} {'; '.join(lines)}{more} differ only in capitals, blanks or the "
+                f"form of characters. {_remedy(kind, groups[:_SHOWN])}"
             )
     return problems
 
 
 def spellings(raws: Mapping[str, RawTable]) -> dict[str, list[list[str]]]:
     """Group the names of each kind but items that have the same fold."""
-    groups = {kind: _group(_count_rows(raws, kind)) for kind in KINDS if kind != "items"}
+    groups = {kind: _group(rows) for kind, rows in _count_names(raws).items() if kind != "items"}
     return {kind: lists for kind, lists in groups.items() if lists}
 
 
@@ -126,23 +129,23 @@ def _columns(raws: Mapping[str, RawTable], kind: str) -> Iterator[tuple[RawTable
                     yield raw, table, column
 
 
-def _count_rows(raws: Mapping[str, RawTable], kind: str) -> dict[str, int]:
-    """Count the rows that contain each name, in order of first appearance."""
-    counts: dict[str, int] = {}
-    for raw, _, column in _columns(raws, kind):
-        cells = raw.frame[column]
-        if cells.dtype != "str":  # cells of a DataFrame may be anything
-            cells = cells[[isinstance(cell, str) for cell in cells]]
-        rows = cells.value_counts(sort=False)
-        for name, n in zip(rows.index.tolist(), rows.tolist(), strict=True):
-            counts[name] = counts.get(name, 0) + n
-    counts.pop("", None)
+def _count_names(raws: Mapping[str, RawTable]) -> dict[str, dict[str, int]]:
+    """Count the rows that contain each name of each kind, in order of first appearance."""
+    counts: dict[str, dict[str, int]] = {kind: {} for kind in KINDS}
+    for kind, n_rows in counts.items():
+        for raw, _, column in _columns(raws, kind):
+            cells = raw.frame[column]
+            if cells.dtype != "str":  # cells of a DataFrame may be anything
+                cells = cells[[isinstance(cell, str) for cell in cells]]
+            for name, n in cells.value_counts(sort=False).items():
+                n_rows[str(name)] = n_rows.get(str(name), 0) + n
+        n_rows.pop("", None)
     return counts
 
 
 def _rename(raws: dict[str, RawTable], kind: str, lists: Lists, distinct: Lists) -> list[str]:
     """Rename the names in each list, and others with their folds, to its first name."""
-    names = list(_count_rows(raws, kind))
+    names = list(_count_names(raws)[kind])
     new = {name: names[0] for names in lists for name in names}
     first_of = {fold(name): first for name, first in new.items()}
     undeclared = {*names}.difference(new, *distinct)
@@ -174,11 +177,14 @@ def _remedy(kind: str, groups: Lists) -> str:
     )
 
 
-def misspelled(raws: Mapping[str, RawTable], distinct: Mapping[str, Lists]) -> list[str]:
+def misspelled(
+    raws: Mapping[str, RawTable],
+    distinct: Mapping[str, Lists],
+    counts_by_kind: Mapping[str, Mapping[str, int]],
+) -> list[str]:
     """Describe names that are spelled almost alike, if one is rare or they never meet."""
-    doubts = collisions(raws, distinct, items=True)
-    for kind in KINDS:
-        counts = _count_rows(raws, kind)
+    doubts = collisions(raws, distinct, counts_by_kind, items=True)
+    for kind, counts in counts_by_kind.items():
         cells: dict[str, set[int]] = {}
         for pair in _alike(list(counts)):
             frequent, rare = sorted(pair, key=lambda name: -counts[name])

@@ -33,8 +33,8 @@ SOURCES = ("published", "released", "simulated", "study")
 # A star marks a key. A column without a type is an id: a text that is not empty.
 _DECLARED = {
     "outputs": "output_id* item_id system text:text is_human:bool context:text",
-    "judgments": "output_id* annotator_id* dimension* value:float group_id*:text",
-    "preferences": "output_a* output_b* annotator_id* dimension* group_id*:text choice",
+    "judgments": "output_id* annotator_id* dimension* value:float group_id:text*",
+    "preferences": "output_a* output_b* annotator_id* dimension* group_id:text* choice",
     "logprobs": "output_id* model* logprob:float n_tokens:int",
     "references": "item_id* reference_id* text:text",
     "contexts": "item_id* state* is_target:bool",
@@ -43,20 +43,20 @@ _DECLARED = {
     "comparisons": "output_a* output_b* comparator* prob_a:float prob_tie:float prob_b:float",
     "claims": "claim_id* paper where quantity unit "
     "published:float tolerance:float notebook unavailable:text",
-    "ledger": "claim_id* variant*:text published:float recomputed:float ci_low:float ci_high:float "
+    "ledger": "claim_id* variant:text* published:float recomputed:float ci_low:float ci_high:float "
     "tolerance:float verdict reason:text source",
 }
 #: The tables of a study.
 TABLES = tuple(name for name in _DECLARED if name not in ("claims", "ledger"))
 # The ledgers of several runs, concatenated; the run with default parameters has no name.
-_DECLARED["ledgers"] = _DECLARED["ledger"] + " run*:text"
+_DECLARED["ledgers"] = _DECLARED["ledger"] + " run:text*"
 #: Table -> the columns that identify a row.
 KEYS: dict[str, list[str]] = {}
 COLUMNS: dict[str, dict[str, str]] = {}
 for _name, _line in _DECLARED.items():
-    _specs = [spec.partition(":") for spec in _line.split()]
-    KEYS[_name] = [spec[0].rstrip("*") for spec in _specs if spec[0].endswith("*")]
-    COLUMNS[_name] = {spec[0].rstrip("*"): spec[2] or "id" for spec in _specs}
+    _columns = csv_files.declared(_line)
+    KEYS[_name] = [column.name for column in _columns if column.is_key]
+    COLUMNS[_name] = {column.name: column.kind or "id" for column in _columns}
 
 #: Table -> optional columns and their defaults.
 DEFAULTS: dict[str, dict[str, str]] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import pandas as pd
 from scipy.stats import chi2_contingency
@@ -44,6 +45,9 @@ _COMPLETE, _CELLS = 0.9, 12
 
 #: Kendall's tau between two orders of systems, below which they count as different.
 _OTHER_ORDER = 0.5
+
+#: What reports properties of a study that some of its rows show.
+_Rule = Callable[[Study, pd.DataFrame], list[str]]
 
 
 def _scores(study: Study) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -101,24 +105,18 @@ def doubts(study: Study, unread: Iterable[str] = ()) -> list[str]:
     answers = {dimension: study.judged(dimension) for dimension in study.dimensions}
     if study.preferences is not None:
         places = study.outputs.set_index("output_id")[["item_id", "system"]]
-        votes = study.preferences.join(places, on="output_a").join(
-            places.add_suffix("_b"), on="output_b"
-        )
+        votes = study.preferences.join(places, on="output_a")
+        votes = votes.join(places.add_suffix("_b"), on="output_b")
         answers |= {
-            f"votes on {name}": votes_on
-            for name, votes_on in votes.groupby("dimension", sort=False)
+            f"votes on {name}": rows for name, rows in votes.groupby("dimension", sort=False)
         }
+    all_dimensions = study.dimensions if len(study.dimensions) > 1 else []
 
-    def each(rule: Callable[[Study, pd.DataFrame], list[str]]) -> list[str]:
-        """Apply a rule to the judgments or votes of each dimension, and merge equal findings."""
-        limits: dict[str, list[str]] = {}
-        for name, rows in answers.items():
-            for votes_on in rule(study, rows):
-                limits.setdefault(votes_on, []).append(name)
-        every = study.dimensions if len(study.dimensions) > 1 else []
+    def each(rule: _Rule) -> list[str]:
+        """Apply a rule to the judgments or votes of each dimension."""
         return [
-            f"{'every dimension' if names == every else ', '.join(names)}: {votes_on}"
-            for votes_on, names in limits.items()
+            f"{'every dimension' if names == all_dimensions else ', '.join(names)}: {line}"
+            for line, names in _by_line(rule, study, answers.items()).items()
         ]
 
     limits = [*_outliers(study), *_other_scales(study), *_odd_scores(study)]
@@ -137,8 +135,8 @@ def doubts(study: Study, unread: Iterable[str] = ()) -> list[str]:
         *each(_incomplete),
         *each(_contrary),
         *each(_missing),
+        *each(_incomparable),
     ]
-    limits += each(_incomparable)
     if len(study.dimensions) > 1 and "quality" not in study.settings:
         limits.append(
             f"several dimensions ({', '.join(study.dimensions)}), none of which is declared as "
@@ -151,6 +149,17 @@ def doubts(study: Study, unread: Iterable[str] = ()) -> list[str]:
             "whole texts."
         )
     return limits + repeated_texts(study) + reversed_evaluators(study)
+
+
+def _by_line(
+    rule: _Rule, study: Study, groups: Iterable[tuple[Any, pd.DataFrame]]
+) -> dict[str, list[str]]:
+    """Apply a rule to groups of rows; return each line that it reports, with the groups' names."""
+    names: dict[str, list[str]] = {}
+    for name, rows in groups:
+        for line in rule(study, rows):
+            names.setdefault(line, []).append(str(name))
+    return names
 
 
 def _outliers(study: Study) -> list[str]:
@@ -213,36 +222,37 @@ def _odd_scores(study: Study) -> list[str]:
     """Report evaluators with extreme or missing scores, or a system on another scale."""
     if study.scores is None:
         return []
-    names_by_line: dict[str, list[str]] = {}
     places = study.outputs.set_index("output_id")[["item_id", "system", "is_human"]]
     scores = study.scores.join(places, on="output_id")
-    for evaluator, rows in scores[~scores["is_human"]].groupby("evaluator", sort=False):
-        lines = _incomplete(study, rows)
-        rows = rows.dropna(subset="score")
-        values, rule = extremes(rows["score"], of_program=True)
-        # Scores below 1, such as products of probabilities, may differ by orders of magnitude.
-        if values.abs().max() >= 1:
-            row = rows.loc[values.index].sort_values("score", key=abs).iloc[-1]
-            lines.append(
-                f"scores {rule}: {len(values):,}; the greatest is {row['score']:,g}, for output "
-                f"{row['output_id']}. If they are errors, correct the file."
-            )
-        for system, inside in rows.groupby("system", sort=False)["score"]:
-            remaining = rows.loc[rows["system"] != system, "score"]
-            is_larger = inside.median() > EXTREME * remaining.median() > 0
-            is_above = (inside > remaining.max()).mean() >= _ABOVE
-            if len(inside) >= FEWEST and is_larger and is_above:
-                lines.append(
-                    f"the scores of {system} seem to be on another scale: their median is "
-                    f"{inside.median():,g}, that of the others {remaining.median():,g}. If so, put "
-                    "them on one scale."
-                )
-        for line in lines:
-            names_by_line.setdefault(line, []).append(str(evaluator))
+    by_evaluator = list(scores[~scores["is_human"]].groupby("evaluator", sort=False))
     return [
         f"{', '.join(names[:3])}{f' and {len(names) - 3} more' if names[3:] else ''}: {line}"
-        for line, names in names_by_line.items()
+        for line, names in _by_line(_odd_scores_of_one, study, by_evaluator).items()
     ]
+
+
+def _odd_scores_of_one(study: Study, scores: pd.DataFrame) -> list[str]:
+    lines = _incomplete(study, scores)
+    scores = scores.dropna(subset="score")
+    values, rule = extremes(scores["score"], of_program=True)
+    # Scores below 1, such as products of probabilities, may differ by orders of magnitude.
+    if values.abs().max() >= 1:
+        row = scores.loc[values.index].sort_values("score", key=abs).iloc[-1]
+        lines.append(
+            f"scores {rule}: {len(values):,}; the greatest is {row['score']:,g}, for output "
+            f"{row['output_id']}. If they are errors, correct the file."
+        )
+    for system, inside in scores.groupby("system", sort=False)["score"]:
+        outside = scores.loc[scores["system"] != system, "score"]
+        is_larger = inside.median() > EXTREME * outside.median() > 0
+        is_above = (inside > outside.max()).mean() >= _ABOVE
+        if len(inside) >= FEWEST and is_larger and is_above:
+            lines.append(
+                f"the scores of {system} seem to be on another scale: their median is "
+                f"{inside.median():,g}, that of the others {outside.median():,g}. If so, put "
+                "them on one scale."
+            )
+    return lines
 
 
 def _rarely_shown(study: Study) -> list[str]:
