@@ -31,7 +31,7 @@ def simulate(n_items: int, design: str) -> nb.Study:
     rng = np.random.default_rng(0)
     item, system = np.divmod(np.arange(n_items * N_SYSTEMS), N_SYSTEMS)
     n_draws = n_items if design == "whole" else len(item)
-    drawn = np.argsort(rng.random((n_draws, N_ANNOTATORS)), axis=1)[:, :N_VOTES]
+    drawn = np.argsort(rng.random((n_draws, N_ANNOTATORS), dtype=np.float32), axis=1)[:, :N_VOTES]
     annotator = drawn[item if design == "whole" else np.arange(len(item))].ravel()
     outputs = pd.DataFrame({"item_id": item, "system": system}).astype(str)
     outputs = outputs.assign(
@@ -62,7 +62,7 @@ def compare_refits(n_items: int = 60) -> float:
     for cluster in labels[1:]:
         start = time.perf_counter()
         data, _ = additive.tabulate(value, *labels)
-        levels, _ = additive.without_clusters(data, data.fit(), cluster)
+        levels, _ = additive.without_clusters(data, cluster)
         seconds[0] += time.perf_counter() - start
         start = time.perf_counter()
         for number, rows in enumerate(additive.members(cluster)):

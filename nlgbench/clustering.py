@@ -157,12 +157,23 @@ def jackknife(statistic: Statistic, total: Floats, lost: Sequence[Floats]) -> tu
     return estimate, np.sqrt(largest_variance(*each))
 
 
-def jackknife_variance(without: Floats) -> Any:
-    """Compute the variance of an estimate from leave-one-out values, along the first axis."""
-    n = len(without)
-    if not n:
+def jackknife_variance(without: Floats, strata: Ints | None = None) -> Any:
+    """Compute the variance of an estimate from leave-one-out values, along the first axis.
+
+    With strata, a label per value, deviations are from their stratum's mean (Tukey 1958).
+    """
+    if not len(without):
         return np.full(without.shape[1:], np.nan)
-    return (n - 1) / n * ((without - without.mean(axis=0)) ** 2).sum(axis=0)
+    label = np.zeros(len(without)) if strata is None else strata
+    groups = [without[label == stratum] for stratum in np.unique(label)]
+    with np.errstate(invalid="ignore"):  # z of a perfect correlation is infinite
+        return sum(values.var(axis=0) * (len(values) - 1) for values in groups)
+
+
+def jackknife_covariance(without: Floats, estimate: Floats) -> Floats:
+    """Compute the covariance of estimates from leave-one-out values (clusters, m)."""
+    off = without - estimate
+    return (len(off) - 1) / len(off) * off.T @ off
 
 
 def largest_variance(items: Any, *others: Any) -> Floats:

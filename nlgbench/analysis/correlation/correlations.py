@@ -141,9 +141,10 @@ def correlate(
     **Systems' scores alone** (or `against`) count as exact. Intervals over systems use Fisher's z
     (Pearson) or the inverted test (others). p is from SciPy or, for accuracy, from permutations.
 
-    **Outputs, items.** Intervals use a delete-one jackknife over clusters (in at most 1,000 random
-    groups), with Student's t; for correlations over outputs, on the scale of Fisher's z. p is from
-    a jackknife t test against 0 or, for accuracy, against its expectation by chance given the ties.
+    **Outputs, items.** Intervals use a delete-one jackknife over clusters (if there are more than
+    1,000, in 250 random groups), with Student's t; for correlations over outputs, on the scale of
+    Fisher's z. p is from a jackknife t test against 0 or, for accuracy, against its expectation by
+    chance given the ties.
 
     Examples
     --------

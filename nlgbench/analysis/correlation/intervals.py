@@ -22,7 +22,7 @@ from scipy.stats import t as student
 
 from nlgbench.analysis.correlation.coefficients import coefficients, divide
 from nlgbench.arrays import Floats
-from nlgbench.clustering import few_clusters
+from nlgbench.clustering import few_clusters, jackknife_variance
 from nlgbench.status import OK, Status, explain
 
 ACCURACIES = ("pairwise_accuracy", "soft_pairwise")
@@ -155,7 +155,7 @@ def _over_systems(
     x, y = (np.stack([np.delete(v, i) for i in range(n)]) for v in (means.x[evaluator], means.y))
     without = coefficients(x, y, statistics=["pearson"])["pearson"]
     with np.errstate(divide="ignore"):
-        error = float(jackknife_error(np.arctanh(without), np.zeros(n, dtype=np.int64)))
+        error = float(np.sqrt(jackknife_variance(np.arctanh(without))))
     half = student.ppf(0.5 + confidence / 2, n - 2) * error
     if not np.isfinite(half):
         return _none("perfect_without_one", units="systems")
@@ -284,11 +284,12 @@ def jackknife_intervals(
             centers, replicates = (
                 np.arctanh(values) if on_z else values for values in (estimates, without[name])
             )
-        errors = above_chance = jackknife_error(replicates, strata)
+        errors = above_chance = np.sqrt(jackknife_variance(replicates.T, strata))
         excess = centers
         if name == "pairwise_accuracy":
             excess = estimates - estimates_of["chance_accuracy"]
-            above_chance = jackknife_error(without[name] - without["chance_accuracy"], strata)
+            excess_without = without[name] - without["chance_accuracy"]
+            above_chance = np.sqrt(jackknife_variance(excess_without.T, strata))
         for evaluator, estimate in enumerate(estimates[:, 0].tolist()):
             error = float(errors[evaluator])
             if not np.isfinite(estimate):
@@ -346,19 +347,6 @@ def interval_of_systems(
     half = norm.ppf(0.5 + confidence / 2) / np.sqrt(n - few)
     low, high = np.tanh(np.arctanh(estimate) + np.array([-half, half]))
     return Interval(float(low), float(high), "Fisher's z")
-
-
-def jackknife_error(replicates: Floats, strata: NDArray[np.int64]) -> Floats:
-    """Compute the stratified delete-one jackknife standard error (Tukey 1958).
-
-    `replicates` (..., units) are the values without each unit; NaN where one is undefined.
-    """
-    variance = np.zeros(replicates.shape[:-1])
-    for stratum in np.unique(strata):
-        replicates_of_stratum = replicates[..., strata == stratum]
-        with np.errstate(invalid="ignore"):  # z of a perfect correlation is infinite
-            variance += replicates_of_stratum.var(axis=-1) * (replicates_of_stratum.shape[-1] - 1)
-    return np.sqrt(variance)
 
 
 #: The number of candidate populations of systems, from which posterior samples are drawn.
@@ -420,7 +408,7 @@ def estimate_expectations(count: Floats, x: Floats, y: Floats) -> Expectations:
             y=means[1],
             noise=np.stack([np.broadcast_to(variances, means[0].shape) for variances in noise]),
             r=r[:, 0],
-            over_clusters=jackknife_error(r[:, 1:], strata),
+            over_clusters=np.sqrt(jackknife_variance(r[:, 1:].T, strata)),
             reliability_scores=reliability[0],
             reliability_judgments=np.broadcast_to(reliability[1], r.shape[:1]),
             degrees=len(count) - (n_systems if apart else 1),

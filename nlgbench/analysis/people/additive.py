@@ -206,29 +206,30 @@ def tabulate(value: Floats, system: Ints, item: Ints, annotator: Ints) -> tuple[
 
 
 def without_clusters(
-    data: Judgments, fit: Fit, cluster: Ints, factor: Factor = "narrow"
+    data: Judgments, cluster: Ints, factor: Factor | None = None
 ) -> tuple[Floats, Floats]:
     """Fit without each cluster: levels, and effects of a factor, by cluster; NaN if impossible."""
     effects = data.inverse @ data.right
-    levels, of_factor = [], []
-    for rows in members(cluster):
+    n_clusters = int(cluster.max()) + 1
+    n_effects = int(getattr(data, factor).max()) + 1 if factor else 0
+    levels = np.full((n_clusters, data.k), np.nan)
+    of_factor = np.full((n_clusters, n_effects), np.nan)
+    for number, rows in enumerate(members(cluster)):
         change, updated = data.without(rows, effects)
         if updated is None:
-            levels.append(np.full(data.k, np.nan))
-            of_factor.append(np.full(len(getattr(fit, factor)), np.nan))
             continue
-        levels.append(data.level(updated, rows))
+        levels[number] = data.level(updated, rows)
         if factor == "narrow":
             updated[change.columns[change.lost]] = np.nan
-            of_factor.append(updated[data.k :])
-        else:
+            of_factor[number] = updated[data.k :]
+        elif factor == "wide":
             wide_effects = (data.total - data.cross @ updated) / data.size
             n_left = change.counts[:, change.columns < data.k].sum(axis=1)
             with np.errstate(invalid="ignore", divide="ignore"):
                 wide_effects[change.wide] = change.total - change.counts @ updated[change.columns]
                 wide_effects[change.wide] /= n_left
-            of_factor.append(wide_effects)
-    return np.array(levels), np.array(of_factor)
+            of_factor[number] = wide_effects
+    return levels, of_factor
 
 
 def without_few(data: Judgments, fit: Fit, cluster: Ints, block: Ints) -> Floats:
@@ -288,12 +289,6 @@ def members(cluster: Ints) -> list[Ints]:
     """List each cluster's rows."""
     order = np.argsort(cluster, kind="stable")
     return np.split(order, np.cumsum(np.bincount(cluster))[:-1])
-
-
-def jackknife_covariance(without: Floats, estimate: Floats) -> Floats:
-    """Compute the jackknife covariance of leave-one-cluster-out estimates around the estimate."""
-    off = without - estimate
-    return (len(off) - 1) / len(off) * off.T @ off
 
 
 def components(normal: Floats, k: int) -> Ints:

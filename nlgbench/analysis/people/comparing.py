@@ -116,7 +116,8 @@ def compare_systems(
     ------
     ValueError
         When fewer than two systems are judged, when shared items and annotators do not connect all
-        systems, when a dimension is unknown, or when `margin` is not above 0.
+        systems, when both are more than 5,000, when a dimension is unknown, or when `margin` is not
+        above 0.
 
     Notes
     -----
@@ -422,12 +423,12 @@ def _estimate_spread(model: _Model, covers: str, missing: Status) -> _Uncertaint
     random = covers == clustering.OTHER_ANNOTATORS and not missing
     several = bool(model.group.max() > 0)
     factor: additive.Factor = "wide" if model.by_annotator else "narrow"
-    levels, severities = additive.without_clusters(model.data, model.fit, model.group, factor)
+    levels, severities = additive.without_clusters(model.data, model.group, factor)
     # If annotators have one item each, leaving out items leaves them out, too.
     within = several and model.cell.max() == model.annotator.max()
     without = {"group": levels} if several else {}
     if random and not within:
-        without["annotator"] = additive.without_clusters(model.data, model.fit, model.annotator)[0]
+        without["annotator"] = additive.without_clusters(model.data, model.annotator)[0]
     used = [n_annotators if name == "annotator" else n_items for name in without]
     cut: dict[str, Status] = {}
     lost = [text for name in without for text in _find_lost(model, name, without[name], cut)]
@@ -458,7 +459,7 @@ def _estimate_spread(model: _Model, covers: str, missing: Status) -> _Uncertaint
     covariances = {}
     if not lost:
         level = model.fit.level
-        covariances = {n: additive.jackknife_covariance(w, level) for n, w in without.items()}
+        covariances = {n: clustering.jackknife_covariance(w, level) for n, w in without.items()}
     sizes = {"n_items": n_items, "n_annotators": n_annotators}
     return _Uncertainty(
         covariances, severities, df, **sizes, covers=covers, missing=missing, doubt=doubt, cut=cut
@@ -717,7 +718,8 @@ def _estimate_severities(
     severity = effect.mean() - effect
     estimable = np.isfinite(without)
     mean = np.where(estimable, without, 0).sum(axis=1) / np.maximum(estimable.sum(axis=1), 1)
-    se = np.sqrt(np.diag(additive.jackknife_covariance(mean[:, None] - without, severity)))
+    squares = ((mean[:, None] - without - severity) ** 2).sum(axis=0)
+    se = np.sqrt(squares * (len(without) - 1) / len(without))
     se = np.where(se > model.least, se, np.nan)
     half = student.ppf(0.5 + confidence / 2, np.maximum(n_items - 1, 1)) * se
     few = [clustering.few_clusters(int(n), model.units) for n in n_items]

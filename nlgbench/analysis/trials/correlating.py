@@ -12,7 +12,7 @@ from nlgbench.analysis.correlation import compare_evaluators, correlate
 from nlgbench.analysis.correlation.coefficients import weighted_coefficients
 from nlgbench.analysis.trials.running import BASELINES, COMPARED, Trials
 from nlgbench.arrays import Floats
-from nlgbench.clustering import FEWEST
+from nlgbench.clustering import FEWEST, jackknife_covariance
 from nlgbench.names import known
 from nlgbench.status import OK, Status, explain, split_status
 from nlgbench.study import Study
@@ -276,8 +276,7 @@ def _mean(correlations: Floats, confidence: float) -> dict[str, float | Status]:
     if (np.abs(means) > 1 - 1e-9).any():
         return {**unknown, "status": explain("perfect")}
     z = np.arctanh(means)
-    off = z[1:] - z[1:].mean(axis=0)
-    covariance = (n - 1) / n * off.T @ off
+    covariance = jackknife_covariance(z[1:], z[1:].mean(axis=0))
     if n_trials > 1:
         moved = (correlations[0] - means[0][:, None]) / (1 - means[0] ** 2)[:, None]
         covariance += moved @ moved.T / (n_trials - 1) / n_trials

@@ -73,7 +73,7 @@ def brute_force(study, cluster):
 def test_the_jackknife_is_that_of_refits(study):
     judged = comparing._fit_dimension(study, "quality", False, "raw")
     for cluster in (judged.item, judged.annotator):
-        found = additive.without_clusters(judged.data, judged.fit, cluster)[0]
+        found = additive.without_clusters(judged.data, cluster)[0]
         np.testing.assert_allclose(found, brute_force(study, cluster), atol=1e-9, rtol=0)
     for cluster in (judged.cell, judged.item % 4 * len(judged.people) + judged.annotator):
         few = np.unique(cluster, return_inverse=True)[1]
@@ -91,11 +91,10 @@ def test_in_random_designs_levels_without_a_cluster_are_those_of_refits_or_missi
     labels = [np.unique(rng.integers(0, size, n), return_inverse=True)[1] for size in sizes]
     value = rng.normal(size=n)
     data, _ = additive.tabulate(value, *labels)
-    fit = data.fit()
-    if fit is None:
+    if data.fit() is None:
         pytest.skip("systems are not connected")
     for cluster in labels[1:]:
-        levels = additive.without_clusters(data, fit, cluster)[0]
+        levels = additive.without_clusters(data, cluster)[0]
         for number, level in enumerate(levels):
             kept = cluster != number
             design = np.hstack([np.eye(label.max() + 1)[label[kept]] for label in labels])
@@ -121,7 +120,7 @@ def test_severities_without_an_item_are_those_of_refits(design):
     study = nb.simulate("judgments", seed=3, **DESIGNS[design])
     judged = comparing._fit_dimension(study, "quality", False, "raw")
     without = additive.without_clusters(
-        judged.data, judged.fit, judged.item, "wide" if judged.by_annotator else "narrow"
+        judged.data, judged.item, "wide" if judged.by_annotator else "narrow"
     )[1]
     part = rows_of(study)[judged.item != 5]
     model = smf.ols("value ~ C(annotator_id) + C(system) + C(item_id)", part).fit()
