@@ -39,7 +39,7 @@ _PACKAGES = ("nlgbench", "numpy", "scipy", "pandas", "scikit-learn", "statsmodel
 
 def write(out: Path) -> Path:
     """Write the report of a folder of runs; return the path of its page."""
-    folder = run_folder.read(out)
+    folder = run_folder.read_runs(out)
     report = out / PLACE
     if report.exists() and not (report / PAGE).is_file():
         raise OSError(

@@ -112,7 +112,7 @@ class Folder:
         return [figure for run in self.runs for figure in run.figures]
 
 
-def read(path: Path) -> Folder:
+def read_runs(path: Path) -> Folder:
     """Read a folder that `nlgbench run` wrote."""
     done = runs.finished(path) if path.is_dir() else []
     if not done or not (path / "ledger.csv").is_file():

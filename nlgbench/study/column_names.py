@@ -125,7 +125,7 @@ def in_braces(text: str) -> list[str]:
     return re.findall(r"\{([^{}]+)\}", text)
 
 
-def matching(pattern: str, columns: Iterable[str]) -> dict[str, dict[str, str]]:
+def fit_pattern(pattern: str, columns: Iterable[str]) -> dict[str, dict[str, str]]:
     """Find the columns that match a pattern with braces, each with what the braces match."""
     regex = ""
     for literal, name in re.findall(r"(.*?)(?:\{([^\W\d]\w*)\}|$)", pattern, re.DOTALL):

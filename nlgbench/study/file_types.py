@@ -38,7 +38,7 @@ def guess(path: Path) -> str:
     return next((kind for kind, endings in ENDINGS.items() if ending in endings), "")
 
 
-def matching(name: str, folder: Path) -> list[Path]:
+def find_files(name: str, folder: Path) -> list[Path]:
     """List the files that match a name or pattern in a folder."""
     book = str(workbooks.split(Path(name))[0]) if ".xlsx#" in name else name
     if os.path.isfile(folder / book):  # noqa: PTH113, names may be too long
@@ -55,7 +55,7 @@ def stem(path: Path) -> str:
     return workbooks.split(path)[1] or Path(path.name.removesuffix(".gz")).stem
 
 
-def read(
+def read_rows(
     path: Path,
     kind: str,
     *,
@@ -70,7 +70,7 @@ def read(
     is the path to the objects that are rows.
     """
     if kind in ("parquet", "xlsx"):
-        return (_parquet if kind == "parquet" else workbooks.read)(path)
+        return (_parquet if kind == "parquet" else workbooks.read_workbook)(path)
     if kind in ("csv", "tsv"):
         return _separated(path, delimiter or {"csv": ",", "tsv": "\t"}[kind], problems)
     if kind == "lines":

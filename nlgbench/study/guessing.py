@@ -22,7 +22,7 @@ from nlgbench.study import (
     raters,
     vote_words,
 )
-from nlgbench.study.column_names import in_braces, matching, plain_name
+from nlgbench.study.column_names import fit_pattern, in_braces, plain_name
 from nlgbench.study.overview import PLACEHOLDER
 
 #: The text before and after a key in columns' names.
@@ -190,7 +190,7 @@ def used(names: Sequence[str], entries: Iterable[Any]) -> set[str]:
             inner = in_braces(name)
             named |= {name, *inner}
             if inner and name not in names and not {*inner} <= {*_CONTEXT, *names}:
-                named |= {*matching(name, names)}
+                named |= {*fit_pattern(name, names)}
     return named
 
 
@@ -314,10 +314,10 @@ def _take_flag(
             key = "system" if "annotator_id" in flags else "annotator_id"
             key = "slot" if n_ranges > 1 else key
             name = f"{fit[1]}{{{key}}}{fit[4]}"
-            if matching(name, source.names):
+            if fit_pattern(name, source.names):
                 source.captured[key] = [str(n) for n in range(int(fit[2]), int(fit[3]) + 1)]
         is_column = name in source.frame or _filled(name, source.frame) is not None
-        is_pattern = "{" in name and bool(matching(name, source.names))
+        is_pattern = "{" in name and bool(fit_pattern(name, source.names))
         if is_pattern and not is_column:
             source.captured |= {key: source.captured.get(key, []) for key in in_braces(name)}
         is_constant = our in ("system_a", "system_b") and _is_mentioned(source, name, flags)
@@ -527,7 +527,7 @@ def _joint(source: Guess, rated: Sequence[Affixes], key: str) -> dict[str, str]:
         varied = f"{''.join(start)}{{{inner}}}{''.join(end)}"
         joint = _pattern((varied, same) if side == 0 else (same, varied), key)
         keys = {before + k + after: k for before, after in rated for k in source.captured[key]}
-        fits = matching(joint, keys)
+        fits = fit_pattern(joint, keys)
         if {name: captured[key] for name, captured in fits.items()} == keys:
             source.captured[inner] = names
             return {joint: ""}
@@ -791,7 +791,7 @@ def _add_sides(source: Guess, sides: Sequence[tuple[str, str, str]]) -> None:
     for our, (pattern, *_) in ours.items():
         source.set(our, pattern, "the systems and texts of both sides")
     _take_input(source, item)
-    captured = matching(sides[0][0], sides[0][1:])
+    captured = fit_pattern(sides[0][0], sides[0][1:])
     source.captured["side"] = [fit["side"] for fit in captured.values()]
     _add(source, "outputs", "text", source.columns["text"], {})
     for our in ("system", "text", "context"):
@@ -800,7 +800,7 @@ def _add_sides(source: Guess, sides: Sequence[tuple[str, str, str]]) -> None:
 
 def _capture(source: Guess, pattern: str) -> None:
     """Record what the braces of a pattern match, in columns that are not assigned yet."""
-    fits = matching(pattern, source.free("number", "list", "choice")).values()
+    fits = fit_pattern(pattern, source.free("number", "list", "choice")).values()
     for key in in_braces(pattern):
         source.captured[key] = source.captured.get(key) or list(
             dict.fromkeys(fit[key] for fit in fits if key in fit)
@@ -1007,7 +1007,7 @@ def _add(
                 source.doubt(our, f"{human} is read as human texts because of its name")
     spec["only"] = dict(source.only)
     for key, keys in source.captured.items():
-        fits = [fit for name in patterns for fit in matching(name, source.names).values()]
+        fits = [fit for name in patterns for fit in fit_pattern(name, source.names).values()]
         if keys and {fit[key] for fit in fits if key in fit} - {*keys}:
             spec["only"][key] = keys
     source.tables.append((table, {key: entry for key, entry in spec.items() if entry}))
@@ -1043,7 +1043,7 @@ def _describe_numbers(
 def _human(source: Guess, our: str) -> str:
     """Return the one system that seems to be human but is not called human."""
     their = source.columns.get(our, "")
-    names = [*matching(their, source.names)] if "{" in their else []
+    names = [*fit_pattern(their, source.names)] if "{" in their else []
     cells = source.by_row(our) if their in source.frame else source.frame[names]
     systems = source.captured.get(our) or list(pd.unique(cells.to_numpy().ravel()))
     humans = [name for name in systems if {plain_name(name), *_words(name)} & _WORDS["human"]]

@@ -13,7 +13,7 @@ import pandas as pd
 
 from nlgbench.names import UsageError, did_you_mean
 from nlgbench.study import answers, csv_files, file_types, formats, guessing, reading
-from nlgbench.study.column_names import argument, in_braces, matching, plain_name, recognized
+from nlgbench.study.column_names import argument, fit_pattern, in_braces, plain_name, recognized
 from nlgbench.study.csv_files import TableError
 from nlgbench.study.formats import exports
 from nlgbench.study.guessing import Guess, guess
@@ -29,7 +29,7 @@ def open_files(paths: Sequence[Path], folder: Path) -> list[Guess]:
     """Open files, or patterns of files; those with the same columns form one source."""
     sources: list[Guess] = []
     for path in paths:
-        matched = _matching(path)
+        matched = _find_layout_files(path)
         if not matched:
             raise FileNotFoundError(
                 f"{csv_files.why_no_file(path)} Name a file, or a pattern of files in quotes."
@@ -52,7 +52,7 @@ def open_files(paths: Sequence[Path], folder: Path) -> list[Guess]:
 def _open(path: Path, kind: str, options: Mapping[str, Any]) -> pd.DataFrame:
     """Read a file, with the columns that templates use."""
     problems: list[str] = []
-    frame = file_types.read(path, kind, problems=problems, **options)[0]
+    frame = file_types.read_rows(path, kind, problems=problems, **options)[0]
     if problems and frame.empty:  # otherwise, the reader reports them
         raise TableError(*problems)
     frame = frame.rename(columns={"position": "{position}"} if "rows" in options else {})
@@ -60,17 +60,17 @@ def _open(path: Path, kind: str, options: Mapping[str, Any]) -> pd.DataFrame:
     return frame.assign(**context, **{"{row}": [str(n + 1) for n in range(len(frame))]})
 
 
-def _matching(path: Path) -> list[Path]:
+def _find_layout_files(path: Path) -> list[Path]:
     """List the file, or the files that match a pattern."""
     if (name := str(path)) != os.fsencode(name).decode(errors="replace"):
         # The end of a path names the file.
         raise TableError(f"the name {name[-60:]!r} is not UTF-8: rename the file or its folder.")
-    return file_types.matching(name, Path())
+    return file_types.find_files(name, Path())
 
 
 def find_logs(paths: Sequence[Path]) -> tuple[str, list[Path]]:
     """Find the files that are logs of a tool, whose records need no columns; name its format."""
-    first_files = [(path, file) for path in paths for file in _matching(path)[:1]]
+    first_files = [(path, file) for path in paths for file in _find_layout_files(path)[:1]]
     logs = {path: name for path, file in first_files if (name := formats.recognize(file))}
     first, *more_formats = dict.fromkeys(logs.values()) or [""]
     if more_formats:
@@ -222,7 +222,7 @@ def _names_column(our: str, name: str, source: Guess) -> bool:
     is_template = bool(braces) and braces <= {"row", "file", "folder", "position", *source.names}
     # Braces alone fit every column, which may all be answers, but not all be items.
     is_pattern = our in ("value", "score", "choice") or not re.fullmatch(r"\{[^{}]*\}", pattern)
-    fits = is_pattern and bool(matching(pattern, source.names))
+    fits = is_pattern and bool(fit_pattern(pattern, source.names))
     return name in source.frame or is_template or fits
 
 

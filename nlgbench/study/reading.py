@@ -288,7 +288,9 @@ def _of_format(
         return {}, {}, []
     description["settings"].update({**shape.settings, **description["settings"]})
     if isinstance(shape, formats.Mapped):
-        rows_of = [file_types.read(path, file_types.guess(path), problems=[])[0] for path in paths]
+        rows_of = [
+            file_types.read_rows(path, file_types.guess(path), problems=[])[0] for path in paths
+        ]
         specs = shape.specs(pd.concat(rows_of, ignore_index=True).fillna(""))
         if not specs:
             problems.append(
@@ -298,7 +300,7 @@ def _of_format(
             )
         file = [os.path.relpath(path, folder) for path in paths]
         return {}, {table: {"file": file, **spec} for table, spec in specs.items()}, []
-    frames, notes = records.read(shape, paths, problems)
+    frames, notes = records.read_records(shape, paths, problems)
     raws, extra = {}, description["settings"].get("extra", [])
     for table, frame in frames.items():
         usual = {"item_id", "{repeat}", "{line}", *schema.columns(table), *_PAIRED[table].values()}
@@ -387,7 +389,7 @@ def grouped(items: pd.Series, groups: pd.Series) -> str:
 
 def _matching(folder: Path, name: str, lost: list[str]) -> list[Path]:
     """List the files of a folder that match a name or pattern."""
-    matched = file_types.matching(name, folder)
+    matched = file_types.find_files(name, folder)
     if not matched:
         lost.append(f"{folder / FILE}: {csv_files.why_no_file(folder / name)} Correct")
     return [Path(os.path.normpath(path)) for path in matched]
@@ -641,7 +643,7 @@ class _Source:
             defect = unknown(kind or path.suffix, file_types.ENDINGS)
             raise TableError(f"{self.location}: {path.name}: format {defect} Set `format`.")
         options = {key: self.spec[key] for key in _OF_KIND if key in self.spec}
-        rows, places = file_types.read(path, kind, problems=self.problems, **options)
+        rows, places = file_types.read_rows(path, kind, problems=self.problems, **options)
         files.note_read(workbooks.split(path)[0])
         return path, rows, places
 
@@ -759,7 +761,9 @@ class _Source:
         """Read the words of votes, as given, as a, b and tie; failed verdicts are empty."""
         changed = self.spec.get("values", {}).get("choice", {})
         systems = written.reindex(columns=["system_a", "system_b"], fill_value="")
-        votes, bad, rule = vote_words.read(written["choice"], frame["choice"], changed, systems)
+        votes, bad, rule = vote_words.read_votes(
+            written["choice"], frame["choice"], changed, systems
+        )
         self._refuse_cells(frame, bad, "choice", rule)
         by_name = vote_words.named(written["choice"], systems)
         is_other = (by_name != "") & votes.isin(("a", "b")) & (by_name != votes)
@@ -798,7 +802,7 @@ class _Source:
             if isinstance(their, str) and their in columns:
                 single[our] = their
             elif isinstance(their, str) and _BRACED.search(their):
-                fits = column_names.matching(their, columns)
+                fits = column_names.fit_pattern(their, columns)
                 captures = [{**captured, our: name} for name, captured in fits.items()]
                 grid = pd.DataFrame(captures, columns=[our, *dict.fromkeys(_BRACED.findall(their))])
                 for name in grid.columns.intersection(list(only)):

@@ -109,7 +109,7 @@ def are_ambiguous(cells: pd.Series, systems: pd.DataFrame) -> bool:
     return bool(differ.any() and not is_name_only.any())
 
 
-def read(
+def read_votes(
     cells: pd.Series, mapped: pd.Series, changed: Mapping[str, str], systems: pd.DataFrame
 ) -> tuple[pd.Series, pd.Series, str]:
     """Return votes as a, b, tie or error, which cells are refused, and the rule that they break.

@@ -19,7 +19,7 @@ def split(path: Path) -> tuple[Path, str]:
     return (path.with_name(f"{name}.xlsx"), sheet) if mark else (path, "")
 
 
-def read(path: Path) -> tuple[pd.DataFrame, list[str]]:
+def read_workbook(path: Path) -> tuple[pd.DataFrame, list[str]]:
     """Read the named sheet, or the only one, with the location of each row.
 
     A whole number is written without a point, and a date as ISO; words such as NA stay words.

@@ -47,14 +47,14 @@ def test_ratings_and_win_rates_are_those_that_evalica_gives():
     golden = pd.read_csv(cache.path(GOLDEN_FILE))
     golden = golden.pivot(index="item", columns="algorithm", values="score")
     found = nb.rate(study, ties="half").set_index("system")
-    strength = np.exp((found["rating"] - 1500) * np.log(10) / 400)
+    strength = np.exp((found["estimate"] - 1500) * np.log(10) / 400)
     compare = np.testing.assert_allclose
     wanted = golden.loc[found.index, "bradley_terry"]
     compare(strength / strength.sum(), wanted, atol=1e-9, rtol=0)
     rates = nb.win_rates(study)
-    mean = rates.groupby("system")["win_rate"].mean()
+    mean = rates.groupby("system")["estimate"].mean()
     compare(mean, golden.loc[mean.index, "average_win_rate"], atol=1e-9, rtol=0)
-    points = (rates["win_rate"] * rates["n_games"]).groupby(rates["system"]).sum()
+    points = (rates["estimate"] * rates["n_games"]).groupby(rates["system"]).sum()
     compare(points, golden.loc[points.index, "counting"], atol=1e-9, rtol=0)
     # 13 prompts: no system has an interval by more than t(12), and some are marked.
     assert found["n_clusters"].max() <= 13

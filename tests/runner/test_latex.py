@@ -92,7 +92,7 @@ def test_what_is_written_rounds_the_value_and_zero_has_no_sign(value, decimals):
 
 
 def test_every_number_has_a_macro_of_its_own_to_the_printed_digits(reported):
-    found = run_folder.read(reported)
+    found = run_folder.read_runs(reported)
     numbers = latex.numbers(found)
     assert len(numbers) > 50 and numbers["macro"].is_unique
     text = (reported / "report" / "numbers.tex").read_text(encoding="utf-8")
@@ -154,7 +154,7 @@ DOCUMENT = r"""\documentclass[11pt,twocolumn]{article}
     reason="no pdflatex: Debian's texlive-latex-base and -recommended have all that is needed",
 )
 def test_all_numbers_and_tables_are_printed_and_fit(reported, tmp_path):
-    found = run_folder.read(reported)
+    found = run_folder.read_runs(reported)
     shutil.copytree(reported, tmp_path / "out")
     tables = reported / "report" / "tables"
     assert r"\begin{table}" in (tables / "90-own-systems.tex").read_text(encoding="utf-8")

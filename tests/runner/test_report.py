@@ -199,7 +199,7 @@ def test_the_page_works_from_its_file_for_whoever_reads_it(page, reported, hosti
     assert page.title() == "Report of 2 runs" and page.locator("script").count() == 1
     assert all(page.get_by_text(name).count() for name in hostile.values())
     # The filter shows the rows that fit, and counts them.
-    ledger = run_folder.read(reported).ledger
+    ledger = run_folder.read_runs(reported).ledger
     page.select_option("#verdict", "matches")
     n = int((ledger["verdict"] == "matches").sum())
     assert page.locator("#rows tbody tr:not([hidden])").count() == n and 0 < n < len(ledger)

@@ -119,7 +119,7 @@ CASES = {
 def result(study, expected):
     """Return win rates of pairs, or means of systems, as expected ones are written."""
     if isinstance(next(iter(expected)), tuple):
-        rates = nb.win_rates(study).set_index(["system", "opponent"])["win_rate"]
+        rates = nb.win_rates(study).set_index(["system", "opponent"])["estimate"]
         return {pair: rates[pair] for pair in expected}
     rated = study.judgments.merge(study.outputs, on="output_id")
     return rated.groupby("system")["value"].mean().to_dict()

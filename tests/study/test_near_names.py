@@ -218,4 +218,4 @@ def test_a_study_whose_names_differ_in_capitals_is_analyzed_like_any_other(crowd
         warnings.simplefilter("error")
         renamed, original = (nb.compare_systems(one).pairs for one in (study, crowd))
     swapped = renamed.replace({"A": "b"})
-    assert swapped["difference"].abs().tolist() == original["difference"].abs().tolist()
+    assert swapped["estimate"].abs().tolist() == original["estimate"].abs().tolist()

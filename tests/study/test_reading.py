@@ -263,20 +263,22 @@ def test_contexts_are_mapped_and_equal_rows_count_once(tmp_path):
 
 def test_tsv_whose_quotes_enclose_nothing_and_rows_that_mturk_cuts_are_read(tmp_path):
     (tmp_path / "r.tsv").write_text('text\tn\nthe "old" man\t1\n"open\t2\n')
-    frame, places = file_types.read(tmp_path / "r.tsv", "tsv", problems=[])
+    frame, places = file_types.read_rows(tmp_path / "r.tsv", "tsv", problems=[])
     assert frame["text"].tolist() == ['the "old" man', '"open']
     assert places == ["line 2", "line 3"]
     (tmp_path / "r.csv").write_text("a,Approve,Reject\n1\n2,x\n")
-    frame, _ = file_types.read(tmp_path / "r.csv", "csv", problems=[])
+    frame, _ = file_types.read_rows(tmp_path / "r.csv", "csv", problems=[])
     assert frame.to_numpy().tolist() == [["1", "", ""], ["2", "x", ""]]
     (tmp_path / "r.csv").write_text("text\ntext\n")  # with one column, a cell and no header again
-    assert file_types.read(tmp_path / "r.csv", "csv", problems=[])[0]["text"].tolist() == ["text"]
+    assert file_types.read_rows(tmp_path / "r.csv", "csv", problems=[])[0]["text"].tolist() == [
+        "text"
+    ]
 
 
 def test_integers_beside_an_empty_cell_stay_integers(tmp_path):
     lines = '{"item": 1, "meta": {"n": 9007199254740993}}\n{"item": null, "meta": {}}\n{"x": [1]}\n'
     (tmp_path / "r.jsonl").write_text(lines)
-    frame, places = file_types.read(tmp_path / "r.jsonl", "jsonl", problems=[])
+    frame, places = file_types.read_rows(tmp_path / "r.jsonl", "jsonl", problems=[])
     assert frame.to_dict("list") == {
         "item": ["1", "", ""],
         "meta.n": ["9007199254740993", "", ""],
@@ -304,7 +306,7 @@ def test_cells_of_parquet_are_read_as_those_of_other_formats(name, tmp_path):
     if not isinstance(values[0], list):  # which have no dictionary
         columns["e"] = column.dictionary_encode()
     pytest.importorskip("pyarrow.parquet").write_table(pa.table(columns), tmp_path / "r.parquet")
-    frame, places = file_types.read(tmp_path / "r.parquet", "parquet", problems=[])
+    frame, places = file_types.read_rows(tmp_path / "r.parquet", "parquet", problems=[])
     assert frame["c"].tolist() == expected and frame["d.x"].tolist() == ["1", "", ""]
     assert "e" not in columns or frame["e"].tolist() == expected
     assert places == ["record 1", "record 2", "record 3"]
@@ -321,10 +323,10 @@ def test_parquet_that_cannot_be_read_says_so(tmp_path, monkeypatch):
     ]:
         made()
         with pytest.raises(TableError, match=message):
-            file_types.read(path, "parquet", problems=[])
+            file_types.read_rows(path, "parquet", problems=[])
     monkeypatch.setattr(file_types.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(TableError, match=r"r\.parquet is a Parquet file: pip install"):
-        file_types.read(path, "parquet", problems=[])
+        file_types.read_rows(path, "parquet", problems=[])
 
 
 CODED = """import pandas as pd

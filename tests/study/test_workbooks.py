@@ -64,7 +64,7 @@ RATINGS = [
 
 def test_cells_are_read_as_texts(tmp_path):
     workbook(tmp_path / "r.xlsx", {"Ratings": [[""] * 5, *RATINGS], "Empty": []})
-    frame, places = workbooks.read(tmp_path / "r.xlsx")
+    frame, places = workbooks.read_workbook(tmp_path / "r.xlsx")
     assert frame["fluency"].tolist() == ["3", "4.5", "", "2"]
     assert frame["day"].tolist() == ["2024-01-05", "2024-01-06", "2024-01-06T12:00:00", ""]
     assert frame["system"].tolist() == ["NA", "b"] * 2 and places[0] == "row 3"
@@ -89,7 +89,7 @@ def test_a_sheet_is_named_where_there_are_several(tmp_path):
 def test_what_is_no_table_is_refused(header, message, tmp_path):
     workbook(tmp_path / "r.xlsx", {"One": [["item", header], [1, 2]]})
     with pytest.raises(TableError, match=message):
-        workbooks.read(tmp_path / "r.xlsx")
+        workbooks.read_workbook(tmp_path / "r.xlsx")
     (tmp_path / "r.xlsx").write_bytes(b"PK\x03\x04")
     with pytest.raises(TableError, match="not a valid Excel file"):
-        workbooks.read(tmp_path / "r.xlsx")
+        workbooks.read_workbook(tmp_path / "r.xlsx")

@@ -63,7 +63,7 @@ def nearest(columns: Iterable[str]) -> tuple[str, list[str]]:
 
 def _documents(path: Path, kind: str) -> list[Any]:
     if kind == "parquet":
-        return [dict.fromkeys(file_types.read(path, kind, problems=[])[0])]
+        return [dict.fromkeys(file_types.read_rows(path, kind, problems=[])[0])]
     documents: list[Any] = []
     for _, document in file_types.documents(path, kind):
         documents.append(document)

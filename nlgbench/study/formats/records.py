@@ -51,7 +51,7 @@ class Recorded(NamedTuple):
     settings: Mapping[str, Any] = MappingProxyType({})
 
 
-def read(
+def read_records(
     shape: Recorded, paths: Sequence[Path], problems: list[str]
 ) -> tuple[dict[str, pd.DataFrame], list[str]]:
     """Read all records of files; return the tables, and notes.
@@ -133,7 +133,7 @@ def _records(
             raise TableError(f"{path} has no list of records{way}: name other files with `files`.")
         yield from ((head, f"record {n}", record) for n, record in enumerate(document, 1))
     else:
-        frame, places = file_types.read(path, kind or "csv", problems=problems)
+        frame, places = file_types.read_rows(path, kind or "csv", problems=problems)
         yield from (
             ({}, *located) for located in zip(places, frame.to_dict("records"), strict=True)
         )
