@@ -64,7 +64,7 @@ def test_equal_to_the_plain_loop_on_tied_tables(table):
     assert_equal_to_plain(*table)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(8))
 def test_equal_to_the_plain_loop_on_larger_tables(seed):
     features, is_machine, n_neighbors = random_table(seed)
     assert_equal_to_plain(features, is_machine, n_neighbors)

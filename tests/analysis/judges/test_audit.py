@@ -90,14 +90,6 @@ def test_values_that_differ_by_rounding_are_ties():
     assert sign(np.array([1 / 6 + 1 / 6 - 1 / 3, -0.5])).tolist() == [0, -1]
 
 
-@pytest.mark.parametrize("unit", [1e-12, 1e12])
-def test_judgments_in_other_units_give_the_same_votes(unit):
-    study = nb.simulate("judges", n_items=40, n_annotators=12, seed=2).replace(preferences=None)
-    judged = study.judgments.assign(value=unit * study.judgments["value"])
-    one, other = (whole(nb.audit(part)) for part in (study, study.replace(judgments=judged)))
-    pd.testing.assert_frame_equal(one, other)
-
-
 def test_a_reason_names_the_cause_that_is_there():
     """Tied votes are votes; one item is no lack of variation; a system cannot meet itself."""
     said = np.random.default_rng(0).random(40)
