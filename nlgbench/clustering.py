@@ -74,8 +74,9 @@ def effective_sizes(
     """Return `effective_size` of each group of optionally weighted rows; NaN for empty groups."""
     n_clusters = int(cluster.max(initial=-1)) + 1
     cells, cell = np.unique(group.astype(np.int64) * n_clusters + cluster, return_inverse=True)
-    size, of = np.bincount(cell, weight), cells // max(1, n_clusters)
-    total, squares = (np.bincount(of, one, n_groups) for one in (size, size**2))
+    size, group_of_cell = np.bincount(cell, weight), cells // max(1, n_clusters)
+    total = np.bincount(group_of_cell, size, n_groups)
+    squares = np.bincount(group_of_cell, size**2, n_groups)
     return np.asarray(total**2 / np.where(squares > 0, squares, np.nan))
 
 
@@ -94,12 +95,12 @@ def factors(item: Ints, annotator: Ints | None = None) -> list[Ints]:
 
 def incidence(label: Ints) -> csr_array:
     """Return the clusters x rows matrix of memberships; repeated labels of a row count once."""
-    at = np.repeat(np.arange(len(label)), label.shape[1])
+    row = np.repeat(np.arange(len(label)), label.shape[1])
     number = np.unique(label, return_inverse=True)[1].ravel()
     shape = (int(number.max(initial=-1)) + 1, len(label))
-    found = csr_array((np.ones(label.size), (number, at)), shape=shape)
-    found.data[:] = 1
-    return found
+    members = csr_array((np.ones(label.size), (number, row)), shape=shape)
+    members.data[:] = 1
+    return members
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,8 +122,8 @@ class Clusters:
 
     def covariances(self, rows: Floats) -> list[Floats]:
         """Compute, by factor, the covariance (m, m) of sums of rows whose expectation is 0."""
-        sums = [kind @ rows for kind in self.kinds]
-        return [len(one) / max(1, len(one) - 1) * one.T @ one for one in sums]
+        sums_of_factors = [kind @ rows for kind in self.kinds]
+        return [len(sums) / max(1, len(sums) - 1) * sums.T @ sums for sums in sums_of_factors]
 
 
 def clusters_of(item: Ints, annotator: Ints | None = None, covers: str = "other items") -> Clusters:
@@ -152,9 +153,9 @@ def jackknife(statistic: Statistic, total: Floats, lost: Sequence[Floats]) -> tu
     mean (Cameron and Miller 2015, doi:10.3368/jhr.50.2.317); for two, see `largest_variance`.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
-        each = [jackknife_variance(np.asarray(statistic(total - sums))) for sums in lost]
+        variances = [jackknife_variance(np.asarray(statistic(total - sums))) for sums in lost]
         estimate = np.asarray(statistic(total), dtype=np.float64)
-    return estimate, np.sqrt(largest_variance(*each))
+    return estimate, np.sqrt(largest_variance(*variances))
 
 
 def jackknife_variance(without: Floats, strata: Ints | None = None) -> Any:
@@ -191,8 +192,8 @@ def largest_variance(items: Any, *others: Any) -> Floats:
 
 def contrast_variance(contrasts: Floats, covariances: Sequence[Floats]) -> Floats:
     """Compute each contrast's variance (n, m) over items, or over items and annotators."""
-    each = [np.einsum("ps,st,pt->p", contrasts, one, contrasts) for one in covariances]
-    return largest_variance(*each)
+    variances = [np.einsum("ps,st,pt->p", contrasts, matrix, contrasts) for matrix in covariances]
+    return largest_variance(*variances)
 
 
 def t_interval(

@@ -169,10 +169,10 @@ def ratio(part: Any, whole: Any) -> Any:
 def beyond(limit: Any, away: Any, df: Any) -> Floats:
     """Return the power of a two-sided test: the chance that a noncentral t is beyond +-limit."""
     with np.errstate(all="ignore"):
-        found = nct.sf(limit, df, away) + nct.cdf(-limit, df, away)
+        power = nct.sf(limit, df, away) + nct.cdf(-limit, df, away)
     # SciPy returns NaN in the far tails; the normal approximation is exact enough there.
-    far = np.isnan(found) & ~np.isnan(away)
-    return np.clip(np.where(far, norm.sf(limit - away), found), 0, 1)
+    far = np.isnan(power) & ~np.isnan(away)
+    return np.clip(np.where(far, norm.sf(limit - away), power), 0, 1)
 
 
 def bootstrap_counts(strata: ArrayLike, n_resamples: int, rng: np.random.Generator) -> Floats:
@@ -183,8 +183,8 @@ def bootstrap_counts(strata: ArrayLike, n_resamples: int, rng: np.random.Generat
         members = np.flatnonzero(label == stratum)
         drawn = rng.integers(len(members), size=(n_resamples, len(members)))
         drawn += len(members) * np.arange(n_resamples)[:, None]
-        found = np.bincount(drawn.reshape(-1), minlength=n_resamples * len(members))
-        counts[:, members] = found.reshape(n_resamples, -1)
+        times = np.bincount(drawn.reshape(-1), minlength=n_resamples * len(members))
+        counts[:, members] = times.reshape(n_resamples, -1)
     return counts
 
 
@@ -194,18 +194,16 @@ def adjust(p: ArrayLike) -> Floats:
     Holm's procedure controls the family-wise error rate.
     """
     values = np.asarray(p, dtype=np.float64)
-    there = ~np.isnan(values)
+    defined = ~np.isnan(values)
     if ((values < 0) | (values > 1)).any():
         raise ValueError("p must be between 0 and 1, or NaN. Check the values that you passed.")
-    found = np.full(values.shape, np.nan)
+    adjusted = np.full(values.shape, np.nan)
     # statsmodels' multipletests runs the garbage collector at each call, which takes seconds in a
     # notebook with many objects.
-    order = np.argsort(values[there], kind="stable")
-    steps = np.arange(len(order), 0, -1) * values[there][order]
-    adjusted = np.empty(len(order))
+    order = np.flatnonzero(defined)[np.argsort(values[defined], kind="stable")]
+    steps = np.arange(len(order), 0, -1) * values[order]
     adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1)
-    found[there] = adjusted
-    return found
+    return adjusted
 
 
 def bootstrap_mean(
