@@ -33,7 +33,11 @@ def plain_words(cell: str) -> str:
 
 def flat(cells: Iterable[str]) -> list[str]:
     """List cells, with the elements of those that are lists."""
-    return [element for cell in cells for element in file_types.as_list(cell) or [cell]]
+    return [
+        element
+        for cell in cells
+        for element in ("[" in cell and file_types.as_list(cell)) or [cell]
+    ]
 
 
 def missing_words(cells: Iterable[str]) -> list[str]:
@@ -64,7 +68,7 @@ def empty_missing(cells: pd.Series, missing: Iterable[str]) -> pd.Series:
 def has_decimal_commas(cells: pd.Series) -> bool:
     """Check whether a column has numbers with decimal commas, which cannot separate thousands."""
     filled = {cell.strip() for cell in cells.tolist()} - {""}
-    commas = {cell for cell in filled if _COMMA.fullmatch(cell)}
+    commas = {cell for cell in filled if "," in cell and _COMMA.fullmatch(cell)}
     if not commas or all(map(_THOUSANDS.fullmatch, commas)):
         return False
     numbers = filled - commas

@@ -158,7 +158,9 @@ def _separated(path: Path, delimiter: str, problems: list[str]) -> tuple[pd.Data
 def _with_fields(frame: pd.DataFrame) -> pd.DataFrame:
     """Add the fields of columns whose cells are objects, such as `Answer.taskAnswers`."""
     fields = [frame]
-    for name in frame:
+    heads = frame.iloc[0].str.strip() if len(frame) else pd.Series(dtype="str")
+    # The first cell rules out most columns, of which there may be thousands.
+    for name in heads.index[(heads == "") | heads.str.startswith(("{", "["))]:
         cells = frame[name].tolist()
         if not next(filter(str.strip, cells), "").lstrip().startswith(("{", "[")):
             continue

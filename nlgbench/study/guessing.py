@@ -118,6 +118,7 @@ class Guess:
     options: dict[str, Any] = field(default_factory=dict)  # how files are opened
     tool: str = ""  # the format of a tool that wrote the files
     kinds: dict[str, str] = field(default_factory=dict)  # of the columns examined so far
+    counts: dict[str, Counter[str]] = field(default_factory=dict)  # of cells, in these columns
     missing: dict[str, list[str]] = field(default_factory=dict)  # column -> its words for this
 
     @property
@@ -178,7 +179,9 @@ class Guess:
     def kind(self, name: str) -> str:
         """Return the kind of a column, determined once."""
         if name not in self.kinds:
-            self.kinds[name] = kind_of(self.frame[name])
+            # Much faster than methods of many short columns.
+            self.counts[name] = Counter(self.frame[name].tolist())
+            self.kinds[name] = kind_of(self.counts[name])
         return self.kinds[name]
 
 
@@ -206,9 +209,8 @@ def _filled(template: str, frame: pd.DataFrame) -> pd.Series | None:
     return texts
 
 
-def kind_of(cells: pd.Series) -> str:
+def kind_of(counts: Mapping[str, int]) -> str:
     """Classify a column: lists, numbers (or a scale's words), choices, texts, words or ids."""
-    counts = Counter(cells.tolist())  # much faster than methods of many short columns
     filled = [cell for cell in counts if cell.strip()]
     if not filled:
         return ""
@@ -279,6 +281,7 @@ def guess(source: Guess, flags: Mapping[str, Sequence[str]]) -> None:
     source.only = column_names.counted(source.frame)
     for name, cells in source.only.items():
         source.frame = source.frame[source.frame[name].isin(cells)].reset_index(drop=True)
+        source.kinds, source.counts = {}, {}
     columns = [name for name in flags.get("annotator_columns", ()) if name in source.frame]
     has_sides = {"system_a", "system_b"} <= {*flags}
     if columns:
@@ -823,7 +826,7 @@ def _judged(source: Guess, names: Sequence[str]) -> list[str]:
         keys = [places[our][is_repeated] for our in map(str, places)]
         n_values = source.frame[is_repeated][list(names)].groupby(keys).nunique().max()
         names = [name for name in names if n_values[name] > 1 or _is_quality(name)]
-    numbers = {name: _numbers(source.frame[name].unique()) for name in names}
+    numbers = {name: _numbers(source.counts[name]) for name in names}
     ends = {
         name: (min(cells), max(cells)) if cells else (0.0, 0.0) for name, cells in numbers.items()
     }
@@ -1020,7 +1023,7 @@ def _describe_numbers(
     columns = spec["columns"]
     kinds = {name: source.kind(name) for name in _in_frame(source, [columns[measure]])}
     cells = {
-        name: answers.flat(source.frame[name].unique())
+        name: answers.flat(source.counts[name])
         for name, kind in kinds.items()
         if kind in ("number", "list")
     }
@@ -1033,7 +1036,7 @@ def _describe_numbers(
         lacks -= {"item_id"} if "output_id" in columns else set()
         lacks -= {"annotator_id"} if measure == "score" else set()
         spec["constants"] |= dict.fromkeys(sorted(lacks)[-1:], "{position}")
-    scale = scale_of(itertools.chain(*(source.frame[name].unique() for name in cells)))
+    scale = scale_of(itertools.chain(*(source.counts[name] for name in cells)))
     spec["values"] |= {measure: scale} if scale else {}
     for name, distinct in cells.items():
         if missing := answers.missing_words(distinct):

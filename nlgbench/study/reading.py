@@ -677,37 +677,8 @@ class _Source:
         """Return our columns in long form, and those that templates may use."""
         only = self.spec.get("only", {})
         only = {name: [cells] if isinstance(cells, str) else cells for name, cells in only.items()}
-        rows = self.opened.rows
-        for name in rows.columns.intersection(list(only)):
-            rows = rows[rows[name].isin(only.pop(name))]
-        skip = self.spec.get("skip", {})
-        self._require_columns("skip", list(skip), self.file_columns)
-        for name, cells in skip.items():
-            rows = rows[~rows[name].isin([cells] if isinstance(cells, str) else cells)]
-        paths = self.opened.context["{path}"]
-        kept_paths = set(paths[rows.index])
-        self.problems += [
-            f"{self.location}: `{'skip' if skip else 'only'}` keeps no row of {path}: correct its "
-            "values."
-            for path in paths.unique()
-            if path not in kept_paths
-        ]
-        single, several = self._resolved(only)
-        read = {our: self._answers(our, rows[their]) for our, their in single.items()}
-        context = self.opened.context.loc[rows.index].drop(columns="{path}")
-        frame = pd.concat([context, pd.DataFrame({"{at}": rows.index, **read}, rows.index)], axis=1)
-        if several is not None:
-            n_rows = len(frame)
-            cells = {str(name): np.tile(several[name], n_rows) for name in several}
-            for our in several.columns.intersection(list(self.columns)):
-                columns = [
-                    self._answers(our, rows[their]).to_numpy(object) for their in several[our]
-                ]
-                cells[our] = np.array(columns, dtype=object).T.ravel()
-            repeated = frame.loc[frame.index.repeat(len(several))]
-            new = pd.DataFrame(cells, repeated.index, dtype="str")
-            frame = pd.concat([repeated.drop(columns=[*new], errors="ignore"), new], axis=1)
-        frame = self._exploded(frame.reset_index(drop=True))
+        rows = self._selected(only)
+        frame = self._exploded(self._renamed(rows, only).reset_index(drop=True))
         measure = _MEASURES.get(self.table, "")
         is_empty = frame.get(measure, pd.Series(" ", frame.index)).str.strip() == ""
         is_empty &= measure in frame
@@ -724,15 +695,7 @@ class _Source:
             frame = self._voted(frame, votes)
             is_empty |= frame["choice"] == ""
         if is_empty.any():
-            note = f"empty cells of {self.table} skipped: {int(is_empty.sum()):,}"
-            places = frame.filter(["output_id", "item_id", "system"])
-            if len(places.columns) and self.table in ("judgments", "scores"):
-                outputs = pd.MultiIndex.from_frame(places)
-                lost = outputs[is_empty].difference(outputs[~is_empty], sort=False)
-                if len(lost):
-                    first = "/".join(map(str, lost[0]))
-                    note += f". Outputs without others in this file: {len(lost):,}, such as {first}"
-            self.notes.append(f"{self.source}: {note}.")
+            self._note_empty(frame, is_empty)
             frame = frame[~is_empty].reset_index(drop=True)
         if "choice" in frame and self.table == "comparisons":
             is_unclear = ~frame["choice"].isin(("a", "b", "tie"))
@@ -745,6 +708,54 @@ class _Source:
         needed = [name for name in schema.columns(self.table) if name not in optional]
         self._require_columns("columns or constants", needed, frame)
         return frame
+
+    def _selected(self, only: dict[str, list[str]]) -> pd.DataFrame:
+        """Return the rows that `only` and `skip` keep; of `only`, keep what names no column."""
+        rows = self.opened.rows
+        for name in rows.columns.intersection(list(only)):
+            rows = rows[rows[name].isin(only.pop(name))]
+        skip = self.spec.get("skip", {})
+        self._require_columns("skip", list(skip), self.file_columns)
+        for name, cells in skip.items():
+            rows = rows[~rows[name].isin([cells] if isinstance(cells, str) else cells)]
+        paths = self.opened.context["{path}"]
+        kept_paths = set(paths[rows.index])
+        self.problems += [
+            f"{self.location}: `{'skip' if skip else 'only'}` keeps no row of {path}: correct its "
+            "values."
+            for path in paths.unique()
+            if path not in kept_paths
+        ]
+        return rows
+
+    def _renamed(self, rows: pd.DataFrame, only: Mapping[str, list[str]]) -> pd.DataFrame:
+        """Return our columns of rows; each of several columns that match a pattern is a row."""
+        single, several = self._resolved(only)
+        columns = {our: self._answers(our, rows[their]) for our, their in single.items()}
+        context = self.opened.context.loc[rows.index].drop(columns="{path}")
+        ours = pd.DataFrame({"{at}": rows.index, **columns}, rows.index)
+        frame = pd.concat([context, ours], axis=1)
+        if several is None:
+            return frame
+        cells = {str(name): np.tile(several[name], len(frame)) for name in several}
+        for our in several.columns.intersection(list(self.columns)):
+            wide = [self._answers(our, rows[their]).to_numpy(object) for their in several[our]]
+            cells[our] = np.array(wide, dtype=object).T.ravel()
+        repeated = frame.loc[frame.index.repeat(len(several))]
+        new = pd.DataFrame(cells, repeated.index, dtype="str")
+        return pd.concat([repeated.drop(columns=[*new], errors="ignore"), new], axis=1)
+
+    def _note_empty(self, frame: pd.DataFrame, is_empty: pd.Series) -> None:
+        """Note how many cells are empty, and outputs that have no other."""
+        note = f"empty cells of {self.table} skipped: {int(is_empty.sum()):,}"
+        places = frame.filter(["output_id", "item_id", "system"])
+        if len(places.columns) and self.table in ("judgments", "scores"):
+            outputs = pd.MultiIndex.from_frame(places)
+            lost = outputs[is_empty].difference(outputs[~is_empty], sort=False)
+            if len(lost):
+                first = "/".join(map(str, lost[0]))
+                note += f". Outputs without others in this file: {len(lost):,}, such as {first}"
+        self.notes.append(f"{self.source}: {note}.")
 
     def _answers(self, our: str, column: pd.Series) -> pd.Series:
         """Empty the words for missing values in a column, and read its decimal commas."""
