@@ -89,7 +89,7 @@ def test_an_example_runs_on_a_simulated_study(page, code, monkeypatch):
 
 def design(monkeypatch):
     study = nb.simulate("gaussian", n_outputs=30)
-    names = {"record": record, "paper": paper, "output_dir": None, "study": study}
+    names = {"nb": nb, "record": record, "paper": paper, "output_dir": None, "study": study}
     (code,) = blocks("docs/design.md")
     run(code, names | {"scores": nb.huse(study, n_resamples=20)})
 
