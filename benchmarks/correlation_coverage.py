@@ -125,7 +125,7 @@ def truth_of(
     if resample == "items":
         if level == "system":
             return statistics_of_world(*(one[:, None] for one in world.expected()), "system")
-        hard = rng.normal(size=4_000)
+        hard = rng.normal(size=max(4_000, 40 * len(world.hard)))
         return statistics_of_world(
             *World(world.quality, world.seen, hard, world.noise).outputs(rng), level
         )
@@ -263,6 +263,11 @@ CELLS = {
     f"{level}, {systems} x {items}, r = {r:g}, {noise}": (level, systems, items, r, noise)
     for level in ("system", "output", "item")
     for systems, items, r, noise in cells_of(level)
+}
+# Over a thousand clusters are left out in groups.
+CELLS |= {
+    f"{level}, 5 x 1200, r = 0.8, skewed": (level, 5, 1_200, 0.8, "skewed")
+    for level in ("output", "item")
 }
 CELLS |= {
     f"differences, {n_clusters} clusters, {statistic}": ("differences", n_clusters, statistic)
