@@ -17,7 +17,6 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, lapack
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
-from threadpoolctl import threadpool_limits
 
 from nlgbench.arrays import Floats, Ints
 from nlgbench.status import Unsupported
@@ -206,7 +205,6 @@ def tabulate(value: Floats, system: Ints, item: Ints, annotator: Ints) -> tuple[
     return Judgments(value, system, narrow, wide, cross, total, normal, right), by_annotator
 
 
-@threadpool_limits.wrap(limits=1, user_api="blas")  # the matrices are small
 def without_clusters(
     data: Judgments, cluster: Ints, factor: Factor | None = None
 ) -> tuple[Floats, Floats]:

@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 from scipy.stats import t as student
+from threadpoolctl import threadpool_limits
 
 from nlgbench import clustering
 from nlgbench.analysis.people import additive, decisive, wins
@@ -162,14 +163,16 @@ def compare_systems(
     # All tests of a family generalize to the same population.
     fewest = min(clustering.effective_size(model.annotator) for model in models)
     covers, missing = clustering.choose_annotators(annotators, fewest, persons=study.persons)
-    results = [
-        (name, *_leave_out(model, covers, missing))
-        for name, model in zip(names, models, strict=True)
-    ]
-    tables = [
-        _compare_pairs(model, spread, confidence).assign(dimension=name)
-        for name, model, spread, _ in results
-    ]
+    # Products of small matrices take longer with several threads, which wait for each other.
+    with threadpool_limits(limits=1, user_api="blas"):
+        results = [
+            (name, *_leave_out(model, covers, missing))
+            for name, model in zip(names, models, strict=True)
+        ]
+        tables = [
+            _compare_pairs(model, spread, confidence).assign(dimension=name)
+            for name, model, spread, _ in results
+        ]
     pairs = _add_verdicts(pd.concat(tables, ignore_index=True), margin, confidence)
     pairs = split_status(pairs)
     systems, severities, ordered = [], [], []
