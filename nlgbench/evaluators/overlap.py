@@ -55,10 +55,9 @@ def bleu(
     """
     usable_lists = usable(references)
     scores = np.full((len(usable_lists), _MOST), np.nan)
-    rows = [row for row, listed in enumerate(usable_lists) if listed]
-    counts = _bleu_counts([hypotheses[row] for row in rows], [usable_lists[row] for row in rows])
-    for row, counts_of_text in zip(rows, counts, strict=True):
-        scores[row] = _bleu(counts_of_text, style, effective_order=True)
+    for row, text, listed in zip(scores, hypotheses, usable_lists, strict=True):
+        if listed:
+            row[:] = _bleu(_bleu_counts(text, listed), style, effective_order=True)
     return scores
 
 
@@ -66,37 +65,24 @@ def corpus_bleu(
     hypotheses: Sequence[str], references: Sequence[Sequence[str]], *, style: Style = "sacrebleu"
 ) -> Floats:
     """Compute corpus BLEU from summed counts and lengths; both styles use all orders."""
-    pairs = [pair for pair in zip(hypotheses, usable(references), strict=True) if pair[1]]
-    if not pairs:
+    pairs = zip(hypotheses, usable(references), strict=True)
+    counts = [_bleu_counts(text, listed) for text, listed in pairs if listed]
+    if not counts:
         return np.full(_MOST, np.nan)
-    counts = _bleu_counts([text for text, _ in pairs], [listed for _, listed in pairs])
     return np.array(_bleu(np.sum(counts, axis=0), style, effective_order=False))
 
 
-def _bleu_counts(
-    hypotheses: Sequence[str], references: Sequence[Sequence[str]]
-) -> NDArray[np.int64]:
-    """Count each text's matches and n-grams (four each), its words, and its closest reference's."""
-    n = len(hypotheses)
-    distinct = list(dict.fromkeys([*hypotheses, *chain.from_iterable(references)]))
-    position = {text: row for row, text in enumerate(distinct)}
-    counts, order = ngram_matrix(distinct, max_n=_MOST)
-    n_words = (counts @ (order == 1)).astype(np.int64)
-    # A pair is a text with one of its references.
-    owner = np.repeat(np.arange(n), [len(listed) for listed in references])
-    text = np.array([position[hypothesis] for hypothesis in hypotheses], dtype=np.int64)
-    reference = np.array([position[r] for r in chain.from_iterable(references)], dtype=np.int64)
-    # An n-gram matches as often as in the reference that has it most often.
-    common = counts[text[owner]].minimum(counts[reference]).tocoo()
-    matches = pd.Series(common.data).groupby(owner[common.row] * len(order) + common.col).max()
-    owners, ngrams = np.divmod(matches.index.to_numpy(dtype=np.int64), max(1, len(order)))
-    cells = owners * _MOST + order[ngrams] - 1
-    n_matches = np.bincount(cells, weights=matches, minlength=n * _MOST).reshape(n, _MOST)
-    gap = np.abs(n_words[reference] - n_words[text[owner]])
-    closest = pd.DataFrame({"owner": owner, "gap": gap, "words": n_words[reference]})
-    closest = closest.sort_values(["owner", "gap", "words"]).drop_duplicates("owner")
-    totals = np.maximum(0, n_words[text][:, None] - np.arange(_MOST))
-    return np.column_stack([n_matches, totals, n_words[text], closest["words"]]).astype(np.int64)
+@functools.cache
+def _counter() -> Any:
+    from sacrebleu.metrics import BLEU
+
+    return BLEU(tokenize="none", max_ngram_order=_MOST, effective_order=True)
+
+
+def _bleu_counts(hypothesis: str, references: list[str]) -> NDArray[np.int64]:
+    """Return counts of matches and n-grams (four each), then text and reference lengths."""
+    score = _counter().sentence_score(hypothesis, references)
+    return np.array([*score.counts, *score.totals, score.sys_len, score.ref_len])
 
 
 def _bleu(counts: NDArray[np.int64], style: str, *, effective_order: bool) -> list[float]:
