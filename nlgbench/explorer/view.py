@@ -174,12 +174,12 @@ def written(value: float, digits: int = 2) -> str:
     return f"{value:.{digits}f}".replace("-", "−") if np.isfinite(value) else "undefined"
 
 
-def estimated(row: Any, name: str = "estimate") -> str:
+def estimated(row: Any) -> str:
     """Format an estimate with its interval."""
     low, high = row["ci_low"], row["ci_high"]
     has_interval = np.isfinite(low) and np.isfinite(high)
     ends = f"{written(low)} to {written(high)}" if has_interval else "no interval"
-    return f"{written(row[name])} ({ends})"
+    return f"{written(row['estimate'])} ({ends})"
 
 
 def clean(name: object) -> str:

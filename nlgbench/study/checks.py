@@ -108,9 +108,7 @@ def fits(value: Any, hint: Any) -> bool:
         return isinstance(value, str) and value in inner
     if isinstance(origin, type) and issubclass(origin, Mapping):
         value_hint = inner[1] if inner else Any
-        return isinstance(value, Mapping) and all(
-            fits(option, value_hint) for option in value.values()
-        )
+        return isinstance(value, Mapping) and all(fits(v, value_hint) for v in value.values())
     if isinstance(origin, type) and origin is not Callable:
         if isinstance(value, str | bytes | pd.DataFrame | Mapping):
             return False

@@ -79,9 +79,7 @@ def why_no_file(path: Path) -> str:
         return f"{path} is a folder: name a file in it, or a pattern of its files."
     if path.exists():
         return f"{path} is a pipe or a device, not a file: save its content as a file."
-    siblings = (
-        [path_beside.name for path_beside in path.parent.iterdir()] if path.parent.is_dir() else []
-    )
+    siblings = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
     return f"there is no file {path}.{did_you_mean(path.name, siblings)}"
 
 

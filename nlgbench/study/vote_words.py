@@ -189,9 +189,10 @@ def pair_flags(frame: pd.DataFrame) -> dict[str, str]:
         if plain not in CALLED["choice"].split() and not _BETTER.search(plain):
             continue
         winners = [word for word in frame[name].unique() if word.strip() and not meaning(word)]
-        columns_with_winner = [column for column in map(str, frame) if column != name]
         columns_with_winner = [
-            column for column in columns_with_winner if frame[column].isin(winners).any()
+            column
+            for column in map(str, frame)
+            if column != name and frame[column].isin(winners).any()
         ]
         fixed = [word for word in winners if not frame[columns_with_winner].eq(word).any(axis=None)]
         is_clear = len(columns_with_winner) == len(fixed) == 1
