@@ -27,13 +27,6 @@ N_NEIGHBORS = 16
 
 _TASKS = {"lm": "LM", "chit chat dialogue": "chit-chat dialogue"}
 
-#: Kind of an output in Table 2 -> several of them.
-KINDS = {
-    "quality failure": "quality failures",
-    "diversity failure": "diversity failures",
-    "indistinguishable": "indistinguishable outputs",
-}
-
 
 def printed_scores() -> pd.DataFrame:
     """Convert Table 1 to the format of `nlgbench.huse`, for `plot_tradeoff`."""
@@ -81,18 +74,15 @@ def equation_9() -> pd.DataFrame:
     return table.assign(follows=table["off"].abs() <= ROUNDING)
 
 
-def table2(study: Study, browser: pd.DataFrame) -> pd.DataFrame:
-    """Find the outputs of Table 2 in the result of `nlgbench.failures`.
+def table2(study: Study, outputs: pd.DataFrame) -> pd.DataFrame:
+    """Find the outputs of Table 2 in ``Boundary.outputs``, and add ``row`` of the table.
 
-    Adds ``row`` of the table, and ``paper``, the paper's kind of failure. Empty if the study is not
-    the release.
+    Empty if the study is not the release.
     """
     rows = pd.DataFrame({"row": TABLE2_OUTPUTS.keys(), "output_id": TABLE2_OUTPUTS.values()})
     if not _released(study):
         rows = rows.iloc[:0]
-    outputs = rows.merge(browser, on="output_id", how="left", validate="one_to_one")
-    kinds = [str(row).rsplit("_", 1)[0].replace("_", " ") for row in outputs["row"]]
-    return outputs.assign(paper=kinds)
+    return rows.merge(outputs, on="output_id", how="left", validate="one_to_one")
 
 
 def answers_from_print() -> pd.DataFrame:
@@ -115,7 +105,7 @@ def answers(
     *,
     scores: pd.DataFrame | None = None,
     moved: pd.DataFrame | None = None,
-    browser: pd.DataFrame | None = None,
+    outputs: pd.DataFrame | None = None,
     directed: pd.DataFrame | None = None,
     intervals: pd.DataFrame | None = None,
     frequency: pd.DataFrame | None = None,
@@ -127,8 +117,8 @@ def answers(
 
     The unmodified release answers the paper's claims. Results of simulated studies are recorded
     under ``simulated/...``, those of other studies under ``study/<name>/...``. `scores` (Table 1)
-    and `intervals` (of studies other than the release) are from `nlgbench.huse`, `browser` (Table
-    2) from `nlgbench.failures`, `directed` from `directions`. `moved` is from `moved_votes` and
+    and `intervals` (of studies other than the release) are from `nlgbench.huse`, `outputs` (Table
+    2) from `nlgbench.boundary`, `directed` from `directions`. `moved` is from `moved_votes` and
     needs `scores`; `settled` is from `stability` for an easy task, with ten and all annotators.
     Simulations answer what the release cannot: `frequency` is from
     `nlgbench.worlds.typicality_correlation` (Figure 2), `bounds` from `nlgbench.worlds.theorem_1`,
@@ -139,7 +129,7 @@ def answers(
     tables = [
         claim_rows(directed, theirs + "/direction/{slug}", reason="{note}"),
         _answer_table1(study, scores, moved),
-        *_answer_table2(study, browser),
+        *_answer_table2(study, outputs),
     ]
     if released:
         return pd.concat(tables, ignore_index=True)
@@ -196,23 +186,16 @@ def _answer_table1(
     )
 
 
-def _answer_table2(study: Study, browser: pd.DataFrame | None) -> list[pd.DataFrame]:
-    if browser is None:
+def _answer_table2(study: Study, outputs: pd.DataFrame | None) -> list[pd.DataFrame]:
+    if outputs is None:
         return []
-    if not _released(study):
-        counts = browser.groupby(["system", "kind"]).size().rename("count").reset_index()
-        counts["slug"] = counts["kind"].str.replace(" ", "-")
-        ids = claim_prefix(study, "huse-boundary") + "/{system}/{slug}"
-        sample = "simulated sample" if study.source == "simulated" else "sample"
-        reason = f"A count of outputs in one {sample}."
-        return [claim_rows(counts, ids, value="count", reason=reason)]
-    outputs = table2(study, browser)
-    two = outputs[outputs["row"].isin(["quality_failure_model", "indistinguishable_reference"])]
+    examples = table2(study, outputs)
+    two = examples[examples["row"].isin(["quality_failure_model", "indistinguishable_reference"])]
     note = "Mean of 20 judgments, or log-probability, of one text; it has no interval."
     per_token = f"{note} Divided by the number of tokens."
     ids = "huse/table2/{row}/log_p_model"
     return [
-        claim_rows(outputs, "huse/table2/{row}/hj", value="judgment", reason=note),
+        claim_rows(examples, "huse/table2/{row}/hj", value="judgment", reason=note),
         claim_rows(two, ids, value="logprob_per_token", reason=per_token),
     ]
 

@@ -43,6 +43,8 @@ T = TypeVar("T")
 _TEXTS = dict.fromkeys(["claim_id", "variant", "reason", "source"], "")
 _NUMBERS = dict.fromkeys(["recomputed", "ci_low", "ci_high"], float("nan"))
 _RECORDED: dict[str, Any] = {**_TEXTS, **_NUMBERS, "comparable": True}
+#: The most rows of a section's table that a notebook shows; its file has all.
+_MOST_SHOWN = 12
 
 
 def open(
@@ -154,10 +156,11 @@ class Record:
         If `analysis` returns a DataFrame, it is saved as the table `name`. If it returns several
         tables, each is saved as ``<name>_<table>``, or only those in `tables`, a mapping of table
         to file. `plot` draws the result as the figure `name`; a mapping draws several, by name. A
-        DataFrame is shown rounded, with only `columns` (default: all), and without columns that are
-        more than two-thirds empty. If the study lacks what `analysis` or `plot` needs, so that they
-        raise `Unsupported`, the reason is printed. Any other error marks the section, and with it
-        the run, as failed; the notebook continues. Without a result, None is returned.
+        DataFrame is shown rounded, with its first rows, only `columns` (default: all), and without
+        columns that are more than two-thirds empty. If the study lacks what `analysis` or `plot`
+        needs, so that they raise `Unsupported`, the reason is printed. Any other error marks the
+        section, and with it the run, as failed; the notebook continues. Without a result, None is
+        returned.
         """
         from IPython.display import display
 
@@ -190,7 +193,10 @@ class Record:
         display_table: object = result
         if isinstance(result, pd.DataFrame):
             table = result if columns is None else result[list(columns)]
-            display_table = table.loc[:, ~(table.isna().mean() > 2 / 3)].round(3)
+            table = table.loc[:, ~(table.isna().mean() > 2 / 3)].round(3)
+            if len(table) > _MOST_SHOWN:
+                print(f"The first {_MOST_SHOWN} of {len(table)} rows of {name}:")
+            display_table = table.head(_MOST_SHOWN)
         with pd.option_context("display.max_colwidth", None):  # show reasons in full
             display(display_table)
         return result

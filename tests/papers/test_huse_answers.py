@@ -83,7 +83,6 @@ def test_a_study_of_ones_own_has_the_tails_of_a_simulated_one(study, tmp_path):
     greedy = nb.simulate("reviews", systems=greedy_systems, n_outputs=20, n_truth=0, seed=1)
     results = {
         "scores": nb.huse(study, n_resamples=20),
-        "browser": nb.failures(study),
         "bounds": theorem_1(study, systems=["grammar_t0.7"], n_texts=50, seed=0),
         "greedy": nb.huse(greedy, n_resamples=20),
         "settled": nb.stability(greedy, over="annotators", sizes=[10, 20], n_resamples=5),
@@ -99,11 +98,11 @@ def test_a_study_of_ones_own_has_the_tails_of_a_simulated_one(study, tmp_path):
 def test_the_release_answers_the_claims_and_a_part_of_it_does_not():
     study = nb.load("huse")
     scores = nb.huse(study, ties=("exact", "released"), n_resamples=0)
-    moved, browser = moved_votes(study), nb.failures(study)
-    rows = paper.answers(study, scores=scores, moved=moved, browser=browser)
+    moved, outputs = moved_votes(study), nb.boundary(study, n_grid=2).outputs
+    rows = paper.answers(study, scores=scores, moved=moved, outputs=outputs)
     known = load_claims("huse").set_index("claim_id")
     assert set(rows["claim_id"]) <= set(known.index)
-    table2 = paper.table2(study, browser)
+    table2 = paper.table2(study, outputs)
     assert len(table2) == 6
     hj = rows[rows["claim_id"].str.endswith("/hj")].set_index("claim_id")["value"]
     assert (hj - known.loc[hj.index, "published"]).abs().max() <= 0.05 + 1e-9

@@ -24,6 +24,8 @@ PAPER = {
     "scaling": "unit variance",
     "length": "per token",
 }
+#: Pairs in each of the authors' lists of failures, and judgments that are alike in one of them.
+N_LISTED, JUDGED_ALIKE = 15, 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,54 +149,86 @@ def failures(
     *,
     system: str | None = None,
     dimension: str | None = None,
-    n_neighbors: int = 16,
+    n_neighbors: int = 15,
     ties: Ties = "exact",
 ) -> pd.DataFrame:
-    """Classify outputs by what distinguishes them from the other class: quality or diversity.
+    """Rank pairs of a human and a machine text for the same item by how HUSE classifies them.
 
     Parameters
     ----------
-    study, system, dimension, n_neighbors, ties
+    study, system, dimension, ties
         As in `boundary`.
+    n_neighbors : int, default 15
+        k of the classifier, as in the authors' lists.
 
     Returns
     -------
     DataFrame
-        A row per output, sorted by ``item_id``, with system outputs before human ones: ``item_id``,
-        ``kind``, ``output_id``, ``system``, ``is_human``, ``context``, ``text``,
-        ``logprob_per_token`` (nats), ``judgment``, ``machine_share_huse``, ``machine_share_huse_q``
-        (leave-one-out, 0 to 1). ``kind`` is "quality failure" (classified correctly by HUSE and by
-        HUSE-Q), "diversity failure" (only by HUSE), or "indistinguishable" (not by HUSE).
+        A row per ranked pair, the first of each list first: ``kind``, ``rank``, ``system``,
+        ``item_id``, ``context``; for the machine text ``output_id``, ``text``,
+        ``logprob_per_token`` (nats), ``judgment``, ``margin`` (-1 to 1, above 0 if classified
+        correctly); and the same for the human text, ``human_*``.
 
     Raises
     ------
     ValueError
-        Under the same conditions as `huse`.
+        Under the same conditions as `huse`, or when no item has texts of both kinds.
 
     Notes
     -----
-    The kinds are those of table 2 of Hashimoto, Zhang and Liang (2019), doi:10.18653/v1/N19-1169.
+    A margin is twice the share of neighbors in the text's own class, minus one (leave-one-out). If
+    an item has several texts of a kind, the first is taken. Each list has 15 pairs, and more if
+    margins are equal. "quality failure": the largest sums of margins. "diversity failure": the
+    same, among pairs whose judgments differ by less than .5. "indistinguishable": the smallest sums
+    of absolute margins. "misclassified": the smallest sums of margins. A pair can be in several.
+    These are the lists in ``records/`` of the code of Hashimoto, Zhang and Liang (2019),
+    doi:10.18653/v1/N19-1169; the first three contain the examples of table 2.
 
     Examples
     --------
     >>> import nlgbench as nb
-    >>> found = nb.failures(nb.simulate("gaussian", seed=0), system="t0.7")
-    >>> sorted(found["kind"].unique())
-    ['diversity failure', 'indistinguishable', 'quality failure']
+    >>> pairs = nb.failures(nb.simulate("gaussian", seed=0), system="t0.7")
+    >>> pairs["kind"].unique().tolist()
+    ['quality failure', 'diversity failure', 'indistinguishable', 'misclassified']
     """
     system = score.the_system(study, system)
-    table = score.outputs_of(
+    outputs = score.outputs_of(
         score.compare(study, system, dimension=dimension, n_neighbors=n_neighbors, ties=ties)
     )
-    by_both, alone = (table[f"correct_{name}"].to_numpy(dtype=bool) for name in score.MAPS)
-    correct_kind = np.where(alone, "quality failure", "diversity failure")
-    table = table.assign(kind=np.where(by_both, correct_kind, "indistinguishable"))
+    in_class = outputs["machine_share_huse"].mask(
+        outputs["is_human"], 1 - outputs["machine_share_huse"]
+    )
     texts = study.outputs[["output_id", "context", "text"]]
-    table = table.merge(texts, on="output_id", how="left", validate="one_to_one")
-    names = ["item_id", "kind", "output_id", "system", "is_human", "context", "text"]
-    names += ["logprob_per_token", "judgment", "machine_share_huse", "machine_share_huse_q"]
-    keys = ["item_id", "is_human", "output_id"]
-    return table.sort_values(keys, kind="stable", ignore_index=True)[names]
+    outputs = outputs.assign(margin=2 * in_class - 1).merge(texts, on="output_id")
+    first = outputs.drop_duplicates(["item_id", "is_human"])
+    machine, human = (first[first["is_human"] == is_human] for is_human in (False, True))
+    columns = ["output_id", "text", "logprob_per_token", "judgment", "margin"]
+    pairs = machine[["system", "item_id", "context", *columns]].merge(
+        human[["item_id", *columns]].rename(columns=lambda name: f"human_{name}"),
+        left_on="item_id",
+        right_on="human_item_id",
+        validate="one_to_one",
+    )
+    if pairs.empty:
+        message = f"no item of {study.name} has both a human text and one of {system}."
+        raise Unsupported("no_shared_items", message)
+    margins = pairs[["margin", "human_margin"]]
+    alike = (pairs["judgment"] - pairs["human_judgment"]).abs() < JUDGED_ALIKE
+    orders = {
+        "quality failure": -margins.sum(axis=1),
+        "diversity failure": -margins.sum(axis=1)[alike],
+        "indistinguishable": margins.abs().sum(axis=1),
+        "misclassified": margins.sum(axis=1),
+    }
+    lists = []
+    for kind, order in orders.items():
+        rounded = order.round(9)  # equal sums of shares may differ by rounding
+        nearest = rounded.nsmallest(N_LISTED, keep="all")
+        listed = pairs.drop(columns="human_item_id").loc[nearest.index]
+        listed.insert(0, "rank", np.arange(1, len(listed) + 1))
+        listed.insert(0, "kind", kind)
+        lists.append(listed)
+    return pd.concat(lists).sort_values("rank", kind="stable", ignore_index=True)
 
 
 @checked

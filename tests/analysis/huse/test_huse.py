@@ -3,13 +3,14 @@
 import numpy as np
 import pandas as pd
 import pytest
-from classified import RELEASED, classified, random_study, scored, study_of
+from classified import RELEASED, RELEASED_FILE, classified, random_study, scored, study_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nlgbench as nb
 from nlgbench.analysis.huse import impossible_outputs, moved_votes
 from nlgbench.analysis.huse.neighbors import sample_errors
+from nlgbench.status import Unsupported
 
 
 @st.composite
@@ -43,7 +44,7 @@ def test_separated_classes_score_0_and_the_judgment_alone_tells():
     values = np.where(is_human, 5.0, 1.0) + np.arange(40) % 3 * 0.1
     study = study_of(-1 - np.arange(40) % 5, values, is_human)
     assert scored(study, n_neighbors=5).tolist() == [0, 0, 1]
-    assert (nb.failures(study, n_neighbors=5)["kind"] == "quality failure").all()
+    assert (nb.failures(study, n_neighbors=5)[["margin", "human_margin"]] == 1).all(axis=None)
     share = classified(study, n_neighbors=5)["machine_share_huse"]
     assert (share == np.where(is_human, 0, 1)).all()
 
@@ -57,10 +58,11 @@ def test_a_system_that_is_only_too_sure_fails_in_diversity():
     found, features = scored(study), classified(study)
     assert found["huse"] == 0
     assert found["huse_q"] > 0.8
-    told = features["correct_huse_q"].astype(bool)
-    kinds = nb.failures(study).set_index("output_id")["kind"]
-    expected = np.where(told, "quality failure", "diversity failure")
-    assert (kinds.loc[features["output_id"]] == expected).all()
+    pairs = nb.failures(study)
+    assert set(pairs["kind"]) == set(KINDS)
+    near = pairs[pairs["kind"] == "diversity failure"]
+    assert ((near["judgment"] - near["human_judgment"]).abs() < 0.5).all()
+    assert (features["correct_huse_q"].mean() < 0.7) and (pairs["margin"] == 1).all()
 
 
 def test_no_signal_is_near_1_015_and_is_not_clipped():
@@ -159,13 +161,43 @@ def test_the_grid_is_the_classifier_of_the_number():
         assert found.grid.iloc[row, column] == pytest.approx(machine / (machine + human))
 
 
-def test_failures_carry_texts_by_key_and_come_by_context():
-    study = random_study(6)
+KINDS = ["quality failure", "diversity failure", "indistinguishable", "misclassified"]
+RECORDS = ["correct_examples", "correct_examples_diversity", "indistinguishable_examples"]
+
+
+@RELEASED
+def test_failures_are_the_lists_of_the_authors():
+    # Only texts that are in both are counted: equal margins can make our lists longer.
+    pairs = nb.failures(nb.load("huse"))
+    for kind, name in zip(KINDS, [*RECORDS, "incorrect_examples"], strict=True):
+        path = RELEASED_FILE.parent / "records" / f"{name}.txt"
+        lines = [line.split("\t") for line in path.read_text().splitlines()]
+        theirs = pd.DataFrame(lines).iloc[:, [1, 3, 4, 6]]
+        listed = pairs[pairs["kind"] == kind].set_index("text")
+        shared = theirs[theirs[1].isin(listed.index)]
+        assert (len(theirs), len(shared)) == (15, 15)
+        ours = listed.loc[shared[1], ["judgment", "human_text", "human_judgment"]]
+        assert ours["human_text"].tolist() == shared[4].tolist()
+        judgments = ours[["judgment", "human_judgment"]].to_numpy()
+        assert judgments == pytest.approx(shared[[3, 6]].astype(float).to_numpy())
+
+
+def test_failures_pair_the_texts_of_an_item_by_key():
+    study = study_of(-1 - np.arange(40) % 5, np.arange(120) % 7, np.arange(40) % 2 == 0)
     shuffled = study.replace(outputs=study.outputs.sample(frac=1, random_state=0))
-    table = nb.failures(shuffled)
-    assert len(table) == 40
-    assert table["item_id"].is_monotonic_increasing
-    assert (table["text"] == "text " + table["output_id"].str[1:].astype(int).astype(str)).all()
+    pairs = nb.failures(shuffled)
+    assert (pairs["text"] == "text " + pairs["output_id"].str[1:].astype(int).astype(str)).all()
+    items = study.outputs.set_index("output_id")["item_id"]
+    assert (items[pairs["output_id"]].to_numpy() == pairs["item_id"]).all()
+    assert (items[pairs["human_output_id"]].to_numpy() == pairs["item_id"]).all()
+    assert pairs.groupby("kind")["rank"].max().between(15, 20).all()
+
+
+def test_failures_need_an_item_with_texts_of_both_kinds():
+    apart = study_of(-1 - np.arange(40) % 5, np.arange(40) % 7, np.arange(40) < 20)
+    with pytest.raises(Unsupported) as refused:
+        nb.failures(apart)
+    assert refused.value.status == "no_shared_items"
 
 
 WHOLE = random_study(0)
