@@ -13,8 +13,6 @@ import pytest
 
 import nlgbench as nb
 from nlgbench.datasets import cache
-from nlgbench.papers import huse as paper
-from nlgbench.runner import record
 
 ROOT = Path(__file__).parent.parent
 #: Pages whose blocks other tests follow, and which.
@@ -87,13 +85,6 @@ def test_an_example_runs_on_a_simulated_study(page, code, monkeypatch):
     check(run(code, {"nb": nb}))
 
 
-def design(monkeypatch):
-    study = nb.simulate("gaussian", n_outputs=30)
-    names = {"nb": nb, "record": record, "paper": paper, "output_dir": None, "study": study}
-    (code,) = blocks("docs/design.md")
-    run(code, names | {"scores": nb.huse(study, n_resamples=20)})
-
-
 def which_system(monkeypatch):
     judged_on(nb.simulate("judgments", n_items=20, seed=1), "Fluency").write("webnlg-2020")
     (code,) = blocks("docs/tutorials/which-system.md")
@@ -141,7 +132,6 @@ def studies(monkeypatch):
 
 
 FOLLOWED = {
-    "docs/design.md": design,
     "docs/ledger.md": own_claims,
     "docs/own-study.md": own_study,
     "docs/studies.md": studies,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import numpy as np
 import pandas as pd
 
 from nlgbench.analysis.huse import SCORES
@@ -47,19 +48,26 @@ def figure3(study: Study, scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def table1(study: Study, scores: pd.DataFrame) -> pd.DataFrame:
-    """Compare scores (first tie rule) with Table 1, or with the truth if it is known.
+    """Write scores (first tie rule) beside those of Table 1, or beside the truth if it is known.
 
-    A row per system. For the release, columns are the printed and the "(recomputed)" scores;
-    otherwise, the computed scores and those of ``study.truth``, "(true)".
+    A row per system, in the paper's order. For the release, columns are the printed and the
+    "(recomputed)" scores; otherwise, the computed scores and those of ``study.truth``, "(true)".
     """
     first = scores[scores["ties"] == scores["ties"].iloc[0]]
-    estimates = first.pivot(index="system", columns="score", values="estimate")
+    ends = first[["estimate", "ci_low", "ci_high"]].to_numpy()
+    texts = [
+        f"{estimate:.2f}" if np.isnan(low) else f"{estimate:.2f} [{low:.2f}, {high:.2f}]"
+        for estimate, low, high in ends
+    ]
+    written = first.assign(text=texts).pivot(index="system", columns="score", values="text")
+    written = written.reindex(index=first["system"].unique(), columns=list(SCORES))
     if _released(study):
-        return load_printed("huse/table1").join(estimates.add_suffix(" (recomputed)"))
+        printed = load_printed("huse/table1")
+        return printed.join(written.add_suffix(" (recomputed)")).fillna("")
     if study.truth is None:
-        return estimates
-    truth = study.truth["systems"].set_index("system")[["huse", "huse_q", "huse_d"]]
-    return estimates.join(truth.add_suffix(" (true)"))
+        return written
+    truth = study.truth["systems"].set_index("system")[["huse", "huse_q", "huse_d"]].round(2)
+    return written.join(truth.add_suffix(" (true)"))
 
 
 def equation_9() -> pd.DataFrame:

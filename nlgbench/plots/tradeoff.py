@@ -58,9 +58,10 @@ def plot_tradeoff(
     Returns
     -------
     Drawing
-        HUSE is constant along each diagonal. A task's published points dominate its shaded region,
-        where HUSE is lower at the same ratio of HUSE-D to HUSE-Q. Data: a row per point, with
-        bounds of intervals (``huse_q_low``, ...) and true values (``huse_q_true``, ...).
+        HUSE is constant along each diagonal. A line joins a system's temperatures. A task's
+        published points dominate its shaded region, where HUSE is lower at the same ratio of HUSE-D
+        to HUSE-Q. Data: a row per point, with bounds of intervals (``huse_q_low``, ...) and true
+        values (``huse_q_true``, ...).
 
     Raises
     ------
@@ -109,6 +110,7 @@ def plot_tradeoff(
             ends = [(row[score], row[f"{score}_true"]) for score in _AXES]
             ax.plot(*ends, color=styles[row["task"]][1], linewidth=0.5, linestyle=":", zorder=2)
         ax.plot(points["huse_q_true"], points["huse_d_true"], "kx", markersize=4, zorder=6)
+    _join_temperatures(ax, points, styles)
     for n, row in enumerate(points.to_dict("records")):
         marker, color = styles[row["task"]]
         if "huse_q_low" in points:
@@ -149,7 +151,10 @@ def _reshape_scores(scores: pd.DataFrame) -> pd.DataFrame:
     setting = label.str.extract(_SETTING)
     named = systems["task"].isna() & setting["task"].notna()
     label = label.mask(named, setting["what"] + " = " + setting["value"])
-    task = systems["task"].fillna(setting["task"]).fillna("system")
+    # Beside systems with settings, one without is named in the legend alone.
+    plain = systems["task"].isna() & ~named & bool(named.any())
+    task = systems["task"].fillna(setting["task"]).mask(plain, label).fillna("system")
+    label = label.mask(plain, "")
     points = points.assign(task=task, label=label, source=points.pop("source"))
     printed = points["source"] == "published"
     # Sorted by name, so that styles of tasks don't depend on the order of systems.
@@ -192,6 +197,16 @@ def _draw_diagonals(ax: Axes, top: float, points: np.ndarray) -> None:
             rotation: dict[str, Any] = {"rotation": -45, "rotation_mode": "anchor"}
             offset = {"xytext": (-2, 4), "ha": "right", "va": "bottom", **rotation}
         ax.annotate(name, end, annotation_clip=False, **offset, **text_style)
+
+
+def _join_temperatures(ax: Axes, points: pd.DataFrame, styles: dict[str, tuple[str, str]]) -> None:
+    """Join the points of each task and source that differ in temperature, in its order."""
+    temperature = points["label"].str.extract(r"^t ?=? ?([\d.]+)$")[0].astype(float)
+    heated = points.assign(temperature=temperature).dropna(subset="temperature")
+    for (task, _), rows in heated.groupby(["task", "source"]):
+        line = rows.sort_values("temperature")
+        color = styles[str(task)][1]
+        ax.plot(line["huse_q"], line["huse_d"], color=color, linewidth=0.8, zorder=2)
 
 
 def _draw_dominated(ax: Axes, published: pd.DataFrame, color: str) -> None:

@@ -29,13 +29,14 @@ _FAST: dict[str, Any] = {"epochs": 8, "units": 64, "batch_size": 64, "learning_r
 def sweep_systems(seed: int) -> dict[str, System]:
     """Build systems at decreasing temperatures, with known probabilities.
 
-    These are ``leaky_t*`` (the grammar with misspellings), ``trigram_t*``, and, if torch is
-    installed, ``recurrent_t*`` and ``recurrent_p0.95`` (at t = 1, truncated at each step to the
-    most probable words that reach .95 of the probability). Use ``simulate("reviews",
-    systems=sweep_systems)`` to train them with the world's seed.
+    These are ``leaky_t*`` (the grammar with misspellings), ``trigram_t*``, ``memorizer_500``, which
+    stands for retrieval, and, if torch is installed, ``recurrent_t*`` and ``recurrent_p0.95`` (at t
+    = 1, truncated at each step to the most probable words that reach .95 of the probability). Use
+    ``simulate("reviews", systems=sweep_systems)`` to train them with the world's seed.
     """
     names = [f"leaky_t{t}" for t in (1.0, 0.9, 0.7, 0.5)]
-    systems = review_systems([*names, *(f"trigram_t{t}" for t in TEMPERATURES)], seed=seed)
+    names += [*(f"trigram_t{t}" for t in TEMPERATURES), "memorizer_500"]
+    systems = review_systems(names, seed=seed)
     try:
         from nlgbench.generators.recurrent import fit_recurrent
     except ImportError:

@@ -187,9 +187,9 @@ STABILITY = pd.DataFrame(
 MULTIVERSE = pd.DataFrame({"score": np.repeat(["huse", "huse_q"], 3), "system": "lstm"})
 MULTIVERSE["estimate"] = [0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
 MULTIVERSE["n_neighbors"], MULTIVERSE["paper"] = [8, 16, 16] * 2, [False, True, False] * 2
-TYPICAL = pd.DataFrame({"logprob_per_token": [-2.0, -1.0], "judgment": [2.0, 4.0]})
-TYPICAL = TYPICAL.assign(ci_low=[1, 3], ci_high=[3, 4.5], confidence=0.9, text=["a", "b"])
-TYPICAL["source"] = "simulated"
+TYPICAL = pd.DataFrame({"logprob": [-12.0, -8.0], "logprob_per_token": [-2.0, -1.0]})
+TYPICAL = TYPICAL.assign(judgment=[2.0, 4.0], ci_low=[1, 3], ci_high=[3, 4.5], confidence=0.9)
+TYPICAL = TYPICAL.assign(text=["a", "b"], source="simulated")
 
 
 def colored(n=1, *, text="a green that is", hue=(0.0, 120.0, 240.0)):

@@ -9,7 +9,8 @@ from nlgbench.plots.stability import plot_stability
 from nlgbench.plots.typicality import plot_typicality
 
 TRUTH = pd.DataFrame([{"system": "lstm", "huse": 0.45}])
-R = pd.DataFrame([{"x": "logprob_per_token", "pearson": 0.9, "ci_low": 0.84, "ci_high": 0.94}])
+R = pd.DataFrame({"x": ["logprob", "logprob_per_token"], "pearson": [0.7, 0.9]})
+R = R.assign(ci_low=0.5, ci_high=0.94, confidence=0.9)
 
 
 def test_stability_draws_a_line_and_a_band_for_each_score_in_order_of_size():
@@ -41,9 +42,10 @@ def test_multiverse_draws_every_combination_and_marks_the_papers():
     assert np.allclose(drawn, np.sort(pd.concat([MULTIVERSE["estimate"], marked])))
 
 
-def test_typicality_draws_each_text_with_its_interval():
-    drawn = plot_typicality(TYPICAL, r=R.assign(confidence=0.9))
-    (ax,) = drawn.axes
-    assert ax.lines[0].get_xydata().tolist() == [[-2, 2], [-1, 4]]
-    assert ax.get_title(loc="left") == "r = 0.90, 90% interval 0.84 to 0.94 (simulated)"
-    assert "log_frequency" in drawn.data and "text" not in drawn.data
+def test_typicality_draws_each_text_with_its_interval_on_both_axes():
+    drawn = plot_typicality(TYPICAL, r=R)
+    whole, per_token = drawn.axes
+    assert whole.lines[0].get_xydata().tolist() == [[-12, 2], [-8, 4]]
+    assert per_token.lines[0].get_xydata().tolist() == [[-2, 2], [-1, 4]]
+    assert whole.get_title(loc="left") == "r = 0.70, 90% interval 0.50 to 0.94 (simulated)"
+    assert "r = 0.90" in per_token.get_title(loc="left") and "text" not in drawn.data

@@ -11,6 +11,7 @@ import pandas as pd
 from nlgbench.analysis.huse import neighbors, score
 from nlgbench.analysis.huse.neighbors import LabelTies
 from nlgbench.analysis.huse.score import Length, Scaling, Ties
+from nlgbench.arrays import Floats
 from nlgbench.status import Unsupported
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
@@ -111,10 +112,11 @@ def boundary(
     judged = study.judgments
     assert judged is not None  # `compare` has checked this
     judged = judged[judged["dimension"] == compared.dimension]
-    # Use judgments of all systems, so that panels share one axis.
+    # Use all systems, so that panels share their axes.
     means = judged.groupby("output_id")["value"].mean().to_numpy()
     axes = []
-    for feature in (compared.raw[:, 0], np.append(compared.raw[:, 1], means)):
+    for feature, others in zip(compared.raw.T, (_finite_logprobs(study), means), strict=True):
+        feature = np.append(feature, others)
         low, high = feature.min(), feature.max()
         margin = 0.05 * (high - low)
         axes.append(np.linspace(low - margin, high + margin, n_grid))
@@ -141,6 +143,17 @@ def boundary(
             columns=pd.Index(axes[0], name="logprob_per_token"),
         ),
     )
+
+
+def _finite_logprobs(study: Study) -> Floats:
+    """Compute log-probabilities per token of human texts, and of each model's own texts."""
+    logprobs = study.logprobs
+    assert logprobs is not None  # `compare` has checked this
+    outputs = study.outputs[["output_id", "system", "is_human"]]
+    table = logprobs.merge(outputs, on="output_id", validate="many_to_one")
+    table = table[table["is_human"] | (table["model"] == table["system"])]
+    per_token = (table["logprob"] / table["n_tokens"]).to_numpy(dtype=float)
+    return per_token[np.isfinite(per_token)]
 
 
 @checked

@@ -1,8 +1,7 @@
 """The uncertainty of HUSE: permutation tests, stability, and interval widths by sample size."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from collections.abc import Iterable, Sequence
 from itertools import chain, combinations, product
 from typing import Literal
 
@@ -387,62 +386,45 @@ def annotator_difference(
 
 @checked
 def interval_widths(
-    world: Callable[[int, int, Generator], Study] | Study,
+    study: Study,
     *,
-    n_outputs: Sequence[int],
-    n_annotators: Sequence[int] | None = None,
+    n_outputs: int,
     n_studies: int = 50,
     system: str | None = None,
     confidence: float = 0.95,
     seed: Seed = 0,
 ) -> pd.DataFrame:
-    """Simulate the width of intervals for each number of outputs and annotators.
+    """Estimate the width of intervals with fewer outputs of each class, from subsamples.
 
-    `world` is a function that simulates a new study from the number of outputs of each class, the
-    number of annotators, and a Generator. The width then reflects the sampling of both. `world` can
-    also be a study, whose subsamples then replace new studies. In this case, sd is divided by
-    ``sqrt(1 - f)``, with ``f`` the share of the smaller class that is drawn, to correct for outputs
-    (but not annotators) that subsamples share.
+    The standard deviation over subsamples is divided by ``sqrt(1 - f)``, with ``f`` the share of
+    the smaller class that is drawn, to correct for outputs (but not annotators) that they share.
 
-    A row per pair of sizes and score: n_outputs (of each class), n_annotators, score, mean (over
-    studies), sd, width (``2 z sd``, for a normal interval), width_low, width_high (95% interval of
-    the width over simulations, if scores are normal), confidence, n_studies.
+    A row per score: n_outputs (of each class), n_annotators (of each group), score, mean (over
+    subsamples), sd, width (``2 z sd``, for a normal interval), width_low, width_high (95% interval
+    of the width over simulations, if scores are normal), confidence, n_studies.
 
-    >>> from nlgbench.worlds.gaussian import gaussian_world
-    >>> def world(n_outputs, n_annotators, rng):
-    ...     sizes = {"n_outputs": n_outputs, "n_annotators": n_annotators}
-    ...     return gaussian_world(**sizes, systems={"lstm": (0.5, 0.5)}, seed=rng)
-    >>> found = interval_widths(world, n_outputs=[20, 80], n_annotators=[5], n_studies=10)
-    >>> width = found[found["score"] == "huse"]["width"]
-    >>> bool(width.iloc[0] > width.iloc[1])
-    True
+    >>> import nlgbench as nb
+    >>> found = interval_widths(nb.simulate("gaussian", systems={"lstm": (0.5, 0.5)}), n_outputs=20)
+    >>> found["score"].tolist()
+    ['huse', 'huse_q', 'huse_d']
     """
     check_n(n_studies, "n_studies", 2)
     rng = np.random.default_rng(seed)
-    n_all = math.inf
-    if isinstance(world, Study):
-        # Run all checks once, then keep only the compared outputs.
-        compared = score.compare(world, score.the_system(world, system))
-        rows_of = world.outputs["output_id"].isin(compared.outputs["output_id"])
-        outputs = world.outputs[rows_of]
-        source = with_tables(world, outputs=outputs, judgments=compared.judged)
-        n_all = compared.outputs["is_human"].value_counts().min()
-        n_annotators = n_annotators or [_smallest_group(compared.annotators)]
-        draw: Callable[[int, int, np.random.Generator], Study] = partial(_subsample, source)
-    else:
-        draw = world
-    tables = []
-    for n_each, n_judging in product(n_outputs, n_annotators or ()):
-        studies = (draw(n_each, n_judging, rng) for _ in range(n_studies))
-        values = pd.DataFrame(
-            [score.compare(study, score.the_system(study, system)).scores for study in studies]
-        )
-        sd = values.std() / np.sqrt(1 - n_each / n_all)
-        width = 2 * norm.ppf(0.5 + confidence / 2) * sd
-        high, low = np.sqrt((n_studies - 1) / chi2.ppf([0.025, 0.975], n_studies - 1))
-        rows = {
-            "n_outputs": n_each,
-            "n_annotators": n_judging,
+    # Run all checks once, then keep only the compared outputs.
+    compared = score.compare(study, score.the_system(study, system))
+    outputs = study.outputs[study.outputs["output_id"].isin(compared.outputs["output_id"])]
+    source = with_tables(study, outputs=outputs, judgments=compared.judged)
+    n_all = compared.outputs["is_human"].value_counts().min()
+    n_annotators = _smallest_group(compared.annotators)
+    subsamples = (_subsample(source, n_outputs, n_annotators, rng) for _ in range(n_studies))
+    values = pd.DataFrame([score.compare(part, compared.system).scores for part in subsamples])
+    sd = values.std() / np.sqrt(1 - n_outputs / n_all)
+    width = 2 * norm.ppf(0.5 + confidence / 2) * sd
+    high, low = np.sqrt((n_studies - 1) / chi2.ppf([0.025, 0.975], n_studies - 1))
+    return pd.DataFrame(
+        {
+            "n_outputs": n_outputs,
+            "n_annotators": n_annotators,
             "score": list(score.SCORES),
             "mean": values.mean(),
             "sd": sd,
@@ -452,8 +434,7 @@ def interval_widths(
             "confidence": confidence,
             "n_studies": n_studies,
         }
-        tables.append(pd.DataFrame(rows))
-    return pd.concat(tables, ignore_index=True)
+    ).reset_index(drop=True)
 
 
 def _subsample(study: Study, n_each: int, n_judging: int, rng: Generator) -> Study:

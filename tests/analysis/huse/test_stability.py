@@ -101,43 +101,32 @@ def test_bad_curves_are_refused(study, wrong, match):
         nb.stability(study, systems="t0.7", **{"over": "outputs", **wrong})
 
 
-def gaussian(n_outputs, n_annotators, rng):
-    sizes = {"n_outputs": n_outputs, "n_annotators": n_annotators}
-    return gaussian_world(**sizes, systems={"lstm": (0.5, 0.5)}, seed=rng)
+def test_widths_of_subsamples_are_those_of_new_studies():
+    def world(n_outputs, seed):
+        sizes = {"n_outputs": n_outputs, "n_annotators": 6}
+        return gaussian_world(**sizes, systems={"lstm": (0.5, 0.5)}, seed=seed)
 
-
-def test_widths_are_those_of_studies_scored_one_by_one():
-    found = interval_widths(gaussian, n_outputs=[20, 30], n_annotators=[3], n_studies=6, seed=2)
-    rng = np.random.default_rng(2)
-    for n, rows in found.groupby("n_outputs"):
-        expected = pd.DataFrame([scored(gaussian(n, 3, rng)) for _ in range(6)])
-        rows = rows.set_index("score")
-        pd.testing.assert_series_equal(rows["mean"], expected.mean(), check_names=False)
-        pd.testing.assert_series_equal(rows["sd"], expected.std(), check_names=False)
-    np.testing.assert_allclose(found["width"], 2 * 1.959964 * found["sd"])
-    ends = found["width_low"] / found["width"], found["width_high"] / found["width"]
-    for end, quantile in zip(ends, (12.8325, 0.8312), strict=True):  # chi-square, five df
-        np.testing.assert_allclose(end, np.sqrt(5 / quantile), rtol=1e-4)
-
-
-def test_a_study_stands_for_its_world():
-    kwargs = {"n_outputs": [40], "n_annotators": [6], "n_studies": 20, "seed": 1}
-    from_study = interval_widths(gaussian(50, 6, 0), **kwargs)
-    ratio = from_study["sd"] / interval_widths(gaussian, **kwargs)["sd"]
-    # Two standard deviations, each of a relative standard error of .16; subsamples overlap so that
-    # theirs would be .45 of it.
-    assert ratio.between(0.6, 1.7).all()
+    new = pd.DataFrame([scored(world(40, seed)) for seed in range(100)])
+    widths = [interval_widths(world(50, seed), n_outputs=40, n_studies=20) for seed in range(4)]
+    # Without the correction for shared outputs, the ratio would be .45 of this.
+    ratios = [table.set_index("score")["sd"] / new.std() for table in widths]
+    assert pd.concat(ratios).groupby(level=0).mean().between(0.7, 1.6).all()
+    widths = widths[0]
+    np.testing.assert_allclose(widths["width"], 2 * 1.959964 * widths["sd"])
+    ends = widths["width_low"] / widths["width"], widths["width_high"] / widths["width"]
+    for end, quantile in zip(ends, (32.8523, 8.9065), strict=True):  # chi-square, 19 df
+        np.testing.assert_allclose(end, np.sqrt(19 / quantile), rtol=1e-4)
 
 
 def test_bad_widths_are_refused(study):
     bare = study.replace(logprobs=None)
     for given, options, message in (
-        (study, {"n_outputs": [60]}, "n_outputs must be at least 1 and below 60"),
-        (study, {"n_outputs": [30], "n_studies": 1}, "n_studies must be a whole number"),
-        (bare, {"n_outputs": [30]}, "gaussian has no logprobs"),
+        (study, {"n_outputs": 60}, "n_outputs must be at least 1 and below 60"),
+        (study, {"n_outputs": 30, "n_studies": 1}, "n_studies must be a whole number"),
+        (bare, {"n_outputs": 30}, "gaussian has no logprobs"),
     ):
         with pytest.raises(ValueError, match=message):
-            interval_widths(given, system="t0.7", n_annotators=[4], **options)
+            interval_widths(given, system="t0.7", **options)
 
 
 def test_each_row_of_the_multiverse_is_a_huse(study):
