@@ -45,17 +45,6 @@ def test_subsamples_show_more_diversity_than_the_whole():
     assert (bias[["entropy_1", "entropy_2", "entropy_3", "self_bleu_4"]] < 0).all()
 
 
-def test_too_few_texts_give_a_reason():
-    found = diversity(study_of(["a b"]), n_resamples=20, seed=0).set_index("evaluator")
-    assert found.loc["self_bleu_4", ["estimate", "se", "ci_low", "ci_high"]].isna().all()
-    assert found.loc["self_bleu_4", "status"] == "undefined_subsamples"
-    assert found.loc["distinct_1", "estimate"] == 1
-    found = diversity(study_of(["a b", "c d"]), n_resamples=20, seed=0)
-    distinct = found.set_index("evaluator").loc["distinct_1"]
-    assert distinct["status"] == "constant_resamples"
-    assert np.isnan(distinct["ci_low"]) and np.isnan(distinct["ci_high"])
-
-
 def test_what_cannot_be_is_refused():
     human = study_of(["a"]).outputs.assign(is_human=True)
     with pytest.raises(ValueError, match="has no system outputs"):

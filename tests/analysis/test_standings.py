@@ -50,15 +50,6 @@ def test_means_of_scores_are_ranked_in_their_direction(signature, best):
     np.testing.assert_allclose(found.set_index("system")["estimate"], means[found["system"]])
 
 
-def test_one_system_has_its_mean_and_a_study_without_scores_none():
-    given = study()
-    table = scores(given, a=1, b=0, c=0)
-    one = standings(given.replace(scores=table).only(systems=["a"]))
-    assert one["estimate"].tolist() == [pytest.approx(table["score"][:20].mean())]
-    with pytest.raises(ValueError, match="has no scores"):
-        standings(given)
-
-
 def test_scores_of_whole_systems_are_ranked_without_intervals():
     rows = [(s, e, n) for s, n in zip("abc", (1.0, 3.0, 2.0), strict=True) for e in ("ter", "bleu")]
     table = pd.DataFrame(rows, columns=["system", "evaluator", "score"])

@@ -19,8 +19,6 @@ from nlgbench.analysis.correlation.correlations import (
 from nlgbench.evaluators.score import score
 from nlgbench.inference import adjust, bootstrap_counts
 
-ALL = ["pearson", "spearman", "kendall_b", "pairwise_accuracy"]
-
 
 def values(outputs, scores, judgments, evaluator="e0"):
     rows = outputs.merge(judgments.groupby("output_id", as_index=False)["value"].mean())
@@ -69,41 +67,6 @@ def test_every_resample_is_that_of_rows_written_out(granularity, clusters):
                 if part[["score", "judgment"]].nunique().min() > 1
             ]
             assert found[name][0, at] == pytest.approx(np.mean(each), abs=1e-10)
-
-
-@pytest.mark.parametrize(
-    ("granularity", "resample", "about"),
-    [
-        ("system", "items", "these systems, other items: expectations"),
-        ("system", "systems", "other systems, these items"),
-        ("system", "both", "other systems, other items: expectations"),
-        ("output", "items", "these systems, other items"),
-        ("item", "items", "these systems, other items"),
-    ],
-)
-def test_every_statistic_has_an_interval_and_is_repeatable(granularity, resample, about):
-    options = {"granularity": granularity, "statistics": ALL, "resample": resample, "seed": 3}
-    table, again = (
-        correlate(made(*study(n_systems=12, n_items=40)), n_resamples=40, **options)
-        for _ in range(2)
-    )
-    pd.testing.assert_frame_equal(table, again)
-    assert len(table) == 2 * len(ALL) and table["estimate"].notna().all()
-    assert table["status"].isin(["ok", "one_sided", "extended"]).all()
-    assert table["p"].between(0, 1).all()
-    assert table.loc[table["ci_low"].notna(), "estimand"].eq(about).all()
-
-
-def test_items_of_one_system_are_drawn_within_it():
-    outputs, scores, judgments = study(shared=False)
-    judged = judged_outputs(made(outputs, scores, judgments), "quality", None, False)
-    cluster, system = (pd.factorize(judged.rows[name])[0] for name in ("cluster", "system"))
-    drawn = bootstrap_counts(strata_of(cluster, system), 50, np.random.default_rng(0))
-    totals = drawn[:, cluster] @ (system[:, None] == np.arange(6))
-    assert (totals == 30).all()
-    found = correlate(made(outputs, scores, judgments), statistics=["soft_pairwise"], seed=0)
-    assert found["estimate"].between(0.5, 1).all()
-    assert found["status"].eq("not_validated").all()
 
 
 def test_groups_are_clusters():
@@ -164,21 +127,6 @@ def test_missing_scores_and_judgments_are_left_out_and_counted():
     assert one(found, "pearson", "e1")["estimate"] == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("granularity", ["system", "output", "item"])
-def test_constants_are_undefined_and_counted(granularity):
-    outputs, scores, judgments = study()
-    constant = scores.assign(score=scores["score"].mask(scores["evaluator"] == "e1", 0.1))
-    options = {"granularity": granularity, "statistics": ALL, "n_resamples": 20}
-    flat = correlate(made(outputs, scores, judgments.assign(value=3.0)), **options)
-    assert flat["estimate"].isna().all() and flat["status"].eq("constant").all()
-    found = correlate(made(outputs, constant, judgments), **options)
-    flat = found[found["evaluator"] == "e1"]
-    assert flat[["estimate", "ci_low", "ci_high", "p"]].isna().all(axis=None)
-    assert flat["n_undefined"].eq(30 if granularity == "item" else 1).all()
-    assert flat["status"].eq("constant").all()
-    assert found[found["evaluator"] == "e0"]["estimate"].notna().all()
-
-
 @pytest.mark.parametrize("granularity", ["system", "output"])
 def test_p_is_adjusted_over_the_evaluators_of_a_statistic_without_sentinels(granularity):
     scored = score(made(*study(n_evaluators=4)), ["length@sentinel", "system_mean@sentinel"])
@@ -189,16 +137,6 @@ def test_p_is_adjusted_over_the_evaluators_of_a_statistic_without_sentinels(gran
         assert family["p_adjusted"].tolist() == pytest.approx(adjust(family["p"]).tolist())
 
 
-def test_an_item_of_which_all_judgments_are_alike_does_not_count():
-    outputs, scores, judgments = study()
-    first = outputs.loc[outputs["item_id"] == "i0", "output_id"]
-    alike = judgments["value"].mask(judgments["output_id"].isin(first), 3)
-    asked = made(outputs, scores, judgments.assign(value=alike))
-    found = correlate(asked, granularity="item", statistics=["spearman"])
-    assert found["n_undefined"].tolist() == [1, 1]
-    assert found["estimate"].notna().all()
-
-
 def test_equal_means_are_tied_whatever_their_last_bits():
     outputs, scores, judgments = study(n_systems=3, n_items=10, n_annotators=1, n_evaluators=1)
     # The same ten values in three orders: the sums differ in their last bits.
@@ -206,36 +144,6 @@ def test_equal_means_are_tied_whatever_their_last_bits():
     score = rng.permuted(np.tile(rng.random(10), (3, 1)), axis=1)
     found = correlate(made(outputs, scores.assign(score=score.ravel()), judgments))
     assert found["estimate"].isna().all()
-
-
-def test_two_systems_one_item_and_one_system():
-    options = {"statistics": ALL[:3], "n_resamples": 20}
-    two = correlate(made(*study(n_systems=2)), **options)
-    assert two["estimate"].abs().eq(1).all() and two["p"].eq(1).all()
-    lone = correlate(made(*study(n_items=1)), granularity="item", **options)
-    assert lone["n"].eq(1).all() and lone["ci_low"].isna().all()
-    assert lone["status"].eq("one_cluster").all()
-    single = correlate(made(*study(n_systems=1)), **options)
-    assert single[["estimate", "ci_low", "p"]].isna().all(axis=None)
-    assert single["n_undefined"].eq(1).all() and single["status"].eq("one_system").all()
-
-
-def test_annotators_are_averaged_before_outputs():
-    outputs, scores, judgments = study(n_annotators=1)
-    again = judgments.assign(annotator_id="w9")
-    more = pd.concat([judgments, again[again["output_id"].isin(["o0", "o1"])]])
-    options = {"statistics": ["pearson"], "resample": None, "seed": 0}
-    once = correlate(made(outputs, scores, judgments), **options)
-    pd.testing.assert_frame_equal(once, correlate(made(outputs, scores, more), **options))
-
-
-def test_human_outputs_are_a_system_only_when_asked_for():
-    outputs, scores, judgments = study()
-    outputs = outputs.assign(is_human=outputs["system"] == "s5")
-    options = {"statistics": ["pearson"], "resample": None, "seed": 0}
-    assert correlate(made(outputs, scores, judgments), **options)["n"].tolist() == [5, 5]
-    both = correlate(made(outputs, scores, judgments), include_human=True, **options)
-    assert both["n"].tolist() == [6, 6]
 
 
 def test_all_dimensions_are_asked_about_unless_one_is_named():

@@ -170,34 +170,6 @@ def marks(*tables_of, **options):
     return correlate(made(*tables_of), **options)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "asked", "statuses"),
-    [
-        ((12, 2), {"granularity": "output"}, {"few_clusters"}),
-        ((6, 30), {"resample": "systems"}, {"few_systems"}),
-        ((6, 30), {"resample": "items"}, {"few_systems"}),
-        ((6, 30), {"granularity": "item"}, {"ok"}),
-        ((12, 30), {}, {"ok", "one_sided", "extended"}),
-        ((12, 5), {}, {"few_clusters", "low_reliability", "noise_without_one"}),
-        ((4, 30), {"resample": "systems"}, {"too_few_systems"}),
-    ],
-)
-def test_intervals_from_almost_nothing_say_so(sizes, asked, statuses):
-    found = marks(*study(*sizes), **asked)
-    assert set(found["status"]) <= statuses
-    assert found["n_clusters"].eq(sizes[1]).all()
-    assert found["ci_low"].isna().all() or sizes[0] > 4
-
-
-def test_systems_that_are_all_alike_have_no_interval():
-    outputs, scores, judgments = study(n_systems=12, n_items=30, n_evaluators=1)
-    rng = np.random.default_rng(1)
-    alike = scores.assign(score=rng.normal(size=len(scores)))
-    found = marks(outputs, alike, judgments, statistics=["pearson", "kendall_b"])
-    assert found["status"].eq("low_reliability").all()
-    assert found[["ci_low", "ci_high"]].isna().all(axis=None)
-
-
 def test_perfect_agreement_says_nothing_of_other_systems():
     outputs, scores, judgments = study(n_systems=12, n_evaluators=1)
     own = outputs["output_id"].map(judgments.groupby("output_id")["value"].mean())
@@ -248,14 +220,7 @@ def test_intervals_of_ranks_hold_in_small_samples_and_large(n, r):
         assert 0.912 <= held.mean() <= (0.99 if n > 10 else 1)
 
 
-def test_perfect_agreement_of_ranks_bounds_what_may_be():
-    low = [interval_of_systems("kendall_b", 1.0, n, 0.95).low for n in (5, 12, 24)]
-    assert low == sorted(low) and 0.3 < low[0] < 0.5 and low[1] > 0.9
-    assert interval_of_systems("kendall_b", 1.0, 12, 0.95).high == 1
-    assert interval_of_systems("spearman", -1.0, 12, 0.95).low == -1
-
-
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(
     st.integers(0, 10_000),
     st.integers(3, 12),

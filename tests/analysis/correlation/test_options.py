@@ -13,22 +13,12 @@ from nlgbench.evaluators.sentinels import SENTINELS
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"granularity": "systems"}, "granularity: 'systems' is unknown. Did you mean 'system'"),
-        ({"statistics": ["kendall"]}, "Did you mean 'kendall_b'"),
-        (
-            {"statistics": ["soft_pairwise"], "granularity": "item"},
-            "'soft_pairwise' needs",
-        ),
+        ({"statistics": ["soft_pairwise"], "granularity": "item"}, "'soft_pairwise' needs"),
         ({"resample": "systems", "granularity": "output"}, "resample='systems' needs"),
-        ({"n_resamples": 0}, "n_resamples must be a whole number"),
-        ({"confidence": 95}, "confidence must be between 0 and 1"),
         ({"dimension": "qualty"}, "dimension: 'qualty' is unknown. Did you mean 'quality'"),
         ({"evaluators": ["e7"]}, "evaluators: 'e7' is unknown"),
         ({"granularity": "item", "against": table("h", [1.0])}, "against= needs granularity="),
-        (
-            {"against": table("h", [1.0]).drop(columns="score")},
-            "against has no column 'score'",
-        ),
+        ({"against": table("h", [1.0]).drop(columns="score")}, "against has no column 'score'"),
         ({"against": table("h", [1.0, 2.0], ["s0", "s0"])}, "two scores of 's0' by 'h'"),
         ({"clusters": "contxt"}, "clusters: 'contxt' is unknown. Did you mean 'context'"),
     ],
@@ -36,18 +26,6 @@ from nlgbench.evaluators.sentinels import SENTINELS
 def test_what_cannot_be_asked_is_refused(options, message):
     with pytest.raises(ValueError, match=message):
         correlate(made(*study()), **options)
-
-
-def test_studies_that_lack_what_is_needed_are_refused():
-    outputs, scores, judgments = study()
-    human = outputs.assign(is_human=True)
-    for lacking, message in (
-        ((outputs, scores, None), "has no judgments"),
-        ((outputs, None, judgments), "has no scores"),
-        ((human, scores, judgments), r"no output has a judgment of 'quality' \(0 outputs"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            correlate(made(*lacking))
 
 
 @pytest.mark.parametrize("granularity", ["system", "output", "item"])

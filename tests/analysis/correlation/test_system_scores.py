@@ -6,8 +6,7 @@ import pytest
 from scipy import stats
 from small_study import alone, made, study, table
 
-from nlgbench.analysis.correlation import compare_evaluators, correlate
-from nlgbench.analysis.correlation.comparing import _system_scores
+from nlgbench.analysis.correlation import correlate
 
 ALL = ("pearson", "spearman", "kendall_b", "pairwise_accuracy")
 
@@ -56,59 +55,6 @@ def test_accuracy_has_a_permutation_test_of_all_orders_or_some():
     assert drawn["p"].iloc[0] == pytest.approx(stats.kendalltau(x, y).pvalue / 2, abs=0.02)
 
 
-def test_systems_that_one_table_lacks_are_counted():
-    scores = table("e", [1.0, 2.0, 3.0, 4.0, np.nan], list("abcde"))
-    human = table("h", [1.0, 3.0, 2.0, 9.0, 9.0], list("abcxe"))
-    found = correlate(alone(scores), against=human)
-    assert found[["n", "n_missing"]].eq(3).all(axis=None)
-    assert found["estimate"].tolist() == pytest.approx([0.5, 0.5, 1 / 3])
-    assert found["status"].iloc[0] == "too_few_systems"
-
-
-@pytest.mark.parametrize(
-    ("x", "y"), [([1.0, 2.0, 3.0], [2.0, 2.0, 2.0]), ([1.0, np.nan, 3.0], [1.0, 2.0, np.nan])]
-)
-def test_what_is_undefined_has_a_status(x, y):
-    found = correlate(alone(table("e", x)), against=table("h", y))
-    assert found[["estimate", "ci_low", "p"]].isna().all(axis=None)
-    assert found["status"].isin(["constant", "systems_without_scores"]).all()
-
-
-def test_perfect_correlation_bounds_ranks_alone():
-    perfect = correlate(alone(table("e", range(9))), against=table("h", range(9)))
-    assert perfect["status"].tolist() == ["perfect", "ok", "ok"]
-    assert perfect["estimate"].tolist() == [1, 1, 1]
-    assert perfect["ci_high"].tolist()[1:] == [1, 1]
-
-
-def test_compared_means_are_over_outputs_with_all_scores():
-    outputs = pd.DataFrame({"output_id": list("abcdef"), "item_id": list("123123")})
-    keys, outputs = outputs[["output_id"]], outputs.assign(system=list("sssttt"))
-    first = keys.assign(evaluator="e", score=[1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
-    second = first.assign(evaluator="g", score=[1.0, np.nan, 3.0, 4.0, 5.0, 6.0])
-    judgments = keys.assign(annotator_id="w", dimension="q", value=[1, 9, 2, 3, 4, 5])
-    asked = made(outputs, pd.concat([first, second]), judgments)
-    ((by, scores, human, n_missing),) = _system_scores(asked, None, None, None)
-    assert scores.to_numpy().tolist() == [[2, 2], [5, 5]]
-    assert (by, human.to_dict(), n_missing) == ("q", {"s": 1.5, "t": 4}, 1)
-    with pytest.raises(ValueError, match="no judged output has scores from all evaluators"):
-        compare_evaluators(made(outputs, pd.concat([first[:3], second[3:]]), judgments))
-
-
-def test_each_evaluator_is_averaged_over_what_it_has_scored():
-    outputs, scores, judgments = study(n_evaluators=2)
-    of = outputs.set_index("output_id")["system"]
-    means = scores.groupby(["evaluator", scores["output_id"].map(of)])["score"].mean()
-    of_s0 = scores["output_id"].isin(outputs.loc[outputs["system"] == "s0", "output_id"])
-    holed = scores.assign(score=scores["score"].mask(of_s0 & (scores["evaluator"] == "e1")))
-    votes = table("h", np.arange(6.0))
-    found = correlate(made(outputs, holed, judgments), against=votes, statistics=["pearson"])
-    assert found["n"].tolist() == [6, 5]
-    expected = [stats.pearsonr(means["e0"], np.arange(6.0)).statistic]
-    expected.append(stats.pearsonr(means["e1"][1:], np.arange(1, 6.0)).statistic)
-    assert found["estimate"].tolist() == pytest.approx(expected)
-
-
 def test_evaluators_of_systems_stand_beside_those_of_outputs():
     tables_of, options = study(), {"statistics": ["pearson"], "n_resamples": 20}
     plain = correlate(made(*tables_of), **options)
@@ -132,12 +78,3 @@ def test_evaluators_of_systems_stand_beside_those_of_outputs():
     soft = correlate(both, evaluators=["whole"], statistics=["soft_pairwise"]).iloc[0]
     assert np.isnan(soft["estimate"])
     assert soft["status"] == "needs_outputs"
-
-
-def test_a_study_of_human_texts_alone_says_what_to_do():
-    outputs, scores, judgments = study(n_items=3)
-    human = made(outputs.assign(is_human=True), scores, judgments)
-    votes = table("h", np.arange(6.0))
-    with pytest.raises(ValueError, match="unless include_human=True"):
-        correlate(human, against=votes)
-    assert correlate(human, against=votes, include_human=True)["n"].eq(6).all()

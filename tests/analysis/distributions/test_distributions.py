@@ -84,17 +84,7 @@ def test_the_frontier_has_its_closed_forms():
     assert frontier.area(one, two) == pytest.approx(frontier.area(two, one), abs=1e-9)
 
 
-def test_the_frontier_is_of_counts_plus_one_half():
-    cluster, is_human = np.array([0, 0, 0, 1, 1, 1, 1, 2]), np.arange(8) < 4
-    members = np.ones((2, 8), dtype=bool)
-    members[1, is_human] = False
-    found = frontier.frontier_of_subsets(cluster, is_human, members)
-    # People have 3, 1 and 0 texts of the clusters, the system 0, 3 and 1.
-    by_hand = frontier.area(np.array([3.5, 1.5, 0.5]) / 5.5, np.array([0.5, 3.5, 1.5]) / 5.5)
-    assert found[0] == pytest.approx(by_hand) and np.isnan(found[1])
-
-
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12)
 @given(st.integers(0, 10_000), st.integers(6, 25), st.booleans())
 def test_what_holds_for_any_texts(seed, n, shared):
     rng = np.random.default_rng(seed)
@@ -121,17 +111,3 @@ def test_one_and_the_same_texts_are_near_however_often_they_are_repeated():
     assert found[["precision", "recall", "coverage", "frontier"]].eq(1).all()
     assert found["vendi"] == pytest.approx(4)  # four texts that share nothing
     assert distances(similarities(tfidf(["a", "b", "", " "])))[3].tolist() == [2**0.5] * 2 + [0, 0]
-
-
-def test_there_are_no_more_clusters_than_places():
-    """k-means would warn, which is an error here."""
-    texts = ["a b"] * 95 + [f"w{n}" for n in range(5)]
-    found = compare(study_of(texts, texts[::-1], shared=False), measures=["frontier"])
-    assert found.loc["frontier", "estimate"] == pytest.approx(1)
-    same = compare(study_of(["a"] * 30, ["a"] * 30), n_permutations=19, n_resamples=0)
-    assert same.loc["frontier", "estimate"] == 1
-    assert same.loc[["mmd_gaussian", "mmd_linear"], "p_value"].eq(1).all()
-    assert "clusters:1|" in same.loc["frontier", "signature"]
-    rng = np.random.default_rng(0)
-    apart = compare(study_of(words(rng, 60), words(rng, 60)), measures=["frontier"], n_resamples=0)
-    assert "clusters:6|" in apart.loc["frontier", "signature"]  # one for ten texts of a side

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from plain_huse import plain_leave_one_out
 
 from nlgbench.analysis.huse import neighbors
-from nlgbench.analysis.huse.neighbors import leave_one_out, nearest_to, neighborhoods, sample_errors
+from nlgbench.analysis.huse.neighbors import leave_one_out, neighborhoods, sample_errors
 
 TOLERANCES = [0.0, neighbors.EXACT_TOLERANCE]
 
@@ -85,15 +85,6 @@ def test_a_ring_of_equal_distances_is_counted_whole():
     size, machine = leave_one_out(features, is_machine, 5)
     assert (size[0], machine[0]) == (400, 200)
     assert_equal_to_plain(features, is_machine, 5)
-
-
-@pytest.mark.parametrize("n_neighbors", [1, 5])
-def test_the_nearest_are_named_in_the_order_of_a_plain_sort(n_neighbors):
-    features = np.random.default_rng(0).normal(size=(1000, 2))
-    expected = np.sqrt(((features - features[0]) ** 2).sum(axis=1))
-    near, distance = nearest_to(features, 0, n_neighbors)
-    assert near.tolist() == np.argsort(expected)[1 : n_neighbors + 1].tolist()
-    assert distance.tolist() == expected[near].tolist()
 
 
 @settings(max_examples=50)

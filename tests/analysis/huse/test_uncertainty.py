@@ -97,13 +97,6 @@ def test_intervals_from_little_are_marked():
     assert table["n_clusters"].eq(3).all()
 
 
-def test_halves_too_small_for_k_are_undefined_with_a_reason(study):
-    table = nb.huse(study, systems="t0.7", n_neighbors=60, n_resamples=20)
-    assert table["n_undefined"].eq(20).all()
-    assert table[["se", "ci_low", "ci_high", "center"]].isna().all(axis=None)
-    assert table["status"].eq("undefined_resamples").all()
-
-
 def test_a_sample_of_annotators_is_the_study_of_their_judgments(study):
     keep = np.arange(20) % 3 == 0
     full = compare(study, "t0.7")
@@ -113,23 +106,6 @@ def test_a_sample_of_annotators_is_the_study_of_their_judgments(study):
     fewer = study.judgments[study.judgments["annotator_id"].isin(names)]
     other = scored(study.replace(judgments=fewer), systems="t0.7")
     assert found.iloc[0].tolist() == other.tolist()
-
-
-def test_annotators_are_drawn_within_their_hit(study):
-    seen = compare(in_hits(study), "t0.7").annotators["group_id"]
-    assert seen.value_counts().eq(20).all()
-    assert set(seen) == {f"{system}_{n}" for system in ("human", "t0.7") for n in range(6)}
-
-
-def test_one_annotator_leaves_outputs_without_judgment(study):
-    one = study.judgments[study.judgments["annotator_id"] == "w001"]
-    options = {"systems": "t0.7", "resample": "annotators", "n_resamples": 30}
-    table = nb.huse(study.replace(judgments=one), **options)
-    # Half of the samples keep the one annotator there is, and all of these are alike.
-    assert 5 < table["n_undefined"].iloc[0] < 25
-    few = nb.huse(study.replace(judgments=one.assign(group_id=one["output_id"])), **options)
-    assert few["se"].isna().all()
-    assert few["status"].ne("ok").all()
 
 
 def permuted(study, within, **options):
@@ -148,18 +124,6 @@ def test_permutations_find_a_difference_and_none_where_none_is(study, same, with
     assert different["system"].eq("t0.5").all()
     labelings = {"items": 2.0**60, "hits": math.comb(12, 6)}[within]
     assert different["log10_labelings"].iloc[0] == pytest.approx(math.log10(labelings))
-
-
-def test_permuted_labels_keep_pairs(study):
-    from nlgbench.analysis.huse.uncertainty import _item_units, _permuted_within
-
-    full = compare(study, "t0.7", n_neighbors=8)
-    item, _ = _item_units(full)
-    labels = _permuted_within(full.is_machine, item, 12, np.random.default_rng(0))
-    for one in labels:  # a pair stays a pair
-        assert (np.bincount(item, weights=one) == 1).all()
-    assert 0.4 < labels.mean() < 0.6
-    assert len(np.unique(labels, axis=0)) == 12
 
 
 @pytest.mark.parametrize(("within", "labelings"), [("hits", math.comb(8, 4)), ("items", 2**6)])

@@ -8,7 +8,6 @@ from scipy import stats
 import nlgbench as nb
 from nlgbench.analysis.judges import draw_labels
 from nlgbench.clustering import THESE_ANNOTATORS
-from nlgbench.inference import adjust
 from nlgbench.study import Study
 
 METHODS = ["labels alone", "evaluator alone", "corrected"]
@@ -195,62 +194,6 @@ def test_pairs_are_over_items_that_both_answered():
     left, right = (table.loc[("a", "b"), columns].astype(float) for table in (found, few))
     np.testing.assert_allclose(left, right)
     assert found.loc[("a", "c"), "n_items"] == 150
-
-
-def test_verdicts_and_ranks_follow_from_pairs():
-    rng = np.random.default_rng(9)
-    system, mean = (np.repeat(one, 200) for one in (["low", "high", "mid"], [0, 4, 3.99]))
-    value = mean + rng.normal(size=600)
-    labelled = np.flatnonzero(rng.random(600) < 0.4)
-    found = ask(alone(value + rng.normal(size=600), value, labelled, system=system))
-    assert found.systems["system"].unique()[-1] == "low" and len(found.systems.columns) == 13
-    ranks = found.systems.set_index(["method", "system"])[["rank_low", "rank_high"]]
-    for method in ("corrected", "labels alone"):
-        own = ranks.loc[method]
-        assert own.loc[["low", "high", "mid"]].to_numpy().tolist() == [[3, 3], [1, 2], [1, 2]]
-    pairs = found.pairs[found.pairs["method"] == "corrected"].set_index(["system", "opponent"])
-    verdicts = pairs.loc[[("high", "low"), ("low", "mid"), ("mid", "high")], "verdict"]
-    assert verdicts.tolist() == ["better", "worse", "undecided"]
-    half = pairs[pairs["estimate"] > 0]
-    np.testing.assert_allclose(half["p_adjusted"], adjust(half["p"]))
-
-
-def test_what_cannot_be_known_says_why():
-    """No label, one label, alike labels, alike scores."""
-    system = np.repeat(["a", "b", "c", "d"], 50)
-    rng = np.random.default_rng(10)
-    score = np.where(system == "d", 1.0, rng.normal(size=200))
-    labels = [(u, u, 1.0) for u in range(25)] + [(60, 60, 2.0)]
-    found = ask(
-        made(score, labels + [(u, u, rng.normal()) for u in range(150, 190)], system=system)
-    )
-    for method, name, said in (
-        ("labels alone", "a", "no interval: all clusters give the same value"),
-        ("corrected", "b", "one cluster"),
-        ("corrected", "c", "this system has no labels"),
-    ):
-        assert said in row(found, method, name)["reason"]
-    # Scores that say nothing change nothing.
-    columns = ["estimate", "ci_low", "ci_high"]
-    own, plain = (row(found, method, "d")[columns] for method in ("corrected", "labels alone"))
-    assert own.tolist() == pytest.approx(plain.tolist())
-    assert found.systems["rank_low"].isna().all()
-    # Only pairs with what is not known are not.
-    pairs = found.pairs[found.pairs["method"] == "corrected"].set_index(["system", "opponent"])
-    assert np.isfinite(pairs.loc[("a", "d"), "ci_low"]) and np.isnan(pairs.loc[("c", "d"), "p"])
-
-
-def test_two_constants_do_not_differ_by_rounding_errors():
-    """The mean of .1, .2 and .3 is not .2."""
-    score = np.random.default_rng(11).normal(size=80)
-    labels = [
-        (u, w, 0.2 if u < 40 else v) for u in range(80) for w, v in enumerate((0.1, 0.2, 0.3))
-    ]
-    found = ask(
-        made(score, labels, system=np.repeat(["a", "b"], 40), item=[*map(str, range(40))] * 2)
-    )
-    assert found.pairs["ci_low"].isna().all() and set(found.pairs["status"]) == {"no_variation"}
-    assert found.pairs["p"].isna().all()
 
 
 def test_labels_saved_are_those_of_the_correlation():

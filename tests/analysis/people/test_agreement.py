@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nltk.metrics import binary_distance, interval_distance
 from nltk.metrics.agreement import AnnotationTask
-from plain_coefficients import coefficient_of, of_counts, of_ratings
+from plain_coefficients import of_counts, of_ratings
 from scipy import stats
 from statsmodels.stats import inter_rater
 
@@ -88,17 +88,6 @@ def test_a_share_over_unequal_clusters_has_the_cluster_robust_variance():
     assert found["se"] == pytest.approx(fit.bse[0], rel=0.01)
 
 
-def test_no_spread_is_no_certainty():
-    same = {f"a{n}": ("a", [0, 0, 0]) for n in range(9)} | {"h": ("human", [1, 1, 1])}
-    row = accuracy(made(same)).set_index("row").loc["a"]
-    assert (row["estimate"], row["se"]) == (1, 0) and np.isnan(row["ci_low"])
-    assert row["status"] == "no_variation"
-    found = agreement(made(same)).set_index(["row", "coefficient"])["estimate"]
-    assert np.isnan(found["a", "fleiss_kappa"])
-    assert found["a", "percent_agreement"] == 1
-    assert found["all", "fleiss_kappa"] == pytest.approx(1)
-
-
 #: Fleiss (1971), doi:10.1037/h0031619, as widely taught: 10 subjects, 14 raters, kappa .210.
 FLEISS = [
     *([0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [2, 2, 8, 1, 1]),
@@ -161,20 +150,6 @@ def test_alpha_is_that_of_nltk_with_missing_judgments(ratings, seed):
         assert found == pytest.approx(expected, abs=1e-9)
 
 
-@pytest.mark.parametrize("coded", ["value", "correct"])
-def test_the_table_has_the_coefficients_of_its_rows(study, coded):
-    table, frame = agreement(study, coded=coded), assign_hits(study, None)
-    assert (table["ci_low"] < table["estimate"]).all()
-    if coded == "correct":
-        frame["value"] = (frame["value"] == frame["is_human"]) * 1.0
-    for row, part in {"all": frame, "real": frame[frame["is_human"]]}.items():
-        found = table[table["row"] == row].set_index("coefficient")["estimate"]
-        for name in found.index:
-            unit = pd.factorize(part["output_id"])[0]
-            expected = coefficient_of(name, part["value"].to_numpy(), unit, "nominal")
-            assert found[name] == pytest.approx(expected)
-
-
 def test_correlations_are_those_of_scipy():
     rng = np.random.default_rng(3)
     sums, sizes = rng.integers(0, 3, size=(5, 2, 20)) * 1.0, np.full((5, 2, 20), 2.0)
@@ -204,18 +179,6 @@ def test_stepping_up_is_spearman_and_browns(study):
     assert half / (2 - half) == pytest.approx(kappa, abs=0.06)
 
 
-def test_one_judgment_each_is_no_agreement():
-    asked = made({f"{s}{n}": (s, [n % 2]) for s in "abc" for n in range(4)})
-    table = agreement(asked)
-    assert table["estimate"].isna().all()
-    left_out = table.drop_duplicates("row").set_index("row")["n_left_out"]
-    assert left_out.to_dict() == {"all": 12, "real": 0, "fake": 12, "a": 4, "b": 4, "c": 4}
-    assert (table["status"] == "nothing_to_compare").all()
-    halves = split_half(asked, n_splits=3, n_resamples=5, seed=0)
-    assert halves["estimate"].isna().all() and halves["n_undefined"].eq(5).all()
-    assert (halves["status"] == "no_halves").all()
-
-
 def test_groups_that_share_outputs_are_one_cluster():
     data = made({f"{s}{n}": (s, [1.0, 0.0]) for s in ["human", "a", "b"] for n in range(4)})
     # Of each system two outputs were judged on pages that overlap, one page after another.
@@ -228,21 +191,6 @@ def test_groups_that_share_outputs_are_one_cluster():
     again = data.judgments.head(1).assign(group_id="later")
     twice = data.replace(judgments=pd.concat([data.judgments, again]))
     assert agreement(twice)["n_judgments"].iloc[0] == len(data.judgments) + 1
-
-
-@pytest.mark.parametrize(
-    ("analysis", "asked", "said"),
-    [
-        (accuracy, {"rule": "vote"}, r"rule: 'vote' is unknown\. Did you mean 'votes'"),
-        (accuracy, {"dimension": "votes"}, "dimension: 'votes' is unknown"),
-        (agreement, {"coded": "label"}, "coded: 'label' is unknown"),
-        (agreement, {"metric": "ratio"}, "metric: 'ratio' is unknown"),
-        (agreement, {"confidence": 95}, "confidence must be between 0 and 1"),
-    ],
-)
-def test_options_that_cannot_be_are_refused(study, analysis, asked, said):
-    with pytest.raises(ValueError, match=said):
-        analysis(study, **asked)
 
 
 def test_majorities_of_even_votes_and_two_systems_are_refused():

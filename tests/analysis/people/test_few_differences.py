@@ -28,11 +28,6 @@ def score_systems(**values):
     return build_study([(s, f"i{n:03d}", "w", float(v)) for s, n, v in cells])
 
 
-def sort_rows(table):
-    keys = [name for name in ("system", "opponent", "annotator_id") if name in table]
-    return table.sort_values(keys, ignore_index=True)
-
-
 @pytest.mark.parametrize("n_annotators", [3, 20])
 def test_a_system_of_one_item_changes_nothing_for_the_others(n_annotators):
     study = nb.simulate("judgments", n_items=40, n_annotators=n_annotators, seed=1)
@@ -56,28 +51,6 @@ def test_a_system_of_one_item_changes_nothing_for_the_others(n_annotators):
     kept = pairs[~with_typo].reset_index(drop=True)
     pd.testing.assert_frame_equal(kept[BY_PAIR], without.pairs[BY_PAIR])
     assert set(misspelled.annotators["status"]) == {"ok"}
-
-
-def test_a_system_of_one_document_has_few_clusters():
-    study = nb.simulate("judgments", n_items=24, n_annotators=3, seed=1)
-    documents = study.outputs["item_id"].str[:-1]  # ten items each
-    only = (study.outputs["system"] != "s02") | (documents == documents.iloc[0])
-    outputs = study.outputs.assign(document_id=documents)[only]
-    judgments = study.judgments[study.judgments["output_id"].isin(outputs["output_id"])]
-    settings = {**study.settings, "clusters": "document_id", "extra": ["document_id"]}
-    changed = study.replace(outputs=outputs, judgments=judgments, settings=settings)
-    systems = nb.compare_systems(changed).systems.set_index("system")
-    assert systems.loc["s02", "status"] == "few_clusters"
-    assert systems.loc["s02", "reason"].startswith("only one cluster (document_id): ")
-
-
-def test_one_item_that_connects_two_parts_of_systems_withholds_all_intervals():
-    rng = np.random.default_rng(0)
-    cells = itertools.product(("ab", "cd"), range(12), range(2))
-    rows = [(s, f"{x}{i}", f"{x}-{w}", rng.normal()) for x, i, w in cells for s in x]
-    comparison = nb.compare_systems(build_study([*rows, ("c", "ab1", "ab-0", 1.0)]))
-    assert set(comparison.systems["status"]) == {"one_connection"}
-    assert comparison.systems["rank"].tolist() == [1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("n_items", [2, 3])

@@ -39,11 +39,3 @@ def test_the_jackknife_is_that_of_counting_again(clusters):
     ]
     expected = (len(without) - 1) / len(without) * np.square(without - whole).sum(axis=0)
     np.testing.assert_allclose(wins.jackknife_variance(table, cluster), expected, atol=1e-12)
-
-
-def test_systems_without_a_block_in_common_have_no_share_nor_do_those_that_lose_all_of_theirs():
-    value, system = np.array([1.0, 2.0, 3.0, 4.0]), np.array([0, 1, 1, 2])
-    table = wins.tabulate(value, system, np.array([0, 0, 1, 2]))
-    assert wins.share(table)[0, 1] == 0 and np.isnan(wins.share(table)[1, 2])
-    spread = wins.jackknife_variance(table, np.array([0, 1, 2, 2]))
-    assert np.isnan(spread[0, 1]) and np.isnan(spread[1, 2])

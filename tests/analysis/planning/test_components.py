@@ -125,14 +125,3 @@ def test_components_that_a_design_confounds_are_named(name):
         assert table.loc[component, "reason"].startswith(why)
         assert why != ALIKE or component in table.loc["rest", "reason"]
     assert table["share"].sum() == pytest.approx(1)
-
-
-def test_intervals_are_claimed_for_many_levels_and_a_tenth_of_the_variance():
-    few = nb.variance_components(nb.simulate("judgments", n_annotators=12, seed=2))
-    few = few.set_index("component")
-    assert few.loc["annotator", "status"] == "few_levels"
-    small = few.loc["system x annotator"]
-    assert small["share"] < 0.1 and np.isnan(small["ci_low"])
-    assert small["status"] == "small_share"
-    big = few.loc["system x item"]
-    assert big["ci_low"] < big["estimate"] < big["ci_high"] and big["status"] == "ok"

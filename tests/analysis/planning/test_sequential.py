@@ -114,13 +114,6 @@ def test_a_block_is_one_value_however_many_votes_it_has():
     assert mixed.path["log_e"].tolist() == pytest.approx(betting.log_e_values(np.array([1.0, 0.0])))
 
 
-def test_too_few_blocks_say_so():
-    row = nb.sequential(votes_by("aaaaaaa"), block="annotator").stops.iloc[0]
-    assert row["verdict"] == "undecided" and np.isnan(row["stopped_at"])
-    assert row["status"] == "few_blocks" and np.isnan(row["stopped_estimate"])
-    assert row["reason"] == "a verdict needs at least 8 blocks (found: 7)"
-
-
 def test_pairs_meet_at_one_block_and_are_adjusted_there():
     study = nb.simulate("votes", systems={"x": 2.0, "y": 0.0, "z": 0.0}, seed=0)
     found = nb.sequential(study, block="item")
@@ -162,7 +155,6 @@ SCALE = {"scales": {"quality": {"min": 1, "max": 5}}}
     ("study", "options", "message"),
     [
         (VOTES, {"block": "item"}, "needs the item"),
-        (VOTES, {"block": "annotators"}, "Did you mean 'annotator'"),
         (VOTES.drop(columns="annotator_id"), {"block": "annotator"}, "column annotator_id"),
         (VOTES.assign(item_a=1, item_b=2), {"block": "item"}, "both outputs to belong to one item"),
         (VOTES.assign(comparator=["p", "q"]), {"block": "annotator"}, "2 comparators"),
@@ -173,19 +165,3 @@ SCALE = {"scales": {"quality": {"min": 1, "max": 5}}}
 def test_what_cannot_be_asked_is_refused(study, options, message):
     with pytest.raises(ValueError, match=message):
         nb.sequential(study, **options)
-
-
-def test_a_comparator_is_asked_by_items():
-    """Its likeliest answer on each item: x over y on 9 of 12 items, a tie on one."""
-    items = [f"i{n}" for n in range(12)]
-    outputs = pd.DataFrame({"output_id": [f"{s}-{i}" for s in "xy" for i in items]})
-    outputs = outputs.assign(item_id=items * 2, system=["x"] * 12 + ["y"] * 12)
-    rows = {"output_a": outputs["output_id"][:12], "output_b": outputs["output_id"][12:].to_list()}
-    table = pd.DataFrame(rows).assign(comparator="c", prob_tie=0.1)
-    table["prob_a"] = [0.7] * 9 + [0.45, 0.1, 0.1]
-    table["prob_b"] = 0.9 - table["prob_a"]
-    study = nb.Study(outputs, comparisons=table)
-    found = nb.sequential(study, block="item")
-    values = np.array([1.0] * 9 + [0, -1, -1])
-    assert found.path["log_e"].to_numpy() == pytest.approx(betting.log_e_values(values))
-    assert found.stops["stopped_at"].tolist() == [8]

@@ -1,7 +1,7 @@
 """Ratings and win rates are Glickman's, Elo's, Davidson's and Wilson's, or have a reason."""
 
 import math
-from itertools import pairwise
+from itertools import pairwise, permutations
 
 import numpy as np
 import pandas as pd
@@ -82,15 +82,20 @@ def test_glickmans_worked_example():
     assert volatility == pytest.approx(0.05999, abs=1e-5)
 
 
-def test_games_one_by_one_are_updates_of_both_systems():
-    table = MIXED.sample(frac=1, random_state=1).reset_index(drop=True)
-    state = dict.fromkeys("xyzw", (START, 350.0, 0.0))
+def play_by_hand(table, names):
+    """Update both systems of each game by Glickman's formulas."""
+    state = dict.fromkeys(names, (START, 350.0, 0.0))
     for row in table.to_dict("records"):
         a, b, score = row["system_a"], row["system_b"], row["prob_a"] + row["prob_tie"] / 2
         before = state[a], state[b]
         state[a] = glicko2_update(*state[a], against(*before[1][:2], score))
         state[b] = glicko2_update(*state[b], against(*before[0][:2], 1 - score))
-    found = glicko2(table)
+    return state
+
+
+def test_games_one_by_one_are_updates_of_both_systems():
+    table = MIXED.sample(frac=1, random_state=1).reset_index(drop=True)
+    state, found = play_by_hand(table, "xyzw"), glicko2(table)
     for row in found.to_dict("records"):
         numbers = [row["estimate"], row["deviation"], row["volatility"]]
         np.testing.assert_allclose(numbers, state[row["system"]], rtol=1e-9)
@@ -102,8 +107,6 @@ def test_intervals_are_around_ratings_and_absent_for_elo():
     half = 0.674490 * found["deviation"]
     np.testing.assert_allclose(found["ci_high"] - found["estimate"], half, rtol=1e-6)
     np.testing.assert_allclose(found["estimate"] - found["ci_low"], half, rtol=1e-6)
-    with pytest.raises(ValueError, match="confidence must be between 0 and 1"):
-        rate(MIXED, confidence=95)
     found = rate(MIXED, method="elo", seed=0)
     assert found["status"].eq("no_interval").all()
     assert found[["ci_low", "ci_high"]].isna().all(axis=None)
@@ -115,18 +118,18 @@ def test_elo_by_hand():
     assert found == pytest.approx({"x": 1516 + second, "y": 1484 - second}, rel=1e-12)
 
 
-def test_the_order_of_games_matters_and_its_spread_is_reported():
-    found = order_stability(MIXED, seed=0).set_index("system")
-    rng = np.random.default_rng(0)
-    many = pd.DataFrame([by_system(glicko2(MIXED, tie_ratio=0.1, seed=rng)) for _ in range(100)])
-    assert many.std().gt(1).all()
-    pd.testing.assert_series_equal(found["rating_sd"], many.std(), check_names=False)
-    ranks = many.rank(axis=1, ascending=False)
-    pd.testing.assert_series_equal(found["worst_rank"], ranks.max(), check_names=False)
-    assert (found["best_rank"] <= found["worst_rank"]).all()
-    alone = glicko2(MIXED, tie_ratio=0.1, seed=0).set_index("system")
-    assert found["deviation"].equals(alone["deviation"])
-    assert by_system(glicko2(MIXED, seed=0)) != by_system(glicko2(MIXED))
+def test_the_spread_over_orders_of_games_is_that_of_all_orders():
+    """Four games have 24 orders, each played by hand; drawn are a hundred of them."""
+    games = compared([("x", "y", 1, 0, 0), ("y", "z", 1, 0, 0), ("z", "x", 1, 0, 0)])
+    games = pd.concat([games, games[:1]])
+    orders = [play_by_hand(games.iloc[[*order]], "xyz") for order in permutations(range(4))]
+    ratings = pd.DataFrame([{name: state[0] for name, state in one.items()} for one in orders])
+    ranks = ratings.rank(axis=1, ascending=False)
+    stability = order_stability(games, seed=0).set_index("system")
+    assert stability["best_rank"].to_dict() == ranks.min().to_dict()
+    assert stability["worst_rank"].to_dict() == ranks.max().to_dict()
+    # The standard error of a hundred draws' standard deviation is at most 10% here.
+    np.testing.assert_allclose(stability["rating_sd"], ratings.std(ddof=0), rtol=0.25)
 
 
 def test_probabilities_become_games_in_three_ways():
@@ -139,8 +142,6 @@ def test_probabilities_become_games_in_three_ways():
     drawn = read_games(compared(rows[:1] * 4000), outcome="sampled", seed=0)[kinds]
     assert drawn.isin([0, 1]).all(axis=None)
     np.testing.assert_allclose(drawn.mean(), rows[0][2:], atol=0.03)
-    with pytest.raises(ValueError, match=r"outcome: 'argmx' is unknown. Did you mean 'argmax'"):
-        rate(compared(rows), outcome="argmx")
 
 
 def study_of(rows, **systems):
@@ -175,8 +176,6 @@ def test_a_tie_by_the_papers_rule_is_a_share_of_a_win():
         assert tied[name] - start[name] == pytest.approx((won[name] - start[name]) / 10)
     equals = glicko2(compared([("x", "y", 0, 1, 0)]), tie_ratio=0.1)
     assert equals["estimate"].tolist() == [1500, 1500] and (equals["deviation"] < 350).all()
-    with pytest.raises(ValueError, match=r"tie_ratio must be between 0 and 1. Got 2"):
-        rate(MIXED, method="glicko2", tie_ratio=2)
 
 
 @pytest.mark.parametrize(
@@ -247,22 +246,6 @@ def test_davidson_by_brute_force():
     assert found["tie"].iloc[0] == pytest.approx(math.exp(best.x[4]), rel=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("text", "status"),
-    [
-        ("x y 5 0 0\ny z 2 0 0", "separated"),
-        ("x y 5 0 2\nz w 2 0 2", "separated"),
-        ("x y 5 3 0", "perfect_order"),
-        ("x y 3 0 0\ny z 3 0 0\nz x 3 0 0", "few_items"),
-    ],
-)
-def test_infinite_estimates_are_undefined_with_a_reason(text, status):
-    found = rate(results(text))
-    assert found["status"].eq(status).all()
-    undefined = found[["estimate", "se", "ci_low", "ci_high", "tie"]].isna()
-    assert not undefined["estimate"].any() if status == "few_items" else undefined.all(axis=None)
-
-
 def test_only_systems_that_never_lose_or_never_win_are_left_out():
     lines = "b a 0 0 4\na c 4 0 0\nb c 5 0 3\nd b 0 0 2\na a 3 0 0"
     found = rate(results(lines)).set_index("system")
@@ -281,13 +264,6 @@ def test_only_systems_that_never_lose_or_never_win_are_left_out():
     assert found["n_games"].to_dict() == {"a": 8, "b": 14, "c": 12, "d": 2}
     with pytest.raises(Unsupported, match="between two outputs of one system"):
         rate(results("a a 3 0 0"))
-
-
-@pytest.mark.parametrize(("ties", "status"), [("davidson", "all_ties"), ("half", "no_variation")])
-def test_ratings_are_equal_if_all_games_are_ties(ties, status):
-    found = rate(results("x y 0 6 0\ny z 0 5 0"), ties=ties)
-    assert found["estimate"].tolist() == pytest.approx([START] * 3)
-    assert found["status"].eq(status).all() and found[["se", "ci_low"]].isna().all(axis=None)
 
 
 @given(st.lists(st.integers(0, 2), min_size=9, max_size=9))
@@ -315,16 +291,6 @@ def test_a_ladder_is_what_linear_programming_finds(counts):
     status = rate(table)["status"]
     if not status.eq("separated").any():
         assert status.isin(["perfect_order", "all_ties"]).all() == ladder
-
-
-def test_bradley_terry_says_what_it_cannot_do():
-    games = rate(MIXED.drop(columns="item_id"), outcome="expected")
-    assert games["se"].isna().all()
-    assert games["status"].eq("no_items").all()
-    one = rate(compared([("x", "y", 0.6, 0.2, 0.2)]), outcome="expected")
-    assert one["estimate"].notna().all()
-    assert one["se"].isna().all()
-    assert one["status"].eq("one_unit").all()
 
 
 def test_random_pairing_stops_when_the_order_has_stayed():

@@ -9,7 +9,6 @@ from scipy.stats import t
 import nlgbench as nb
 from nlgbench.analysis.ratings.bradley_terry import covariance
 from nlgbench.clustering import OTHER_ANNOTATORS, THESE_ANNOTATORS, factors, largest_variance
-from nlgbench.study import from_tables
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
@@ -40,12 +39,6 @@ def test_votes_of_many_annotators_are_rated_for_other_items_and_annotators():
     np.testing.assert_allclose(found["ci_high"] - found["estimate"], half)
     rates = nb.win_rates(study)
     assert rates["covers"].eq(OTHER_ANNOTATORS).all()
-    # Who is shown first does not matter.
-    turned = {"output_a": "output_b", "output_b": "output_a"}
-    turned = study.preferences.rename(columns=turned).replace({"choice": {"a": "b", "b": "a"}})
-    again = nb.rate(study.replace(preferences=turned), of="preferences")
-    columns = ["estimate", "se", "ci_low"]
-    np.testing.assert_allclose(again[columns], found[columns], rtol=1e-8)
     # Where annotators have no taste of their own, and items no say, all say nearly the same.
     plain = nb.simulate("votes", of_taste=0, of_items=0, careless=0, n_items=300, seed=1)
     both, items = (nb.rate(plain, **how)["se"] for how in ({}, {"annotators": "fixed"}))
@@ -54,18 +47,6 @@ def test_votes_of_many_annotators_are_rated_for_other_items_and_annotators():
     own = nb.simulate("votes", of_taste=1.5, n_items=300, seed=1)
     both, items = (nb.rate(own, **how)["se"] for how in ({}, {"annotators": "fixed"}))
     assert (both > 1.5 * items).all()
-
-
-def test_votes_of_several_dimensions_are_rated_by_one():
-    study = nb.simulate("votes", n_items=20, seed=1)
-    one = study.preferences.assign(dimension="fluency")
-    two = study.replace(preferences=pd.concat([one, one.assign(dimension="style", choice="a")]))
-    with pytest.raises(ValueError, match=r"\(fluency, style\): choose one with"):
-        nb.rate(two)
-    found = nb.rate(two, dimension="fluency")
-    pd.testing.assert_frame_equal(found, nb.rate(study))
-    with pytest.raises(ValueError, match=r"'fluent' is unknown. Did you mean 'fluency'"):
-        nb.rate(two, dimension="fluent")
 
 
 def test_where_both_are_there_the_games_are_chosen_explicitly():
@@ -100,16 +81,6 @@ def test_few_annotators_have_intervals_for_other_items():
         assert ten["covers"].eq(OTHER_ANNOTATORS).all() and ten["ci_low"].notna().all()
         items = function(nb.simulate("votes", n_annotators=3, n_items=7, n_pairs=15, seed=0))
         assert items["status"].eq("few_items").all()
-
-
-def test_positions_are_no_sample_of_annotators():
-    study = nb.simulate("votes", seed=0)
-    tables = {"outputs": study.outputs, "preferences": study.preferences}
-    study = from_tables(**tables, settings={"annotators": "positions"})
-    assert nb.rate(study)["covers"].eq(THESE_ANNOTATORS).all()
-    assert nb.vote_agreement(study)["covers"].eq(THESE_ANNOTATORS).all()
-    found = nb.rate(study, annotators="random")
-    assert found["status"].eq("positions").all() and found["se"].isna().all()
 
 
 def prompted(n_prompts=170, n_votes=999, seed=0):

@@ -8,16 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import t
 
-from nlgbench.analysis.ratings import glicko, rate, win_rates
+from nlgbench.analysis.ratings import rate
 from nlgbench.analysis.ratings.bradley_terry import OUTPUTS, rate_intervals
-from nlgbench.analysis.ratings.games import join_outputs, read_games
+from nlgbench.analysis.ratings.games import join_outputs
 from nlgbench.analysis.ratings.glicko import POINTS
 from nlgbench.study import Study
-
-NUMBERS = {
-    rate: ["estimate", "se", "ci_low", "ci_high", "tie", "n_clusters"],
-    win_rates: ["win", "tie", "estimate", "ci_low", "ci_high", "n_clusters"],
-}
 
 
 def written(n_systems=3, n_outputs=4, *, n_items=None):
@@ -39,13 +34,6 @@ def compared(outputs, a, b, outcome):
     return Study(outputs, comparisons=table)
 
 
-def exchanged(study):
-    """Call b a and a b, in every row."""
-    turn = {"output_a": "output_b", "prob_a": "prob_b"}
-    turned = study.comparisons.rename(columns=turn | {new: old for old, new in turn.items()})
-    return study.replace(comparisons=turned)
-
-
 @st.composite
 def played(draw):
     """Outputs of three systems, and games between them."""
@@ -61,26 +49,6 @@ def without(study, columns):
     """Its comparisons as a table of games that knows of less."""
     table = join_outputs(study, study.comparisons, "comparisons")
     return table.loc[:, ~table.columns.str.contains(columns)]
-
-
-@given(played(), st.randoms(use_true_random=False))
-@settings(max_examples=4)
-def test_who_is_called_a_and_the_order_of_rows_change_nothing(world, random):
-    study = compared(*world)
-    rows = list(range(len(study.comparisons)))
-    random.shuffle(rows)
-    some = [random.random() < 0.5 for _ in rows]
-    turned = exchanged(study)
-    mixed = [study.comparisons[np.logical_not(some)], turned.comparisons[some]]
-    mixed = study.replace(comparisons=pd.concat(mixed, ignore_index=True).iloc[rows])
-    for function, columns in NUMBERS.items():
-        for gone in ("none", "item_", "item_|output_"):
-            first, again = (function(without(one, gone)) for one in (study, mixed))
-            assert again["status"].tolist() == first["status"].tolist()
-            np.testing.assert_allclose(again[columns], first[columns], rtol=1e-9, atol=1e-9)
-    for one_by_one in (glicko.glicko2, glicko.elo):  # rows keep their order
-        first, other = one_by_one(read_games(study)), one_by_one(read_games(turned))
-        np.testing.assert_allclose(other["estimate"], first["estimate"], rtol=1e-9)
 
 
 def test_with_items_on_both_sides_it_is_the_cluster_variance_of_statsmodels():
@@ -120,40 +88,6 @@ def test_an_output_that_is_a_in_one_game_and_b_in_another_is_one_cluster():
     by_game = rate(without(compared(outputs, *pairs.T, outcome), "item_|output_"))
     assert straight["se"][0] / POINTS == pytest.approx(by_hand)
     assert by_game["se"][0] / POINTS == pytest.approx(1 / np.sqrt(36 * 0.25) / 2)
-
-
-@pytest.fixture
-def met():
-    """Three systems of six outputs of different quality, and about 60 games."""
-    outputs, rng = written(3, 6), np.random.default_rng(0)
-    pairs = np.array([(a, b) for a in range(18) for b in range(a) if a // 6 != b // 6])
-    a, b = rng.permuted(pairs[rng.permutation(len(pairs))[:60]], axis=1).T
-    gap = rng.normal(size=18)[[b, a]]
-    return compared(outputs, a, b, 1 + (gap[0] - gap[1] > 0.2) - (gap[0] - gap[1] < -0.2))
-
-
-def test_what_an_interval_covers_is_said(met):
-    assert rate(met, method="glicko2")["covers"].eq("games").all()
-    with pytest.raises(ValueError, match="annotators= need method='bradley_terry'"):
-        rate(met, method="glicko2", annotators="fixed")
-    for function in (rate, win_rates):
-        found = function(met)
-        assert found["covers"].eq("items").all() and found["n_clusters"].eq(6).all()
-        assert found["status"].eq("few_items").all()
-        assert found[["ci_low", "ci_high"]].notna().all(axis=None)
-        assert function(without(met, "item_"))["covers"].eq("outputs").all()
-        assert function(without(met, "item_|output_"))["covers"].eq("games").all()
-
-
-def test_intervals_from_almost_nothing_have_a_reason():
-    one = written(2, 5).assign(item_id="1")
-    pairs = np.array([(a, b) for a in range(5) for b in range(5, 10)]).T
-    outcome = np.array([0, 1, 0, 2, 0])[pairs[0]]  # some outputs always win
-    for function in (rate, win_rates):
-        none = function(compared(one, *pairs, outcome))
-        assert none["status"].eq("one_unit").all()
-        assert none["reason"].str.startswith("no interval: one item is in all games").all()
-        assert none[["ci_low", "ci_high"]].isna().all(axis=None)
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4), st.integers(0, 2)), min_size=2))

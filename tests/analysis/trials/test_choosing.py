@@ -62,16 +62,6 @@ def test_within_tolerance_all_are_the_best():
     assert table[RANDOM, "win_times"] == pytest.approx(2 / 3 + 1 + 1)
 
 
-def test_what_is_undefined_is_counted_and_left_out():
-    table = measured(measure_choices(chosen(a=["g3", None, "i2"], b=[None] * 3), QUALITY))
-    assert table.loc[("a", "quality"), ["estimate", "n", "n_undefined"]].tolist() == [4.5, 2, 1]
-    lost = table.loc["b"]
-    assert lost["estimate"].isna().all() and (lost["n_undefined"] == 3).all()
-    assert lost["status"].eq("few_groups").all()
-    one = measured(measure_choices(chosen(a=["g2", None, None]), QUALITY)).loc[("a", "regret")]
-    assert one["estimate"] == 4 and np.isnan(one["ci_low"]) and one["status"] == "few_groups"
-
-
 def test_the_highest_score_is_chosen_and_the_first_of_equals():
     scores = QUALITY[["group", "system"]].assign(evaluator="e")
     scores["score"] = [np.nan, 0.2, 0.1, 0.5, 0.5, np.nan, np.nan]
@@ -83,7 +73,7 @@ def test_the_highest_score_is_chosen_and_the_first_of_equals():
     assert found["n_undefined"].tolist() == [1, 0, 2]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8)
 @given(
     st.lists(st.lists(st.floats(-9, 9), min_size=1, max_size=4), min_size=2, max_size=6),
     st.data(),
@@ -101,12 +91,3 @@ def test_truth_never_regrets_and_nobody_beats_it(groups, data):
     assert got["truth", "quality"] >= got["noise", "quality"] - 1e-9
     assert got["noise", "gain"] + got["noise", "regret"] == pytest.approx(got[RANDOM, "regret"])
     assert got[RANDOM, "win_times"] <= len(groups) + 1e-9
-
-
-def test_what_is_wrong_is_named():
-    picks = chosen(a=["g3", "h2", "i2"])
-    with pytest.raises(ValueError, match="scores have no column 'score'"):
-        choose(picks)
-    scores = picks.assign(score=1.0)
-    with pytest.raises(ValueError, match=r"scores have two rows with .*'evaluator': 'a'"):
-        choose(pd.concat([scores, scores]))

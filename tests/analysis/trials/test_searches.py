@@ -20,13 +20,20 @@ from nlgbench.papers import learning_to_compare as paper
 from nlgbench.worlds.searches import simulate_searches, stop_one_model
 
 pytest.importorskip("torch")
+WHOLE = checkpoints.train_and_write
 SIZE = {"n_groups": 2, "n_choices": 2, "n_checkpoints": 4, "n_judged": 10, "n_truth": 20}
+
+
+def train_quickly(texts, settings, *, dev, **options):
+    """Train small models in few batches, with few held-out texts."""
+    small = settings | {"units": 8, "batch_size": 32}
+    return WHOLE(texts, small, dev=dev[:20], **options)
 
 
 @pytest.fixture(scope="module")
 def models():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(checkpoints, "UNITS", (8,))
+        patch.setattr(checkpoints, "train_and_write", train_quickly)
         return simulate_searches(n_sentences=40, n_jobs=1, seed=0, **SIZE)
 
 

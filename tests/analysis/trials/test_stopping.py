@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import t
 
@@ -82,7 +82,7 @@ def test_intervals_hold_the_difference_though_outputs_stand_in_many_pairs():
     outputs, steps = written(2, 30)
     rng = np.random.default_rng(0)
     held = []
-    for seed in range(40):
+    for seed in range(20):
         strength = pd.Series(rng.normal(size=60), index=outputs["output_id"])
         pairs = checkpoint_pairs(outputs, steps, n=300, seed=seed)
         gap = pairs["output_a"].map(strength) - pairs["output_b"].map(strength)
@@ -98,6 +98,7 @@ def rates_of(lost: list[bool]) -> pd.DataFrame:
     return table.assign(evaluator="c", group="m", win=[np.nan, *win], loss=0.3)
 
 
+@settings(max_examples=30)
 @given(st.lists(st.booleans(), min_size=1, max_size=25), st.integers(1, 6))
 def test_the_rule_of_losses(lost, patience):
     found = stop(rates_of(lost), patience).iloc[0]
@@ -109,6 +110,7 @@ def test_the_rule_of_losses(lost, patience):
     assert found["stopped_at"] == pytest.approx(at, nan_ok=True)
 
 
+@settings(max_examples=30)
 @given(
     st.lists(st.one_of(st.just(np.nan), st.integers(0, 9)), min_size=1, max_size=25),
     st.integers(1, 6),
@@ -127,12 +129,3 @@ def test_the_rule_of_scores(scores, patience):
         assert found["system"] is None and np.isnan(found["progress"])
     else:
         assert found["system"] == str(best)
-
-
-def test_evaluators_and_models_are_told_apart():
-    table = pd.concat(
-        [rates_of(lost).assign(group=model) for model, lost in {"m": [True], "b": [False]}.items()]
-    )
-    table = pd.concat([table, table.assign(evaluator="d", win=0.9)])
-    found = stop(table, 1).set_index(["evaluator", "group"])["system"]
-    assert found.to_dict() == {("c", "m"): "0", ("c", "b"): "1", ("d", "m"): "1", ("d", "b"): "1"}

@@ -90,7 +90,7 @@ def test_people_teach_the_true_order_and_averages_are_those_of_outputs(splits):
 NUMBERS = st.lists(st.floats(-5, 5).map(lambda x: round(x, 2)), min_size=6, max_size=6)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(first=NUMBERS, second=NUMBERS, human=NUMBERS)
 def test_estimates_are_the_means_of_scipys(first, second, human):
     scores, quality = trials_of(human, e=[first, second])
@@ -154,40 +154,6 @@ def test_intervals_are_those_of_the_formulas():
     np.testing.assert_allclose(found, [gap, gap - low, gap + high], rtol=1e-6)
 
 
-def test_twins_do_not_differ_and_the_order_of_rows_does_not_matter():
-    rng = np.random.default_rng(0)
-    quality = np.arange(12.0)
-    seen = quality + rng.normal(0, 2, (4, 12))
-    scores, human = trials_of(quality, good=seen, twin=seen, bad=-seen)
-    each, between = correlate_trials(scores, human)
-    assert ((each["lowest"] < each["estimate"]) & (each["estimate"] < each["highest"])).all()
-    twins = between.query("evaluator_a == 'good' and evaluator_b == 'twin'").iloc[0]
-    assert twins["estimate"] == 0 and np.isnan(twins["ci_low"])
-    assert twins["status"] == "no_variation"
-    assert (between.query("evaluator_b == 'bad'")["ci_low"] > 1).all()
-    again, _ = correlate_trials(scores.sample(frac=1, random_state=1), human)
-    moved = again.set_index("evaluator").loc[each["evaluator"]].reset_index()
-    pd.testing.assert_frame_equal(moved, each)
-
-
-@pytest.mark.parametrize(
-    ("n_systems", "n_trials", "noise", "status"),
-    [
-        (12, 3, 0.0, "perfect"),
-        (4, 3, 1.0, "too_few_systems"),
-        (8, 3, 1.0, "few_systems"),
-        (12, 1, 1.0, "one_trial"),
-    ],
-)
-def test_intervals_from_little_are_marked(n_systems, n_trials, noise, status):
-    rng = np.random.default_rng(0)
-    quality = rng.normal(size=n_systems)
-    values = quality + noise * rng.normal(size=(n_trials, n_systems))
-    each, _ = correlate_trials(*trials_of(quality, e=values))
-    assert each["status"].iloc[0] == status
-    assert each["ci_low"].isna().all() == (noise == 0 or n_systems == 4)
-
-
 def test_bad_scores_and_variants_are_named(splits):
     scores = pd.DataFrame({"evaluator": "e", "trial": 0, "system": ["a"], "score": 1.0})
     for wrong, message in (
@@ -197,8 +163,6 @@ def test_bad_scores_and_variants_are_named(splits):
     ):
         with pytest.raises(ValueError, match=message):
             correlate_trials(wrong, pd.Series([1.0], index=["a"]))
-    with pytest.raises(ValueError, match="variant: 'half model' is unknown"):
-        run_trials(splits, variants={"own": ["half model"]})
     assert "w/o BERT" not in possible_variants("tfidf")
     assert possible_variants("frozen") == list(VARIANTS)
 
@@ -206,23 +170,6 @@ def test_bad_scores_and_variants_are_named(splits):
 @pytest.fixture(scope="module")
 def trials(splits):
     return run_trials(splits, variants={"own": ["full model", "w/o comparison"]}, n_games=20)
-
-
-def test_baselines_of_systems_are_means_of_their_outputs(trials):
-    assert [*trials.tests] == [("own", 0), ("own", 1)]
-    assert trials.agreement["split"].tolist() == [0, 1]
-    assert set(trials.systems["evaluator"]) == {*METHODS, *BASELINES}
-    assert trials.supervision["human alone"] == "human"
-    for test in trials.tests.values():
-        assert test.scores.groupby("evaluator").size().eq(len(test.outputs)).all()
-    # Baselines of systems are means, of known words in the case of perplexity, with a minus.
-    test, of_systems = trials.tests["own", 0], trials.systems.query("trial == 0")
-    of = test.outputs.set_index("output_id")["system"]
-    for name in BASELINES:
-        score = test.scores.query("evaluator == @name").set_index("output_id")["score"]
-        mean = of_systems.query("evaluator == @name").set_index("system")["score"]
-        pd.testing.assert_series_equal(mean, score.groupby(of).mean(), check_names=False)
-        assert name != "perplexity" or (score.dropna() < -1).all()
 
 
 def test_correlations_are_those_of_correlate(trials):

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 import nlgbench as nb
-from nlgbench import system_quality
 from nlgbench.analysis.trials import true_checkpoints, true_order
 from nlgbench.evaluators.comparator.pairs import system_pairs
 from nlgbench.generators import checkpoints
@@ -78,12 +77,3 @@ def test_checkpoints_are_rated_beside_their_true_quality(monkeypatch):
     assert steps["progress"].is_unique and steps["progress"].max() == 1
     assert steps["true quality"].lt(0).all()
     assert steps["rating"].notna().all()
-
-
-def test_data_sets_are_described_and_a_backend_is_chosen(world):
-    row = paper.describe({"mine": world}).iloc[0]
-    assert (row["judged outputs"], row["systems"], row["judged for"]) == (120, 3, "quality")
-    assert row["quality, worst"] == system_quality(world).min()
-    assert row["a tie within"] == 0.5
-    assert paper.choose_backend("auto", "study")[0] == "tfidf"
-    assert paper.choose_backend("cross_encoder", "simulated")[0] == "cross_encoder"
