@@ -41,13 +41,6 @@ def test_the_look_of_an_estimate_is_that_of_its_verdict(audited):
     assert "Biases found: wordy (length); inconclusive: " in alt and " of 10 tests." in alt
 
 
-def test_the_reliability_diagram_shows_the_bins_of_the_audit(audited):
-    wide = nb.plot_audit(audited).axes[-1]
-    bins = audited.calibration.query("evaluator == 'certain'")
-    points = wide.lines[-1].get_xydata()
-    assert np.allclose(points, bins[["probability", "estimate"]].to_numpy(dtype=float))
-
-
 def test_the_page_can_be_read_and_tests_of_no_judge_have_no_panel(audited):
     assert_readable(nb.plot_audit(audited))
     known = audited.findings["test"].isin(["consistency", "position"])

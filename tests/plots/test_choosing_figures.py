@@ -1,7 +1,5 @@
 """Training curves are drawn with the chosen checkpoint, and choices with their regret."""
 
-import numpy as np
-import pandas as pd
 from plot_samples import CHOICES, CHOSEN, CURVES
 
 from nlgbench.plots.choosing import plot_choices, plot_training
@@ -18,17 +16,6 @@ def test_each_panel_has_its_curve_and_what_is_chosen_on_it():
     assert drawn.data["panel"].unique().tolist() == ["True quality (nats/token)", "BLEU"]
 
 
-def test_comparators_have_a_line_at_zero():
-    (ax,) = plot_training(CURVES[:3].assign(evaluator="comparator_self"), CHOSEN[:0]).axes
-    assert ax.lines[-1].get_ydata() == [0, 0]
-
-
-def test_where_nothing_is_chosen_nothing_is_marked():
-    nothing = CHOSEN.assign(progress=[np.nan, 0.5]).iloc[:1]
-    for ax in plot_training(CURVES, nothing, truth="quality").axes:
-        assert len(ax.lines) == 2 and not len(ax.lines[1].get_xdata())
-
-
 def test_choices_are_ordered_by_regret_with_their_wins():
     drawn = plot_choices(CHOICES)
     (ax,) = drawn.axes
@@ -39,10 +26,3 @@ def test_choices_are_ordered_by_regret_with_their_wins():
     said = [text.get_text() for text in ax.texts]
     assert said == ["best", "7 of 10", "2 of 10", "undefined"]
     assert "BLEU 0.10, 7 of 10" in drawn.alt
-
-
-def test_each_experiment_has_a_panel():
-    one = CHOICES.assign(experiment="hyperparameter_search")
-    both = pd.concat([one, CHOICES[2:4].assign(experiment="early_stopping")])
-    left, right = plot_choices(both).axes
-    assert [ax.get_title("left") for ax in (left, right)] == ["Search", "Early stopping"]

@@ -8,7 +8,6 @@ from matplotlib.colors import to_rgba
 from matplotlib.patches import Rectangle
 from plot_samples import bins, colored
 
-from nlgbench.evaluators.listeners.listeners import Calibration
 from nlgbench.plots.reliability import plot_reliability
 from nlgbench.plots.swatches import plot_contexts
 from nlgbench.plots.violins import plot_violins
@@ -49,27 +48,6 @@ def test_each_evaluator_has_a_panel_and_each_quality_a_violin(scores):
         ends = [values.min(), values.max()]
         assert [outline[:, 1].min(), outline[:, 1].max()] == ends
         assert all(np.isclose(heights, y).any() for y in (*ends, values.mean()))
-
-
-def test_panels_and_violins_are_those_asked_for(scores):
-    study = scored(scores)
-    drawn = plot_violins(study, evaluators=["human"], systems=["misleading", "ambiguous"])
-    (panel,) = drawn.axes
-    assert [label.get_text() for label in panel.get_xticklabels()] == ["misleading", "ambiguous"]
-    assert drawn.data["system"].tolist() == ["misleading"] * 50 + ["ambiguous"] * 50
-    assert "Human, misleading 0.00; Human, ambiguous" in drawn.alt
-    with pytest.raises(ValueError, match="'blue_1' is unknown"):
-        plot_violins(study, evaluators=["blue_1"])
-
-
-@pytest.mark.parametrize("noise", [0.0, 1e-17])
-def test_constant_scores_are_a_line_with_a_label(scores, noise):
-    scores.loc[[3, 60], "score"] = np.nan
-    at = scores["system"].eq("misleading") & scores["evaluator"].eq("human")
-    scores.loc[at, "score"] = noise * np.arange(at.sum())
-    first, panel = plot_violins(scored(scores)).axes
-    assert first.get_title() == "BLEU-1\n2 undefined"
-    assert [text.get_text() for text in panel.texts] == ["constant"]
 
 
 def test_a_score_out_of_bounds_is_refused(scores):
@@ -126,21 +104,3 @@ def test_a_reliability_diagram_has_a_line_for_each_stage():
     assert labels == ["before (ECE 0.225)", "after (ECE 0.000)"]
     assert not alike_in_gray(ax)
     assert "before 0.225; after 0.000" in drawn.alt
-
-
-def test_each_listener_has_a_panel_and_one_seed_is_drawn():
-    many = [(kind, seed) for kind in ("literal", "context") for seed in (7, 8)]
-    table = pd.concat([bins().assign(listener=kind, seed=seed) for kind, seed in many])
-    drawn = plot_reliability(Calibration(pd.DataFrame(), table))
-    labels = ["Probability (literal)", "Probability (context)"]
-    assert [ax.get_xlabel() for ax in drawn.axes] == labels
-    assert set(drawn.data["seed"]) == {7}
-    assert set(plot_reliability(table, seed=8).data["seed"]) == {8}
-
-
-def test_empty_bins_are_left_out():
-    plain = bins()[["probability", "estimate"]].head(5)
-    plain.loc[2, "estimate"] = np.nan
-    (ax,) = plot_reliability(plain).axes
-    assert len(ax.lines[1].get_xdata()) == 4
-    assert ax.get_legend() is None

@@ -34,9 +34,3 @@ def test_a_result_is_drawn_and_says_what_was_labelled():
     assert title in drawn.alt
     (one,) = nb.plot_corrected(found, ax=canvas(4, 2)[1][0]).axes
     assert len(one.lines) == 2 + len(found.systems["system"].unique()) - 1
-
-
-def test_a_missing_mean_is_undefined_and_names_stay():
-    """Names can contain "nan"."""
-    alt = nb.plot_corrected(CORRECTED.assign(system="nano " + CORRECTED["system"])).alt
-    assert "nano a 1.00, 4.00, undefined" in alt

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 from matplotlib.text import Text
-from plot_samples import NAMES, forest, points, rates
+from plot_samples import NAMES, forest, points
 
 from nlgbench.plots.atlas import plot_atlas
 from nlgbench.plots.forest import plot_forest
@@ -41,23 +41,6 @@ def test_the_atlas_writes_a_second_interval_and_marks_doubt():
     assert "†" not in plot_atlas(table.iloc[:1]).axes[0].get_xlabel()
 
 
-def test_the_atlas_writes_what_correlate_gives_as_figures_do_and_by_kind():
-    names = ["svm_meta@natural/majority", "rouge_l", "minus_self_bleu_4", "rouge_2"]
-    table = pd.DataFrame({"evaluator": names, "statistic": "kendall_b", "dimension": "quality"})
-    table = table.assign(estimate=[0.1, 0.2, 0.3, 0.4], ci_low=0.0, ci_high=0.5, reason="")
-    drawn = plot_atlas(table)
-    (ax,) = drawn.axes
-    assert [tick.get_text() for tick in ax.get_yticklabels()] == [
-        *("Word overlap", "ROUGE-2", "ROUGE-L", "Diversity", "minus Self-BLEU-4"),
-        *("Discriminators, trained/scored on", "SVM natural/majority"),
-    ]
-    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["τ-b"]
-    assert "Holm" not in ax.get_xlabel()
-    assert "ROUGE-2 has the highest mean over columns (0.40)" in drawn.alt
-    one = plot_atlas(table, kinds=["Diversity"])
-    assert one.data["evaluator"].tolist() == ["minus Self-BLEU-4"]
-
-
 def test_a_value_has_no_star_if_an_interval_includes_0():
     table = pd.DataFrame({"evaluator": list("abc"), "statistic": "pearson", "estimate": 0.8})
     table = table.assign(p_adjusted=0.01, ci_low=[0.6, -0.1, 0.6], ci_high=0.9)
@@ -81,39 +64,6 @@ def test_the_forest_draws_estimates_intervals_and_printed_values_from_the_best()
     assert [text.get_text() for text in ax.texts] == [" undefined"]
 
 
-def test_the_forest_writes_evaluators_as_figures_do_and_say_what_they_show():
-    table = forest(3).iloc[1:].assign(evaluator=["bleu_4@coco", "svm_meta@natural/majority"])
-    drawn = plot_forest(table, xlabel="Spearman's correlation")
-    assert drawn.data["evaluator"].tolist() == ["BLEU-4 (coco)", "SVM natural/majority"]
-    assert drawn.alt.startswith("Spearman's correlation, by evaluator, with intervals: ")
-    for name, value in drawn.data[["evaluator", "estimate"]].to_numpy():
-        assert f"{name} {value:.2f}" in drawn.alt
-    assert "undefined" in plot_forest(forest(3)).alt
-
-
-def test_printed_rates_are_drawn_with_the_rates_of_each_evaluator():
-    table = rates()
-    drawn = plot_forest(table, xlabel="Percent", xlim=(0, 100), line=50)
-    (ax,) = drawn.axes
-    _, *marks = ax.lines
-    estimates, printed = marks[::2], marks[1::2]
-    assert [line.get_xdata().tolist() for line in estimates[::2]] == [[66.6, 72.6], [54.3, 57.0]]
-    for one, other in zip(estimates, printed, strict=True):
-        assert one.get_ydata().tolist() == other.get_ydata().tolist()
-    labels = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert labels == ["accuracy", "true positive rate", "true negative rate", "published"]
-    assert "H1 accuracy 66.60; H1 true positive rate 79.00" in drawn.alt
-
-
-def test_each_data_set_has_a_panel():
-    sets = ("reviews", "topical_chat", "third")
-    table = pd.concat([forest(3).drop(columns="kind").assign(data=name) for name in sets])
-    drawn = plot_forest(table)
-    assert [ax.get_title(loc="left") for ax in drawn.axes] == ["reviews", "topical chat", "third"]
-    assert len(drawn.figure.axes) == 3, "a place without a panel stays empty"
-    assert "topical_chat, Evaluator 1" in drawn.alt
-
-
 def test_the_scatter_names_every_system_beside_its_own_point():
     table = points()
     drawn = plot_scatter_systems(table, "self_bleu", "quality")
@@ -126,11 +76,3 @@ def test_the_scatter_names_every_system_beside_its_own_point():
         away = np.hypot(*(centers - np.clip(centers, box.min, box.max)).T)
         assert away.min() > 0, "a name covers a point"
         assert text.arrow_patch.get_visible() or away.argmin() == n, text.get_text()
-
-
-def test_the_scatter_says_how_many_it_cannot_draw():
-    table = points()
-    table.loc[4, "quality"] = np.nan
-    (ax,) = plot_scatter_systems(table, "self_bleu", "quality").axes
-    assert ax.get_title(loc="left") == "1 of 12 systems omitted: undefined"
-    assert len(ax.collections[0].get_offsets()) == len(ax.texts) == 11

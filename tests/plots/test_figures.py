@@ -1,17 +1,13 @@
 """The decision boundary shows every output, and the trade-off plane every system, once."""
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.transforms import Bbox
 from plot_samples import SCORES, small_boundary, tidy
 
 import nlgbench as nb
 from nlgbench.plots.boundary import plot_boundary
-from nlgbench.plots.figures import canvas, draw_highest
-from nlgbench.plots.style import GROUPS, task_looks
+from nlgbench.plots.figures import draw_highest
 from nlgbench.plots.tradeoff import plot_tradeoff
 
 
@@ -36,18 +32,6 @@ def test_boundary_shows_every_output_the_grid_and_both_margins(problem):
     (path,) = line.get_paths()  # where the share is one half
     assert np.allclose(path.vertices[:, 0], -2.0)
     assert drawn.alt.endswith("lstm t1.0: HUSE 0.50, HUSE-Q 0.60, HUSE-D 0.90.")
-
-
-def test_each_system_has_a_panel(problem):
-    other = replace(problem, system="gru", label="GRU", outputs=problem.outputs.iloc[:31])
-    drawn = plot_boundary([problem, other])
-    titles = ["lstm t1.0\nHUSE = 0.50", "GRU\nHUSE = 0.50"]
-    assert [ax.get_title(loc="left") for ax in drawn.axes] == titles
-    assert len(drawn.data) == 71
-    axes = canvas(3, 3, columns=2)[1]
-    assert plot_boundary([problem, other], ax=axes).axes == axes
-    alone = replace(problem, grid=problem.grid * 0 + 1.0)
-    assert len(plot_boundary(alone).axes[0].collections) == 3, "no boundary"
 
 
 def test_tradeoff_shows_every_system_once_and_names_it():
@@ -81,42 +65,12 @@ def test_a_finished_figure_comes_straight_from_huse():
     assert "crosses are the true values" in drawn.alt
 
 
-def test_systems_without_a_setting_are_named_and_share_a_look():
-    study = nb.simulate("gaussian", systems=dict.fromkeys(["bart", "gpt_2"], (0.3, 0.3)))
-    drawn = nb.plot_tradeoff(nb.huse(study, n_resamples=0))
-    assert drawn.data["label"].tolist() == ["bart", "gpt 2"]
-    assert drawn.data["task"].tolist() == ["system"] * 2
-
-
 def test_a_point_below_the_line_of_two_others_bounds_nothing():
     points = pd.DataFrame({"huse_q": [0.2, 0.6, 0.9, 0.1], "huse_d": [0.9, 0.5, 0.3, 0.45]})
     ax = trade(points.assign(task="summarization", label="", source="published"))
     (region,) = ax.patches
     corners = {tuple(np.round(corner, 9)) for corner in region.get_xy()}
     assert corners == {(0.0, 0.0), (0.2, 0.9), (0.9, 0.3)}
-
-
-def test_a_task_has_the_same_look_whatever_the_other_tasks():
-    assert task_looks(["LM", "summarization"])["LM"] == task_looks(["captions", "LM"])["LM"]
-    looks = task_looks(["LM", *(f"task {n}" for n in range(len(GROUPS) - 1))])
-    assert len(set(looks.values())) == len(GROUPS)
-    assert len(set(task_looks(f"task {n}" for n in range(34)).values())) == 34
-
-
-def test_labels_cover_no_point_and_no_interval_and_scores_below_zero_are_shown():
-    wide = SCORES.assign(huse_q_low=SCORES["huse_q"] - 0.1, huse_q_high=SCORES["huse_q"] + 0.1)
-    wide.loc[1, "huse_d"] = -0.1
-    ax = trade(wide)
-    assert ax.get_ylim()[0] < -0.1
-    ax.figure.draw_without_rendering()
-    named = [text for text in ax.texts if text.get_text().startswith("t =")]
-    assert len(named) == 3, "one system in one place has one label"
-    for text in named:
-        box = text.get_window_extent().padded(-1)
-        for row in wide.itertuples():
-            assert not box.contains(*ax.transData.transform((row.huse_q, row.huse_d)))
-            ends = [(row.huse_q_low, row.huse_d), (row.huse_q_high, row.huse_d)]
-            assert not box.overlaps(Bbox(ax.transData.transform(ends)).padded(0.5))
 
 
 def test_of_many_evaluators_the_highest_are_drawn_and_the_figure_says_so():

@@ -34,14 +34,6 @@ def test_studies_are_joined_and_means_need_five():
     assert_readable(drawn)
 
 
-def test_fewer_than_five_systems_have_no_system_level():
-    pooled = nb.pool_correlations(correlations(n=4))
-    system = pooled.studies.query("granularity == 'system'")
-    assert system["point"].isna().all() and system["z"].isna().all()
-    assert set(system["status"]) == {"unpooled_systems"}
-    assert pooled.studies.query("granularity == 'item'")["z"].notna().all()
-
-
 def test_one_study_has_nothing_to_draw():
     table = correlations().query("study == 'a'")
     with pytest.raises(ValueError, match="effects in several studies"):

@@ -2,21 +2,13 @@
 
 import numpy as np
 import pandas as pd
-import pytest
 from plot_samples import PEOPLE, SYSTEMS
 
 import nlgbench as nb
-from nlgbench.plots.figures import canvas
 
 PAIRS = pd.DataFrame({"system": [*"aabbcc"], "opponent": [*"bcacab"]})
 PAIRS["superiority"] = [0.6, 0.9, 0.4, np.nan, 0.1, np.nan]
 PAIRS["verdict"] = ["undecided", "better, equivalent", "undecided", "", "worse", ""]
-
-
-@pytest.fixture(scope="module")
-def compared():
-    study = nb.simulate("judgments", n_items=25, n_annotators=12, means=[1.5, 0.2, 0.0], seed=0)
-    return nb.compare_systems(study)
 
 
 def test_systems_are_sorted_with_intervals_and_ranks():
@@ -74,30 +66,3 @@ def test_one_endless_interval_does_not_flatten_the_others():
     assert -1 < low < 0 and 1 < high < 2
     legend = [text.get_text() for text in ax.get_legend().get_texts()]
     assert "interval exceeds the axis (1 of 60)" in legend
-
-
-@pytest.mark.parametrize("name", ["systems", "win_rates", "severity"])
-def test_a_comparison_is_drawn_whole_or_by_its_table(name, compared):
-    plot = getattr(nb, f"plot_{name}")
-    table = {"systems": "systems", "win_rates": "pairs", "severity": "annotators"}[name]
-    own = plot(compared)
-    drawn = plot(getattr(compared, table))
-    # Only details say what was measured, and with which confidence.
-    alt = own.alt.replace("95% ", "")
-    assert alt.split(" of ")[1:] == drawn.alt.split(" of ")[1:] and len(own.data)
-    _, (ax,) = canvas(5, 4)
-    assert plot(compared, ax=ax).axes == (ax,)
-
-
-def test_a_system_of_one_item_is_drawn_and_counted_without_an_interval():
-    study = nb.simulate("judgments", n_items=25, n_annotators=12, seed=0)
-    outputs = study.outputs.copy()
-    outputs.loc[outputs.index[0], "system"] = "misspelled"
-    comparison = nb.compare_systems(study.replace(outputs=outputs))
-    drawn = nb.plot_systems(comparison)
-    assert "6 systems with 95% intervals (no interval: 1) generalizing" in drawn.alt
-    legend = [text.get_text() for text in drawn.axes[0].get_legend().get_texts()]
-    assert len(legend) == 2 and legend[1].endswith("(1 of 6)")
-    drawn = nb.plot_win_rates(comparison)
-    assert "of 10 pairs tested" in drawn.alt and "Not tested: misspelled." in drawn.alt
-    assert "with intervals. Intervals" in nb.plot_severity(comparison).alt

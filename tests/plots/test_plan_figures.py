@@ -23,12 +23,6 @@ def test_lines_are_the_power_by_number_of_annotators():
     assert "with 20 annotators, 0.50 at 50 and 0.90 at 100" in drawn.alt
 
 
-def test_distinct_annotators_are_one_line():
-    curve = CURVE.iloc[:2].assign(n_annotators=[300, 150])
-    (ax,) = nb.plot_plan(curve).axes
-    assert ax.lines[1].get_xydata().tolist() == [[50, 0.3], [100, 0.4]]
-
-
 def test_plans_are_drawn_as_they_come():
     stated = {"system x item": 0.5, "system x annotator": 0.05, "rest": 1.0}
     plan = nb.plan_study(stated, difference=0.3)

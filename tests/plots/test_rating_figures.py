@@ -1,7 +1,6 @@
 """Ratings and win rates are sorted, with what their intervals cover, and converge by game."""
 
 import matplotlib as mpl
-import pandas as pd
 from plot_samples import HISTORY, RATES, RATINGS
 
 from nlgbench.plots.figures import canvas
@@ -53,15 +52,6 @@ def test_convergence_draws_a_line_and_a_band_for_each_system():
     assert ax.collections[0].get_paths()[0].get_extents().intervaly.tolist() == [1250, 1850]
     drawn = plot_convergence(HISTORY, ratings=RATINGS.iloc[:2])
     assert drawn.alt.endswith("ratings after all games, each used once: a 1500, b 1700.")
-
-
-def test_each_method_has_a_panel_and_words_say_who_is_best():
-    other = RATINGS.assign(method="bradley_terry", covers="items")
-    drawn = plot_ratings(pd.concat([RATINGS.assign(method="glicko2", covers="games"), other[:2]]))
-    assert [ax.get_title("left") for ax in drawn.axes] == ["Glicko-2", "Bradley-Terry"]
-    glicko = "Glicko-2 with intervals (no interval: 1) over games; 1 of 4 systems omitted: "
-    others = "Bradley-Terry with intervals over items. By Glicko-2, best first: b, a, c."
-    assert drawn.alt == f"Ratings of the systems: {glicko}undefined; {others}"
 
 
 def test_on_axes_that_are_given_nothing_else_changes():

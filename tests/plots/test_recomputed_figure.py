@@ -2,10 +2,8 @@
 
 import pandas as pd
 import pytest
-from gray import assert_readable
 
 import nlgbench as nb
-from nlgbench.datasets.published import load_claims
 
 ROWS = [
     ("huse/table1/a/huse", "", "released", "matches", ""),
@@ -38,21 +36,6 @@ def test_a_number_counts_once_by_its_best_row():
     assert drawn.alt.startswith("Published numbers (5) by outcome: recomputed and equal 1, ")
     assert "1 (Hashimoto et al. 2019): Nothing was released." in drawn.alt
     assert drawn.alt.endswith("Numbers omitted because this run did not use their data: 1.")
-
-
-def test_bars_are_shares_with_their_counts():
-    drawn = nb.plot_recomputed(ledger())
-    (ax,) = drawn.axes
-    assert [bar.get_width() for bar in ax.patches] == [25, 0, 25, 0, 25, 0, 25, 100]
-    assert [text.get_text() for text in ax.texts].count("1") == 5
-    assert_readable(drawn)
-
-
-def test_unreleased_inputs_are_the_reason_of_a_value_from_other_data():
-    claims = load_claims("judge-the-judges")
-    claim = claims[claims["unavailable"] != ""].iloc[0]
-    rows = [(claim["claim_id"], "", "released", "new", "another training")]
-    assert nb.plot_recomputed(ledger(rows)).data["reason"].tolist() == [claim["unavailable"]]
 
 
 def test_a_simulated_run_has_nothing_to_draw():

@@ -1,14 +1,10 @@
 """The figure shows the curves and advantages of evaluators that may replace annotators."""
 
-import dataclasses
-
 import numpy as np
 import pandas as pd
-import pytest
 
 import nlgbench as nb
 from nlgbench.analysis.judges import Replacement
-from nlgbench.plots.figures import canvas
 
 FOUND = Replacement(
     pd.DataFrame(
@@ -46,11 +42,3 @@ def test_curves_least_epsilons_and_rho_are_those_of_the_tables():
     words = "Share of annotators replaced at epsilon 0.2: a 1 1.00, b 0.25. Passing requires 0.5 "
     assert drawn.alt == f"{words}in tests adjusted over evaluators: 1 of 2 pass. Not tested: 1."
     pd.testing.assert_frame_equal(drawn.data, FOUND.curve)
-
-
-def test_it_draws_on_two_axes_and_says_what_it_cannot():
-    axes = canvas(6, 3, columns=2)[1]
-    assert nb.plot_replacement(FOUND, ax=axes).axes == axes
-    untested = dataclasses.replace(FOUND, evaluators=FOUND.evaluators.iloc[2:])
-    with pytest.raises(ValueError, match="no evaluator could be tested: no score is among"):
-        nb.plot_replacement(untested)

@@ -43,10 +43,3 @@ def test_one_paper_alone_need_not_be_named_and_others_are_refused():
         nb.plot_reproduction(FOUND[FOUND["recomputed"].isna()])
     axes = canvas(6, 3, columns=2)[1]
     assert nb.plot_reproduction(FOUND, ax=axes).axes == axes
-
-
-def test_many_tables_are_drawn_and_the_smallest_together():
-    many = pd.concat([ROWS.iloc[:1].assign(claim_id=f"study/x/table{n}/row/col") for n in range(9)])
-    drawn = nb.plot_reproduction(nb.reproduction(many))
-    texts = [text.get_text() for text in drawn.axes[0].get_legend().get_texts()]
-    assert len(texts) == 7 and "others" in texts

@@ -1,12 +1,8 @@
 """E-values cross the line where the verdict falls, with the confidence sequence of one pair."""
 
-import dataclasses
-
-import numpy as np
 import pytest
 
 import nlgbench as nb
-from nlgbench.plots.figures import canvas
 
 
 @pytest.fixture(scope="module")
@@ -27,13 +23,3 @@ def test_paths_cross_the_line_where_the_verdict_falls(found):
     assert below.lines[0].get_ydata() == pytest.approx(own["estimate"].to_numpy(), nan_ok=True)
     words = f"2 significant (e-Holm). {first[0]} against {first[1]}: better, after block"
     assert words in drawn.alt
-
-
-def test_the_pair_below_has_its_confidence_sequence(found):
-    figure, axes = canvas(4, 4, rows=2)
-    one = dataclasses.replace(found, stops=found.stops[found.stops["stopped_at"].isna()])
-    drawn = nb.plot_sequential(one, ax=axes)
-    assert drawn.figure is figure and drawn.alt.endswith("y against z: undecided.")
-    band = drawn.axes[1].collections[0].get_paths()[0].vertices[:, 1]
-    own = found.path[(found.path["system"] == "y") & (found.path["opponent"] == "z")]
-    assert np.isclose(band.min(), own["lower"].min()) and np.isclose(band.max(), own["upper"].max())

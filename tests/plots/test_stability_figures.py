@@ -23,13 +23,6 @@ def test_stability_draws_a_line_and_a_band_for_each_score_in_order_of_size():
     assert "bands that contain 90% of the subsamples; thin lines are the true values" in drawn.alt
 
 
-def test_stability_has_a_panel_for_each_kind_and_system():
-    two = pd.concat([STABILITY, STABILITY.assign(over="annotators")])
-    drawn = plot_stability(pd.concat([two, two.assign(system="gru")]))
-    assert [ax.get_xlabel() for ax in drawn.axes] == ["Outputs", "Annotators"] * 2
-    assert "outputs (left) and of annotators (right)" in drawn.alt
-
-
 def test_multiverse_draws_every_combination_and_marks_the_papers():
     drawn = plot_multiverse(MULTIVERSE)
     (ax,) = drawn.axes
