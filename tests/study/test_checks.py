@@ -40,40 +40,6 @@ def test_a_misspelt_choice_has_the_nearest(study):
         nb.correlate(study, statistics=["kendall"])
 
 
-ENDS = {"ci_low": 0.1, "ci_high": 0.8}
-TABLES = {
-    "plot_forest": pd.DataFrame({"evaluator": ["chrf", "bleu"], "estimate": 0.5}).assign(**ENDS),
-    "plot_multiverse": pd.DataFrame(
-        {"system": "a", "score": "huse", "estimate": [0.5, 0.2], "paper": [True, False]}
-    ).assign(n_neighbors=[8, 16]),
-}
-
-
-def damaged(column: pd.Series) -> list:
-    """What a column of a right table cannot hold."""
-    lists = [[1]] * len(column)
-    if column.dtype == "str":
-        return [None, lists, column.map(str.encode)]
-    return [lists, "many"] if column.dtype == bool else [lists, "many", np.inf, column + 1j]
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_a_plot_names_the_column_that_is_wrong(name):
-    plot, table = getattr(nb, name), TABLES[name]
-    for column in table:
-        for other in damaged(table[column]):
-            with pytest.raises(ValueError, match=f"column '{column}' must"):
-                plot(table.assign(**{column: other}))
-        with pytest.raises(ValueError, match=f"no column '{column}'"):
-            plot(table.drop(columns=column))
-    with pytest.raises(ValueError, match="two columns"):
-        plot(pd.concat([table, table.iloc[:, :1]], axis=1))
-    with pytest.raises(ValueError, match="no row"):
-        plot(table.iloc[:0])
-    with pytest.raises(ValueError, match=r"must be a DataFrame"):
-        plot("table.csv")
-
-
 def test_columns_of_a_table_are_converted_as_declared():
     held = {
         "system": [1, 2],

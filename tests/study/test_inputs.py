@@ -71,16 +71,3 @@ def test_texts_that_differ_for_one_output_are_not_read(tmp_path):
     content = VOTES.format(*names) + "1,m,n,another text of m,and of n,please say more,v,model_b\n"
     study, shown = drafted(tmp_path, content)
     assert set(study.outputs["text"]) == {""} and "response_a, response_b" in shown
-
-
-def test_texts_and_contexts_of_two_files_are_joined(tmp_path):
-    (tmp_path / "t.csv").write_text(
-        "item,system,text\n"
-        + "".join(
-            f"{item},{system},a text {item} of {system}\n" for item in "xy" for system in "mn"
-        )
-    )
-    (tmp_path / "r.csv").write_text(JUDGED.format("article", "about").replace("summary", "note"))
-    new_study.new(tmp_path, [tmp_path / "r.csv", tmp_path / "t.csv"])
-    outputs = nb.read_study(tmp_path).outputs
-    assert len(outputs) == 4 and (outputs[["text", "context"]] != "").all(axis=None)

@@ -1,14 +1,11 @@
 """Spellings of one name are found, asked about, and unified or kept apart as settings say."""
 
-import warnings
-
 import pandas as pd
 import pytest
 
 import nlgbench as nb
-from nlgbench.study import near_names, read_folder, summary
+from nlgbench.study import read_folder, summary
 from nlgbench.study.csv_files import TableError
-from nlgbench.study.schema import RawTable
 
 READ = """settings: {settings}
 tables:
@@ -114,20 +111,6 @@ def test_settings_about_names_that_say_nothing_are_refused(tmp_path, settings, m
     assert message in " ".join(read(tmp_path / "s", rows(), settings)[1])
 
 
-def test_texts_beside_judgments_are_one_output_once_the_names_are_one(tmp_path):
-    """One of two rows of an output has another spelling; the text is in both."""
-    frame = rows()
-    frame.loc[frame.index[-1], "model"] = "ruels"
-    frame["text"] = frame["doc"] + " is long"
-    (tmp_path / "s").mkdir()
-    outputs = "  outputs: {file: r.csv, columns: {item_id: doc, system: model, text: text}}\n"
-    settings = "{same: {systems: [[rules, ruels]]}}"
-    frame.to_csv(tmp_path / "s" / "r.csv", index=False)
-    (tmp_path / "s" / "study.yml").write_text(READ.format(settings=settings) + outputs)
-    study = nb.read_study(tmp_path / "s")
-    assert len(study.outputs) == 8 and study.outputs["text"].str.endswith("is long").all()
-
-
 def test_frames_warn_and_take_the_same_settings():
     outputs = pd.DataFrame({"output_id": [*"1234"], "item_id": [*"ddee"], "system": [*"AaAa"]})
     judgments = pd.DataFrame({"output_id": [*"1234"], "annotator_id": "p", "value": 1.0})
@@ -144,14 +127,6 @@ def test_frames_warn_and_take_the_same_settings():
     assert kept.systems == ["A", "a"]
     one = nb.Study(outputs, judgments, settings={"same": {"systems": [["a", "A"]]}})
     assert one.systems == ["a"] and "same" not in one.settings
-
-
-def test_what_was_written_reads_back_with_a_warning(tmp_path):
-    outputs = pd.DataFrame({"output_id": [*"12"], "item_id": "d", "system": ["v ", "v"]})
-    with pytest.warns(UserWarning):
-        nb.Study(outputs).write(tmp_path / "s")
-    with pytest.warns(UserWarning, match="systems 'v'"):
-        assert nb.read_study(tmp_path / "s").systems == ["v ", "v"]
 
 
 @pytest.mark.parametrize(
@@ -201,21 +176,3 @@ def test_spellings_of_items_and_systems_with_few_items_are_doubts(tmp_path):
     assert "systems with far fewer items than the others (median 12): extra (1)." in " ".join(
         summary.doubts(study)
     )
-
-
-def test_many_names_are_compared_quickly_and_all_groups_are_counted():
-    names = [f"Anna {i:x}" for i in range(30_000)]
-    frame = pd.DataFrame({"annotator_id": names + [name.upper() for name in names[:50]]})
-    problems, doubts = [], []
-    near_names.settle({"judgments": RawTable(frame, "r.csv")}, {}, problems, doubts)
-    assert len(problems) == 1 and "; and 10 more differ" in problems[0] and doubts == []
-
-
-def test_a_study_whose_names_differ_in_capitals_is_analyzed_like_any_other(crowd):
-    named = crowd.outputs.assign(system=crowd.outputs["system"].replace({"b": "A"}))
-    study = nb.Study(named, crowd.judgments, settings={"distinct": {"systems": [["a", "A"]]}})
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        renamed, original = (nb.compare_systems(one).pairs for one in (study, crowd))
-    swapped = renamed.replace({"A": "b"})
-    assert swapped["estimate"].abs().tolist() == original["estimate"].abs().tolist()

@@ -7,7 +7,6 @@ import shutil
 import pytest
 from click.testing import CliRunner
 
-from nlgbench.names import did_you_mean
 from nlgbench.runner import runs
 from nlgbench.runner.cli import main
 from nlgbench.study import csv_files, read_folder
@@ -65,10 +64,6 @@ def test_an_odd_file_gets_its_own_sentence(tmp_path, monkeypatch, case):
     assert message in text and code == 1
 
 
-def test_names_are_compared_by_their_beginnings():
-    assert did_you_mean("so" * 10**6, ["so" * 10**6 + "x"]).startswith(" Did you mean 'soso")
-
-
 def test_files_outside_the_folder_are_listed(tmp_path):
     (tmp_path / "in").mkdir()
     for place in (tmp_path, tmp_path / "in"):
@@ -93,36 +88,9 @@ def test_an_error_of_the_system_names_the_file_and_what_to_check(tmp_path, monke
     assert code == 1 and "Errno" not in text
 
 
-def test_a_damaged_manifest_is_not_a_run_that_was_never_made(tmp_path):
-    assert runs.why_rerun(tmp_path, {}) == "not run yet"
-    (tmp_path / "manifest.json").write_text('{"digest": ')
-    assert runs.why_rerun(tmp_path, {}) == "its manifest.json is damaged"
-
-
 def test_an_out_folder_that_is_removed_during_a_run_is_named(tmp_path):
     out = tmp_path / "out"
     with pytest.raises(OSError, match="out was removed or moved during the run"), runs.writing(out):
         new = runs.aside(out, "01")
         shutil.rmtree(out)
         runs.promote(new, out / "01")
-
-
-@pytest.mark.parametrize("kind", ["numbers", "words"])
-def test_a_draft_of_many_columns_examines_each_once(tmp_path, kind, monkeypatch):
-    names = [f"c{number}" for number in range(300)]
-    cells = ["3"] * 300 if kind == "numbers" else ["alpha"] * 300
-    rows = [f"{item},{system},{','.join(cells)}" for item in range(3) for system in "ab"]
-    (tmp_path / "r.csv").write_text("\n".join([f"item,system,{','.join(names)}", *rows]))
-    from nlgbench.study import guessing
-
-    counts = {"kind_of": 0, "used": 0}
-    for name in counts:
-        function = getattr(guessing, name)
-
-        def counted(*args, name=name, function=function):
-            counts[name] += 1
-            return function(*args)
-
-        monkeypatch.setattr(guessing, name, counted)
-    assert said("new", tmp_path / "r.csv")[1] == 0
-    assert counts["kind_of"] <= 302 and counts["used"] < 40

@@ -242,25 +242,6 @@ def test_an_unread_column_that_groups_items_and_empty_cells_are_noted(tmp_path):
     assert len(notes) == 1
 
 
-def test_excluded_judgments_are_noted(tmp_path):
-    files = {"r.csv": "item,model,who,flow\n1,a,x,3\n1,a,y,300\n"}
-    about = described("r.csv", WIDE, top="settings: {valid: {flow: {max: 100}}}\n")
-    study, notes = read_folder(folder(tmp_path / "s", files, about), [])
-    assert study.judgments["value"].tolist() == [3]
-    assert notes == ["flow: excluded judgments (outside `settings: valid`): 1."]
-
-
-def test_contexts_are_mapped_and_equal_rows_count_once(tmp_path):
-    lines = "scene,state,right,hue\n1,s,1,.5\n1,t,0,.2\n1,s,1,.5\n"
-    outputs = "outputs: {file: o.csv}"
-    columns = "{item_id: scene, is_target: right, hue: hue}"
-    about = f"tables:\n  {outputs}\n  contexts: {{file: c.csv, columns: {columns}}}\n"
-    files = {"c.csv": lines, "o.csv": "item_id,system\n1,a\n1,a\n"}
-    study = nb.read_study(folder(tmp_path / "s", files, about))
-    assert study.contexts.to_numpy().tolist() == [["1", "s", True, 0.5], ["1", "t", False, 0.2]]
-    assert study.outputs["output_id"].tolist() == ["1/a"]
-
-
 def test_tsv_whose_quotes_enclose_nothing_and_rows_that_mturk_cuts_are_read(tmp_path):
     (tmp_path / "r.tsv").write_text('text\tn\nthe "old" man\t1\n"open\t2\n')
     frame, places = file_types.read_rows(tmp_path / "r.tsv", "tsv", problems=[])
@@ -273,18 +254,6 @@ def test_tsv_whose_quotes_enclose_nothing_and_rows_that_mturk_cuts_are_read(tmp_
     assert file_types.read_rows(tmp_path / "r.csv", "csv", problems=[])[0]["text"].tolist() == [
         "text"
     ]
-
-
-def test_integers_beside_an_empty_cell_stay_integers(tmp_path):
-    lines = '{"item": 1, "meta": {"n": 9007199254740993}}\n{"item": null, "meta": {}}\n{"x": [1]}\n'
-    (tmp_path / "r.jsonl").write_text(lines)
-    frame, places = file_types.read_rows(tmp_path / "r.jsonl", "jsonl", problems=[])
-    assert frame.to_dict("list") == {
-        "item": ["1", "", ""],
-        "meta.n": ["9007199254740993", "", ""],
-        "x": ["", "", "[1]"],
-    }
-    assert places == ["line 1", "line 2", "line 3"]
 
 
 #: What a column of Parquet holds -> how its cells are read.
@@ -310,23 +279,6 @@ def test_cells_of_parquet_are_read_as_those_of_other_formats(name, tmp_path):
     assert frame["c"].tolist() == expected and frame["d.x"].tolist() == ["1", "", ""]
     assert "e" not in columns or frame["e"].tolist() == expected
     assert places == ["record 1", "record 2", "record 3"]
-
-
-def test_parquet_that_cannot_be_read_says_so(tmp_path, monkeypatch):
-    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
-    path = tmp_path / "r.parquet"
-    write = pytest.importorskip("pyarrow.parquet").write_table
-    doubled = pa.table([["x"], ["y"]], names=["c", "c"])
-    for made, message in [
-        (lambda: write(pa.table({"c": [b"x"]}), path), "'c' contains bytes"),
-        (lambda: write(doubled, path), "two columns named 'c'"),
-    ]:
-        made()
-        with pytest.raises(TableError, match=message):
-            file_types.read_rows(path, "parquet", problems=[])
-    monkeypatch.setattr(file_types.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(TableError, match=r"r\.parquet is a Parquet file: pip install"):
-        file_types.read_rows(path, "parquet", problems=[])
 
 
 CODED = """import pandas as pd

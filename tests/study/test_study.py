@@ -107,17 +107,6 @@ def test_a_lack_of_data_differs_from_a_wrong_argument():
     assert not isinstance(wrong.value, Unsupported)
 
 
-def test_settings_may_name_a_dimension_that_only_votes_have():
-    votes = pd.DataFrame({"output_a": ["a1"], "output_b": "b1", "annotator_id": "w", "choice": "a"})
-    lower = {"lower_is_better": ["errors"], "quality": "errors"}
-    study = nb.Study(
-        outputs(), judgments(), preferences=votes.assign(dimension="errors"), settings=lower
-    )
-    assert study.dimension() == "quality" and study.dimension(of="preferences") == "errors"
-    with pytest.raises(TableError, match="'errors' is unknown"):
-        nb.Study(outputs(), judgments(), settings=lower)
-
-
 def test_judgments_are_given_with_their_outputs_higher_is_better():
     own = outputs(topic=["x", "x", "y", "y"])
     declared = {"extra": ["topic"], "clusters": "topic", "lower_is_better": ["quality"]}

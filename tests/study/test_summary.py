@@ -80,17 +80,6 @@ def test_the_design_says_what_it_cannot_tell(crowd):
     assert said.startswith("quality: few clusters by group_id (2): with fewer than 10")
 
 
-def test_several_dimensions_are_doubted_in_one_line_and_want_a_quality(crowd):
-    rows = crowd.judgments[crowd.judgments["annotator_id"] < "w4"]
-    both = pd.concat([rows.assign(dimension=one) for one in ("flow", "truth")])
-    found = summary.doubts(crowd.replace(judgments=both))
-    assert found[0].startswith("every dimension: few annotators (4)")
-    assert "(flow, truth), none of which is declared as quality" in found[1] and len(found) == 2
-    both = pd.concat([rows.assign(dimension="flow"), crowd.judgments.assign(dimension="truth")])
-    found = summary.doubts(crowd.replace(judgments=both, settings={"quality": "truth"}))
-    assert len(found) == 1 and found[0].startswith("flow: few annotators (4)")
-
-
 @pytest.mark.parametrize(("n_items", "turned", "clear"), [(12, 0, 1), (5, 0, 0), (12, 1, 0)])
 @pytest.mark.parametrize("of", ["scores", "system_scores"])
 def test_an_evaluator_is_called_reversed_only_when_that_is_clear(crowd, n_items, turned, clear, of):

@@ -5,7 +5,6 @@ from click.testing import CliRunner
 
 import nlgbench as nb
 from nlgbench.runner.cli import main
-from nlgbench.study import vote_words
 from nlgbench.study.csv_files import TableError
 
 PAIRS = [("owl", "elk"), ("elk", "owl"), ("owl", "elk"), ("elk", "owl")]
@@ -132,8 +131,3 @@ def test_winners_and_losers_in_columns_are_pairs_in_unknown_order(tmp_path):
     assert study.preferences["output_a"].str.endswith("elk").all()
     assert study.preferences["choice"].tolist() == ["b", "a", "a", "b"]
     assert "position bias" in " ".join(done.output.split()) and "order" in text
-
-
-def test_words_that_say_nothing_of_a_pair_have_no_meaning():
-    for word in ("", "yes", "owl", "A>A", "C", "n/a", "0", "-1", "better", "a b"):
-        assert vote_words.meaning(word) == "", word
