@@ -31,13 +31,6 @@ def test_numbers_stay_and_other_labels_are_places_in_the_alphabet(tmp_path):
     assert study.scores["score"].tolist() == [0, 2]
 
 
-def test_items_of_one_text_are_a_cluster(tmp_path):
-    people = {"zed": {"t1__a": 1, "t1__b": 2, "t2__a__1": 1}, "amy": {"t1__a": 1}}
-    study = read_alttest(*saved(tmp_path, people, {"gpt": {"t1__a": 1}}))
-    assert study.outputs["text_id"].tolist() == ["t1", "t1", "t2"]
-    assert study.settings["clusters"] == "text_id"
-
-
 #: People, items, texts, annotations, models.
 SIZES = {
     "summeval": (3, 6400, 100, 19200, 6),

@@ -19,7 +19,7 @@ from nlgbench.datasets.color_contexts import (
     rgb_to_lab,
 )
 from nlgbench.datasets.comm_eval import QUALITY, pairs, read_comm_eval
-from nlgbench.datasets.monroe import RAW_FILES, read_monroe
+from nlgbench.datasets.monroe import RAW_FILES
 from tests.released import needs
 
 RELEASED = needs("comm-eval")
@@ -127,24 +127,6 @@ def test_judgments_are_what_listeners_picked(tmp_path):
     assert values["ci0.0-03", "twin_picked"].to_dict() == {"l1": 0, "l2": 1, "l3": 1}
     assert values["ci0.0-m12"].to_dict() == {("partner_success", "partner"): 1}
     assert not study.judgments["output_id"].str.endswith("-twin").any()
-
-
-def rounds():
-    return [
-        row(OWN, T, gameid="77-1", roundNum="1", condition="split", contents="red ~ not pink"),
-        row(OWN, D1, gameid="77-1", roundNum="12", condition="split", contents="NA"),
-        row(TWIN, T, gameid="5-3", roundNum="1", condition="close", contents="pink"),
-    ]
-
-
-def test_rounds_become_tidy_tables(tmp_path):
-    study = read_monroe(saved(rounds(), tmp_path / "train.csv"), prefix="train_")
-    outputs = study.outputs
-    assert outputs["output_id"].tolist() == ["train_g001_r01", "train_g001_r12", "train_g002_r01"]
-    assert outputs["text"].tolist() == ["red ~ not pink", "NA", "pink"]
-    assert study.judgments["value"].tolist() == [1, 0, 1]
-    targets = study.contexts[study.contexts["is_target"]]
-    assert targets["hue"].tolist() == [0, 0, 340]
 
 
 hsl = st.tuples(st.floats(0, 360), st.floats(0, 100), st.floats(0, 100))

@@ -6,33 +6,10 @@ from scipy.stats import spearmanr
 
 import nlgbench as nb
 from nlgbench.datasets import cache
-from nlgbench.datasets.emnlp17 import DATA, DIMENSIONS, RAW_FILE, SYSTEMS, read_emnlp17
+from nlgbench.datasets.emnlp17 import DATA, DIMENSIONS, RAW_FILE, SYSTEMS
 from tests.released import needs
 
 RELEASED = needs(RAW_FILE)
-ROWS = [
-    ("BAGEL", "Dusek", "inform(x)", "One.", 0.5, 1, 6, 4, 5, "REST"),
-    ("SFRES", "WEN", "inform(y)", "Two.", 0.25, 2, 5, 4, 3, "REST"),
-    ("SFRES", "LOLS", "inform(z)", "Three.", 0, 3, 2, 1, 1.5, "REST"),
-    ("SFRES", "WEN", "inform(y)", "Four, again.", 1, 4, 3, 3, 3, "REST"),
-]
-COLUMNS = "dataset system mr sys_ref TER lev.dist informativeness naturalness quality domain"
-
-
-def test_a_release_becomes_tidy_tables(tmp_path):
-    path = tmp_path / "medians.csv"
-    pd.DataFrame(ROWS, columns=COLUMNS.split()).to_csv(path, index=False)
-    study = read_emnlp17(path, "sfrest")
-    assert study.outputs.to_numpy().tolist() == [
-        ["m001-rnnlg", "m001", "rnnlg", "Two.", False, "inform(y)"],
-        ["m002-lols", "m002", "lols", "Three.", False, "inform(z)"],
-        ["m001-rnnlg-2", "m001", "rnnlg", "Four, again.", False, "inform(y)"],
-    ]
-    quality = study.judgments[study.judgments["dimension"] == "quality"]
-    assert quality["value"].tolist() == [3, 1.5, 3]
-    assert study.scores["evaluator"].unique().tolist() == ["TER", "lev.dist"]
-    assert study.scores["score"].tolist() == [0.25, 0, 1, 2, 3, 4]
-    assert read_emnlp17(path, "bagel").outputs["output_id"].tolist() == ["m001-tgen"]
 
 
 @RELEASED

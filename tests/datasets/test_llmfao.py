@@ -5,29 +5,11 @@ import pandas as pd
 
 import nlgbench as nb
 from nlgbench.datasets import cache
-from nlgbench.datasets.llmfao import RAW_FILE, read_llmfao
+from nlgbench.datasets.llmfao import RAW_FILE
 from tests.released import needs
 
 GOLDEN_FILE = "llmfao/llmfao-golden.csv"
 RELEASED = needs(RAW_FILE, GOLDEN_FILE)
-
-
-def test_a_release_becomes_votes(tmp_path):
-    path = tmp_path / "votes.csv"
-    path.write_text(
-        "id,prompt,model_x,model_y,worker,winner,left,right\n"
-        "0,8,97,98,58,tie,Old 70B,New\n"
-        "0,8,97,98,9,right,Old 70B,New\n"
-        "1,7,98,97,58,left,New,Old 70B\n"
-    )
-    study = read_llmfao(path)
-    assert study.preferences.drop(columns=["dimension", "group_id"]).to_numpy().tolist() == [
-        ["p8-Old 70B", "p8-New", "w001", "tie"],
-        ["p8-Old 70B", "p8-New", "w002", "b"],
-        ["p7-New", "p7-Old 70B", "w001", "a"],
-    ]
-    assert study.outputs["item_id"].tolist() == ["p8", "p7", "p8", "p7"]
-    assert study.outputs["system"].tolist() == ["Old 70B", "New", "New", "Old 70B"]
 
 
 @RELEASED

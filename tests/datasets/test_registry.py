@@ -156,13 +156,6 @@ def test_what_fails_is_named_and_the_rest_is_fetched(host, folder, answer, kind,
     assert held(folder) == WHOLE
 
 
-def test_failures_of_one_kind_are_counted_and_explained_once(host, folder):
-    host.answers.update(dict.fromkeys(WHOLE, (404, b"", 0)))
-    with pytest.raises(OSError, match=r"^3 of 3 files failed:\n(?s:.*)And 2 more\.$") as caught:
-        cache.fetch()
-    assert str(caught.value).count("Check the network") == 1
-
-
 def test_the_probe_asks_once(host):
     assert cache.reachable()
     assert cache.reachable()
