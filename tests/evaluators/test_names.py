@@ -1,9 +1,8 @@
 """Figures write each evaluator with its label and kind, in one order."""
 
-import pandas as pd
 import pytest
 
-from nlgbench.evaluators.names import kind, label, labelled, order
+from nlgbench.evaluators.names import kind, label, order
 
 
 @pytest.mark.parametrize(
@@ -27,8 +26,3 @@ def test_the_order_is_that_of_the_table_and_unknown_names_come_last():
     names = ["zz", "svm_meta@natural", "bleu_2", "aa", "bleu_1@coco", "human", "bleu_2"]
     ordered = ["human", "bleu_1@coco", "bleu_2", "svm_meta@natural", "zz", "aa"]
     assert order(names) == ordered
-
-
-def test_names_with_the_same_label_keep_their_own():
-    table = pd.DataFrame({"evaluator": ["bleu", "BLEU", "bleu", "chrf"]})
-    assert labelled(table)["evaluator"].tolist() == ["bleu", "BLEU", "bleu", label("chrf")]

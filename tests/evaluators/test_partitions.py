@@ -39,13 +39,3 @@ def test_what_is_not_of_one_output_is_refused():
     for name in ("self_bleu_4", "corpus_chrf", "svm_meta", "perplexity"):
         with pytest.raises(ValueError, match="can be scored in partitions"):
             nb.score(Parts([OUTPUTS]), [name])
-
-
-def test_a_dask_data_frame_gives_another():
-    frames = pytest.importorskip(
-        "dask.dataframe", reason="the extra cluster is not installed", exc_type=ImportError
-    )
-    parts = frames.from_pandas(OUTPUTS, npartitions=2)
-    found = nb.score(parts, ["rouge_l"], references=REFERENCES).compute()
-    whole = nb.score(nb.Study(OUTPUTS, references=REFERENCES), ["rouge_l"]).scores
-    assert in_order(found)["score"].tolist() == in_order(whole)["score"].tolist()

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from nlgbench import Study, score
 
@@ -47,9 +46,3 @@ def test_a_gap_and_probability_zero_are_undefined_and_counted():
     assert found["evaluator"].unique().tolist() == ["perplexity@m"]
     for part in ("under m|", "outputs:4", "undefined:1", "infinite:2", "lower is better"):
         assert found["signature"].str.contains(part, regex=False).all()
-
-
-def test_an_unknown_model_is_named():
-    outputs = table_of(["a"])
-    with pytest.raises(ValueError, match=r"'lstn' is unknown.*lstm.*Available: lstm"):
-        perplexity(outputs, logprobs_of(outputs, -1.0, 1, model="lstm"), model="lstn")

@@ -221,12 +221,9 @@ def test_splits_share_no_text(seed, by, left_out):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: train(backend="tfid"), "mean 'tfidf'"),
         (lambda: train(encoder="x"), "has no encoder"),
         (lambda: train(HUMAN[["text_a"]]), "have no column"),
         (lambda: train(HUMAN.assign(outcome="tie")), "no pair has the outcome 'better'"),
-        (lambda: taught("strong", n=0), "n must be a whole number, at least 1"),
-        (lambda: taught("human", dimension="overal"), "mean 'overall'"),
         (lambda: taught("human", threshold=-1), "0 or more"),
         (lambda: taught("weak"), "needs checkpoints="),
         (lambda: taught("weak", checkpoints=WRITTEN.assign(progress=50)), "from 0 to 1"),
@@ -294,14 +291,3 @@ def test_a_regressor_finds_quality_in_unseen_texts_whatever_its_unit():
     shuffled = with_tables(LEARN, outputs=TRAIN[::-1], judgments=rescaled[::-1])
     after = train_regressor(shuffled, backend="tfidf").score_outputs(HELD_OUT)
     np.testing.assert_allclose(after, 3 * score - 2, rtol=1e-6, atol=1e-6)
-
-
-def test_outputs_without_judgments_teach_a_regressor_nothing():
-    first = LEARN.outputs.index < 40
-    judged = LEARN.judgments["output_id"].isin(TRAIN["output_id"][first])
-    fewer = with_tables(LEARN, judgments=LEARN.judgments[judged])
-    of_all, of_some = (
-        train_regressor(study, backend="tfidf").score_outputs(HELD_OUT)
-        for study in (fewer, part_of(LEARN, first))
-    )
-    pd.testing.assert_series_equal(of_all, of_some, check_exact=True)

@@ -17,7 +17,6 @@ from nlgbench.evaluators.comparator.comparators import (
     train_comparator,
 )
 from nlgbench.evaluators.comparator.pairs import supervise, system_pairs
-from nlgbench.evaluators.comparator.regressor import train_regressor
 from nlgbench.evaluators.comparator.splits import split
 from nlgbench.study import Study
 
@@ -84,16 +83,6 @@ def test_a_frozen_encoder_learns_the_order(options):
     swapped = pairs.rename(columns={"output_a": "output_b", "output_b": "output_a"})[::-1]
     turned = compare(again, TEST, swapped)[PROBABILITIES].to_numpy()
     assert np.array_equal(turned[::-1, ::-1], found[PROBABILITIES].to_numpy())
-
-
-def test_a_missing_extra_is_named(monkeypatch):
-    def gone(name):
-        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-
-    monkeypatch.setattr(neural.importlib, "import_module", gone)
-    for train in (lambda: train_comparator(PAIRS), lambda: train_regressor(LEARN)):
-        with pytest.raises(ImportError, match=r"transformers.*nlgbench\[neural,encoder\].*tfidf"):
-            train()
 
 
 @pytest.fixture(scope="module")

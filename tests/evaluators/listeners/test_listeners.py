@@ -319,20 +319,6 @@ def test_scores_by_name_are_those_of_the_trained_listeners(played, tmp_path):
         score(played, ["literal"], options={"literal": {"epochs": 1}})
 
 
-def test_calibration_is_measured_with_and_without_the_temperature(played):
-    listeners = train_listeners(played, ["literal_0", "ensemble"], seed=3, **SMALL)
-    fresh, _ = games(300, seed=11)
-    found = calibration(fresh, listeners)
-    wide = found.measures.pivot(index=["listener", "stage"], columns="measure", values="estimate")
-    assert wide.index.tolist() == [
-        ("ensemble", "after"), ("literal", "after"), ("literal", "before")
-    ]  # fmt: skip
-    assert wide.loc[("literal", "before"), "accuracy"] == wide.loc[("literal", "after"), "accuracy"]
-    assert wide.loc[("literal", "before"), "nll"] != wide.loc[("literal", "after"), "nll"]
-    np.testing.assert_allclose(wide.loc["ensemble"], wide.loc[[("literal", "after")]])
-    assert found.bins.groupby(["listener", "stage"])["n"].sum().tolist() == [300] * 3
-
-
 def score_answer(answer):
     return Asked(lambda *_: answer).score_outputs(study())
 

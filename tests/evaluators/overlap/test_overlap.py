@@ -220,18 +220,6 @@ def test_systems_are_scored_by_summed_counts(study):
     assert of["signature"].str.endswith("outputs:2/3").all()
 
 
-def test_lower_case_is_in_the_signature(study):
-    shouted = study.replace(outputs=study.outputs.assign(text=study.outputs["text"].str.upper()))
-    lower = {"overlap": {"lower": True}}
-    names = ["rouge_l", "cider_d", "chrf", "corpus_bleu_4"]
-    found, plain = score(shouted, names, options=lower), score(study, names)
-    for table in ("scores", "system_scores"):
-        ours, theirs = getattr(found, table), getattr(plain, table)
-        np.testing.assert_array_equal(ours["score"], theirs["score"])
-        assert ours["signature"].str.contains("case:lower").all()
-        assert theirs["signature"].str.contains("case:as given").all()
-
-
 def test_nearest_references_are_human_texts_of_each_item():
     texts = ["My lid leaks", "the zipper broke", "The lid leaks", "the lid leaks", "a joy"]
     outputs = pd.DataFrame({"output_id": list("abcde"), "item_id": list("12345"), "text": texts})
