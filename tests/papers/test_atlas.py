@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import kendalltau
 
 import nlgbench as nb
-from nlgbench.analysis.correlation import PooledCorrelations, correlate_studies
+from nlgbench.analysis.correlation import PooledCorrelations
 from nlgbench.datasets.published import load_claims
 from nlgbench.papers import atlas as paper
 from tests.released import needs
@@ -40,16 +40,6 @@ def test_simulated_studies_are_pooled_and_recorded():
     words = "{estimate:.2f} [{ci_low:.2f}, {ci_high:.2f}]".format(**mean)
     assert shown.loc["close", ("judgments", "mean")] == words and mean["ci_low"] > 0.4
     assert shown.loc["chrf", ("reviews", "mean")] == "only 2 studies: a mean needs at least 5"
-
-
-def test_a_folder_of_ones_own_is_one_study(tmp_path):
-    nb.simulate("own", n_items=12, seed=1).write(tmp_path / "mine")
-    opened = paper.open_studies(folder=tmp_path / "mine")
-    assert list(opened) == ["own"]  # the study's own name
-    pooled = nb.pool_correlations(correlate_studies(opened))
-    assert pooled.summary["estimate"].isna().all()
-    with pytest.raises(ValueError, match="are two studies"):
-        paper.open_studies(source="released", folder=tmp_path / "mine")
 
 
 @RELEASED

@@ -151,17 +151,6 @@ def test_results_become_rows_of_the_ledger(world, tmp_path):
     assert own["value"].tolist() == rows["value"].tolist()
 
 
-def test_both_tests_stand_side_by_side():
-    ends = pd.DataFrame({"evaluator_a": ["x", "x"], "evaluator_b": ["y", "z"]})
-    williams = ends.assign(p=[0.01, 0.04], correlation=[0.5, 0.6])
-    turned = {"evaluator_a": "evaluator_b", "evaluator_b": "evaluator_a"}
-    clustered = ends.iloc[::-1].rename(columns=turned)
-    clustered = clustered.assign(p_adjusted=[0.5, 0.04], estimate=[0.1, 0.2])
-    both = paper.both_tests(williams, clustered)
-    assert both["evaluator_a"].tolist() == ["z", "y"]
-    assert both["p_williams"].tolist() == [0.04, 0.02]
-
-
 def test_disagreements_on_a_simulated_study(world):
     _, captions, _ = world
     found = nb.disagreements(captions, "literal_0", "bleu_1@coco", n=3)

@@ -88,21 +88,6 @@ def test_the_atlas_has_the_correlations_of_each_criterion(scored):
     assert layout["table"].shape == (len(names), 6)
 
 
-def test_figures_are_laid_out_for_their_plots(data, scored, people):
-    quality = paper.quality(data, people)
-    bars = paper.figure3(scored, data, quality)
-    assert len(bars) == 2 * len(SYSTEMS)
-    diversity = nb.diversity(data, n_resamples=5)
-    accuracy = nb.discriminator_accuracy(scored)
-    panel = paper.detected(data, accuracy, diversity)
-    assert len(paper.diversity_plane(data, diversity)) == len(panel) == len(SYSTEMS)
-    assert nb.plot_forest(paper.figure2(data, people)).alt
-    assert nb.plot_scatter_systems(panel, "distinct", "accuracy").alt
-    assert paper.judges_among_themselves(accuracy).loc["svm", "svm"] == 1
-    rows, layout = paper.table3(data, people)
-    assert layout["table"].shape == (len(SYSTEMS), 2) and len(rows) == 2 * len(SYSTEMS)
-
-
 def test_the_released_batch_answers_the_papers_claims(scored, people):
     """Its counterparts' ids are those of the claims, whatever the texts."""
     claims = set(load_claims(paper.PAPER)["claim_id"])
@@ -126,12 +111,3 @@ def test_counts_of_the_released_batch_are_of_the_release():
     off = (found["value"] - claims["published"]).abs() > claims["tolerance"] + 1e-9
     (only,) = off[off].index
     assert only.endswith("/workers/distinct")
-
-
-def test_a_majority_is_of_outputs_with_the_commonest_number_of_votes(data):
-    votes = data.judgments
-    lacking = votes["output_id"].isin(votes["output_id"].unique()[:2])
-    some = data.replace(judgments=votes[~(lacking & votes.duplicated("output_id"))])
-    found = paper.majority(some).judgments.set_index("output_id")["value"]
-    mean = votes[~lacking].groupby("output_id")["value"].mean()
-    assert found.to_dict() == (mean[mean != 0.5] > 0.5).astype(float).to_dict()
