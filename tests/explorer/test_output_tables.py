@@ -94,13 +94,6 @@ def test_presets_find_what_they_are_named_for(table, study):
     assert shown["mean: fluency, A"].tolist() == [5.0, 1.5] and [*shown["system B"]] == ["y", "y"]
 
 
-def test_both_poor_takes_the_lowest_quarter():
-    outputs = pd.DataFrame({"item_id": [*"abcdefgh"] * 2, "system": ["x"] * 8 + ["y"] * 8})
-    values = pd.Series([1, 9, 9, 3, 9, 9, 9, 9, 2, 1.5, 9, 9, 9, 9, 9, 9.0])
-    met = tables.both_poor(outputs, "x", "y", values)
-    assert met[["first", "second"]].to_numpy().tolist() == [[0, 8]]
-
-
 def test_sorting_keeps_order_and_puts_the_undefined_last(table):
     rows = tables.as_selection(table, np.arange(6), ["mean: fluency"])
     for falling, order in ((True, [0, 3, 2, 1, 4, 5]), (False, [4, 1, 2, 3, 0, 5])):

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import nlgbench as nb
-from nlgbench.explorer import serve, votes
+from nlgbench.explorer import serve
 
 
 @functools.cache
@@ -59,16 +59,6 @@ def test_the_code_that_is_shown_makes_the_figure_that_is_exported(study, view, v
     exported, now = view_of(widget)
     assert values.items() <= now.items()
     pd.testing.assert_frame_equal(drawn.data, exported.drawings(now)[0].data)
-
-
-def test_many_systems_have_the_win_rates_of_those_with_the_most_votes(monkeypatch):
-    monkeypatch.setattr(votes, "N_SYSTEMS", 3)
-    study = small("votes")
-    n_games = nb.win_rates(study).groupby("system")["n_games"].sum()
-    shown = tell(nb.explore(study), type="open", view="votes")
-    data = eval(shown["code"], {"nb": nb, "study": study}).data
-    assert set(data["system"]) == set(data["opponent"]) == set(n_games.nlargest(3).index)
-    assert f"the 3 of {len(n_games)} systems with the most votes" in shown["says"]
 
 
 def test_only_views_that_the_study_supports_are_shown():
@@ -152,21 +142,6 @@ def test_a_click_on_a_system_or_a_pair_opens_its_outputs():
     shown = tell(widget, **widget.shown["parts"]["side"][1]["opens"][0])
     assert shown["view"] == "outputs" and "pairs" in main(shown)["caption"]
     assert [shown["controls"][n]["value"] for n in (0, 1, 2)] == ["better", *ranked["system"][:2]]
-
-
-@pytest.mark.parametrize("judge", ["votes", "judge fair"])
-def test_a_click_on_a_cell_opens_the_pairs_that_make_it(judge):
-    widget = open_view("judges", "votes", judge=judge)
-    view, values = view_of(widget)
-    drawn = view.drawings(values)[0]
-    rates = drawn.data.set_index(["system", "opponent"])["estimate"]
-    names = [label.get_text() for label in drawn.axes[0].get_yticklabels()]
-    for text in drawn.axes[0].texts:
-        x, y = text.get_position()
-        assert text.get_text() == f"{100 * rates[names[y], names[x]]:.0f}"
-        sends = clicked(main(widget.shown), *on_screen(drawn.axes[0], x, y))["values"]
-        assert (sends["a"], sends["b"], sends["by"]) == (names[y], names[x], f"won: {judge}")
-    assert not tell(widget, **widget.shown["parts"]["side"][0]["opens"][0])["problem"]
 
 
 def test_a_click_on_a_point_opens_its_text_and_a_row_its_scatter_plot():

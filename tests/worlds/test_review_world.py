@@ -23,17 +23,6 @@ def large() -> tuple[pd.DataFrame, pd.DataFrame]:
     return table.loc[NAMES, list(SCORES)], study.truth["systems"].set_index("system")
 
 
-def test_all_systems_share_items_and_humans_are_scored_by_every_model():
-    world = worlds.review_world(n_outputs=12, n_annotators=3, n_truth=0, seed=1)
-    outputs, logprobs, judgments = world.outputs, world.logprobs, world.judgments
-    assert (outputs.groupby("item_id").size() == len(REVIEW_SYSTEMS) + 1).all()
-    own = logprobs.merge(outputs, on="output_id", validate="many_to_one")
-    assert len(own) == 24 * len(REVIEW_SYSTEMS)
-    assert np.isfinite(own.loc[own["model"] == own["system"], "logprob"]).all()
-    assert set(judgments["value"]) == set(range(6))
-    assert (judgments.groupby("output_id").size() == 3).all()
-
-
 def test_l_star_where_it_has_a_closed_form():
     # A stutter leaves the grammar, so L* = 1 - q. Of 50 reviews, p_ref is far below 1/50.
     names = ["corrupted_0.3", "memorizer_50", "grammar_t1.0"]
@@ -99,13 +88,3 @@ def test_the_truth_over_panels_combines_that_of_each_panel():
     table = worlds.annotator_samples(pd.DataFrame([{"system": "s", **each.iloc[0], **found}]))
     beside = table.set_index("score").loc["huse_d"]
     assert beside["own"] == each["huse_d"][0] and beside["max"] == found["huse_d_crews_max"]
-
-
-def test_typicality_table_spans_the_range_and_correlates():
-    table = annotators.typicality_table(n_sentences=60, seed=0)
-    assert table["logprob"].is_monotonic_increasing and table["text"].is_unique
-    assert (table["ci_low"] <= table["judgment"]).all()
-    r = annotators.typicality_correlation(table).set_index("x")
-    expected = np.corrcoef(table["logprob_per_token"], table["judgment"])[0, 1]
-    assert r.loc["logprob_per_token", "pearson"] == pytest.approx(expected)
-    assert ((r["ci_low"] < r["pearson"]) & (r["pearson"] < r["ci_high"])).all()
