@@ -1,6 +1,5 @@
 """docs/own-study.md is followed: its files are written, its commands run, its output compared."""
 
-import collections
 import csv
 import json
 import os
@@ -140,14 +139,3 @@ def test_hanna_is_read_from_raw_files(tmp_path, monkeypatch):
             ids = [f"{number}/{system}" for number in range(1, 97)]
             np.testing.assert_allclose(means[ids], json.loads(row["Coherence"]), atol=1e-12)
     assert study.scores["evaluator"].nunique() == 4 and study.settings["quality"] == "CH"
-
-
-def test_llmfao_is_read_from_raw_files(tmp_path, monkeypatch):
-    study = released("llmfao", tmp_path, monkeypatch)
-    assert len(study.preferences) == 8931 and len(study.systems) == 59
-    assert study.preferences["annotator_id"].nunique() == 124
-    # The file's own words, counted apart.
-    with (tmp_path / "llmfao" / "raw" / "llmfao.csv").open(encoding="utf-8", newline="") as stream:
-        said = collections.Counter(row["winner"] for row in csv.DictReader(stream))
-    counted = study.preferences["choice"].value_counts().to_dict()
-    assert counted == {"a": said["left"], "b": said["right"], "tie": said["tie"]}
