@@ -115,6 +115,7 @@ def released(name, tmp_path, monkeypatch):
     return nb.read_study(drafted(name, tmp_path))
 
 
+@pytest.mark.release
 def test_webnlg_is_read_from_raw_files(tmp_path, monkeypatch):
     study = released("webnlg-2020", tmp_path, monkeypatch)
     judged = study.judgments.merge(study.outputs, on="output_id", validate="m:1")
@@ -126,6 +127,7 @@ def test_webnlg_is_read_from_raw_files(tmp_path, monkeypatch):
     assert abs(rows.groupby("item_id")["value"].mean().mean() - 92.313) < 5e-4
 
 
+@pytest.mark.release
 def test_hanna_is_read_from_raw_files(tmp_path, monkeypatch):
     study = released("hanna", tmp_path, monkeypatch)
     assert len(study.outputs) == 11 * 96 and len(study.judgments) == 11 * 96 * 3 * 6

@@ -222,6 +222,7 @@ def fits(page):
 KERNEL_STATUS = "window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status"
 
 
+@pytest.mark.release
 def test_outputs_and_boundary_are_explored_in_jupyterlab(browser, study_folder, tmp_path):
     """Where keys are Lab's own unless the explorer keeps them."""
     cell = nbformat.v4.new_code_cell(f"import nlgbench as nb\n\nnb.explore({str(study_folder)!r})")

@@ -42,6 +42,7 @@ def test_simulated_studies_are_pooled_and_recorded():
     assert shown.loc["chrf", ("reviews", "mean")] == "only 2 studies: a mean needs at least 5"
 
 
+@pytest.mark.release
 @RELEASED
 def test_what_hanna_and_usr_printed():
     """All follow but HANNA's of systems with complexity, and of scores that are next to equal."""

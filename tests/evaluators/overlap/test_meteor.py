@@ -22,6 +22,7 @@ TEXTS = ["the lid leaks badly", "it broke", "a nice kettle", "the lids leaked"]
 REFERENCES = [["the lid leaks", "it drips a lot"], ["the zipper broke"], ["a good kettle ."], ["a"]]
 
 
+@pytest.mark.release
 @NEEDS_JAVA
 def test_scores_are_pycocoevalcaps_whatever_the_texts():
     odd = ["it\nbroke", "the ||| lid", "caf\u00e9", "", "no reference"]
