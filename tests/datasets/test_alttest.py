@@ -6,29 +6,10 @@ import pytest
 
 import nlgbench as nb
 from nlgbench.datasets import cache
-from nlgbench.datasets.alttest import SETS, files, read_alttest
+from nlgbench.datasets.alttest import SETS, files
 from tests.released import needs
 
 RELEASED = needs("alttest")
-
-
-def saved(folder, people, models):
-    for name, given in (("human", people), ("llm", models)):
-        (folder / f"{name}.json").write_text(json.dumps(given), encoding="utf-8")
-    return folder / "human.json", folder / "llm.json"
-
-
-def test_numbers_stay_and_other_labels_are_places_in_the_alphabet(tmp_path):
-    people = {"zed": {"i2": 5, "i1": 3}, "amy": {"i1": 2}}
-    study = read_alttest(*saved(tmp_path, people, {"gpt": {"i1": 4, "i2": 1}}))
-    annotator = study.judgments["annotator_id"] + study.judgments["output_id"]
-    assert annotator.tolist() == ["w001i2", "w001i1", "w002i1"]
-    assert study.judgments["value"].tolist() == [5, 3, 2]
-    assert study.scores["score"].tolist() == [4, 1]
-    people = {"zed": {"i2": "no", "i1": "yes"}, "amy": {"i1": "no"}}
-    study = read_alttest(*saved(tmp_path, people, {"gpt": {"i1": "maybe", "i2": "yes"}}))
-    assert study.judgments["value"].tolist() == [1, 2, 1]
-    assert study.scores["score"].tolist() == [0, 2]
 
 
 #: People, items, texts, annotations, models.

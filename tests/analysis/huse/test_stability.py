@@ -88,17 +88,6 @@ def test_widths_of_subsamples_are_those_of_new_studies():
         np.testing.assert_allclose(end, np.sqrt(19 / quantile), rtol=1e-4)
 
 
-def test_bad_widths_are_refused(study):
-    bare = study.replace(logprobs=None)
-    for given, options, message in (
-        (study, {"n_outputs": 60}, "n_outputs must be at least 1 and below 60"),
-        (study, {"n_outputs": 30, "n_studies": 1}, "n_studies must be a whole number"),
-        (bare, {"n_outputs": 30}, "gaussian has no logprobs"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            interval_widths(given, system="t0.7", **options)
-
-
 def test_each_row_of_the_multiverse_is_a_huse(study):
     table = nb.multiverse(study, systems="t0.7", n_neighbors=[5, 16])
     assert len(table) == 2 * 2 * 3 * 3 * 2 * 3
