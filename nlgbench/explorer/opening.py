@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @checked
-def explore(study: Study | str | os.PathLike | None = None) -> Explorer:
+def explore(study: Study | str | os.PathLike | None = None, *, view: str = "outputs") -> Explorer:
     """Open a study in a widget, to read its texts and explore its figures.
 
     Parameters
@@ -23,13 +23,15 @@ def explore(study: Study | str | os.PathLike | None = None) -> Explorer:
     study : Study or path, optional
         A study, the path of its folder (see `read_study`), or the name of a public study (see
         `studies`). By default, the explorer opens a simulated study, so that you can try it.
+    view : {"outputs", "systems", "evaluators", "votes", "boundary", "tradeoff", "game"}
+        The tab to open first; outputs if the study lacks the data for it.
 
     Returns
     -------
     Explorer
-        A widget that first shows the table of outputs. Further tabs appear if the study has the
-        data for them: systems, evaluators, votes, HUSE's decision boundary, quality and
-        diversity, and a color game.
+        A widget with the table of outputs. Further tabs appear if the study has the data for
+        them: systems, evaluators, votes, HUSE's decision boundary, quality and diversity, and a
+        color game.
 
     Raises
     ------
@@ -53,4 +55,4 @@ def explore(study: Study | str | os.PathLike | None = None) -> Explorer:
 
     if study is None:
         study = nb.simulate("judges")
-    return Explorer(study if isinstance(study, Study) else open_named(study))
+    return Explorer(study if isinstance(study, Study) else open_named(study), view)

@@ -19,6 +19,7 @@ from nlgbench.explorer.systems import SystemsView
 from nlgbench.explorer.tradeoff import TradeoffView
 from nlgbench.explorer.view import Values, View, clean
 from nlgbench.explorer.votes import VotesView
+from nlgbench.names import known
 from nlgbench.study import Study
 from nlgbench.text import counted
 
@@ -44,15 +45,17 @@ class Explorer(anywidget.AnyWidget):
     #: What the browser draws: views, controls, parts, code.
     shown = traitlets.Dict().tag(sync=True)
 
-    def __init__(self, study: Study) -> None:
-        """Open a study at its outputs."""
+    def __init__(self, study: Study, view: str = "outputs") -> None:
+        """Open a study at a view."""
+        known(view, [kind.name for kind in VIEWS], "view")
         super().__init__()
         self._about = about(study)
         once = lru_cache(maxsize=256)(lambda analysis, **arguments: analysis(study, **arguments))
-        views = [view(study, once) for view in VIEWS]
-        self._views = {view.name: view for view in views if view.supported()}
+        tabs = [kind(study, once) for kind in VIEWS]
+        self._views = {tab.name: tab for tab in tabs if tab.supported()}
         self._values: dict[str, Values] = {}
-        self._view, self._problem, self._stamp = VIEWS[0].name, "", 0
+        self._view = view if view in self._views else OutputsView.name
+        self._problem, self._stamp = "", 0
         self._show()
         self.on_msg(self._receive)
 

@@ -70,6 +70,15 @@ def table1(study: Study, scores: pd.DataFrame) -> pd.DataFrame:
     return written.join(truth.add_suffix(" (true)"))
 
 
+def temperatures(study: Study) -> dict[str, list[str]]:
+    """List the systems of each temperature, for a menu; ``all`` lists every system."""
+    names = pd.Series(study.systems, dtype=object)
+    heat = names.str.extract(r"_t([\d.]+)$")[0]
+    return {"all": study.systems} | {
+        f"t = {value}": names[heat == value].tolist() for value in heat.dropna().unique()
+    }
+
+
 def equation_9() -> pd.DataFrame:
     """Compute HUSE-D from the printed HUSE and HUSE-Q (equation 9): a row per row of Table 1.
 

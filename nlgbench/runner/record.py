@@ -16,6 +16,7 @@ import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from html import escape
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -141,6 +142,31 @@ class Record:
             table.to_csv(folder / f"{name}.csv", index=named, lineterminator="\n")
             if text:
                 (folder / f"{name}.tex").write_text(text, encoding="utf-8", newline="\n")
+
+    def controls(self, draw: Callable[..., Drawing], **choices: Any) -> None:
+        """In JupyterLab, show controls that draw a figure again; see `show_controls`."""
+        names = " and ".join(name.replace("_", " ") for name in choices)
+        if self._is_interactive(f"choose {names}, and the figure is drawn again"):
+            from nlgbench.explorer.controls import show_controls
+
+            show_controls(draw, choices)
+
+    def explore(self, study: Study, view: str) -> None:
+        """In JupyterLab, open a study in a view of the explorer."""
+        if self._is_interactive("explore the outputs and figures of the study"):
+            from IPython.display import display
+
+            from nlgbench.explorer import explore
+
+            display(explore(study, view=view))
+
+    def _is_interactive(self, use: str) -> bool:
+        """Return whether a reader runs the notebook and has ipywidgets; print a line if not."""
+        if self.output_dir is None and find_spec("anywidget"):
+            return True
+        install = "" if self.output_dir else " after pip install 'nlgbench[lab]'"
+        print(f"Open this notebook in JupyterLab{install} to {use}.")
+        return False
 
     def section(
         self,

@@ -219,15 +219,25 @@ def fits(page):
         page.wait_for_function(f"(width) => innerWidth === width && {inside}", arg=width)
 
 
+CONTROLS = """
+import nlgbench as nb
+from nlgbench.runner import record
+
+study = nb.simulate("gaussian", n_outputs=20)
+run = record.open("01-huse-tradeoff", source="simulated")
+run.controls(lambda k: nb.plot_tradeoff(nb.huse(study, n_neighbors=k, n_resamples=0)), k=[3, 5, 7])
+"""
+PICTURE = "document.querySelector('.jp-OutputArea img')?.src.slice(-4000)"
 KERNEL_STATUS = "window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status"
 
 
 @pytest.mark.release
 def test_outputs_and_boundary_are_explored_in_jupyterlab(browser, study_folder, tmp_path):
     """Where keys are Lab's own unless the explorer keeps them."""
-    cell = nbformat.v4.new_code_cell(f"import nlgbench as nb\n\nnb.explore({str(study_folder)!r})")
+    codes = [CONTROLS, f"nb.explore({str(study_folder)!r})"]
+    cells = [nbformat.v4.new_code_cell(code) for code in codes]
     kernel = {"name": "python3", "display_name": "Python 3"}
-    node = nbformat.v4.new_notebook(cells=[cell], metadata={"kernelspec": kernel})
+    node = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
     nbformat.write(node, tmp_path / "by-hand.ipynb")
     settings = ["--no-browser", "--ip=127.0.0.1", "--allow-root", "--IdentityProvider.token=t"]
     settings += [f"--LabApp.workspaces_dir={tmp_path}", f"--LabApp.user_settings_dir={tmp_path}"]
@@ -238,9 +248,23 @@ def test_outputs_and_boundary_are_explored_in_jupyterlab(browser, study_folder, 
             # Lab loses keys while it opens, and runs no cell before it has a kernel.
             page.wait_for_function(f"() => {KERNEL_STATUS} === 'idle'")
             page.evaluate("() => void jupyterapp.commands.execute('notebook:run-all-cells')")
+            use_controls(page)
             explore_outputs(page)
             explore_boundary(page)
             is_harmless(page)
+
+
+def use_controls(page):
+    """Move a slider by a key: the figure is drawn, and drawn again."""
+    page.wait_for_selector(".widget-slider")
+    assert not page.query_selector(".jp-OutputArea img")
+    page.locator(".noUi-handle").focus()
+    pictures = set()
+    for _ in range(2):
+        page.keyboard.press("ArrowLeft")
+        page.wait_for_function(f"() => {PICTURE} && !{sorted(pictures)}.includes({PICTURE})")
+        pictures.add(page.evaluate(f"() => {PICTURE}"))
+    assert len(pictures) == 2
 
 
 def explore_outputs(page):
