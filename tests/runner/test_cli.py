@@ -142,21 +142,6 @@ def test_where_results_are_is_said_when_there_are_any(make_notebook, tmp_path, e
     assert "b: FAILED in part" in partly.stderr and "1 of 2 failed: b" in partly.stderr
 
 
-def test_a_full_disk_at_the_end_names_the_place_and_the_way_out(
-    make_notebook, tmp_path, monkeypatch, ends
-):
-    def full(path, content):
-        raise OSError(28, "No space left on device")
-
-    path, out = make_notebook("mine", PARAMETERS), tmp_path / "out"
-    ends("done")
-    monkeypatch.setattr("nlgbench.files.replace_bytes", full)
-    told = call("run", path, "--out", out)
-    assert told.exit_code == 1
-    assert f"could not be written in {out} (No space left on device)" in told.stderr
-    assert "free some space" in told.stderr and "run the same command again" in told.stderr
-
-
 HEAVY = "pandas pandera papermill torch transformers xgboost dask matplotlib scipy sklearn numpy "
 HEAVY += "nbformat nbclient jsonschema rich pooch requests"
 MISSPELT = """

@@ -216,25 +216,6 @@ def test_whatever_is_killed_the_next_run_goes_on(dask, make_notebook, tmp_path, 
     assert not [path for path in out.glob(".*") if path.name != ".lock"]
 
 
-@takes_minutes
-def test_local_workers_stay_on_this_machine(make_notebook, tmp_path):
-    path, out = make_notebook("mine", *CELLS), tmp_path / "out"
-
-    here, found = psutil.Process(), set()
-
-    def say(text):
-        if "done in" not in text:  # while it runs
-            for process in [here, *here.children(recursive=True)]:
-                found.update(listening(process))
-
-    made = execute.run(
-        [str(path)], {}, out=out, say=say, makers=partial(cluster.workers, "local", 1)
-    )
-    assert [one.status for one in made] == ["done"]
-    assert found == {"127.0.0.1"}
-    assert ended([one for one in here.children(recursive=True) if "spawn_main" in one.cmdline()])
-
-
 @pytest.mark.parametrize(
     ("status", "states", "stops"),
     [

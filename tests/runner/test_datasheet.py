@@ -40,15 +40,6 @@ def test_a_scale_that_is_stated_is_told_from_what_was_seen():
     assert answer(stated, "4.3.4") == "1, 2, 3, 4, 5"
 
 
-def test_judged_outputs_are_counted_by_system():
-    study = study_of({"a": [[1, 2]] * 3, "b": [[2, 1]] * 2})
-    more = pd.DataFrame({"output_id": ["c0"], "item_id": ["9"], "system": ["c"]})  # nobody saw it
-    outputs = pd.concat([study.outputs[list(more)], more], ignore_index=True)
-    table = nb.datasheet(nb.Study(outputs, study.judgments, name="more"))
-    expected = "2 to 3 (median 2.5) for each of 2 systems: 5 outputs of 3 items"
-    assert (answer(table, "3.1.1"), answer(table, "3.2.1")) == (expected, "2")
-
-
 def test_agreement_is_that_of_agreement_and_nobody_alone_agrees():
     study = nb.simulate("judgments", means=[0.4, 0.0], n_items=15, seed=4)
     alpha = nb.agreement(study, coefficients=["krippendorff_alpha"], metric="interval")
@@ -59,20 +50,6 @@ def test_agreement_is_that_of_agreement_and_nobody_alone_agrees():
     alone = nb.datasheet(study_of({"a": [[1], [2], [3]], "b": [[2], [3], [1]]}))
     row = alone.set_index("question").loc["4.3.11.1"]
     assert (row["answer"], row["reason"]) == ("InterAA not assessed", "no output has two judgments")
-
-
-def test_who_was_asked_the_same_twice_is_counted():
-    study = study_of({"a": [[1, 2], [2, 2]]})
-    again = study.judgments.iloc[:1].assign(group_id="again")
-    twice = study.replace(judgments=pd.concat([study.judgments, again]))
-    reason = nb.datasheet(twice).set_index("question").loc["4.3.12.1", "reason"]
-    assert reason == "responses that repeat an earlier one by the same annotator: 1 of 5"
-
-
-def test_what_the_tables_do_not_answer_says_why():
-    table = nb.datasheet(study_of({"a": [[1, 2], [2, 2]]})).set_index("question")
-    for question, why in {"3.1.3.1": "plan_study", "4.3.10": "one system was judged"}.items():
-        assert table.loc[question, "answer"] == "" and why in table.loc[question, "reason"]
 
 
 def test_votes_are_a_criterion_of_their_own():

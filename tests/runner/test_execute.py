@@ -199,7 +199,9 @@ def started(path, out):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
-@pytest.mark.parametrize("ending", ["INT", "TERM", "HUP"])
+@pytest.mark.parametrize(
+    "ending", ["INT", *(pytest.param(name, marks=pytest.mark.release) for name in ("TERM", "HUP"))]
+)
 def test_an_interrupted_command_cleans_up(make_notebook, tmp_path, ending):
     path, out = make_notebook("mine", PARAMETERS, WORK, SLEEP), tmp_path / "out"
     process, pids, temporary = started(path, out)
@@ -307,18 +309,6 @@ def test_released_data_are_taken_where_they_are_and_a_changed_one_is_noticed(
         decided("released")
 
 
-def test_an_encoder_is_a_folder_and_noted_where_it_is_ignored(make_notebook, tmp_path, monkeypatch):
-    cells = "source: str = 'simulated'\nbackend: str = 'auto'\nencoder: str | None = None"
-    notebook = read_notebook(make_notebook("mine", cells))
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "own").mkdir()
-    for backend, note in {"auto": "is ignored", "tfidf": "is ignored", "frozen": ""}.items():
-        given = {"encoder": "own", "backend": backend}
-        decided = plan(notebook, given, source="simulated", effort="quick", environment={})
-        assert note in decided.note and bool(note) == bool(decided.note)
-        assert decided.parameters["encoder"] == str(tmp_path / "own")
-
-
 def test_a_study_goes_by_its_name_and_another_of_that_name_is_refused(
     make_notebook, tmp_path, in_process
 ):
@@ -357,49 +347,3 @@ def test_a_study_goes_by_its_name_and_another_of_that_name_is_refused(
     assert (out / "mine@study=another" / "made.txt").is_file()
     with pytest.raises(ParameterError, match="name two studies: omit one"):
         made(home, source="released")
-
-
-def test_what_study_py_returns_and_the_file_itself_name_a_run(make_notebook, tmp_path, in_process):
-    path = make_notebook("mine", "study: str | None = None\noutput_dir: str | None = None", "")
-    code = "import pandas as pd, nlgbench as nb\n"
-    code += "def study(): return nb.Study(pd.read_csv('../o.csv', dtype=str), name='coded')\n"
-    (tmp_path / "own").mkdir()
-    for header, last in [("system", "a"), ("system", "b"), ("system", "b\n# another line")]:
-        (tmp_path / "o.csv").write_text(f"output_id,item_id,{header}\n1,1,{last[0]}\n")
-        (tmp_path / "own" / "study.py").write_text(code + last[1:])
-        given = {"given": {"study": str(tmp_path / "own")}, "makers": in_process}
-        made = [run(path, out=tmp_path / "out", **given)[0] for _ in range(2)]
-        assert made == [["done"], ["skipped"]]
-    assert (tmp_path / "out" / "mine@study=coded").is_dir()
-
-
-def test_a_changed_line_of_a_study_makes_its_run_new(make_notebook, tmp_path, in_process):
-    """Also where study.yml names a file outside of the folder; a study that moved is the same."""
-    cells = (
-        "study: str | None = None\noutput_dir: str | None = None",
-        "from pathlib import Path\nimport nlgbench as nb\njudged = nb.read_study(study).judgments",
-        "Path(output_dir, 'made.txt').write_text(str(judged['value'].mean()))",
-    )
-    path, out, home = make_notebook("mine", *cells), tmp_path / "out", tmp_path / "one" / "own"
-    home.mkdir(parents=True)
-    columns = "{item_id: item, system: model, annotator_id: who, value: [flow]}"
-    about = f"tables:\n  judgments:\n    file: ../r.csv\n    columns: {columns}\n"
-    ratings = "item,model,who,flow\n1,a,me,3\n1,b,me,5\n"
-
-    def made(place=home):
-        given = {"study": str(place)}
-        return run(path, out=out, makers=in_process, given=given)[0]
-
-    (home.parent / "r.csv").write_text(ratings)
-    (home / "study.yml").write_text(about)
-    assert [made(), made()] == [["done"], ["skipped"]]
-    (home.parent / "r.csv").write_text(ratings.replace("me,5", "me,4"))
-    assert made() == ["done"]
-    (home / "study.yml").write_text(about + "    values: {value: {3: 1}}\n")
-    assert made() == ["done"]
-    assert (out / "mine@study=own" / "made.txt").read_text() == "2.5"
-    moved = shutil.copytree(home.parent, tmp_path / "moved")
-    assert made(moved / "own") == ["skipped"]
-    (moved / "r.csv").write_text(ratings)
-    with pytest.raises(UsageError, match="same name but different content"):
-        made(moved / "own")

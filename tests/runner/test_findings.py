@@ -7,11 +7,9 @@ import nlgbench as nb
 from nlgbench.runner import record
 from nlgbench.runner.facts import Facts
 from nlgbench.runner.findings import (
-    atlas_findings,
     findings,
     judge_findings,
     planning_findings,
-    series_findings,
 )
 from tests import recomputed_findings
 
@@ -26,10 +24,6 @@ def judged(means, **options):
 def sentences(study, tables):
     systems, evaluators, limits = (one.sentence for one in findings(study, Facts(tables)))
     return {"systems": systems, "evaluators": evaluators, "limits": limits}
-
-
-def best_of(study):
-    return study.truth["systems"].sort_values("mean")["system"].iloc[-1]
 
 
 def test_a_clear_winner_is_named_and_equal_systems_are_inconclusive():
@@ -208,33 +202,7 @@ def test_a_design_is_stated_with_its_difference_prices_and_assumption():
     assert "0.3 points at level" in chosen.sentence
 
 
-def test_a_design_without_enough_power_is_not_called_the_cheapest():
-    plan = nb.plan_study(
-        {"system x item": 0.5, "system x annotator": 5.0, "rest": 1.0}, difference=0.01
-    )
-    finding, *_ = planned({"means_designs": plan.designs})
-    assert "no design searched has a power of 0.8; the most powerful has" in finding.sentence
-    few = plan.designs.assign(status="few_clusters", reason="only 9 annotators")
-    finding, *_ = planned({"means_designs": few})
-    assert finding.sentence.endswith("are taken as known; only 9 annotators).")
-    assert planned({"means_designs": few.assign(power=float("nan"))}) == [None, None]
-
-
-def test_verdicts_on_judges_are_stated_with_their_margins_and_families():
-    replaced = pd.DataFrame(
-        {
-            "evaluator": ["one", "two"],
-            "estimate": [0.8, 0.5],
-            "ci_low": [0.7, 0.4],
-            "ci_high": [0.9, 0.6],
-            "omega": [0.75, 0.5],
-            "p": [0.01, 0.04],
-            "verdict": ["replaces", "not shown"],
-            "covers": "these annotators",
-            "epsilon": 0.1,
-            "n_annotators": 12,
-        }
-    )
+def test_biases_of_judges_are_stated_with_their_margins_and_families():
     audit = pd.DataFrame(
         {
             "evaluator": ["j", "j", "longest"],
@@ -250,31 +218,9 @@ def test_verdicts_on_judges_are_stated_with_their_margins_and_families():
             "reason": "votes count as the truth",
         }
     )
-    means = pd.DataFrame({"system": [*"abcde"], "estimate": [1.0, 2, 3, 4, 5]}).assign(
-        method="corrected",
-        ci_low=0.0,
-        ci_high=6.0,
-        n_labels=30,
-        n_outputs=400,
-        covers="other items",
-    )
-    tables = {"replaced_evaluators": replaced, "audit_findings": audit, "corrected_systems": means}
-    tables["replaced_details"] = pd.DataFrame({"agreement": ["rmse", "rmse"]})
+    tables = {"audit_findings": audit}
     options = {"dimension": "clarity", "evaluator": "e", "is_drawn": True}
-    corrected, replacement, biases, _ = judge_findings(Facts(tables), "s", "p", **options)
-    for words in (
-        "the mean judgment (dimension: clarity), estimated from labels and the scores of e, is ",
-        'is 5.00 [0.00, 6.00] for "e" (30 of 400 outputs labeled; other items)',
-        "lower for 2 others; the notebook drew the labels",
-    ):
-        assert words in corrected.sentence
-    for words in (
-        '"two" (omega 0.50, 12 annotators: not shown; these annotators)',
-        "1 of 2 evaluators are shown to be able to replace an annotator (dimension: clarity): for "
-        "at least half of annotators",
-        "(measure: rmse) at least as well as this annotator does, up to epsilon 0.1; omega is the",
-    ):
-        assert words in replacement.sentence
+    *_, biases, _ = judge_findings(Facts(tables), "s", "p", **options)
     assert biases.sentence == (
         "In the study `p`, judges were tested for biases (number of tests: 1, Holm-adjusted within "
         "judges; margin: 0.05 of verdicts): found (interval beyond the margin) 0, significant but "
@@ -287,64 +233,4 @@ def test_verdicts_on_judges_are_stated_with_their_margins_and_families():
         "inconclusive 0. Found, as the gain in the share of verdicts of a text shown first "
         "(position), twice as long (length), or by the judge's own system (own): j (position: "
         "0.01 [−0.20, 0.20])."
-    )
-
-
-def test_differences_from_length_are_stated_with_the_correlation_of_length_itself():
-    ranking = pd.DataFrame({"evaluator": ["chrf"], "estimate": 0.3, "ci_low": 0.1, "ci_high": 0.5})
-    ranking = ranking.assign(n_studies=6, rank=1.0)
-    length = ranking.assign(evaluator="length@sentinel", estimate=-0.2, ci_low=-0.3, ci_high=-0.1)
-    tables = {"ranking_beyond_length": ranking, "pooled_summary": length.assign(n_studies=9)}
-    tables["ranking"] = ranking
-    tables["pooled_summary"]["prediction_low"] = float("nan")
-    first, _, finding = atlas_findings(Facts(tables), "spearman")
-    assert "length@sentinel" not in str(first.facts), "it belongs to the other sentence"
-    assert finding.sentence == (
-        "Over the 6 studies that 1 evaluators share, the mean Spearman correlation exceeds that of "
-        "text length (longer is better; studies without texts have noise instead), whose mean is "
-        '−0.20 [−0.30, −0.10] (studies: 9), by 0.30 [0.10, 0.50] for "chrF" (differences between '
-        "evaluators are not tested)."
-    )
-
-
-def test_measures_that_follow_the_truth_are_counted_with_those_that_could_not_be_tested():
-    trend = pd.DataFrame(
-        {
-            "measure": ["recall", "vendi", "density", "coverage", "recall"],
-            "truth": [*["l_star"] * 4, "huse_q"],
-            "verdict": ["sees", "sees", "does not see", "", "sees"],
-            "status": ["excluded", "ok", "ok", "excluded", "ok"],
-            "ci_low": [0.1, 0.1, -0.1, float("nan"), 0.1],
-        }
-    )
-    both = {"trends_a_b": trend, "trends_c": trend.assign(verdict="does not see", ci_low=-1.0)}
-    followed, none = series_findings(Facts(both), ["a b", "c"])
-    assert followed.sentence == (
-        "In the series a b, 2 of 4 measures follow L*, one minus the total variation distance "
-        "between human and machine texts (slope significantly positive; tests are not adjusted): "
-        "recall and vendi; of these, measured without some systems: 1; without a verdict: 1."
-    )
-    assert none.sentence.startswith("In the series c, 0 of 4 measures follow")
-    assert none.sentence.endswith("not adjusted).")
-
-
-def test_rankings_without_tests_are_described_and_unknown_agreement_is_a_limit():
-    study = nb.simulate("votes", n_items=20, seed=0)
-    ranking = pd.DataFrame({"evaluator": "judge", "system": ["a", "b"], "estimate": [0.8, 0.2]})
-    ranking = ranking.assign(ci_low=[0.7, 0.1], ci_high=[0.9, 0.3], status="ok", better="higher")
-    agreement = pd.DataFrame({"estimate": [float("nan")], "se": 0.1})
-    written = sentences(study, {"standings": ranking, "agreement": agreement})
-    assert written["systems"].startswith("According to judge, not annotators, a ranks first")
-    assert "The interval of a lies entirely above all other" in written["systems"]
-    assert "how far annotators agree" in written["limits"]
-
-
-def test_evaluators_are_ranked_from_the_highest_over_the_studies_that_they_share():
-    ranking = pd.DataFrame({"evaluator": [*"abcdef"], "estimate": [0.1, 0.5, 0.3, 0.2, 0.4, 0.9]})
-    ranking = ranking.assign(ci_low=0.0, ci_high=1.0, n_studies=6, rank=[5, 1, 3, 4, 2, None])
-    finding, *_ = atlas_findings(Facts({"ranking": ranking}), "spearman")
-    assert finding.sentence == (
-        "Over the 6 studies that 5 evaluators share, the mean Spearman correlation with judgments "
-        'of outputs is 0.50 [0.00, 1.00] for "b", 0.40 [0.00, 1.00] for "e", 0.30 [0.00, 1.00] for '
-        '"c", and lower for 2 others (differences between evaluators are not tested).'
     )

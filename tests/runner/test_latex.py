@@ -54,24 +54,6 @@ def test_latex_groups_columns_and_aligns_numbers_with_marks_that_take_no_room():
     assert latex.index(r"\caption") < latex.index(r"\label") < latex.index(r"\begin{tabular}")
 
 
-def test_integers_are_whole_text_is_left_and_rows_of_two_levels_have_a_column_each():
-    index = pd.MultiIndex.from_tuples([("natural", "SVM"), ("majority", "x")], names=["on", None])
-    table = pd.DataFrame({"n": [12, 3], "note": ["a_b -- c", "[b]"]}, index=index)
-    latex = to_latex(table.reset_index(level=1, drop=True), caption="", label="tab:a")
-    assert r"\begin{tabular}{lrl}" in latex and "on & n & note" in latex
-    assert body(latex)[0] == ["natural", "$12$", r"a\_b -- c"]
-    latex = to_latex(table, caption="", label="tab:a")
-    assert r"\begin{tabular}{llrl}" in latex
-    assert body(latex)[1] == ["majority", "x", "$3$", "{}[b]"]
-
-
-def test_intervals_stand_below():
-    bounds = (WIDE - 0.125, WIDE + 0.125)
-    latex = to_latex(WIDE, caption="", label="tab:a", intervals=bounds, decimals=3)
-    assert body(latex)[1][:2] == ["", r"{\scriptsize$[0.409, 0.659]$}"]
-    assert body(latex)[1][3] == ""
-
-
 @given(st.text(alphabet="ab \\{}~^&%$#_<>−τ|*[`", min_size=1, max_size=12))
 def test_whatever_a_label_holds_it_stays_one_cell(label):
     table = pd.DataFrame({"n": [0.5]}, index=[label])

@@ -83,19 +83,3 @@ def test_columns_of_annotators_are_named_by_a_flag(tmp_path):
 def test_guesses_that_may_reverse_a_result_are_to_be_confirmed(text, flags, line, tmp_path):
     _, draft = new(tmp_path, text, flags)
     assert [row for row in draft.splitlines() if "# confirm" in row and line in row], draft
-
-
-def test_ids_of_writers_are_no_texts_of_systems(tmp_path):
-    rows = "".join(
-        f"{n},the writer number {n % 2},the machine number {n % 2},k,4\n" for n in range(4)
-    )
-    _, draft = new(tmp_path, f"item,writer_id,machine_id,rater,flow\n{rows}", "")
-    assert "{system}_id" not in draft
-
-
-def test_guesses_of_winners_are_confirmed_first(tmp_path):
-    _, _ = new(tmp_path, "item,left,right,winner\n1,A,B,A\n2,B,A,A\n3,A,B,B\n4,A,B,A\n", "")
-    text = (tmp_path / "study.yml").read_text()
-    assert text.count("# confirm") == 2
-    checked = " ".join(CliRunner().invoke(main, ["check", str(tmp_path)]).output.split())
-    assert checked.index("`choice: winner` is guessed") < checked.index("`annotator_id: all` is")

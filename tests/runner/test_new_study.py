@@ -15,30 +15,12 @@ MTURK = (
     "H1,A1,Approved,1,a,so,2,b,and so,3,4,a longer comment on what was seen\n"
     "H1,A2,Rejected,1,a,so,2,b,and so,1,1,none\n"
 )
-#: As its converter writes them: a rating is an object in a list, a single choice a text.
-RATED = [
-    {"item": 1, "system": "a", "annotator": 7, "fluency": [{"rating": 3}], "ok": "yes"},
-    {"item": 2, "system": "b", "annotator": 7, "fluency": [{"rating": 4}], "ok": "no"},
-    {"item": 2, "system": "b", "annotator": 8, "ok": "no"},
-]
-STUDIO = (
-    "annotation_id,annotator,created_at,fluency,id,item,lead_time,system,updated_at\n"
-    '1,7,now,"[{""rating"": 3}]",4,1,2.5,a,now\n2,7,now,"[{""rating"": 4}]",5,2,2.5,b,now\n'
-)
-MQM = (
-    "system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity\n"
-    'a\td\t1\t1\tr1\t"x\ty\tAccuracy/Omission\tMajor\n'
-    "a\td\t1\t1\tr1\tx\ty\tFluency/Punctuation\tMinor\nb\td\t1\t2\tr1\tx\ty\tNo-error\tNo-error\n"
-    "b\td\t1\t1\tr1\tx\ty\tNon-translation!\tMajor\n"
-)
 PROLIFIC = (
     "PROLIFIC_PID,item,model,rating,Status,Age\n5f,1,a,3,APPROVED,30\n6e,2,b,4,APPROVED,31\n"
     "6f,2,b,1,RETURNED,33\n"
 )
 ONE = [("1/a", "quality", 3.0), ("2/b", "quality", 4.0)]
-FLUENT = [("1/a", "fluency", 3.0), ("2/b", "fluency", 4.0)]
 MEANS = [("1/a", "human_mean", 3.0), ("2/b", "human_mean", 4.0)]
-ERRORS = [("d/1/a", "mqm", 5.1), ("d/2/b", "mqm", 0.0), ("d/1/b", "mqm", 25.0)]
 IN_A_CELL = (
     "HITId,WorkerId,Input.item,Input.system,Answer.taskAnswers\n"
     'H1,A1,1,a,"[{""flow"": {""3"": true, ""4"": false}, ""why"": ""so""}]"\n'
@@ -49,9 +31,6 @@ FILES = {
     "mturk": ("mturk", "batch.csv", MTURK, ONE),
     "mturk, JSON in a cell": (None, "batch.csv", IN_A_CELL, ONE),
     "mean judgments": (None, "m.csv", "item,model,human_mean\n1,a,3\n2,b,4\n", MEANS),
-    "label studio, ratings": ("label-studio", "tasks.json", json.dumps(RATED), FLUENT),
-    "label studio, csv": ("label-studio", "tasks.csv", STUDIO, FLUENT),
-    "mqm": ("mqm", "errors.tsv", MQM, ERRORS),
     "prolific": ("prolific", "survey.csv", PROLIFIC, ONE),
     "prolific, lists": (
         "prolific",
@@ -59,14 +38,7 @@ FILES = {
         json.dumps({"item": 1, "model": "a", "PROLIFIC_PID": ["5f", "6e"], "flow": [3, 4]}),
         [("1/a", "flow", 3.0), ("1/a", "flow", 4.0)],
     ),
-    "guessed beside what a form records": (
-        *(None, "r.csv", "item,model,rater,flow,seconds,index\n1,a,x,3,9,5\n2,a,x,4,2,4\n"),
-        [("1/a", "flow", 3.0), ("2/a", "flow", 4.0)],
-    ),
 }
-
-
-VOTES = "item,system_a,system_b,anna,ben,cleo\n1,x,y,A,B,A\n2,x,y,A,A,Tie\n3,y,x,B,B,B\n"
 
 
 def call(*args):
@@ -78,12 +50,6 @@ def started(tmp_path, layout, name, content):
     (tmp_path / name).write_text(content)
     given = ["--as", layout] if layout else []
     return call("new", tmp_path / "s", "--from", tmp_path / name, *given)
-
-
-def test_columns_of_votes_are_annotators_by_their_names(tmp_path):
-    started(tmp_path, None, "votes.csv", VOTES)
-    votes = nb.read_study(tmp_path / "s").preferences
-    assert votes.groupby("annotator_id").size().to_dict() == {"w001": 3, "w002": 3, "w003": 3}
 
 
 @pytest.mark.parametrize(("name", "is_doubted"), [("human-like", True), ("gold standard", False)])
@@ -125,23 +91,6 @@ def test_each_version_of_potato_is_read_beside_a_table_of_outputs(name, content,
     study = nb.read_study(tmp_path / "s")
     assert sorted(study.judgments["value"]) == values and "flow" in study.dimensions
     assert study.judgments["annotator_id"].eq("w001").all()
-
-
-def test_scores_of_systems_and_of_outputs_are_guessed(tmp_path):
-    (tmp_path / "m.csv").write_text("model,bleu,chrf\na,1,2\nb,3,4\n")
-    (tmp_path / "o.csv").write_text("item,model,text,bleu\n1,a,so,.5\n1,b,and,.7\n")
-    given = ("--from", tmp_path / "m.csv", "--from", tmp_path / "o.csv")
-    assert call("new", tmp_path / "s", *given).exit_code == 0
-    study = nb.read_study(tmp_path / "s")
-    assert study.system_scores["score"].tolist() == [1.0, 2.0, 3.0, 4.0]
-    assert study.scores["score"].tolist() == [0.5, 0.7]
-    assert study.outputs["text"].tolist() == ["so", "and"]
-
-
-def test_columns_of_which_raters_have_different_ones_are_no_ratings(tmp_path):
-    lines = "item,model,rater 1 flow,rater 2 wit\n1,a,3,3\n2,a,4,4\n"
-    assert started(tmp_path, None, "n.csv", lines).exit_code == 0
-    assert nb.read_study(tmp_path / "s").judgments is None
 
 
 def test_a_pattern_never_joins_what_nothing_parts(tmp_path):
@@ -216,17 +165,6 @@ def test_of_an_export_only_ratings_are_dimensions(tmp_path):
     assert "WorkerId" not in said.stdout
 
 
-def test_a_folder_that_reads_well_stays_so(tmp_path):
-    (tmp_path / "s").mkdir()
-    (tmp_path / "s" / "outputs.csv").write_text("output_id,item_id,system\n1,1,a\n2,1,b\n")
-    refused = call("new", tmp_path / "s", "--from", tmp_path / "s" / "outputs.csv")
-    assert refused.exit_code == 1 and "can be read as it is, so nothing is" in refused.stderr
-    assert not (tmp_path / "s" / "study.yml").exists()
-    assert call("new", tmp_path / "s").exit_code == 0
-    assert "tables" not in (tmp_path / "s" / "study.yml").read_text()
-    assert call("check", tmp_path / "s").exit_code == 0
-
-
 def test_nothing_is_overwritten(tmp_path):
     assert call("new", tmp_path / "s").exit_code == 0
     first = (tmp_path / "s" / "study.yml").read_bytes()
@@ -242,14 +180,6 @@ def test_nothing_is_overwritten(tmp_path):
 
 
 WHO = "item,system,ann,bob\n1,a,3,4\n1,b,5,4\n"
-
-
-def test_columns_may_be_called_as_annotators(tmp_path):
-    (tmp_path / "who.csv").write_text(WHO)
-    assert call("new", tmp_path / "who.csv", "--value", "{annotator}").exit_code == 0
-    study = nb.read_study(tmp_path)
-    assert study.judgments["annotator_id"].tolist() == ["w001", "w002"] * 2
-    assert study.dimensions == ["quality"]
 
 
 @pytest.mark.parametrize(

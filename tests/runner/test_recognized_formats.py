@@ -140,20 +140,3 @@ def test_released_exports_of_toloka(tmp_path):
         if study.judgments is not None:
             assert len(study.judgments) == (300 if "new" in path.name else 600)
     assert n_votes == 900
-
-
-@pytest.mark.skipif(not PLOTS.is_dir(), reason="NLGBENCH_DATA has no scratchplot")
-def test_both_batches_and_three_dimensions_with_few_edits(tmp_path):
-    """Both batches have stories of one system for the same plans: two versions of the system."""
-    dimensions = ["coherence", "interestingness", "naturalness"]
-    paths = [path for one in dimensions for path in sorted((PLOTS / one).glob("*.tsv"))]
-    shown = new_study.new(tmp_path, paths)
-    assert "several rows for system 'scratchplot'" in shown
-    about = tmp_path / "study.yml"
-    judged, texts = about.read_text().split("  outputs:")
-    added = "      values: {system: {scratchplot: scratchplot 2}}\n      only:"
-    parts = [part.replace("      only:", added, 1) for part in (judged, texts)]
-    about.write_text("  outputs:".join(parts))  # two lines are edited
-    study = nb.read_study(tmp_path)
-    assert study.dimensions == dimensions and len(study.judgments) == 2700
-    assert len(study.systems) == 6 and (study.outputs["text"] != "").all()

@@ -1,7 +1,6 @@
 """A report says what its runs say: one page that needs no network, sheets, files as they are."""
 
 import json
-import math
 import re
 import shutil
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 from markupsafe import escape
 
-from nlgbench.runner import latex, report, run_folder
+from nlgbench.runner import report, run_folder
 from nlgbench.runner.cli import main
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -54,61 +53,6 @@ def test_runs_of_two_studies_have_a_sheet_each_and_other_parameters_are_named(re
     assert "Runs with other parameters, not shown: 90-own@k=2." in page
 
 
-def test_ids_stay_as_they_are_written(tmp_path):
-    (tmp_path / "t.csv").write_text("system,estimate\n001,0.5\nNA,\n")
-    frame = run_folder.frame(tmp_path / "t.csv")
-    assert frame["system"].tolist() == ["001", "NA"]
-    assert frame["estimate"].dtype == "float64"
-
-
-def test_systems_are_ranked_within_what_else_is_named(tmp_path):
-    rows = [("", "a", 0.1), ("", "b", 0.2), ("flow", "a", 0.4), ("flow", "b", 0.3)]
-    frame = pd.DataFrame(rows, columns=["dimension", "system", "estimate"])
-    frame = frame.assign(ci_low=frame["estimate"] - 1, ci_high=math.nan)
-    ranked = dict(run_folder.rankings(run_folder.Table("r", "t", tmp_path, "study", frame)))
-    assert {words: shown["system"].tolist() for words, shown in ranked.items()} == {
-        "": ["b", "a"],
-        "dimension: flow": ["a", "b"],
-    }
-    assert ranked[""]["interval"].eq("").all()
-    assert run_folder.interval(-1, 2) == "[−1.000, 2.000]"
-
-
-def ranked(tmp_path, name="t", **columns):
-    """Rank a table that was written and read back."""
-    pd.DataFrame(columns).to_csv(tmp_path / "t.csv", index=False)
-    table = run_folder.Table("r", name, tmp_path, "study", run_folder.frame(tmp_path / "t.csv"))
-    return table, list(run_folder.rankings(table))
-
-
-def test_neither_biases_nor_differences_are_ranked_and_sentinels_come_last(tmp_path):
-    ends = {"ci_low": [0.1, 0.2, 0.3], "ci_high": [0.5, 0.6, 0.7]}
-    names, values = ["a", "b", "length@sentinel"], {"estimate": [0.2, 0.3, 0.9], **ends}
-    _, ((_, shown),) = ranked(tmp_path, evaluator=names, **values)
-    assert shown["evaluator"].tolist() == ["b", "a", "length@sentinel"]
-    signature = ["direction:lower is more diverse"] * 3
-    _, ((_, shown),) = ranked(tmp_path, system=[*names[:2], "c"], **values, signature=signature)
-    assert shown["system"].tolist() == ["a", "b", "c"]
-    assert ranked(tmp_path, system=names, opponent="d", **values)[1] == []
-    assert ranked(tmp_path, evaluator=names, test="length", **values, verdict="found")[1] == []
-
-
-def test_a_ranking_has_as_many_decimals_in_all_cells_and_keeps_its_ranks_in_latex(tmp_path):
-    ends = {"ci_low": [0.5123, 0.1], "ci_high": [0.98765, 0.33333]}
-    ranks = {"rank": [1, 2], "rank_low": [1, 1], "rank_high": [1, 2]}
-    table, ((words, shown),) = ranked(
-        tmp_path, system=["a", "b"], estimate=[0.75, 0.21], **ends, **ranks
-    )
-    rows = latex._ranking(table, "t", words, shown).splitlines()
-    assert r"a & $0.750$ & {}[0.512, 0.988] & 1 \\" in rows
-    assert r"b & $0.210$ & {}[0.100, 0.333] & 1 to 2 \\" in rows
-    undefined = {name: [math.nan, math.nan] for name in ranks}
-    _, ((_, shown),) = ranked(
-        tmp_path, system=["a", "b"], estimate=[0.75, 0.21], **ends, **undefined
-    )
-    assert shown["ranks"].tolist() == ["", ""]
-
-
 def test_a_run_that_cannot_be_read_is_listed_and_the_others_are_shown(reported, tmp_path):
     out = Path(shutil.copytree(reported, tmp_path / "out"))
     for name in ("91-no-picture", "92-no-estimates"):
@@ -124,14 +68,6 @@ def test_a_run_that_cannot_be_read_is_listed_and_the_others_are_shown(reported, 
     assert "systems.png is missing from its run: repeat" in page
     assert "The run 92-no-estimates could not be read, and is not shown: EmptyDataError" in page
     assert page.count("Executed notebook") == 2
-
-
-def test_people_are_annotators_and_undefined_agreement_is_left_out(tmp_path):
-    frame = pd.DataFrame({"evaluator": ["people", "bleu"], "estimate": [0.5, math.nan]})
-    shown = run_folder.legible(run_folder.Table("r", "votes", tmp_path, "study", frame))
-    assert shown["evaluator"].tolist() == ["annotators", "bleu"]
-    shown = run_folder.legible(run_folder.Table("r", "agreement", tmp_path, "study", frame))
-    assert shown["evaluator"].tolist() == ["annotators"]
 
 
 def test_the_datasheet_says_what_the_tables_say(reported):

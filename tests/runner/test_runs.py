@@ -8,10 +8,8 @@ import pandas as pd
 import pytest
 
 from nlgbench import hashing
-from nlgbench.datasets.published import load_claims
 from nlgbench.evaluators.stored import stored_dir
-from nlgbench.hashing import canonical_json, folder_hash
-from nlgbench.runner import gathering, listing, runs
+from nlgbench.runner import gathering, runs
 from nlgbench.runner.notebooks import read_notebook
 from nlgbench.study import schema
 
@@ -42,29 +40,6 @@ def test_the_digest_notices_every_part_and_not_the_output_folder(make_notebook, 
     others = [{"code": "a = 2"}, {"k": 8}, {"text": "b"}, *({part: "changed"} for part in AROUND)]
     assert digest_of() == digest_of()
     assert len({digest_of(), *(digest_of(**other) for other in others)}) == 7
-
-
-def test_what_is_installed_and_where_names_a_run(monkeypatch):
-    before = runs.surroundings()
-    versions = hashing.installed_versions()
-    assert {"numpy", "scipy", "papermill"} <= set(versions) and "pytest" not in versions
-    with monkeypatch.context() as patch:
-        patch.setattr(hashing, "installed_versions", lambda: {**versions, "numpy": "999"})
-        now = runs.surroundings()
-    assert {name for name in now if now[name] != before[name]} == {"installed packages"}
-    monkeypatch.setenv("OMP_NUM_THREADS", "7")
-    now = runs.surroundings()
-    assert {name for name in now if now[name] != before[name]} == {"platform"}
-
-
-def test_the_package_hash_notices_a_changed_file_and_json_no_order_of_keys(tmp_path):
-    (tmp_path / "a.py").write_text("x = 1\n")
-    before = folder_hash(tmp_path, "**/*.py")
-    (tmp_path / "a.py").write_text("x = 2\n")
-    changed = folder_hash(tmp_path, "**/*.py")
-    (tmp_path / "a.py").rename(tmp_path / "b.py")
-    assert len({before, changed, folder_hash(tmp_path, "**/*.py")}) == 3
-    assert canonical_json({"é": 1, "a": [0.1]}) == canonical_json({"a": [0.1], "é": 1})
 
 
 class Killed(BaseException):
@@ -190,31 +165,6 @@ def test_a_run_with_a_damaged_ledger_is_named_and_made_again(tmp_path, damage):
     assert runs.why_rerun(tmp_path / "b", parts) == ""
 
 
-def test_the_ledger_shows_default_runs(tmp_path):
-    for name in ("nb", "nb@k=2", "nb@study=mine", "nb@k=2,study=mine"):
-        recorded(tmp_path / name, "simulated/x/1")
-    assert gathering.gather(tmp_path) == []
-    shown = listing.ledger(tmp_path)
-    assert "study=mine" in shown and "k=2" not in shown
-    assert len(schema.read(tmp_path / "ledger.csv", "ledgers")) == 4
-
-
-def test_degrees_are_gathered_and_go_with_their_numbers(tmp_path):
-    numbers = {"published": 0.4, "recomputed": 0.5, "tolerance": 0.005}
-    about = {"verdict": "differs", "source": "study"}
-    rows = recorded(tmp_path / "nb@study=pilot", "study/pilot/table1/bleu", **numbers, **about)
-    gathering.gather(tmp_path)
-    table = pd.read_csv(tmp_path / "reproduction.csv")
-    assert table["cv_star"].round(1).tolist() == [22.2]
-    runs.check_place(tmp_path, ["mine"])
-    both = pd.concat([rows.assign(run=f"study=pilot-{n}") for n in (4, 5)])  # of one name
-    assert gathering.degrees(both)["variant"].tolist() == ["study=pilot-4", "study=pilot-5"]
-    undefined = rows.assign(recomputed=np.nan)
-    schema.write(undefined, "ledger", tmp_path / "nb@study=pilot" / "ledger.csv")
-    gathering.gather(tmp_path)
-    assert not (tmp_path / "reproduction.csv").exists()
-
-
 def test_one_command_at_a_time_writes_where_it_can(tmp_path):
     with (
         runs.writing(tmp_path / "out"),
@@ -246,18 +196,3 @@ def test_cleaning_removes_what_is_left_over_and_nothing_else(tmp_path, monkeypat
     pd.testing.assert_frame_equal(runs.clean(out, dry_run=False), found)
     assert sorted(path.name for path in out.iterdir()) == [".lock", ".notes", "nb"]
     assert not stored_dir().exists()
-
-
-def test_what_can_be_recomputed_is_drawn_once_released_runs_answer_every_claim(tmp_path):
-    claims = load_claims()
-    about = {"recomputed": claims["published"], "verdict": "matches", "source": "released"}
-    about |= {"variant": "", "reason": ""}
-    rows = claims.assign(**about).reindex(columns=schema.columns("ledger"))
-    recorded(tmp_path / "nb", "study/pilot/table1/bleu")
-    place = tmp_path / "nb" / "ledger.csv"
-    for whole, is_there in ((rows, True), (rows.assign(source="simulated"), False)):
-        schema.write(whole, "ledger", place)
-        gathering.gather(tmp_path)
-        assert (tmp_path / "recomputed.pdf").is_file() == is_there
-        assert (tmp_path / "recomputed.txt").is_file() == is_there
-        runs.check_place(tmp_path, ["mine"])
