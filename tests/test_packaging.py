@@ -14,6 +14,7 @@ ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 # conda-forge's names where they differ from PyPI's
 CONDA = {"matplotlib": "matplotlib-base", "seaborn": "seaborn-base", "build": "python-build"}
+CONDA["torch"] = "pytorch"
 
 
 def required(*extras):
@@ -24,14 +25,13 @@ def required(*extras):
 
 def test_environment_yml_equals_pyproject():
     lines = (ROOT / "environment.yml").read_text().splitlines()
-    conda = {line.strip(" -") for line in lines[lines.index("dependencies:") + 1 :] if "- " in line}
-    wanted = {f"python{PROJECT['requires-python']}", "pip"}
-    for requirement in required("run", "lab", "app", "dev"):
+    start = lines.index("dependencies:") + 1
+    conda = {line.strip(" -") for line in lines[start:] if line.startswith("  - ")}
+    wanted = {f"python{PROJECT['requires-python']}", "pip", "pip:"}
+    for requirement in required("run", "lab", "app", "dev", "neural"):
         name, rest = re.fullmatch(r"([\w-]+)(.*)", requirement).groups()
-        wanted.add(CONDA.get(name, name) + rest)
-    assert conda == wanted
-    torch = PROJECT["optional-dependencies"]["neural"][0].removeprefix("torch")
-    assert f"pytorch{torch.replace('==', '=')}" in (ROOT / "environment.yml").read_text()
+        wanted.add(CONDA.get(name, name) + rest.replace("==", "="))
+    assert conda == wanted and lines[-1].strip() == "- --editable ."
     install = (ROOT / "docs" / "install.md").read_text()
     for extra in PROJECT["optional-dependencies"]:
         assert f"`{extra}`" in install
