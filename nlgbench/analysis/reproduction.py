@@ -26,21 +26,13 @@ _NEW = "Only values from other data, training or parameters are available."
 def cv_star(values: ArrayLike) -> Floats:
     """Compute CV*, the small-sample coefficient of variation of repeated measurements.
 
-    Parameters
-    ----------
-    values : array-like of shape (n_values,) or (n_sets, n_values)
-        Repeated measurements of a quantity, or of a quantity per row, on a scale that starts at 0.
+    `values`, of shape (n_values,) or (n_sets, n_values), are on a scale that starts at 0.
 
     Returns
     -------
     ndarray of shape () or (n_sets,)
         CV* in percent; lower is better, and 0 means that all values are equal. NaN where a value is
         missing or not above 0.
-
-    Raises
-    ------
-    ValueError
-        When there are fewer than two values.
 
     Notes
     -----

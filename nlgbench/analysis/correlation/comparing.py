@@ -509,14 +509,7 @@ def partial_correlations(
 ) -> pd.DataFrame:
     """Correlate evaluators with human judgments over systems, controlling for another evaluator.
 
-    Parameters
-    ----------
-    study, evaluators, against
-        As in `correlate`.
-    given : str
-        The evaluator to control for.
-    confidence : float
-        Confidence level of intervals, between 0 and 1.
+    `given` is the evaluator to control for; the others are as in `correlate`.
 
     Returns
     -------
@@ -526,11 +519,6 @@ def partial_correlations(
         (the three Pearson correlations), estimate (the partial correlation), ci_low, ci_high,
         status (a code; ``ok``), reason (its text: why the estimate or interval is undefined),
         confidence, n (systems).
-
-    Raises
-    ------
-    ValueError
-        Under the same conditions as `correlate`, or when `given` is unknown or the only evaluator.
 
     Notes
     -----
@@ -579,11 +567,6 @@ def williams_tests(
 ) -> pd.DataFrame:
     """Test whether the correlations of two evaluators with judgments differ (Williams' test).
 
-    Parameters
-    ----------
-    study, evaluators, dimension
-        As in `compare_evaluators`, but `evaluators` must be names; pairs follow their order.
-
     Returns
     -------
     DataFrame
@@ -591,11 +574,6 @@ def williams_tests(
         evaluator_b, dimension, estimate_a, estimate_b (Pearson's r with the judgments), correlation
         (of the two evaluators), estimate (a minus b), status (a code; ``ok``), reason (its text:
         why the test is undefined), t, p (two-sided), n (outputs).
-
-    Raises
-    ------
-    ValueError
-        Under the same conditions as `correlate`, or when there is only one evaluator.
 
     Notes
     -----
@@ -650,14 +628,8 @@ def _pearson_of_three(three: Floats) -> tuple[float, float, float]:
 def williams(r12: float, r13: float, r23: float, n: int) -> tuple[float, float]:
     """Test whether two correlations that share a variable differ.
 
-    Parameters
-    ----------
-    r12, r13 : float
-        Pearson correlations of two evaluators (2, 3) with the human judgments (1).
-    r23 : float
-        Correlation of the two evaluators.
-    n : int
-        Number of units (outputs or systems), at least 4.
+    r12 and r13 are Pearson correlations of two evaluators with the human judgments, r23 that of the
+    two evaluators, and n the number of units (outputs or systems), at least 4.
 
     Returns
     -------
@@ -665,12 +637,6 @@ def williams(r12: float, r13: float, r23: float, n: int) -> tuple[float, float]:
         t, positive where r12 is larger, and its two-sided p with n - 3 degrees of freedom. Both are
         NaN where the variance is 0 to within 1e-12: the evaluators are identical or opposite, or
         judgments are proportional to the difference of their standardized scores.
-
-    Raises
-    ------
-    ValueError
-        When a correlation is outside -1 to 1, `n` is below 4, or the three correlations are
-        impossible together.
 
     Notes
     -----

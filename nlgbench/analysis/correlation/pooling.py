@@ -430,18 +430,9 @@ def correlate_studies(
 ) -> pd.DataFrame:
     """Score the outputs of many studies, and correlate evaluators with human judgments in each.
 
-    Parameters
-    ----------
-    studies : mapping of str to Study
-        Studies with judgments. Existing scores are kept, and missing ones are added where texts and
-        references allow it.
-    evaluators : sequence of str
-        Evaluators that `nlgbench.score` adds. Default: those that need no training.
-    called : mapping of str to str, optional
-        Maps studies' own names of evaluators to common names, so that one evaluator has one name in
-        all studies. Scores by a study's authors take precedence over new ones.
-    granularity, statistic, seed
-        As in `nlgbench.correlate`.
+    Scores of a study are kept, and missing ones of `evaluators` (default: those that need no
+    training) are added. `called` maps studies' own names of evaluators to common ones; scores by a
+    study's authors take precedence over new ones. The others are those of `nlgbench.correlate`.
 
     Returns
     -------
@@ -449,11 +440,6 @@ def correlate_studies(
         The table of `nlgbench.correlate` with a column ``study``, and rows of the sentinels length,
         constant and system_mean (with the suffix ``@sentinel``). An evaluator that cannot score a
         study has a row with a ``status`` for each dimension.
-
-    Raises
-    ------
-    ValueError
-        When a study has no judgments or scores, or `called` maps two of its evaluators to one name.
 
     Notes
     -----
@@ -509,24 +495,12 @@ def compare_with_length(
 ) -> pd.DataFrame:
     """Compare, in many studies, how well evaluators and text length agree with human judgments.
 
-    Parameters
-    ----------
-    studies, evaluators, called, statistic, seed
-        As in `correlate_studies`.
-    n_resamples : int
-        Number of bootstrap samples, used to estimate the correlation of the two estimates.
-
     Returns
     -------
     DataFrame
         The table of `nlgbench.compare_evaluators` at granularity "output", with a column ``study``
         and without adjusted p. It has a row for each study, dimension and evaluator (evaluator_b is
         the length), over outputs with both scores. Rows without a result have a ``status``.
-
-    Raises
-    ------
-    ValueError
-        Under the same conditions as `correlate_studies`.
 
     Notes
     -----

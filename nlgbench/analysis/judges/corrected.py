@@ -185,16 +185,8 @@ def corrected_quality(
 def draw_labels(study: Study, n: int, *, dimension: str | None = None, seed: Seed = 0) -> Study:
     """Keep only the judgments of a random sample of the judged outputs.
 
-    Parameters
-    ----------
-    study : Study
-        A study with judgments.
-    n : int
-        Number of outputs to draw, at least 1. If fewer are judged, all are drawn.
-    dimension : str, optional
-        Outputs are drawn from those with judgments of this dimension. Default: quality.
-    seed : int or Generator
-        Seed of the sample.
+    `n` outputs (all, if fewer) are drawn from those with judgments of `dimension` (default:
+    quality).
 
     Returns
     -------

@@ -147,18 +147,10 @@ def split_half(
 ) -> pd.DataFrame:
     """Correlate two halves of the annotators, to estimate the ceiling for evaluators' correlations.
 
-    Parameters
-    ----------
-    study : Study
-        A study with judgments, of which those in the quality dimension are used. Human texts are
-        left out, because evaluators are compared over systems.
-    n_splits : int
-        Number of random splits of the annotators of each ``group_id`` (HIT) into halves, or of all
-        annotators where it is empty. If their number is odd, one is left out.
-    n_resamples : int
-        Number of half-samples (random halves of the clusters) for the 95% intervals.
-    seed : int or Generator
-        Seed of the random numbers.
+    Of the judgments in the quality dimension, without those of human texts. Each of `n_splits`
+    random splits halves the annotators of each ``group_id`` (HIT), or all annotators where it is
+    empty; if their number is odd, one is left out. 95% intervals use `n_resamples` half-samples of
+    clusters.
 
     Returns
     -------
@@ -171,11 +163,6 @@ def split_half(
         Quantities: ``half``, the mean of Pearson's correlation over splits; ``full``, the
         correlation of two full panels (reliability); ``ceiling``, its square root: the correlation
         expected of an evaluator that knows the mean judgment of infinitely many annotators.
-
-    Raises
-    ------
-    ValueError
-        When there are no judgments or fewer than 3 systems.
 
     Notes
     -----

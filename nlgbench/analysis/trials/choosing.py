@@ -208,18 +208,8 @@ def train_choosers(
 ) -> Choosers:
     """Train the evaluators of Table 3 of Zhou and Xu (2020) on the training data of `searches`.
 
-    Parameters
-    ----------
-    searches : Searches
-        Models to choose between.
-    threshold : float
-        Mean judgments that differ by at most this count as tied.
-    n_pairs : int
-        Number of pairs for each kind of supervision.
-    backend, seed
-        As in `nlgbench.train_comparator`.
-    pair_seed : int or Generator
-        Seed of the pairs.
+    Mean judgments that differ by at most `threshold` count as tied; `n_pairs` are for each kind of
+    supervision. `backend` and `seed` are as in `nlgbench.train_comparator`.
 
     Returns
     -------
@@ -368,21 +358,9 @@ def stop_training(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Stop each training run early, based on each evaluator in turn.
 
-    Parameters
-    ----------
-    searches, choosers
-        As in `score_models`.
-    scores : DataFrame
-        From `score_models`.
-    patience : int
-        Stop after this many consecutive checkpoints that lose more often than they win, or whose
-        scores do not exceed the best so far. Zhou and Xu (2020) use 5.
-    reverse : bool
-        Whether to reverse the order of checkpoints, so that quality falls during training.
-    n_comparisons : int
-        Number of comparisons per checkpoint.
-    seed : int or Generator
-        Seed of the pairs.
+    A run stops after `patience` consecutive checkpoints that lose more often than they win in
+    `n_comparisons`, or whose scores do not exceed the best so far (5 in Zhou and Xu 2020). `scores`
+    are from `score_models`; `reverse` reverses the order of checkpoints, so that quality falls.
 
     Returns
     -------
@@ -477,13 +455,8 @@ def _curve(rows: pd.DataFrame, value: pd.Series, half: pd.Series) -> pd.DataFram
 def judge_choices(searches: Searches, chosen: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Compare the chosen models with the truly best ones, with and without a tolerance.
 
-    Parameters
-    ----------
-    searches : Searches
-        Searches with known true quality.
-    chosen : mapping of str to DataFrame
-        Results of `choose` or `stop_training` by experiment. In ``hyperparameter_search``, the
-        choice is among the settings of a group, in all others among the checkpoints of a model.
+    `chosen` are results of `choose` or `stop_training` by experiment. In ``hyperparameter_search``,
+    the choice is among the settings of a group, in all others among the checkpoints of a model.
 
     Returns
     -------

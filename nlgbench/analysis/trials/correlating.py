@@ -58,13 +58,6 @@ def system_quality(study: Study) -> pd.Series:
 def correlate_outputs(trials: Trials, *, n_resamples: int = 1_000, seed: int = 0) -> pd.DataFrame:
     """Correlate evaluators' scores of single held-out outputs with human judgments.
 
-    Parameters
-    ----------
-    trials : Trials
-        From `run_trials`.
-    n_resamples, seed
-        As in `nlgbench.correlate`.
-
     Returns
     -------
     DataFrame
@@ -99,11 +92,6 @@ def correlate_outputs(trials: Trials, *, n_resamples: int = 1_000, seed: int = 0
 @checked
 def compare_outputs(trials: Trials, *, n_resamples: int = 1_000, seed: int = 0) -> pd.DataFrame:
     """Compare the comparator with skill rating to each baseline, on the first split of each study.
-
-    Parameters
-    ----------
-    trials, n_resamples, seed
-        As in `correlate_outputs`.
 
     Returns
     -------

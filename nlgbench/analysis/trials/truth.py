@@ -23,14 +23,7 @@ CLEAR = 0.15
 def true_order(study: Study, *, tie_ratio: float = 0.1, seed: int = 0) -> pd.DataFrame:
     """Test whether ratings order systems by quality, for simulated evaluators of known accuracy.
 
-    Parameters
-    ----------
-    study : Study
-        A simulated study from `nlgbench.worlds.comparing.compared_reviews`.
-    tie_ratio : float
-        As in `nlgbench.rate`.
-    seed : int
-        Seed of pairs and games.
+    `study` is from `nlgbench.worlds.comparing.compared_reviews`.
 
     Returns
     -------
@@ -80,16 +73,8 @@ def true_checkpoints(
 ) -> pd.DataFrame:
     """Test whether weak supervision from one model orders the checkpoints of another.
 
-    Parameters
-    ----------
-    study : Study
-        A simulated study from `nlgbench.worlds.comparing.compared_reviews`.
-    pairs : DataFrame
-        Training pairs from `nlgbench.supervise`, including weak ones.
-    backend, encoder
-        As in `nlgbench.train_comparator`.
-    seed : int
-        Seed of the other model and of everything that depends on it.
+    `study` is from `nlgbench.worlds.comparing.compared_reviews`, and `pairs`, some of them weak,
+    from `nlgbench.supervise`.
 
     Returns
     -------
