@@ -6,12 +6,10 @@ discriminators' training data.
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pandas as pd
 
-from nlgbench.datasets import cache
 from nlgbench.study import Study, csv_files, from_rows
 
 RAW_FILE = "judge-the-judges/Batch_3205459_batch_results_8th.csv"
@@ -35,7 +33,6 @@ SYSTEMS = {
 
 _SLOTS = range(21)  # 20 reviews and the attention check
 _VOTES = {"real": 1, "fake": 0}
-_NO_COMMENT = "{}"
 
 
 def read_judge_the_judges(path: Path) -> Study:
@@ -64,21 +61,6 @@ def read_judge_the_judges(path: Path) -> Study:
                 judgments.append((output_id, annotator, "real_or_fake", value, row["group_id"]))
 
     return from_rows(outputs=outputs, judgments=judgments)
-
-
-def load_reasons() -> pd.DataFrame:
-    """Load the accepted annotators' reasons for voting fake (section 5.3 of the paper).
-
-    The texts are verbatim, except that worker identifiers become ``[worker]``. They may identify
-    annotators in other ways: quote them with care, and do not redistribute them.
-    """
-    frame, accepted = _assignments(cache.path(RAW_FILE))
-    comment = accepted["Answer.comment"]
-    accepted = accepted[~comment.str.strip().isin(["", _NO_COMMENT])]
-    workers = "|".join(map(re.escape, frame["WorkerId"].unique()))  # one comment is only an id
-    reason = accepted["Answer.comment"].str.replace(rf"\b(?:{workers})\b", "[worker]", regex=True)
-    columns = ["annotator_id", "group_id", "reason"]
-    return accepted.assign(reason=reason)[columns].reset_index(drop=True)
 
 
 def _assignments(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -8,7 +8,6 @@ from nlgbench.datasets import cache
 from nlgbench.datasets.judge_the_judges import (
     RAW_FILE,
     SYSTEMS,
-    load_reasons,
     read_judge_the_judges,
 )
 from tests.datasets.test_huse_loader import saved
@@ -101,14 +100,8 @@ def test_no_identifier_and_no_answer_about_a_person_leaves_the_loader(released):
     raw = pd.read_csv(cache.path(RAW_FILE), dtype=str, keep_default_na=False)
     people = {cell for name in ("WorkerId", "HITId", "AssignmentId") for cell in raw[name]}
     assert len(people) == 1075 + 180 + 1094
-    tables_ = (released.outputs, released.judgments, load_reasons())
-    for table in tables_:
+    for table in (released.outputs, released.judgments):
         cells = {cell for name in table for cell in table[name].astype(str).unique()}
         written = " ".join(cells)
         assert not [identifier for identifier in people if identifier in written]
         assert not set(table) & {"Answer.age", "Answer.gender", "Answer.language"}
-    reasons = tables_[2]
-    assert reasons.columns.tolist() == ["annotator_id", "group_id", "reason"]
-    assert len(reasons) == 896 - 336
-    known = released.judgments[["annotator_id", "group_id"]].drop_duplicates()
-    assert len(reasons.merge(known)) == len(reasons)
