@@ -64,14 +64,6 @@ def test_an_export_becomes_tidy_tables(tmp_path):
         assert not table.isin(["Z9", "A1", "F3", "R7", "hitA", "hitB"]).to_numpy().any()
 
 
-def test_reasons_are_given_without_names(tmp_path, monkeypatch):
-    path = saved(export(), tmp_path / "raw.csv")
-    monkeypatch.setattr("nlgbench.datasets.cache.path", lambda name: path)
-    reasons = load_reasons()
-    # A1 alone is accepted and wrote something, with the own id in it.
-    assert reasons.to_numpy().tolist() == [["w002", "hit002", 'odd, "wrong"\nwords [worker]']]
-
-
 @pytest.fixture(scope="module")
 def released():
     return nb.load("judge-the-judges")
