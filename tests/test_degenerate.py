@@ -251,7 +251,7 @@ one cluster: {UNIT}
 two clusters: few_clusters few_decisive few_items no_variation noise_without_one one_cluster
   one_effective too_few_systems undefined_subsamples undefined_without_one
 system per item: {FEW} confounded constant few_texts / disconnected few_outputs no_comparisons
-  no_votes
+  no_shared_items no_votes
 disconnected: {FEW} few_texts no_labels / disconnected few_outputs
 one connection: {FEW} {UNIT} few_neighbors one_connection / few_outputs
 misspelled: {FEW} {UNIT} excluded few_neighbors no_labels separated / disconnected few_outputs
