@@ -106,20 +106,6 @@ def test_ratings_are_described_by_intervals_and_missing_ones_give_the_reason():
     assert "do not show whether systems differ: one item alone." in sentence
 
 
-def test_the_highest_rows_are_listed_and_others_as_high_are_not_called_lower():
-    table = pd.DataFrame({"system": [*"abcdef"], "estimate": [1, 2, 3, 4, 5, 3.0]})
-    facts = Facts({"scores": table.assign(ci_low=0.0, ci_high=6.0)})
-    options = {"order": "highest", "rest": "lower for {n} others"}
-    text = facts.listing("scores", "{system}", **options)
-    assert text == "e, d, c, and not lower for 3 others"
-    text = facts.listing("scores", "{system}", {"system": ("not in", ["f"])}, **options)
-    assert text == "e, d, c, and lower for 2 others"
-    assert facts.listing("scores", "{system}", rest="; {n} more") == "a, b, and c; 3 more"
-    assert facts.listing("scores", "{system}", {"estimate": (">", 9)}) == ""
-    assert facts.say("It is", "scores", where={"estimate": (">", 9)}) is None
-    assert facts.count("scores", {"estimate": (">", 3)}, among={}, of="rows") == "2 of 6 rows"
-
-
 def test_conclude_writes_facts_that_a_second_program_recomputes(tmp_path):
     run = record.open("90-own", source="simulated", output_dir=str(tmp_path))
     table = pd.DataFrame({"system": ["a_1", "b"], "estimate": [-0.123, 2]})

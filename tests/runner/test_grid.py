@@ -89,6 +89,7 @@ def test_a_grid_runs_resumes_and_is_gathered(make_notebook, tmp_path, in_process
     ]
 
 
+@pytest.mark.release
 def test_the_notebook_that_the_docs_write_sweeps(make_notebook, tmp_path):
     page = (Path(__file__).parents[2] / "docs" / "runs.md").read_text(encoding="utf-8")
     imports, *cells = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)

@@ -23,7 +23,6 @@ from nlgbench.evaluators.discriminators import (
 from nlgbench.generators.grammar import Corrupted
 from nlgbench.generators.reviews import review_grammar
 
-NO_SCORE = "no output has both a label and a score"
 
 
 def table(texts_of, *, human="human"):
@@ -159,21 +158,6 @@ def test_an_individual_discriminator_knows_one_system(outputs):
     np.testing.assert_allclose(first[own], second[own], rtol=1e-12)
     stutter = (ours.stratum == "stutter")[ours.fold == 0]
     assert (abs(first[stutter] - second[stutter]) > 0.01).any()
-
-
-def test_a_system_of_one_text_has_no_individual_score():
-    """All its texts are in one fold, so that none is left to learn from."""
-    one_text = {"human": [f"good {n}" for n in range(30)], "one": ["always the same"] * 20}
-    with pytest.raises(ValueError, match=r"in the smaller class .*: 1"):
-        score_discriminators(table(one_text), models=["svm"], n_folds=3, seed=0)
-    both = table({**one_text, "m": [f"bad {n}" for n in range(30)]})
-    options = {"models": ["svm"], "n_folds": 3, "seed": 0}
-    alone = score_discriminators(both, scope="individual", **options)
-    assert alone["score"].isna().tolist() == (both["system"] == "one").tolist()
-    assert score_discriminators(both, **options)["score"].notna().all()
-    one = accuracy_of(both, alone).set_index("system").loc["one"]
-    assert one[["n", "n_undefined", "reason"]].tolist() == [0, 20, NO_SCORE]
-    assert np.isnan(one["estimate"])
 
 
 def test_accuracy_is_scikit_learn_s_and_states_its_labels(outputs, scores):
