@@ -44,13 +44,18 @@ def context_rows(items: Sequence[str], colors: np.ndarray) -> pd.DataFrame:
     return schema.typed(rows, "contexts")
 
 
-def hsl_to_lab(hsl: np.ndarray) -> np.ndarray:
-    """Convert degrees and percent of HSL to CIELAB, the space of perceptual differences."""
+def hsl_to_rgb(hsl: np.ndarray) -> np.ndarray:
+    """Convert degrees and percent of HSL to RGB from 0 to 1."""
     hue, saturation, lightness = np.moveaxis(hsl / (30, 100, 100), -1, 0)
     chroma = saturation * np.minimum(lightness, 1 - lightness)
     steps = (hue[..., None] + (0, 8, 4)) % 12
     ramp = np.clip(np.minimum(steps - 3, 9 - steps), -1, 1)
-    return rgb_to_lab(lightness[..., None] - chroma[..., None] * ramp)
+    return lightness[..., None] - chroma[..., None] * ramp
+
+
+def hsl_to_lab(hsl: np.ndarray) -> np.ndarray:
+    """Convert degrees and percent of HSL to CIELAB, the space of perceptual differences."""
+    return rgb_to_lab(hsl_to_rgb(hsl))
 
 
 def rgb_to_lab(rgb: np.ndarray) -> np.ndarray:

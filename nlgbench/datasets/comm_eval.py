@@ -54,8 +54,10 @@ def read_comm_eval(path: Path, *, filtered: bool = True) -> Study:
         system="misleading",
         output_id=captions["output_id"] + "-twin",
         context=captions["context"].map(lambda name: name[:-1] + str(1 - int(name[-1]))),
-        colors=captions["colors"].map(lambda three: (three[1], three[0], three[2])),
     )
+    # A misleading caption is shown with the colors of its new context's first description.
+    first = captions[described].sort_values("number", kind="stable").drop_duplicates("context")
+    twins["colors"] = twins["context"].map(first.set_index("context")["colors"])
     outputs = pd.concat([captions[described], captions[~described], twins], ignore_index=True)
     described_as = set(zip(references["context"], references["plain"], strict=True))
     keys = zip(outputs["context"], outputs["plain"], strict=True)

@@ -41,6 +41,7 @@ _TABLE: list[tuple[str, str, str]] = [
     ("ensemble", "Ensemble", "Listeners"),
     *((f"{name}(?:_listener)?", name.capitalize(), "Listeners") for name in _LISTENERS),
     *((rf"{name}[_@](\d+)", rf"{name.capitalize()}, seed \1", "Listeners") for name in _LISTENERS),
+    *((f"{name}@released", f"{name.capitalize()}, released", "Listeners") for name in _LISTENERS),
 ]
 
 MODELS = {

@@ -101,6 +101,12 @@ _FAMILIES = (
         _LISTENERS,
         "contexts",
     ),
+    _Family(
+        "(literal|pragmatic)@released",
+        "listeners.released:score_released",
+        ("literal@released", "pragmatic@released"),
+        "contexts",
+    ),
 )
 
 
@@ -142,7 +148,8 @@ def score(
           or ``_individual`` (one per system), then ``@natural`` (default) or ``@majority``, the
           training labels (1 is human). With ``/natural`` or ``/majority`` appended, the score is
           1 where the classification is wrong by these labels, else 0;
-        - listeners: ``literal``, ``pragmatic``, ``context``, ``ensemble``;
+        - listeners: ``literal``, ``pragmatic``, ``context``, ``ensemble``; ``literal@released`` and
+          ``pragmatic@released`` are those of Newman et al. (2020), for the comm-eval release;
         - sentinels, which ignore content: ``length@sentinel`` (words), ``constant@sentinel``,
           ``system_mean@sentinel`` (the mean judgment of the system's other items).
 

@@ -1,7 +1,7 @@
 """Newman, Cohn-Gordon and Potts (2020), SCiL 3, arXiv:1909.07290: answers to its claims.
 
-The authors released their trained listeners only as pickles, which we do not load. We train new
-listeners, and do not compare their numbers with the printed ones.
+The authors' released listeners answer the printed numbers. We also train new listeners, which show
+what the method can reach; they are not compared with printed numbers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from nlgbench.datasets.comm_eval import QUALITY, pairs
 from nlgbench.datasets.public import load
 from nlgbench.datasets.published import load_printed
 from nlgbench.evaluators import names
-from nlgbench.evaluators.listeners.listeners import Calibration, Listener, beliefs
+from nlgbench.evaluators.listeners.listeners import Calibration, Listener, beliefs, calibration
 from nlgbench.evaluators.score import score
 from nlgbench.inference import adjust, bootstrap_mean
 from nlgbench.papers.claim_rows import claim_prefix, claim_rows, is_release, smaller_than
@@ -29,12 +29,15 @@ from nlgbench.study.study import part_of
 
 #: The kinds of listeners, in the order of figures.
 KINDS = ("literal", "pragmatic", "context")
+#: The authors' own listeners.
+RELEASED = ("literal@released", "pragmatic@released")
 #: Overlap metrics of Table 1, except METEOR, which needs Java.
 OVERLAP = (*(f"bleu_{n}@coco" for n in range(1, 5)), "rouge_l", "cider_d")
 #: Evaluators to compare with the ensemble.
 SHOWN = (*(f"{kind}_0" for kind in KINDS), "bleu_1@coco", "rouge_l", "cider_d", "meteor")
 
 _LABELS = {
+    **dict(zip(RELEASED, ("Their literal", "Their pragmatic"), strict=True)),
     **{f"{kind}_0": kind.capitalize() for kind in KINDS},
     **{f"bleu_{n}@coco": f"BLEU-{n}" for n in range(1, 5)},
     "cider_d": "CIDEr",
@@ -42,7 +45,8 @@ _LABELS = {
 #: Annotator and dimension of judgments that are a caption's intended quality.
 _DESIGN = {"annotator_id": "design", "dimension": "quality"}
 # Evaluator -> row of Table 1.
-_ROWS = {"bleu_1@coco": "bleu_1", "rouge_l": "rouge_l", "cider_d": "cider", "meteor": "meteor"}
+_ROWS = {name: name.replace("@released", "_listener") for name in RELEASED}
+_ROWS |= {"bleu_1@coco": "bleu_1", "rouge_l": "rouge_l", "cider_d": "cider", "meteor": "meteor"}
 
 
 def designed(study: Study) -> Study:
@@ -156,14 +160,20 @@ def human_votes(
     return from_rows(outputs=rows, judgments=rows, scores=rows, **description)
 
 
-def figure2(study: Study) -> tuple[Study, list[str]]:
+def figure2(study: Study, table: pd.DataFrame) -> tuple[Study, list[str]]:
     """Return the scores of Figure 2, with human picks on the release, and the evaluators in order.
 
-    Overlap comes first, then listeners, then ``human``, for which each vote is an output.
+    Overlap comes first, then listeners, then ``human``, for which each vote is an output. Labels
+    have Pearson's r of `table`, which is from `table1`.
     """
+    r = table[table["statistic"] == "pearson"].set_index("evaluator")["estimate"].dropna()
+    labels = {name: names.label(name) for name in r.index} | study.labels
+    labels = {name: f"{label}\nr = {r[name]:.2f}" for name, label in labels.items() if name in r}
+    study = with_tables(study, settings={**study.settings, "labels": {**study.labels, **labels}})
     assert study.scores is not None
     scored = set(study.scores["evaluator"])
-    order = ("bleu_1@coco", "rouge_l", "meteor", "cider_d", *(f"{kind}_0" for kind in KINDS))
+    order = ["bleu_1@coco", "rouge_l", "meteor", "cider_d", *RELEASED]
+    order += [f"{kind}_0" for kind in KINDS]
     evaluators = [name for name in order if name in scored]
     if not study.origin.startswith("released:comm-eval"):
         return study, evaluators
@@ -380,7 +390,8 @@ def forest(study: Study, table: pd.DataFrame, *, seed: int = 0) -> pd.DataFrame:
     """
     rows = _add_listeners(table[table["statistic"] == "pearson"], seed)
     if study.origin.startswith("released:comm-eval"):
-        rows["published"] = rows["row"].map(load_printed("comm-eval/table1")["pearson"])
+        printed = rows["row"].map(load_printed("comm-eval/table1")["pearson"])
+        rows["published"] = printed.where(rows["listener"].isna())
     overlap = rows["evaluator"].map(names.kind) == "Word overlap"
     rows["kind"] = np.where(overlap, "overlap", "listener")
     labels = rows["evaluator"].map({**_LABELS, **study.labels})
@@ -444,15 +455,33 @@ def _answer_accuracies(
             rows[~ours],
             "comm-eval/section5.2" + ids,
             variant="trained here, seed {seed}",
-            reason="We train with Adam, a one-cycle learning rate, batches of 64 and dropout. "
-            "The authors' models are released only as pickles, which we do not load.",
+            reason="We train with Adam, a one-cycle learning rate, batches of 64 and dropout.",
             comparable=False,
+        ),
+        claim_rows(
+            released_accuracies(study),
+            "comm-eval/section5.2" + ids,
+            variant="the authors' weights",
+            reason="Two rounds of 15,659 would give the printed 75.02% of the pragmatic listener.",
         ),
         claim_rows(rows[ours], prefix + ids, variant="seed {seed}"),
         claim_rows(chance, "comm-eval/section5.2/chance/test_accuracy"),
     ]
 
 
+def released_accuracies(study: Study) -> pd.DataFrame:
+    """Compute the accuracy of the authors' listeners on the test rounds: a row per listener."""
+    from nlgbench.evaluators.listeners.released import ReleasedListener, in_released_order
+
+    listeners = [ReleasedListener(name.partition("@")[0]) for name in RELEASED]
+    measures = calibration(in_released_order(study.related["test"]), listeners).measures
+    return measures[measures["measure"] == "accuracy"]
+
+
+_OTHER_TIES = (
+    "Here, scores within 1e-9 standard deviations are tied, and a description without others has "
+    "no reference; the paper ranks raw floats, and such a description is its own reference."
+)
 _CIRCULAR = (
     "Circular: captions were selected because these listeners understood them, and a misleading "
     "caption's picks are those of its descriptive twin, negated."
@@ -463,7 +492,7 @@ def _answer_table1(study: Study, table: pd.DataFrame, prefix: str, seed: int) ->
     rows = _add_listeners(table, seed)
     printed = rows["row"].notna() & is_release(study)
     trained, ids = printed & rows["listener"].notna(), "comm-eval/table1/{row}/{short}"
-    why = (rows["ci_method"] + ", pairs of contexts.").mask(rows["evaluator"] == "human", _CIRCULAR)
+    why = pd.Series(_OTHER_TIES, rows.index).mask(rows["evaluator"] == "human", _CIRCULAR)
     why = why.mask(trained, "Our listeners are trained differently, and selected on the dev split.")
     variant = ("trained here, seed " + rows["seed"]).where(trained, "")
     rows = rows.assign(why=why, variant=variant)
@@ -501,9 +530,9 @@ def _answer_human_picks(study: Study, n_resamples: int, seed: int) -> list[pd.Da
     ]
 
 
-def worst_first(study: Study) -> list[str]:
-    """Sort systems by mean quality, lowest first; systems without judgments come last."""
-    means = study.judged().groupby("system")["value"].mean()
+def best_first(study: Study) -> list[str]:
+    """Sort systems by mean quality, highest first; systems without judgments come last."""
+    means = -study.judged().groupby("system")["value"].mean()
     systems = pd.Series(study.outputs["system"].unique())
     return systems.sort_values(key=lambda names: names.map(means), kind="stable").tolist()
 

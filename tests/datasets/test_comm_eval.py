@@ -94,15 +94,15 @@ def test_the_paper_s_filter_keeps_what_listeners_understood(tmp_path):
     assert whole.outputs["system"].value_counts().tolist() == [5, 5, 3]
 
 
-def test_a_misleading_caption_is_heard_with_its_own_colors_and_the_twins_target(tmp_path):
+def test_a_misleading_caption_is_heard_in_the_twins_context(tmp_path):
     study = read_comm_eval(saved(release(), tmp_path / "clean.csv"))
     items = study.outputs.set_index("output_id")["item_id"]
     targets = study.contexts[study.contexts["is_target"]].set_index("item_id")
     assert items["ci0.0-00"] == "ci0.0"
     assert items["ci0.0-00-twin"] == "ci0.1"
-    assert items["ci0.0-m12-twin"] == "ci0.1/2"
+    assert items["ci0.0-m12"] == "ci0.0/2" and items["ci0.0-m12-twin"] == "ci0.1"
     found = {item: tuple(targets.loc[item, list(FEATURES)]) for item in items.unique()}
-    assert found == {"ci0.0": RED, "ci0.1": PINK, "ci0.0/2": RED, "ci0.1/2": GREEN}
+    assert found == {"ci0.0": RED, "ci0.1": PINK, "ci0.0/2": RED}
     assert set(pairs(study.outputs)) == {"ci0"}
     # Twins have the same states: nothing but the mark of the target tells them apart.
     one, other = (study.contexts[study.contexts["item_id"] == item] for item in ("ci0.0", "ci0.1"))
@@ -114,7 +114,7 @@ def test_references_belong_to_the_context_and_can_be_left_out_one_by_one(tmp_pat
     study = read_comm_eval(saved(release(), tmp_path / "clean.csv"))
     by_item = study.references.groupby("item_id")["reference_id"].apply(list).to_dict()
     own, twin = ["ci0.0-00", "ci0.0-m12"], ["ci0.1-00", "ci0.1-02"]
-    assert by_item == {"ci0.0": own, "ci0.0/2": own, "ci0.1": twin, "ci0.1/2": twin}
+    assert by_item == {"ci0.0": own, "ci0.0/2": own, "ci0.1": twin}
     assert set(study.references["reference_id"]) == set(ids(study, "descriptive"))
 
 
@@ -167,7 +167,7 @@ def test_the_release_is_as_documented(released):
     assert outputs["context"].nunique() == 360
     assert pairs(outputs).nunique() == pairs(contexts).nunique() == 180
     assert outputs["output_id"].str.contains("-m").sum() == 2 * 461
-    assert outputs["item_id"].str.contains("/").sum() == 2 * 405
+    assert outputs["item_id"].str.contains("/").sum() == 405
     assert set(outputs["item_id"]) == set(released.references["item_id"])
     judged = released.judgments.groupby(["dimension", "output_id"]).size()
     assert set(judged["listener_success"]) == set(judged["twin_picked"]) == {3}

@@ -69,7 +69,7 @@ def test_the_design_is_a_judgment():
     assert study.dimension() == "quality"
     design = study.judgments[study.judgments["dimension"] == "quality"]
     assert design["value"].tolist() == [3, 3, 2, 1]
-    assert paper.worst_first(study) == ["misleading", "ambiguous", "descriptive"]
+    assert paper.best_first(study) == ["descriptive", "ambiguous", "misleading"]
     assert not paper.as_systems(study).outputs["is_human"].any()
 
 

@@ -75,13 +75,26 @@ _FREQUENCIES = np.array(list(product(range(3), repeat=3)), dtype=np.float64)
 
 
 def fourier_features(colors: ArrayLike) -> Floats:
-    """Represent HSL colors, (..., 3), by 54 Fourier features: cosines, then sines.
+    """Represent HSL colors, (..., 3), by Fourier features of HSV.
+
+    These features make hue circular and let a network learn regions that are not convex. Grays that
+    differ only in hue look the same, but have different features.
+    """
+    return fourier(hsl_to_hsv(colors))
+
+
+def fourier(coordinates: Floats) -> Floats:
+    """Represent points, (..., 3), by 54 Fourier features: cosines, then sines.
 
     Real and imaginary parts of ``exp(-2 pi i (j x + k y + l z))`` for j, k, l in 0, 1, 2, as in
-    Monroe, Hawkins, Goodman and Potts (2017, doi:10.1162/tacl_a_00064). These features make hue
-    circular and let a network learn regions that are not convex. Grays that differ only in hue look
-    the same, but have different features.
+    Monroe, Hawkins, Goodman and Potts (2017, doi:10.1162/tacl_a_00064).
     """
+    phase = -2 * np.pi * coordinates @ _FREQUENCIES.T
+    return np.concatenate([np.cos(phase), np.sin(phase)], axis=-1)
+
+
+def hsl_to_hsv(colors: ArrayLike) -> Floats:
+    """Convert HSL colors in degrees and percent, (..., 3), to HSV from 0 to 1."""
     hsl = np.asarray(colors, dtype=np.float64) / LIMITS
     if not ((hsl >= 0) & (hsl <= 1)).all():
         raise ValueError(
@@ -91,9 +104,7 @@ def fourier_features(colors: ArrayLike) -> Floats:
     hue, saturation, lightness = np.moveaxis(hsl, -1, 0)
     value = lightness + saturation * np.minimum(lightness, 1 - lightness)
     bright = np.where(value > 0, value, 1.0)
-    hsv = np.stack([hue, 2 * (1 - lightness / bright) * (value > 0), value], axis=-1)
-    phase = -2 * np.pi * hsv @ _FREQUENCIES.T
-    return np.concatenate([np.cos(phase), np.sin(phase)], axis=-1)
+    return np.stack([hue, 2 * (1 - lightness / bright) * (value > 0), value], axis=-1)
 
 
 # Contexts
