@@ -24,7 +24,6 @@ from nlgbench.generators.grammar import Corrupted
 from nlgbench.generators.reviews import review_grammar
 
 
-
 def table(texts_of, *, human="human"):
     """Make outputs from texts by system."""
     rows = [(system, text) for system, texts in texts_of.items() for text in texts]
