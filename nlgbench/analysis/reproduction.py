@@ -28,11 +28,8 @@ def cv_star(values: ArrayLike) -> Floats:
 
     `values`, of shape (n_values,) or (n_sets, n_values), are on a scale that starts at 0.
 
-    Returns
-    -------
-    ndarray of shape () or (n_sets,)
-        CV* in percent; lower is better, and 0 means that all values are equal. NaN where a value is
-        missing or not above 0.
+    CV* in percent; lower is better, and 0 means that all values are equal. NaN where a value is
+    missing or not above 0.
 
     Notes
     -----

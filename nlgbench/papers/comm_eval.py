@@ -127,10 +127,7 @@ def human_votes(
 
     Interpret the correlation of these scores with quality with care: it is circular in two ways.
     Descriptive captions were selected because these listeners understood them, and misleading
-    scores are the same clicks negated; no listener read a misleading caption. On the release,
-    Pearson's correlation with quality is .701 (negated, as printed) or .722 (twin_picked). With all
-    descriptive captions, understood or not, it is .478 or .547; in the unfiltered study, which also
-    has more ambiguous captions, it is .470 or .537.
+    scores are the same clicks negated; no listener read a misleading caption.
     """
     if "listener_success" not in study.dimensions:
         raise Unsupported(

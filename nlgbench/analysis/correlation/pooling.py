@@ -96,11 +96,6 @@ class PooledCorrelations(Reported):
             A row per evaluator, highest mean first: evaluator (of pairs, the first), estimate,
             ci_low, ci_high (over the common studies), n_studies (common ones; without a rank, all
             of the evaluator's), status (a code; ``ok``), reason (its text), rank (1 is highest).
-
-        Raises
-        ------
-        ValueError
-            When an evaluator has several means: of several statistics, granularities or groups.
         """
         effects = self.studies.rename(columns={"evaluator_a": "evaluator"})
         effects = effects[~effects["evaluator"].isin(SENTINELS)]

@@ -188,11 +188,6 @@ def draw_labels(study: Study, n: int, *, dimension: str | None = None, seed: See
     `n` outputs (all, if fewer) are drawn from those with judgments of `dimension` (default:
     quality).
 
-    Returns
-    -------
-    Study
-        The study with the judgments of the drawn outputs, and the scores of all judged outputs.
-
     Examples
     --------
     >>> import nlgbench as nb

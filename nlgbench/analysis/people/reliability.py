@@ -147,8 +147,8 @@ def split_half(
 ) -> pd.DataFrame:
     """Correlate two halves of the annotators, to estimate the ceiling for evaluators' correlations.
 
-    Of the judgments in the quality dimension, without those of human texts. Each of `n_splits`
-    random splits halves the annotators of each ``group_id`` (HIT), or all annotators where it is
+    Judgments are those in the quality dimension, without human texts. Each of `n_splits` random
+    splits halves the annotators of each ``group_id`` (HIT), or all annotators where it is
     empty; if their number is odd, one is left out. 95% intervals use `n_resamples` half-samples of
     clusters.
 

@@ -264,19 +264,9 @@ def train_choosers(
 def score_models(searches: Searches, choosers: Choosers) -> pd.DataFrame:
     """Score models with evaluators that score single texts or whole models.
 
-    Parameters
-    ----------
-    searches : Searches
-        Models to choose between.
-    choosers : Choosers
-        From `train_choosers`.
-
-    Returns
-    -------
-    DataFrame
-        A row per evaluator and model: evaluator (``bleu``: mean of BLEU-2, 3 and 4 against the ten
-        most similar human texts; ``adversarial``; ``regressor``; ``perplexity``, negated), system,
-        score (mean over texts), se, kind, group, model, progress.
+    A row per evaluator and model: evaluator (``bleu``: mean of BLEU-2, 3 and 4 against the ten
+    most similar human texts; ``adversarial``; ``regressor``; ``perplexity``, negated), system,
+    score (mean over texts), se, kind, group, model, progress.
     """
     table, related = searches.to_judge, searches.training.related
     assert related is not None
@@ -308,17 +298,6 @@ def rate_searches(
     pair_seed: Seed = 0,
 ) -> pd.DataFrame:
     """Rate the models of each search by each comparator's verdicts, as scores for `choose`.
-
-    Parameters
-    ----------
-    searches, choosers
-        As in `score_models`.
-    n_comparisons : int
-        Approximate number of comparisons per model.
-    seed : int
-        Seed of the order of games.
-    pair_seed : int or Generator
-        Seed of the pairs.
 
     Returns
     -------
@@ -458,16 +437,13 @@ def judge_choices(searches: Searches, chosen: Mapping[str, pd.DataFrame]) -> pd.
     `chosen` are results of `choose` or `stop_training` by experiment. In ``hyperparameter_search``,
     the choice is among the settings of a group, in all others among the checkpoints of a model.
 
-    Returns
-    -------
-    DataFrame
-        evaluator (``random choice`` last), measure, estimate, ci_low, ci_high, confidence, n
-        (groups with a choice), n_undefined (groups without one), status (a code; ``ok``), reason
-        (its text), experiment, variant (``tolerance=0`` or ``tolerance=2 se``). With the latter,
-        models within two standard errors of a difference from the best count as best. Measures:
-        ``win_times`` (number of groups where the choice is the best model), ``wins_among_choices``
-        (where it is the best of all choices), and means over groups: ``quality``, ``regret`` (the
-        group's best quality minus the choice's), ``gain`` (the choice's minus the group's mean).
+    evaluator (``random choice`` last), measure, estimate, ci_low, ci_high, confidence, n
+    (groups with a choice), n_undefined (groups without one), status (a code; ``ok``), reason
+    (its text), experiment, variant (``tolerance=0`` or ``tolerance=2 se``). With the latter,
+    models within two standard errors of a difference from the best count as best. Measures:
+    ``win_times`` (number of groups where the choice is the best model), ``wins_among_choices``
+    (where it is the best of all choices), and means over groups: ``quality``, ``regret`` (the
+    group's best quality minus the choice's), ``gain`` (the choice's minus the group's mean).
 
     Notes
     -----

@@ -58,17 +58,9 @@ def system_quality(study: Study) -> pd.Series:
 def correlate_outputs(trials: Trials, *, n_resamples: int = 1_000, seed: int = 0) -> pd.DataFrame:
     """Correlate evaluators' scores of single held-out outputs with human judgments.
 
-    Returns
-    -------
-    DataFrame
-        The table of `nlgbench.correlate` for the first split, with Spearman's and Pearson's
-        correlations, plus data, split, supervision, and the mean, min and max over splits. Splits
-        share texts, so the range from min to max is not a confidence interval.
-
-    Raises
-    ------
-    ValueError
-        Under the same conditions as `nlgbench.correlate`.
+    The table of `nlgbench.correlate` for the first split, with Spearman's and Pearson's
+    correlations, plus data, split, supervision, and the mean, min and max over splits. Splits
+    share texts, so the range from min to max is not a confidence interval.
     """
     rows = []
     for (name, number), test in trials.tests.items():
@@ -93,17 +85,9 @@ def correlate_outputs(trials: Trials, *, n_resamples: int = 1_000, seed: int = 0
 def compare_outputs(trials: Trials, *, n_resamples: int = 1_000, seed: int = 0) -> pd.DataFrame:
     """Compare the comparator with skill rating to each baseline, on the first split of each study.
 
-    Returns
-    -------
-    DataFrame
-        data, evaluator_a (the comparator), evaluator_b (a baseline), estimate (the difference
-        of Spearman's correlations, positive where the comparator agrees better with human
-        judgments), ci_low, ci_high, over (the split and the resampled units), status, reason.
-
-    Raises
-    ------
-    ValueError
-        Under the same conditions as `nlgbench.compare_evaluators`.
+    Columns: data, evaluator_a (the comparator), evaluator_b (a baseline), estimate (the difference
+    of Spearman's correlations, positive where the comparator agrees better with human
+    judgments), ci_low, ci_high, over (the split and the resampled units), status, reason.
     """
     rows = []
     for name in trials.studies:
@@ -128,20 +112,7 @@ def compare_outputs(trials: Trials, *, n_resamples: int = 1_000, seed: int = 0) 
 def correlate_systems(trials: Trials) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Correlate systems' scores with human judgments, over the splits of each data set.
 
-    Parameters
-    ----------
-    trials : Trials
-        From `run_trials`.
-
-    Returns
-    -------
-    tuple of (DataFrame, DataFrame)
-        The tables of `correlate_trials`, with a column data; the first also has supervision.
-
-    Raises
-    ------
-    ValueError
-        Under the same conditions as `correlate_trials`.
+    The tables of `correlate_trials`, with a column data; the first also has supervision.
     """
     levels_of, between = [], []
     for name, statistic in product(trials.studies, ("spearman", "pearson")):

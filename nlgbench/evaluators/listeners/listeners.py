@@ -74,23 +74,12 @@ class Listener:
     def score_outputs(self, study: Study) -> pd.Series:
         """Score outputs by the probability that the listener assigns to the target.
 
-        Parameters
-        ----------
-        study : Study
-            A study with contexts.
-
         Returns
         -------
         Series
             Probability of the target by output_id, 0 to 1; higher is better. If the speaker means
             the target, it is ``exp(-M)``, where M is the divergence of Newman, Cohn-Gordon and
             Potts (2020, arXiv:1909.07290, equation 1). NaN where the listener returns NaN.
-
-        Raises
-        ------
-        ValueError
-            If an output has no context, the listener was trained on one of the contexts, or its
-            probabilities are invalid.
         """
         answers = ask_listener(self, study)
         if self.seen:

@@ -51,23 +51,10 @@ _N_DEV_ROUNDS = 3_000
 class NeuralListener(Listener):
     """Base class of `LiteralListener`, `PragmaticListener` and `ContextListener`.
 
-    Parameters
-    ----------
-    seed : int or Generator
-        Seed of initial weights, order of rounds and dropout.
-    features : {"hsv", "raw"}
-        Input for states: Fourier features of HSL colors, or raw numbers (scale these to about 1).
-    epochs : int
-        Passes over the training rounds.
-    learning_rate : float
-        Maximum learning rate of Adam, which rises and falls once (one cycle).
-    units : int, optional
-        Units of each LSTM. Default: 160 for the context-aware listener, 200 for the others.
-
-    Attributes
-    ----------
-    temperature : float
-        Fitted on dev rounds; 1 without them. It divides log-probabilities before normalization.
+    `features` are Fourier features of HSL colors ("hsv"), or raw numbers of about 1.
+    `learning_rate` is the maximum of one cycle of Adam; `units` are those of each LSTM (default:
+    160 for the context-aware listener, 200 for others). `temperature` divides log-probabilities; it
+    is fitted on dev rounds, or 1.
 
     Notes
     -----

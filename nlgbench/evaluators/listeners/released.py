@@ -67,7 +67,7 @@ def caption_tokens(caption: str) -> list[str]:
     return tokens
 
 
-def vocabulary(captions: Sequence[str]) -> dict[str, int]:
+def number_tokens(captions: Sequence[str]) -> dict[str, int]:
     """Assign numbers to tokens that occur at least twice, by first appearance."""
     tokenized = [caption_tokens(caption) for caption in captions]
     counts = Counter(token for tokens in tokenized for token in tokens)
@@ -80,9 +80,9 @@ def vocabulary(captions: Sequence[str]) -> dict[str, int]:
 
 
 @functools.cache
-def _vocabulary() -> dict[str, int]:
+def _training_tokens() -> dict[str, int]:
     train, _ = csv_files.parse(cache.path(monroe.RAW_FILES["train"]))
-    return vocabulary(train["contents"].tolist())
+    return number_tokens(train["contents"].tolist())
 
 
 # Contexts
@@ -197,7 +197,7 @@ class ReleasedListener(Listener):
     def __init__(self, kind: str) -> None:
         self.kind = kind
         self.name = f"{kind}@released"
-        self._index = _vocabulary()
+        self._index = _training_tokens()
         weights = torch.load(cache.path(_FILES[kind]), weights_only=True)
         self._network = _NETWORKS[kind](len(self._index), 54)
         self._network.load_state_dict(weights)
