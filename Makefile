@@ -19,7 +19,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # One thread for each matrix product, as in `nlgbench run`.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup figures paper docs test release test-lowest lab lint lock clean
+.PHONY: help setup figures paper pictures docs test release test-lowest lab lint lock clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -43,6 +43,9 @@ figures: $(SETUP) ## run every notebook headlessly: figures, tables and ledger i
 
 paper: $(SETUP) ## run every notebook at full effort, in figures/paper
 	@$(BIN)/nlgbench run --effort full --jobs $(JOBS) --out figures/paper
+
+pictures: $(SETUP) ## make the pictures of README and the site from figures/latest, a run on released data
+	@$(BIN)/python .ci/pictures figures/latest
 
 docs: $(SETUP) ## build the site in docs/_build/html, with its gallery; warnings are errors
 	@MPLBACKEND=agg $(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html

@@ -6,6 +6,8 @@ Reads the run that NLGBENCH_FIGURES names, as `.ci/run` and `make release` do af
 import csv
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import nbformat
@@ -236,3 +238,11 @@ def test_readme_reports_how_many_numbers_were_recomputed(made):
     readme_has(f"Of {n.sum():,} numbers, {n['recomputed and equal']} are", f"{n['differs']} differ")
     readme_has(f"{n['derived from other published numbers']} follow")
     readme_has(f"{n['not recomputable']} cannot be recomputed")
+
+
+def test_pictures_of_the_readme_are_of_the_released_run(made):
+    released(made, "recomputed.csv")
+    released(made, "11-atlas/tables/findings.csv")
+    script = Path(__file__).parents[2] / ".ci/pictures"
+    checked = subprocess.run([sys.executable, script, made, "--check"], capture_output=True)
+    assert not checked.returncode, checked.stderr.decode()
