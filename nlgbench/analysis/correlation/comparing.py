@@ -631,7 +631,7 @@ def williams(r12: float, r13: float, r23: float, n: int) -> tuple[float, float]:
     r12 and r13 are Pearson correlations of two evaluators with the human judgments, r23 that of the
     two evaluators, and n the number of units (outputs or systems), at least 4.
 
-    t, positive where r12 is larger, and its two-sided p with n - 3 degrees of freedom. Both are
+    Returns t, positive where r12 is larger, and its two-sided p with n - 3 degrees of freedom, both
     NaN where the variance is 0 to within 1e-12: the evaluators are identical or opposite, or
     judgments are proportional to the difference of their standardized scores.
 

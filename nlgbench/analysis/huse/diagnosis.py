@@ -217,9 +217,8 @@ def failures(
     machine, human = (first[first["is_human"] == is_human] for is_human in (False, True))
     columns = ["output_id", "text", "logprob_per_token", "judgment", "margin"]
     pairs = machine[["system", "item_id", "context", *columns]].merge(
-        human[["item_id", *columns]].rename(columns=lambda name: f"human_{name}"),
-        left_on="item_id",
-        right_on="human_item_id",
+        human[["item_id", *columns]].rename(columns={name: f"human_{name}" for name in columns}),
+        on="item_id",
         validate="one_to_one",
     )
     if pairs.empty:
@@ -235,9 +234,8 @@ def failures(
     }
     lists = []
     for kind, order in orders.items():
-        rounded = order.round(9)  # equal sums of shares may differ by rounding
-        nearest = rounded.nsmallest(N_LISTED, keep="all")
-        listed = pairs.drop(columns="human_item_id").loc[nearest.index]
+        # Equal sums of shares may differ by rounding.
+        listed = pairs.loc[order.round(9).nsmallest(N_LISTED, keep="all").index]
         listed.insert(0, "rank", np.arange(1, len(listed) + 1))
         listed.insert(0, "kind", kind)
         lists.append(listed)

@@ -96,6 +96,15 @@ class Listener:
         return of_target.rename("score").rename_axis(None)
 
 
+def tabulate_scores(study: Study, listeners: Mapping[str, Listener]) -> pd.DataFrame:
+    """Score a study's outputs with listeners: a row per name and output."""
+    frames = []
+    for name, listener in listeners.items():
+        scores = listener.score_outputs(study).rename_axis("output_id").reset_index()
+        frames.append(scores.assign(evaluator=name, signature=listener.signature))
+    return pd.concat(frames, ignore_index=True)
+
+
 def ask_listener(listener: Listener, study: Study) -> pd.DataFrame:
     """Return a listener's probabilities for each output: a row per state, in outputs' order."""
     contexts, outputs = study.contexts, study.outputs

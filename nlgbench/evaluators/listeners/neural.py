@@ -25,7 +25,7 @@ from nlgbench.evaluators.listeners.features import (
     state_rows,
     vocabulary,
 )
-from nlgbench.evaluators.listeners.listeners import EnsembleListener, Listener
+from nlgbench.evaluators.listeners.listeners import EnsembleListener, Listener, tabulate_scores
 from nlgbench.evaluators.listeners.networks import (
     ContextNetwork,
     LiteralNetwork,
@@ -367,8 +367,4 @@ def score_listeners(
 ) -> pd.DataFrame:
     """Train listeners, and score a study's outputs with them: a row per name and output."""
     listeners = train_listeners(study, names, n_jobs=n_jobs, seed=seed, keep=keep)
-    frames = []
-    for name, listener in listeners.items():
-        scores = listener.score_outputs(study).rename_axis("output_id").reset_index()
-        frames.append(scores.assign(evaluator=name, signature=listener.signature))
-    return pd.concat(frames, ignore_index=True)
+    return tabulate_scores(study, listeners)

@@ -20,7 +20,7 @@ from nlgbench.arrays import Floats
 from nlgbench.datasets import cache, comm_eval, monroe
 from nlgbench.datasets.color_contexts import hsl_to_rgb
 from nlgbench.evaluators.listeners.features import COLOR, fourier, hsl_to_hsv
-from nlgbench.evaluators.listeners.listeners import Listener
+from nlgbench.evaluators.listeners.listeners import Listener, tabulate_scores
 from nlgbench.status import Unsupported
 from nlgbench.study import Study, csv_files
 from nlgbench.training import torch
@@ -235,10 +235,5 @@ class ReleasedListener(Listener):
 
 def score_released(study: Study, names: Sequence[str]) -> pd.DataFrame:
     """Score a study's outputs with released listeners: a row per name and output."""
-    study = in_released_order(study)
-    frames = []
-    for name in names:
-        listener = ReleasedListener(name.partition("@")[0])
-        scores = listener.score_outputs(study).rename_axis("output_id").reset_index()
-        frames.append(scores.assign(evaluator=name, signature=listener.signature))
-    return pd.concat(frames, ignore_index=True)
+    listeners = {name: ReleasedListener(name.partition("@")[0]) for name in names}
+    return tabulate_scores(in_released_order(study), listeners)
