@@ -14,9 +14,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from nlgbench.study import Study, csv_files, from_rows
+from nlgbench.study import Study, csv_files, from_rows, schema
 
 RAW_FILE = "hanna/hanna_metric_scores_llm.csv"
+STORIES_FILE = "hanna/hanna_llm_stories.csv"
 
 #: Column of the mean -> the criterion's code in other columns; 1 to 5, higher is better.
 DIMENSIONS = {
@@ -75,6 +76,20 @@ def read_hanna(path: Path, *, ratings: bool = False) -> Study:
             **({"annotators": "positions"} if ratings else {}),
         },
     )
+
+
+def read_hanna_stories(path: Path) -> Study:
+    """Read the stories of humans and of six language models on 96 prompts, their contexts."""
+    frame, _ = csv_files.parse(path)
+    frame["item_id"] = [f"p{n:02d}" for n in pd.factorize(frame["Prompt"])[0] + 1]
+    human = frame.drop_duplicates("item_id")
+    human = human.assign(Story=human["Human"], Model="human")
+    stories = pd.concat([human, frame]).rename(columns={"Prompt": "context"})
+    stories["system"] = stories["Model"].map(_slug)
+    stories["output_id"] = stories["item_id"] + "-" + stories["system"]
+    stories["text"] = stories["Story"].str.split().str.join(" ")
+    stories["is_human"] = stories["Model"] == "human"
+    return from_rows(outputs=stories[list(schema.COLUMNS["outputs"])])
 
 
 def _slug(name: str) -> str:

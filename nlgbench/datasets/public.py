@@ -25,6 +25,7 @@ from nlgbench.datasets import (
     llmfao,
     monroe,
     registry,
+    scratchplot,
     usr,
     webnlg,
 )
@@ -42,17 +43,11 @@ class _Public(NamedTuple):
     task: str
     holds: str
     options: dict[str, str] = {}  # noqa: RUF012
-    related: dict[str, Callable[[], Study]] = {}  # noqa: RUF012
+    related: dict[str, tuple[Callable[..., Study], list[str]]] = {}  # noqa: RUF012
 
 
-def _turns() -> Study:
-    rows = dailydialog.read_dailydialog_turns(cache.path(dailydialog.TURNS_FILE))
-    return from_tables(rows, name="dailydialog:turns", source="released")
-
-
-def _rounds(split: str) -> Study:
-    rounds = monroe.read_monroe(cache.path(monroe.RAW_FILES[split]), prefix=f"{split}_")
-    return with_tables(rounds, name=f"comm-eval:{split}", source="released")
+def _turns(path: Path) -> Study:
+    return from_tables(dailydialog.read_dailydialog_turns(path))
 
 
 _STUDIES = {
@@ -71,7 +66,10 @@ _STUDIES = {
         "color captions of three qualities, with listeners' choices; related: rounds of the color "
         "game (train, dev, test)",
         options={"filtered": "False: include captions that the paper excluded"},
-        related={split: functools.partial(_rounds, split) for split in monroe.RAW_FILES},
+        related={
+            split: (functools.partial(monroe.read_monroe, prefix=f"{split}_"), [file])
+            for split, file in monroe.RAW_FILES.items()
+        },
     ),
     "judge-the-judges": _Public(
         judge_the_judges.read_judge_the_judges,
@@ -113,7 +111,7 @@ _STUDIES = {
         "dialogue",
         "rated human responses and those of four systems, with four references each; related: "
         "turns (human responses to 6,740 contexts)",
-        related={"turns": _turns},
+        related={"turns": (_turns, [dailydialog.TURNS_FILE])},
     ),
     **{
         name: _Public(
@@ -139,8 +137,19 @@ _STUDIES = {
         None,
         "stories",
         "mean ratings in six dimensions, and scores of 72 metrics, of human stories and those of "
-        "ten systems on 96 prompts, without texts",
+        "ten systems on 96 prompts, without texts; related: stories (texts of humans and of six "
+        "language models, without judgments)",
         options={"ratings": "True: the three single ratings, by unidentified annotators"},
+        related={"stories": (hanna.read_hanna_stories, [hanna.STORIES_FILE])},
+    ),
+    "scratchplot": _Public(
+        scratchplot.read_scratchplot,
+        scratchplot.RAW_FILES,
+        None,
+        "stories",
+        "stories of five systems in two batches, rated in three dimensions; related: endings "
+        "(votes on pairs of endings)",
+        related={"endings": (scratchplot.read_scratchplot_endings, scratchplot.ENDING_FILES)},
     ),
     **{
         f"emnlp17-{name}": _Public(
@@ -203,6 +212,11 @@ def studies() -> pd.DataFrame:
     )
 
 
+def _load_related(name: str, key: str) -> Study:
+    read, files = _STUDIES[name].related[key]
+    return with_tables(read(*map(cache.path, files)), name=f"{name}:{key}", source="released")
+
+
 def is_public(name: object) -> bool:
     """Check whether a text names a public study; a folder of that name wins."""
     return isinstance(name, str) and name in _STUDIES and not Path(name).exists()
@@ -257,6 +271,6 @@ def load(name: str, **options: Any) -> Study:
     read = entry.read(*map(cache.path, entry.files), **options)
     if entry.quality is not None:
         read = with_tables(read, settings={**read.settings, "quality": entry.quality})
-    related = _Related(entry.related)
+    related = _Related({key: functools.partial(_load_related, name, key) for key in entry.related})
     source = {"source": "released", "origin": f"released:{name}", "pristine": True}
     return with_tables(read, name=name, related=related, **source)

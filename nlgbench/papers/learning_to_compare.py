@@ -46,7 +46,15 @@ RELEASED = {
     "dailydialog": "dailydialog",
     "topical_chat": "usr-topical-chat",
     "persona_chat": "usr-persona-chat",
+    "scratchplot": "scratchplot",
 }
+#: Data here -> the paper's task; the paper has no reviews.
+TASKS = {
+    **dict.fromkeys(("dailydialog", "topical_chat", "persona_chat"), "dialogue"),
+    "scratchplot": "story_generation",
+}
+#: Stories are cut to this many words, as in the paper.
+N_WORDS = 250
 #: Evaluators of single outputs -> rows of Table 1.
 IN_PRINT = {
     COMPARED[0]: "with_skill_rating",
@@ -91,8 +99,9 @@ def open_studies(
 ) -> dict[str, Study]:
     """Open the substitutes for the paper's data: studies by name.
 
-    ``released``: the reviews of Judge the Judges and three sets of rated dialogue responses, with
-    the last sixty words of their context. ``simulated``: reviews. Or your own tables, in `folder`.
+    ``released``: the reviews of Judge the Judges, three sets of rated dialogue responses, with the
+    last sixty words of their context, and the stories of ScratchPlot (`_open_stories`).
+    ``simulated``: reviews. Or your own tables, in `folder`.
     For dialogues, ``related["human"]`` is training data for a language model: `n_turns` human
     responses of DailyDialog to contexts without judgments. With `of_ratings`, for rating systems,
     there are only reviews, and simulated ones come with their truth.
@@ -107,6 +116,9 @@ def open_studies(
     human: Study | None = None
     for name, public in RELEASED.items():
         if name != "reviews" and of_ratings:
+            continue
+        if name == "scratchplot":
+            opened[name] = _open_stories()
             continue
         study = load(public)
         outputs, related = study.outputs.assign(context=""), {}
@@ -123,6 +135,31 @@ def open_studies(
         changes = {"name": name, "outputs": outputs, "related": related, "settings": settings}
         opened[name] = with_tables(study, **changes, pristine=True)
     return opened
+
+
+def _open_stories() -> Study:
+    """Open ScratchPlot's stories, judged by the mean of all their ratings.
+
+    The paper's annotators rated overall quality. Strong pairs and the language model's texts are
+    HANNA's stories without their prompts, because ScratchPlot's stories have none.
+    """
+    study = load("scratchplot")
+    hanna = _shorten_stories(load("hanna").related["stories"])
+    human = with_tables(hanna, outputs=hanna.outputs[hanna.outputs["is_human"]])
+    votes = _shorten_stories(study.related["endings"])
+    assert study.judgments is not None
+    mean = study.judgments.groupby("output_id", sort=False)["value"].mean().reset_index()
+    judgments = mean.assign(annotator_id="mean", dimension="mean_rating", group_id="")
+    changes: dict[str, Any] = {"judgments": judgments[study.judgments.columns]}
+    changes["settings"] = {"quality": "mean_rating"}
+    changes["related"] = {"strong": hanna, "human": human, "votes": votes}
+    return with_tables(_shorten_stories(study), **changes, pristine=True)
+
+
+def _shorten_stories(study: Study) -> Study:
+    """Cut stories to their first words, and remove prompts."""
+    texts = study.outputs["text"].str.split().str[:N_WORDS].str.join(" ")
+    return with_tables(study, outputs=study.outputs.assign(text=texts, context=""))
 
 
 def _shorten_contexts(outputs: pd.DataFrame) -> pd.DataFrame:
@@ -151,10 +188,7 @@ def ties_within(studies: Mapping[str, Study]) -> dict[str, float]:
 
 
 def choose_backend(backend: str, source: str) -> tuple[Backend, str]:
-    """Resolve ``auto``: a frozen encoder on released data if it is installed, else TF-IDF.
-
-    Returns the backend, and a sentence about missing modules.
-    """
+    """Return the backend, and a sentence about missing modules."""
     missing = [name for name in _NEEDED if not importlib.util.find_spec(name)]
     if backend == "auto":
         backend = "tfidf" if missing or source != "released" else "frozen"
@@ -177,18 +211,17 @@ def variants(
 
 
 def n_splits(studies: Mapping[str, Study], number: int, *, quick: bool = True) -> dict[str, int]:
-    """Return the number of splits of each study; `quick` limits dialogues to three."""
+    """Return the number of splits of each study; `quick` limits dialogues and stories to three."""
     return {
-        name: min(number, 3) if quick and study.outputs["context"].ne("").any() else number
+        name: min(number, 3)
+        if quick and (name in TASKS or study.outputs["context"].ne("").any())
+        else number
         for name, study in studies.items()
     }
 
 
 def examples(trials: Trials, name: str) -> pd.DataFrame:
-    """Show the full model's two most confident examples of each verdict, as in Table 4.
-
-    From the first split: context (its last 120 characters), A, B, verdict, probability.
-    """
+    """Show the full model's two most confident verdicts of each kind in the first split."""
     rows = trials.comparisons
     rows = rows[(rows["data"] == name) & (rows["split"] == 0)]
     verdicts = {"prob_a": "A > B", "prob_tie": "tie", "prob_b": "A < B"}
@@ -206,10 +239,7 @@ def examples(trials: Trials, name: str) -> pd.DataFrame:
 def ways_to_rate(
     compared: Study, judged: Study, *, tie_ratio: float = 0.1, seed: int = 0
 ) -> pd.DataFrame:
-    """Rate systems by several methods, with mean human judgments for comparison.
-
-    Columns: method, system, estimate, ci_low, ci_high, covers, n_clusters, status, reason.
-    """
+    """Rate systems by several methods, with mean human judgments for comparison."""
     methods: dict[str, dict[str, Any]] = {
         "Glicko-2, tie as .1": {"method": "glicko2", "tie_ratio": tie_ratio},
         "Glicko-2, tie as half": {"method": "glicko2", "tie_ratio": None},
@@ -230,11 +260,7 @@ def ways_to_rate(
 
 
 def worse_but_winning(study: Study) -> pd.DataFrame:
-    """List pairs in which the system with lower mean quality wins more often.
-
-    Columns: system_a (lower quality), system_b, wins (a's share of wins minus that of losses). The
-    study must be from `nlgbench.worlds.comparing.compared_reviews`.
-    """
+    """List pairs in which the system with lower mean quality (system_a) wins more often."""
     assert study.truth is not None
     quality = study.truth["systems"].set_index("system")["quality"]
     pairs = study.truth["pairs"]
@@ -244,9 +270,6 @@ def worse_but_winning(study: Study) -> pd.DataFrame:
 
 def repeated_cells() -> pd.DataFrame:
     """Compare cells of Table 5 with equal cells in the dialogue half of Table 2.
-
-    The full model is the rated comparator, and the comparator without comparison is the adversarial
-    evaluator. Columns: row, column, estimate (of Table 2), table5.
 
     >>> bool((repeated_cells()["estimate"] == repeated_cells()["table5"]).all())
     True
@@ -262,10 +285,11 @@ def repeated_cells() -> pd.DataFrame:
 
 
 def table1(outputs: pd.DataFrame) -> pd.DataFrame:
-    """Add printed correlations for dialogue (``printed_dialogue``) to those over outputs."""
+    """Add the paper's correlations for the same task (``printed``) to those over outputs."""
     printed = load_printed(f"{PAPER}/table1").to_dict("index")
-    cells = zip(outputs["evaluator"].map(IN_PRINT), "dialogue_" + outputs["statistic"], strict=True)
-    return outputs.assign(printed_dialogue=[printed[row][column] for row, column in cells])
+    columns = outputs["data"].map(TASKS) + "_" + outputs["statistic"]
+    cells = zip(outputs["evaluator"].map(IN_PRINT), columns, strict=True)
+    return outputs.assign(printed=[printed[row].get(column, np.nan) for row, column in cells])
 
 
 def supervised(systems: pd.DataFrame) -> pd.DataFrame:
@@ -282,7 +306,7 @@ def side_by_side(table: pd.DataFrame, evaluators: list[str], *, number: int = 0)
     """Format Spearman's correlations with a column per data set, as in the paper.
 
     Cells show the estimate and its [interval], or else its (range over splits). `number` adds the
-    printed values of Table 1 or 5 if there are data sets of dialogue.
+    printed values of Table 1, 2 or 5 for the tasks of the data sets.
     """
     rows = table[table["statistic"] == "spearman"]
     text = [
@@ -295,11 +319,15 @@ def side_by_side(table: pd.DataFrame, evaluators: list[str], *, number: int = 0)
     rows = rows.assign(text=text, evaluator=rows["evaluator"].replace(names))
     wide = rows.pivot(index=["evaluator", "supervision"], columns="data", values="text")
     wide = wide.loc[[name for name in evaluators if name in wide.index], rows["data"].unique()]
-    if number and set(wide) & (set(RELEASED) - {"reviews"}):
-        printed = load_printed(f"{PAPER}/table{number}").filter(like="spearman").iloc[:, -1]
+    if number:
+        printed = load_printed(f"{PAPER}/table{number}")
+        printed = printed.rename(columns={"spearman": "dialogue_spearman"})  # Table 5
         name = pd.Series(wide.index.get_level_values("evaluator"))
-        rows_of = name.map(IN_PRINT) if number == 1 else to_slugs(name)
-        wide["printed (dialogue)"] = printed.reindex(rows_of).to_numpy()
+        slugs = name.map(IN_PRINT).fillna(to_slugs(name))
+        for task in dict.fromkeys(TASKS[data] for data in wide if data in TASKS):
+            if f"{task}_spearman" in printed:
+                column = printed[f"{task}_spearman"].reindex(slugs)
+                wide[f"printed ({task.replace('_', ' ')})"] = column.to_numpy()
     return wide.astype(object).where(wide.notna(), "")
 
 
@@ -350,9 +378,8 @@ def answers(
 ) -> pd.DataFrame:
     """Convert results to rows of the ledger; only released `studies` answer the paper's claims.
 
-    `outputs` is from `correlate_outputs`, `systems` is the first table of `correlate_systems`,
-    `directed` is from `directions`, `agreement` from `Trials`, and `left_out` from
-    `correlate_trials` on splits that leave a system out.
+    Tables are from `correlate_outputs`, `correlate_systems`, `directions` and `Trials`; `left_out`
+    is from `correlate_trials` on splits that leave a system out.
     """
     theirs, ours = _claim_prefixes(studies)
     spread = "Range over splits: {lowest:.2f} to {highest:.2f}."
@@ -432,11 +459,7 @@ def unanswered(directed: pd.DataFrame, backend: str, missing: str) -> dict[str, 
 
 
 def table3(choices: pd.DataFrame) -> pd.DataFrame:
-    """Compare the quality of evaluators' choices (one variant) with the printed Table 3.
-
-    Indexed by experiment and evaluator: printed_wins (of ten groups), printed_score (1 to 5), and
-    our win_times, wins_among_choices, quality, regret, gain.
-    """
+    """Compare the quality of evaluators' choices (one variant) with the printed Table 3."""
     keys = ["experiment", "evaluator"]
     wide = choices.pivot(index=keys, columns="measure", values="estimate").rename_axis(columns=None)
     printed = load_printed(f"{PAPER}/table3").to_dict("index")
@@ -459,9 +482,8 @@ def choosing_answers(
 ) -> pd.DataFrame:
     """Convert results of model selection to rows of the ledger.
 
-    For simulated training runs: `choices` from `judge_choices`, and `stops` from `count_stops` with
-    this `patience`. For one released run: `kept` from `stop_training`, and `duels`, the win
-    rates between its checkpoints.
+    For simulated runs: `choices` from `judge_choices`, `stops` from `count_stops`. For one released
+    run: `kept` from `stop_training`, and `duels`, the win rates between its checkpoints.
     """
     prefix, finding = "simulated/choosing-models", f"{PAPER}/finding/early_stopping"
     tables = [

@@ -169,9 +169,7 @@ def correlate_trials(
     doi:10.1037/1082-989X.12.4.399), with the correlation of the two estimates computed likewise.
     Trials share texts, and this dependence is ignored.
 
-    In 600 simulations of each setting (12 or 20 systems, 5 trials), the coverage of 95% intervals
-    (standard error .009) was .945 to .977 for Pearson, but .92 with exponentially distributed
-    scores; .947 to .987 for Spearman; and .937 to .992 for differences (`docs/validation.md`).
+    In simulations, 95% intervals covered in 92% to 99% of cases (`docs/validation.md`).
     The interval is undefined for fewer than five systems, or if the mean correlation over all (or
     all but one) of them is 1, -1 or undefined. ``status`` warns of under ten systems or one trial.
 

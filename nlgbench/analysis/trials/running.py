@@ -17,6 +17,7 @@ from nlgbench.analysis.ratings.glicko import glicko2
 from nlgbench.evaluators.comparator import comparators
 from nlgbench.evaluators.comparator.comparators import Backend, compare
 from nlgbench.evaluators.comparator.pairs import (
+    SIDES,
     Kind,
     output_pairs,
     reference_pairs,
@@ -63,6 +64,8 @@ BASELINES = (REGRESSOR, ADVERSARIAL, "BLEU", "perplexity")
 
 #: Games between single outputs, and references per output, as in the paper.
 N_PLAYS, N_REFERENCES = 10_000, 50
+# Checkpoints write fewer texts of more words.
+_LONG = 150
 #: Number of parallel processes.
 N_JOBS = 2
 
@@ -139,21 +142,17 @@ def split_studies(
     units: int = 64,
     seed: int = 0,
 ) -> list[TrialSplit]:
-    """TrialSplit studies into training and test data, and draw training pairs.
+    """Split studies into training and test data for `run_trials`, and draw training pairs.
 
     `studies` have judgments of machine outputs, and human texts. Whole contexts are held out if
     outputs have contexts, else texts. ``related["human"]`` trains a small language model, which
     computes perplexity and whose checkpoints provide weak supervision (not without torch); by
-    default it is trained on the human texts of each training split. With `leave_out`, each split is
-    repeated with each system left out of training. `ties_within` is, for each study, the largest
-    difference of mean judgments that counts as a tie (default .5). `n_pairs` are drawn for each
-    kind of supervision, twice as many for human judgments; each checkpoint generates `n_written`
-    texts.
-
-    Returns
-    -------
-    list of TrialSplit
-        Splits for `run_trials`.
+    default it is trained on the human texts of each training split. Strong pairs come from
+    ``related["strong"]`` if it exists, whose items are split too, and human pairs from votes in
+    ``related["votes"]``. With `leave_out`, each split is repeated with each system left out of
+    training. `ties_within` is, for each study, the largest difference of mean judgments that counts
+    as a tie (default .5). `n_pairs` are drawn for each kind of supervision, twice as many for human
+    judgments; each checkpoint generates `n_written` texts, or a quarter if texts are long.
     """
     splits = []
     for name, study in studies.items():
@@ -173,20 +172,36 @@ def split_studies(
     for fold in splits:
         written, logprobs = models.get((fold.data, fold.number), (None, None))
         kinds: list[Kind] = ["strong", "human"] if written is None else ["strong", "weak", "human"]
-        pairs = supervise(
-            fold.train,
-            kinds=kinds,
-            checkpoints=written,
-            held_out=fold.machine,
-            threshold=(ties_within or {}).get(fold.data, 0.5),
-            n=n_pairs,
-            seed=fold.seed,
-        )
+        rng, sources = np.random.default_rng(fold.seed), _sources(fold, test_size)
+        tables = [
+            supervise(
+                sources[kind],
+                kinds=[kind],
+                checkpoints=written,
+                held_out=fold.machine,
+                threshold=(ties_within or {}).get(fold.data, 0.5),
+                n=n_pairs,
+                seed=rng,
+            )
+            for kind in kinds
+        ]
+        pairs = pd.concat(tables, ignore_index=True)
         prepared.append(replace(fold, pairs=pairs, logprobs=logprobs))
     return prepared
 
 
-def _run_parallel(jobs: Iterable[Any]) -> list[Any]:
+def _sources(fold: TrialSplit, test_size: float) -> dict[str, Study]:
+    """Return the study from which each kind of training pairs is drawn."""
+    related = fold.study.related or {}
+    sources = {"strong": fold.train, "weak": fold.train, "human": related.get("votes", fold.train)}
+    if "strong" in related:
+        sources["strong"], _ = split(
+            related["strong"], by="item", test_size=test_size, seed=fold.seed
+        )
+    return sources
+
+
+def run_parallel(jobs: Iterable[Any]) -> list[Any]:
     """Run jobs in parallel processes."""
     with warnings.catch_warnings():
         # joblib replaces workers that use much memory; no results are lost.
@@ -206,7 +221,7 @@ def _language_models(
         groups.setdefault(key, []).append(fold)
     # Start with the model that most splits share, because it takes longest.
     ordered = sorted(groups.values(), key=len, reverse=True)
-    models = _run_parallel(delayed(_train)(group, n, units) for group in ordered)
+    models = run_parallel(delayed(_train)(group, n, units) for group in ordered)
     return {
         (fold.data, fold.number): (written, logprobs[logprobs["data"] == fold.data])
         for group, (written, logprobs) in zip(ordered, models, strict=True)
@@ -224,7 +239,9 @@ def _train(group: Sequence[TrialSplit], n: int, units: int) -> Any:
         read = {fold.data: fold.study.only(is_human=False).outputs for fold in group}
     texts = pd.concat([table.assign(data=name) for name, table in read.items()])
     times = 5 if human["context"].ne("").any() else 10
-    size = {"n": n, "epochs": times, "n_checkpoints": times, "units": units}
+    # Long texts, such as stories, take long to write and to embed.
+    is_long = human["text"].str.count(r"\S+").median() > _LONG
+    size = {"n": n // 4 if is_long else n, "epochs": times, "n_checkpoints": times, "units": units}
     written, logprobs = train_checkpoints(human, texts, model="lstm", **size, seed=first.seed)
     return written, logprobs.assign(data=texts["data"].to_numpy())
 
@@ -290,13 +307,13 @@ def run_trials(
     """
     for variant in {variant for listed in (variants or {}).values() for variant in listed}:
         known(variant, list(VARIANTS), "variant")
-    encoders = _encoders(splits, backend, encoder)
     requests = []
     for fold in splits:
         listed = possible_variants(backend) if variants is None else variants[fold.data]
         requests += [(fold, variant) for variant in (["human alone"] if fold.left_out else listed)]
+    encoders = _encoders(requests, backend, encoder)
     options = {"backend": backend, "n_games": n_games, "tie_ratio": tie_ratio}
-    tried = _run_parallel(
+    tried = run_parallel(
         delayed(trial)(fold.pairs, fold.machine, variant, encoder=loaded, seed=fold.seed, **options)
         for fold, variant in requests
         for loaded in [encoders[VARIANTS[variant].get("pretrained", True)]]
@@ -350,7 +367,7 @@ def possible_variants(backend: str) -> list[str]:
 
 
 def _encoders(
-    splits: Sequence[TrialSplit], backend: str, encoder: Encoder | str | None
+    requests: Sequence[tuple[TrialSplit, str]], backend: str, encoder: Encoder | str | None
 ) -> dict[bool, Encoder | None]:
     """Load pretrained and untrained encoders; a frozen one embeds all texts once, in advance."""
     if backend == "tfidf":
@@ -360,14 +377,24 @@ def _encoders(
     if isinstance(encoder, Encoder):
         return {True: encoder}
     loaded = {True: load_encoder(encoder)}
-    loaded[False] = load_encoder(encoder, pretrained=False, seed=splits[0].seed)
+    loaded[False] = load_encoder(encoder, pretrained=False, seed=requests[0][0].seed)
     if backend == "cross_encoder":
         return {**loaded}
-    tables = [fold.study.outputs[["text", "context"]] for fold in splits]
-    tables += [fold.pairs[["text_a", "text_b", "context_a", "context_b"]] for fold in splits]
-    texts = sorted({"", *(text for table in tables for text in table.to_numpy().ravel())})
-    read = _run_parallel(delayed(known_only)(model, texts) for model in loaded.values())
-    return dict(zip(loaded, read, strict=True))
+    texts = {True: {""}, False: {""}}
+    for fold, variant in requests:
+        columns = [fold.study.outputs["text"], fold.study.outputs["context"]]
+        columns += [fold.pairs[side] for side in SIDES]
+        texts[VARIANTS[variant].get("pretrained", True)].update(*columns)
+    jobs = [
+        (pretrained, sorted(texts[pretrained])[start::N_JOBS])
+        for pretrained in loaded
+        for start in range(N_JOBS)
+    ]
+    read = run_parallel(delayed(known_only)(loaded[name], some) for name, some in jobs)
+    for (pretrained, _), embedded in zip(jobs, read, strict=True):
+        merged = pd.concat([loaded[pretrained].vectors, embedded.vectors])
+        loaded[pretrained] = replace(embedded, vectors=merged)
+    return {**loaded}
 
 
 def trial(
@@ -473,6 +500,7 @@ def _bleu(fold: TrialSplit) -> pd.Series:
     else:
         # If several systems have outputs for an item, the first one selects the references.
         pool = fold.train.outputs.loc[fold.train.outputs["is_human"], "text"].tolist()
+        pool = pool or (fold.study.related or {})["human"].outputs["text"].tolist()
         nearest = similar_references(table["text"].tolist(), pool, n=10)
         by_item = pd.Series(nearest, index=table["item_id"])
         by_item = by_item[~by_item.index.duplicated()]

@@ -50,6 +50,23 @@ def splits(study):
     return split_studies({"own": study}, n_splits=2, seed=7, **SIZE)
 
 
+def test_stories_without_human_ones_learn_from_related_texts_and_votes(study):
+    cast = {"output_a": ["x", "x", "z"], "output_b": ["y", "y", "y"], "choice": ["b", "b", "tie"]}
+    endings = pd.DataFrame({"output_id": [*"xyz"], "text": ["bad", "good", "so"], "system": "e"})
+    endings = endings.assign(item_id="1", context="")
+    votes = nb.Study(endings, preferences=pd.DataFrame(cast).assign(annotator_id=[*"abc"]))
+    related = {"strong": study, "human": study.only(is_human=True), "votes": votes}
+    machine = study.only(is_human=False).replace(related=related)
+    (fold,) = split_studies({"own": machine}, n_splits=1, **SIZE)
+    pairs = fold.pairs.set_index("supervision")
+    voted = pairs.loc["human", ["text_a", "text_b", "outcome"]].to_numpy().tolist()
+    assert voted == [["good", "bad", "better"], ["good", "so", "tie"]]
+    assert pairs.loc["strong", "item_id"].nunique() < study.outputs["item_id"].nunique()
+    tried = run_trials([fold], variants={"own": ["full model", "w/o comparison"]}, n_games=20)
+    scores = tried.tests["own", 0].scores.set_index("evaluator")["score"]
+    assert scores["BLEU"].gt(0).any() and set(tried.systems["system"]) == set(SYSTEMS)
+
+
 @pytest.mark.parametrize("variant", [name for name in VARIANTS if name != "w/o BERT"])
 def test_every_variant_is_named_after_what_it_learned_from(splits, variant):
     one = splits[0]
