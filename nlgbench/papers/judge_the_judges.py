@@ -9,9 +9,10 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 from importlib.util import find_spec
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 
 from nlgbench.analysis.correlation import correlate, partial_correlations
@@ -31,14 +32,14 @@ from nlgbench.papers.judges_in_print import (
 from nlgbench.study import Study
 from nlgbench.text import same_for_all, span
 
-#: Discriminators -> columns of Tables 5, 7 and 8.
-_SHORT = {"svm": "svm", "naive_bayes": "nb", "random_forest": "rf", "xgboost": "xgboost"}
+#: Discriminators -> columns of Tables 5, 7 and 8, in the paper's order.
+_SHORT = {"svm": "svm", "random_forest": "rf", "naive_bayes": "nb", "xgboost": "xgboost"}
 #: Evaluators with a claimed sign of correlation -> last part of the claim's id, in order.
 DIRECTIONS = {
     "bleu_4@coco": "bleu_ranks_as_people_do",
     "rouge_l": "rouge_ranks_as_people_do",
-    "cider_d": "cider_ranks_as_people_do",
     "meteor": "meteor_ranks_as_people_do",
+    "cider_d": "cider_ranks_as_people_do",
 } | {
     f"{model}_meta@natural/{scored}": f"{short}_{claim}"
     for model, short in _SHORT.items()
@@ -50,12 +51,12 @@ DIRECTIONS = {
 #: Models with a hyperparameter search at full effort, and models that run only at full effort.
 _SEARCHED = ("svm", "naive_bayes", "logistic_regression")
 _DEEP = ("lstm", "cnn", "cnn_lstm")
-_SHORT |= {model: model for model in _DEEP}
+_SHORT = {model: model for model in _DEEP} | _SHORT
 _RATES = {"all": "accuracy", "real": "true_positive_rate", "fake": "true_negative_rate"}
 _ENDS = ["estimate", "ci_low", "ci_high"]
 
-#: The paper's overlap metrics: nlg-eval's BLEU, ROUGE-L and CIDEr (which is CIDEr-D).
-OVERLAP = (*(f"bleu_{n}@coco" for n in range(1, 5)), "rouge_l", "cider_d", "meteor")
+#: The paper's overlap metrics in its order: nlg-eval's BLEU, ROUGE-L, METEOR and CIDEr (CIDEr-D).
+OVERLAP = (*(f"bleu_{n}@coco" for n in range(1, 5)), "rouge_l", "meteor", "cider_d")
 #: One evaluator of each kind, chosen before we saw any correlation: the paper's SVM, BLEU-4.
 _ONE_OF_EACH = (
     *("bleu_4@coco", "minus_self_bleu_4", "training_overlap_4"),
@@ -85,9 +86,21 @@ def people(h1: pd.DataFrame, h2: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
+def in_order(
+    table: pd.DataFrame, study: Study, evaluators: Sequence[str] = OVERLAP
+) -> pd.DataFrame:
+    """Sort rows by evaluator, generator and statistic, as in the paper's tables."""
+    generators = list(generator_labels(study))
+    orders = {"evaluator": list(evaluators), "system": generators, "row": generators}
+    orders["statistic"] = ["kendall_b", "spearman", "pearson"]
+    columns = [name for name in orders if name in table]
+    ranks = [pd.Categorical(table[name], orders[name]).codes for name in columns]
+    return table.iloc[np.lexsort(ranks[::-1])]
+
+
 def table3(study: Study, people: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Return annotators' accuracy on each generator, and the layout of a table for a paper."""
-    rows = people[~people["row"].isin(_RATES)]
+    rows = in_order(people[~people["row"].isin(_RATES)], study)
     wide = rows.pivot(index="row", columns="criterion", values=_ENDS).loc[rows["row"].unique()]
     wide = wide.rename(index=generator_labels(study), columns=str.upper)
     return rows, {
@@ -131,74 +144,43 @@ def system_means(study: Study, evaluators: Sequence[str]) -> pd.DataFrame:
     return means.assign(ci_low=means["estimate"] - half, ci_high=means["estimate"] + half)
 
 
-def figure3(study: Study, data: Study, quality: pd.DataFrame) -> pd.DataFrame:
-    """Convert overlap by generator for `plot_forest` (Figure 3), highest quality first."""
-    overlap = system_means(study, ("bleu_4@coco", "rouge_l", "cider_d", "meteor"))
-    h1 = quality[quality["evaluator"] == "h1"].set_index("system")["score"]
+def figure3(study: Study, data: Study) -> pd.DataFrame:
+    """Convert overlap by generator for `plot_forest` (Figure 3)."""
+    overlap = in_order(system_means(study, OVERLAP[3:]), data)
     overlap["data"] = overlap["evaluator"].map(label).str.removesuffix(" (coco)")
-    overlap["evaluator"] = overlap["system"].map(generator_labels(data))
-    overlap["human_quality"] = overlap.pop("system").map(h1)
-    return overlap.sort_values("human_quality", ascending=False, kind="stable", ignore_index=True)
+    return overlap.assign(evaluator=overlap.pop("system").map(generator_labels(data)))
 
 
-def diversity_plane(data: Study, diversity: pd.DataFrame) -> pd.DataFrame:
-    """Combine distinct-2 and Self-BLEU by generator for `plot_scatter_systems`."""
-    scores = diversity.pivot(index="system", columns="evaluator", values=_ENDS)
-    plane = pd.DataFrame({"system": scores.index.map(generator_labels(data))}, index=scores.index)
-    for name, evaluator in (("distinct", "distinct_2"), ("self_bleu", "self_bleu_4")):
+def diversity_planes(data: Study, diversity: pd.DataFrame, accuracy: pd.DataFrame) -> pd.DataFrame:
+    """Combine distinct-2, Self-BLEU and the SVM's accuracy for `plot_scatter_systems`."""
+    by_source = accuracy[(accuracy["labels_scored"] == "natural") & ~accuracy["is_human"]]
+    scores = pd.concat([diversity, by_source])
+    scores = scores.pivot(index="system", columns="evaluator", values=_ENDS)
+    scores = scores.loc[diversity["system"].unique()]
+    planes = pd.DataFrame({"system": scores.index.map(generator_labels(data))}, index=scores.index)
+    columns = {"distinct": "distinct_2", "self_bleu": "self_bleu_4", "accuracy": "svm_meta@natural"}
+    for name, evaluator in columns.items():
         for end, tail in zip(_ENDS, ("", "_low", "_high"), strict=True):
-            plane[f"{name}{tail}"] = scores[end][evaluator]
-    return plane
-
-
-def detected(data: Study, accuracy: pd.DataFrame, diversity: pd.DataFrame) -> pd.DataFrame:
-    """Combine the SVM's accuracy and distinct-2 by generator for `plot_scatter_systems`."""
-    columns = ["accuracy", "accuracy_low", "accuracy_high"]
-    svm = _by_source(accuracy).query("evaluator == 'svm_meta@natural'")
-    svm = svm.rename(columns=dict(zip(_ENDS, columns, strict=True)))
-    lexical = diversity[diversity["evaluator"] == "distinct_2"].set_index("system")["estimate"]
-    svm = svm.assign(
-        distinct=svm["system"].map(lexical), system=svm["system"].map(generator_labels(data))
-    )
-    return svm[["system", *columns, "distinct"]]
-
-
-def judges_among_themselves(accuracy: pd.DataFrame) -> pd.DataFrame:
-    """Correlate discriminators' accuracies (by source) over generators, by Spearman."""
-    among = _by_source(accuracy)
-    among = among[among["evaluator"].str.endswith("_meta@natural")]
-    ranks = among.pivot(index="system", columns="evaluator", values="estimate")
-    ranks = ranks.rename(columns=lambda name: name.partition("_meta")[0])
-    return ranks.corr(method="spearman").rename_axis("judge")
-
-
-def _by_source(accuracy: pd.DataFrame) -> pd.DataFrame:
-    return accuracy[(accuracy["labels_scored"] == "natural") & ~accuracy["is_human"]]
+            planes[f"{name}{tail}"] = scores[end][evaluator]
+    return planes.reset_index(drop=True)
 
 
 def overlap_names(*, full: bool) -> list[str]:
-    """List overlap metrics in both definitions; METEOR only at full effort, if installed."""
-    has_meteor = bool(find_spec("pycocoevalcap") and shutil.which("java"))
-    return [*PLAIN, *OVERLAP[:4], *["meteor"] * (full and has_meteor)]
-
-
-def sizes_sentence(data: Study) -> str:
-    """State the numbers of reviews behind Self-BLEU and the human corpus."""
-    sizes = data.outputs.groupby("system").size()[data.systems]
-    return (
-        f"Self-BLEU here is computed on {span(sizes, ',.0f')} reviews per generator, and the human "
-        f"corpus has {int(data.outputs['is_human'].sum()):,} reviews."
-    )
+    """List the paper's metrics, then others; METEOR only at full effort, if installed."""
+    has_meteor = full and bool(find_spec("pycocoevalcap") and shutil.which("java"))
+    names = dict.fromkeys([*OVERLAP, *PLAIN])
+    return [name for name in names if name != "meteor" or has_meteor]
 
 
 def judge_names(study: Study, *, full: bool) -> list[str]:
-    """List discriminators: meta ones for source and majority labels, and the individual SVM."""
+    """List discriminators: the individual SVM, and meta ones for source and majority labels."""
     models = [*_SEARCHED]
     if study.source == "released" or full:
         models += ["random_forest"] + ["xgboost"] * bool(find_spec("xgboost"))
     models += [*_DEEP] * (full and bool(find_spec("torch")))
+    models.sort(key=[*_SHORT, "logistic_regression"].index)
     names = [f"{model}_meta@{on}" for on in ("natural", "majority") for model in models]
-    return [*names, "svm_individual@natural"]
+    return ["svm_individual@natural", *names]
 
 
 def full_options(names: Sequence[str]) -> dict[str, dict[str, int]]:
@@ -206,12 +188,8 @@ def full_options(names: Sequence[str]) -> dict[str, dict[str, int]]:
 
     With ten folds, the deep models alone take half an hour on one core.
     """
-    options = {}
-    for name in names:
-        if name.startswith(_SEARCHED):
-            options[name] = {"search": 10}
-        elif name.startswith(_DEEP):
-            options[name] = {"n_folds": 5}
+    options = {name: {"search": 10} for name in names if name.startswith(_SEARCHED)}
+    options |= {name: {"n_folds": 5} for name in names if name.startswith(_DEEP)}
     return options | {name: options[name.split("/")[0]] for name in errors_of(list(options))}
 
 
@@ -240,12 +218,8 @@ def atlas(study: Study, evaluators: Sequence[str], *, n_resamples: int, seed: in
     as many permutations of generators as Holm needs; ``second_low``, ``second_high``: the interval
     over generators.
     """
-    judgments = study.judgments
-    hits = judgments is not None and (judgments["group_id"] != "").all()
-    over_hits: dict[str, Any] = {
-        "clusters": "group_id" if hits else None,
-        "n_resamples": n_resamples,
-    }
+    clusters = "group_id" if (study.judged()["group_id"] != "").all() else None
+    over_hits: dict[str, Any] = {"clusters": clusters, "n_resamples": n_resamples}
     needed = permutations_needed(len(evaluators), alpha=0.05)
     over_systems: dict[str, Any] = {"resample": "systems", "n_resamples": needed}
     options: dict[str, Any] = {"dimension": study.dimension(), "seed": seed}
@@ -262,46 +236,63 @@ def atlas(study: Study, evaluators: Sequence[str], *, n_resamples: int, seed: in
         keys = ["evaluator", "statistic"]
         new = ["p", "p_adjusted", "p_method", "second_low", "second_high"]
         table = table.drop(columns=["p", "p_adjusted", "p_method"]).assign(criterion=criterion)
-        tables.append(table.merge(over_generators[[*keys, *new]], on=keys, validate="one_to_one"))
-    return pd.concat(tables)
+        table = table.merge(over_generators[[*keys, *new]], on=keys, validate="one_to_one")
+        tables.append(in_order(table, study, evaluators))
+    return pd.concat(tables, ignore_index=True)
 
 
 def with_truth(
     study: Study, evaluators: Sequence[str], *, people: pd.DataFrame, seed: int
-) -> pd.DataFrame:
-    """Correlate evaluators and annotators' system_scores with a simulated study's true quality.
+) -> pd.DataFrame | None:
+    """Correlate annotators' system_scores and evaluators with a simulated study's true quality.
 
-    True quality is the expected share of votes that call a system's texts real.
+    True quality is the expected share of votes that call a system's texts real. Other studies have
+    none.
     """
-    assert study.truth is not None
+    if study.truth is None:
+        return None
     true = study.truth["systems"].query("not is_human").rename(columns={"quality": "score"})
     true = true[["system", "score"]].assign(
         evaluator="truth", signature="expected share of real votes"
     )
-    everyone = [*evaluators, *people["evaluator"].unique()]
+    everyone = [*people["evaluator"].unique(), *evaluators]
     with_people = study.replace(system_scores=people)
-    return correlate(with_people, evaluators=everyone, against=true, seed=seed)
+    table = correlate(with_people, evaluators=everyone, against=true, seed=seed)
+    return in_order(table, study, everyone)
 
 
 def explained_by_diversity(
     study: Study, evaluators: Sequence[str], *, people: pd.DataFrame
 ) -> pd.DataFrame:
     """Correlate evaluators with annotators over generators, controlling for Self-BLEU."""
-    return partial_correlations(
+    table = partial_correlations(
         study, given="minus_self_bleu_4", evaluators=evaluators, against=people
     )
+    return in_order(table, study, evaluators)
 
 
-def atlas_layout(correlations: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Return an atlas with the labels of figures, and the layout of a table for a paper."""
-    table = labelled(correlations)
+def atlas_layout(correlations: pd.DataFrame, caption: str) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Return correlations with the labels of figures, and the layout of a table for a paper."""
+    table = labelled(correlations.reset_index(drop=True)).sort_index()
     columns, names = ["criterion", "statistic"], table["evaluator"].unique()
+    headings = list(product(*(table[column].unique() for column in columns)))
     estimate, low, high = (
-        table.pivot(index="evaluator", columns=columns, values=end).loc[names]
-        for end in ("estimate", "ci_low", "ci_high")
+        table.pivot(index="evaluator", columns=columns, values=end).loc[names, headings]
+        for end in _ENDS
     )
-    caption = "Correlation of each evaluator with human judgments over generators."
     return table, {"table": estimate, "caption": caption, "intervals": (low, high)}
+
+
+def table11(
+    study: Study, overlap: Sequence[str], quality: pd.DataFrame, *, seed: int
+) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Correlate overlap with quality, given references by TF-IDF (Table 11), and lay it out."""
+    names = [f"corpus_{name}" for name in OVERLAP[:4]]
+    names += [name for name in OVERLAP[4:] if name in overlap]
+    table = correlate(study, evaluators=names, against=quality, seed=seed)
+    table = in_order(table.assign(criterion=table["dimension"].str.upper()), study, names)
+    caption = "Correlations as in Table 11, with the nearest reviews by TF-IDF as references."
+    return table, atlas_layout(table, caption)[1]
 
 
 def answers(
@@ -312,7 +303,6 @@ def answers(
     corpus: pd.DataFrame,
     diversity: pd.DataFrame,
     scored: Study,
-    directions: pd.DataFrame,
     partial: pd.DataFrame,
     truth: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
@@ -322,10 +312,9 @@ def answers(
     under ``simulated/evaluator-correlations`` or ``study/<name>``. `people` is from `people` (Table
     3, Figure 2 and the batch's size), `agreement` from `nlgbench.agreement` of values and of
     correct votes, `diversity` from `nlgbench.diversity` (Table 12 and the order of Self-BLEU),
-    `partial` from `partial_correlations`. `corpus` has correlations of overlap with `quality`
-    (Table 11), `directions` those with H1, `truth` those with a simulated study's true quality.
-    `scored` is a study with scores (Tables 14, 5, 7 and 8). Averages of Tables 7 and 8 are
-    recomputed from printed cells for any study.
+    `partial` from `partial_correlations`, `corpus` from `table11`, `truth` from `with_truth`.
+    `scored` is a study with scores (Tables 14, 5, 7 and 8, and directions). Averages of Tables 7
+    and 8 are recomputed from printed cells for any study.
     """
     real = is_release(data)
     start = PAPER if real else claim_prefix(data, "evaluator-correlations")
@@ -341,17 +330,12 @@ def answers(
         claim_rows(truth, start + "/truth/{slug}/{statistic}", reason="{reason}"),
     ]
     if real:
-        claimed = directions.assign(slug=directions["evaluator"].map(DIRECTIONS))
         tables += [
             *_answer_batch(data, people),
             _answer_table11(corpus),
             *_answer_table12(diversity),
             *_answer_detection(scored),
-            claim_rows(
-                claimed[claimed["slug"].notna()],
-                PAPER + "/direction/{slug}",
-                reason="{evaluator}, 95% interval over {n} generators.",
-            ),
+            _answer_directions(scored, people),
         ]
     return pd.concat(tables, ignore_index=True)
 
@@ -417,6 +401,19 @@ def _answer_batch(data: Study, people: pd.DataFrame) -> list[pd.DataFrame]:
         claim_rows(real, prefix + "human_written", variant="votes"),
         claim_rows(generated, prefix + "generated", variant="votes"),
     ]
+
+
+def _answer_directions(scored: Study, people: pd.DataFrame) -> pd.DataFrame:
+    """Correlate the evaluators of `DIRECTIONS` with votes (H1) over generators, by Spearman."""
+    assert scored.scores is not None
+    names = [name for name in DIRECTIONS if name in set(scored.scores["evaluator"])]
+    h1 = quality(scored, people).query("evaluator == 'h1'")
+    table = correlate(scored, evaluators=names, against=h1, statistics=["spearman"])
+    return claim_rows(
+        table.assign(slug=table["evaluator"].map(DIRECTIONS)),
+        PAPER + "/direction/{slug}",
+        reason="{evaluator}, 95% interval over {n} generators.",
+    )
 
 
 def _answer_table11(corpus: pd.DataFrame) -> pd.DataFrame:

@@ -26,6 +26,7 @@ STATISTICS = {
     "pearson": stats.pearsonr,
 }
 _STARRED = 0.05
+_TEXTS: Any = {"variant": "{variant}", "reason": "{reason}", "source": "published"}
 #: Detector's name in the paper's tables -> its name in figures.
 _DETECTORS = {"svm": "SVM", "nb": "naive Bayes", "rf": "random forest", "xgboost": "XGBoost"}
 _DETECTORS |= {"lstm": "LSTM", "cnn": "CNN", "cnn_lstm": "CNN & LSTM"}
@@ -64,8 +65,7 @@ def averages_of_reviews() -> pd.DataFrame:
 def _answer_recomputed(*, of_reviews: bool) -> pd.DataFrame:
     cells = recompute()
     cells = cells[cells["claim_id"].str.contains("/table[78]/") == of_reviews]
-    texts: dict[str, Any] = {"variant": "{variant}", "reason": "{reason}", "source": "published"}
-    return claim_rows(cells, "{claim_id}", **texts)
+    return claim_rows(cells, "{claim_id}", **_TEXTS)
 
 
 def recompute() -> pd.DataFrame:
@@ -83,11 +83,10 @@ def recompute() -> pd.DataFrame:
 
 def not_recomputable() -> dict[str, str]:
     """Return why printed tables do not determine some coefficients: claim ids -> reason."""
-    names = {"meteor": "METEOR", "cider": "CIDEr"}
     reasons = {
-        f"{PAPER}/table{number}/{metric}_evaluator/*": f"The {name} score of each generator on "
-        "D-test is printed only in a figure."
-        for number, (metric, name) in product((6, 13, 15), names.items())
+        f"{PAPER}/table{number}/{metric.lower()}_evaluator/*": f"The {metric} score of each "
+        "generator on D-test is printed only in a figure."
+        for number, metric in product((6, 13, 15), ("METEOR", "CIDEr"))
     }
     reasons[f"{PAPER}/table11/*"] = (
         "Word-overlap scores on the annotated reviews with natural labels are not printed; the "
@@ -271,8 +270,7 @@ def findings() -> pd.DataFrame:
     results = results.fillna({"reason": ""})
     lists_used = results["place"].str.startswith(("ten_against", "majority_references"))
     results["variant"] = np.where(lists_used, "authors' lists", "printed")
-    texts: dict[str, Any] = {"variant": "{variant}", "reason": "{reason}", "source": "published"}
-    return claim_rows(results, f"{PAPER}/finding/{{place}}", **texts)
+    return claim_rows(results, f"{PAPER}/finding/{{place}}", **_TEXTS)
 
 
 def flip_under_independence() -> pd.DataFrame:
@@ -362,8 +360,8 @@ def printed_cells() -> pd.DataFrame:
 
 def followed() -> pd.DataFrame:
     """Count the values and stars of each table, and those that recomputation reproduces."""
-    sums = printed_cells().groupby(["table", "kind"])["follows"].agg(["sum", "size"])
-    counts: pd.DataFrame = sums.unstack("kind").dropna(axis=1, how="all")  # type: ignore
+    sums = printed_cells().groupby(["table", "kind"])["follows"].agg(matching="sum", all="size")
+    counts: pd.DataFrame = sums.unstack("kind").dropna(axis=1, how="all")
     order = sorted(counts.index, key=lambda name: int(name.removeprefix("table")))
     return counts.loc[order].astype("Int64")
 
@@ -375,14 +373,14 @@ def printed_table(number: int) -> tuple[pd.DataFrame, dict[str, Any]]:
     key = rows["column"].str.split("_", expand=True)
     names = {"kendall": "τ-b", "spearman": "Spearman", "pearson": "Pearson"}
     rows = rows.assign(criterion=key[0].str.upper(), statistic=key[1].map(names))
-    rows["row"] = rows["row"].str.replace("_", " ")
+    quantities = load_claims(PAPER).set_index("claim_id")["quantity"]
+    rows["row"] = rows["claim_id"].map(quantities.str.extract(r" of (.*?)(?: \(| with )")[0])
     wide = rows.pivot(index="row", columns=["criterion", "statistic"], values="estimate")
     wide = wide.loc[rows["row"].unique()]
     follows = rows.pivot(index="row", columns=["criterion", "statistic"], values="follows")
     layout = {
         "table": wide,
-        "caption": f"Table {number} of Garbacea et al. (2019), recomputed from their printed "
-        "tables.",
+        "caption": f"Table {number} of Garbacea et al. (2019), recomputed from printed tables.",
         "decimals": 4,
         "marks": follows.loc[wide.index].map(lambda follows: "" if follows else "†"),
         "note": "† differs from the printed cell; the ledger gives the reason.",

@@ -41,6 +41,7 @@ def plot_atlas(
     ax: Axes | None = None,
     interval_label: str = "",
     second_label: str = "over systems",
+    sort: bool = True,
 ) -> Drawing:
     """Draw a heat map of correlations, each with its value and interval.
 
@@ -59,12 +60,13 @@ def plot_atlas(
     interval_label, second_label : str
         What [ci_low, ci_high] and (second_low, second_high) cover, for the line below the map, such
         as "over outputs".
+    sort : bool
+        Sort the evaluators of a kind by mean estimate, highest first; False keeps their order.
 
     Returns
     -------
     Drawing
-        Within a kind, evaluators are sorted by mean estimate, highest first. Its data are the rows
-        drawn, with the labels of evaluators and statistics.
+        Its data are the rows drawn, with the labels of evaluators and statistics.
 
     Raises
     ------
@@ -98,7 +100,7 @@ def plot_atlas(
     row_height = 0.31 if "second_low" in correlations else 0.22
     height = float(1.6 + row_height * kind_sizes.sum() + 0.15 * len(kind_sizes))
     (ax,) = axes_for(ax, TWO_COLUMN, height)
-    rows = _order_rows(correlations)
+    rows = _order_rows(correlations, sort=sort)
     headings = list(correlations[columns].drop_duplicates().itertuples(index=False, name=None))
     group_names = list(dict.fromkeys(heading[0] for heading in headings))
     headings.sort(key=lambda heading: group_names.index(heading[0]))
@@ -131,7 +133,8 @@ def plot_atlas(
         footnote += f" Hatched, –: undefined ({n_undefined} of {n_cells})."
     means = pd.Series(np.mean(grid, axis=1), [name for name, _ in rows]).dropna()
     alt = f"Heat map: each evaluator's correlation with human judgments{describe_intervals(data)}, "
-    alt += "for each statistic. Within a kind, evaluators are sorted by mean correlation."
+    alt += "for each statistic."
+    alt += " Within a kind, evaluators are sorted by mean correlation." if sort else ""
     alt += f" Undefined: {n_undefined} of {n_cells}." if n_undefined else ""
     if len(means) > 1:
         alt += f" Of evaluators without undefined values, {means.idxmax()} has the highest mean "
@@ -145,14 +148,15 @@ def plot_atlas(
     return drawing
 
 
-def _order_rows(correlations: pd.DataFrame) -> list[tuple[str | None, str]]:
+def _order_rows(correlations: pd.DataFrame, *, sort: bool) -> list[tuple[str | None, str]]:
     """List the rows as evaluator and kind; the heading of a kind has no evaluator."""
     rows = correlations.groupby("evaluator", sort=False)
     evaluators = pd.DataFrame({"mean": rows["estimate"].mean(), "kind": rows["kind"].first()})
     if (evaluators["kind"] == "Others").all():
         evaluators["kind"] = ""
     kinds = dict.fromkeys(evaluators["kind"])
-    evaluators = evaluators.sort_values("mean", ascending=False, kind="stable")
+    if sort:
+        evaluators = evaluators.sort_values("mean", ascending=False, kind="stable")
     order: list[tuple[str | None, str]] = []
     for kind in kinds:
         order += [(None, kind)] if kind else []

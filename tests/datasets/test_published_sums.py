@@ -113,23 +113,6 @@ def test_human_accuracy_is_the_mean_of_the_two_rates():
     assert off(machine - table["true_negative_rate"], 0.05) == set()
 
 
-@pytest.mark.parametrize("number", [4, 7, 8])
-def test_averages_of_the_detectors(number):
-    table = printed(number)
-    generators, (everything, human, machine) = (
-        table.iloc[:12],
-        (table.iloc[i] for i in (12, 13, 14)),
-    )
-    assert off(everything - (human + machine) / 2, 0.01) == set()
-    weights = pd.Series(150.0, generators.index)
-    if number == 4:  # the parts of D-test in Table 2
-        rest, google = printed(2)["d_test"]
-        weights = weights.mask(weights.index == "google_lm", google).replace(150.0, rest)
-    implied = generators.mul(weights, axis=0).sum() / weights.sum()
-    known = {4: set(), 7: {"lstm"}, 8: set(table.columns)}
-    assert off(machine - implied, 0.01) == known[number]
-
-
 def test_accuracies_on_annotated_reviews_are_counts():
     wrong = set()
     for number in (7, 8):

@@ -1,5 +1,7 @@
 """The release answers the claims of Judge the Judges; other studies get ids of their own."""
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +9,7 @@ import pytest
 import nlgbench as nb
 from nlgbench.datasets.judge_the_judges import RAW_FILE
 from nlgbench.datasets.published import load_claims, load_printed
+from nlgbench.evaluators.names import label
 from nlgbench.papers import judge_the_judges as paper
 from tests.released import needs
 
@@ -23,7 +26,8 @@ def data():
 @pytest.fixture(scope="module")
 def scored(data):
     references = nb.nearest_references(data, n=3, lower=True)
-    names = [*NAMES, "corpus_bleu_4@coco", *JUDGES, *paper.errors_of(JUDGES)]
+    corpus = [f"corpus_bleu_{n}@coco" for n in range(1, 5)]
+    names = [*NAMES, *corpus, *JUDGES, *paper.errors_of(JUDGES)]
     options = {"discriminators": {"n_folds": 3}}
     return nb.score(data, names, references=references, options=options)
 
@@ -41,10 +45,9 @@ def results(data, scored, people):
     return {
         "people": people,
         "agreement": nb.agreement(data),
-        "corpus": nb.correlate(scored, evaluators=["corpus_bleu_4@coco"], against=quality),
+        "corpus": paper.table11(scored, NAMES, quality, seed=0)[0],
         "diversity": nb.diversity(data, n_resamples=5),
         "scored": scored,
-        "directions": nb.correlate(scored, evaluators=NAMES, against=h1, statistics=["spearman"]),
         "partial": paper.explained_by_diversity(scored, NAMES, people=h1),
         "truth": paper.with_truth(scored, NAMES, people=h1, seed=0),
     }
@@ -82,10 +85,21 @@ def test_the_atlas_has_the_correlations_of_each_criterion(scored):
     assert len(table) == 2 * 3 * len(names)
     h1 = nb.correlate(scored, evaluators=["rouge_l"], clusters="group_id", n_resamples=20)
     ours = table[(table["criterion"] == "H1") & (table["evaluator"] == "rouge_l")]
-    np.testing.assert_allclose(ours["estimate"], h1["estimate"])
+    np.testing.assert_allclose(ours["estimate"], h1["estimate"][::-1])
     assert (ours["p_adjusted"] >= ours["p"]).all()
-    _, layout = paper.atlas_layout(table)
-    assert layout["table"].shape == (len(names), 6)
+    _, layout = paper.atlas_layout(table, "Atlas")
+    assert layout["table"].index.tolist() == list(map(label, names))
+    statistics = ["τ-b", "Spearman", "Pearson"]
+    assert layout["table"].columns.tolist() == list(product(["H1", "H2"], statistics))
+
+
+def test_figure_3_has_the_papers_panels_and_generators_in_its_order(data, scored):
+    texts = data.outputs[["output_id"]].iloc[::-1].assign(score=0.5, signature="")
+    names = ["cider_d", "meteor", "chrf", "bleu_4@coco", "rouge_l"]
+    scores = pd.concat(texts.assign(evaluator=name) for name in names)
+    bars = paper.figure3(scored.replace(scores=scores), data)
+    rows = product(["BLEU-4", "ROUGE-L", "METEOR", "CIDEr-D"], map(data.label, data.systems))
+    assert list(zip(bars["data"], bars["evaluator"], strict=True)) == list(rows)
 
 
 def test_the_released_batch_answers_the_papers_claims(scored, people):
@@ -106,6 +120,8 @@ def test_the_released_batch_answers_the_papers_claims(scored, people):
 def test_counts_of_the_released_batch_are_of_the_release():
     study = nb.load("judge-the-judges")
     people = paper.people(*(nb.accuracy(study, rule=rule) for rule in ("votes", "majority")))
+    rows, _ = paper.table3(study, people)
+    assert list(rows["row"].unique()) == list(load_printed("judge-the-judges/table3").index)
     found = pd.concat(paper._answer_batch(study, people)).set_index("claim_id")
     claims = load_claims(paper.PAPER).set_index("claim_id").loc[found.index]
     off = (found["value"] - claims["published"]).abs() > claims["tolerance"] + 1e-9

@@ -25,6 +25,8 @@ def test_the_atlas_writes_each_value_with_its_interval_and_star():
     assert words == ["1.00", "[.50, 1.00]", ".00", "−.53*", "[−.80, −.10]", "–"]
     assert [patch.get_xy() for patch in ax.patches if patch.get_hatch()] == [(1, 1)]
     assert re.sub(r"\s+", " ", ax.get_xlabel()).endswith("Hatched, –: undefined (1 of 4).")
+    (ax,) = plot_atlas(table, sort=False).axes
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["worse", "better"]
 
 
 def test_the_atlas_writes_a_second_interval_and_marks_doubt():
