@@ -246,8 +246,7 @@ def with_truth(
 ) -> pd.DataFrame | None:
     """Correlate annotators' system_scores and evaluators with a simulated study's true quality.
 
-    True quality is the expected share of votes that call a system's texts real. Other studies have
-    none.
+    True quality, if known, is the expected share of votes that call a system's texts real.
     """
     if study.truth is None:
         return None
