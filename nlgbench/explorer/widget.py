@@ -152,11 +152,7 @@ def _sendable(value: Any) -> Any:
 
 
 def _describe_error(error: Exception) -> str:
-    """Return the message of an error, to show in the app.
-
-    Errors about the study or about missing packages explain how to fix them; all others are also
-    logged by the kernel.
-    """
+    """Return the message of an error, to show in the app; log it unless it explains itself."""
     if isinstance(error, ValueError | ImportError):
         return str(error)
     logging.getLogger(__name__).exception("the explorer could not carry out a request")

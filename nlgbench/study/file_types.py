@@ -122,10 +122,8 @@ def documents(path: Path, kind: str) -> Iterator[tuple[str, Any]]:
 
 
 def _framed(records: list[dict[str, Any]]) -> pd.DataFrame:
-    """Convert records to a frame of strings, with nested fields in columns named by their paths.
-
-    Cells are converted beforehand, because an id 1 in a column with empty cells would become 1.0.
-    """
+    """Convert records to a frame of strings, with nested fields in columns named by their paths."""
+    # Cells are converted before: an id 1 in a column with empty cells would become 1.0.
     frame = pd.DataFrame([dict(_flat(record)) for record in records], dtype=object)
     return frame.fillna("").astype("str")
 

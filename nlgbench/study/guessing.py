@@ -419,10 +419,7 @@ def _adjacent(affixes: Affixes) -> set[str]:
 
 
 def _family(source: Guess, *kinds: str) -> dict[Affixes, dict[str, str]]:
-    """Find columns whose names differ only in a key: text around it -> key -> column.
-
-    Columns of one family are of the same kind. Names of dimensions are not keys.
-    """
+    """Find columns of one kind whose names differ only in a key: text around -> key -> column."""
     kind = {name: source.kind(name) for name in source.free(*kinds) if not is_metric(name)}
     fields: dict[tuple[Affixes, bool], dict[str, str]] = {}
     for name in kind:
@@ -538,10 +535,7 @@ def _joint(source: Guess, rated: Sequence[Affixes], key: str) -> dict[str, str]:
 
 
 def _unique(source: Guess, names: Sequence[str], *ours: str, more: str = "") -> list[str]:
-    """List the columns that, with ours, make rows unique; of equal groupings, the first.
-
-    An item must have several systems.
-    """
+    """List the columns that, with ours, make rows unique; of equal groupings, the first."""
     keys = source.by_row(*ours).assign(**{"more": source.frame[more]} if more else {})
     fits: dict[tuple[int, ...], str] = {}
     for name in names:
@@ -707,10 +701,7 @@ def _in_frame(source: Guess, entries: Iterable[Any]) -> list[str]:
 
 
 def _guess_measures(source: Guess, value: str | None) -> tuple[Any, list[str]]:
-    """Guess which columns of numbers are judgments, and which are scores of evaluators.
-
-    `value` is a column with a usual name for judgments.
-    """
+    """Guess which columns of numbers are judgments, like `value`, and which are scores."""
     ids = {"id", *column_names.CALLED["item_id"].split()}
     free = [name for name in source.free("number", "list") if name != value]
     scores = [name for name in free if is_metric(name)]

@@ -802,10 +802,7 @@ class _Source:
     def _resolved(
         self, only: Mapping[str, list[str]]
     ) -> tuple[dict[str, str], pd.DataFrame | None]:
-        """Map our columns to those of the file, and list patterns that match several.
-
-        `only` selects which of the names in braces are kept.
-        """
+        """Map our columns to those of the file, and list patterns that match several."""
         columns = self.file_columns
         single: dict[str, str] = {}
         grids, named = [], []

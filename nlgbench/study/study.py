@@ -463,11 +463,7 @@ def _set(study: Study, **attributes: Any) -> Study:
 def _examined(
     raws: Mapping[str, RawTable], settings: dict[str, Any], former: Study | None = None
 ) -> tuple[dict[str, pd.DataFrame], list[str]]:
-    """Check tables, references between them, and settings; return valid tables and problems.
-
-    Tables that are not given come from `former`, which is valid. Settings change in one place:
-    `valid` gets the number of judgments that it excludes.
-    """
+    """Check tables (`former` has the others) and settings; return valid tables and problems."""
     tables: dict[str, pd.DataFrame] = {}
     problems: list[str] = []
     for table, raw in raws.items():

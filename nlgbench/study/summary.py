@@ -163,11 +163,7 @@ def _by_line(
 
 
 def _outliers(study: Study) -> list[str]:
-    """Report extreme values, and both orders of systems if these values decide the order.
-
-    They do if Kendall's tau between the order by means and that by mean ranks within annotators is
-    below `_OTHER_ORDER`.
-    """
+    """Report extreme values, and the orders of systems by means and by ranks if they differ."""
     lines = []
     for dimension, ratings in _judged(study).groupby("dimension", sort=False):
         values, rule = extremes(ratings["value"], declared=study.scale(str(dimension)) is not None)

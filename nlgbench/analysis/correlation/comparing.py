@@ -162,10 +162,7 @@ def _system_scores(
     against: pd.DataFrame | None,
     dimension: str | None,
 ) -> Iterator[tuple[str, pd.DataFrame, pd.Series, int]]:
-    """Yield evaluators' and human scores of systems, for each dimension or column of `against`.
-
-    Without `against`, means are over the outputs that every evaluator has scored.
-    """
+    """Yield evaluators' and human scores of systems, for each dimension or column of `against`."""
     names = correlations.chosen_evaluators(study, evaluators, "system")
     if against is not None:
         human = correlations.human_system_scores(study, against, False)

@@ -213,10 +213,7 @@ def correlate_trials(
 
 
 def _mean(correlations: Floats, confidence: float) -> dict[str, float | Status]:
-    """Average one evaluator's correlation, or the difference of two, over trials.
-
-    `correlations` has shape (1 + systems, evaluators, trials): with all systems, then without each.
-    """
+    """Average one evaluator's correlation, or the difference of two, over trials."""
     n, two, n_trials = len(correlations) - 1, correlations.shape[1] == 2, correlations.shape[2]
     unknown = {"estimate": np.nan, "ci_low": np.nan, "ci_high": np.nan}
     if not n_trials:
