@@ -74,6 +74,7 @@ _TABLE += [
     ("adversarial(?: evaluator)?", "Adversarial", "Comparators"),
     ("last_checkpoint", "Last checkpoint", "Baselines"),
     ("random choice", "Random choice", "Baselines"),
+    ("oracle", "Oracle", "Baselines"),
     ("length@sentinel", "Length", "Sentinels"),
     ("constant@sentinel", "Constant", "Sentinels"),
     ("system_mean@sentinel", "System mean", "Sentinels"),

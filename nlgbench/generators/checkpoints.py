@@ -42,9 +42,10 @@ def train_and_write(
     model: str,
     n: int,
     n_checkpoints: int = 1,
+    temperature: float = 1.0,
     seed: Seed,
 ) -> pd.DataFrame:
-    """Train one model, and sample texts from its checkpoints.
+    """Train one model, and sample texts from its checkpoints at a temperature.
 
     The table is that of `sample_checkpoints`, with an additional column perplexity: the
     checkpoint's perplexity on the held-out texts, over known words; lower is better. Models trained
@@ -54,7 +55,8 @@ def train_and_write(
     models, history = fit_recurrent(
         texts, dev=dev, n_checkpoints=n_checkpoints, **settings, seed=for_training
     )
-    written = sample_checkpoints(models, [""] * n, model=model, seed=for_writing)
+    writers = {step: checkpoint.annealed(temperature) for step, checkpoint in models.items()}
+    written = sample_checkpoints(writers, [""] * n, model=model, seed=for_writing)
     loss = history.dropna(subset="checkpoint").set_index("checkpoint")["dev_loss"]
     return written.assign(perplexity=np.exp(loss.loc[written["progress"]].to_numpy()))
 

@@ -43,7 +43,7 @@ _PANELS = {
 _EXPERIMENTS = {
     "hyperparameter_search": "Search",
     "early_stopping": "Early stopping",
-    "stopping_backwards": "In reverse",
+    "overfitting": "Overfitting",
 }
 
 
@@ -195,7 +195,7 @@ def plot_choices(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = None
 #: Rows from the top: learned evaluators by training data, then the others.
 _ORDER = (
     *("comparator", "comparator_human", "comparator_self", "regressor", "adversarial", "bleu"),
-    *("perplexity", "last_checkpoint", "random choice"),
+    *("perplexity", "last_checkpoint", "random choice", "oracle"),
 )
 
 

@@ -54,27 +54,38 @@ def simulate_searches(
 ) -> Searches:
     """Train small recurrent models on simulated reviews, with known true quality.
 
-    There are `n_groups` searches over `n_choices` random settings, and `n_groups` training runs for
-    early stopping, with a checkpoint per epoch. Evaluators are trained on 400 texts of four
-    development models, rated by 20 annotators. The truth is the mean of `n_truth` further texts'
-    log-probability per token under the grammar; texts outside the grammar count as -2.85.
+    There are `n_groups` searches over `n_choices` random settings, and two kinds of training runs
+    with a checkpoint per epoch, `n_groups` of each: ``stopping``, and ``overfitting``, whose
+    quality rises and then falls. The latter learn half as many texts without dropout, and two words
+    of each text are exchanged; at temperature 0.5, their early checkpoints write what the texts
+    share, later ones the errors that they have memorized. Evaluators are trained on 400 texts of
+    four development models, rated by 20 annotators. The truth is the mean of `n_truth` further
+    texts' log-probability per token under the grammar; texts outside the grammar count as -2.85.
     """
-    from nlgbench.generators.checkpoints import random_settings
+    from nlgbench.generators.checkpoints import UNITS, random_settings
 
     rng = np.random.default_rng(seed)
     grammar = review_grammar()
     dev, human = grammar.sample(300, seed=rng), grammar.sample(600, seed=rng)
     jobs: list[dict[str, Any]] = []
-    for kind, n_models, last in (("search", n_choices, 1), ("stopping", 1, n_checkpoints)):
+    for kind, n_models, last in (
+        ("search", n_choices, 1),
+        ("stopping", 1, n_checkpoints),
+        ("overfitting", 1, n_checkpoints),
+    ):
         for group in range(1, n_groups + 1):
             texts = grammar.sample(n_sentences, seed=rng)
-            settings = random_settings(n_models, seed=rng)
-            if kind == "stopping":
+            settings, temperature = random_settings(n_models, seed=rng), 1.0
+            if kind != "search":
                 settings["epochs"] = n_checkpoints
+            if kind == "overfitting":
+                texts = [_exchange_words(text, rng) for text in texts[: n_sentences // 2]]
+                settings, temperature = settings.assign(units=max(UNITS), dropout=0.0), 0.5
             for number, setting in enumerate(settings.to_dict("records"), start=1):
                 name = f"{kind}{group:02d}"
                 names = {"group": name, "model": f"{name}.{number}", "n_checkpoints": last}
-                jobs.append({"texts": texts, "settings": setting, **names})
+                job = {"texts": texts, "settings": setting, "temperature": temperature}
+                jobs.append(job | names)
     for number in range(1, 5):
         setting = random_settings(1, seed=rng).assign(epochs=20).to_dict("records")[0]
         names = {"group": "development", "model": f"development{number}", "n_checkpoints": 10}
@@ -94,6 +105,26 @@ def simulate_searches(
     training = _training(steps, judgments, human, to_judge)
     n_left_out = int(is_development.sum()) - len(steps) + _n_lost(human, training)
     return Searches(models, to_judge, training, steps, truth, n_left_out)
+
+
+def _exchange_words(text: str, rng: Generator) -> str:
+    """Exchange two words at random places, which almost always violates the grammar."""
+    words = text.split()
+    first, second = rng.choice(len(words), 2, replace=False)
+    words[first], words[second] = words[second], words[first]
+    return " ".join(words)
+
+
+def count_falls(truth: pd.DataFrame, kind: str) -> tuple[int, int]:
+    """Count the training runs that end two standard errors or more below their best checkpoint.
+
+    The second number is that of all runs of the kind; the standard error is that of the difference.
+    """
+    runs = truth[truth["kind"] == kind].sort_values("progress").groupby("model")
+    last = runs[["quality", "se"]].last()
+    best = truth.loc[runs["quality"].idxmax()].set_index("model").loc[last.index]
+    falls = best["quality"] - last["quality"] >= 2 * np.hypot(best["se"], last["se"])
+    return int((falls & (best["progress"] < 1)).sum()), len(last)
 
 
 def stop_one_model(

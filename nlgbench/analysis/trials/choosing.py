@@ -41,6 +41,8 @@ from nlgbench.worlds.searches import Searches
 RANDOM = "random choice"
 #: The baseline that never stops training.
 LAST = "last_checkpoint"
+#: The stopping rule applied to true quality.
+ORACLE = "oracle"
 
 
 @checked
@@ -330,15 +332,15 @@ def stop_training(
     scores: pd.DataFrame,
     *,
     patience: int = 5,
-    reverse: bool = False,
+    kind: Literal["stopping", "overfitting"] = "stopping",
     n_comparisons: int = 200,
     seed: Seed = 0,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Stop each training run early, based on each evaluator in turn.
+    """Stop each training run of a kind early, based on each evaluator in turn.
 
     A run stops after `patience` consecutive checkpoints that lose more often than they win in
     `n_comparisons`, or whose scores do not exceed the best so far (5 in Zhou and Xu 2020). `scores`
-    are from `score_models`; `reverse` reverses the order of checkpoints, so that quality falls.
+    are from `score_models`. If the truth is known, ``oracle`` applies the rule to true quality.
 
     Returns
     -------
@@ -348,11 +350,7 @@ def stop_training(
         comparators' rates: evaluator, model, system, progress, win, tie, loss (against the two
         preceding checkpoints), estimate with its 95% interval.
     """
-    steps = searches.models[searches.models["kind"] == "stopping"]
-    if reverse:
-        # With one checkpoint per epoch, the last one moves to the place of the first.
-        least = steps.groupby("model")["progress"].transform("min")
-        steps = steps.assign(progress=(1 + least - steps["progress"]).round(9))
+    steps = searches.models[searches.models["kind"] == kind]
     outputs = searches.to_judge[searches.to_judge["system"].isin(steps["system"])]
     outputs = outputs.reset_index(drop=True)
     pairs = checkpoint_pairs(outputs, steps, n=n_comparisons, seed=seed)
@@ -360,7 +358,11 @@ def stop_training(
         win_and_loss(compare(comparator, outputs, pairs), outputs, steps).assign(evaluator=name)
         for name, comparator in choosers.comparators.items()
     )
-    run_scores = scores.loc[scores["kind"] == "stopping", ["evaluator", "system", "score"]]
+    run_scores = scores.loc[scores["kind"] == kind, ["evaluator", "system", "score"]]
+    if searches.truth is not None:
+        truth = searches.truth.loc[searches.truth["kind"] == kind, ["system", "quality"]]
+        truth = truth.rename(columns={"quality": "score"}).assign(evaluator=ORACLE)
+        run_scores = pd.concat([run_scores, truth])
     run_scores = run_scores.merge(steps[["system", "model", "progress"]], on="system")
     run_scores = run_scores.assign(group=run_scores["model"])
     last = steps.loc[steps["progress"] == 1, ["model", "system", "progress"]]
@@ -408,7 +410,7 @@ def one_training(
     """
     model, tables, marks = str(stops["group"].iloc[0]), [], []
     if searches.truth is not None:
-        truth = searches.truth[searches.truth["kind"] == "stopping"]
+        truth = searches.truth[searches.truth["model"].isin(stops["group"])]
         model = str(truth.groupby("model")["quality"].agg(np.ptp).idxmax())
         rows = truth[truth["model"] == model].assign(evaluator="quality")
         tables.append(_curve(rows, rows["quality"], 1.96 * rows["se"]))
@@ -454,13 +456,13 @@ def judge_choices(searches: Searches, chosen: Mapping[str, pd.DataFrame]) -> pd.
     """
     assert searches.truth is not None
     truth = searches.truth
-    se = np.sqrt(2) * truth.loc[truth["kind"] != "development", "se"].median()
-    settings = truth.loc[truth["kind"] == "search", ["group", "system", "quality"]]
-    steps = truth.loc[truth["kind"] == "stopping", ["model", "system", "quality"]]
-    steps = steps.rename(columns={"model": "group"})
+    settings = truth.loc[truth["kind"] == "search", ["group", "system", "quality", "se"]]
+    steps = truth[truth["kind"].isin(["stopping", "overfitting"])].assign(group=truth["model"])
     results = []
     for experiment, table in chosen.items():
-        quality = settings if experiment == "hyperparameter_search" else steps
+        candidates = settings if experiment == "hyperparameter_search" else steps
+        quality = candidates[candidates["group"].isin(table["group"])]
+        se = np.sqrt(2) * quality["se"].median()
         for variant, tolerance in (("tolerance=2 se", 2 * float(se)), ("tolerance=0", 0.0)):
             measures = measure_choices(table, quality, tolerance)
             results.append(measures.assign(experiment=experiment, variant=variant))

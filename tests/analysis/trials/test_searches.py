@@ -14,10 +14,10 @@ from nlgbench.analysis.trials import (
     stop_training,
     train_choosers,
 )
-from nlgbench.analysis.trials.choosing import LAST
+from nlgbench.analysis.trials.choosing import LAST, ORACLE
 from nlgbench.generators import checkpoints
 from nlgbench.papers import learning_to_compare as paper
-from nlgbench.worlds.searches import simulate_searches, stop_one_model
+from nlgbench.worlds.searches import count_falls, simulate_searches, stop_one_model
 
 pytest.importorskip("torch")
 WHOLE = checkpoints.train_and_write
@@ -48,23 +48,30 @@ def test_nothing_that_is_judged_is_learned_from(models):
     assert not judged & set(models.checkpoints["text"])
     assert models.truth["quality"].between(-2.9, 0).all()
     kinds = models.models.groupby("kind")["system"].nunique()
-    assert kinds.to_dict() == {"development": 40, "search": 4, "stopping": 8}
+    assert kinds.to_dict() == {"development": 40, "overfitting": 8, "search": 4, "stopping": 8}
 
 
 def test_choices_are_made_and_judged(models, choosers):
     scores = score_models(models, choosers)
     assert set(scores["evaluator"]) == {"bleu", "adversarial", "regressor", "perplexity"}
-    assert scores.groupby("evaluator").size().eq(12).all()
+    assert scores.groupby("evaluator").size().eq(20).all()
     rated = rate_searches(models, choosers, n_comparisons=20)
     searched = choose(pd.concat([rated, scores[scores["kind"] == "search"]]))
     kept, rates = stop_training(models, choosers, scores, patience=1, n_comparisons=20)
     assert kept.loc[kept["evaluator"] == LAST, "progress"].eq(1).all()
-    backwards, _ = stop_training(
-        models, choosers, scores, patience=1, reverse=True, n_comparisons=20
+    overfitted, _ = stop_training(
+        models, choosers, scores, kind="overfitting", patience=1, n_comparisons=20
     )
-    first = backwards.loc[backwards["evaluator"] == LAST, "system"]
-    assert first.str.endswith("@0.25").all()
-    experiments = {"hyperparameter_search": searched, "early_stopping": kept}
+    truth = models.truth.set_index("system")["quality"]
+    oracle = overfitted[overfitted["evaluator"] == ORACLE].set_index("group")["system"]
+    for model, system in oracle.items():
+        first, second = (truth[f"{model}@{progress}"] for progress in ("0.25", "0.5"))
+        assert (system == f"{model}@0.25") == (second <= first), "stops at the first fall"
+    experiments = {
+        "hyperparameter_search": searched,
+        "early_stopping": kept,
+        "overfitting": overfitted,
+    }
     found = judge_choices(models, experiments)
     regret = found[found["measure"] == "regret"]["estimate"]
     assert (regret >= 0).all()
@@ -84,3 +91,22 @@ def test_one_model_is_trained_on_a_small_study_of_its_own_texts():
     judged = set(models.to_judge["text"])
     assert not judged & set(models.training.outputs["text"])
     assert models.training.outputs["is_human"].sum() >= 10, "a fifth of fifty is for evaluators"
+
+
+@pytest.mark.release
+def test_the_quality_of_overfitting_runs_falls_and_that_of_others_does_not():
+    few = {"n_groups": 10, "n_choices": 1, "n_judged": 10}
+    truth = simulate_searches(seed=2020, **few).truth
+    assert count_falls(truth, "overfitting") >= (8, 10)
+    assert count_falls(truth, "stopping") <= (3, 10)
+
+
+def test_falls_are_counted_by_the_standard_error_of_the_difference():
+    rows = [
+        ("a", 0.5, -1.0, 0.1),
+        ("a", 1.0, -1.3, 0.1),
+        ("b", 0.5, -1.0, 0.1),
+        ("b", 1.0, -1.2, 0.1),
+    ]
+    truth = pd.DataFrame(rows, columns=["model", "progress", "quality", "se"]).assign(kind="k")
+    assert count_falls(truth, "k") == (1, 2)
