@@ -34,7 +34,8 @@ RELEASED = ("literal@released", "pragmatic@released")
 #: Overlap metrics of Table 1, except METEOR, which needs Java.
 OVERLAP = (*(f"bleu_{n}@coco" for n in range(1, 5)), "rouge_l", "cider_d")
 #: Evaluators to compare with the ensemble.
-SHOWN = (*(f"{kind}_0" for kind in KINDS), "bleu_1@coco", "rouge_l", "cider_d", "meteor")
+SHOWN = (*RELEASED, *(f"{kind}_0" for kind in KINDS))
+SHOWN += ("bleu_1@coco", "rouge_l", "cider_d", "meteor")
 
 _LABELS = {
     **dict(zip(RELEASED, ("Their literal", "Their pragmatic"), strict=True)),
@@ -213,7 +214,6 @@ def counts(study: Study) -> pd.DataFrame:
     heard = f"mean over crowd captions with listeners; {n_unheard} ambiguous captions have none"
     mean = "mean over scored captions; a descriptive caption is not its own reference"
     clicks = "clicks on crowd captions; misleading captions reuse clicks on descriptive ones"
-    rounds = "All rounds of the released training split, understood or not."
     rows = [
         ("5.1/contexts/count", outputs["context"].nunique(), ""),
         ("5.1/context_pairs/count", pairs(outputs).nunique(), ""),
@@ -222,7 +222,6 @@ def counts(study: Study) -> pd.DataFrame:
         ("5.1/references/per_context", n_others.mean(), mean),
         *((f"5.1/{name}/count", by_system[name], "") for name in QUALITY),
         *((f"5.3/{name}/human_scores", human[name], clicks) for name in QUALITY),
-        ("5.2/training_set/utterances", len((study.related or {})["train"].outputs), rounds),
         ("5.1/references/per_context", n_filtered.mean(), filtered),
     ]
     table = pd.DataFrame(rows, columns=columns[:3])
@@ -277,9 +276,31 @@ def _over_outputs(study: Study, **options: Any) -> pd.DataFrame:
     )
 
 
+def by_their_conventions(study: Study) -> pd.DataFrame:
+    """Correlate the release's scores with intended quality by the authors' conventions.
+
+    A description that is the only one of its context is its own reference, and raw floats are
+    ranked, without a tolerance for ties. Columns: evaluator, statistic, estimate.
+    """
+    references = study.references
+    assert references is not None
+    is_alone = references.groupby("item_id")["text"].transform("size") == 1
+    own = references[is_alone]
+    own = own.assign(reference_id=own["reference_id"] + "/own")
+    captions = designed(study).replace(references=pd.concat([references, own]))
+    captions = score(score_wording(captions), RELEASED)
+    assert captions.scores is not None
+    scores = captions.scores.pivot(index="output_id", columns="evaluator", values="score")
+    quality = captions.judged("quality").set_index("output_id")["value"].loc[scores.index]
+    methods: list[Literal["pearson", "spearman", "kendall"]] = ["pearson", "spearman", "kendall"]
+    table = pd.DataFrame({method: scores.corrwith(quality, method=method) for method in methods})
+    return table.reset_index().melt("evaluator", var_name="statistic", value_name="estimate")
+
+
 _NOTES = {
-    "pragmatic_entropy_exceeds_literal": "In nats; listeners are calibrated on the dev split.",
-    "ambiguous_scores_are_bimodal": "If scores were uniform, 1/3 would be in the middle third.",
+    "pragmatic_entropy_exceeds_literal": "In nats, without temperature.",
+    "ambiguous_scores_are_bimodal": "If scores were uniform, 1/3 would be in the middle third; "
+    "without temperature.",
     "looking_up_descriptions_appears_perfect": "The ensemble's score of filtered descriptions. We "
     "take 'perfect' to mean at least .95; the interval allows for .9 to .975.",
 }
@@ -301,14 +322,15 @@ def directions(
 ) -> pd.DataFrame:
     """Express the paper's qualitative claims as signed numbers, a row per claim.
 
-    Columns: ``slug``, ``estimate`` (positive if the claim is true), ``ci_low``, ``ci_high``,
-    ``note``. `study` is a `designed` study with scores. If the paper calls a quantity small, it is
-    our threshold minus the estimate, and the interval allows for half to twice the threshold.
-    Without the design or one of the listeners, the result is empty.
+    Columns: ``slug``, ``variant`` (whose listeners, on the release), ``estimate`` (positive if the
+    claim is true), ``ci_low``, ``ci_high``, ``note``. `study` is a `designed` study with scores. If
+    the paper calls a quantity small, it is our threshold minus the estimate, and the interval
+    allows for half to twice the threshold. Without the design or one of the listeners, the result
+    is empty.
     """
     required = {*(f"{kind}_0" for kind in KINDS), "ensemble"}
     if set(study.outputs["system"]) != set(QUALITY) or not required <= set(listeners):
-        return pd.DataFrame(columns=["slug", "estimate", "ci_low", "ci_high", "note"])
+        return pd.DataFrame(columns=["slug", "variant", "estimate", "ci_low", "ci_high", "note"])
     rng, outputs = np.random.default_rng(seed), study.outputs
     order = [" ".join(rng.permutation(text.split(" "))) for text in outputs["text"]]
     believed = beliefs(study, listeners)
@@ -317,29 +339,36 @@ def directions(
     score = _select_targets(believed)
     n_words = np.array([len(text.split()) for text in outputs["text"]])
     longer = outputs["output_id"][n_words > 1].tolist()
-    nats = -believed["probability"] * np.log(believed["probability"].clip(lower=1e-300))
-    nats = nats.groupby([believed["evaluator"], believed["output_id"]]).sum()
     ids = outputs.groupby("system")["output_id"].agg(list)
-    literal = score["literal_0"]
     moved = {kind: (again[kind] - score[f"{kind}_0"]).loc[longer].abs() for kind in KINDS}
     sentences = {
-        "pragmatic_entropy_exceeds_literal": nats["pragmatic_0"] - nats["literal_0"],
-        "ambiguous_scores_are_bimodal": 1 / 3
-        - literal.loc[ids["ambiguous"]].between(1 / 3, 2 / 3).astype("float64"),
-        "looking_up_descriptions_appears_perfect": 1 - score["ensemble"].loc[ids["descriptive"]],
-        "word_order_does_not_matter": moved["literal"],
-        "word_order_pragmatic": moved["pragmatic"],
-        "word_order_context": moved["context"],
+        ("looking_up_descriptions_appears_perfect", ""): 1
+        - score["ensemble"].loc[ids["descriptive"]],
+        ("word_order_does_not_matter", ""): moved["literal"],
+        ("word_order_pragmatic", ""): moved["pragmatic"],
+        ("word_order_context", ""): moved["context"],
     }
+    whose = {"": _without_temperature(believed, listeners)}
+    if study.origin.startswith("released:comm-eval"):
+        whose = {"trained here": whose[""], "the authors' weights": _released_beliefs(study)}
+    for variant, table in whose.items():
+        nats = -table["probability"] * np.log(table["probability"].clip(lower=1e-300))
+        nats = nats.groupby([table["evaluator"], table["output_id"]]).sum()
+        ambiguous = _select_targets(table)["literal_0"].loc[ids["ambiguous"]]
+        sentences |= {
+            ("pragmatic_entropy_exceeds_literal", variant): nats["pragmatic_0"] - nats["literal_0"],
+            ("ambiguous_scores_are_bimodal", variant): 1 / 3
+            - ambiguous.between(1 / 3, 2 / 3).astype("float64"),
+        }
     pair = pairs(outputs).set_axis(outputs["output_id"])
     rows = []
-    for slug, values in sentences.items():
+    for (slug, variant), values in sentences.items():
         clusters = pair.loc[values.index].to_numpy()
         mean = bootstrap_mean(values, clusters, n_resamples=n_resamples, seed=rng)
         if slug in _SMALL:
             mean = smaller_than(_SMALL[slug], **mean)
         note = f"{_NOTES.get(slug, _SHUFFLED)} Pairs of contexts resampled."
-        rows.append({"slug": slug, **mean, "note": note})
+        rows.append({"slug": slug, "variant": variant, **mean, "note": note})
     bleus = [name for name in OVERLAP if name.startswith("bleu")]
     leads = compare_evaluators(
         as_systems(study),
@@ -352,8 +381,22 @@ def directions(
     )
     lead = leads[leads["evaluator_a"] == "bleu_1@coco"].sort_values("estimate").iloc[0]
     note = f"Difference from {lead['evaluator_b']} in Pearson's correlation."
-    best = {"slug": "bleu_1_is_the_best_bleu", "estimate": lead["estimate"], "note": note}
-    return pd.DataFrame([*rows, best | lead[["ci_low", "ci_high"]].to_dict()])
+    best = {"slug": "bleu_1_is_the_best_bleu", "variant": "", "note": note}
+    return pd.DataFrame([*rows, best | lead[["estimate", "ci_low", "ci_high"]].to_dict()])
+
+
+def _without_temperature(believed: pd.DataFrame, listeners: Mapping[str, Listener]) -> pd.DataFrame:
+    temperatures = {name: getattr(it, "temperature", 1.0) for name, it in listeners.items()}
+    power = believed["probability"] ** believed["evaluator"].map(temperatures)
+    total = power.groupby([believed["evaluator"], believed["output_id"]]).transform("sum")
+    return believed.assign(probability=power / total)
+
+
+def _released_beliefs(study: Study) -> pd.DataFrame:
+    from nlgbench.evaluators.listeners.released import ReleasedListener, in_released_order
+
+    listeners = {f"{kind}_0": ReleasedListener(kind) for kind in ("literal", "pragmatic")}
+    return beliefs(in_released_order(study), listeners)
 
 
 def _select_targets(probabilities: pd.DataFrame) -> pd.Series:
@@ -406,6 +449,7 @@ def answers(
     table: pd.DataFrame,
     within: pd.DataFrame,
     said: pd.DataFrame,
+    tests: pd.DataFrame,
     n_resamples: int = 1000,
     seed: int = 0,
 ) -> pd.DataFrame:
@@ -413,22 +457,26 @@ def answers(
 
     The release answers the paper's claims. Results of simulated studies are recorded under
     ``simulated/...``, those of other studies under ``study/<name>/...``. `counted` is from
-    `counts`, `table` from `table1`, `within` from `with_success`, `said` from `directions`;
-    `calibrated` is from held-out rounds (section 5.2). Mean human picks are computed here, for the
-    release only.
+    `counts`, `table` from `table1`, `within` from `with_success`, `said` from `directions`, `tests`
+    from `williams_tests`; `calibrated` is from held-out rounds (section 5.2). Mean human picks are
+    computed here, for the release only.
     """
     release = is_release(study)
     prefix = "comm-eval/finding" if release else claim_prefix(study, "listener-violins")
     theirs = "comm-eval" if release else prefix
     tail = "/with_success_{group}/{slug}_{statistic}"
-    extra = said["slug"].isin(["word_order_pragmatic", "word_order_context"])
+    findings = ["word_order_pragmatic", "word_order_context"]
+    extra = said["slug"].isin([*findings, "looking_up_descriptions_appears_perfect"])
     tables = [
         claim_rows(counted, "{claim_id}", variant="{variant}", reason="{reason}"),
         *_answer_accuracies(study, calibrated, prefix),
         *_answer_table1(study, table, prefix, seed),
         *(_answer_human_picks(study, n_resamples, seed) if release else []),
+        _answer_williams(tests if release else None),
         claim_rows(within, prefix + tail, reason="{reason}"),
-        claim_rows(said[~extra], theirs + "/direction/{slug}", reason="{note}"),
+        claim_rows(
+            said[~extra], theirs + "/direction/{slug}", variant="{variant}", reason="{note}"
+        ),
         claim_rows(said[extra], prefix + "/direction/{slug}", reason="{note}"),
     ]
     return pd.concat(tables, ignore_index=True)
@@ -477,7 +525,8 @@ def released_accuracies(study: Study) -> pd.DataFrame:
 
 _OTHER_TIES = (
     "Here, scores within 1e-9 standard deviations are tied, and a description without others has "
-    "no reference; the paper ranks raw floats, and such a description is its own reference."
+    "no reference; the paper ranks raw floats, and such a description is its own reference. By the "
+    "paper's conventions: see that variant."
 )
 _CIRCULAR = (
     "Circular: captions were selected because these listeners understood them, and a misleading "
@@ -493,7 +542,18 @@ def _answer_table1(study: Study, table: pd.DataFrame, prefix: str, seed: int) ->
     why = why.mask(trained, "Our listeners are trained differently, and selected on the dev split.")
     variant = ("trained here, seed " + rows["seed"]).where(trained, "")
     rows = rows.assign(why=why, variant=variant)
+    theirs = None
+    if is_release(study):
+        theirs = by_their_conventions(study).assign(row=lambda table: table["evaluator"].map(_ROWS))
+        theirs = theirs.dropna(subset="row")
     return [
+        claim_rows(
+            theirs,
+            "comm-eval/table1/{row}/{statistic}",
+            variant="the paper's conventions",
+            reason="Raw floats are ranked, and a description without others is its own reference. "
+            "A difference that remains has no known cause.",
+        ),
         claim_rows(rows[~printed], prefix + "/{slug}/{short}", reason="{reason}"),
         claim_rows(
             rows[printed], ids, variant="{variant}", reason="{why}", comparable=~trained[printed]
@@ -527,6 +587,16 @@ def _answer_human_picks(study: Study, n_resamples: int, seed: int) -> list[pd.Da
     ]
 
 
+def _answer_williams(tests: pd.DataFrame | None) -> pd.DataFrame:
+    """Make a row of the largest p-value of the paper's fifteen tests, if METEOR is among them."""
+    claim = "comm-eval/section5.3/all_pearson_correlations_different/p"
+    reason = "The largest of fifteen p-values, unadjusted: {evaluator_a} against {evaluator_b}."
+    if tests is not None:
+        tests = tests[tests["evaluator_a"].isin(_ROWS) & tests["evaluator_b"].isin(_ROWS)]
+        tests = tests.nlargest(1, "p") if len(tests) == 15 else None
+    return claim_rows(tests, claim, value="p", reason=reason)
+
+
 def best_first(study: Study) -> list[str]:
     """Sort systems by mean quality, highest first; systems without judgments come last."""
     means = -study.judged().groupby("system")["value"].mean()
@@ -538,5 +608,5 @@ def excuses(study: Study, table: pd.DataFrame) -> dict[str, str]:
     """Return why some of the release's claims are not answered without METEOR."""
     if not is_release(study) or "meteor" in set(table["evaluator"]):
         return {}
-    reason = "METEOR is computed only with effort='full', and needs Java and pycocoevalcap."
-    return {"comm-eval/table1/meteor/*": reason}
+    reason = "METEOR needs Java and pycocoevalcap."
+    return {"comm-eval/table1/meteor/*": reason, "comm-eval/section5.3/all_pearson*": reason}

@@ -1,5 +1,7 @@
 """Captions, votes and listeners answer the claims of Newman et al. (2020) on the release."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -98,6 +100,20 @@ class Cautious(Listener):
         return proba
 
 
+LISTENERS = ["literal@released", "pragmatic@released"]
+#: Tests of ours and of the paper's fifteen pairs, with invented p-values of .001 to .045.
+WILLIAMS = pd.DataFrame(
+    [
+        *itertools.combinations(
+            ["bleu_1@coco", "rouge_l", "cider_d", "meteor", *paper.RELEASED], 2
+        ),
+        ("literal_0", "meteor"),
+    ],
+    columns=["evaluator_a", "evaluator_b"],
+)
+WILLIAMS["p"] = [*np.linspace(0.003, 0.04, 12), 0.001, 0.045, 0.002, 0.9]
+
+
 @pytest.fixture(scope="module")
 def world():
     data = nb.simulate("colors", n_contexts=40, n_rounds={"train": 2}, seed=1)
@@ -134,6 +150,7 @@ def test_results_become_rows_of_the_ledger(world, tmp_path):
     calibrated = Calibration(measures.assign(seed=3, stage="after"), pd.DataFrame())
     said = paper.directions(captions, listeners, n_resamples=50, seed=3)
     results = {"calibrated": calibrated, "table": table, "within": within, "said": said}
+    results["tests"] = WILLIAMS
     results["counted"] = paper.counts(data)
     rows = paper.answers(data, **results, seed=3).set_index("claim_id")
     place = "simulated/listener-violins"
@@ -188,12 +205,10 @@ def test_every_count_of_the_paper_follows(released):
     wanted = claims.index[
         claims.index.str.startswith("comm-eval/section5.1/")
         | claims.index.str.fullmatch(r"comm-eval/section5\.3/.*/human_scores")
-        | (claims.index == "comm-eval/section5.2/training_set/utterances")
     ]
     assert set(plain.index) == set(wanted)
     off = (plain - claims["published"][plain.index]).abs()
-    rest = off.index != "comm-eval/section5.2/training_set/utterances"
-    assert (off[rest] <= claims["tolerance"][plain.index][rest]).all(), off
+    assert (off <= claims["tolerance"][plain.index]).all(), off
 
 
 @RELEASED
@@ -209,19 +224,47 @@ def test_the_human_row_is_the_printed_one_and_circular(released):
 
 
 @RELEASED
+def test_overlap_equals_the_printed_table_by_the_paper_s_conventions(released):
+    """Table 1 of Newman et al. (2020); two of 15 cells are .0006 and .0007 off."""
+    table = paper.by_their_conventions(released)
+    found = table.set_index(["evaluator", "statistic"])["estimate"]
+    claims = load_claims().set_index("claim_id")["published"]
+    rows = {"bleu_1@coco": "bleu_1", "rouge_l": "rouge_l", "cider_d": "cider"}
+    rows |= {name: name.replace("@released", "_listener") for name in paper.RELEASED}
+    for evaluator, row in rows.items():
+        for statistic in ("pearson", "spearman", "kendall"):
+            printed = claims[f"comm-eval/table1/{row}/{statistic}"]
+            assert found[evaluator, statistic] == pytest.approx(printed, abs=0.00075)
+    believed = paper._released_beliefs(released)
+    literal = believed.query("evaluator == 'literal_0' and is_target").set_index("output_id")
+    ambiguous = released.outputs.query("system == 'ambiguous'")["output_id"]
+    middle = literal.loc[ambiguous, "probability"].between(1 / 3, 2 / 3).mean()
+    assert middle == pytest.approx(0.097, abs=0.0005), "section 6.2: polarized, not uniform (1/3)"
+
+
+@RELEASED
 def test_the_release_answers_the_paper_s_claims(released):
     scored = paper.score_wording(paper.designed(released))
     table = paper.table1(scored, n_resamples=5)
     nothing = {"calibrated": None, "counted": paper.counts(released)}
     nothing |= {"within": paper.with_success(released), "said": paper.directions(scored, {})}
+    nothing["tests"] = WILLIAMS
     rows = paper.answers(released, table=table, **nothing, n_resamples=5).set_index("claim_id")
+    rows = rows[rows["variant"] == ""]
     claims = load_claims().set_index("claim_id")["published"]
     for row in ("bleu_1", "rouge_l", "human"):
         claim = f"comm-eval/table1/{row}/pearson"
         assert abs(rows.loc[claim, "value"] - claims[claim]) < 0.03
     assert "comm-eval/finding/human_caption_mean/kendall_b" in rows.index
+    claim = "comm-eval/section5.3/all_pearson_correlations_different/p"
+    assert rows.loc[claim, "value"] == 0.045 and "meteor against pragm" in rows.loc[claim, "reason"]
+    nine = nothing | {"tests": WILLIAMS[1:]}
+    assert claim not in set(paper.answers(released, table=table, **nine)["claim_id"])
     assert "published" in paper.forest(scored, table)
-    assert list(paper.excuses(released, table)) == ["comm-eval/table1/meteor/*"]
+    assert list(paper.excuses(released, table)) == [
+        "comm-eval/table1/meteor/*",
+        "comm-eval/section5.3/all_pearson*",
+    ]
     # A study that was changed is no longer the release.
     mine = released.replace(name="mine")
     changed = paper.answers(mine, table=table, **nothing | {"counted": paper.counts(mine)})
