@@ -42,25 +42,32 @@ def printed_scores() -> pd.DataFrame:
 
 
 def figure3(study: Study, scores: pd.DataFrame) -> pd.DataFrame:
-    """Combine the scores of Figure 3: printed ones and, for the release, recomputed ones."""
-    tables = [printed_scores(), scores] if _released(study) else [printed_scores()]
+    """Combine the scores of Figure 3: printed ones and, for the release, recomputed ones.
+
+    The latter use the authors' tie rule, like the printed ones.
+    """
+    tables = [printed_scores()]
+    if _released(study):
+        tables.append(scores[scores["ties"] == "released"])
     return pd.concat(tables, ignore_index=True)
 
 
 def table1(study: Study, scores: pd.DataFrame) -> pd.DataFrame:
-    """Write scores (first tie rule) beside those of Table 1, or beside the truth if it is known.
+    """Write scores beside those of Table 1, or beside the truth if it is known.
 
     A row per system, in the paper's order. For the release, columns are the printed and the
-    "(recomputed)" scores; otherwise, the computed scores and those of ``study.truth``, "(true)".
+    "(recomputed)" scores, by the authors' tie rule; otherwise, the computed scores (first rule) and
+    those of ``study.truth``, "(true)".
     """
-    first = scores[scores["ties"] == scores["ties"].iloc[0]]
-    ends = first[["estimate", "ci_low", "ci_high"]].to_numpy()
+    rule = "released" if _released(study) else scores["ties"].iloc[0]
+    chosen = scores[scores["ties"] == rule]
+    ends = chosen[["estimate", "ci_low", "ci_high"]].to_numpy()
     texts = [
         f"{estimate:.2f}" if np.isnan(low) else f"{estimate:.2f} [{low:.2f}, {high:.2f}]"
         for estimate, low, high in ends
     ]
-    written = first.assign(text=texts).pivot(index="system", columns="score", values="text")
-    written = written.reindex(index=first["system"].unique(), columns=list(SCORES))
+    written = chosen.assign(text=texts).pivot(index="system", columns="score", values="text")
+    written = written.reindex(index=chosen["system"].unique(), columns=list(SCORES))
     if _released(study):
         printed = load_printed("huse/table1")
         return printed.join(written.add_suffix(" (recomputed)")).fillna("")
