@@ -45,9 +45,9 @@ _LABELS = {
 }
 #: Annotator and dimension of judgments that are a caption's intended quality.
 _DESIGN = {"annotator_id": "design", "dimension": "quality"}
-# Evaluator -> row of Table 1.
+# Evaluator -> row of Table 1, in its order (Human is first).
 _ROWS = {name: name.replace("@released", "_listener") for name in RELEASED}
-_ROWS |= {"bleu_1@coco": "bleu_1", "rouge_l": "rouge_l", "cider_d": "cider", "meteor": "meteor"}
+_ROWS |= {"bleu_1@coco": "bleu_1", "rouge_l": "rouge_l", "meteor": "meteor", "cider_d": "cider"}
 
 
 def designed(study: Study) -> Study:
@@ -233,10 +233,13 @@ def counts(study: Study) -> pd.DataFrame:
 def table1(study: Study, *, n_resamples: int = 1000, seed: int = 0) -> pd.DataFrame:
     """Correlate scores and, on the release, human picks with quality: Table 1.
 
-    Results are those of `nlgbench.correlate` over outputs, with intervals over pairs of contexts.
+    Results are those of `nlgbench.correlate` over outputs, with intervals over pairs of contexts;
+    the paper's rows come first, in its order.
     """
     sampling = {"n_resamples": n_resamples, "seed": seed}
     table = _over_outputs(study, dimension=study.dimension(), **sampling)
+    place = table["evaluator"].map({name: row for row, name in enumerate(_ROWS)})
+    table = table.loc[place.fillna(len(_ROWS)).sort_values(kind="stable").index]
     if not study.origin.startswith("released:comm-eval"):
         return table
     people = human_row(study, n_resamples=max(1, n_resamples // 5), seed=seed)
@@ -524,10 +527,10 @@ def released_accuracies(study: Study) -> pd.DataFrame:
 
 
 _OTHER_TIES = (
-    "Here, scores within 1e-9 standard deviations are tied, and a description without others has "
-    "no reference; the paper ranks raw floats, and such a description is its own reference. By the "
-    "paper's conventions: see that variant."
+    "Here, scores within 1e-9 standard deviations are tied; the variant by the paper's conventions "
+    "ranks raw floats."
 )
+_OTHER_REFERENCES = f"{_OTHER_TIES} Here, a description without others has no reference."
 _CIRCULAR = (
     "Circular: captions were selected because these listeners understood them, and a misleading "
     "caption's picks are those of its descriptive twin, negated."
@@ -538,7 +541,9 @@ def _answer_table1(study: Study, table: pd.DataFrame, prefix: str, seed: int) ->
     rows = _add_listeners(table, seed)
     printed = rows["row"].notna() & is_release(study)
     trained, ids = printed & rows["listener"].notna(), "comm-eval/table1/{row}/{short}"
-    why = pd.Series(_OTHER_TIES, rows.index).mask(rows["evaluator"] == "human", _CIRCULAR)
+    why = pd.Series(_OTHER_REFERENCES, rows.index)
+    why = why.mask(rows["evaluator"].isin(RELEASED), _OTHER_TIES)
+    why = why.mask(rows["evaluator"] == "human", _CIRCULAR)
     why = why.mask(trained, "Our listeners are trained differently, and selected on the dev split.")
     variant = ("trained here, seed " + rows["seed"]).where(trained, "")
     rows = rows.assign(why=why, variant=variant)

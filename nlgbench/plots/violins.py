@@ -88,7 +88,7 @@ def plot_violins(
         _draw_evaluator(panel, rows, systems, labels[evaluator])
     for panel in panels[::n_columns]:
         panel.set_ylabel("Score")
-    data = data.assign(evaluator=data["evaluator"].map(labels))
+    data = data.assign(evaluator=data["evaluator"].map(labels).str.partition("\n")[0])
     means = data.groupby(["evaluator", "system"], sort=False)["score"].mean().map(two_decimals)
     texts = "; ".join(
         f"{row.evaluator}, {row.system} {row.score}" for row in means.reset_index().itertuples()
