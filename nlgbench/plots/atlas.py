@@ -11,7 +11,6 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
-from matplotlib.patches import Rectangle
 
 from nlgbench.evaluators.names import labelled
 from nlgbench.plots.figures import (
@@ -107,14 +106,16 @@ def plot_atlas(
     cells = correlations.set_index(["evaluator", *columns]).to_dict("index")
     keys = [[(name, *heading) for heading in headings] for name, _ in rows]
     grid = np.array([[cells.get(key, {}).get("estimate", np.nan) for key in row] for row in keys])
+    texts = [[_describe_cell(cells[key]) if key in cells else "" for key in row] for row in keys]
+    # The hatched background shows where a value is undefined; a kind's row is white.
+    ax.patch.set(hatch="//////", facecolor="white", edgecolor="#A0A0A0")
+    is_heading = np.array([[evaluator is None] for evaluator, _ in rows])
     colorbar_style = {"orientation": "horizontal", "aspect": 60, "fraction": 0.02, "pad": 0.02}
     cell_style = {"cmap": _SHADES, "vmin": -1, "vmax": 1, "linewidths": 0.6, "linecolor": "white"}
+    text_style = {"color": "black", "fontsize": 6.6, "linespacing": 1.0}
+    cell_style |= {"annot": texts, "fmt": "", "annot_kws": text_style}
     label_style = {"xticklabels": False, "yticklabels": False, "cbar_kws": colorbar_style}
-    sns.heatmap(grid, ax=ax, **cell_style, **label_style)
-    for y, (evaluator, _) in enumerate(rows):
-        for x, heading in enumerate(headings):
-            if evaluator is not None:
-                _write_cell(ax, x, y, cells.get((evaluator, *heading), {}))
+    sns.heatmap(np.where(is_heading, 0, grid), ax=ax, **cell_style, **label_style)
     names = [kind if evaluator is None else evaluator for evaluator, kind in rows]
     ax.set_yticks(np.arange(len(rows)) + 0.5, names, rotation=0)
     for (evaluator, _), tick in zip(rows, ax.get_yticklabels(), strict=True):
@@ -130,7 +131,7 @@ def plot_atlas(
     if (correlations["is_doubtful"] & correlations["estimate"].notna()).any():
         footnote += " † No interval, or a doubtful one: see the column reason."
     if n_undefined:
-        footnote += f" Hatched, –: undefined ({n_undefined} of {n_cells})."
+        footnote += f" Hatched: undefined ({n_undefined} of {n_cells})."
     means = pd.Series(np.mean(grid, axis=1), [name for name, _ in rows]).dropna()
     alt = f"Heat map: each evaluator's correlation with human judgments{describe_intervals(data)}, "
     alt += "for each statistic."
@@ -164,29 +165,15 @@ def _order_rows(correlations: pd.DataFrame, *, sort: bool) -> list[tuple[str | N
     return order
 
 
-def _write_cell(ax: Axes, x: int, y: int, cell: dict[Any, Any]) -> None:
-    center = (x + 0.5, y + 0.5)
-    estimate = cell.get("estimate", np.nan)
-    style: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "va": "center"}
-    if not np.isfinite(estimate):
-        hatched: dict[str, Any] = {"hatch": "//////", "facecolor": "white", "linewidth": 0}
-        ax.add_patch(Rectangle((x, y), 1, 1, edgecolor="#A0A0A0", **hatched))
-        white = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
-        ax.annotate("–", center, xytext=(0, 0), fontsize=7, bbox=white, **style)
-        return
+def _describe_cell(cell: dict[Any, Any]) -> str:
+    """Write a cell's estimate and its intervals, a line each."""
     second = (cell.get("second_low", np.nan), cell.get("second_high", np.nan))
     candidates = [("[{}, {}]", (cell["ci_low"], cell["ci_high"])), ("({}, {})", second)]
     intervals = [(template, ends) for template, ends in candidates if np.isfinite(ends).all()]
     starred = cell["p_adjusted"] < _ALPHA and all(low * high > 0 for _, (low, high) in intervals)
     marks = ("*" if starred else "") + ("†" if cell["is_doubtful"] else "")
     lines = [template.format(*map(format_correlation, ends)) for template, ends in intervals]
-    style["va"] = "baseline"
-    # Lines are 6.3 points apart and centered in the cell.
-    top = 3.15 * len(lines) - 2.4
-    text = format_correlation(estimate) + marks
-    ax.annotate(text, center, xytext=(0, top), fontsize=7.2, **style)
-    for number, line in enumerate(lines, 1):
-        ax.annotate(line, center, xytext=(0, top - 6.3 * number), fontsize=6.5, **style)
+    return "\n".join([format_correlation(cell["estimate"]) + marks, *lines])
 
 
 def _write_columns(ax: Axes, headings: list[tuple[Any, ...]]) -> None:

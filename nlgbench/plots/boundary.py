@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import Patch
@@ -110,17 +111,15 @@ def _draw_boundary(ax: Axes, boundary: Boundary, title: str) -> None:
     ax.set_title(title, loc="left", pad=3)  # above the upper histogram
 
 
-def _draw_marginals(ax: Axes, features: pd.DataFrame, is_human: np.ndarray) -> None:
-    margins: list[tuple[Any, ...]] = [
-        ((0, 1.02, 1, 0.15), "logprob_per_token", "vertical", ax.get_xlim()),
-        ((1.02, 0, 0.15, 1), "judgment", "horizontal", ax.get_ylim()),
-    ]
-    for bounds, name, orientation, limits in margins:
-        shared_axis: dict[str, Any] = {"sharex" if orientation == "vertical" else "sharey": ax}
-        margin = ax.inset_axes(bounds, **shared_axis)  # layouts make room for a child
-        bins = np.linspace(limits[0], limits[1], 25).tolist()
-        values = features[name]
-        margin.hist(values[is_human], bins=bins, orientation=orientation, color=HUMAN, alpha=0.55)
-        outline: dict[str, Any] = {"histtype": "step", "color": SYSTEM, "linewidth": 0.9}
-        margin.hist(values[~is_human], bins=bins, orientation=orientation, **outline)
+def _draw_marginals(ax: Axes, outputs: pd.DataFrame, is_human: np.ndarray) -> None:
+    above = ax.inset_axes((0, 1.02, 1, 0.15), sharex=ax)  # layouts make room for a child
+    right = ax.inset_axes((1.02, 0, 0.15, 1), sharey=ax)
+    filled = {"color": HUMAN, "alpha": 0.55, "linewidth": 0}
+    outline = {"color": SYSTEM, "linewidth": 0.9, "element": "step", "fill": False}
+    margins = [(above, "x", "logprob_per_token", ax.get_xlim())]
+    margins += [(right, "y", "judgment", ax.get_ylim())]
+    for margin, axis, name, limits in margins:
+        histogram = {axis: name, "bins": np.linspace(*limits, 25), "ax": margin}
+        sns.histplot(outputs[is_human], **histogram, **filled)
+        sns.histplot(outputs[~is_human], **histogram, **outline)
         margin.set_axis_off()

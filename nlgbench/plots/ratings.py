@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import seaborn as sns
 from matplotlib.axes import Axes
 
 from nlgbench.analysis.people import SystemComparison
@@ -169,29 +170,26 @@ def plot_win_rates(
     (ax,) = axes_for(ax, *((ONE_COLUMN, 3.0) if is_small else (TWO_COLUMN, min(9.0, height))))
     verdicts = table.get("verdict", pd.Series("", table.index)).fillna("")
     table = table.assign(bold=verdicts.str.startswith(("better", "worse")))
-    matrix = table.pivot(index="system", columns="opponent", values=value)
+    cells: dict[str, Any] = {"index": list(labels), "columns": list(labels)}
+    values, bold = (
+        table.pivot(index="system", columns="opponent", values=column).reindex(**cells)
+        for column in (value, "bold")
+    )
+    text_style = {"color": "black", "fontsize": min(6.5, 165 / len(names))}
     # Darker colors would make black numbers unreadable.
-    mesh_style: dict[str, Any] = {"cmap": "PuOr", "vmin": -0.3, "vmax": 1.3, "edgecolor": "white"}
-    ticks = range(len(names))
+    style = {"cmap": "PuOr", "vmin": -30, "vmax": 130, "linewidths": 0.5, "cbar": False}
+    style |= {"annot": True, "fmt": ".0f", "annot_kws": text_style}
     ax.set_facecolor("#cccccc")
-    values = matrix.reindex(index=list(labels), columns=list(labels))
-    ax.pcolormesh(ticks, ticks, values, **mesh_style, linewidth=0.5)
-    positions = {name: position for position, name in enumerate(labels)}
-    for row in table.dropna(subset=value).to_dict("records"):
-        text: dict[str, Any] = {"ha": "center", "va": "center"}
-        text["fontsize"] = min(6.5, 165 / len(names))
-        text["fontweight"] = "bold" if row["bold"] else "normal"
-        x, y = positions[row["opponent"]], positions[row["system"]]
-        ax.text(x, y, f"{100 * row[value]:.0f}", **text)
+    n_earlier, ticks = len(ax.texts), list(labels.values())
+    sns.heatmap(100 * values, ax=ax, xticklabels=ticks, yticklabels=ticks, **style)
+    for text, is_bold in zip(ax.texts[n_earlier:], bold.to_numpy()[values.notna()], strict=True):
+        text.set_fontweight("bold" if is_bold else "normal")
     xlabel = "Opponent (bold: significant)" if table["bold"].any() else "Opponent"
     verb = "wins against" if value == "estimate" else "is judged better than"
     xlabel += f"\nRow {verb} column,\n% (ties count half)"
-    ax.set(xticks=ticks, yticks=ticks, xlabel=xlabel, ylabel="System")
-    ax.set_xticklabels(labels.values(), rotation=90)
-    ax.set_yticklabels(labels.values())
-    ax.invert_yaxis()
-    ax.tick_params(length=0)
-    ax.spines[:].set_visible(False)
+    ax.set(xlabel=xlabel, ylabel="System")
+    ax.tick_params(axis="x", length=0, rotation=90)
+    ax.tick_params(axis="y", length=0, rotation=0)
     units = "comparisons" if value == "estimate" else "pairs of judgments"
     alt = f"Percentage of {units} in which the row's system {verb} the column's (ties count half). "
     criterion = "mean win rate" if value == "estimate" else "mean judgment"

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import seaborn as sns
 from matplotlib.axes import Axes
 
 from nlgbench.evaluators import names
@@ -117,37 +118,24 @@ def _draw_evaluator(panel: Axes, scores: pd.DataFrame, systems: list[str], title
             f"{name} has a score of {outside.iloc[0]:g} outside its range, {low:g} to {high:g}: "
             f"add its scale to the signature, such as 'scale:0-100'."
         )
+    style: dict[str, Any] = {"x": "system", "y": "score", "order": systems, "ax": panel}
+    density = {"bw_method": 0.2, "cut": 0, "gridsize": 200, "density_norm": "width", "inner": None}
+    body = {"color": HUMAN, "saturation": 1, "alpha": 0.35, "linewidth": 0}
+    sns.violinplot(scores, **style, **density, **body)
+    bars = {"color": "black", "marker": "_", "markersize": 8, "linestyle": "none", "capsize": 0.3}
+    sns.pointplot(scores, **style, **bars, errorbar=("pi", 100), err_kws={"linewidth": 0.5})
     margin = (high - low) * 0.04
     panel.set_ylim(low - margin, high + margin)
-    for i, system in enumerate(systems):
-        system_values = values[scores["system"] == system].to_numpy(dtype=float)
-        if len(system_values):
-            _draw_violin(panel, i, system_values)
     if high > 1 and len(values):
         panel.set_ylim(top=1.05 * values.max())
     n_undefined = len(scores) - len(values)
     panel.set_title(f"{title}\n{n_undefined:,} undefined" if n_undefined else title)
-    panel.set_xlim(-0.6, len(systems) - 0.4)
-    panel.set_xticks(range(len(systems)), systems)
+    panel.set(xlabel="", ylabel="")
     panel.tick_params(axis="x", rotation=35, length=0)
     for label in panel.get_xticklabels():
         label.set(ha="right", rotation_mode="anchor")
-
-
-def _draw_violin(ax: Axes, position: int, values: np.ndarray) -> None:
-    """Draw one violin with its mean and range, or a line if scores are constant."""
-    bottom, top = ax.get_ylim()
-    if np.ptp(values) > _CONSTANT * (top - bottom):
-        style: dict[str, Any] = {"bw_method": 0.2, "points": 200, "widths": 0.8}
-        style |= {"showmeans": True, "showextrema": True}
-        violin: dict[str, Any] = ax.violinplot([values], [position], **style)
-        for body in violin["bodies"]:
-            body.set(facecolor=HUMAN, alpha=0.35, edgecolor="none")
-        for lines, width in (("cbars", 0.5), ("cmins", 0.8), ("cmaxes", 0.8), ("cmeans", 1.6)):
-            violin[lines].set(color="black", linewidth=width)
-        ax.set_ylim(bottom, top)
-        return
-    mean = values.mean()
-    ax.hlines(mean, position - 0.4, position + 0.4, color="black", linewidth=1.6)
-    above = mean <= (bottom + top) / 2
-    ax.text(position, mean, "constant", va="bottom" if above else "top", ha="center", fontsize=6.5)
+    for system, rows in values.groupby(scores["system"]):
+        if np.ptp(rows) <= _CONSTANT * (high - low):
+            text: dict[str, Any] = {"s": "constant", "ha": "center", "fontsize": 6.5}
+            text["va"] = "bottom" if rows.mean() <= (low + high) / 2 else "top"
+            panel.text(systems.index(str(system)), rows.mean(), **text)

@@ -38,9 +38,8 @@ def test_each_evaluator_has_a_panel_and_each_quality_a_violin(scores):
     panels = drawn.axes
     assert [panel.get_title() for panel in panels] == ["BLEU-1", "Human"]
     assert [label.get_text() for label in panels[0].get_xticklabels()] == list(QUALITIES)
-    lines = [one for one in panels[0].collections if hasattr(one, "get_segments")]
-    bodies = [one for one in panels[0].collections if one not in lines]
-    heights = [segment[0, 1] for one in lines for segment in one.get_segments()]
+    bodies = panels[0].collections
+    heights = np.concatenate([line.get_ydata() for line in panels[0].lines])
     for place, quality in enumerate(QUALITIES):
         chosen = scores["evaluator"].eq("bleu_1") & scores["system"].eq(quality)
         values = scores.loc[chosen, "score"].to_numpy()

@@ -36,7 +36,7 @@ def test_the_axis_names_dimension_scale_and_direction_and_the_legend_what_interv
 def test_superiority_is_written_in_cells_and_bold_where_significant():
     drawn = nb.plot_win_rates(PAIRS)
     (ax,) = drawn.axes
-    cells = {(1, 0): "60", (2, 0): "90", (0, 1): "40", (0, 2): "10"}
+    cells = {(1.5, 0.5): "60", (2.5, 0.5): "90", (0.5, 1.5): "40", (0.5, 2.5): "10"}
     assert {text.get_position(): text.get_text() for text in ax.texts} == cells
     bold = [text.get_text() for text in ax.texts if text.get_fontweight() == "bold"]
     assert bold == ["90", "10"]

@@ -39,7 +39,7 @@ def test_win_rates_are_written_where_a_pair_played():
     (ax,) = plot_win_rates(RATES).axes
     names = [tick.get_text() for tick in ax.get_yticklabels()]
     assert names == ["b", "a", "c"], "the best first"
-    cells = {(0, 1): "25", (1, 0): "75", (2, 1): "90", (1, 2): "10"}
+    cells = {(0.5, 1.5): "25", (1.5, 0.5): "75", (2.5, 1.5): "90", (1.5, 2.5): "10"}
     assert {text.get_position(): text.get_text() for text in ax.texts} == cells
     (other,) = plot_win_rates(RATES, order=["c", "b", "a"]).axes
     assert [tick.get_text() for tick in other.get_xticklabels()] == ["c", "b", "a"]
