@@ -14,6 +14,7 @@ from nlgbench.analysis.trials.choosing import train_choosers as train_choosers
 from nlgbench.analysis.trials.correlating import compare_outputs as compare_outputs
 from nlgbench.analysis.trials.correlating import correlate_outputs as correlate_outputs
 from nlgbench.analysis.trials.correlating import correlate_systems as correlate_systems
+from nlgbench.analysis.trials.labels import label_curve as label_curve
 from nlgbench.analysis.trials.running import split_studies as split_studies
 from nlgbench.analysis.trials.truth import true_checkpoints as true_checkpoints
 from nlgbench.analysis.trials.truth import true_order as true_order

@@ -212,11 +212,8 @@ def train_choosers(
     Mean judgments that differ by at most `threshold` count as tied; `n_pairs` are for each kind of
     supervision. `backend` and `seed` are as in `nlgbench.train_comparator`.
 
-    Returns
-    -------
-    Choosers
-        The trained evaluators. Of the comparators, ``comparator`` is trained on all kinds of pairs,
-        ``comparator_human`` only on human judgments, and ``comparator_self`` on the other kinds.
+    Of the comparators, ``comparator`` is trained on all kinds of pairs, ``comparator_human`` only
+    on human judgments, and ``comparator_self`` on the other kinds.
     """
     rng, training = np.random.default_rng(pair_seed), searches.training
     assert training.judgments is not None
@@ -298,13 +295,7 @@ def rate_searches(
     seed: int = 0,
     pair_seed: Seed = 0,
 ) -> pd.DataFrame:
-    """Rate the models of each search by each comparator's verdicts, as scores for `choose`.
-
-    Returns
-    -------
-    DataFrame
-        group, evaluator, system, score (Glicko-2 rating), deviation, volatility, n_games.
-    """
+    """Rate the models of each search by each comparator's verdicts, as scores for `choose`."""
     rng = np.random.default_rng(pair_seed)
     models = searches.models.set_index("system")
     kind = searches.to_judge["system"].map(models["kind"])
@@ -372,17 +363,9 @@ def stop_training(
 
 @checked
 def count_stops(stops: pd.DataFrame) -> pd.DataFrame:
-    """Count the training runs that were stopped before their end.
+    """Count the runs stopped before their end (Wilson's interval), by experiment and evaluator.
 
-    Parameters
-    ----------
-    stops : DataFrame
-        The first result of `stop_training`, with an added column experiment.
-
-    Returns
-    -------
-    DataFrame
-        experiment, evaluator, stopped, n, ci_low, ci_high (Wilson's interval, as counts).
+    `stops` is the first result of `stop_training`, with an added column experiment.
     """
     counted = stops.assign(stopped=stops["stopped_at"].notna())
     counts = counted.groupby(["experiment", "evaluator"])["stopped"].agg(stopped="sum", n="size")
@@ -396,17 +379,9 @@ def one_training(
 ) -> tuple[str, pd.DataFrame, pd.DataFrame]:
     """Choose a training run to plot: where true quality varies most (if unknown, the first).
 
-    Parameters
-    ----------
-    searches, scores, rates, stops
-        The arguments and results of `stop_training`.
-
-    Returns
-    -------
-    tuple of (str, DataFrame, DataFrame)
-        The model, its curves and the kept checkpoints, for `nlgbench.plot_training`. Intervals have
-        95% confidence and are over texts. ``quality`` is the truth, if known. Perplexity is on the
-        log scale (nats per word, lower is better), without an interval.
+    Returns the model, its curves and the kept checkpoints, for `nlgbench.plot_training`. Intervals
+    have 95% confidence and are over texts. ``quality`` is the truth, if known. Perplexity is on the
+    log scale (nats per word, lower is better), without an interval.
     """
     model, tables, marks = str(stops["group"].iloc[0]), [], []
     if searches.truth is not None:

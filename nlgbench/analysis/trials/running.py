@@ -385,12 +385,8 @@ def _encoders(
         columns = [fold.study.outputs["text"], fold.study.outputs["context"]]
         columns += [fold.pairs[side] for side in SIDES]
         texts[VARIANTS[variant].get("pretrained", True)].update(*columns)
-    jobs = [
-        (pretrained, sorted(texts[pretrained])[start::N_JOBS])
-        for pretrained in loaded
-        for start in range(N_JOBS)
-    ]
-    read = run_parallel(delayed(known_only)(loaded[name], some) for name, some in jobs)
+    jobs = [(key, sorted(texts[key])[n::N_JOBS]) for key in loaded for n in range(N_JOBS)]
+    read = run_parallel(delayed(known_only)(loaded[key], share) for key, share in jobs)
     for (pretrained, _), embedded in zip(jobs, read, strict=True):
         merged = pd.concat([loaded[pretrained].vectors, embedded.vectors])
         loaded[pretrained] = replace(embedded, vectors=merged)

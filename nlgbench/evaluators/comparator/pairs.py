@@ -221,8 +221,8 @@ def voted_pairs(outputs: pd.DataFrame, preferences: pd.DataFrame) -> pd.DataFram
     vote = preferences["choice"].map({"a": 1, "tie": 0, "b": -1})
     vote = vote.where(preferences["output_a"] == first, -vote)
     lead = vote.groupby([first, second]).sum()
-    rows = pd.Series(np.arange(len(outputs)), outputs["output_id"])
-    a, b = (rows[lead.index.get_level_values(level)].to_numpy() for level in (0, 1))
+    rows = pd.Index(outputs["output_id"])
+    a, b = (rows.get_indexer(lead.index.get_level_values(level)) for level in (0, 1))
     return _decided_pairs(outputs, a, b, np.asarray(lead, dtype=np.float64), 0.0)
 
 

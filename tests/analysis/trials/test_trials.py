@@ -13,6 +13,8 @@ from nlgbench.analysis.trials import (
     compare_outputs,
     correlate_outputs,
     correlate_systems,
+    label_curve,
+    labels,
     running,
     split_studies,
 )
@@ -25,6 +27,7 @@ from nlgbench.analysis.trials.running import (
     possible_variants,
     trial,
 )
+from nlgbench.plots.budget import plot_label_curve
 from nlgbench.worlds.quality import true_quality
 
 SYSTEMS = ["grammar_t0.7", "corrupted_0.3", "bigram_t1.0"]
@@ -231,3 +234,29 @@ def test_a_system_is_rated_by_judgments_of_the_others(study):
     own = found["system"] == "bigram_t1.0"
     assert again.loc[own, "score"].item() == found.loc[own, "score"].item()
     assert (again.loc[~own, "score"] != found.loc[~own, "score"]).any()
+
+
+def test_labels_are_nested_and_held_out_systems_are_not_learned_from(splits, trials, monkeypatch):
+    seen = {}
+
+    def agreement(pairs, tests, outputs, options):
+        taught, tested = (
+            {name for name in SYSTEMS if table["output_a"].str.contains(name, regex=False).any()}
+            for table in (pairs, tests)
+        )
+        gone = tuple({*SYSTEMS} - taught)
+        assert len(tested) > 1 and tests["outcome"].eq("better").all()
+        judged = pairs.loc[pairs["supervision"] == "human", "output_a"].tolist()
+        seen.setdefault((options["seed"], gone), []).append(judged)
+        return 0.5 + 0.1 * (options["seed"] - 7)
+
+    monkeypatch.setattr(labels, "_agreement", agreement)
+    curve = label_curve(splits, trials, ties_within={"own": 0.5}, n_labels=(0, 20, 60))
+    assert set(seen) == {(n, gone) for n in (7, 8) for gone in [(), *((s,) for s in SYSTEMS)]}
+    for none, few, many in seen.values():
+        assert none == [] and few == many[:20] and len(many) == 60
+    row = curve.set_index(["evaluator", "n_labels"]).loc[(labels.SAME, 20)]
+    assert row["estimate"] == pytest.approx(0.55) and row["n"] == 2 and row["n_used"] == 20
+    assert 0 < row["ci_low"] < 0.55 < row["ci_high"] < 1
+    assert labels._share(pd.Series([2.0, -1.0, 0.0, 0.0, 1.0, np.nan])) == 0.6
+    assert len(plot_label_curve(curve).axes) == 1
