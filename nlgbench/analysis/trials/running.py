@@ -254,6 +254,7 @@ def run_trials(
     backend: Backend = "tfidf",
     encoder: Encoder | str | None = None,
     n_games: int = 100,
+    n_plays: int | None = None,
     tie_ratio: float = 0.1,
 ) -> Trials:
     """Train evaluators on each split, and score the held-out outputs.
@@ -272,6 +273,9 @@ def run_trials(
         Name or folder of a Hugging Face model, or the encoder of earlier trials with these texts.
     n_games : int
         Number of games for each pair of systems.
+    n_plays : int, optional
+        Number of games between single outputs, and about that of comparisons with references.
+        Default: 10,000, and 50 references for each output.
     tie_ratio : float
         As in `nlgbench.rate`.
 
@@ -312,7 +316,7 @@ def run_trials(
         listed = possible_variants(backend) if variants is None else variants[fold.data]
         requests += [(fold, variant) for variant in (["human alone"] if fold.left_out else listed)]
     encoders = _encoders(requests, backend, encoder)
-    options = {"backend": backend, "n_games": n_games, "tie_ratio": tie_ratio}
+    options = {"backend": backend, "n_games": n_games, "n_plays": n_plays, "tie_ratio": tie_ratio}
     tried = run_parallel(
         delayed(trial)(fold.pairs, fold.machine, variant, encoder=loaded, seed=fold.seed, **options)
         for fold, variant in requests
@@ -401,6 +405,7 @@ def trial(
     backend: Backend = "tfidf",
     encoder: Encoder | str | None = None,
     n_games: int = 100,
+    n_plays: int | None = None,
     tie_ratio: float = 0.1,
     seed: int,
 ) -> Trial:
@@ -434,11 +439,12 @@ def trial(
     if variant != "full model":
         return Trial(systems)
     n = len(table)
-    plays = output_pairs(table, n_pairs=min(N_PLAYS, n * (n - 1) // 2), seed=seed)
+    plays = output_pairs(table, n_pairs=min(n_plays or N_PLAYS, n * (n - 1) // 2), seed=seed)
     played = single_outputs(compare(comparator, table, plays))
     of_plays = glicko2(played, tie_ratio=tie_ratio, seed=seed)
     of_plays = of_plays.rename(columns={"system": "output_id", "estimate": "score"})
-    against = reference_pairs(table, n_references=min(N_REFERENCES, n), seed=seed)
+    n_references = max(1, n_plays // n) if n_plays else N_REFERENCES
+    against = reference_pairs(table, n_references=min(n_references, n), seed=seed)
     points = comparators.reference_points(compare(comparator, table, against)).reset_index()
     scores = [of_plays.assign(evaluator=COMPARED[0]), points.assign(evaluator=COMPARED[1])]
     outputs = pd.concat(scores)[["output_id", "evaluator", "score"]]
