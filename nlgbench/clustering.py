@@ -28,7 +28,8 @@ Statistic = Callable[[Floats], Floats]
 #: An interval from fewer clusters or systems has a warning in its ``reason``.
 FEWEST = 10
 #: What an interval generalizes to (the column ``covers``).
-THESE_ANNOTATORS = "other items, these annotators"
+OTHER_ITEMS = "other items"
+THESE_ANNOTATORS = f"{OTHER_ITEMS}, these annotators"
 OTHER_ANNOTATORS = "other items and annotators"
 #: Standard errors below this share of the estimate are due to rounding.
 _LEAST_SE = 1e-12

@@ -12,7 +12,7 @@ from nlgbench.evaluators.names import label
 from nlgbench.evaluators.score import score
 from nlgbench.status import Unsupported, explain, first_status, split_status
 from nlgbench.study import Study
-from nlgbench.study.study import is_reversed, oriented, with_tables
+from nlgbench.study.study import is_reversed, oriented
 
 _COLUMNS = (
     *("evaluator", "system", "estimate", "ci_low", "ci_high", "confidence", "covers"),
@@ -81,7 +81,7 @@ def mean_scores(study: Study, *, include_human: bool = False) -> pd.DataFrame:
     for evaluator, scored in scores.groupby("evaluator", sort=False):
         lower = bool(is_reversed(scored).any())
         if len(scored["system"].unique()) > 1:
-            table = _compared(study, scored, str(evaluator), lower)
+            table = compare_systems(study, evaluator=str(evaluator), include_human=True).systems
         else:
             by_item = scored.groupby("item_id")["score"].mean()
             interval = t_interval(by_item.mean(), by_item.sem(), len(by_item), units="items")
@@ -106,13 +106,3 @@ def _system_scores(scores: pd.DataFrame) -> pd.DataFrame:
         status=first_status(len(defined), (True, explain("one_score"))),
     ).sort_values(["evaluator", "rank"], kind="stable", ignore_index=True)
     return split_status(table).reindex(columns=[*_COLUMNS, "rank_low", "rank_high"])
-
-
-def _compared(study: Study, scored: pd.DataFrame, evaluator: str, lower: bool) -> pd.DataFrame:
-    """Compare systems by `compare_systems`, with scores as the judgments of one annotator."""
-    judged = scored[["output_id"]].assign(annotator_id=evaluator, dimension=evaluator, group_id="")
-    judged["value"] = scored["score"].astype("float64")
-    settings = {name: value for name, value in study.settings.items() if name == "clusters"}
-    settings["lower_is_better"] = [evaluator] * lower
-    as_judged = with_tables(study, judgments=judged, settings=settings)
-    return compare_systems(as_judged, annotators="fixed", include_human=True).systems

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import ttest_rel
 
 import nlgbench as nb
 from nlgbench.analysis.standings import standings
@@ -61,3 +62,33 @@ def test_scores_of_whole_systems_are_ranked_without_intervals():
         and found["reason"].str.contains("each system has one score").all()
     )
     assert "Best first: a 1.00, c 2.00, b 3.00" in nb.plot_systems(found[3:]).alt
+
+
+def test_scores_are_compared_as_judgments_are_and_repeated_outputs_are_averaged():
+    given = study()
+    table = scores(given, a=0, b=1, c=5)
+    found = nb.compare_systems(given.replace(scores=table), evaluator="e_1")
+    assert found.systems["covers"].eq("other items").all() and found.annotators.empty
+    wide = table["score"].to_numpy().reshape(3, 20)
+    test = ttest_rel(wide[2], wide[0])
+    pair = found.pairs.set_index(["system", "opponent"]).loc[("c", "a")]
+    assert [pair["estimate"], pair["p"]] == pytest.approx([(wide[2] - wide[0]).mean(), test.pvalue])
+    ends = test.confidence_interval()
+    assert [pair["ci_low"], pair["ci_high"]] == pytest.approx([ends.low, ends.high])
+    # Each output twice, half a point above and below: the means, and all else, are the same.
+    twice = pd.concat(
+        [given.outputs.assign(output_id=given.outputs["output_id"] + mark) for mark in "+-"]
+    )
+    shifted = table["score"] + 0.5, table["score"] - 0.5
+    both = pd.concat(
+        [
+            table.assign(output_id=table["output_id"] + mark, score=score)
+            for mark, score in zip("+-", shifted, strict=True)
+        ]
+    )
+    again = nb.compare_systems(nb.Study(twice, scores=both), evaluator="e_1")
+    pd.testing.assert_frame_equal(again.pairs, found.pairs)
+    with pytest.raises(ValueError, match=r"dimension='q', annotators=None: leave out both"):
+        nb.compare_systems(given.replace(scores=table), evaluator="e_1", dimension="q")
+    with pytest.raises(ValueError, match="'e_2' is unknown"):
+        nb.compare_systems(given.replace(scores=table), evaluator="e_2")

@@ -24,6 +24,7 @@ from nlgbench.status import OK, Status, Unsupported, explain, first_status, spli
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 from nlgbench.study.overview import PLACEHOLDER
+from nlgbench.study.study import is_reversed, with_tables
 
 Annotators = Literal["fixed", "random"]
 Scale = Literal["raw", "z", "rank"]
@@ -57,22 +58,27 @@ def compare_systems(
     study: Study,
     *,
     dimension: str | Sequence[str] | None = None,
+    evaluator: str | Sequence[str] | None = None,
     annotators: Annotators | None = None,
     scale: Scale = "raw",
     include_human: bool = False,
     margin: float | None = None,
     confidence: float = 0.95,
 ) -> SystemComparison:
-    """Compare systems by human judgments: adjusted means, differences, tests and ranges of ranks.
+    """Compare systems by judgments or scores: adjusted means, differences, tests, ranges of ranks.
 
     Parameters
     ----------
     study : Study
-        A study with judgments of at least two systems. If it names clusters of items, such as
-        documents, these are the sampled units; clusters that share items are merged.
+        A study with judgments or scores of at least two systems. If it names clusters of items,
+        such as documents, these are the sampled units; clusters that share items are merged.
     dimension : str, or sequence of str, optional
         Dimensions of the judgments. Default: the study's quality dimension. Several form one family
         of tests: p is adjusted, and rank ranges are simultaneous, over all pairs of all dimensions.
+    evaluator : str, or sequence of str, optional
+        Evaluators whose scores are compared instead of judgments, such as ``"accuracy"``; they
+        take the place of dimensions. Scores of several outputs of a system for one item, such as
+        repeated runs, are averaged. Intervals cover other items.
     annotators : {"fixed", "random"}, optional
         What intervals and tests generalize to. ``"fixed"``: other items, these annotators.
         ``"random"``: other items and other annotators. Default: random if the effective number of
@@ -117,8 +123,8 @@ def compare_systems(
     ------
     ValueError
         When fewer than two systems are judged, when shared items and annotators do not connect all
-        systems, when both are more than 5,000, when a dimension is unknown, or when `margin` is not
-        above 0.
+        systems, when both are more than 5,000, when a dimension or evaluator is unknown or both are
+        given, or when `margin` is not above 0.
 
     Notes
     -----
@@ -157,6 +163,15 @@ def compare_systems(
         raise ValueError(
             f"margin must be above 0. Got {margin}: set it to the smallest difference that matters."
         )
+    if evaluator is not None:
+        if dimension is not None or annotators is not None:
+            raise ValueError(
+                f"evaluator={evaluator!r} compares scores, which have no dimension and no "
+                f"annotators. Got dimension={dimension!r}, annotators={annotators!r}: leave out "
+                "both to compare scores, or evaluator to compare judgments."
+            )
+        dimension, annotators = evaluator, "fixed"
+        study = _with_scores_as_judgments(study, evaluator)
     chosen = [dimension] if dimension is None or isinstance(dimension, str) else dimension
     names = list(dict.fromkeys(map(study.dimension, chosen)))
     models = [_fit_dimension(study, name, include_human, scale) for name in names]
@@ -190,12 +205,32 @@ def compare_systems(
         severities.append(_estimate_severities(model.frame, connected, spread, confidence))
         severities[-1].insert(0, "dimension", name)
     table = split_status(pd.concat(systems, ignore_index=True))
+    pairs, people = pd.concat(ordered, ignore_index=True), pd.concat(severities, ignore_index=True)
+    if evaluator is not None:
+        people = people.iloc[:0]
+        table, pairs = (frame.assign(covers=clustering.OTHER_ITEMS) for frame in (table, pairs))
     return SystemComparison(
         table[[*(["dimension"] if len(names) > 1 else []), *_SYSTEMS]],
-        pairs=pd.concat(ordered, ignore_index=True)[list(_PAIRS)],
+        pairs=pairs[list(_PAIRS)],
         details=table[list(_DETAILS)],
-        annotators=pd.concat(severities, ignore_index=True),
+        annotators=people,
     )
+
+
+def _with_scores_as_judgments(study: Study, evaluator: str | Sequence[str]) -> Study:
+    """Let evaluators' scores, averaged over each system's outputs of an item, be judgments."""
+    names = [evaluator] if isinstance(evaluator, str) else evaluator
+    study.scored(names)  # refuses unknown names
+    assert study.scores is not None
+    scores = study.scores[study.scores["evaluator"].isin(names)].dropna(subset="score")
+    cells = scores.merge(study.outputs[["output_id", "item_id", "system"]], on="output_id")
+    cells = cells.groupby(["evaluator", "item_id", "system"], sort=False)
+    judged = cells.agg(output_id=("output_id", "first"), value=("score", "mean")).reset_index()
+    judged = judged.assign(dimension=judged["evaluator"], annotator_id=judged["evaluator"])
+    settings = {name: value for name, value in study.settings.items() if name == "clusters"}
+    settings["lower_is_better"] = scores["evaluator"][is_reversed(scores)].unique().tolist()
+    judgments = judged.drop(columns=["evaluator", "item_id", "system"]).assign(group_id="")
+    return with_tables(study, judgments=judgments, settings=settings)
 
 
 _SYSTEMS = (
