@@ -224,8 +224,8 @@ def _with_scores_as_judgments(study: Study, evaluator: str | Sequence[str]) -> S
     assert study.scores is not None
     scores = study.scores[study.scores["evaluator"].isin(names)].dropna(subset="score")
     cells = scores.merge(study.outputs[["output_id", "item_id", "system"]], on="output_id")
-    cells = cells.groupby(["evaluator", "item_id", "system"], sort=False)
-    judged = cells.agg(output_id=("output_id", "first"), value=("score", "mean")).reset_index()
+    grouped = cells.groupby(["evaluator", "item_id", "system"], sort=False)
+    judged = grouped.agg(output_id=("output_id", "first"), value=("score", "mean")).reset_index()
     judged = judged.assign(dimension=judged["evaluator"], annotator_id=judged["evaluator"])
     settings = {name: value for name, value in study.settings.items() if name == "clusters"}
     settings["lower_is_better"] = scores["evaluator"][is_reversed(scores)].unique().tolist()
