@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 from matplotlib.axes import Axes
 
+from nlgbench.evaluators.names import label
 from nlgbench.plots.figures import Drawing, as_drawing, axes_for, in_paper_style, legend_label
 from nlgbench.plots.rows import describe_intervals, draw_estimates, draw_reference, legend_above
 from nlgbench.plots.style import TWO_COLUMN, line_look
@@ -38,11 +39,12 @@ def plot_label_curve(curves: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None =
             )
         places = [len(budgets) + n for n in range(len(baselines))]
         draw_estimates(panel, places, baselines, upright=True, color="#777777")
-        names = [f"{n:,.0f}" for n in budgets] + list(baselines["evaluator"])
+        names = [*(f"{n:,.0f}" for n in budgets), *baselines["evaluator"].map(label)]
         panel.set_xticks(range(len(names)), names, rotation=40, ha="right", rotation_mode="anchor")
         panel.axvline(len(budgets) - 0.5, color="#dddddd", linewidth=0.8, zorder=0)
         draw_reference(panel, 0.5, upright=True)
-        panel.set_xlabel(f"Labels, and other evaluators: {data}")
+        panel.set_title(str(data), loc="right")
+        panel.set_xlabel("Labels, and other evaluators")
     axes[0].set_ylabel("Share of test pairs\ndecided as annotators do")
     legend_above(axes[0], ncols=1)
     alt = f"Agreement with annotators{describe_intervals(curves)} over splits. {'; '.join(texts)}."

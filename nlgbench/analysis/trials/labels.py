@@ -13,8 +13,10 @@ from scipy.special import expit, logit
 from scipy.stats import t as student
 
 from nlgbench.analysis.trials.running import BASELINES, Trials, TrialSplit, run_parallel
+from nlgbench.clustering import few_clusters
 from nlgbench.evaluators.comparator.comparators import Backend, compare, train_comparator
 from nlgbench.evaluators.comparator.pairs import supervise
+from nlgbench.status import explain, first_status, split_status
 from nlgbench.study import Study
 
 SAME, HELD_OUT = "comparator, same systems", "comparator, held-out systems"
@@ -37,7 +39,7 @@ def label_curve(
     labels, a comparator learns from `n_unlabeled` strong and as many weak pairs.
 
     Columns: data, evaluator, n_labels (NaN for baselines), n_used (fewer labels if there are
-    fewer), estimate, ci_low, ci_high (95%, over splits), confidence, n (splits).
+    fewer), estimate, ci_low, ci_high (over splits), confidence, n (splits), status, reason.
     """
     cases, jobs, tables = [], [], []
     for fold in splits:
@@ -89,7 +91,7 @@ def _baselines(study: Study, tests: pd.DataFrame, split_of: dict) -> pd.DataFram
     scored = study.scored()
     scores = scored[scored["evaluator"].isin(BASELINES)]
     scores = scores.pivot(index="output_id", columns="evaluator", values="score")
-    scores["length"] = study.outputs.set_index("output_id")["text"].str.count(r"\S+")
+    scores["length@sentinel"] = study.outputs.set_index("output_id")["text"].str.count(r"\S+")
     better, worse = (
         scores.loc[tests[side]].reset_index(drop=True) for side in ("output_a", "output_b")
     )
@@ -105,7 +107,14 @@ def _average(shares: pd.DataFrame) -> pd.DataFrame:
     table = over_splits["n_used"].mean().reset_index()
     mean, n = over_splits["share"].mean().to_numpy(), over_splits.size().to_numpy()
     error = over_splits["share"].std().to_numpy() / np.sqrt(n)
-    with np.errstate(divide="ignore", invalid="ignore"):  # undefined for a share of 0 or 1
-        half = student.ppf(0.975, n - 1) * error / (mean * (1 - mean))
-        low, high = expit(logit(mean) - half), expit(logit(mean) + half)
-    return table.assign(estimate=mean, ci_low=low, ci_high=high, confidence=0.95, n=n)
+    inner = np.where((error > 0) & (mean > 0) & (mean < 1), mean, np.nan)
+    half = student.ppf(0.975, np.maximum(n - 1, 1)) * error / (inner * (1 - inner))
+    low, high = expit(logit(inner) - half), expit(logit(inner) + half)
+    status = first_status(
+        len(table),
+        (n == 1, explain("one_trial")),
+        (np.isnan(inner), explain("no_variation")),
+        (True, [few_clusters(int(size), "clusters (splits)") for size in n]),
+    )
+    table = table.assign(estimate=mean, ci_low=low, ci_high=high, confidence=0.95, n=n)
+    return split_status(table.assign(status=status))
