@@ -13,7 +13,7 @@ TABLES_WITH_STARS = ("table6", "table9", "table10", "table11", "table13", "table
 # Printed rows x printed columns (x 2 where each cell has a star), plus what stands beside them.
 COUNTS = {
     "huse": 7 * 3 + (6 + 2) + 1 + 5,  # Tables 1 and 2, Figure 2, directions
-    "comm-eval": 7 * 3 + 8 + 4 + (3 + 1) + 5,  # Table 1, sections 5.1 to 5.3, directions
+    "comm-eval": 7 * 3 + 8 + 3 + (3 + 1) + 4,  # Table 1, sections 5.1 to 5.3, directions
     JTJ: sum(
         [
             *(2 * 4, 12 * 2, 3 * (12 * 7 + 3 * 7), 12),  # Tables 2, 3, 4 with 7 and 8, 5
@@ -33,7 +33,7 @@ COUNTS = {
 
 def test_no_printed_number_was_lost():
     counts = load_claims()["paper"].value_counts(sort=False)
-    assert counts.to_dict() == COUNTS and counts.sum() == 2079
+    assert counts.to_dict() == COUNTS and counts.sum() == 2077
 
 
 def printed(number: int) -> pd.DataFrame:

@@ -18,10 +18,12 @@ from nlgbench.evaluators.comparator.comparators import Backend, compare, train_c
 from nlgbench.evaluators.comparator.pairs import supervise
 from nlgbench.status import explain, first_status, split_status
 from nlgbench.study import Study
+from nlgbench.study.checks import checked
 
 SAME, HELD_OUT = "comparator, same systems", "comparator, held-out systems"
 
 
+@checked
 def label_curve(
     splits: Sequence[TrialSplit],
     trials: Trials,
