@@ -25,6 +25,7 @@ _CITATIONS = {
     "judge-the-judges": "Garbacea et al. (2019)",
     "llmbar": "Zeng et al. (2024)",
     "llmfao": "Ustalov (2023)",
+    "scratchplot": "Jin and Le (2022)",
     "usr": "Mehri and Eskenazi (2020)",
     "webnlg": "Castro Ferreira et al. (2020)",
 }
