@@ -238,8 +238,8 @@ def table1(study: Study, *, n_resamples: int = 1000, seed: int = 0) -> pd.DataFr
     """
     sampling = {"n_resamples": n_resamples, "seed": seed}
     table = _over_outputs(study, dimension=study.dimension(), **sampling)
-    place = table["evaluator"].map({name: row for row, name in enumerate(_ROWS)})
-    table = table.loc[place.fillna(len(_ROWS)).sort_values(kind="stable").index]
+    row_number = table["evaluator"].map({name: row for row, name in enumerate(_ROWS)})
+    table = table.loc[row_number.sort_values(kind="stable").index]  # evaluators without one last
     if not study.origin.startswith("released:comm-eval"):
         return table
     people = human_row(study, n_resamples=max(1, n_resamples // 5), seed=seed)
@@ -389,7 +389,9 @@ def directions(
 
 
 def _without_temperature(believed: pd.DataFrame, listeners: Mapping[str, Listener]) -> pd.DataFrame:
-    temperatures = {name: getattr(it, "temperature", 1.0) for name, it in listeners.items()}
+    temperatures = {
+        name: getattr(listener, "temperature", 1.0) for name, listener in listeners.items()
+    }
     power = believed["probability"] ** believed["evaluator"].map(temperatures)
     total = power.groupby([believed["evaluator"], believed["output_id"]]).transform("sum")
     return believed.assign(probability=power / total)

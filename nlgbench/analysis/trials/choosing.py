@@ -431,11 +431,9 @@ def judge_choices(searches: Searches, chosen: Mapping[str, pd.DataFrame]) -> pd.
     """
     assert searches.truth is not None
     truth = searches.truth
-    settings = truth.loc[truth["kind"] == "search", ["group", "system", "quality", "se"]]
-    steps = truth[truth["kind"].isin(["stopping", "overfitting"])].assign(group=truth["model"])
+    candidates = truth.assign(group=truth["group"].where(truth["kind"] == "search", truth["model"]))
     results = []
     for experiment, table in chosen.items():
-        candidates = settings if experiment == "hyperparameter_search" else steps
         quality = candidates[candidates["group"].isin(table["group"])]
         se = np.sqrt(2) * quality["se"].median()
         for variant, tolerance in (("tolerance=2 se", 2 * float(se)), ("tolerance=0", 0.0)):

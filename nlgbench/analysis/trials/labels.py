@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from joblib import delayed
-from scipy.special import expit, logit
 from scipy.stats import t as student
 
+from nlgbench.analysis.people.coefficients import logit_interval
 from nlgbench.analysis.trials.running import BASELINES, Trials, TrialSplit, run_parallel
 from nlgbench.clustering import few_clusters
 from nlgbench.evaluators.comparator.comparators import Backend, compare, train_comparator
@@ -110,8 +110,7 @@ def _average(shares: pd.DataFrame) -> pd.DataFrame:
     mean, n = over_splits["share"].mean().to_numpy(), over_splits.size().to_numpy()
     error = over_splits["share"].std().to_numpy() / np.sqrt(n)
     inner = np.where((error > 0) & (mean > 0) & (mean < 1), mean, np.nan)
-    half = student.ppf(0.975, np.maximum(n - 1, 1)) * error / (inner * (1 - inner))
-    low, high = expit(logit(inner) - half), expit(logit(inner) + half)
+    low, high = logit_interval(inner, student.ppf(0.975, np.maximum(n - 1, 1)) * error)
     status = first_status(
         len(table),
         (n == 1, explain("one_trial")),
