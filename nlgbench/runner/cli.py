@@ -318,6 +318,56 @@ def run(
 
 
 @main.command()
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path(path_type=Path))
+@click.option(
+    "--metric", "metrics", multiple=True, metavar="M", help="Metric to compare; repeatable."
+)
+@click.option(
+    "--lower", multiple=True, metavar="M", help="Metric of which lower is better; repeatable."
+)
+@click.option(
+    "--margin",
+    type=click.FloatRange(0, min_open=True),
+    metavar="X",
+    help="The smallest difference that matters; it adds tests that a run is not worse.",
+)
+@click.option(
+    "--baseline", metavar="RUN", help="Run with which others are compared.  [default: the first]"
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "markdown"]),
+    default="text",
+    help="Format of the report.",
+)
+@click.option("--out", metavar="DIR", callback=_folder, help="Folder for a table and figures, too.")
+def compare(runs: tuple[Path, ...], form: str, out: Path | None, **chosen: Any) -> None:
+    """Tell which run is better, by the scores in their files.
+
+    RUN is a log of a harness (Inspect, lm-evaluation-harness, promptfoo), a CSV or JSON Lines file
+    with a column `id` and columns of scores, or a folder of logs or of a study. Items are matched
+    by their ids. The exit status is 1 if a run is worse than the baseline; 3 if --margin was given
+    and a run may be worse; 2 for a usage error; otherwise 0.
+    """
+    from nlgbench.runner import compare as comparing
+
+    try:
+        report = comparing.compare(runs, **chosen)
+    except (ValueError, OSError) as error:  # 1 would say that a run is worse
+        raise click.UsageError(_what_failed(error)) from None
+    write = {
+        "text": comparing.as_text,
+        "json": comparing.as_json,
+        "markdown": comparing.as_markdown,
+    }
+    _say(write[form](report))
+    if out is not None:
+        _complain(comparing.save(report, out))
+    raise click.exceptions.Exit(report.exit_code)
+
+
+@main.command()
 @click.argument("directory", metavar="DIR", callback=_folder)
 @click.option(
     "--verdict",

@@ -128,7 +128,7 @@ class Facts:
         ends = [row.get(end, math.nan) if interval else math.nan for end in ends_of(column)]
         values = np.array([row[column], *ends], dtype=np.float64)
         has_interval = bool(np.isfinite(values[1:]).all())
-        form = form or (f"z.{_digits(values)}f" if interval else _short_form(values[0]))
+        form = form or (f"z.{digits(values)}f" if interval else _short_form(values[0]))
         texts = [f"{value:{form}}" for value in values]
         text = texts[0]
         if interval:
@@ -294,7 +294,7 @@ def findings_table(findings: Sequence[Finding]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _digits(values: NDArray[np.float64]) -> int:
+def digits(values: NDArray[np.float64]) -> int:
     """Return the decimals with which an estimate and its interval have two or three digits."""
     largest = np.nanmax(np.abs(values)) or 1.0
     exponent = math.floor(math.log10(largest))

@@ -78,7 +78,7 @@ def ledger(directory: Path, *, verdict: str | None = None) -> str:
     total = f"{len(rows)} rows, {rows['claim_id'].nunique()} claims and results"
     counted = summary(rows, load_claims())
     counted = counted.loc[:, counted.ne(0).any()]
-    return "\n\n".join([total, *([_fitted(counted)] if len(rows) else []), for_reading(rows)])
+    return "\n\n".join([total, *([fitted(counted)] if len(rows) else []), for_reading(rows)])
 
 
 def _ledgers(directory: Path) -> pd.DataFrame:
@@ -104,7 +104,7 @@ def for_reading(rows: pd.DataFrame) -> str:
         note=rows["reason"].map(notes).fillna(""),
     )
     foot = [_filled(visible(f"{number}. {reason}")) for reason, number in notes.items()]
-    return "\n".join([_fitted(table), "", *foot, ""])
+    return "\n".join([fitted(table), "", *foot, ""])
 
 
 def degrees(directory: Path) -> str:
@@ -115,7 +115,7 @@ def degrees(directory: Path) -> str:
     papers = by_paper(degrees(_ledgers(directory)))
     papers = papers.loc[:, papers.ne(0).any()]
     note = "CV* is in percent, and 0 for equal values. See reproduction.csv for each number.\n"
-    return "\n\n".join(["Printed and recomputed numbers, by paper:", _fitted(papers), note])
+    return "\n\n".join(["Printed and recomputed numbers, by paper:", fitted(papers), note])
 
 
 def _short(value: object) -> str:
@@ -125,7 +125,7 @@ def _short(value: object) -> str:
     return visible(str(value))
 
 
-def _fitted(frame: pd.DataFrame) -> str:
+def fitted(frame: pd.DataFrame) -> str:
     """Lay out a table as wide as the terminal, without empty columns."""
     from rich import box
     from rich.console import Console

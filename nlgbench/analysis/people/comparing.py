@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -188,7 +189,7 @@ def compare_systems(
             _compare_pairs(model, spread, confidence).assign(dimension=name)
             for name, model, spread, _ in results
         ]
-    pairs = _add_verdicts(pd.concat(tables, ignore_index=True), margin, confidence)
+    pairs = add_verdicts(pd.concat(tables, ignore_index=True), margin, confidence)
     pairs = split_status(pairs)
     systems, severities, ordered = [], [], []
     for name, model, spread, connected in results:
@@ -615,15 +616,21 @@ def _estimate_superiority(
     return {"status": status, "superiority": mean, "superiority_low": low, "superiority_high": high}
 
 
-def _add_verdicts(pairs: pd.DataFrame, margin: float | None, confidence: float) -> pd.DataFrame:
-    """Adjust p over all pairs, and derive verdicts, which never claim exact equality."""
-    adjusted = _over_pairs(pairs, pairs["p"].to_numpy())
+def add_verdicts(
+    pairs: pd.DataFrame, margin: float | None, confidence: float, *, both: bool = True
+) -> pd.DataFrame:
+    """Adjust p over all pairs, and derive verdicts, which never claim exact equality.
+
+    `both`: each pair is listed in both directions.
+    """
+    over_pairs = partial(_over_pairs, pairs) if both else adjust
+    adjusted = over_pairs(pairs["p"].to_numpy())
     same = worse = np.full(len(pairs), np.nan)
     if margin is not None:
         below = student.sf((pairs["estimate"] + margin) / pairs["se"], pairs["df"])
         above = student.sf((margin - pairs["estimate"]) / pairs["se"], pairs["df"])
         below, above = (np.where(pairs["p"].isna(), np.nan, p) for p in (below, above))
-        same, worse = _over_pairs(pairs, np.maximum(below, above)), adjust(below)
+        same, worse = over_pairs(np.maximum(below, above)), adjust(below)
     alpha = 1 - confidence
     verdicts = []
     for difference, p, p_same, p_worse in zip(

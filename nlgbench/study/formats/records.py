@@ -52,13 +52,14 @@ class Recorded(NamedTuple):
 
 
 def read_records(
-    shape: Recorded, paths: Sequence[Path], problems: list[str]
+    shape: Recorded, paths: Sequence[Path], problems: list[str], log: Log | None = None
 ) -> tuple[dict[str, pd.DataFrame], list[str]]:
     """Read all records of files; return the tables, and notes.
 
     Besides our columns and further columns of outputs, each row has its location in `{line}`.
+    With `log`, what has no id is numbered as in files that were read before.
     """
-    log, n = Log(), 0
+    log, n = log or Log(), 0
     rows: dict[str, list[dict[str, str]]] = {}
     for log.path in paths:
         files.note_read(log.path)

@@ -1,0 +1,322 @@
+"""What `nlgbench compare` prints: which of several runs is better, by the scores in their files."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import shlex
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from nlgbench import files
+from nlgbench.analysis.people.comparing import add_verdicts, compare_systems
+from nlgbench.names import UsageError, brief, known
+from nlgbench.plots.forest import plot_forest
+from nlgbench.runner import listing
+from nlgbench.runner.facts import digits
+from nlgbench.study import Study
+from nlgbench.study.column_names import has_word
+from nlgbench.study.run_scores import read_runs
+from nlgbench.study.study import is_reversed, with_tables
+from nlgbench.text import counted, listed
+
+_CONFIDENCE = 0.95
+#: Words in the names of metrics of which lower values are usually better.
+_LOWER = "loss|latency|errors?|perplexity|ppl|ter|wer|cer|costs?|time|seconds|duration|mqm"
+_COLUMNS = (
+    *("metric", "better", "run", "baseline", "n_items", "mean_baseline", "mean", "estimate"),
+    *("ci_low", "ci_high", "se", "df", "p", "p_adjusted", "p_equivalent", "p_not_inferior"),
+    *("verdict", "status", "reason"),
+)
+
+
+@dataclass(frozen=True)
+class Report:
+    """The comparisons of runs with a baseline, and what to say of them."""
+
+    baseline: str
+    #: By run: the items in common, and those of only one of the two.
+    matched: pd.DataFrame
+    #: By metric and run; differences are the run's mean minus the baseline's.
+    pairs: pd.DataFrame
+    margin: float | None
+    #: What was not read, was not compared, or cannot be told.
+    notes: list[str]
+    commands: list[str]
+
+    @property
+    def exit_code(self) -> int:
+        """Return 1 if a run is worse; 3 if a margin was given and a run is undecided; else 0."""
+        verdicts = self.pairs["verdict"]
+        if (verdicts == "worse").any():
+            return 1
+        return 3 if self.margin is not None and verdicts.isin(["undecided", ""]).any() else 0
+
+
+def compare(
+    paths: Sequence[Path],
+    *,
+    metrics: Sequence[str] = (),
+    lower: Sequence[str] = (),
+    margin: float | None = None,
+    baseline: str | None = None,
+) -> Report:
+    """Compare runs with a baseline, by each metric, on the items that both have."""
+    study, notes = read_runs(paths)
+    assert study.scores is not None
+    scores = study.scores.dropna(subset="score")
+    names = [str(name) for name in scores["evaluator"].unique()]
+    chosen = [_known(name, names, "--metric") for name in metrics] or names
+    flipped = scores["evaluator"].isin([_known(name, names, "--lower") for name in lower])
+    signature = scores["signature"].mask(flipped, "direction:lower")
+    scores = scores[scores["evaluator"].isin(chosen)].assign(signature=signature)
+    study = with_tables(study, scores=scores)
+    first = study.systems[0] if baseline is None else _known(baseline, study.systems, "--baseline")
+    outputs = study.outputs[["output_id", "item_id", "system"]]
+    cells = scores.merge(outputs, on="output_id", validate="m:1")
+    matched = _match(cells, first, study.systems)
+    rows = [
+        row
+        for metric in chosen
+        for run in matched["run"]
+        if (row := _compare_pair(study, cells, metric, run, first, margin)) is not None
+    ]
+    if not rows:
+        raise UsageError(f"no metric is in {first} and another run: {_list_metrics(cells)}.")
+    pairs = pd.concat(rows, ignore_index=True)
+    pairs = add_verdicts(pairs, margin, _CONFIDENCE, both=False)
+    lower_names = {*scores["evaluator"][is_reversed(scores)]}
+    is_lower = pairs["metric"].isin(lower_names)
+    pairs["better"] = is_lower.map({True: "lower", False: "higher"})
+    turned = 0.0 - pairs[["estimate", "ci_high", "ci_low"]].to_numpy()
+    pairs.loc[is_lower, ["estimate", "ci_low", "ci_high"]] = turned[is_lower]
+    notes += _find_notes(cells, pairs, first, margin, lower_names)
+    commands = _next_commands(study, paths, pairs, margin)
+    return Report(first, matched, pairs[list(_COLUMNS)], margin, notes, commands)
+
+
+def _known(name: str, names: Sequence[str], flag: str) -> str:
+    """Return a name if it is in the files, or raise a usage error."""
+    try:
+        return known(name, names, flag)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def _match(cells: pd.DataFrame, first: str, runs: Sequence[str]) -> pd.DataFrame:
+    """Count the items that each run shares with the baseline; without any, refuse."""
+    items = {run: {*cells["item_id"][cells["system"] == run]} for run in runs}
+    rows = []
+    for run in runs:
+        if run == first:
+            continue
+        shared = items[run] & items[first]
+        if not shared:
+            raise UsageError(
+                f"{run} and {first} share no items: {first} has {_some(items[first])}; {run} has "
+                f"{_some(items[run])}. Give the same item the same id in all files."
+            )
+        alone = len(items[first] - shared), len(items[run] - shared)
+        rows.append((run, len(shared), *alone))
+    return pd.DataFrame(rows, columns=["run", "in_common", "only_in_baseline", "only_in_run"])
+
+
+def _some(items: set[str]) -> str:
+    return ", ".join(map(brief, sorted(items)[:3])) or "none with a score"
+
+
+def _list_metrics(cells: pd.DataFrame) -> str:
+    by_run = cells.groupby("system", sort=False)["evaluator"].unique()
+    return "; ".join(f"{run} has {listed(names)}" for run, names in by_run.items())
+
+
+def _compare_pair(
+    study: Study, cells: pd.DataFrame, metric: str, run: str, first: str, margin: float | None
+) -> pd.DataFrame | None:
+    """Compare a run with the baseline by one metric; None if one of them lacks it."""
+    cells = cells[(cells["evaluator"] == metric) & cells["system"].isin([run, first])]
+    shared = cells.groupby("item_id")["system"].transform("nunique") == 2
+    cells = cells[shared]
+    if cells.empty:
+        return None
+    part = with_tables(
+        study,
+        scores=cells[["output_id", "evaluator", "score", "signature"]],
+        outputs=study.outputs[study.outputs["output_id"].isin(cells["output_id"])],
+    )
+    compared = compare_systems(part, evaluator=metric, margin=margin, confidence=_CONFIDENCE)
+    pair = compared.pairs[compared.pairs["system"] == run]
+    mean = cells.groupby(["system", "item_id"])["score"].mean().groupby("system").mean()
+    return pair.assign(
+        metric=metric,
+        run=run,
+        baseline=first,
+        n_items=cells["item_id"].nunique(),
+        mean_baseline=mean[first],
+        mean=mean[run],
+    )
+
+
+def _find_notes(
+    cells: pd.DataFrame, pairs: pd.DataFrame, first: str, margin: float | None, lower: set[str]
+) -> list[str]:
+    """Say what was not compared, what may be the wrong way round, and what cannot be told."""
+    notes = []
+    for metric in cells["evaluator"].unique():
+        rows = cells[cells["evaluator"] == metric]
+        runs = rows["system"].unique()
+        if metric not in set(pairs["metric"]):
+            notes.append(f"{metric}: not compared, since only {listed(runs)} has it.")
+        elif len(runs) < cells["system"].nunique():
+            notes.append(f"{metric}: compared only for {listed(runs)}.")
+    for metric in pairs["metric"].unique():
+        if metric not in lower and has_word(metric, _LOWER):
+            notes.append(f"{metric}: higher counts as better. If lower is, add --lower {metric}.")
+    outputs = cells.groupby(["system", "evaluator", "item_id"]).size().groupby("system").max()
+    if len(several := outputs[outputs > 1]):
+        most = listed(f"{run} (up to {n})" for run, n in several.items())
+        notes.append(f"Items with several outputs count once, by their mean score: {most}.")
+    doubtful = pairs[pairs["status"] != "ok"]
+    same = "the difference is the same on every item, so there is no interval"
+    reasons = doubtful["reason"].mask(doubtful["status"] == "no_variation", same)
+    notes += (doubtful["metric"] + ", " + doubtful["run"] + ": " + reasons + ".").tolist()
+    undecided = pairs["metric"][pairs["verdict"] == "undecided"].unique()
+    if margin is None and len(undecided):
+        notes.append(
+            f"{listed(undecided)}: undecided does not mean equal, and without --margin nothing "
+            "shows that a run is not worse."
+        )
+    return notes
+
+
+def _next_commands(
+    study: Study, paths: Sequence[Path], pairs: pd.DataFrame, margin: float | None
+) -> list[str]:
+    command = shlex.join(["nlgbench", "compare", *map(str, paths)])
+    return [f"{command} --margin DIFFERENCE"] * (margin is None) + [f"{command} --out FOLDER"]
+
+
+def as_json(report: Report) -> str:
+    """Write the report as JSON, with null for undefined numbers."""
+    pairs = json.loads(report.pairs.to_json(orient="records", double_precision=15))
+    content = {
+        "baseline": report.baseline,
+        "margin": report.margin,
+        "confidence": _CONFIDENCE,
+        "exit_code": report.exit_code,
+        "items": report.matched.to_dict("records"),
+        "pairs": pairs,
+        "notes": report.notes,
+    }
+    return json.dumps(content, indent=1, ensure_ascii=False)
+
+
+def as_text(report: Report) -> str:
+    """Write the report for a terminal."""
+    tables = [
+        f"{metric} ({pairs['better'].iloc[0]} is better)\n{listing.fitted(_table(pairs))}"
+        for metric, pairs in report.pairs.groupby("metric", sort=False)
+    ]
+    further = []
+    for title, lines in {"What to mind": report.notes, "Next": report.commands}.items():
+        further += ["\n".join([title, *map(_wrapped, lines)])] if lines else []
+    matched = "\n".join(_wrapped(line, "") for line in _matched(report))
+    return "\n\n".join([matched, *tables, _wrapped(_read_as(report), ""), *further])
+
+
+def as_markdown(report: Report) -> str:
+    """Write the report as Markdown, such as for the summary of a workflow."""
+    lines = [*_matched(report), ""]
+    for metric, pairs in report.pairs.groupby("metric", sort=False):
+        table = _table(pairs)
+        rows = [table.columns.tolist(), ["---"] * len(table.columns), *table.to_numpy().tolist()]
+        cells = [[cell.replace("|", r"\|") for cell in row] for row in rows]
+        lines += [f"**{metric}** ({pairs['better'].iloc[0]} is better)", ""]
+        lines += [*(f"| {' | '.join(row)} |" for row in cells), ""]
+    lines += [_read_as(report), "", *(f"- {note}" for note in report.notes)]
+    return "\n".join(map(listing.visible, lines)).rstrip()
+
+
+def save(report: Report, folder: Path) -> str:
+    """Save the table, the report and a figure per metric in a folder; return what was written."""
+    folder.mkdir(parents=True, exist_ok=True)
+    table = report.pairs.to_csv(index=False, lineterminator="\n")
+    files.replace_bytes(folder / "compared.csv", table.encode())
+    files.replace_bytes(folder / "compared.json", f"{as_json(report)}\n".encode())
+    drawn = [folder / "compared.csv", folder / "compared.json"]
+    for metric, pairs in report.pairs.groupby("metric", sort=False):
+        rows = pairs.assign(evaluator=pairs["run"], confidence=_CONFIDENCE)
+        rows = rows[["evaluator", "estimate", "ci_low", "ci_high", "confidence"]]
+        xlabel = (
+            f"{metric}: difference from {report.baseline} ({pairs['better'].iloc[0]} is better)"
+        )
+        drawing = plot_forest(rows, xlabel=xlabel, xlim=(0, 0))
+        drawn += drawing.save(folder / re.sub(r"\W+", "_", f"difference_{metric}"))
+    return f"Wrote {listed(path.name for path in drawn)} in {folder}."
+
+
+def _matched(report: Report) -> list[str]:
+    """Say how many items of each run were matched with the baseline's."""
+    first = report.baseline
+    return [
+        f"{run} against {first}: {counted(shared, 'item')} in common, {n_first:,} only in {first}, "
+        f"{n_run:,} only in {run}."
+        for run, shared, n_first, n_run in report.matched.to_numpy().tolist()
+    ]
+
+
+def _read_as(report: Report) -> str:
+    """Explain the differences, intervals, p and verdicts."""
+    n_tests = int(report.pairs["p"].notna().sum())
+    adjusted = f"p is adjusted for {n_tests} comparisons (Holm); " * (n_tests > 1)
+    text = (
+        f"A difference is the run's mean minus that of {report.baseline}, on the items in common. "
+        f"{_CONFIDENCE:.0%} intervals cover other items like these; {adjusted}better and worse "
+        f"mean p below {1 - _CONFIDENCE:.2g}."
+    )
+    if report.margin is not None:
+        text += (
+            f" Equivalent: the difference is within {report.margin:g}. Not inferior: the run is "
+            f"worse by less than {report.margin:g}, if at all."
+        )
+    return text
+
+
+def _table(pairs: pd.DataFrame) -> pd.DataFrame:
+    """Write the comparisons by one metric as the cells of a table."""
+    rows = []
+    row: Any
+    for row in pairs.itertuples():
+        estimates = np.array([row.estimate, row.ci_low, row.ci_high])
+        estimate, low, high = (f"{value:.{digits(estimates)}f}" for value in estimates)
+        rows.append(
+            {
+                "run": row.run,
+                "items": f"{row.n_items:,}",
+                "baseline": f"{row.mean_baseline:.{digits(estimates)}f}",
+                "run's mean": f"{row.mean:.{digits(estimates)}f}",
+                "difference": estimate + f" [{low}, {high}]" * math.isfinite(row.ci_low),
+                "p": "" if math.isnan(row.p_adjusted) else f"{row.p_adjusted:.2g}",
+                "verdict": row.verdict or "no test",
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _wrapped(text: str, before: str = "  ") -> str:
+    """Wrap a line without breaking words, because they may be paths."""
+    return textwrap.fill(
+        listing.visible(text),
+        listing.width(),
+        initial_indent=before,
+        subsequent_indent=2 * before,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
