@@ -1,8 +1,9 @@
 """Time `compare_systems` on large studies (five minutes): ``benchmarks/systems.py``.
 
 Twenty systems, five votes for each output, 400 annotators, who judge whole items or outputs drawn
-at random. First, effects without each item and annotator are compared with refits by least squares
-(SciPy), which are timed, too. Each size runs in a process of its own, which measures its memory.
+at random; or as many scores of five times as many items. First, effects without each item and
+annotator are compared with refits by least squares (SciPy), which are timed, too. Each size runs in
+a process of its own, which measures its memory.
 """
 
 import argparse
@@ -22,17 +23,19 @@ from nlgbench.analysis.people import additive
 N_SYSTEMS, N_VOTES, N_ANNOTATORS = 20, 5, 400
 SIZES = (1_000, 3_000, 10_000)  # items
 #: Design -> seconds for each size, and gigabytes.
-REQUIRED = {"whole": ((2, 6, 60), 2.0), "scattered": ((10, 20, 180), 2.0)}
+REQUIRED = {
+    "whole": ((2, 6, 60), 2.0),
+    "scattered": ((10, 20, 180), 2.0),
+    "scores": ((3, 8, 20), 2.0),
+}
 REQUIRED_EXPONENT = 1.15
 
 
 def simulate(n_items: int, design: str) -> nb.Study:
     """Simulate grades from 1 to 5 of systems, items and annotators that differ."""
     rng = np.random.default_rng(0)
+    n_items *= N_VOTES if design == "scores" else 1
     item, system = np.divmod(np.arange(n_items * N_SYSTEMS), N_SYSTEMS)
-    n_draws = n_items if design == "whole" else len(item)
-    drawn = np.argsort(rng.random((n_draws, N_ANNOTATORS), dtype=np.float32), axis=1)[:, :N_VOTES]
-    annotator = drawn[item if design == "whole" else np.arange(len(item))].ravel()
     outputs = pd.DataFrame({"item_id": item, "system": system}).astype(str)
     outputs = outputs.assign(
         system="s" + outputs["system"],
@@ -41,6 +44,12 @@ def simulate(n_items: int, design: str) -> nb.Study:
         is_human=False,
     )
     effect = rng.normal(0, 0.3, N_SYSTEMS)[system] + rng.normal(0, 0.5, n_items)[item]
+    if design == "scores":
+        scores = pd.DataFrame({"output_id": outputs["output_id"], "evaluator": "grade"})
+        return nb.Study(outputs, scores=scores.assign(score=effect + rng.normal(size=len(effect))))
+    n_draws = n_items if design == "whole" else len(item)
+    drawn = np.argsort(rng.random((n_draws, N_ANNOTATORS), dtype=np.float32), axis=1)[:, :N_VOTES]
+    annotator = drawn[item if design == "whole" else np.arange(len(item))].ravel()
     grade = 3 + np.repeat(effect, N_VOTES) + rng.normal(0, 0.5, N_ANNOTATORS)[annotator]
     judgments = pd.DataFrame({"output_id": outputs["output_id"].repeat(N_VOTES).to_numpy()})
     judgments = judgments.assign(
@@ -91,7 +100,7 @@ def main() -> int:
     if options.items:
         study = simulate(options.items, options.design)
         start = time.perf_counter()
-        nb.compare_systems(study)
+        nb.compare_systems(study, evaluator="grade" if options.design == "scores" else None)
         gigabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
         print(time.perf_counter() - start, gigabytes)
         return 0
@@ -101,7 +110,7 @@ def main() -> int:
         results = [measure(n_items, design) for n_items in SIZES]
         for n_items, (seconds, gigabytes) in zip(SIZES, results, strict=True):
             n = n_items * N_SYSTEMS * N_VOTES
-            print(f"{design:10}{n:12,} judgments{seconds:9.1f} s{gigabytes:7.2f} GB")
+            print(f"{design:10}{n:12,} values{seconds:9.1f} s{gigabytes:7.2f} GB")
         exponent = np.log10(results[-1][0] / results[0][0])
         print(f"{design:10}exponent {exponent:.2f} (at most {REQUIRED_EXPONENT})")
         measured = np.array(results)

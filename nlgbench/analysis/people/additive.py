@@ -214,6 +214,10 @@ def without_clusters(
     n_effects = int(getattr(data, factor).max()) + 1 if factor else 0
     levels = np.full((n_clusters, data.k), np.nan)
     of_factor = np.full((n_clusters, n_effects), np.nan)
+    of_wide = np.zeros(len(data.size), dtype=np.int64)
+    of_wide[data.wide] = cluster
+    if factor != "wide" and not data.narrow.any() and (of_wide[data.wide] == cluster).all():
+        return _without_whole(data, of_wide), np.zeros((n_clusters, n_effects))
     for number, rows in enumerate(members(cluster)):
         change, updated = data.without(rows, effects)
         if updated is None:
@@ -230,6 +234,32 @@ def without_clusters(
                 wide_effects[change.wide] /= n_left
             of_factor[number] = wide_effects
     return levels, of_factor
+
+
+def _without_whole(data: Judgments, cluster: Ints) -> Floats:
+    """Compute the levels without each cluster of whole wide levels, if narrow has one level."""
+    k, order = data.k, np.argsort(cluster, kind="stable")
+    counts = np.bincount(data.wide * k + data.system, minlength=len(order) * k).reshape(-1, k)
+    sums = np.bincount(data.wide * k + data.system, data.value, len(order) * k).reshape(-1, k)
+    levels = []
+    for chunk in np.array_split(np.arange(cluster.max() + 1), cluster.max() // 1000 + 1):
+        wide = order[slice(*np.searchsorted(cluster[order], [chunk[0], chunk[-1] + 1]))]
+        first = np.searchsorted(cluster[wide], chunk)
+        met, size, total = counts[wide], data.size[wide, None], data.total[wide, None]
+        normal = -met[:, :, None] * (met / size)[:, None, :]
+        normal[:, np.arange(k), np.arange(k)] += met
+        removed, lost, right = (
+            np.add.reduceat(part, first) for part in (normal, met, sums[wide] - met * total / size)
+        )
+        left = data.grounded[:k, :k] - removed
+        is_lost = np.linalg.eigvalsh(left)[:, 0] < _TINY * np.diagonal(left, 0, 1, 2).max(axis=1)
+        left[is_lost] = np.eye(k)
+        systems = np.linalg.solve(left, (data.right[:k] - right)[:, :, None])[:, :, 0]
+        n_left = data.counts[:k] - lost
+        total_left = data.sum - np.add.reduceat(total[:, 0], first)
+        mean = (total_left - (n_left * systems).sum(axis=1)) / np.maximum(n_left.sum(axis=1), 1)
+        levels.append(np.where(is_lost[:, None], np.nan, mean[:, None] + systems))
+    return np.concatenate(levels)
 
 
 def without_few(data: Judgments, fit: Fit, cluster: Ints, block: Ints) -> Floats:
