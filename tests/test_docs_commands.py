@@ -19,7 +19,12 @@ PATHS = [
     *ROOT.glob("data/**/*.md"),
 ]
 #: Words that stand for what the reader fills in.
-FILLED = {"$(hostname)": "node1", "[NOTEBOOK...]": "01", "--as NAME": "--as mqm"}
+FILLED = {
+    "$(hostname)": "node1",
+    "--margin DIFFERENCE": "--margin 0.1",
+    "[NOTEBOOK...]": "01",
+    "--as NAME": "--as mqm",
+}
 
 
 def commands(text):

@@ -1,4 +1,4 @@
-"""docs/own-study.md is followed: its files are written, its commands run, its output compared."""
+"""Pages are followed: their files are written, their commands run, their output compared."""
 
 import csv
 import json
@@ -64,10 +64,11 @@ def drafted(name, place):
     return place / name
 
 
-def test_commands_say_what_the_page_says(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("page", "expected_commands"), [("own-study.md", 3), ("which-run.md", 1)])
+def test_commands_say_what_the_page_says(page, expected_commands, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     n_commands = 0
-    for kind, name, content in BLOCKS:
+    for kind, name, content in blocks(page):
         write(tmp_path, kind, name, content)
         if kind != "console":
             continue
@@ -77,7 +78,7 @@ def test_commands_say_what_the_page_says(tmp_path, monkeypatch):
         assert done.stdout.strip()[: len(shown) if cut else None] == shown
         assert done.exit_code == int("To fix" in expected)
         n_commands += 1
-    assert n_commands == 3
+    assert n_commands == expected_commands
 
 
 def test_every_layout_is_read(tmp_path):

@@ -353,7 +353,7 @@ def compare(runs: tuple[Path, ...], form: str, out: Path | None, **chosen: Any) 
     from nlgbench.runner import compare as comparing
 
     try:
-        report = comparing.compare(runs, **chosen)
+        report = comparing.compare_runs(runs, **chosen)
     except (ValueError, OSError) as error:  # 1 would say that a run is worse
         raise click.UsageError(_what_failed(error)) from None
     write = {
@@ -363,7 +363,7 @@ def compare(runs: tuple[Path, ...], form: str, out: Path | None, **chosen: Any) 
     }
     _say(write[form](report))
     if out is not None:
-        _complain(comparing.save(report, out))
+        _complain(comparing.save_report(report, out))
     raise click.exceptions.Exit(report.exit_code)
 
 

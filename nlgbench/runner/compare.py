@@ -30,6 +30,8 @@ from nlgbench.text import counted, listed
 _CONFIDENCE = 0.95
 #: Words in the names of metrics of which lower values are usually better.
 _LOWER = "loss|latency|errors?|perplexity|ppl|ter|wer|cer|costs?|time|seconds|duration|mqm"
+#: Statuses of an estimate that is not shown.
+_OF_SUPERIORITY = ("always_higher", "few_common_items", "no_common_items", "superiority_constant")
 _COLUMNS = (
     *("metric", "better", "run", "baseline", "n_items", "mean_baseline", "mean", "estimate"),
     *("ci_low", "ci_high", "se", "df", "p", "p_adjusted", "p_equivalent", "p_not_inferior"),
@@ -60,7 +62,7 @@ class Report:
         return 3 if self.margin is not None and verdicts.isin(["undecided", ""]).any() else 0
 
 
-def compare(
+def compare_runs(
     paths: Sequence[Path],
     *,
     metrics: Sequence[str] = (),
@@ -120,15 +122,15 @@ def _match(cells: pd.DataFrame, first: str, runs: Sequence[str]) -> pd.DataFrame
         shared = items[run] & items[first]
         if not shared:
             raise UsageError(
-                f"{run} and {first} share no items: {first} has {_some(items[first])}; {run} has "
-                f"{_some(items[run])}. Give the same item the same id in all files."
+                f"{run} and {first} share no items: {first} has {_examples(items[first])}; {run} has "
+                f"{_examples(items[run])}. Give the same item the same id in all files."
             )
         alone = len(items[first] - shared), len(items[run] - shared)
         rows.append((run, len(shared), *alone))
     return pd.DataFrame(rows, columns=["run", "in_common", "only_in_baseline", "only_in_run"])
 
 
-def _some(items: set[str]) -> str:
+def _examples(items: set[str]) -> str:
     return ", ".join(map(brief, sorted(items)[:3])) or "none with a score"
 
 
@@ -183,7 +185,7 @@ def _find_notes(
     if len(several := outputs[outputs > 1]):
         most = listed(f"{run} (up to {n})" for run, n in several.items())
         notes.append(f"Items with several outputs count once, by their mean score: {most}.")
-    doubtful = pairs[pairs["status"] != "ok"]
+    doubtful = pairs[~pairs["status"].isin(["ok", *_OF_SUPERIORITY])]
     same = "the difference is the same on every item, so there is no interval"
     reasons = doubtful["reason"].mask(doubtful["status"] == "no_variation", same)
     notes += (doubtful["metric"] + ", " + doubtful["run"] + ": " + reasons + ".").tolist()
@@ -244,7 +246,7 @@ def as_markdown(report: Report) -> str:
     return "\n".join(map(listing.visible, lines)).rstrip()
 
 
-def save(report: Report, folder: Path) -> str:
+def save_report(report: Report, folder: Path) -> str:
     """Save the table, the report and a figure per metric in a folder; return what was written."""
     folder.mkdir(parents=True, exist_ok=True)
     table = report.pairs.to_csv(index=False, lineterminator="\n")

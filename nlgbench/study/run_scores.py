@@ -55,14 +55,14 @@ def read_runs(paths: Sequence[Path]) -> tuple[Study, list[str]]:
 
 def _read_run(path: Path, log: Log) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Read outputs and scores of the files of a run."""
-    parts = zip(*_read(path, log), strict=True)
+    parts = zip(*_read_files(path, log), strict=True)
     outputs, scores = (pd.concat(frames, ignore_index=True) for frames in parts)
     if scores["score"].isna().all():
         raise UsageError(f"{path} has no scores: name a log, or a file with columns of scores.")
     return outputs, scores
 
 
-def _read(path: Path, log: Log) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
+def _read_files(path: Path, log: Log) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
     """Read outputs and scores of each file of a run."""
     if path.is_dir() and any((path / name).is_file() for name in _DESCRIPTIONS):
         yield _of_study(read_study(path))
