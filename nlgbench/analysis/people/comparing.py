@@ -10,12 +10,12 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import rankdata
+from scipy.stats import norm, rankdata
 from scipy.stats import t as student
 from threadpoolctl import threadpool_limits
 
 from nlgbench import clustering
-from nlgbench.analysis.people import additive, decisive, wins
+from nlgbench.analysis.people import additive, binary, decisive, wins
 from nlgbench.analysis.people.additive import Fit, Judgments
 from nlgbench.analysis.people.coefficients import logit_interval
 from nlgbench.arrays import Floats, Ints
@@ -39,13 +39,6 @@ class SystemComparison(Reported):
     ----------
     systems, pairs, details, annotators : DataFrame
         The tables described at `compare_systems`.
-
-    Examples
-    --------
-    >>> import nlgbench as nb
-    >>> found = compare_systems(nb.simulate("judgments", n_items=30, seed=1))
-    >>> isinstance(found, SystemComparison), len(found.pairs)
-    (True, 20)
     """
 
     systems: pd.DataFrame
@@ -114,7 +107,7 @@ def compare_systems(
         an item; ties count half), superiority_low, superiority_high, standardized (difference
         divided by the SD within annotators), p_equivalent, p_not_inferior (Holm; NaN without
         margin), verdict (``better``, ``worse``, ``equivalent``, ``not inferior``, ``undecided``),
-        status, reason.
+        status, reason. With 0/1 scores also won, lost, tied: numbers of items.
 
         ``annotators``: dimension, annotator_id, estimate (severity: how much lower the annotator
         judges than the average annotator), ci_low, ci_high, se, n_judgments, n_items, n_systems,
@@ -144,6 +137,10 @@ def compare_systems(
     exchanging the two systems within a unit changes nothing. It needs fixed annotators, who judged
     both systems on the same items equally often; otherwise p is that of t, with status
     ``few_decisive``. An interval that contradicts the exact test is left out.
+
+    If two systems have one 0/1 score (or one annotator's judgment) each for the same items, without
+    clusters, p is that of McNemar's exact test, and the interval is Tango's (1998) score interval,
+    extended to 0 where that test does not reject. Margins are tested by Tango's score.
 
     Systems that cannot be compared without some one item (or cluster, or random annotator) have no
     interval, rank or test, and the others are analyzed without them.
@@ -212,7 +209,7 @@ def compare_systems(
         table, pairs = (frame.assign(covers=clustering.OTHER_ITEMS) for frame in (table, pairs))
     return SystemComparison(
         table[[*(["dimension"] if len(names) > 1 else []), *_SYSTEMS]],
-        pairs=pairs[list(_PAIRS)],
+        pairs=pairs[[*_PAIRS, *(name for name in binary.COUNTS if name in pairs)]],
         details=table[list(_DETAILS)],
         annotators=people,
     )
@@ -548,9 +545,16 @@ def _compare_pairs(model: _Model, spread: _Uncertainty, confidence: float) -> pd
     units = decisive.compare_units(model.data.value, labels, (first, second), flat)
     exact = np.isfinite(units.p + df) & (spread.covers == clustering.THESE_ANNOTATORS)
     p = np.where(exact, units.p, p)
-    contradicts = exact & ((p < 1 - confidence) != (np.abs(difference) > half))
-    half = np.where(contradicts, np.nan, half)
+    low, high = difference - half, difference + half
+    scores = _compare_binary(model, spread, (first, second), confidence)
+    is_binary = np.isfinite(scores.p + df)
+    p, low, high = np.where(is_binary, scores[1:], (p, low, high))
+    contradicts = (exact | is_binary) & ((p < 1 - confidence) != ((low > 0) | (high < 0)))
+    low, high = np.where(contradicts, np.nan, (low, high))
     few = units.few & ~(exact & ~contradicts & (units.n_decisive >= clustering.FEWEST))
+    few = np.where(is_binary, contradicts, few)
+    for name, limit in (("superiority_low", low), ("superiority_high", high)):
+        superiority[name] = np.where(is_binary, (1 + limit) / 2, superiority[name])
     fates = np.where(contradicts, "left out, because it contradicts the exact test", "unreliable")
     few_decisive = [
         explain("few_decisive", n=n_decisive, total=n, units=model.units, fate=fate)
@@ -561,23 +565,36 @@ def _compare_pairs(model: _Model, spread: _Uncertainty, confidence: float) -> pd
         (True, spread.missing),
         (spread.left_out[first], [spread.doubt[i] for i in first]),
         (spread.left_out[second], [spread.doubt[i] for i in second]),
-        (flat, explain("no_variation")),
+        (flat & ~is_binary, explain("no_variation")),
         (few, few_decisive),
         (True, [spread.doubt[i] for i in first]),
         (True, [spread.doubt[i] for i in second]),
-        (True, superiority.pop("status")),
+        (~is_binary, superiority.pop("status")),
     )
     table = pd.DataFrame({"system": first, "opponent": second, "estimate": difference})
-    table = table.assign(ci_low=difference - half, ci_high=difference + half, se=se, df=df)
+    table = table.assign(ci_low=low, ci_high=high, se=se, df=df)
     table = table.assign(p=np.nan if spread.missing else p, **superiority)
     table = table.assign(standardized=difference / sd if sd > model.least else np.nan)
     table = table.assign(covers=spread.covers, status=status)
+    if is_binary.any():
+        table[list(binary.COUNTS)] = np.where(is_binary, scores.counts, np.nan).T
     return pd.concat([table, _mirror_pairs(table)], ignore_index=True)
+
+
+def _compare_binary(
+    model: _Model, spread: _Uncertainty, pairs: tuple[Ints, Ints], confidence: float
+) -> binary.Binary:
+    """Compare pairs of systems with 0/1 scores; NaN for clusters, or several annotators."""
+    if len(model.people) > 1 or model.grouped_by or spread.missing:
+        return binary.Binary(*np.full((4, len(pairs[0])), np.nan))
+    labels = model.system, model.item
+    return binary.compare_binary(model.data.value, labels, pairs, confidence)
 
 
 def _mirror_pairs(table: pd.DataFrame) -> pd.DataFrame:
     """Reverse the direction of pairs."""
     names = {"system": "opponent", "ci_low": "ci_high", "superiority_low": "superiority_high"}
+    names["won"] = "lost"
     mirrored = table.rename(columns=names | {new: old for old, new in names.items()})
     for name in ("estimate", "ci_low", "ci_high", "standardized"):
         mirrored[name] = 0.0 - mirrored[name]
@@ -629,6 +646,10 @@ def add_verdicts(
     if margin is not None:
         below = student.sf((pairs["estimate"] + margin) / pairs["se"], pairs["df"])
         above = student.sf((margin - pairs["estimate"]) / pairs["se"], pairs["df"])
+        if "won" in pairs:  # 0/1 scores
+            counts = pairs[list(binary.COUNTS)].to_numpy().T
+            z = [binary.score_difference(counts, bound) for bound in (-margin, margin)]
+            below, above = np.where(np.isnan(z), (below, above), (norm.sf(z[0]), norm.cdf(z[1])))
         below, above = (np.where(pairs["p"].isna(), np.nan, p) for p in (below, above))
         same, worse = over_pairs(np.maximum(below, above)), adjust(below)
     alpha = 1 - confidence

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from statsmodels.stats.contingency_tables import mcnemar
 
 import nlgbench as nb
 from nlgbench.analysis.people.decisive import flip_signs
@@ -63,20 +64,70 @@ def test_a_system_of_few_items_has_their_degrees_of_freedom_and_a_warning(n_item
     assert pairs.loc[("a", "b"), "df"] > 38 and pairs.loc[("a", "b"), "status"] == "ok"
 
 
-@pytest.mark.parametrize(("won", "lost"), [(5, 0), (6, 0), (4, 2), (20, 7), (29, 0), (0, 0)])
-def test_few_items_that_differ_have_mcnemars_exact_test(won, lost):
-    right = np.arange(200)
-    study = score_systems(A=right < 100, B=(right < 100 - won) | (right >= 200 - lost))
-    pair = nb.compare_systems(study).pairs.iloc[0]
-    expected = stats.binomtest(won, won + lost).pvalue if won else 1.0
+def score_counts(won, lost, tied, low=0):
+    """Score two systems `low` or one more; the first wins, loses and ties so many items."""
+    sizes = [won, lost, tied // 2, tied - tied // 2]
+    return score_systems(
+        A=np.repeat([1, 0, 0, 1], sizes) + low, B=np.repeat([0, 1, 0, 1], sizes) + low
+    )
+
+
+@pytest.mark.parametrize("low", [0, 3])
+@pytest.mark.parametrize("counts", [(5, 0), (6, 0), (4, 2), (20, 7), (29, 0), (0, 0)])
+def test_few_items_that_differ_have_mcnemars_exact_test(counts, low):
+    pair = nb.compare_systems(score_counts(*counts, 200 - sum(counts), low)).pairs.iloc[0]
+    expected = mcnemar([[0, counts[0]], [counts[1], 0]], exact=True).pvalue
     assert pair["p"] == pytest.approx(expected)
     assert pair["verdict"] == ("better" if expected < 0.05 else "undecided")
-    excludes = pair["ci_low"] > 0 or pair["ci_high"] < 0
-    assert np.isnan(pair["ci_low"]) or excludes == (expected < 0.05)
-    assert (won, lost) != (5, 0) or pair[["status", "verdict"]].tolist() == [
-        "few_decisive",
-        "undecided",
-    ]
+    assert np.isnan(pair["ci_low"]) or (pair["ci_low"] > 0) == (expected < 0.05)
+    if low == 0:
+        assert pair["status"] == "ok" and not pair[["ci_low", "superiority_low"]].isna().any()
+    elif counts == (5, 0):
+        assert pair["status"] == "few_decisive" and np.isnan(pair["ci_low"])
+
+
+#: Items won, lost and tied, confidence and Tango's limits: Tango (1998), Agresti and Min (2005) and
+#: Fagerland et al. (2014) as in the tests of R's ratesci; the last two by R's PropCIs 0.3-0.
+PUBLISHED = [
+    (0, 1, 43, 0.9, -0.096, 0.037),
+    (9, 3, 20, 0.95, -0.027, 0.390),
+    (16, 8, 62, 0.95, -0.020, 0.207),
+    (1, 7, 13, 0.95, -0.517, 0),  # published: -0.026, but the exact test does not reject 0
+    (60, 20, 920, 0.95, 0.0231, 0.0584),
+    (25, 28, 565, 0.9, -0.0247, 0.0148),
+]
+
+
+@pytest.mark.parametrize(("won", "lost", "tied", "confidence", "low", "high"), PUBLISHED)
+def test_intervals_of_binary_scores_are_tangos(won, lost, tied, confidence, low, high):
+    study = score_counts(won, lost, tied)
+    pairs = nb.compare_systems(study, confidence=confidence).pairs.set_index("system")
+    limits = pairs.loc["A", ["ci_low", "ci_high"]].astype(float)
+    assert limits.round(4 if tied > 100 else 3).tolist() == [low, high]
+    assert pairs.loc["B", ["ci_high", "ci_low"]].tolist() == (-limits).tolist()
+    counts = pairs.loc[["A", "B"], ["won", "lost", "tied"]].to_numpy().tolist()
+    assert counts == [[won, lost, tied], [lost, won, tied]]
+    p = mcnemar([[0, won], [lost, 0]], exact=True).pvalue
+    np.testing.assert_allclose(pairs["p"], p)
+    # Two one-sided score tests at the farther limit of a 90% interval.
+    if confidence == 0.9:
+        p = nb.compare_systems(study, margin=limits.abs().max()).pairs["p_equivalent"]
+        np.testing.assert_allclose(p, 0.05)
+
+
+def test_other_scores_and_clusters_keep_t():
+    rng = np.random.default_rng(0)
+    scores = (rng.random((3, 90)) < 0.6) * 1.0
+    scores[2, 0] = 0.5  # such as the mean of two runs
+    study = score_systems(a=scores[0], b=scores[1], c=scores[2])
+    pairs = nb.compare_systems(study).pairs.set_index(["system", "opponent"])
+    assert pairs["won"].notna().sum() == 2 and np.isfinite(pairs.loc[("a", "b"), "won"])
+    document = study.outputs["item_id"].str[1:].astype(int) // 3
+    outputs = study.outputs.assign(document=document.astype(str))
+    settings = {"extra": ["document"], "clusters": "document"}
+    assert "won" not in nb.compare_systems(study.replace(outputs=outputs, settings=settings)).pairs
+    missing = study.replace(judgments=study.judgments.drop(index=0))
+    assert "won" not in nb.compare_systems(missing).pairs
 
 
 @pytest.mark.parametrize("seed", range(5))
