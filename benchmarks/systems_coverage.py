@@ -23,19 +23,27 @@ of annotators, documents of unequal size), in worlds that are not the package's:
 pairs with p < .05 (``error``, or ``power``; ``t`` is that of a t test), coverage of 95% intervals
 of differences where there is one (``difference``, ``given``), of means without a status (``mean``),
 and the share of means with status ``skewed``.
+
+For two systems with one 0/1 score each per item: coverage and mean width of Tango's interval, which
+``compare_systems`` uses (``difference``, ``width``), and of t intervals (``t_difference``,
+``t_width``) where there is one that does not contradict the exact test (``t_given``); rejections of
+equality by the exact, t and asymptotic McNemar test (``exact``, ``t``, ``mcnemar``); and of a true
+difference at the margin by Tango's and the t test (``margin``, ``t_margin``).
 """
 
+import itertools
 import sys
 from dataclasses import dataclass
 
 import cells
 import numpy as np
 import pandas as pd
+from scipy.stats import norm
 from scipy.stats import t as student
 
 import nlgbench as nb
 from nlgbench import clustering
-from nlgbench.analysis.people import decisive
+from nlgbench.analysis.people import binary, decisive
 from nlgbench.inference import adjust
 from nlgbench.study import Study, from_tables
 from nlgbench.worlds.votes import ABILITIES
@@ -370,22 +378,82 @@ def ties(cell: Ties, n_studies: int, seed: int) -> pd.DataFrame:
 
 #: Cells of power, where the first system has an advantage.
 TIES = {
-    "binary, 200 items, 4 differ": Ties(200, "binary", differ=0.05),
-    "binary, 200 items, 13 differ": Ties(200, "binary", differ=0.15),
-    "binary, 60 items, 15 differ": Ties(60, "binary", differ=0.6),
     "ceiling, 50 items": Ties(50, "ceiling", differ=0.4),
     "ceiling, 100 items, skewed loads": Ties(100, "ceiling", differ=0.3, loads=(0.7, 0.2, 0.1)),
     "ceiling, 60 documents": Ties(60, "ceiling", differ=0.3, documents=True),
     "binary, 60 documents": Ties(60, "binary", differ=0.3, documents=True),
     "lognormal, 50 items": Ties(50, "lognormal"),
     "zeros, 100 items": Ties(100, "zeros"),
-    "advantage: binary, 200 items": Ties(200, "binary", differ=0.15, advantage=1.0),
     "advantage: ceiling, 50 items": Ties(50, "ceiling", differ=0.4, advantage=0.5),
 }
 
 
-def counted(cell: tuple[Layout, bool] | dict | Ties, n_studies: int, seed: int) -> pd.DataFrame:
-    """Count a cell of judgments, of votes, or of scores that often tie."""
+@dataclass(frozen=True)
+class Paired:
+    """Two systems with one 0/1 score each per item."""
+
+    items: int
+    #: The first system's chance of 1, the scores' correlation, and the systems' difference.
+    p: float
+    correlation: float
+    difference: float
+
+    @property
+    def chances(self) -> np.ndarray:
+        """Of an item that the first system wins, loses and ties; negative if there are none."""
+        p, q = self.p, self.p - self.difference
+        both = p * q + self.correlation * np.sqrt(p * (1 - p) * q * (1 - q))
+        return np.array([p - both, q - both, 1 - p - q + 2 * both])
+
+
+def paired(cell: Paired, n_studies: int, seed: int) -> pd.DataFrame:
+    """Count errors and coverage of 0/1 scores in 2,000 studies at least."""
+    n, true = cell.items, cell.difference
+    draws = np.random.default_rng(seed).multinomial(n, cell.chances, max(n_studies, 2_000))
+    counts = draws.T.astype(float)
+    won, lost, _ = counts
+    scores = binary.compare_counts(counts, 0.95)
+    estimate = (won - lost) / n
+    se = np.sqrt((won + lost - n * estimate**2) / (n - 1) / n)
+    half = student.ppf(0.975, n - 1) * se
+    with np.errstate(invalid="ignore", divide="ignore"):
+        t = 2 * student.sf(np.abs(estimate) / se, n - 1)
+        chi = (won - lost) / np.sqrt(won + lost)
+        t_margin = np.where(se > 0, student.cdf((estimate - true) / se, n - 1), 1)
+    few = (won + lost < decisive.FEWEST_DECISIVE) & (n >= 2 * (won + lost))
+    given = (se > 0) & ~(few & ((scores.p < 0.05) != (t < 0.05)))
+    shares = {
+        "difference": ((scores.low <= true + 1e-9) & (true - 1e-9 <= scores.high)).mean(),
+        "width": (scores.high - scores.low).mean(),
+        "t_given": given.mean(),
+        "t_difference": (np.abs(estimate - true) <= half + 1e-9)[given].mean(),
+        "t_width": 2 * half[given].mean(),
+        "exact": (scores.p < 0.05).mean(),
+        "t": (t < 0.05).mean(),
+        "mcnemar": (2 * norm.sf(np.abs(chi)) < 0.05).mean(),
+    }
+    if true > 0:
+        shares["margin"] = (norm.cdf(binary.score_difference(counts, true)) < 0.05).mean()
+        shares["t_margin"] = (t_margin < 0.05).mean()
+    value = np.repeat([[1.0, 0, 0], [0, 1, 0]], draws[0], axis=1)
+    pair = compare_ties(Ties(n, "binary"), value, np.arange(n))
+    expected = scores.p[0], scores.low[0], scores.high[0]
+    np.testing.assert_allclose(pair[["p", "ci_low", "ci_high"]].astype(float), expected, atol=1e-9)
+    return pd.DataFrame([shares])
+
+
+PAIRED = [
+    Paired(*values)
+    for values in itertools.product((20, 50, 200), (0.5, 0.9, 0.98), (0, 0.5, 0.9), (0, 0.05, 0.1))
+]
+
+
+def counted(
+    cell: tuple[Layout, bool] | dict | Ties | Paired, n_studies: int, seed: int
+) -> pd.DataFrame:
+    """Count a cell of judgments, of votes, of scores that often tie, or of 0/1 scores."""
+    if isinstance(cell, Paired):
+        return paired(cell, n_studies, seed)
     if isinstance(cell, Ties):
         return ties(cell, n_studies, seed)
     return (
@@ -397,6 +465,12 @@ def counted(cell: tuple[Layout, bool] | dict | Ties, n_studies: int, seed: int) 
 
 def beyond(table: pd.DataFrame, n_studies: int) -> pd.Series:
     """Mark high error rates of tests, and low coverage of intervals and ranks."""
+    if "exact" in table:
+        wrong = table["difference"] < cells.lowest(0.945, max(n_studies, 2_000))
+        equal = "margin" not in table
+        error = table["exact" if equal else "margin"]
+        wrong |= error > cells.highest(0.05 if equal else 0.06, max(n_studies, 2_000))
+        return wrong
     if "given" in table:
         wrong = table.get("error", 0 * table["t"]) > cells.highest(0.05, n_studies)
         n_given = max(1, int(table["given"].iloc[0] * n_studies))
@@ -412,6 +486,11 @@ CELLS = {
     **{f"fixed: {layout.name}": (layout, True) for layout in FIXED},
     **{f"votes: {name}": world for name, world in VOTES.items()},
     **{f"ties: {name}": cell for name, cell in TIES.items()},
+    **{
+        f"paired: {cell.items} items, {cell.p}, {cell.correlation}, {cell.difference}": cell
+        for cell in PAIRED
+        if (cell.chances > -1e-12).all()
+    },
 }
 
 

@@ -27,11 +27,14 @@ def compare_binary(
     value: Floats, labels: tuple[Ints, Ints], pairs: tuple[Ints, Ints], confidence: float
 ) -> Binary:
     """Compare pairs of systems; `labels` are the system and the item of each score."""
-    counts = _count(value, labels, pairs)
+    return compare_counts(_count(value, labels, pairs), confidence)
+
+
+def compare_counts(counts: Floats, confidence: float) -> Binary:
+    """Test equality; invert the score test, extended to 0 where the exact test does not reject."""
     won, lost, _ = counts
     p = np.minimum(2 * binom.cdf(np.minimum(won, lost), won + lost, 0.5), 1.0)
     low, high = _find_lower(counts, confidence), -_find_lower(counts[[1, 0, 2]], confidence)
-    # The score test, which the interval inverts, rejects equality more often than the exact test.
     low, high = (
         np.where(p < 1 - confidence, limit, bound(limit, 0))
         for limit, bound in ((low, np.minimum), (high, np.maximum))
