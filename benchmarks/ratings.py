@@ -109,7 +109,7 @@ def timings(rng: np.random.Generator) -> float:
         found = row["estimate"], row["deviation"], row["volatility"]
         np.testing.assert_allclose(found, plain[row["system"]], rtol=1e-11)
     decided = simulate(3000, 0.0, rng)
-    found = rate(decided)["estimate"]
+    found = rate(decided).systems["estimate"]
     np.testing.assert_allclose(found, logistic(read_games(decided)), rtol=1e-9)
     ours, theirs = best_seconds(
         [lambda: glicko2(table), lambda: plain_glicko(read_games(table))], 3
@@ -138,8 +138,8 @@ def coverage(n_worlds: int, rng: np.random.Generator) -> pd.DataFrame:
         for _ in range(n_worlds):
             table = simulate(n_games, tie, rng)
             ways = {
-                "Davidson, by item": rate(table),
-                "Davidson, by game": rate(table.drop(columns="item_id")),
+                "Davidson, by item": rate(table).systems,
+                "Davidson, by game": rate(table.drop(columns="item_id")).systems,
             }
             if not tie:
                 raw = glicko2(table)
@@ -217,7 +217,7 @@ def over_all_outputs(
     table = pd.DataFrame({"prob_a": win, "prob_tie": 1 - win - loss, "prob_b": loss})
     table = table.assign(system_a=names[a].to_numpy(), system_b=names[b].to_numpy())
     table["item_id"] = table["system_a"] + table["system_b"]
-    ratings = rate(table, outcome="expected")["estimate"].to_numpy()
+    ratings = rate(table, outcome="expected").systems["estimate"].to_numpy()
     pairs = pd.MultiIndex.from_frame(table[["system_a", "system_b"]])
     return ratings, pd.Series(win + table["prob_tie"].to_numpy() / 2, index=pairs)
 
@@ -250,7 +250,7 @@ def over_outputs(
                 found = found.assign(truth=ratings)
             worlds.setdefault(way, []).append(_outcome(found))
         if world % CONTRASTS == 0:
-            found = rate(study, method="glicko2", tie_ratio=None, seed=rng)
+            found = rate(study, method="glicko2", tie_ratio=None, seed=rng).systems
             found = found.assign(truth=ratings)
             worlds.setdefault("Glicko-2, games", []).append(_outcome(found))
     rows = []

@@ -241,6 +241,7 @@ def measure(layout: Layout, fixed: bool, n_studies: int, seed: int) -> dict[str,
     return shares
 
 
+EQUAL = dict.fromkeys(ABILITIES, 0.0)
 #: Votes on pairs, which `rate` turns into ratings; parameters other than `nb.simulate("votes")`'s.
 VOTES: dict[str, dict] = {
     "20 annotators, 100 items": {},
@@ -249,33 +250,45 @@ VOTES: dict[str, dict] = {
     "12 annotators, 50 items": {"n_annotators": 12, "n_items": 50},
     "two systems, 20, 100": {"systems": {"x": 0.3, "y": 0.0}, "n_pairs": 1},
     "5 annotators, 100 items": {"n_annotators": 5},
+    "equal, 20, 100": {"systems": EQUAL},
+    "equal, 20, 100, strong taste": {"systems": EQUAL, "of_taste": 0.8},
+    "equal, 12, 50": {"systems": EQUAL, "n_annotators": 12, "n_items": 50},
+    "two pairs of equals, 20, 100": {"systems": {"a": 0.6, "b": 0.6, "c": 0.0, "d": 0.0}},
 }
 
 
 def votes(world: dict, n_studies: int, seed: int) -> pd.DataFrame:
     """Count how often intervals of `rate` and `win_rates` cover the votes of all annotators.
 
-    Annotators are random, and the truth comes from the world's probabilities.
+    Annotators are random, and the truth comes from the world's probabilities. ``family`` is the
+    share of studies in which a test of `rate` rejects any two equal systems.
     """
     world = {"systems": ABILITIES, **world}  # the same names in all studies
     pairs = nb.simulate("votes", **world).truth["pairs"]
     turned = pairs.set_axis([*pairs.columns[[1, 0, 4, 3, 2]]], axis=1)
     chances = pd.concat([pairs, turned]).set_index(["system_a", "system_b"])
-    rating = nb.rate(pairs, outcome="expected").set_index("system")["estimate"]
-    true = {"rate": rating, "win_rates": chances["prob_a"] + chances["prob_tie"] / 2}
+    rating = nb.rate(pairs, outcome="expected").systems.set_index("system")["estimate"]
+    ends = pd.MultiIndex.from_product([rating.index, rating.index], names=["system", "opponent"])
+    gap = pd.Series(np.subtract.outer(rating.to_numpy(), rating.to_numpy()).ravel(), ends)
+    true = {"rate": rating, "pairs": gap, "win_rates": chances["prob_a"] + chances["prob_tie"] / 2}
     held: dict[str, list[float]] = {name: [] for name in true}
+    rejected = []
     for number in range(n_studies):
         study = nb.simulate("votes", **world, seed=np.random.default_rng([seed, number]))
-        rated = nb.rate(study, annotators="random").set_index("system")
+        rated = nb.rate(study, annotators="random")
+        pairs = rated.pairs.set_index(["system", "opponent"])
+        equal = gap.reindex(pairs.index).abs() < 1e-6
+        rejected.append((pairs["p_adjusted"][equal] < 0.05).any() if equal.any() else np.nan)
         rates = nb.win_rates(study, annotators="random").set_index(["system", "opponent"])
-        for name, table in (("rate", rated), ("win_rates", rates)):
+        tables = (rated.systems.set_index("system"), pairs, rates)
+        for name, table in zip(true, tables, strict=True):
             expected = true[name].reindex(table.index)
             inside = (table["ci_low"] <= expected) & (expected <= table["ci_high"])
             held[name].append(inside[table["ci_low"].notna()].mean())
     return pd.DataFrame(
         {"what": name, "coverage": np.nanmean(each), "se": np.nanstd(each) / len(each) ** 0.5}
         for name, each in held.items()
-    )
+    ).assign(family=[np.nan, np.mean(rejected), np.nan])
 
 
 @dataclass(frozen=True)
@@ -476,7 +489,8 @@ def beyond(table: pd.DataFrame, n_studies: int) -> pd.Series:
         n_given = max(1, int(table["given"].iloc[0] * n_studies))
         return wrong | (table["difference"] < cells.lowest(0.93, n_given))
     if "coverage" in table:
-        return table["coverage"] < cells.lowest(0.93, n_studies)
+        wrong = table["family"] > cells.highest(0.05, n_studies)
+        return wrong | (table["coverage"] < cells.lowest(0.93, n_studies))
     wrong = table["family"] > cells.highest(0.05, n_studies)
     return wrong | (table["ranks"] < cells.lowest(0.95, n_studies))
 

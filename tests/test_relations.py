@@ -126,7 +126,9 @@ def by_judgments(study):
 
 
 def by_votes(study):
-    tables = {"ratings": analyze("rate", study), "audit_findings": analyze("audit", study)[0]}
+    rated = analyze("rate", study)
+    tables = {"ratings": rated.systems, "rating_pairs": rated.pairs}
+    tables |= {"audit_findings": analyze("audit", study)[0]}
     tables |= {"vote_accuracy": analyze("vote_accuracy", study)}
     written = findings(study, Facts(tables))
     written += judged(study, Facts(tables))

@@ -82,7 +82,7 @@ class VotesView(View):
 def _count_wins(study: Study, judge: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the win rates of the systems with the most votes, and all ratings."""
     judge_study, options = games(study, judge)
-    rates, ratings = nb.win_rates(judge_study, **options), nb.rate(judge_study, **options)
+    rates, ratings = nb.win_rates(judge_study, **options), nb.rate(judge_study, **options).systems
     top_systems = rates.groupby("system")["n_games"].sum().nlargest(N_SYSTEMS).index
     return rates[rates["system"].isin(top_systems) & rates["opponent"].isin(top_systems)], ratings
 

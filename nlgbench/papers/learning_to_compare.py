@@ -274,7 +274,7 @@ def ways_to_rate(
     }
     ratings = {}
     for name, options in methods.items():
-        ratings[name] = rate(compared, of="comparisons", seed=seed, **options)
+        ratings[name] = rate(compared, of="comparisons", seed=seed, **options).systems
     systems = next(iter(ratings.values()))["system"]
     quality = pd.DataFrame({"system": systems, "estimate": systems.map(system_quality(judged))})
     status = explain("no_interval", method="mean judgments")

@@ -11,6 +11,7 @@ import seaborn as sns
 from matplotlib.axes import Axes
 
 from nlgbench.analysis.people import SystemComparison
+from nlgbench.analysis.ratings.rating import Ratings
 from nlgbench.names import spaced
 from nlgbench.plots.figures import Drawing, as_drawing, axes_for, in_paper_style, require_unique
 from nlgbench.plots.rows import (
@@ -32,13 +33,15 @@ _METHODS = {"bradley_terry": "Bradley-Terry", "glicko2": "Glicko-2", "elo": "Elo
 
 
 @in_paper_style
-def plot_ratings(ratings: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = None) -> Drawing:
+def plot_ratings(
+    ratings: pd.DataFrame | Ratings, *, ax: Axes | Sequence[Axes] | None = None
+) -> Drawing:
     """Draw each system's rating with its interval, highest first.
 
     Parameters
     ----------
-    ratings : DataFrame
-        From `nlgbench.rate`, or several such tables concatenated: ``system``, ``estimate``,
+    ratings : Ratings or DataFrame
+        From `nlgbench.rate`, or tables ``systems`` of it, concatenated: ``system``, ``estimate``,
         ``ci_low``, ``ci_high``. Optional: ``method``, with a panel for each value; ``covers``,
         written below the panel; ``confidence``; ``status`` (other than ``ok``: an open mark).
     ax : Axes or sequence of Axes, optional
@@ -62,6 +65,7 @@ def plot_ratings(ratings: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = No
     'Ratings of the systems without intervals. Best first: b, a.'
     """
     needed = "system estimate:float ci_low:float ci_high:float method? covers:text? status:text?"
+    ratings = ratings.systems if isinstance(ratings, Ratings) else ratings
     ratings = read_table(ratings, f"{needed} confidence:float?", "ratings have")
     if "method" in ratings:
         ratings = ratings.assign(method=ratings["method"].replace(_METHODS))

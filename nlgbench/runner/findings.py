@@ -57,7 +57,7 @@ def _systems(facts: Facts) -> Finding:
             basis += f" ({facts.count('annotators')} annotators)"
         return facts.sentence(f"{basis}, {_by_tests(facts, 'systems', {}, 'adjusted mean')}.")
     if "ratings" in facts.tables:
-        sentence = _by_intervals(facts, "ratings", {}, "Bradley-Terry rating")
+        sentence = _by_tests(facts, "ratings", {}, "Bradley-Terry rating", "rating_pairs")
         return facts.sentence(f"By annotators' votes, {sentence}.")
     if "standings" in facts.tables:
         return _without_annotators(facts)
@@ -77,7 +77,7 @@ def _without_annotators(facts: Facts) -> Finding:
     return facts.sentence(f"According to {evaluator}, not annotators, {text}.")
 
 
-def _by_tests(facts: Facts, table: str, where: Where, value: str) -> str:
+def _by_tests(facts: Facts, table: str, where: Where, value: str, tests: str = "pairs") -> str:
     """Report the best systems by adjusted tests, which the ranges of ranks count."""
     if facts.rows(table, {**where, "estimate": ("defined", None)}).empty:
         return f"the order of systems is undefined: {_why(facts, table, where)}"
@@ -93,16 +93,17 @@ def _by_tests(facts: Facts, table: str, where: Where, value: str) -> str:
         return f"{text}. The data do not show whether systems differ: {why}"
     text += f" of {facts.count(table, ranked, of='systems')} systems"
     best = {**where, "rank_low": 1}
-    names = facts.names(table, best)
+    # Ratings are sorted by name, other tables by estimate.
+    names = facts.names(table, best, by="estimate" if table == "ratings" else "")
     if len(facts.rows(table, best)) == 1:
         text += f". It is distinguishable from {'all others' if n > 2 else 'the other'}"
     else:
         text += f". The data do not show which system is best: it may be any of {names}"
-    if "pairs" in facts.tables and n > 2:
+    if tests in facts.tables and n > 2:
         pairs = {"p_adjusted": ("defined", None)}
-        n_differ = facts.count("pairs", {"p_adjusted": ("<", 0.05)}, of="pairs", each=2)
+        n_differ = facts.count(tests, {"p_adjusted": ("<", 0.05)}, of="pairs", each=2)
         text += f". Pairs of systems that differ significantly (Holm-adjusted): {n_differ} of "
-        text += facts.count("pairs", pairs, of="pairs", each=2)
+        text += facts.count(tests, pairs, of="pairs", each=2)
     return text + _doubts(facts, table, where)
 
 

@@ -28,7 +28,7 @@ def test_ratings_and_win_rates_are_those_that_evalica_gives():
     study = nb.load("llmfao")
     golden = pd.read_csv(cache.path(GOLDEN_FILE))
     golden = golden.pivot(index="item", columns="algorithm", values="score")
-    found = nb.rate(study, ties="half").set_index("system")
+    found = nb.rate(study, ties="half").systems.set_index("system")
     strength = np.exp((found["estimate"] - 1500) * np.log(10) / 400)
     compare = np.testing.assert_allclose
     wanted = golden.loc[found.index, "bradley_terry"]

@@ -90,18 +90,20 @@ def test_evaluators_agree_by_their_adjusted_test_and_beat_the_length_by_both(len
     assert sentence.endswith("The highest estimates: metric 1 0.20 (no interval).")
 
 
-def test_ratings_are_described_by_intervals_and_missing_ones_give_the_reason():
-    study = nb.simulate("votes", n_items=20, seed=0)
-    table = pd.DataFrame({"system": ["a", "b", "c"], "estimate": [1500.0, 1700.0, 1650.0]})
-    table = table.assign(ci_low=table["estimate"] - 40, ci_high=table["estimate"] + 40, reason="")
-    table["status"] = "ok"
-    sentence = sentences(study, {"ratings": table})["systems"]
-    assert "b ranks first (Bradley-Terry rating 1700 [1660, 1740]) of 3 systems" in sentence
-    assert "No reliable interval lies entirely above those of b and c" in sentence
-    doubtful = table.assign(status=["ok", "few_items", "ok"], reason=["", "only 3 items", ""])
+def test_votes_rank_systems_by_tests_and_missing_ones_give_the_reason():
+    study = nb.simulate("votes", systems={"a": 0.0, "b": 1.2, "c": 1.1}, n_items=60, seed=0)
+    rated = nb.rate(study, of="preferences")
+    tables = {"ratings": rated.systems, "rating_pairs": rated.pairs}
+    assert rated.systems["rank_high"].tolist() == [3, 2, 2]
+    sentence = sentences(study, tables)["systems"]
+    assert "items and annotators) of 3 systems. The data do not show which system is" in sentence
+    assert "best: it may be any of c and b. Pairs of systems that differ significantly" in sentence
+    assert sentence.endswith("(Holm-adjusted): 2 of 3.")
+    doubtful = rated.systems.assign(status=["ok", "few_items", "ok"], reason=["", "only 3", ""])
     sentence = sentences(study, {"ratings": doubtful})["systems"]
-    assert "Systems with an unreliable interval: 1 (only 3 items)" in sentence
-    missing = table.assign(ci_low=None, ci_high=None, status="few_items", reason="one item alone")
+    assert "Systems with an unreliable interval: 1 (only 3)" in sentence
+    ends = dict.fromkeys(("ci_low", "ci_high", "rank_low", "rank_high"))
+    missing = rated.systems.assign(**ends, status="few_items", reason="one item alone")
     sentence = sentences(study, {"ratings": missing})["systems"]
     assert "do not show whether systems differ: one item alone." in sentence
 

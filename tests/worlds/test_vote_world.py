@@ -32,7 +32,7 @@ def test_without_effects_the_truth_is_davidsons_rule():
     np.testing.assert_allclose(
         row[["prob_a", "prob_tie", "prob_b"]].astype(float), weights / weights.sum()
     )
-    rated = nb.rate(study.truth["pairs"], outcome="expected").merge(study.truth["systems"])
+    rated = nb.rate(study.truth["pairs"], outcome="expected").systems.merge(study.truth["systems"])
     ability = (rated["estimate"] - 1500) * np.log(10) / 400
     np.testing.assert_allclose(ability, rated["ability"], atol=1e-6)
     names = [nb.simulate("votes", n_items=1, seed=n).truth["systems"]["system"][0] for n in (0, 1)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import permutations
 from typing import Any, Literal
 
 import numpy as np
@@ -22,15 +23,18 @@ from nlgbench import clustering
 from nlgbench.analysis.ratings.games import Of, as_arrays, read_games
 from nlgbench.analysis.ratings.glicko import POINTS, START
 from nlgbench.arrays import Bools, Floats, Ints
+from nlgbench.inference import adjust
 from nlgbench.status import OK, Status, explain, first_status, split_status
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 
 Ties = Literal["davidson", "half"]
 Annotators = Literal["fixed", "random"]
-#: The columns of estimates, and the other columns of `bradley_terry`.
-_NUMBERS = ["estimate", "ci_low", "ci_high", "se", "n_clusters", "tie"]
+#: The columns of estimates, and the other columns of systems and pairs in `bradley_terry`.
+_NUMBERS = ["estimate", "ci_low", "ci_high", "rank_low", "rank_high", "se", "n_clusters", "tie"]
 _COLUMNS = ["system", "confidence", "covers", "n_games", *_NUMBERS, "status"]
+_ENDS = ["system", "opponent"]
+_TESTS = ["estimate", "ci_low", "ci_high", "se", "df", "p", "p_adjusted"]
 _UNLINKED = "is linked to too few systems by wins in both directions"
 #: A smaller variance of a rate is a rounding error.
 ROUNDING = 1e-12
@@ -103,8 +107,8 @@ def cluster_sides(played: pd.DataFrame) -> tuple[Ints, Ints]:
 
 def bradley_terry(
     played: pd.DataFrame, sample: Sampling, *, ties: Ties = "davidson", confidence: float = 0.95
-) -> pd.DataFrame:
-    """Fit abilities of the systems in one comparator's games by maximum likelihood.
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Fit the systems' abilities in one comparator's games, and test all differences.
 
     In the model of Davidson (1970, doi:10.1080/01621459.1970.10481082), the probabilities of win,
     tie and loss of i against j are proportional to ``p_i``, ``nu sqrt(p_i p_j)`` and ``p_j``.
@@ -121,23 +125,26 @@ def bradley_terry(
     rated = _largest_group(a, b, results, n)
     if not rated.all():
         games = played[rated[a] & rated[b]]
-        fit = bradley_terry(games, sample, ties=ties, confidence=confidence) if len(games) else None
-        table = pd.DataFrame(fit, columns=_COLUMNS).set_index("system").reindex(systems)
-        table[_NUMBERS] = table[_NUMBERS].astype(float)
-        status = np.where(rated, table["status"], _why_left_out(systems, a, b, results))
+        fit: Any = (None, None)
+        if len(games):
+            fit = bradley_terry(games, sample, ties=ties, confidence=confidence)
+        left_out = first_status(n, (~rated, _why_left_out(systems, a, b, results)))
+        table, pairs = _add_left_out(systems, left_out, *fit)
         table = table.assign(confidence=confidence, covers=sample.covers, n_games=n_games)
-        return table.assign(status=status).reset_index()
+        return table, pairs.assign(covers=sample.covers)
     n_clusters, df, few = _count_clusters(sample, played, a, b)
     undefined = _why_infinite(a, b, results, n)
     ability = np.full(n, 0.0 if undefined.code == "all_ties" else np.nan)
-    variance, status, tie = np.full(n, np.nan), np.full(n, undefined), float("nan")
+    tie, covariances = float("nan"), [np.full((n, n), np.nan)]
+    by_model = covariances[0]
     if not undefined:
         ability, log_tie = _fit_abilities(a, b, results, n)
         tie = float(np.exp(log_tie))
         inverse = _invert_information(a, b, ability, log_tie)
+        by_model = inverse[:n, :n]
         # With ties as half wins, results vary less, by an amount that the model does not provide.
         if _is_by_model(sample) and ties == "davidson":
-            variance = np.diag(inverse)[:n]
+            covariances = [by_model]
         else:
             design = _design(a, b, n)
             scores = _slopes(design, results - _probabilities(design, ability, log_tie), log_tie)
@@ -145,29 +152,106 @@ def bradley_terry(
             labels = clustering.factors(
                 np.column_stack(cluster_sides(played)), _who(played, sample)
             )
-            covariances = (
-                inverse @ covariance(scores, shares, label) @ inverse for label in labels
-            )
-            variance = clustering.largest_variance(*(np.diag(matrix)[:n] for matrix in covariances))
-        least = ROUNDING * np.diag(inverse)[:n]
-        alone = explain("one_unit", unit=_name_unit(sample), games="all games of some system")
-        status = first_status(
-            n,
-            (True, sample.missing),
-            (np.isnan(variance), alone),
-            (variance < -least, explain("negative_variance")),
-            (variance <= least, explain("no_variation")),
-            (True, few),
-        )
-        variance = np.where((variance > least) & (not sample.missing), variance, np.nan)
-    se = POINTS * np.sqrt(variance)
+            covariances = [
+                (inverse @ covariance(scores, shares, label) @ inverse)[:n, :n] for label in labels
+            ]
+    alone = explain("one_unit", unit=_name_unit(sample), games="all games of some system")
+    missing = undefined or sample.missing
+    table = _add_intervals(
+        pd.DataFrame({"system": systems, "estimate": ability}),
+        clustering.largest_variance(*map(np.diag, covariances)),
+        ROUNDING * np.diag(by_model),
+        (df, few, missing, alone, confidence),
+    )
+    first, second = np.nonzero(~np.eye(n, dtype=bool))
+    fewer = np.where(n_clusters[first] <= n_clusters[second], first, second)
+    pairs = _add_intervals(
+        pd.DataFrame(
+            {"system": first, "opponent": second, "estimate": ability[first] - ability[second]}
+        ),
+        clustering.largest_variance(
+            *(_difference(matrix, first, second) for matrix in covariances)
+        ),
+        ROUNDING * _difference(by_model, first, second),
+        (df[fewer], few[fewer], missing, alone, confidence),
+    )
+    pairs, ranges = _test_pairs(pairs.assign(df=df[fewer], covers=sample.covers), n, confidence)
+    table["estimate"] += START
+    table[["ci_low", "ci_high"]] += START
+    table = table.assign(confidence=confidence, covers=sample.covers, n_games=n_games, **ranges)
+    table = table.assign(n_clusters=n_clusters, tie=tie)[_COLUMNS]
+    names = np.array(systems, dtype=object)
+    return table, pairs.assign(system=names[first], opponent=names[second])
+
+
+def _add_left_out(
+    systems: list[str], left_out: Any, table: pd.DataFrame | None, pairs: pd.DataFrame | None
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Add rows of the systems without a rating, and of their pairs, to the tables of the others."""
+    table = pd.DataFrame(table, columns=_COLUMNS).set_index("system").reindex(systems)
+    table[_NUMBERS] = table[_NUMBERS].astype(float)
+    table["status"] = np.where(left_out.astype(bool), left_out, table["status"])
+    why = dict(zip(systems, left_out, strict=True))
+    ends = pd.MultiIndex.from_tuples(permutations(systems, 2), names=_ENDS)
+    pairs = pd.DataFrame(pairs, columns=[*_ENDS, *_TESTS, "verdict", "status"]).set_index(_ENDS)
+    pairs = pairs.reindex(ends)
+    pairs[_TESTS] = pairs[_TESTS].astype(float)
+    reasons = pd.Series([why[system] or why[opponent] for system, opponent in ends], ends)
+    pairs["status"] = reasons.where(reasons.astype(bool), pairs["status"])
+    return table.reset_index(), pairs.fillna({"verdict": ""}).reset_index()
+
+
+def _difference(matrix: Floats, first: Ints, second: Ints) -> Floats:
+    """Compute the variance of differences of two systems from a covariance matrix."""
+    return np.asarray(matrix[first, first] + matrix[second, second] - 2 * matrix[first, second])
+
+
+def _add_intervals(
+    table: pd.DataFrame,
+    variance: Floats,
+    least: Floats,
+    about: tuple[Floats | Ints, NDArray[np.object_], Status, Status, float],
+) -> pd.DataFrame:
+    """Convert estimates to points, and add their intervals and statuses.
+
+    A variance up to `least` is a rounding error. `about`: degrees of freedom, warnings of few
+    clusters, why all or only undefined intervals are missing, and the confidence level.
+    """
+    df, few, missing, alone, confidence = about
+    status = first_status(
+        len(table),
+        (True, missing),
+        (np.isnan(variance), alone),
+        (variance < -least, explain("negative_variance")),
+        (variance <= least, explain("no_variation")),
+        (True, few),
+    )
     with np.errstate(invalid="ignore"):
+        se = POINTS * np.sqrt(np.where((variance > least) & (not missing), variance, np.nan))
         half = t.ppf(0.5 + confidence / 2, df) * se
-    rating = START + POINTS * ability
-    table = pd.DataFrame({"system": systems, "estimate": rating})
-    table = table.assign(ci_low=rating - half, ci_high=rating + half, confidence=confidence)
-    table = table.assign(covers=sample.covers, n_games=n_games, se=se, n_clusters=n_clusters)
-    return table.assign(tie=tie, status=status)[_COLUMNS]
+    points = POINTS * table["estimate"]
+    return table.assign(
+        estimate=points, ci_low=points - half, ci_high=points + half, se=se, status=status
+    )
+
+
+def _test_pairs(
+    pairs: pd.DataFrame, n: int, confidence: float
+) -> tuple[pd.DataFrame, dict[str, Floats]]:
+    """Test each difference by t, adjusted by Holm's procedure, and count ranges of ranks."""
+    first, second = pairs["system"].to_numpy(), pairs["opponent"].to_numpy()
+    p = 2 * t.sf((pairs["estimate"] / pairs["se"]).abs(), pairs["df"])
+    by_pair = np.full((n, n), np.nan)
+    upper = first < second
+    by_pair[first[upper], second[upper]] = by_pair[second[upper], first[upper]] = adjust(p[upper])
+    adjusted = by_pair[first, second]
+    significant = adjusted < 1 - confidence
+    verdict = np.where(pairs["estimate"] > 0, "better", "worse")
+    verdict = np.where(significant, verdict, np.where(np.isnan(p), "", "undecided"))
+    ranges = clustering.rank_ranges(first, second, verdict == "better", n)
+    if np.isnan(p).all():
+        ranges = dict.fromkeys(ranges, np.full(n, np.nan))
+    return pairs.assign(p=p, p_adjusted=adjusted, verdict=verdict), ranges
 
 
 def _is_by_model(sample: Sampling) -> bool:

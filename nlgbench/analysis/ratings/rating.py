@@ -15,6 +15,7 @@ from nlgbench.analysis.ratings import glicko
 from nlgbench.analysis.ratings.bradley_terry import Annotators, Ties, bradley_terry, choose_sampling
 from nlgbench.analysis.ratings.games import Of, Outcome, as_arrays, games_of_one, read_games
 from nlgbench.arrays import Floats, Seed
+from nlgbench.reported import Reported
 from nlgbench.status import OK, Unsupported, explain, split_status
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
@@ -25,6 +26,18 @@ UNCHANGED = 50
 #: The number of orders of games in `order_stability`.
 N_ORDERS = 100
 _FIRST = ["comparator", "system", "estimate", "ci_low", "ci_high", "confidence", "method", "covers"]
+_PAIRS = [
+    *("comparator", "system", "opponent", "estimate", "ci_low", "ci_high", "se", "df", "covers"),
+    *("p", "p_adjusted", "verdict", "status", "reason"),
+]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ratings(Reported):
+    """The tables of `rate`: systems and pairs."""
+
+    systems: pd.DataFrame
+    pairs: pd.DataFrame
 
 
 @checked
@@ -40,7 +53,7 @@ def rate(
     dimension: str | None = None,
     confidence: float = 0.95,
     seed: int | np.random.Generator = 0,
-) -> pd.DataFrame:
+) -> Ratings:
     """Rate systems by games against each other: comparisons or preferences.
 
     Parameters
@@ -77,15 +90,19 @@ def rate(
 
     Returns
     -------
-    DataFrame
-        A row per comparator (``people`` for annotators) and system: comparator, system, estimate
-        (the rating in points, higher is better, with mean 1500; 173.7 per nat of log-odds), ci_low,
-        ci_high (relative to the mean of all rated systems), confidence, method, covers (what the
-        interval generalizes to), n_games, status (a code; ``ok``), reason (its text).
-        Bradley-Terry: also se, n_clusters (for comparators: clusters among the system's outputs;
-        for annotators' choices: the effective number of items, or of annotators if these are random
-        and fewer), tie (Davidson's nu: 0 without ties; 2 if equal systems tie half the time).
-        Glicko-2 and Elo: also deviation, volatility.
+    Ratings
+        ``systems``, by comparator (``people`` for annotators): comparator, system, estimate (in
+        points, higher is better, with mean 1500; 173.7 per nat of log-odds), ci_low, ci_high
+        (relative to the mean of all rated systems), confidence, method, covers (what the interval
+        generalizes to), n_games, status (a code; ``ok``), reason (its text). Bradley-Terry: also
+        rank_low, rank_high (simultaneous), se, n_clusters (for comparators: clusters among the
+        system's outputs; for annotators' choices: the effective number of items, or of annotators
+        if these are random and fewer), tie (Davidson's nu: 0 without ties; 2 if equal systems tie
+        half the time). Glicko-2 and Elo: also deviation, volatility.
+
+        ``pairs``, two rows per pair (none for Glicko-2 and Elo), as in `nlgbench.compare_systems`:
+        comparator, system, opponent, estimate (the difference in points), ci_low, ci_high, se, df,
+        covers, p, p_adjusted (Holm over a comparator's pairs), verdict, status, reason.
 
     Raises
     ------
@@ -103,9 +120,8 @@ def rate(
     differ by at most that amount. Games of a system against itself are left out. If items or
     outputs are known, the interval covers ratings over all outputs that these systems could
     produce, even if the model is wrong. Over other items and annotators, the variance is
-    `nlgbench.clustering.largest_variance`. Student's t has `n_clusters` - 1 degrees of freedom; for
-    comparators, the smallest `n_clusters` of all systems is used. docs/validation.md reports the
-    measured coverage.
+    `nlgbench.clustering.largest_variance`. Student's t has `n_clusters` - 1 degrees of freedom (of
+    a pair: the smaller); for comparators, the smallest `n_clusters` of all systems is used.
 
     Glicko-2 follows Glickman (2012) with the ties of Zhou and Xu (2020, section 3.2,
     doi:10.1609/aaai.v34i05.6521). Volatility is 0, because systems do not change. Intervals of
@@ -116,7 +132,7 @@ def rate(
     With three wins and one loss, the log-odds are ln 3, half on each side of the mean.
 
     >>> table = pd.DataFrame({"system_a": "x", "system_b": "y", "outcome": [*"aaab"]})
-    >>> rate(table)[["system", "estimate"]].round(2).values.tolist()
+    >>> rate(table).systems[["system", "estimate"]].round(2).values.tolist()
     [['x', 1595.42], ['y', 1404.58]]
     """
     if method != "bradley_terry" and (ties == "half" or annotators is not None):
@@ -126,14 +142,15 @@ def rate(
         )
     rng = np.random.default_rng(seed)
     played = read_games(study, of=of, outcome=outcome, dimension=dimension, seed=rng)
-    tables = []
+    tables, tested = [], list[pd.DataFrame]()
     fine: Any = OK
     no_interval: Any = explain("no_interval", method="Elo")
     if method == "bradley_terry":
         sample = choose_sampling(study, played, annotators, outcome)
     for comparator, rows in played.groupby("comparator"):
         if method == "bradley_terry":
-            table = bradley_terry(rows, sample, ties=ties, confidence=confidence)
+            table, pairs = bradley_terry(rows, sample, ties=ties, confidence=confidence)
+            tested.append(pairs.assign(comparator=comparator))
         elif method == "glicko2":
             rated = glicko.glicko2(rows, tie_ratio=tie_ratio, seed=rng)
             table = glicko.with_intervals(rated, confidence).assign(status=fine)
@@ -141,8 +158,11 @@ def rate(
             table = glicko.with_intervals(glicko.elo(rows, seed=rng), confidence)
             table = table.assign(covers="", status=no_interval)
         tables.append(table.assign(comparator=comparator, method=method))
-    ratings = split_status(pd.concat(tables, ignore_index=True))
-    return ratings[[*_FIRST, *(name for name in ratings if name not in _FIRST)]]
+    systems = split_status(pd.concat(tables, ignore_index=True))
+    systems = systems[[*_FIRST, *(name for name in systems if name not in _FIRST)]]
+    # Sequential ratings depend on each other in an unknown way: their pairs are not tested.
+    pairs = pd.concat(tested or [pd.DataFrame(columns=_PAIRS)], ignore_index=True)
+    return Ratings(systems, split_status(pairs)[_PAIRS])
 
 
 @checked

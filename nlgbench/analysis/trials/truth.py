@@ -48,7 +48,7 @@ def true_order(study: Study, *, tie_ratio: float = 0.1, seed: int = 0) -> pd.Dat
         met = system_pairs(many.outputs, n_per_pair=n_games, seed=seed)
         compared = with_tables(many, comparisons=true_comparisons(met, quality, accuracy=accuracy))
         rated = rate(compared, method="glicko2", outcome="sampled", tie_ratio=tie_ratio, seed=seed)
-        rating = rated.set_index("system")["estimate"].loc[truth.index]
+        rating = rated.systems.set_index("system")["estimate"].loc[truth.index]
         apart = np.subtract.outer(rating.to_numpy(), rating.to_numpy())
         rows.append(
             {

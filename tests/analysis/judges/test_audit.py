@@ -207,7 +207,7 @@ def test_people_are_held_against_the_others_as_judges_are():
 
 def test_ratings_at_equal_length_undo_a_wordy_systems_lead(study, found):
     table = found.ratings.set_index(["evaluator", "system"])
-    voted = nb.rate(study, of="preferences", ties="half").set_index("system")["estimate"]
+    voted = nb.rate(study, of="preferences", ties="half").systems.set_index("system")["estimate"]
     assert table.loc["people", "rating"].to_dict() == pytest.approx(voted.to_dict())
     gain = table["rating"] - table["equal_length"]
     # s03 writes most; with the wordy judge that is worth more than with people.

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_glicko import glicko2_update
 from scipy.optimize import minimize
+from scipy.stats import norm
 from statsmodels.stats.proportion import proportion_confint
 
 from nlgbench.analysis.ratings import glicko, order_stability, rate, win_rates
@@ -107,7 +108,7 @@ def test_intervals_are_around_ratings_and_absent_for_elo():
     half = 0.674490 * found["deviation"]
     np.testing.assert_allclose(found["ci_high"] - found["estimate"], half, rtol=1e-6)
     np.testing.assert_allclose(found["estimate"] - found["ci_low"], half, rtol=1e-6)
-    found = rate(MIXED, method="elo", seed=0)
+    found = rate(MIXED, method="elo", seed=0).systems
     assert found["status"].eq("no_interval").all()
     assert found[["ci_low", "ci_high"]].isna().all(axis=None)
 
@@ -220,11 +221,32 @@ def test_bradley_terry_without_ties_is_logistic_regression(seed):
         design[np.arange(len(table)), table[column].str[1:].astype(int)] += sign
     fitted = sm.GLM(table["prob_a"], design[:, 1:], family=sm.families.Binomial()).fit(tol=1e-14)
     centering = (np.eye(4) - 0.25)[:, 1:]
-    found = rate(table.drop(columns="item_id"))
+    found = rate(table.drop(columns="item_id")).systems
     np.testing.assert_allclose(found["estimate"], START + POINTS * centering @ fitted.params)
     covariance = centering @ fitted.cov_params() @ centering.T
     np.testing.assert_allclose(found["se"], POINTS * np.sqrt(np.diag(covariance)), rtol=1e-6)
     assert found["tie"].eq(0).all()
+
+
+def test_differences_of_ratings_are_those_of_bradleyterry2():
+    # R: BTm(cbind(win1, win2), p1, p2), BradleyTerry2 1.1-2; coef() and vcov(), with w at 0.
+    games = results("w x 7 0 4\nw y 6 0 5\nw z 9 0 3\nx y 5 0 6\nx z 8 0 2\ny z 6 0 5")
+    rated = rate(games.drop(columns="item_id"))
+    pairs = rated.pairs.set_index(["system", "opponent"])
+    to_w = pairs.xs("w", level="opponent")
+    expected = [-0.343898455119, -0.407750464534, -1.079793537980]
+    np.testing.assert_allclose(to_w["estimate"] / POINTS, expected, rtol=1e-7)
+    variance = [0.1948727210871, 0.1932623768090, 0.2105639333080]
+    np.testing.assert_allclose((to_w["se"] / POINTS) ** 2, variance, rtol=1e-6)
+    z = np.abs(expected) / np.sqrt(variance)
+    np.testing.assert_allclose(to_w["p"], 2 * norm.sf(z), rtol=1e-5)
+    assert pairs.loc[("w", "z"), "p_adjusted"] == pytest.approx(6 * to_w["p"]["z"])
+    assert pairs.loc[("z", "w"), "estimate"] == -pairs.loc[("w", "z"), "estimate"]
+    assert {*pairs["verdict"]} == {"undecided"} and rated.systems["rank_low"].eq(1).all()
+    sure = rate(pd.concat([games] * 6).drop(columns="item_id"))
+    assert sure.pairs.set_index(["system", "opponent"])["verdict"]["w"]["z"] == "better"
+    assert sure.systems["rank_low"].tolist() == [1, 1, 1, 4]
+    assert rate(games, method="elo").pairs.empty
 
 
 def test_davidson_by_brute_force():
@@ -240,7 +262,7 @@ def test_davidson_by_brute_force():
 
     options = {"xatol": 1e-9, "fatol": 1e-12, "maxiter": 20_000, "maxfev": 20_000}
     best = minimize(cost, np.zeros(5), method="Nelder-Mead", options=options)
-    found = rate(MIXED)
+    found = rate(MIXED).systems
     assert found["system"].tolist() == list("wxyz")
     np.testing.assert_allclose((found["estimate"] - START) / POINTS, best.x[:4], atol=1e-6)
     assert found["tie"].iloc[0] == pytest.approx(math.exp(best.x[4]), rel=1e-6)
@@ -248,7 +270,7 @@ def test_davidson_by_brute_force():
 
 def test_only_systems_that_never_lose_or_never_win_are_left_out():
     lines = "b a 0 0 4\na c 4 0 0\nb c 5 0 3\nd b 0 0 2\na a 3 0 0"
-    found = rate(results(lines)).set_index("system")
+    found = rate(results(lines)).systems.set_index("system")
     assert found["status"].to_dict() == {
         **{"a": "separated", "b": "few_items"},
         **{"c": "few_items", "d": "separated"},
@@ -288,7 +310,7 @@ def test_a_ladder_is_what_linear_programming_finds(counts):
             bounds.append((-gap if row["prob_a"] else gap, -1))
     matrix, right = (np.array(column) for column in zip(*bounds, strict=True))
     ladder = linprog(np.zeros(3), matrix, right, bounds=(None, None)).status == 0
-    status = rate(table)["status"]
+    status = rate(table).systems["status"]
     if not status.eq("separated").any():
         assert status.isin(["perfect_order", "all_ties"]).all() == ladder
 

@@ -32,7 +32,7 @@ def test_games_that_share_an_item_or_an_annotator_may_depend_on_each_other(seed)
 
 def test_votes_of_many_annotators_are_rated_for_other_items_and_annotators():
     study = nb.simulate("votes", seed=1)
-    found = nb.rate(study)
+    found = nb.rate(study).systems
     assert found["comparator"].eq("people").all() and found["covers"].eq(OTHER_ANNOTATORS).all()
     assert found["status"].eq("ok").all() and found["n_clusters"].between(15, 20).all()
     half = t.ppf(0.975, found["n_clusters"] - 1) * found["se"]
@@ -41,11 +41,11 @@ def test_votes_of_many_annotators_are_rated_for_other_items_and_annotators():
     assert rates["covers"].eq(OTHER_ANNOTATORS).all()
     # Where annotators have no taste of their own, and items no say, all say nearly the same.
     plain = nb.simulate("votes", of_taste=0, of_items=0, careless=0, n_items=300, seed=1)
-    both, items = (nb.rate(plain, **how)["se"] for how in ({}, {"annotators": "fixed"}))
+    both, items = (nb.rate(plain, **how).systems["se"] for how in ({}, {"annotators": "fixed"}))
     np.testing.assert_allclose(both, items, rtol=0.6)
     # Where they have, clusters of items alone know nothing of it.
     own = nb.simulate("votes", of_taste=1.5, n_items=300, seed=1)
-    both, items = (nb.rate(own, **how)["se"] for how in ({}, {"annotators": "fixed"}))
+    both, items = (nb.rate(own, **how).systems["se"] for how in ({}, {"annotators": "fixed"}))
     assert (both > 1.5 * items).all()
 
 
@@ -59,14 +59,14 @@ def test_where_both_are_there_the_games_are_chosen_explicitly():
             function(both)
     with pytest.raises(ValueError, match="Choose the games"):
         nb.convergence(both)
-    compared = nb.rate(both, of="comparisons", outcome="expected")
+    compared = nb.rate(both, of="comparisons", outcome="expected").systems
     assert compared["comparator"].eq("c").all() and compared["covers"].eq("items").all()
     with pytest.raises(ValueError, match="annotators='fixed' needs annotators' choices"):
         nb.rate(both, of="comparisons", annotators="fixed")
 
 
 def test_few_annotators_have_intervals_for_other_items():
-    for function in (nb.rate, nb.win_rates):
+    for function in (lambda *data, **how: nb.rate(*data, **how).systems, nb.win_rates):
         for n in (1, 3, 9):
             study = nb.simulate("votes", n_annotators=n, n_votes=1, n_items=150, seed=0)
             few = function(study)
@@ -108,11 +108,11 @@ def test_votes_on_one_prompt_depend_on_each_other():
     drawn = rng.multinomial(len(sums), np.full(len(sums), 1 / len(sums)), size=4_000)
     rates = drawn @ sums / (drawn @ sizes)
     points = 400 / np.log(10) / 2
-    by_prompt = nb.rate(study)
+    by_prompt = nb.rate(study).systems
     ratings = np.log(rates / (1 - rates)).std()
     assert by_prompt["se"].iloc[0] == pytest.approx(ratings * points, rel=0.05)
     assert by_prompt["n_clusters"].between(140, 150).all()
-    assert (by_prompt["se"] > 1.25 * nb.rate(plain)["se"]).all()
+    assert (by_prompt["se"] > 1.25 * nb.rate(plain).systems["se"]).all()
     row = nb.win_rates(study).query("system == 'x'").iloc[0]
     assert (row["ci_high"] - row["ci_low"]) / 2 == pytest.approx(1.96 * rates.std(), rel=0.05)
 
@@ -136,7 +136,7 @@ def test_ties_may_be_half_a_win_of_either_side():
     outcome = [*"aaaaatttbb"]
     table = pd.DataFrame({"system_a": "x", "system_b": "y", "outcome": outcome})
     table = table.replace({"outcome": {"t": "tie"}})
-    found = nb.rate(table, ties="half").set_index("system")
+    found = nb.rate(table, ties="half").systems.set_index("system")
     gap = (found["estimate"]["x"] - found["estimate"]["y"]) * np.log(10) / 400
     assert gap == pytest.approx(np.log(6.5 / 3.5))
     assert found["tie"].eq(0).all()

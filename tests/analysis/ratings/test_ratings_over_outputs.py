@@ -58,7 +58,7 @@ def test_with_items_on_both_sides_it_is_the_cluster_variance_of_statsmodels():
     item = np.tile(np.arange(20), 6)
     a, b = pairs * 20 + item
     won = rng.random(120) < 0.5 + 0.1 * (pairs[1] - pairs[0])
-    found = rate(compared(outputs, a, b, np.where(won, 0, 2)))
+    found = rate(compared(outputs, a, b, np.where(won, 0, 2))).systems
     design = np.zeros((120, 4))
     design[np.arange(120), pairs[0]], design[np.arange(120), pairs[1]] = 1, -1
     model = sm.GLM(won, design[:, 1:], family=sm.families.Binomial())
@@ -80,12 +80,12 @@ def test_an_output_that_is_a_in_one_game_and_b_in_another_is_one_cluster():
     outcome = np.where(pairs[:, 0] < 3, 0, 2)
     sides = np.where(np.arange(36)[:, None] % 2, pairs[:, ::-1], pairs)
     turned = np.where(np.arange(36) % 2, 2 - outcome, outcome)
-    straight = rate(compared(outputs, *pairs.T, outcome))
-    mixed = rate(compared(outputs, *sides.T, turned))
+    straight = rate(compared(outputs, *pairs.T, outcome)).systems
+    mixed = rate(compared(outputs, *sides.T, turned)).systems
     np.testing.assert_allclose(mixed["se"], straight["se"], rtol=1e-12)
     # Scores of 6 (1 - .5), with a sixth of the information; of .5 for each of 36 pairs; 36 / 4.
     by_hand = np.sqrt(6 * (3 * 6 / 5) ** 2 - 36 * (0.5 * 36 / 35) ** 2) / 9 / 2
-    by_game = rate(without(compared(outputs, *pairs.T, outcome), "item_|output_"))
+    by_game = rate(without(compared(outputs, *pairs.T, outcome), "item_|output_")).systems
     assert straight["se"][0] / POINTS == pytest.approx(by_hand)
     assert by_game["se"][0] / POINTS == pytest.approx(1 / np.sqrt(36 * 0.25) / 2)
 
