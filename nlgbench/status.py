@@ -110,6 +110,7 @@ REASONS: Mapping[str, str] = {
     "noise_without_one": "without one of the clusters, noise explains all variance between systems",
     "not_a_correlation": "{name} is not a correlation from -1 to 1",
     "not_converged": "maximum likelihood did not converge",
+    "not_in_group": "undefined: the group does not connect the two systems",
     "not_recomputed": "undefined: there is no recomputed value",
     "not_requested": "no interval: resample = None",
     "not_validated": "no interval has been validated for {what}",

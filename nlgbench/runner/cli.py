@@ -331,6 +331,7 @@ def run(
     metavar="X",
     help="The smallest difference that matters; it adds tests that a run is not worse.",
 )
+@click.option("--by", metavar="COLUMN", help="Also compare within groups of items.")
 @click.option(
     "--baseline", metavar="RUN", help="Run with which others are compared.  [default: the first]"
 )

@@ -30,12 +30,24 @@ from nlgbench.text import counted, listed
 _CONFIDENCE = 0.95
 #: Words in the names of metrics of which lower values are usually better.
 _LOWER = "loss|latency|errors?|perplexity|ppl|ter|wer|cer|costs?|time|seconds|duration|mqm"
+#: The most values of a column that is suggested as groups of items.
+_MOST_GROUPS = 10
 #: Statuses of an estimate that is not shown.
 _OF_SUPERIORITY = ("always_higher", "few_common_items", "no_common_items", "superiority_constant")
 _COLUMNS = (
-    *("metric", "better", "run", "baseline", "n_items", "mean_baseline", "mean", "estimate"),
+    *(
+        "metric",
+        "better",
+        "run",
+        "baseline",
+        "group",
+        "n_items",
+        "mean_baseline",
+        "mean",
+        "estimate",
+    ),
     *("ci_low", "ci_high", "se", "df", "p", "p_adjusted", "p_equivalent", "p_not_inferior"),
-    *("verdict", "status", "reason"),
+    *("p_interaction", "verdict", "status", "reason"),
 )
 
 
@@ -56,7 +68,7 @@ class Report:
     @property
     def exit_code(self) -> int:
         """Return 1 if a run is worse; 3 if a margin was given and a run is undecided; else 0."""
-        verdicts = self.pairs["verdict"]
+        verdicts = self.pairs["verdict"][self.pairs["group"] == ""]
         if (verdicts == "worse").any():
             return 1
         return 3 if self.margin is not None and verdicts.isin(["undecided", ""]).any() else 0
@@ -68,39 +80,50 @@ def compare_runs(
     metrics: Sequence[str] = (),
     lower: Sequence[str] = (),
     margin: float | None = None,
+    by: str | None = None,
     baseline: str | None = None,
 ) -> Report:
-    """Compare runs with a baseline, by each metric, on the items that both have."""
+    """Compare runs with a baseline, by each metric, on the items that both have.
+
+    With `by`, also within each group of items.
+    """
     study, notes = read_runs(paths)
     assert study.scores is not None
     scores = study.scores.dropna(subset="score")
     names = [str(name) for name in scores["evaluator"].unique()]
-    chosen = [_known(name, names, "--metric") for name in metrics] or names
+    chosen = [_known(name, names, "--metric") for name in metrics]
+    chosen = chosen or [name for name in names if name != by]
     flipped = scores["evaluator"].isin([_known(name, names, "--lower") for name in lower])
     signature = scores["signature"].mask(flipped, "direction:lower")
     scores = scores[scores["evaluator"].isin(chosen)].assign(signature=signature)
-    study = with_tables(study, scores=scores)
+    study = with_tables(study, scores=scores, outputs=_complete_groups(study, by))
     first = study.systems[0] if baseline is None else _known(baseline, study.systems, "--baseline")
-    outputs = study.outputs[["output_id", "item_id", "system"]]
+    outputs = study.outputs[["output_id", "item_id", "system", *([by] if by else [])]]
     cells = scores.merge(outputs, on="output_id", validate="m:1")
     matched = _match(cells, first, study.systems)
     rows = [
         row
         for metric in chosen
         for run in matched["run"]
-        if (row := _compare_pair(study, cells, metric, run, first, margin)) is not None
+        if (row := _compare_pair(study, cells, metric, (run, first), by)) is not None
     ]
     if not rows:
         raise UsageError(f"no metric is in {first} and another run: {_list_metrics(cells)}.")
     pairs = pd.concat(rows, ignore_index=True)
-    pairs = add_verdicts(pairs, margin, _CONFIDENCE, both=False)
+    # All items are one family of tests, and groups of items another.
+    families = [rows for _, rows in pairs.groupby(pairs["group"] != "", sort=False)]
+    adjusted = [add_verdicts(rows, margin, _CONFIDENCE, both=False) for rows in families]
+    pairs = pd.concat(adjusted).sort_index()
+    pairs = pairs.astype({"n_items": int})
     lower_names = {*scores["evaluator"][is_reversed(scores)]}
     is_lower = pairs["metric"].isin(lower_names)
     pairs["better"] = is_lower.map({True: "lower", False: "higher"})
+    if "p_interaction" not in pairs:
+        pairs["p_interaction"] = np.nan
     turned = 0.0 - pairs[["estimate", "ci_high", "ci_low"]].to_numpy()
     pairs.loc[is_lower, ["estimate", "ci_low", "ci_high"]] = turned[is_lower]
-    notes += _find_notes(cells, pairs, first, margin, lower_names)
-    commands = _next_commands(study, paths, pairs, margin)
+    notes += _find_notes(cells, pairs, margin, lower_names)
+    commands = _next_commands(study, paths, margin, by)
     return Report(first, matched, pairs[list(_COLUMNS)], margin, notes, commands)
 
 
@@ -122,8 +145,8 @@ def _match(cells: pd.DataFrame, first: str, runs: Sequence[str]) -> pd.DataFrame
         shared = items[run] & items[first]
         if not shared:
             raise UsageError(
-                f"{run} and {first} share no items: {first} has {_examples(items[first])}; {run} has "
-                f"{_examples(items[run])}. Give the same item the same id in all files."
+                f"{run} and {first} share no items: {first} has {_examples(items[first])}; "
+                f"{run} has {_examples(items[run])}. Give the same item the same id in all files."
             )
         alone = len(items[first] - shared), len(items[run] - shared)
         rows.append((run, len(shared), *alone))
@@ -139,13 +162,23 @@ def _list_metrics(cells: pd.DataFrame) -> str:
     return "; ".join(f"{run} has {listed(names)}" for run, names in by_run.items())
 
 
+def _complete_groups(study: Study, by: str | None) -> pd.DataFrame:
+    """Fill in the group of an item in runs whose files do not have it."""
+    if by is None:
+        return study.outputs
+    _known(by, study.settings["extra"], "--by")
+    groups = study.outputs[by].replace("", None)
+    known_groups = groups.groupby(study.outputs["item_id"]).transform("first")
+    return study.outputs.assign(**{by: groups.fillna(known_groups).fillna("")})
+
+
 def _compare_pair(
-    study: Study, cells: pd.DataFrame, metric: str, run: str, first: str, margin: float | None
+    study: Study, cells: pd.DataFrame, metric: str, runs: tuple[str, str], by: str | None
 ) -> pd.DataFrame | None:
     """Compare a run with the baseline by one metric; None if one of them lacks it."""
-    cells = cells[(cells["evaluator"] == metric) & cells["system"].isin([run, first])]
-    shared = cells.groupby("item_id")["system"].transform("nunique") == 2
-    cells = cells[shared]
+    run, first = runs
+    cells = cells[(cells["evaluator"] == metric) & cells["system"].isin(runs)]
+    cells = cells[cells.groupby("item_id")["system"].transform("nunique") == 2]
     if cells.empty:
         return None
     part = with_tables(
@@ -153,21 +186,25 @@ def _compare_pair(
         scores=cells[["output_id", "evaluator", "score", "signature"]],
         outputs=study.outputs[study.outputs["output_id"].isin(cells["output_id"])],
     )
-    compared = compare_systems(part, evaluator=metric, margin=margin, confidence=_CONFIDENCE)
-    pair = compared.pairs[compared.pairs["system"] == run]
-    mean = cells.groupby(["system", "item_id"])["score"].mean().groupby("system").mean()
-    return pair.assign(
+    compared = compare_systems(part, evaluator=metric, by=by, confidence=_CONFIDENCE)
+    tables = [compared.pairs.assign(group=""), *([compared.groups] if by else [])]
+    rows = pd.concat(tables, ignore_index=True)
+    of_group = [cells.assign(group=""), *([cells.assign(group=cells[by])] if by else [])]
+    means = pd.concat(of_group).groupby(["group", "item_id", "system"])["score"].mean().unstack()
+    summary = means.groupby("group").agg(["mean", "size"])
+    rows = rows[rows["system"] == run].set_index("group", drop=False)
+    return rows.assign(
         metric=metric,
         run=run,
         baseline=first,
-        n_items=cells["item_id"].nunique(),
-        mean_baseline=mean[first],
-        mean=mean[run],
+        n_items=summary[run, "size"],
+        mean_baseline=summary[first, "mean"],
+        mean=summary[run, "mean"],
     )
 
 
 def _find_notes(
-    cells: pd.DataFrame, pairs: pd.DataFrame, first: str, margin: float | None, lower: set[str]
+    cells: pd.DataFrame, pairs: pd.DataFrame, margin: float | None, lower: set[str]
 ) -> list[str]:
     """Say what was not compared, what may be the wrong way round, and what cannot be told."""
     notes = []
@@ -188,8 +225,20 @@ def _find_notes(
     doubtful = pairs[~pairs["status"].isin(["ok", *_OF_SUPERIORITY])]
     same = "the difference is the same on every item, so there is no interval"
     reasons = doubtful["reason"].mask(doubtful["status"] == "no_variation", same)
-    notes += (doubtful["metric"] + ", " + doubtful["run"] + ": " + reasons + ".").tolist()
-    undecided = pairs["metric"][pairs["verdict"] == "undecided"].unique()
+    where = (
+        doubtful["metric"]
+        + ", "
+        + doubtful["run"]
+        + (", " + doubtful["group"]).mask(doubtful["group"] == "", "")
+    )
+    notes += (where + ": " + reasons + ".").tolist()
+    varying = pairs[pairs["p_interaction"] < 1 - _CONFIDENCE].drop_duplicates(["metric", "run"])
+    notes += [
+        f"{metric}, {run}: the difference varies among groups (Welch's test, p = {p:.2g})."
+        for metric, run, p in varying[["metric", "run", "p_interaction"]].to_numpy()
+    ]
+    is_undecided = (pairs["verdict"] == "undecided") & (pairs["group"] == "")
+    undecided = pairs["metric"][is_undecided].unique()
     if margin is None and len(undecided):
         notes.append(
             f"{listed(undecided)}: undecided does not mean equal, and without --margin nothing "
@@ -199,10 +248,18 @@ def _find_notes(
 
 
 def _next_commands(
-    study: Study, paths: Sequence[Path], pairs: pd.DataFrame, margin: float | None
+    study: Study, paths: Sequence[Path], margin: float | None, by: str | None
 ) -> list[str]:
+    """Suggest a margin, a column that groups items, and a folder for figures."""
     command = shlex.join(["nlgbench", "compare", *map(str, paths)])
-    return [f"{command} --margin DIFFERENCE"] * (margin is None) + [f"{command} --out FOLDER"]
+    sizes = {
+        name: study.outputs.drop_duplicates("item_id")[name].value_counts()
+        for name in study.settings["extra"]
+    }
+    grouping = [name for name, n in sizes.items() if 2 <= len(n) <= _MOST_GROUPS and n.min() >= 10]
+    options = ["--margin DIFFERENCE"] * (margin is None)
+    options += [f"--by {shlex.quote(name)}" for name in grouping[:1] if by is None]
+    return [f"{command} {option}" for option in [*options, "--out FOLDER"]]
 
 
 def as_json(report: Report) -> str:
@@ -255,6 +312,7 @@ def save_report(report: Report, folder: Path) -> str:
     drawn = [folder / "compared.csv", folder / "compared.json"]
     for metric, pairs in report.pairs.groupby("metric", sort=False):
         rows = pairs.assign(evaluator=pairs["run"], confidence=_CONFIDENCE)
+        rows["evaluator"] += (", " + rows["group"]).mask(rows["group"] == "", "")
         rows = rows[["evaluator", "estimate", "ci_low", "ci_high", "confidence"]]
         xlabel = (
             f"{metric}: difference from {report.baseline} ({pairs['better'].iloc[0]} is better)"
@@ -276,8 +334,12 @@ def _matched(report: Report) -> list[str]:
 
 def _read_as(report: Report) -> str:
     """Explain the differences, intervals, p and verdicts."""
-    n_tests = int(report.pairs["p"].notna().sum())
-    adjusted = f"p is adjusted for {n_tests} comparisons (Holm); " * (n_tests > 1)
+    is_group = report.pairs["group"] != ""
+    n_tests, n_within = (
+        int(report.pairs["p"][part].notna().sum()) for part in (~is_group, is_group)
+    )
+    numbers = counted(n_tests, "comparison") + f", and {n_within} within groups" * bool(n_within)
+    adjusted = f"p is adjusted for {numbers} (Holm); " * (max(n_tests, n_within) > 1)
     text = (
         f"A difference is the run's mean minus that of {report.baseline}, on the items in common. "
         f"{_CONFIDENCE:.0%} intervals cover other items like these; {adjusted}better and worse "
@@ -301,6 +363,7 @@ def _table(pairs: pd.DataFrame) -> pd.DataFrame:
         rows.append(
             {
                 "run": row.run,
+                "group": row.group,
                 "items": f"{row.n_items:,}",
                 "baseline": f"{row.mean_baseline:.{digits(estimates)}f}",
                 "run's mean": f"{row.mean:.{digits(estimates)}f}",
@@ -309,7 +372,8 @@ def _table(pairs: pd.DataFrame) -> pd.DataFrame:
                 "verdict": row.verdict or "no test",
             }
         )
-    return pd.DataFrame(rows)
+    table = pd.DataFrame(rows)
+    return table if table["group"].any() else table.drop(columns="group")
 
 
 def _wrapped(text: str, before: str = "  ") -> str:

@@ -45,7 +45,8 @@ def findings(study: Study, facts: Facts) -> list[Finding]:
 
     `facts` has the run's tables, without those of analyses that the study does not support.
     """
-    return [_systems(facts), _evaluators(study, facts), _limits(study, facts)]
+    groups = [_groups(facts)] if "groups" in facts.tables else []
+    return [_systems(facts), *groups, _evaluators(study, facts), _limits(study, facts)]
 
 
 def _systems(facts: Facts) -> Finding:
@@ -62,6 +63,25 @@ def _systems(facts: Facts) -> Finding:
     if "standings" in facts.tables:
         return _without_annotators(facts)
     return facts.sentence("The study has no data to rank systems by.")
+
+
+def _groups(facts: Facts) -> Finding:
+    """Report in how many groups of items systems differ, and whether differences vary."""
+    tested: Where = {"p_adjusted": ("defined", None)}
+    if facts.rows("groups", tested).empty:
+        return facts.sentence("No group has enough items to compare systems within it.")
+    n_differ = facts.count("groups", {"p_adjusted": ("<", 0.05)}, of="differences", each=2)
+    n_tested = facts.count("groups", tested, of="differences", each=2)
+    text = f"Within groups of items, {n_differ} of {n_tested} differences are significant (Holm)"
+    if not facts.rows("groups", {"p_adjusted": ("<", 0.05)}).empty:
+        text += f", in {facts.names('groups', {'p_adjusted': ('<', 0.05)}, column='group')}"
+    vary: Where = {"p_interaction": ("<", 0.05)}
+    if facts.rows("groups", vary).empty:
+        return facts.sentence(f"{text}. No test shows that differences vary among groups.")
+    pairs = facts.names("groups", vary, column="system")
+    return facts.sentence(
+        f"{text}. Differences vary among groups (Welch's test, Holm) for pairs of {pairs}."
+    )
 
 
 def _without_annotators(facts: Facts) -> Finding:

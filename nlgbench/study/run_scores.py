@@ -16,7 +16,7 @@ from nlgbench.study.formats.records import Log, Recorded, read_records
 from nlgbench.study.guessing import Guess, scale_of
 from nlgbench.study.layouts import find_logs, open_files
 from nlgbench.study.reading import CODE, FILE, WRITTEN, some
-from nlgbench.study.study import Study, from_rows, read_study
+from nlgbench.study.study import Study, from_rows, read_study, with_tables
 
 #: Columns of outputs that are no properties of items.
 _USUAL = ("output_id", "item_id", "system", "text", "context", "is_human", "{repeat}", "{line}")
@@ -50,6 +50,7 @@ def read_runs(paths: Sequence[Path]) -> tuple[Study, list[str]]:
     study = from_rows(
         outputs=outputs, scores=scores, name="runs", source="study", settings={"extra": extra}
     )
+    study = with_tables(study, outputs=study.outputs.join(outputs[extra].fillna("").astype(str)))
     return study, [f"{note} (records: {count:,})." for note, count in log.notes.items()]
 
 
@@ -138,8 +139,8 @@ def _of_table(source: Guess, file: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
             f"Columns: {some(source.names)}."
         )
     keys = [frame[metric]] if values else []
-    groups = [places["item_id"], places["system"], *keys]
-    number = places.groupby(groups, sort=False).cumcount().astype(str)
+    keys = [places["item_id"], places["system"], *keys]
+    number = places.groupby(keys, sort=False).cumcount().astype(str)
     places["output_id"] = places["item_id"] + "/" + number
     scores = [
         places.assign(
@@ -149,8 +150,8 @@ def _of_table(source: Guess, file: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
         )
         for name in columns
     ]
-    words = [name for name in rest if source.kind(name) in ("words", "id") and name not in metrics]
-    return places.join(frame[words]), pd.concat(scores).drop(columns="item_id")
+    groups = [name for name in rest if source.kind(name) in ("words", "id", "number")]
+    return places.join(frame[groups]), pd.concat(scores).drop(columns="item_id")
 
 
 def _item_column(source: Guess, names: Mapping[str, str]) -> str:

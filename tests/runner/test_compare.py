@@ -97,6 +97,23 @@ def test_pass_or_fail_with_few_differences_is_mcnemars_exact_test(tmp_path):
     assert row["estimate"] == pytest.approx(5 / 60) and row["verdict"] == "undecided"
 
 
+def test_groups_of_items_are_a_family_of_their_own(tmp_path):
+    topic = np.repeat(["math", "law", "few"], [30, 25, 5])
+    old = write(tmp_path / "old.csv", id=IDS, topic=topic, f1=OLD)
+    new = write(tmp_path / "new.csv", id=IDS, f1=np.where(topic == "math", NEW, OLD - 0.01))
+    rows = pairs(old, new, "--by", "topic")
+    assert [(row["group"], row["n_items"]) for row in rows] == [
+        ("", 60), ("math", 30), ("law", 25), ("few", 5),
+    ]  # fmt: skip
+    peer = ttest_rel(NEW[:30], OLD[:30])
+    assert rows[1]["p"] == pytest.approx(peer.pvalue)
+    assert rows[1]["p_adjusted"] == pytest.approx(max(peer.pvalue, 2 * rows[2]["p"]))
+    assert (rows[3]["p"], rows[3]["status"]) == (None, "few_items")
+    assert "--by topic" not in compare(old, new)[1]  # a group is too small
+    code, output = compare(old, new, "--by", "topik")
+    assert code == 2 and "Did you mean 'topic'?" in output
+
+
 def test_equal_scores_are_not_called_equal(tmp_path):
     files = [write(tmp_path / f"{name}.csv", id=IDS, f1=OLD) for name in "ab"]
     (row,) = pairs(*files)

@@ -15,7 +15,7 @@ from scipy.stats import t as student
 from threadpoolctl import threadpool_limits
 
 from nlgbench import clustering
-from nlgbench.analysis.people import additive, binary, decisive, wins
+from nlgbench.analysis.people import additive, binary, decisive, grouped, wins
 from nlgbench.analysis.people.additive import Fit, Judgments
 from nlgbench.analysis.people.coefficients import logit_interval
 from nlgbench.arrays import Floats, Ints
@@ -37,7 +37,7 @@ class SystemComparison(Reported):
 
     Parameters
     ----------
-    systems, pairs, details, annotators : DataFrame
+    systems, pairs, details, annotators, groups : DataFrame
         The tables described at `compare_systems`.
     """
 
@@ -45,6 +45,7 @@ class SystemComparison(Reported):
     pairs: pd.DataFrame
     details: pd.DataFrame
     annotators: pd.DataFrame
+    groups: pd.DataFrame
 
 
 @checked
@@ -56,6 +57,7 @@ def compare_systems(
     annotators: Annotators | None = None,
     scale: Scale = "raw",
     include_human: bool = False,
+    by: str | None = None,
     margin: float | None = None,
     confidence: float = 0.95,
 ) -> SystemComparison:
@@ -83,6 +85,9 @@ def compare_systems(
         1; use it for magnitude estimation, where a few large values dominate the means.
     include_human : bool
         Whether human texts count as a system. Default: they are left out.
+    by : str, optional
+        A column of ``outputs`` that groups items (`settings: extra` keeps it), such as a category:
+        systems are also compared within each group.
     margin : float, optional
         The smallest difference that matters on `scale`, above 0. Choose it before you see the
         data. It adds tests of equivalence and non-inferiority.
@@ -113,12 +118,17 @@ def compare_systems(
         judges than the average annotator), ci_low, ci_high, se, n_judgments, n_items, n_systems,
         status, reason.
 
+        ``groups`` (empty without `by`): the columns of ``pairs`` for each group, adjusted over all
+        groups and pairs; n_items; shrunk (the estimate shrunk towards the mean of at least three
+        groups by a random-effects model); p_interaction (Welch's test of equal differences in all
+        groups, Holm over pairs). A group of fewer than ten items has no interval.
+
     Raises
     ------
     ValueError
-        When fewer than two systems are judged, when shared items and annotators do not connect all
-        systems, when both are more than 5,000, when a dimension or evaluator is unknown or both are
-        given, or when `margin` is not above 0.
+        When fewer than two systems are judged, when an item is in several groups, when shared
+        items and annotators do not connect all systems, when both are more than 5,000, when a
+        dimension or evaluator is unknown or both are given, or when `margin` is not above 0.
 
     Notes
     -----
@@ -161,6 +171,9 @@ def compare_systems(
         raise ValueError(
             f"margin must be above 0. Got {margin}: set it to the smallest difference that matters."
         )
+    whole = study
+    options: dict[str, Any] = {"scale": scale, "include_human": True, "confidence": confidence}
+    options |= {"dimension": dimension, "evaluator": evaluator, "annotators": annotators}
     if evaluator is not None:
         if dimension is not None or annotators is not None:
             raise ValueError(
@@ -207,11 +220,19 @@ def compare_systems(
     if evaluator is not None:
         people = people.iloc[:0]
         table, pairs = (frame.assign(covers=clustering.OTHER_ITEMS) for frame in (table, pairs))
+    groups = pd.DataFrame(columns=list(grouped.COLUMNS))
+    if by is not None:
+        part = whole if include_human else whole.only(is_human=False)
+        rows = grouped.compare_within(
+            part, by, lambda study: compare_systems(study, **options).pairs, pairs
+        )
+        groups = grouped.compare_groups(add_verdicts(rows, margin, confidence))
     return SystemComparison(
         table[[*(["dimension"] if len(names) > 1 else []), *_SYSTEMS]],
         pairs=pairs[[*_PAIRS, *(name for name in binary.COUNTS if name in pairs)]],
         details=table[list(_DETAILS)],
         annotators=people,
+        groups=groups,
     )
 
 
