@@ -9,6 +9,7 @@ import pandas as pd
 from statsmodels.stats.oneway import anova_generic
 
 from nlgbench.analysis.correlation.pooling import random_effects
+from nlgbench.analysis.people.binary import COUNTS
 from nlgbench.clustering import FEWEST
 from nlgbench.inference import adjust
 from nlgbench.names import known
@@ -101,7 +102,8 @@ def compare_groups(table: pd.DataFrame) -> pd.DataFrame:
         )
     )
     keys = map(frozenset, table[_PAIR].to_numpy())
-    return table.assign(p_interaction=[adjusted.get(key, np.nan) for key in keys])[[*COLUMNS]]
+    table = table.assign(p_interaction=[adjusted.get(key, np.nan) for key in keys])
+    return table[[*COLUMNS, *table.columns.intersection(COUNTS)]]
 
 
 def _by_pair(table: pd.DataFrame) -> Iterator[list[int]]:

@@ -97,7 +97,7 @@ def test_the_figure_has_all_items_above_the_groups(compared):
 
 @pytest.mark.skipif(not SEGMENTS.is_file(), reason="NLGBENCH_DATA has no truescore segments")
 def test_judged_segments_are_those_of_truescore():
-    """Differences and intervals of truescore 0.7.4, mcnemar, whose intervals are normal, not t."""
+    """Differences and intervals of truescore 0.7.4, mcnemar, whose intervals are normal, not Tango's."""
     table = pd.read_csv(SEGMENTS)
     scores = {name: table[f"{name}_judge_passed"].astype(float) for name in ("v3", "v4")}
     found = nb.compare_systems(
@@ -110,5 +110,5 @@ def test_judged_segments_are_those_of_truescore():
         "technical": [0.152475, 0.115732, 0.189219],
     }
     for segment, values in wanted.items():
-        assert rows.loc[segment].to_numpy() == pytest.approx(values, abs=1e-4)
+        assert rows.loc[segment].to_numpy() == pytest.approx(values, abs=2e-4)
         assert rows.loc[segment, "estimate"] == pytest.approx(values[0], abs=1e-6)
