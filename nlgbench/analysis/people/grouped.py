@@ -103,7 +103,7 @@ def compare_groups(table: pd.DataFrame) -> pd.DataFrame:
     )
     keys = map(frozenset, table[_PAIR].to_numpy())
     table = table.assign(p_interaction=[adjusted.get(key, np.nan) for key in keys])
-    return table[[*COLUMNS, *table.columns.intersection(COUNTS)]]
+    return table[[*COLUMNS, *(name for name in COUNTS if name in table)]]
 
 
 def _by_pair(table: pd.DataFrame) -> Iterator[list[int]]:

@@ -97,7 +97,7 @@ def test_the_figure_has_all_items_above_the_groups(compared):
 
 @pytest.mark.skipif(not SEGMENTS.is_file(), reason="NLGBENCH_DATA has no truescore segments")
 def test_judged_segments_are_those_of_truescore():
-    """Differences and intervals of truescore 0.7.4, mcnemar, whose intervals are normal, not Tango's."""
+    """Differences and intervals of truescore 0.7.4, whose intervals are normal."""
     table = pd.read_csv(SEGMENTS)
     scores = {name: table[f"{name}_judge_passed"].astype(float) for name in ("v3", "v4")}
     found = nb.compare_systems(
