@@ -168,7 +168,6 @@ STUDIES = {
     "one system": {"n_systems": 1},
     "two systems": {"n_systems": 2},
     "one item": {"n_items": 1},
-    "two items": {"n_items": 2},
     "one annotator": {"n_annotators": 1},
     "judged once": {"judgments": first("output_id", "dimension")},
     "judging once": {"judgments": put(annotator_id=lambda t: t.index.astype(str)), "n_items": 3},
@@ -176,11 +175,8 @@ STUDIES = {
     "one judgment": {"judgments": first("dimension")},
     "positions": {"settings": POSITIONS, "judgments": put(), "preferences": put()},
     "one cluster": {"outputs": put(document="d"), "settings": DOCUMENTS},
-    "two clusters": {"outputs": put(document=lambda t: t["item_id"] < "i2"), "settings": DOCUMENTS},
     "system per item": {"outputs": lambda t: t[item_of(t).astype(int) % 4 == t.index % 4]},
     "disconnected": {"outputs": keep(HALVES)},
-    "one connection": {"outputs": keep(f"{HALVES}|i0.*")},
-    "misspelled": {"outputs": lambda t: t.assign(system=t["system"].where(t.index > 0, "t2"))},
     "no human": {"outputs": keep(".*s.")},
     "only human": {"outputs": keep(".*human")},
     "outputs only": NONE,
@@ -195,12 +191,9 @@ STUDIES = {
     "one vote per pair": {"preferences": first(*PAIR)},
     "one game": {"preferences": first(), "comparisons": first()},
     "one order": {"comparisons": lambda t: t[t["output_a"] < t["output_b"]]},
-    "some own games": {"outputs": lambda t: t.replace({"system": {"s3": "s2"}})},
     "own games": {"outputs": lambda t: t.replace({"system": {"s3": "s2", "s1": "s2"}})},
     "idle judge": {"comparisons": add_idle},
 }
-#: Studies like others of the list, on which every analysis runs; they wait for a release.
-RARE = {"two items", "two clusters", "one connection", "misspelled", "some own games"}
 FLAT = "constant few_studies no_variation nothing_to_compare"
 FEW = (
     "few_blocks few_clusters few_items few_labels few_scored few_studies few_units "
@@ -238,7 +231,6 @@ one system: few_labels few_scored one_system / no_comparisons no_votes one_syste
 two systems: no_variation nothing_to_compare two_systems undefined_without_one
 one item: {FEW} {UNIT} confounded few_decisive few_neighbors one_level one_vote_each separated
   too_few_annotators / few_outputs
-two items: {FEW} few_neighbors unlimited / few_outputs
 one annotator: {ANNOTATOR} one_vote one_vote_each / one_annotator
 judged once: {ANNOTATOR} / one_annotator
 judging once: {FEW} confounded one_judgment separated / disconnected few_outputs no_variation
@@ -248,14 +240,9 @@ one judgment: constant few_labels few_studies no_labels nothing_to_compare one_c
   / no_judgments one_annotator one_system
 positions: positions
 one cluster: {UNIT}
-two clusters: few_clusters few_decisive few_items no_variation noise_without_one one_cluster
-  one_effective too_few_systems undefined_subsamples undefined_without_one
 system per item: {FEW} confounded constant few_texts / disconnected few_outputs no_comparisons
   no_shared_items no_votes
 disconnected: {FEW} few_texts no_labels / disconnected few_outputs
-one connection: {FEW} {UNIT} few_neighbors one_connection / few_outputs
-misspelled: {FEW} {UNIT} excluded few_neighbors no_labels separated / disconnected few_outputs
-  no_logprobs
 no human: nothing_to_compare / no_human one_class
 only human: few_scored nothing_to_compare / no_comparisons no_judgments no_outputs no_scores
   no_votes one_class one_system
@@ -272,7 +259,6 @@ one vote per pair: nothing_to_compare one_vote one_vote_each
 one game: few_blocks no_lengths no_orders no_variation nothing_to_compare one_cluster one_order
   one_unit one_vote one_vote_each separated
 one order: no_orders one_order
-some own games: no_variation two_systems unbalanced / no_logprobs
 own games: no_own_pairs one_system same_system / no_logprobs one_system
 idle judge: no_author no_orders no_votes nothing_to_compare one_order same_system
 """
@@ -468,12 +454,7 @@ def read_codes(text, name):
     return before.split(), after.split()
 
 
-def params():
-    """Mark the studies that are run before a release only."""
-    return [pytest.param(x, marks=pytest.mark.release if x in RARE else ()) for x in STUDIES]
-
-
-@pytest.mark.parametrize("name", params())
+@pytest.mark.parametrize("name", STUDIES)
 def test_no_number_is_missing_without_its_cause(name, monkeypatch):
     monkeypatch.setattr(rating, "N_ORDERS", 2)
     monkeypatch.setattr(rating, "tournament", functools.partial(rating.tournament, max_games=30))

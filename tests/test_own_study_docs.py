@@ -1,13 +1,9 @@
 """Pages are followed: their files are written, their commands run, their output compared."""
 
-import csv
-import json
-import os
 import re
 import shlex
 from pathlib import Path
 
-import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -24,8 +20,6 @@ def blocks(page):
 
 
 BLOCKS = blocks("own-study.md")
-#: Published studies are drafted here, or in the tutorials.
-DRAFTS = [*BLOCKS, *blocks("tutorials/which-system.md"), *blocks("tutorials/which-evaluator.md")]
 
 
 def write(place, kind, name, content):
@@ -45,23 +39,6 @@ def change(path, changes):
         (at,) = [at for at, line in enumerate(lines) if line.startswith(old[1:])]
         lines[at] = new[1:]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
-def drafted(name, place):
-    """Draft a published study by the page's command, and change the lines that it changes."""
-    home = Path(os.environ.get("NLGBENCH_DATA", ""), name)
-    if not os.environ.get("NLGBENCH_DATA") or not home.is_dir():
-        pytest.skip(f"NLGBENCH_DATA names no folder with {name}")
-    (place / name).mkdir()
-    (place / name / "raw").symlink_to(home.resolve())
-    (command,) = [text for kind, _, text in DRAFTS if kind == "sh" and f"new {name} " in text]
-    done = CliRunner().invoke(main, shlex.split(command.removeprefix("nlgbench ")))
-    assert done.exit_code == 0 and "To fix" not in done.stdout, done.output
-    about = place / name / "study.yml"
-    assert CliRunner().invoke(main, ["check", str(place / name)]).exit_code == 0
-    for _, _, changes in [one for one in DRAFTS if one[:2] == ("diff", f"{name}/study.yml")]:
-        change(about, changes.splitlines())
-    return place / name
 
 
 @pytest.mark.parametrize(("page", "expected_commands"), [("own-study.md", 3), ("which-run.md", 1)])
@@ -109,36 +86,3 @@ def test_every_layout_is_read(tmp_path):
     lower = votes.scores["signature"].eq("direction:lower")
     assert votes.scores.loc[lower, "evaluator"].unique().tolist() == ["ter"]
     assert votes.system_scores["score"].tolist() == [7, 70]
-
-
-def released(name, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return nb.read_study(drafted(name, tmp_path))
-
-
-@pytest.mark.release
-def test_webnlg_is_read_from_raw_files(tmp_path, monkeypatch):
-    study = released("webnlg-2020", tmp_path, monkeypatch)
-    judged = study.judgments.merge(study.outputs, on="output_id", validate="m:1")
-    counts = [judged[name].nunique() for name in ("system", "item_id", "annotator_id", "dimension")]
-    assert counts == [17, 178, 88, 5] and "human" in set(judged["system"])
-    assert study.settings["quality"] == "Fluency"
-    # The authors' notebook prints 92.313 as the mean of items' means.
-    rows = judged[judged["system"].eq("Baseline-FORGE2020") & judged["dimension"].eq("Correctness")]
-    assert abs(rows.groupby("item_id")["value"].mean().mean() - 92.313) < 5e-4
-
-
-@pytest.mark.release
-def test_hanna_is_read_from_raw_files(tmp_path, monkeypatch):
-    study = released("hanna", tmp_path, monkeypatch)
-    assert len(study.outputs) == 11 * 96 and len(study.judgments) == 11 * 96 * 3 * 6
-    # The file has the means of the three, too.
-    path = tmp_path / "hanna" / "raw" / "hanna_metric_scores_llm.csv"
-    judged = study.judgments[study.judgments["dimension"] == "CH"]
-    means = judged.groupby("output_id")["value"].mean()
-    with path.open(encoding="utf-8", newline="") as stream:
-        for row in csv.DictReader(stream):
-            system = {"Human": "human"}.get(row["Model"], row["Model"])
-            ids = [f"{number}/{system}" for number in range(1, 97)]
-            np.testing.assert_allclose(means[ids], json.loads(row["Coherence"]), atol=1e-12)
-    assert study.scores["evaluator"].nunique() == 4 and study.settings["quality"] == "CH"

@@ -80,30 +80,6 @@ def test_huse_d_follows_from_equation_9_but_for_the_language_model():
     assert difference["lm_t1.0"] == pytest.approx(1.02 - 0.98)
 
 
-def test_counts_of_the_color_games():
-    data, scores = load_printed("comm-eval/section5.1"), load_printed("comm-eval/section5.3")
-    count, human = data["count"], scores["human_scores"]
-    assert count["contexts"] == 2 * count["context_pairs"]
-    assert human["ambiguous"] == 3 * count["ambiguous"]
-    # 1,451 crowd captions; the other 461 of 1,912 are Monroe's, heard by one listener each.
-    assert human["descriptive"] == human["misleading"] == 3 * 1451
-    assert count["descriptive"] - 1451 == 461
-
-
-def test_counts_of_the_reviews():
-    table = printed(2)
-    assert (table["total"] == table[["d_train", "d_valid", "d_test"]].sum(axis=1)).all()
-    text = load_printed(f"{JTJ}/section3.3.1")
-    reviews, page = text.loc["annotated_reviews"], text.loc["page"]
-    assert (
-        reviews["machine_generated"] == reviews["per_generator"] * text.loc["generators", "count"]
-    )
-    assert reviews["total"] == reviews["machine_generated"] + reviews["human_written"]
-    assert page["reviews"] == page["real"] + page["fake"]
-    pages = reviews["total"] / page["reviews"]
-    assert pages * page["annotators"] == text.loc["workers", "distinct"]
-
-
 def test_human_accuracy_is_the_mean_of_the_two_rates():
     table = load_printed(f"{JTJ}/figure2")
     rates = table[["true_positive_rate", "true_negative_rate"]].mean(axis=1)

@@ -118,28 +118,6 @@ def figures(out):
     return found
 
 
-def fonts(path):
-    for page in pypdf.PdfReader(path).pages:
-        resources = [page["/Resources"]]
-        while resources:
-            one = resources.pop().get_object()
-            for font in one.get("/Font", {}).values():
-                font = font.get_object()
-                yield font["/Subtype"]
-                for inner in font.get("/DescendantFonts", []):
-                    yield inner.get_object()["/Subtype"]
-            for inner in one.get("/XObject", {}).values():
-                if "/Resources" in inner.get_object():
-                    resources.append(inner.get_object()["/Resources"])
-
-
-def test_no_figure_holds_a_type_3_font(made):
-    for path in figures(made):
-        kinds = set(fonts(path))
-        assert kinds, f"{path} has no text at all"
-        assert "/Type3" not in kinds, path
-
-
 def test_every_figure_has_the_width_of_a_column_or_of_the_text_block(made):
     for path in figures(made):
         box = pypdf.PdfReader(path).pages[0].mediabox

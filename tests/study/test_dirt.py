@@ -149,7 +149,6 @@ NAMES = {
 MISSING = ["N/A", "NA", "n/a", "null", "-", ".", "none", "?", "Don't know", "no answer", "nan"]
 CODES = ["-1", "99", "999", "-99", "0", "5000"]
 WRITTEN = ["4,5", "4 - good", "4/5", "four", "Good", "4;5", "[4]", "3-4", "~4"]
-JUDGES = ["gpt-4-judge", "GPT-4o", "claude-3-opus", "llama-3-70b", "LLM judge", "prometheus-2"]
 
 #: Kind of table -> the answer of a second judgment, by the first.
 OTHER_ANSWER = {
@@ -221,12 +220,6 @@ def dirty_tables(kind, frame):
     yield "lowest rows of a system dropped", kept, ["Tern XL", "missing"]
     yield "last rows lost", frame.iloc[: int(len(frame) * 0.8)], fewer
     if kind == "J":
-        for judge in JUDGES:
-            words = [judge, "model", "judge"]
-            rows = frame[frame["who"] == "Ana"].assign(who=judge, flow="4")
-            yield f"judge among annotators: {judge}", pd.concat([frame, rows]), words
-            renamed = frame.replace({"who": {"Ana": judge}})
-            yield f"annotator is a judge: {judge}", renamed, words
         own = frame["who"] == "Chloe"
         number = frame["flow"].astype(int)
         for how, values in {
@@ -279,25 +272,13 @@ def dirty_files(files):
         yield "cut off", cut, [name]
         return
     sep = "\t" if name.endswith("tsv") else ";" if ";" in rows[0] else ","
-    for other in ";\t|,":
-        if other != sep:
-            yield f"separator {other!r}", changed(text.replace(sep, other)), [name]
-            mixed = changed(*start, *(row.replace(sep, other) for row in rows[9:]))
-            yield f"separator {other!r} from row 9", mixed, [name]
-    yield "header repeated", changed(*start, rows[0], *rows[9:]), [name, "row"]
-    yield "title above", changed("Ratings of May", text), [name]
     blanks = sep.join(["Mean", *[""] * (rows[0].count(sep) - 1), "3.5"])
     yield "mean below", changed(*rows, blanks, ""), [name, "Mean"]
     yield "cut off", cut, [name, "missing", "fewer", "lack", "not judged"]
-    yield "quote opened", changed(text.replace("violin", '"violin', 1)), [name]
     yield "no header", changed(*rows[1:]), [name]
-    yield "a cell more", changed(*start, rows[9] + sep + "x", *end), [name]
-    yield "a cell less", changed(*start, rows[9].rpartition(sep)[0], *end), [name]
     yield "cells shifted", changed(*start, rows[9].replace(sep, sep + sep, 1), *end), [name]
     header = sep.join([*rows[0].split(sep)[:-1], rows[0].split(sep)[-2]])
     yield "header doubled", changed(header, *rows[1:]), [name]
-    yield "UTF-16", files | {name: text.encode("utf-16")}, [name]
-    yield "Latin-1", files | {name: text.replace("Heron", "H\xe9ron").encode("latin-1")}, [name]
     if len(files) > 2:
         yield "a file lost", {k: v for k, v in files.items() if k != name}, [name, "missing"]
         yield "a file twice", files | {f"copy of {name}": text}, [name, "same"]
