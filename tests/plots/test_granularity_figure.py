@@ -2,7 +2,6 @@
 
 import numpy as np
 import pandas as pd
-import pytest
 from gray import assert_readable
 from plot_samples import effects
 
@@ -32,9 +31,3 @@ def test_studies_are_joined_and_means_need_five():
     assert any(len(line) == 3 and np.allclose(line[:, 1], joined) for line in lines)
     assert "] (n = 5), system no mean (n = 1)" in drawn.alt
     assert_readable(drawn)
-
-
-def test_one_study_has_nothing_to_draw():
-    table = correlations().query("study == 'a'")
-    with pytest.raises(ValueError, match="effects in several studies"):
-        nb.plot_granularity(nb.pool_correlations(table))

@@ -41,13 +41,6 @@ def test_few_studies_are_drawn_without_a_mean():
     assert not drawn.axes[0].patches and "no mean" in drawn.alt
 
 
-def test_what_cannot_be_drawn_is_refused():
-    with pytest.raises(ValueError, match="two rows for evaluator"):
-        nb.plot_pooled(nb.pool_correlations(effects(), by="task"))
-    with pytest.raises(ValueError, match="no evaluator has effects in several"):
-        nb.plot_pooled(nb.pool_correlations(effects(studies="a")))
-
-
 def test_differences_are_named_and_fit():
     """Beyond 1, too: differences of correlations reach 2."""
     pairs = effects().rename(columns={"evaluator": "evaluator_a"})

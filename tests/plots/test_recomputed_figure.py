@@ -1,7 +1,6 @@
 """Each printed number counts once, by its best row; numbers of unused data are left out."""
 
 import pandas as pd
-import pytest
 
 import nlgbench as nb
 
@@ -36,8 +35,3 @@ def test_a_number_counts_once_by_its_best_row():
     assert drawn.alt.startswith("Published numbers (5) by outcome: recomputed and equal 1, ")
     assert "1 (Hashimoto et al. 2019): Nothing was released." in drawn.alt
     assert drawn.alt.endswith("Numbers omitted because this run did not use their data: 1.")
-
-
-def test_a_simulated_run_has_nothing_to_draw():
-    with pytest.raises(ValueError, match="no published number that this run recomputes"):
-        nb.plot_recomputed(ledger(ROWS[-1:]))

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import plot_samples as small
 import pytest
+from test_recomputed_figure import ROWS, ledger
 
 import nlgbench as nb
 from nlgbench.plots.figures import canvas
@@ -11,6 +12,10 @@ from nlgbench.plots.figures import canvas
 
 def scatter(table):
     return nb.plot_scatter_systems(table, "self_bleu", "quality")
+
+
+def pooled(studies, **options):
+    return nb.pool_correlations(small.effects(studies=studies), **options)
 
 
 def training(table):
@@ -82,6 +87,10 @@ def test_two_rows_for_one_place_are_refused(plot, table, said):
         (lambda: nb.plot_contexts(*small.colored(), outputs=["o9"]), "outputs: 'o9' is unknown"),
         (lambda: nb.plot_contexts(*small.colored(), evaluators=["chrf"]), "evaluators: 'chrf'"),
         (lambda: nb.plot_stability(small.STABILITY, truth=small.RATES), "no row for"),
+        (lambda: nb.plot_recomputed(ledger(ROWS[-1:])), "no published number that this run"),
+        (lambda: nb.plot_granularity(pooled("a")), "effects in several studies"),
+        (lambda: nb.plot_pooled(pooled("a")), "no evaluator has effects in several"),
+        (lambda: nb.plot_pooled(pooled("abcdefgh", by="task")), "two rows for evaluator"),
     ],
 )
 def test_what_has_no_place_in_a_figure_is_named(draw, said):

@@ -25,10 +25,6 @@ WRITTEN = [
     | {"clearly_bot_preferred": preferred}
     for n, preferred in enumerate([False, "Same quality", True, False])
 ]
-SPACED = "\ufeff" + lines(
-    "round,model,voter,wit",
-    *("r1,owl,ava,2", "r1,elk ,ava,4", "r2,Owl,ava,5", "r2,elk,ava,1"),
-)
 WRAPPED = {
     "by": "us",
     "scales": [{"scale": "wit", "low": 1}],
@@ -84,11 +80,3 @@ def test_values_are_those_computed_by_hand(case, tmp_path):
     assert result(nb.read_study(tmp_path / "flags"), expected) == expected
     draft = CliRunner().invoke(main, ["new", str(path), "--out", str(tmp_path / "guesses")])
     assert question in draft.output and ("To fix" in draft.output) == question.startswith("--")
-
-
-def test_spellings_in_a_file_are_asked_about(tmp_path):
-    (tmp_path / "r.csv").write_text(SPACED)
-    with pytest.raises(
-        ValueError, match=r"r.csv, outputs .*'elk ' .*`nlgbench new .*r.csv` writes"
-    ):
-        nb.read_study(tmp_path / "r.csv")

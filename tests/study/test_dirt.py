@@ -7,7 +7,6 @@ hard or suit another system.
 
 import itertools
 import json
-import re
 from functools import partial
 
 import numpy as np
@@ -51,14 +50,6 @@ def wide(index, over, frame):
     return {"r.csv": cells.reset_index().drop(columns="copy").to_csv(index=False)}
 
 
-def lines(columns, frame):
-    rows = frame[columns.split()].to_dict("records")
-    numbers = [
-        {k: float(v) if re.fullmatch(r"\d+(\.\d+)?", v) else v for k, v in r.items()} for r in rows
-    ]
-    return {"r.jsonl": "\n".join(map(json.dumps, numbers))}
-
-
 def long(index, over, by, value, frame):
     return {"r.csv": frame.melt(index, over, by, value).to_csv(index=False)}
 
@@ -87,8 +78,6 @@ LAYOUTS = {
     "long": ("J", table(RATED), AS_RATED),
     "with texts": ("J", table(f"{RATED} text"), AS_RATED | {"text": ["text"]}),
     "semicolons": ("J", table(RATED, sep=";"), AS_RATED),
-    "tabs": ("J", table(RATED, "r.tsv", "\t"), AS_RATED),
-    "lines": ("J", partial(lines, RATED), AS_RATED),
     "nested": ("J", nested, {}),
     "two files": ("J", linked, {}),
     "aspects in rows": (
@@ -117,21 +106,11 @@ LAYOUTS = {
     "sides": ("V", table("item a b who choice"), AS_VOTED | {"choice": ["choice"]}),
     "winners": ("V", table("item a b who winner"), AS_VOTED | {"choice": ["winner"]}),
     "verdicts": ("V", table("item a b who verdict"), AS_VOTED | {"choice": ["verdict"]}),
-    "lines of votes": (
-        "V",
-        partial(lines, "item a b who choice"),
-        AS_VOTED | {"choice": ["choice"]},
-    ),
     "metrics": ("S", table("item system overlap fit"), AS_SCORED | {"score": ["overlap", "fit"]}),
     "metrics in rows": (
         "S",
         partial(long, PLACE, ["overlap", "fit"], "metric", "points"),
         AS_SCORED | {"evaluator": ["metric"], "score": ["points"]},
-    ),
-    "lines of metrics": (
-        "S",
-        partial(lines, "item system overlap fit"),
-        AS_SCORED | {"score": ["overlap", "fit"]},
     ),
 }
 
