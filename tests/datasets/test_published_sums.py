@@ -2,7 +2,6 @@
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from nlgbench.datasets.published import load_claims, load_printed, published_dir
 from nlgbench.study import schema
@@ -40,10 +39,6 @@ def printed(number: int) -> pd.DataFrame:
     return load_printed(f"{JTJ}/table{number}")
 
 
-def off(difference: pd.Series, allowed: float) -> set[str]:
-    return set(difference.index[difference.abs() > allowed + 1e-9])
-
-
 def test_tolerances_follow_one_policy():
     """The policy of data/published/README.md, from the digits as they are transcribed."""
     claims = schema.read(published_dir() / "claims.csv", "claims")
@@ -71,22 +66,6 @@ def test_tolerances_follow_one_policy():
     expected = expected.mask(unit.str.startswith("share of 200 simulated"), simulated)
     wrong = claims[(claims["tolerance"] - expected).abs() > 1e-12]
     assert wrong.empty, wrong[["claim_id", "tolerance"]].head().to_string()
-
-
-def test_huse_d_follows_from_equation_9_but_for_the_language_model():
-    table = load_printed("huse/table1")
-    difference = table["huse_d"] - (table["huse"] + 1 - table["huse_q"])
-    assert off(difference, 1e-9) == {"lm_t1.0"}
-    assert difference["lm_t1.0"] == pytest.approx(1.02 - 0.98)
-
-
-def test_human_accuracy_is_the_mean_of_the_two_rates():
-    table = load_printed(f"{JTJ}/figure2")
-    rates = table[["true_positive_rate", "true_negative_rate"]].mean(axis=1)
-    assert off(table["accuracy"] - rates, 0.01) == set()
-    # Votes per generator differ a little, so the mean of Table 3 is near, not equal.
-    machine = printed(3).mean()
-    assert off(machine - table["true_negative_rate"], 0.05) == set()
 
 
 def test_accuracies_on_annotated_reviews_are_counts():

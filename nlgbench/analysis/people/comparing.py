@@ -142,10 +142,9 @@ def compare_systems(
     significantly (p_adjusted), so coverage is simultaneous.
 
     Where fewer than 30 sampled units differ between two systems, and at least as many do not, or
-    where the differences do not vary, p is that of an exact test: the share of all flips of the
-    signs of the units' differences whose sum is at least as far from 0. Its null hypothesis is that
-    exchanging the two systems within a unit changes nothing. It needs fixed annotators, who judged
-    both systems on the same items equally often; otherwise p is that of t, with status
+    where the differences do not vary, p is the share of all flips of the signs of the units'
+    differences whose sum is at least as far from 0. This exact test needs fixed annotators, who
+    judged both systems on the same items equally often; otherwise p is that of t, with status
     ``few_decisive``. An interval that contradicts the exact test is left out.
 
     If two systems have one 0/1 score (or one annotator's judgment) each for the same items, without
@@ -153,8 +152,7 @@ def compare_systems(
     extended to 0 where that test does not reject. Margins are tested by Tango's score.
 
     Systems that cannot be compared without some one item (or cluster, or random annotator) have no
-    interval, rank or test, and the others are analyzed without them.
-    docs/validation.md reports the measured coverage.
+    interval, rank or test. docs/validation.md reports the measured coverage.
 
     Examples
     --------

@@ -30,10 +30,8 @@ def compare_units(
     pairs: tuple[Ints, Ints],
     flat: NDArray[np.bool_],
 ) -> Units:
-    """Count the units on which two systems differ; test those that differ on few, or are `flat`.
-
-    `labels` are the system, the unit, and the combination of item and annotator of each judgment.
-    """
+    """Count the units on which two systems differ; test those that differ on few, or are `flat`."""
+    # The system, the unit, and the combination of item and annotator of each judgment.
     system, unit, cell = labels
     k = int(system.max()) + 1
     size, cells, total = (
@@ -56,10 +54,8 @@ def compare_units(
 
 
 def flip_signs(difference: Floats) -> float:
-    """Return the share of all flips of signs whose sum is at least as far from 0 as the observed.
-
-    From 30 differences, only equal ones occur (a pair without variance).
-    """
+    """Return the share of all flips of signs whose sum is at least as far from 0."""
+    # From 30 differences, only equal ones occur (a pair without variance).
     if len(difference) >= FEWEST_DECISIVE:
         return float(2.0 ** (1 - len(difference)))
     # The sums of all flips are those of one half plus those of the other.

@@ -179,15 +179,3 @@ def test_released_intervals():
     np.testing.assert_allclose(low, [0.39, 0.46, 0.75], atol=0.02)
     np.testing.assert_allclose(high, [0.67, 0.74, 1.11], atol=0.02)
     assert (low > np.array([0.37, 0.44, 0.73])).all()
-
-
-@RELEASED
-def test_released_hits_hold_one_class_each():
-    test = nb.permutation_test(nb.load("huse"), n_permutations=200)
-    assert test["within"].tolist() == ["items"] * 2 + ["hits"] * 2
-    test = test[test["within"] == "hits"]
-    assert test["n_units"].tolist() == [8, 8]
-    # No other labeling of the HITs scores as low as the true one.
-    assert test["exact"].all()
-    assert test["p"].iloc[0] == 1 / 70
-    assert test["log10_labelings"].iloc[0] == pytest.approx(math.log10(70))
