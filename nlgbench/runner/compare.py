@@ -7,7 +7,7 @@ import math
 import re
 import shlex
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,7 +47,7 @@ _COLUMNS = (
         "estimate",
     ),
     *("ci_low", "ci_high", "se", "df", "p", "p_adjusted", "p_equivalent", "p_not_inferior"),
-    *("p_interaction", "verdict", "status", "reason"),
+    *("p_interaction", "repeats_needed", "items_needed", "verdict", "status", "reason"),
 )
 
 
@@ -105,7 +105,7 @@ def compare_runs(
         row
         for metric in chosen
         for run in matched["run"]
-        if (row := _compare_pair(study, cells, metric, (run, first), by)) is not None
+        if (row := _compare_pair(study, cells, metric, (run, first), by, margin)) is not None
     ]
     if not rows:
         raise UsageError(f"no metric is in {first} and another run: {_list_metrics(cells)}.")
@@ -173,7 +173,12 @@ def _complete_groups(study: Study, by: str | None) -> pd.DataFrame:
 
 
 def _compare_pair(
-    study: Study, cells: pd.DataFrame, metric: str, runs: tuple[str, str], by: str | None
+    study: Study,
+    cells: pd.DataFrame,
+    metric: str,
+    runs: tuple[str, str],
+    by: str | None,
+    margin: float | None,
 ) -> pd.DataFrame | None:
     """Compare a run with the baseline by one metric; None if one of them lacks it."""
     run, first = runs
@@ -186,8 +191,9 @@ def _compare_pair(
         scores=cells[["output_id", "evaluator", "score", "signature"]],
         outputs=study.outputs[study.outputs["output_id"].isin(cells["output_id"])],
     )
-    compared = compare_systems(part, evaluator=metric, by=by, confidence=_CONFIDENCE)
-    tables = [compared.pairs.assign(group=""), *([compared.groups] if by else [])]
+    compared = compare_systems(part, evaluator=metric, by=by, margin=margin, confidence=_CONFIDENCE)
+    needed = compared.details.set_index("system").loc[run, ["repeats_needed", "items_needed"]]
+    tables = [compared.pairs.assign(group="", **needed), *([compared.groups] if by else [])]
     rows = pd.concat(tables, ignore_index=True)
     of_group = [cells.assign(group=""), *([cells.assign(group=cells[by])] if by else [])]
     means = pd.concat(of_group).groupby(["group", "item_id", "system"])["score"].mean().unstack()
@@ -239,12 +245,27 @@ def _find_notes(
     ]
     is_undecided = (pairs["verdict"] == "undecided") & (pairs["group"] == "")
     undecided = pairs["metric"][is_undecided].unique()
-    if margin is None and len(undecided):
+    if margin is not None:
+        notes += [_what_to_add(row, margin) for row in pairs[is_undecided].to_dict("records")]
+    elif len(undecided):
         notes.append(
             f"{listed(undecided)}: undecided does not mean equal, and without --margin nothing "
             "shows that a run is not worse."
         )
     return notes
+
+
+def _what_to_add(row: Mapping[Any, Any], margin: float) -> str:
+    """Say how many items, or outputs of an item, would make a difference precise enough."""
+    if math.isnan(row["items_needed"]):
+        return f"{row['metric']}, {row['run']}: undecided."
+    ways = [f"{row['items_needed']:,.0f} items"]
+    if not math.isnan(row["repeats_needed"]):
+        ways.append(f"{row['repeats_needed']:,.0f} outputs of each item")
+    return (
+        f"{row['metric']}, {row['run']}: undecided. An interval of ± {margin:g} needs about "
+        f"{' or '.join(ways)}."
+    )
 
 
 def _next_commands(

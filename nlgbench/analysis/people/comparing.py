@@ -15,7 +15,7 @@ from scipy.stats import t as student
 from threadpoolctl import threadpool_limits
 
 from nlgbench import clustering
-from nlgbench.analysis.people import additive, binary, decisive, grouped, wins
+from nlgbench.analysis.people import additive, binary, decisive, grouped, repeats, wins
 from nlgbench.analysis.people.additive import Fit, Judgments
 from nlgbench.analysis.people.coefficients import logit_interval
 from nlgbench.arrays import Floats, Ints
@@ -104,7 +104,10 @@ def compare_systems(
 
         ``details``, by dimension and system: label, se, confidence, better (``higher`` or
         ``lower``), scale, raw (mean over outputs of their mean judgment), n_outputs (judged),
-        n_missing (items judged only for other systems), effective_items, effective_annotators.
+        n_missing (items judged only for other systems), effective_items, effective_annotators. Of
+        scores also sd_within (of outputs of an item), n_repeats (outputs per item) and, with
+        `margin`, of the system's least precise difference: repeats_needed and items_needed for an
+        interval of half-width `margin`, needed_status (``items_dominate``: no repeats suffice).
 
         ``pairs``, two rows per pair, one in each direction: dimension, system, opponent, estimate
         (the difference; above 0: system is better), ci_low, ci_high (not simultaneous), se, df,
@@ -180,7 +183,8 @@ def compare_systems(
                 "both to compare scores, or evaluator to compare judgments."
             )
         dimension, annotators = evaluator, "fixed"
-        study = _with_scores_as_judgments(study, evaluator)
+        cells = _scores_by_item(study, evaluator)
+        study = _with_scores_as_judgments(study, cells)
     chosen = [dimension] if dimension is None or isinstance(dimension, str) else dimension
     names = list(dict.fromkeys(map(study.dimension, chosen)))
     models = [_fit_dimension(study, name, include_human, scale) for name in names]
@@ -218,6 +222,8 @@ def compare_systems(
     if evaluator is not None:
         people = people.iloc[:0]
         table, pairs = (frame.assign(covers=clustering.OTHER_ITEMS) for frame in (table, pairs))
+        planned = repeats.plan_repeats(cells, pairs, margin, confidence)
+        table = table.join(planned, on=["dimension", "system"])
     groups = pd.DataFrame(columns=list(grouped.COLUMNS))
     if by is not None:
         part = whole if include_human else whole.only(is_human=False)
@@ -228,24 +234,28 @@ def compare_systems(
     return SystemComparison(
         table[[*(["dimension"] if len(names) > 1 else []), *_SYSTEMS]],
         pairs=pairs[[*_PAIRS, *(name for name in binary.COUNTS if name in pairs)]],
-        details=table[list(_DETAILS)],
+        details=table[[*_DETAILS, *(name for name in repeats.COLUMNS if name in table)]],
         annotators=people,
         groups=groups,
     )
 
 
-def _with_scores_as_judgments(study: Study, evaluator: str | Sequence[str]) -> Study:
-    """Let evaluators' scores, averaged over each system's outputs of an item, be judgments."""
+def _scores_by_item(study: Study, evaluator: str | Sequence[str]) -> pd.DataFrame:
+    """Return evaluators' scores with their outputs' items and systems."""
     names = [evaluator] if isinstance(evaluator, str) else evaluator
     study.scored(names)  # refuses unknown names
     assert study.scores is not None
     scores = study.scores[study.scores["evaluator"].isin(names)].dropna(subset="score")
-    cells = scores.merge(study.outputs[["output_id", "item_id", "system"]], on="output_id")
-    grouped = cells.groupby(["evaluator", "item_id", "system"], sort=False)
-    judged = grouped.agg(output_id=("output_id", "first"), value=("score", "mean")).reset_index()
+    return scores.merge(study.outputs[["output_id", "item_id", "system"]], on="output_id")
+
+
+def _with_scores_as_judgments(study: Study, cells: pd.DataFrame) -> Study:
+    """Let evaluators' scores, averaged over each system's outputs of an item, be judgments."""
+    outputs = cells.groupby(["evaluator", "item_id", "system"], sort=False)
+    judged = outputs.agg(output_id=("output_id", "first"), value=("score", "mean")).reset_index()
     judged = judged.assign(dimension=judged["evaluator"], annotator_id=judged["evaluator"])
     settings = {name: value for name, value in study.settings.items() if name == "clusters"}
-    settings["lower_is_better"] = scores["evaluator"][is_reversed(scores)].unique().tolist()
+    settings["lower_is_better"] = cells["evaluator"][is_reversed(cells)].unique().tolist()
     judgments = judged.drop(columns=["evaluator", "item_id", "system"]).assign(group_id="")
     return with_tables(study, judgments=judgments, settings=settings)
 
