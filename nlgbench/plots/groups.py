@@ -37,8 +37,8 @@ def plot_groups(compared: SystemComparison) -> Drawing:
         rows = table[table["opponent"] == opponent]
         draw_reference(ax, 0)
         for is_all, color in ((True, SYSTEM), (False, HUMAN)):
-            drawn = rows[(rows["row"] == ALL) == is_all]
-            draw_estimates(ax, drawn["row"].map(names.index), drawn, linewidth=1.2, color=color)
+            marks = rows[(rows["row"] == ALL) == is_all]
+            draw_estimates(ax, marks["row"].map(names.index), marks, linewidth=1.2, color=color)
         ax.set_title(f"{best} minus {opponent}".replace("_", " "), loc="left")
         ax.set_xlabel("Difference")
         values = map(two_decimals, rows["estimate"])

@@ -112,7 +112,7 @@ def compare_runs(
     pairs = pd.concat(rows, ignore_index=True)
     # All items are one family of tests, and groups of items another.
     families = [rows for _, rows in pairs.groupby(pairs["group"] != "", sort=False)]
-    adjusted = [add_verdicts(rows, margin, _CONFIDENCE, both=False) for rows in families]
+    adjusted = [add_verdicts(rows, margin, _CONFIDENCE, mirrored=False) for rows in families]
     pairs = pd.concat(adjusted).sort_index()
     pairs = pairs.astype({"n_items": int})
     lower_names = {*scores["evaluator"][is_reversed(scores)]}
@@ -186,12 +186,14 @@ def _compare_pair(
     cells = cells[cells.groupby("item_id")["system"].transform("nunique") == 2]
     if cells.empty:
         return None
-    part = with_tables(
+    pair_study = with_tables(
         study,
         scores=cells[["output_id", "evaluator", "score", "signature"]],
         outputs=study.outputs[study.outputs["output_id"].isin(cells["output_id"])],
     )
-    compared = compare_systems(part, evaluator=metric, by=by, margin=margin, confidence=_CONFIDENCE)
+    compared = compare_systems(
+        pair_study, evaluator=metric, by=by, margin=margin, confidence=_CONFIDENCE
+    )
     needed = compared.details.set_index("system").loc[run, ["repeats_needed", "items_needed"]]
     tables = [compared.pairs.assign(group="", **needed), *([compared.groups] if by else [])]
     rows = pd.concat(tables, ignore_index=True)
@@ -330,7 +332,7 @@ def save_report(report: Report, folder: Path) -> str:
     table = report.pairs.to_csv(index=False, lineterminator="\n")
     files.replace_bytes(folder / "compared.csv", table.encode())
     files.replace_bytes(folder / "compared.json", f"{as_json(report)}\n".encode())
-    drawn = [folder / "compared.csv", folder / "compared.json"]
+    paths = [folder / "compared.csv", folder / "compared.json"]
     for metric, pairs in report.pairs.groupby("metric", sort=False):
         rows = pairs.assign(evaluator=pairs["run"], confidence=_CONFIDENCE)
         rows["evaluator"] += (", " + rows["group"]).mask(rows["group"] == "", "")
@@ -339,8 +341,8 @@ def save_report(report: Report, folder: Path) -> str:
             f"{metric}: difference from {report.baseline} ({pairs['better'].iloc[0]} is better)"
         )
         drawing = plot_forest(rows, xlabel=xlabel, xlim=(0, 0))
-        drawn += drawing.save(folder / re.sub(r"\W+", "_", f"difference_{metric}"))
-    return f"Wrote {listed(path.name for path in drawn)} in {folder}."
+        paths += drawing.save(folder / re.sub(r"\W+", "_", f"difference_{metric}"))
+    return f"Wrote {listed(path.name for path in paths)} in {folder}."
 
 
 def _matched(report: Report) -> list[str]:
@@ -357,7 +359,7 @@ def _read_as(report: Report) -> str:
     """Explain the differences, intervals, p and verdicts."""
     is_group = report.pairs["group"] != ""
     n_tests, n_within = (
-        int(report.pairs["p"][part].notna().sum()) for part in (~is_group, is_group)
+        int(report.pairs["p"][is_counted].notna().sum()) for is_counted in (~is_group, is_group)
     )
     numbers = counted(n_tests, "comparison") + f", and {n_within} within groups" * bool(n_within)
     adjusted = f"p is adjusted for {numbers} (Holm); " * (max(n_tests, n_within) > 1)

@@ -56,8 +56,8 @@ def read_runs(paths: Sequence[Path]) -> tuple[Study, list[str]]:
 
 def _read_run(path: Path, log: Log) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Read outputs and scores of the files of a run."""
-    parts = zip(*_read_files(path, log), strict=True)
-    outputs, scores = (pd.concat(frames, ignore_index=True) for frames in parts)
+    tables = zip(*_read_files(path, log), strict=True)
+    outputs, scores = (pd.concat(frames, ignore_index=True) for frames in tables)
     if scores["score"].isna().all():
         raise UsageError(f"{path} has no scores: name a log, or a file with columns of scores.")
     return outputs, scores
@@ -111,8 +111,8 @@ def _of_log(shape: Recorded, files: Sequence[Path], log: Log) -> tuple[pd.DataFr
         repeat = frame.get("{repeat}", pd.Series("", frame.index))
         frame["output_id"] = frame["item_id"] + "/" + repeat
     scores = scores.assign(score=pd.to_numeric(scores["score"]), signature="")
-    kept = ["output_id", "system", "evaluator", "score", "signature"]
-    return outputs.drop(columns=["text", "context"], errors="ignore"), scores[kept]
+    columns_kept = ["output_id", "system", "evaluator", "score", "signature"]
+    return outputs.drop(columns=["text", "context"], errors="ignore"), scores[columns_kept]
 
 
 def _of_table(source: Guess, file: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -127,10 +127,10 @@ def _of_table(source: Guess, file: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     places = pd.DataFrame({"item_id": frame[item], "system": frame[names.get("system", "{file}")]})
     metric = names.get("evaluator")
     values = names.get("value") if metric else None
-    taken = {item, names.get("system"), metric, *personal(source.names)}
-    rest = [name for name in source.names if name not in taken]
+    assigned = {item, names.get("system"), metric, *personal(source.names)}
+    free = [name for name in source.names if name not in assigned]
     metrics = [
-        name for name in rest if _are_numbers(source, name) and not has_word(name, _NO_SCORES)
+        name for name in free if _are_numbers(source, name) and not has_word(name, _NO_SCORES)
     ]
     columns = [values] if values in metrics else metrics
     if not columns:
@@ -150,7 +150,7 @@ def _of_table(source: Guess, file: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
         )
         for name in columns
     ]
-    groups = [name for name in rest if source.kind(name) in ("words", "id", "number")]
+    groups = [name for name in free if source.kind(name) in ("words", "id", "number")]
     return places.join(frame[groups]), pd.concat(scores).drop(columns="item_id")
 
 
@@ -176,9 +176,9 @@ def _as_numbers(cells: pd.Series, where: str) -> pd.Series[float]:
     """Convert a column of numbers, or of words such as true and false."""
     cells = answers.point_commas(cells) if answers.has_decimal_commas(cells) else cells
     distinct = list(dict.fromkeys(cells))
-    words = scale_of(distinct)
+    scale = scale_of(distinct)
     missing = dict.fromkeys(answers.missing_words(distinct), math.nan)
-    numbers = {cell: csv_files.number(words.get(cell, cell)) for cell in distinct} | missing
+    numbers = {cell: csv_files.number(scale.get(cell, cell)) for cell in distinct} | missing
     wrong = [cell for cell, value in numbers.items() if value is None or math.isinf(value)]
     if wrong:
         row = cells.tolist().index(wrong[0]) + 1

@@ -27,7 +27,7 @@ def compare_binary(
     value: Floats, labels: tuple[Ints, Ints], pairs: tuple[Ints, Ints], confidence: float
 ) -> Binary:
     """Compare pairs of systems; `labels` are the system and the item of each score."""
-    return compare_counts(_count(value, labels, pairs), confidence)
+    return compare_counts(_count_wins(value, labels, pairs), confidence)
 
 
 def compare_counts(counts: Floats, confidence: float) -> Binary:
@@ -57,7 +57,7 @@ def score_difference(counts: Floats, difference: Floats | float) -> Floats:
         return np.where(excess == 0, 0.0, excess / np.sqrt(np.maximum(variance, 0)))
 
 
-def _count(value: Floats, labels: tuple[Ints, Ints], pairs: tuple[Ints, Ints]) -> Floats:
+def _count_wins(value: Floats, labels: tuple[Ints, Ints], pairs: tuple[Ints, Ints]) -> Floats:
     """Count wins, losses and ties of pairs whose systems have a 0/1 score for the same items."""
     system, item = labels
     k = int(system.max()) + 1
@@ -66,15 +66,15 @@ def _count(value: Floats, labels: tuple[Ints, Ints], pairs: tuple[Ints, Ints]) -
         sparse.coo_array((cell, (item, system)), shape=(int(item.max()) + 1, k)).tocsr()
         for cell in (np.ones_like(value), right)
     )
-    (shared, both), (n, total) = (
+    (shared, both_right), (n, total) = (
         [(matrix.T @ matrix).toarray()[pairs] for matrix in (scored, correct)],
         [np.bincount(system, cell, k) for cell in (np.ones_like(value), right)],
     )
-    other = np.bincount(system, ~np.isin(right, (0, 1)), k) > 0
+    is_other = np.bincount(system, ~np.isin(right, (0, 1)), k) > 0
     first, second = pairs
-    is_binary = (shared == n[first]) & (shared == n[second]) & ~other[first] & ~other[second]
+    is_binary = (shared == n[first]) & (shared == n[second]) & ~is_other[first] & ~is_other[second]
     is_binary &= scored.data.max() == 1
-    won, lost = total[first] - both, total[second] - both
+    won, lost = total[first] - both_right, total[second] - both_right
     return np.where(is_binary, [won, lost, shared - won - lost], np.nan)
 
 

@@ -172,7 +172,7 @@ def compare_systems(
         raise ValueError(
             f"margin must be above 0. Got {margin}: set it to the smallest difference that matters."
         )
-    whole = study
+    original = study
     options: dict[str, Any] = {"scale": scale, "include_human": True, "confidence": confidence}
     options |= {"dimension": dimension, "evaluator": evaluator, "annotators": annotators}
     if evaluator is not None:
@@ -226,9 +226,9 @@ def compare_systems(
         table = table.join(planned, on=["dimension", "system"])
     groups = pd.DataFrame(columns=list(grouped.COLUMNS))
     if by is not None:
-        part = whole if include_human else whole.only(is_human=False)
+        machine = original if include_human else original.only(is_human=False)
         rows = grouped.compare_within(
-            part, by, lambda study: compare_systems(study, **options).pairs, pairs
+            machine, by, lambda study: compare_systems(study, **options).pairs, pairs
         )
         groups = grouped.compare_groups(add_verdicts(rows, margin, confidence))
     return SystemComparison(
@@ -663,13 +663,13 @@ def _estimate_superiority(
 
 
 def add_verdicts(
-    pairs: pd.DataFrame, margin: float | None, confidence: float, *, both: bool = True
+    pairs: pd.DataFrame, margin: float | None, confidence: float, *, mirrored: bool = True
 ) -> pd.DataFrame:
     """Adjust p over all pairs, and derive verdicts, which never claim exact equality.
 
-    `both`: each pair is listed in both directions.
+    `mirrored`: each pair is listed in both directions.
     """
-    over_pairs = partial(_over_pairs, pairs) if both else adjust
+    over_pairs = partial(_over_pairs, pairs) if mirrored else adjust
     adjusted = over_pairs(pairs["p"].to_numpy())
     same = worse = np.full(len(pairs), np.nan)
     if margin is not None:

@@ -36,13 +36,13 @@ def plan_repeats(
     noise = sum(within.reindex(end).to_numpy() for end in ends)
     present = sum((within * by_system["share"]).reindex(end).to_numpy() for end in ends)
     n_items = pairs["df"].to_numpy() + 1
-    wanted = (margin / student.ppf(0.5 + confidence / 2, pairs["df"])) ** 2
+    largest = (margin / student.ppf(0.5 + confidence / 2, pairs["df"])) ** 2
     variance = pairs["se"].to_numpy() ** 2
     of_items = np.maximum(variance - present / n_items, 0)
-    repeats = np.ceil(noise / n_items / np.where(wanted > of_items, wanted - of_items, np.nan))
-    needed = pd.DataFrame({"items_needed": np.ceil(n_items * variance / wanted)}, index=ends[0])
+    repeats = np.ceil(noise / n_items / np.where(largest > of_items, largest - of_items, np.nan))
+    needed = pd.DataFrame({"items_needed": np.ceil(n_items * variance / largest)}, index=ends[0])
     needed["repeats_needed"] = np.maximum(repeats, 1)
-    needed["dominate"] = (wanted <= of_items) & ~np.isnan(variance)
+    needed["dominate"] = (largest <= of_items) & ~np.isnan(variance)
     worst = needed.groupby(level=["dimension", "system"]).max().reindex(table.index)
     dominate = worst["dominate"].eq(True)
     missing = [worst["items_needed"].isna(), dominate, worst["repeats_needed"].isna()]
