@@ -32,6 +32,7 @@ REASONS: Mapping[str, str] = {
     "constant": "undefined: no variation in scores or judgments{within}",
     "constant_resamples": "no interval: all subsamples give the same value",
     "constant_systems": "judgments do not vary within systems, or are too few",
+    "disconnected": "undefined: no game links the system to most of the others",
     "determined": "undefined: a variable is constant, or determined by the given evaluator",
     "exact": "no interval: exact, given the groups",
     "excluded": "excluded because estimate, se or truth is missing: {systems}",
@@ -140,8 +141,6 @@ REASONS: Mapping[str, str] = {
     "other_labels": "no score matches a value of the judgments: the labels differ",
     "other_scale": "no score is in the range of the judgments: the scales differ",
     "perfect": "a correlation is 1 or -1, so its variance is unknown",
-    "perfect_order": "infinite ratings: one order explains all games. Add games, or sample "
-    "outcomes",
     "perfect_without_one": "without one of the {units}, the correlation is perfect or undefined",
     "positions": "annotator ids are positions in a file, not persons. If each position is one "
     "person, set annotators: persons under settings; otherwise use annotators='fixed'",

@@ -250,7 +250,7 @@ outputs only: / no_comparisons no_contexts no_judgments no_scores no_votes
 scores only: / no_comparisons no_contexts no_judgments no_votes
 no rows: / no_comparisons no_contexts no_judgments no_scores no_votes
 ties: alike all_ties no_variation nothing_to_compare tied_votes / many_ties
-few decided: alike no_variation nothing_to_compare perfect_order undefined_without_one / many_ties
+few decided: alike no_variation nothing_to_compare separated undefined_without_one / many_ties
 sure of ties: alike all_ties no_variation nothing_to_compare
 even chances: alike all_ties no_variation nothing_to_compare
 separated votes: alike no_variation nothing_to_compare separated

@@ -102,7 +102,8 @@ def _by_tests(facts: Facts, table: str, where: Where, value: str, tests: str = "
     if facts.rows(table, {**where, "estimate": ("defined", None)}).empty:
         return f"the order of systems is undefined: {_why(facts, table, where)}"
     text = _first(facts, table, where, value)
-    if "covers" in facts.tables[table]:
+    with_interval = facts.rows(table, {**where, "ci_low": ("defined", None)})
+    if "covers" in with_interval and len(with_interval):
         text = (
             f"{text[:-1]}; {facts.names(table, {**where, 'ci_low': ('defined', None)}, 'covers')})"
         )

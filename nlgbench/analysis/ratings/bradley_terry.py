@@ -27,6 +27,7 @@ from nlgbench.inference import adjust
 from nlgbench.status import OK, Status, explain, first_status, split_status
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
+from nlgbench.text import listed
 
 Ties = Literal["davidson", "half"]
 Annotators = Literal["fixed", "random"]
@@ -35,7 +36,7 @@ _NUMBERS = ["estimate", "ci_low", "ci_high", "rank_low", "rank_high", "se", "n_c
 _COLUMNS = ["system", "confidence", "covers", "n_games", *_NUMBERS, "status"]
 _ENDS = ["system", "opponent"]
 _TESTS = ["estimate", "ci_low", "ci_high", "se", "df", "p", "p_adjusted"]
-_UNLINKED = "is linked to too few systems by wins in both directions"
+_REDUCED = "; ratings are from a bias-reduced fit, without intervals"
 #: A smaller variance of a rate is a rounding error.
 ROUNDING = 1e-12
 
@@ -113,8 +114,8 @@ def bradley_terry(
     In the model of Davidson (1970, doi:10.1080/01621459.1970.10481082), the probabilities of win,
     tie and loss of i against j are proportional to ``p_i``, ``nu sqrt(p_i p_j)`` and ``p_j``.
     Without ties, it is that of Bradley and Terry (1952, doi:10.2307/2334029). The covariance is
-    ``H^- M H^-``, with H the information and M the `covariance` of the scores. Only the largest
-    group of systems that wins link in both directions has finite ratings. The interval uses
+    ``H^- M H^-``, with H the information and M the `covariance` of the scores. If that is
+    infinite, all ratings are from a bias-reduced fit, without intervals. The interval uses
     Student's t with G - 1 degrees of freedom, where G is the smallest number of clusters of any
     system, or for annotators' choices each system's effective number.
     """
@@ -122,24 +123,24 @@ def bradley_terry(
     if ties == "half":
         results = results @ [[1, 0, 0], [0.5, 0, 0.5], [0, 0, 1]]
     n, n_games = len(systems), np.bincount(np.append(a, b))
-    rated = _largest_group(a, b, results, n)
+    rated = _largest_group(a, b, n)
     if not rated.all():
         games = played[rated[a] & rated[b]]
         fit: Any = (None, None)
         if len(games):
             fit = bradley_terry(games, sample, ties=ties, confidence=confidence)
-        left_out = first_status(n, (~rated, _why_left_out(systems, a, b, results)))
+        left_out = first_status(n, (~rated, explain("disconnected")))
         table, pairs = _add_left_out(systems, left_out, *fit)
         table = table.assign(confidence=confidence, covers=sample.covers, n_games=n_games)
         return table, pairs.assign(covers=sample.covers)
     n_clusters, df, few = _count_clusters(sample, played, a, b)
-    undefined = _why_infinite(a, b, results, n)
-    ability = np.full(n, 0.0 if undefined.code == "all_ties" else np.nan)
-    tie, covariances = float("nan"), [np.full((n, n), np.nan)]
+    infinite = _why_infinite(systems, a, b, results)
+    ability, tie, covariances = np.zeros(n), float("nan"), [np.full((n, n), np.nan)]
     by_model = covariances[0]
-    if not undefined:
-        ability, log_tie = _fit_abilities(a, b, results, n)
+    if infinite.code != "all_ties":
+        ability, log_tie = _fit_abilities(a, b, results, n, reduce_bias=bool(infinite))
         tie = float(np.exp(log_tie))
+    if not infinite:
         inverse = _invert_information(a, b, ability, log_tie)
         by_model = inverse[:n, :n]
         # With ties as half wins, results vary less, by an amount that the model does not provide.
@@ -156,7 +157,7 @@ def bradley_terry(
                 (inverse @ covariance(scores, shares, label) @ inverse)[:n, :n] for label in labels
             ]
     alone = explain("one_unit", unit=_name_unit(sample), games="all games of some system")
-    missing = undefined or sample.missing
+    missing = infinite or sample.missing
     table = _add_intervals(
         pd.DataFrame({"system": systems, "estimate": ability}),
         clustering.largest_variance(*map(np.diag, covariances)),
@@ -530,8 +531,14 @@ def _slopes(design: csr_array, excess: Floats, log_tie: float) -> csr_array:
     return lead if np.isneginf(log_tie) else hstack([lead, excess[:, [1]]], format="csr")
 
 
-def _fit_abilities(a: Ints, b: Ints, results: Floats, n: int) -> tuple[Floats, float]:
-    """Maximize the likelihood over abilities of mean 0 and the logarithm of nu (-inf: no ties)."""
+def _fit_abilities(
+    a: Ints, b: Ints, results: Floats, n: int, *, reduce_bias: bool = False
+) -> tuple[Floats, float]:
+    """Maximize the likelihood over abilities of mean 0 and the logarithm of nu (-inf: no ties).
+
+    To reduce bias, maximize it times Jeffreys' prior (Firth 1993, doi:10.1093/biomet/80.1.27),
+    which also has a maximum if abilities are infinite.
+    """
     # Make the result exactly invariant to swapping a and b.
     results = np.where((a > b)[:, None], results[:, ::-1], results)
     pairs, pair_of_game = _number_pairs(a, b)
@@ -546,11 +553,18 @@ def _fit_abilities(a: Ints, b: Ints, results: Floats, n: int) -> tuple[Floats, f
     # The squared sum fixes the abilities' mean at 0, which the likelihood does not determine.
     def cost(x: Floats) -> float:
         chance = _probabilities(design, *split(x))
-        return float(x[:n].sum() ** 2 / 2 - xlogy(share, chance).sum())
+        prior = np.linalg.slogdet(curve(x))[1] / (2 * len(a)) if reduce_bias else 0
+        return float(x[:n].sum() ** 2 / 2 - xlogy(share, chance).sum() - prior)
 
     def slope(x: Floats) -> Floats:
         ability, log_tie = split(x)
-        excess = share - weight[:, None] * _probabilities(design, ability, log_tie)
+        chance = _probabilities(design, ability, log_tie)
+        excess = share - weight[:, None] * chance
+        if reduce_bias:
+            inverse = np.asarray(np.linalg.inv(curve(x)), dtype=np.float64)
+            added = weight[:, None] * chance * _leverages(chance, pairs, inverse)
+            added /= 2 * len(a)
+            excess += added - added.sum(axis=1, keepdims=True) * chance
         total = -_slopes(design, excess, log_tie).sum(axis=0)
         total[:n] += ability.sum()
         return total
@@ -561,6 +575,21 @@ def _fit_abilities(a: Ints, b: Ints, results: Floats, n: int) -> tuple[Floats, f
     x = np.zeros(n + int(ties))
     options = {"gtol": 1e-12}
     return split(minimize(cost, x, jac=slope, hess=curve, method="trust-exact", options=options).x)
+
+
+def _leverages(chance: Floats, pairs: Ints, inverse: Floats) -> Floats:
+    """Compute the squared length of each outcome's score (pairs, 3), in units of the information.
+
+    Jeffreys' prior adds half of it to results, as if such outcomes had been observed.
+    """
+    n, (first, second) = pairs.max() + 1, pairs.T
+    lead = [0.5, 0, -0.5] - (chance[:, [0]] - chance[:, [2]]) / 2
+    leverages = lead**2 * _difference(inverse, first, second)[:, None]
+    if len(inverse) > n:
+        tie = [0, 1, 0] - chance[:, [1]]
+        leverages += 2 * lead * tie * (inverse[first, n] - inverse[second, n])[:, None]
+        leverages += tie**2 * inverse[n, n]
+    return np.asarray(leverages)
 
 
 def _invert_information(a: Ints, b: Ints, ability: Floats, log_tie: float) -> Floats:
@@ -582,42 +611,30 @@ def _shares(design: csr_array, ability: Floats, log_tie: float) -> csr_array:
     return csr_array(information / information.sum(axis=0))
 
 
-def _largest_group(a: Ints, b: Ints, results: Floats, n: int) -> Bools:
-    """Find the systems of the largest group that wins link in both directions; ties do as well.
-
-    There is none if two groups have the same size.
-    """
-    win, tie, loss = (results[:, column] > 0 for column in range(3))
-    not_lost, not_won = win | tie, loss | tie
-    ends = np.append(b[not_lost], a[not_won]), np.append(a[not_lost], b[not_won])
-    links = coo_array((np.ones(len(ends[0])), ends), shape=(n, n))
-    group = csgraph.connected_components(links, connection="strong")[1]
+def _largest_group(a: Ints, b: Ints, n: int) -> Bools:
+    """Find the systems of the largest group that games link, unless two have the same size."""
+    links = coo_array((np.ones(len(a)), (a, b)), shape=(n, n))
+    group = csgraph.connected_components(links, directed=False)[1]
     sizes = np.bincount(group)
     alone = (sizes == sizes.max()).sum() == 1
     return (group == sizes.argmax()) & alone
 
 
-def _why_left_out(systems: list[str], a: Ints, b: Ints, results: Floats) -> Any:
-    """Return why each system has no rating (a `Status`) if it is not in the largest group."""
-    n = len(systems)
-    wins = np.bincount(a, results[:, 0], n) + np.bincount(b, results[:, 2], n)
-    losses = np.bincount(a, results[:, 2], n) + np.bincount(b, results[:, 0], n)
-    reasons = np.select([losses == 0, wins == 0], ["never loses", "never wins"], _UNLINKED)
-    return [
-        explain("separated", which=f"{name} {reason}")
-        for name, reason in zip(systems, reasons, strict=True)
-    ]
-
-
-def _why_infinite(a: Ints, b: Ints, results: Floats, n: int) -> Status:
+def _why_infinite(systems: list[str], a: Ints, b: Ints, results: Floats) -> Status:
     """Return why the likelihood has no maximum, or `OK`."""
+    n = len(systems)
     win, tie, loss = (results[:, column] > 0 for column in range(3))
     lower = np.concatenate([b[win], a[loss]])
     upper = np.concatenate([a[win], b[loss]])
-    if not tie.any():
-        return OK
     if not len(lower):
         return explain("all_ties")
+    ends = np.concatenate([lower, a[tie], b[tie]]), np.concatenate([upper, b[tie], a[tie]])
+    links = coo_array((np.ones(len(ends[0])), ends), shape=(n, n))
+    group = csgraph.connected_components(links, connection="strong")[1]
+    if group.any():
+        return explain("separated", which=_name_separated(systems, group, lower, upper) + _REDUCED)
+    if not tie.any():
+        return OK
     # One order explains all games if some y have y_loser <= y_winner - 1, and |y_i - y_j| <= 1 at
     # ties. Such y exist unless these bounds, as lengths of edges, form a negative cycle.
     rung = np.full((n, n), np.inf)
@@ -628,4 +645,21 @@ def _why_infinite(a: Ints, b: Ints, results: Floats, n: int) -> Status:
         csgraph.bellman_ford(graph, indices=0)
     except csgraph.NegativeCycleError:
         return OK
-    return explain("perfect_order")
+    return explain("separated", which="one order explains all games" + _REDUCED)
+
+
+def _name_separated(systems: list[str], group: Ints, lower: Ints, upper: Ints) -> str:
+    """Name the groups that never lose to the others, or never win, except the largest group."""
+    across = group[lower] != group[upper]
+    losers, winners = {*group[lower[across]]}, {*group[upper[across]]}
+    texts = []
+    for number in np.unique(group):
+        names = [name for name, label in zip(systems, group, strict=True) if label == number]
+        verb, others = ("s", "") if len(names) == 1 else ("", " the other systems")
+        if len(names) > 1 and number == np.bincount(group).argmax():
+            continue
+        if number not in losers:
+            texts.append(f"{listed(names)} never lose{verb}{others and ' to' + others}")
+        elif number not in winners:
+            texts.append(f"{listed(names)} never win{verb}{others and ' against' + others}")
+    return ", ".join(texts)

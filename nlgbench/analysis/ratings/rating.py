@@ -112,12 +112,12 @@ def rate(
 
     Notes
     -----
-    Bradley-Terry follows Davidson (1970, doi:10.1080/01621459.1970.10481082). Systems that never
-    lose to the rest, or never win, have infinite ratings (Ford 1957, doi:10.2307/2308513). Only
-    the largest group of systems that wins (or ties) link in both directions is rated, relative to
-    its own mean; the others have status ``separated``. Ratings are also NaN if one order explains
-    all games: a winner always exceeds the loser by at least some fixed amount, and tied systems
-    differ by at most that amount. Games of a system against itself are left out. If items or
+    Bradley-Terry follows Davidson (1970, doi:10.1080/01621459.1970.10481082). If systems never lose
+    to the rest, or never win, or one order explains all games, ratings are infinite (Ford 1957,
+    doi:10.2307/2308513). All ratings are then from a bias-reduced fit (Firth 1993,
+    doi:10.1093/biomet/80.1.27), without intervals, with status ``separated``. Only the largest
+    group of systems that games link is rated; the others have status ``disconnected``. Games of a
+    system against itself are left out. If items or
     outputs are known, the interval covers ratings over all outputs that these systems could
     produce, even if the model is wrong. Over other items and annotators, the variance is
     `nlgbench.clustering.largest_variance`. Student's t has `n_clusters` - 1 degrees of freedom (of

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_glicko import glicko2_update
 from scipy.optimize import minimize
+from scipy.special import softmax
 from scipy.stats import norm
 from statsmodels.stats.proportion import proportion_confint
 
@@ -268,29 +269,73 @@ def test_davidson_by_brute_force():
     assert found["tie"].iloc[0] == pytest.approx(math.exp(best.x[4]), rel=1e-6)
 
 
-def test_only_systems_that_never_lose_or_never_win_are_left_out():
-    lines = "b a 0 0 4\na c 4 0 0\nb c 5 0 3\nd b 0 0 2\na a 3 0 0"
-    found = rate(results(lines)).systems.set_index("system")
-    assert found["status"].to_dict() == {
-        **{"a": "separated", "b": "few_items"},
-        **{"c": "few_items", "d": "separated"},
-    }
-    assert [found.loc[name, "reason"] for name in "ad"] == [
-        "infinite estimate: a never loses",
-        "infinite estimate: d never wins",
-    ]
-    points = 400 * math.log10(5 / 3)
-    assert found["estimate"]["b"] - found["estimate"]["c"] == pytest.approx(points)
-    assert found["estimate"].mean() == pytest.approx(START)
-    assert found.loc[["a", "d"], ["estimate", "se"]].isna().all(axis=None)
-    assert found["n_games"].to_dict() == {"a": 8, "b": 14, "c": 12, "d": 2}
+def test_a_system_that_never_loses_has_the_bias_reduced_rating_of_bradleyterry2():
+    # R: BTm(cbind(win1, win2), p1, p2, br = TRUE), BradleyTerry2 1.1-2, brglm 0.7.2; a at 0.
+    lines = "a b 5 0 0\na c 4 0 0\na d 6 0 0\nb c 4 0 2\nb d 5 0 1\nc d 3 0 3\na a 3 0 0"
+    rated = rate(results(lines))
+    table = rated.systems.set_index("system")
+    gaps = (table["estimate"] - table["estimate"]["a"])[1:] / POINTS
+    np.testing.assert_allclose(gaps, [-2.83135913921, -3.69591475511, -3.91194537113], rtol=1e-6)
+    assert table["estimate"].mean() == pytest.approx(START)
+    for rows in (table, rated.pairs):
+        assert rows["status"].eq("separated").all() and rows[["ci_low", "se"]].isna().all(axis=None)
+    assert table["reason"].str.startswith("infinite estimate: a never loses; ratings are").all()
+    assert rated.pairs["verdict"].eq("").all() and table["rank_low"].isna().all()
+
+
+def test_the_bias_reduced_fit_with_ties_is_the_maximum_of_the_penalized_likelihood():
+    rows = np.array([(0, 1, 5, 0, 0), (0, 2, 4, 0, 0), (1, 2, 4, 1, 2)])
+    score = np.zeros((3, 3, 3))  # pair, outcome, (b, c, log nu); a at 0
+    for n, (a, b) in enumerate(rows[:, :2]):
+        score[n, [0, 2], a - 1 if a else 2] = [0.5 * (a > 0), -0.5 * (a > 0)]
+        score[n, [0, 2], b - 1] = [-0.5, 0.5]
+        score[n, 1, 2] = 1
+
+    def cost(theta):
+        chance = softmax(score @ theta, axis=1)
+        mean = np.einsum("po,poi->pi", chance, score)
+        off = score - mean[:, None]
+        weight = rows[:, 2:].sum(axis=1)
+        information = np.einsum("p,po,poi,poj->ij", weight, chance, off, off)
+        likelihood = (rows[:, 2:] * np.log(chance)).sum()
+        return -likelihood - np.linalg.slogdet(information)[1] / 2
+
+    options = {"xatol": 1e-9, "fatol": 1e-12, "maxiter": 20_000, "maxfev": 20_000}
+    best = minimize(cost, np.zeros(3), method="Nelder-Mead", options=options).x
+    table = rate(
+        results("\n".join(" ".join(["abc"[a], "abc"[b], *map(str, n)]) for a, b, *n in rows))
+    )
+    gaps = (table.systems["estimate"] - table.systems["estimate"][0])[1:] / POINTS
+    np.testing.assert_allclose([*gaps, np.log(table.systems["tie"][0])], best, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("lines", "statuses", "reason"),
+    [
+        ("a b 2 0 0\nb c 3 0 1\nc d 2 0 0", "ssss", "a never loses, d never wins;"),
+        ("a b 2 1 0\nc d 1 0 1\na c 3 0 0", "ssss", "c and d never win against the other systems;"),
+        ("a b 3 2 0\nb c 3 0 2\nd e 1 0 1", "oooxx", "no game links the system to most"),
+        ("a b 3 0 0\nb c 3 0 2\nd e 1 0 1", "sssxx", "no game links the system to most"),
+        ("a b 3 0 0\nc d 1 0 1", "xxxx", "no game links the system to most"),
+        ("a b 2 0 0\nb c 0 2 0\nc a 0 1 0", "sss", "one order explains all games;"),
+    ],
+)
+def test_systems_without_a_finite_rating_are_named(lines, statuses, reason):
+    table = rate(results(lines)).systems
+    codes = {"s": "separated", "x": "disconnected", "o": "few_items"}
+    assert table["status"].tolist() == [codes[letter] for letter in statuses]
+    assert reason in table["reason"].iloc[-1]
+    assert table["estimate"].isna().tolist() == [letter == "x" for letter in statuses]
+
+
+def test_games_within_a_system_are_no_games():
     with pytest.raises(Unsupported, match="between two outputs of one system"):
         rate(results("a a 3 0 0"))
 
 
 @given(st.lists(st.integers(0, 2), min_size=9, max_size=9))
 @settings(max_examples=30)
-def test_a_ladder_is_what_linear_programming_finds(counts):
+def test_a_separation_is_what_linear_programming_finds(counts):
     from scipy.optimize import linprog
 
     lines = [
@@ -300,19 +345,17 @@ def test_a_ladder_is_what_linear_programming_finds(counts):
     table = results("\n".join(lines))
     if not table["prob_tie"].any() or {*table["system_a"], *table["system_b"]} != {*"xyz"}:
         return
+    # Directions of (x, y, z, 2 log nu) in which no outcome becomes less likely, and some more.
     bounds = []
     for row in table.to_dict("records"):
-        gap = np.zeros(3)
+        gap, tie = np.zeros(4), np.array([0, 0, 0, 1])
         gap["xyz".index(row["system_a"])], gap["xyz".index(row["system_b"])] = 1, -1
-        if row["prob_tie"]:
-            bounds += [(gap, 1), (-gap, 1)]
-        else:
-            bounds.append((-gap if row["prob_a"] else gap, -1))
-    matrix, right = (np.array(column) for column in zip(*bounds, strict=True))
-    ladder = linprog(np.zeros(3), matrix, right, bounds=(None, None)).status == 0
+        won = gap if row["prob_a"] else -gap
+        bounds += [tie - gap, tie + gap] if row["prob_tie"] else [won, won - tie]
+    matrix = np.array(bounds)
+    best = linprog(-matrix.sum(axis=0), -matrix, np.zeros(len(matrix)), bounds=(-1, 1))
     status = rate(table).systems["status"]
-    if not status.eq("separated").any():
-        assert status.isin(["perfect_order", "all_ties"]).all() == ladder
+    assert status.isin(["separated", "all_ties"]).all() == (best.fun < -1e-9)
 
 
 def test_random_pairing_stops_when_the_order_has_stayed():
