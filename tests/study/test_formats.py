@@ -187,6 +187,12 @@ def test_records_become_rows(what, tmp_path):
     assert left_out.get(name, "") in "".join(notes)
 
 
+def test_the_columns_of_a_harness_task_can_be_kept(tmp_path):
+    files = {"m/samples_a.jsonl": [STRICT | {"doc": {"subject": "law", "choices": [1]}}]}
+    study, notes, _ = read(tmp_path, "format: lm_eval\nsettings: {extra: [subject]}\n", files)
+    assert study.outputs["subject"].tolist() == ["law"] and not notes
+
+
 def test_columns_of_a_format_need_no_line(tmp_path):
     errors = "system\tdoc\tseg_id\trater\tcategory\tseverity\nA\td\t1\tr\tFluency/x\tMajor\n"
     study, _, problems = read(tmp_path, "format: mqm\n", {"m.tsv": errors})
