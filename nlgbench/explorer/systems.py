@@ -1,4 +1,4 @@
-"""Systems by human judgments, with intervals and ranks."""
+"""Systems by human judgments or scores, with intervals and ranks."""
 
 from __future__ import annotations
 
@@ -9,23 +9,28 @@ from nlgbench.explorer import view
 from nlgbench.explorer.view import Values, View, choice
 from nlgbench.plots.rows import interval_name
 
+#: What precedes an evaluator's name in the table of outputs.
+SCORE = "score: "
+
 
 class SystemsView(View):
-    """Adjusted means of judgments by system."""
+    """Adjusted means of judgments, or mean scores, by system."""
 
     name = "systems"
     title = "Systems"
     hint = "Click a system to see its outputs, or a pair to see where the first system is better."
 
     def supported(self) -> bool:
-        """Require judgments, and two systems; human texts count as one."""
-        judged = self.study.judgments is not None
-        return judged and self.study.outputs["system"].nunique() > 1
+        """Require judgments or scores, and two systems; human texts count as one."""
+        has_values = self.study.judgments is not None or self.study.scores is not None
+        return has_values and self.study.outputs["system"].nunique() > 1
 
     def controls(self, values: Values) -> list[dict[str, Any]]:
         """Offer the dimensions, and whether human texts count as a system."""
         study = self.study
-        controls = [choice("dimension", "Judgments", study.dimensions, study.main_dimension)]
+        scored = [] if study.scores is None else study.scores.dropna(subset="score")["evaluator"]
+        measures = [*study.dimensions, *(f"{SCORE}{name}" for name in dict.fromkeys(scored))]
+        controls = [choice("dimension", "By", measures, study.main_dimension)]
         if study.outputs["is_human"].any():
             options = {"no": "leave out", "yes": "count as a system"}
             if len(study.systems) < 2:
@@ -36,7 +41,10 @@ class SystemsView(View):
     def options(self, values: Values) -> dict[str, Any]:
         """Return the arguments of `nlgbench.compare_systems`."""
         human = values.get("human") == "yes"
-        return {"dimension": values["dimension"], "include_human": human}
+        measure = str(values["dimension"])
+        if measure.startswith(SCORE):
+            return {"evaluator": measure.removeprefix(SCORE), "include_human": human}
+        return {"dimension": measure, "include_human": human}
 
     def parts(self, values: Values) -> dict[str, list[dict[str, Any]]]:
         """Lay out the figure, the systems and the pairs."""

@@ -121,7 +121,9 @@ def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None =
 def with_details(compared: SystemComparison) -> pd.DataFrame:
     """Merge systems' details into their estimates."""
     keys = [name for name in ("dimension", "system") if name in compared.systems]
-    return compared.systems.merge(compared.details, on=keys, validate="one_to_one")
+    table = compared.systems.merge(compared.details, on=keys, validate="one_to_one")
+    # Only scores have outputs within items.
+    return table.assign(evaluator=table["dimension"]) if "sd_within" in table else table
 
 
 def describe_measure(rows: pd.DataFrame) -> str:

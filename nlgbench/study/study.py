@@ -56,7 +56,7 @@ _NEEDS = {
     "huse": ["human outputs", "judgments", _LOGPROBS],
     "accuracy": ["human outputs", "judgments"],
     "agreement": ["judgments", "two judgments of an output"],
-    "compare_systems": ["judgments", "outputs of two systems"],
+    "compare_systems": ["judgments or scores", "outputs of two systems"],
     "compare_distributions": ["texts", "human outputs"],
     "score: overlap": ["texts", "references"],
     "score: discriminators": ["texts", "human outputs"],

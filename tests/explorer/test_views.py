@@ -48,6 +48,7 @@ def view_of(widget):
         ("reviews", "boundary", {"n_neighbors": 3, "ties": "released", "label_ties": "half"}),
         ("reviews", "tradeoff", {"systems": ["leaky_t0.7"]}),
         ("reviews", "systems", {"human": "yes"}),
+        ("judges", "systems", {"dimension": "score: fair@score"}),
         ("judges", "evaluators", {"figure": "atlas", "level": "item"}),
         ("votes", "votes", {}),
     ],
@@ -65,7 +66,7 @@ def test_only_views_that_the_study_supports_are_shown():
     views = {
         "reviews": ["outputs", "systems", "boundary", "tradeoff"],
         "judges": ["outputs", "systems", "evaluators", "votes"],
-        "votes": ["outputs", "votes"],
+        "votes": ["outputs", "systems", "votes"],
         "colors": ["outputs", "systems", "game"],
     }
     for study, names in views.items():
