@@ -122,9 +122,9 @@ def compare_systems(
         status, reason.
 
         ``groups`` (empty without `by`): the columns of ``pairs`` for each group, adjusted over all
-        groups and pairs; n_items; shrunk (the estimate shrunk towards the mean of at least three
-        groups by a random-effects model); p_interaction (Welch's test of equal differences in all
-        groups, Holm over pairs). A group of fewer than ten items has no interval.
+        groups and pairs; n_items; shrunk, shrunk_low, shrunk_high (towards the mean of at least
+        three groups, by a random-effects model); p_interaction (Welch's test of equal differences,
+        Holm over pairs). A group of fewer than ten items has no interval.
 
     Raises
     ------
@@ -172,9 +172,6 @@ def compare_systems(
         raise ValueError(
             f"margin must be above 0. Got {margin}: set it to the smallest difference that matters."
         )
-    original = study
-    options: dict[str, Any] = {"scale": scale, "include_human": True, "confidence": confidence}
-    options |= {"dimension": dimension, "evaluator": evaluator, "annotators": annotators}
     if evaluator is not None:
         if dimension is not None or annotators is not None:
             raise ValueError(
@@ -201,6 +198,17 @@ def compare_systems(
             _compare_pairs(model, spread, confidence).assign(dimension=name)
             for name, model, spread, _ in results
         ]
+        groups = pd.DataFrame(columns=list(grouped.COLUMNS))
+        if by is not None:
+            group_of = grouped.group_items(study.outputs, by)
+            kind: Annotators = "fixed" if covers == clustering.THESE_ANNOTATORS else "random"
+            compare = partial(_compare_frame, study, annotators=kind, confidence=confidence)
+            rows = [
+                grouped.compare_within(model.frame.assign(dimension=name), group_of, compare)
+                for name, model in zip(names, models, strict=True)
+            ]
+            within = add_verdicts(pd.concat(rows, ignore_index=True), margin, confidence)
+            groups = grouped.compare_groups(within, confidence)
     pairs = add_verdicts(pd.concat(tables, ignore_index=True), margin, confidence)
     pairs = split_status(pairs)
     systems, severities, ordered = [], [], []
@@ -221,16 +229,11 @@ def compare_systems(
     pairs, people = pd.concat(ordered, ignore_index=True), pd.concat(severities, ignore_index=True)
     if evaluator is not None:
         people = people.iloc[:0]
-        table, pairs = (frame.assign(covers=clustering.OTHER_ITEMS) for frame in (table, pairs))
+        table, pairs, groups = (
+            frame.assign(covers=clustering.OTHER_ITEMS) for frame in (table, pairs, groups)
+        )
         planned = repeats.plan_repeats(cells, pairs, margin, confidence)
         table = table.join(planned, on=["dimension", "system"])
-    groups = pd.DataFrame(columns=list(grouped.COLUMNS))
-    if by is not None:
-        machine = original if include_human else original.only(is_human=False)
-        rows = grouped.compare_within(
-            machine, by, lambda study: compare_systems(study, **options).pairs, pairs
-        )
-        groups = grouped.compare_groups(add_verdicts(rows, margin, confidence))
     return SystemComparison(
         table[[*(["dimension"] if len(names) > 1 else []), *_SYSTEMS]],
         pairs=pairs[[*_PAIRS, *(name for name in binary.COUNTS if name in pairs)]],
@@ -618,6 +621,17 @@ def _compare_binary(
         return binary.Binary(*np.full((4, len(pairs[0])), np.nan))
     labels = model.system, model.item
     return binary.compare_binary(model.data.value, labels, pairs, confidence)
+
+
+def _compare_frame(
+    study: Study, frame: pd.DataFrame, annotators: Annotators, confidence: float
+) -> pd.DataFrame:
+    """Compare each pair of systems, by name, in some of the judgments."""
+    model = _fit_frame(frame, study.clusters)
+    n_annotators = clustering.effective_size(model.annotator)
+    options = clustering.choose_annotators(annotators, n_annotators, persons=study.persons)
+    pairs = _compare_pairs(*_leave_out(model, *options)[:2], confidence)
+    return pairs.assign(**{end: np.array(model.names, dtype=object)[pairs[end]] for end in _ENDS})
 
 
 def _mirror_pairs(table: pd.DataFrame) -> pd.DataFrame:

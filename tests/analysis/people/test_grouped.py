@@ -77,6 +77,31 @@ def test_the_test_of_equal_differences_is_welchs(compared):
     ).all()
 
 
+def test_groups_have_the_population_and_scale_of_all_items():
+    """Few annotators of a group do not make them fixed, nor are their judgments standardized."""
+    study = nb.simulate("judgments", n_items=40, n_annotators=12, seed=1)
+    half = (study.outputs["item_id"] < "i0020").map({True: "a", False: "b"})
+    outputs = study.outputs.assign(topic=half)
+    first = study.judgments["output_id"].isin(outputs.loc[half == "a", "output_id"])
+    few = study.judgments["annotator_id"].isin(study.judgments["annotator_id"].unique()[:6])
+    judgments = study.judgments[first | few]
+    study = study.replace(outputs=outputs, judgments=judgments, settings={"extra": ["topic"]})
+    found = nb.compare_systems(study, by="topic", scale="z")
+    assert set(found.groups["covers"]) == set(found.pairs["covers"])
+    b = found.groups[found.groups["group"] == "b"]
+    assert set(b["status"]) == {"too_few_annotators"} and b["ci_low"].isna().all()
+
+
+def test_systems_without_common_items_have_intervals_within_groups():
+    scores = pd.DataFrame({"output_id": map(str, range(80)), "evaluator": "f1"})
+    outputs = scores[["output_id"]].assign(item_id=scores["output_id"])
+    outputs = outputs.assign(system=["x", "y"] * 40, topic=["a"] * 40 + ["b"] * 40)
+    scores["score"] = RNG.normal(size=80)
+    study = nb.Study(outputs, scores=scores, settings={"extra": ["topic"]})
+    groups = nb.compare_systems(study, evaluator="f1", by="topic").groups
+    assert (groups["n_items"] == 20).all() and groups["ci_low"].notna().all()
+
+
 def test_groups_must_describe_items():
     study = scored(TOPIC, **SCORES)
     outputs = study.outputs.assign(topic=study.outputs["system"])
