@@ -29,6 +29,12 @@ For two systems with one 0/1 score each per item: coverage and mean width of Tan
 ``t_width``) where there is one that does not contradict the exact test (``t_given``); rejections of
 equality by the exact, t and asymptotic McNemar test (``exact``, ``t``, ``mcnemar``); and of a true
 difference at the margin by Tango's and the t test (``margin``, ``t_margin``).
+
+For groups of items (``by``), some of whose differences are planted: the share of studies with any
+false rejection among groups without a difference (``family``) and among pairs without interaction
+(``interaction``); ``power`` of the test of interaction; coverage of raw and shrunken intervals
+(``difference``, ``shrunk_covers``); root mean square errors of shrunken differences relative to
+those of raw ones (``shrunk``).
 """
 
 import itertools
@@ -43,7 +49,7 @@ from scipy.stats import t as student
 
 import nlgbench as nb
 from nlgbench import clustering
-from nlgbench.analysis.people import binary, decisive
+from nlgbench.analysis.people import binary, decisive, grouped
 from nlgbench.inference import adjust
 from nlgbench.study import Study, from_tables
 from nlgbench.worlds.votes import ABILITIES
@@ -461,12 +467,143 @@ PAIRED = [
 ]
 
 
+@dataclass(frozen=True)
+class Groups:
+    """Systems compared within groups of items; `planted` are differences in the last group."""
+
+    sizes: tuple[int, ...]
+    #: By system, the mean in all groups, and what is added in the last one.
+    means: tuple[float, ...] = (0.0, 0.0)
+    planted: tuple[float, ...] = (0.0, 0.0)
+    annotators: int = 0  # random, three votes per output; 0: scores
+    binary: bool = False
+
+    def true(self) -> np.ndarray:
+        """Return the true mean of each group and system."""
+        true = np.tile(self.means, (len(self.sizes), 1))
+        true[-1] += self.planted
+        return true
+
+
+def draw_groups(cell: Groups, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Draw outputs' values (items, systems), and the group of each item; groups differ."""
+    group = np.repeat(np.arange(len(cell.sizes)), cell.sizes)
+    effect = rng.normal(size=len(group)) + rng.normal(size=len(cell.sizes))[group]
+    noise = rng.normal(size=(len(group), len(cell.means))) * (1 + group % 2)[:, None]
+    value = cell.true()[group] + effect[:, None] + noise
+    return (value > 0) * 1.0 if cell.binary else value, group
+
+
+def judge_groups(cell: Groups, value: np.ndarray, group: np.ndarray, seed: int) -> pd.DataFrame:
+    """Compare systems within groups by `compare_systems`: by scores, or by random annotators."""
+    item, system = np.divmod(np.arange(value.size), value.shape[1])
+    outputs = pd.DataFrame({"item_id": item, "system": system}).astype(str)
+    outputs["output_id"] = outputs["item_id"] + "/" + outputs["system"]
+    outputs["kind"] = np.array([f"g{number}" for number in group], dtype=object)[item]
+    settings = {"extra": ["kind"]}
+    if not cell.annotators:
+        scores = outputs[["output_id"]].assign(evaluator="score", score=value.ravel())
+        study = Study(outputs, scores=scores, settings=settings)
+        return nb.compare_systems(study, evaluator="score", by="kind").groups
+    rng = np.random.default_rng(seed)
+    drawn = rng.random((value.size, cell.annotators)).argsort(axis=1)[:, :3]
+    severity = rng.normal(size=cell.annotators)
+    taste = rng.normal(0, 0.25, (value.shape[1], cell.annotators))
+    votes = value.reshape(-1, 1) + severity[drawn] + taste[system[:, None], drawn]
+    judgments = pd.DataFrame({"output_id": outputs["output_id"].repeat(3).to_numpy()})
+    judgments["annotator_id"] = np.char.add("w", drawn.ravel().astype(str)).astype(object)
+    judgments["value"] = (votes + rng.normal(size=votes.shape)).ravel()
+    return nb.compare_systems(Study(outputs, judgments, settings=settings), by="kind").groups
+
+
+def estimate_groups(value: np.ndarray, group: np.ndarray) -> pd.DataFrame:
+    """Compare systems' scores within groups in closed form, as `compare_systems` does."""
+    rows = []
+    for first, second in zip(*np.triu_indices(value.shape[1], 1), strict=True):
+        for number in range(group.max() + 1):
+            pair = value[group == number][:, [first, second]].T
+            difference, n = pair[0] - pair[1], pair.shape[1]
+            se = difference.std(ddof=1) / np.sqrt(n)
+            half = student.ppf(0.975, n - 1) * se
+            p = 2 * student.sf(abs(difference.mean()) / max(se, 1e-12), n - 1)
+            low, high = difference.mean() - half, difference.mean() + half
+            if np.isin(pair, (0, 1)).all():
+                counts = np.array([[(difference == sign).sum()] for sign in (1, -1, 0)])
+                p, low, high = np.ravel(binary.compare_counts(counts, 0.95)[1:])
+                low, high = np.where((p < 0.05) == (low > 0 or high < 0), (low, high), np.nan)
+            names = {"group": f"g{number}", "system": str(first), "opponent": str(second)}
+            numbers = {"estimate": difference.mean(), "ci_low": low, "ci_high": high}
+            rows.append(names | numbers | {"se": se, "df": n - 1, "p": p})
+    table = pd.DataFrame(rows, columns=[*grouped.COLUMNS]).assign(dimension="score")
+    table["p_adjusted"] = adjust(table["p"].to_numpy())
+    return grouped.compare_groups(table, 0.95)
+
+
+def compare_groups(cell: Groups, n_studies: int, seed: int) -> pd.DataFrame:
+    """Count false rejections and coverage within groups of items.
+
+    Scores are compared in closed form, which first equals `compare_systems` in three studies.
+    """
+    truth = cell.true()
+    rows = []
+    for number in range(n_studies):
+        value, group = draw_groups(cell, np.random.default_rng([seed, number]))
+        if cell.annotators or number < 3:
+            groups = judge_groups(cell, value, group, number)
+            groups = groups[groups["system"] < groups["opponent"]]
+        if not cell.annotators:
+            keys = ["group", "system", "opponent"]
+            closed = estimate_groups(value, group)
+            if number < 3:
+                columns = ["ci_low", "p", "p_adjusted", "shrunk", "p_interaction"]
+                pair = groups.sort_values(keys), closed.sort_values(keys)
+                np.testing.assert_allclose(*(t[columns].astype(float) for t in pair), rtol=1e-6)
+            groups = closed
+        ends = [groups[name].astype(int).to_numpy() for name in ("system", "opponent")]
+        codes = groups["group"].str[1:].astype(int).to_numpy()
+        true = truth[codes, ends[0]] - truth[codes, ends[1]]
+        varies = np.ptp(truth[:, ends[0]] - truth[:, ends[1]], axis=0) > 0
+        inside = (groups["ci_low"] <= true) & (true <= groups["ci_high"])
+        significant = groups["p_interaction"] < 0.05
+        rows.append(
+            {
+                "family": (groups["p_adjusted"] < 0.05)[true == 0].any(),
+                "interaction": significant[~varies].any(),
+                "power": significant[varies].mean(),
+                "difference": inside[groups["ci_low"].notna()].mean(),
+                "shrunk_covers": (
+                    (groups["shrunk_low"] <= true) & (true <= groups["shrunk_high"])
+                ).mean(),
+                "raw": ((groups["estimate"] - true) ** 2).mean(),
+                "shrunk": ((groups["shrunk"] - true) ** 2).mean(),
+            }
+        )
+    shares = pd.DataFrame(rows).astype(float).mean()
+    shares["shrunk"] = (shares["shrunk"] / shares.pop("raw")) ** 0.5
+    return shares.to_frame().T
+
+
+#: Groups are of unequal size and noise; in two cells the last system differs in the last group.
+GROUPS = {
+    "scores, 5 groups of 40, no difference": Groups((40,) * 5),
+    "scores, 12 to 100 items, third system planted": Groups(
+        (12, 20, 40, 100), (0.0, 0.0, 0.0), (0.0, 0.0, 1.0)
+    ),
+    "binary, 20 to 100 items, no difference": Groups((20, 50, 50, 100), binary=True),
+    "20 random annotators, 4 groups of 25, third system planted": Groups(
+        (25,) * 4, (0.0, 0.0, 0.0), (0.0, 0.0, 1.5), annotators=20
+    ),
+}
+
+
 def counted(
-    cell: tuple[Layout, bool] | dict | Ties | Paired, n_studies: int, seed: int
+    cell: tuple[Layout, bool] | dict | Ties | Paired | Groups, n_studies: int, seed: int
 ) -> pd.DataFrame:
-    """Count a cell of judgments, of votes, of scores that often tie, or of 0/1 scores."""
+    """Count a cell of judgments, of votes, of scores, or of groups of items."""
     if isinstance(cell, Paired):
         return paired(cell, n_studies, seed)
+    if isinstance(cell, Groups):
+        return compare_groups(cell, n_studies, seed)
     if isinstance(cell, Ties):
         return ties(cell, n_studies, seed)
     return (
@@ -488,6 +625,9 @@ def beyond(table: pd.DataFrame, n_studies: int) -> pd.Series:
         wrong = table.get("error", 0 * table["t"]) > cells.highest(0.05, n_studies)
         n_given = max(1, int(table["given"].iloc[0] * n_studies))
         return wrong | (table["difference"] < cells.lowest(0.93, n_given))
+    if "interaction" in table:
+        level = table[["family", "interaction"]].max(axis=1) > cells.highest(0.05, n_studies)
+        return level | (table["difference"] < cells.lowest(0.93, n_studies))
     if "coverage" in table:
         wrong = table["family"] > cells.highest(0.05, n_studies)
         return wrong | (table["coverage"] < cells.lowest(0.93, n_studies))
@@ -505,6 +645,7 @@ CELLS = {
         for cell in PAIRED
         if (cell.chances > -1e-12).all()
     },
+    **{f"groups: {name}": cell for name, cell in GROUPS.items()},
 }
 
 
