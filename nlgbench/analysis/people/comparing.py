@@ -203,11 +203,11 @@ def compare_systems(
             group_of = grouped.group_items(study.outputs, by)
             kind: Annotators = "fixed" if covers == clustering.THESE_ANNOTATORS else "random"
             compare = partial(_compare_frame, study, annotators=kind, confidence=confidence)
-            rows = [
+            by_dimension = [
                 grouped.compare_within(model.frame.assign(dimension=name), group_of, compare)
                 for name, model in zip(names, models, strict=True)
             ]
-            within = add_verdicts(pd.concat(rows, ignore_index=True), margin, confidence)
+            within = add_verdicts(pd.concat(by_dimension, ignore_index=True), margin, confidence)
             groups = grouped.compare_groups(within, confidence)
     pairs = add_verdicts(pd.concat(tables, ignore_index=True), margin, confidence)
     pairs = split_status(pairs)

@@ -61,8 +61,8 @@ def compare_within(
             pairs = pd.DataFrame(columns=[*COLUMNS])
         table = ends.merge(pairs[pairs.columns.difference(["dimension"])], how="left")
         n_items = rows.groupby("system")["item_id"].nunique()
-        counts = [table[end].map(n_items).fillna(0) for end in ("system", "opponent")]
-        tables.append(table.assign(group=group, n_items=np.minimum(*counts).astype(int)))
+        counts = pd.DataFrame({end: table[end].map(n_items) for end in ("system", "opponent")})
+        tables.append(table.assign(group=group, n_items=counts.fillna(0).min(axis=1).astype(int)))
     table = pd.concat(tables, ignore_index=True)
     few = table["n_items"] < FEWEST
     table.loc[few, ["ci_low", "ci_high", "se", "df", "p"]] = np.nan
@@ -96,7 +96,8 @@ def compare_groups(table: pd.DataFrame, confidence: float) -> pd.DataFrame:
     """Add shrunken differences, and a test by pair of whether they are the same in all groups."""
     table[["shrunk", "shrunk_low", "shrunk_high", "p_interaction"]] = np.nan
     tests: dict[tuple[str, frozenset[str]], float] = {}
-    for (dimension, *pair), groups in table.groupby(_PAIR, sort=False):
+    for names, groups in table.groupby(_PAIR, sort=False):
+        dimension, *pair = map(str, names)
         rows = groups[groups["se"] > 0]
         estimate, variance = rows["estimate"].to_numpy(), rows["se"].to_numpy() ** 2
         if len(rows) >= _FEWEST_SHRUNK:
