@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import nlgbench as nb
@@ -28,7 +29,9 @@ class SystemsView(View):
     def controls(self, values: Values) -> list[dict[str, Any]]:
         """Offer the dimensions, and whether human texts count as a system."""
         study = self.study
-        scored = [] if study.scores is None else study.scores.dropna(subset="score")["evaluator"]
+        scored: Iterable[str] = (
+            [] if study.scores is None else study.scores.dropna(subset="score")["evaluator"]
+        )
         measures = [*study.dimensions, *(f"{SCORE}{name}" for name in dict.fromkeys(scored))]
         controls = [choice("dimension", "By", measures, study.main_dimension)]
         if study.outputs["is_human"].any():
