@@ -20,17 +20,8 @@ from nlgbench.status import Unsupported, explain, first_status, split_status
 _PAIR = ["dimension", "system", "opponent"]
 COLUMNS = (
     *("dimension", "group", "system", "opponent", "estimate", "ci_low", "ci_high", "se", "df"),
-    *(
-        "covers",
-        "n_items",
-        "shrunk",
-        "shrunk_low",
-        "shrunk_high",
-        "p",
-        "p_adjusted",
-        "p_equivalent",
-        "p_not_inferior",
-    ),
+    *("covers", "n_items", "shrunk", "shrunk_low", "shrunk_high", "p", "p_adjusted"),
+    *("p_equivalent", "p_not_inferior"),
     *("p_interaction", "verdict", "status", "reason"),
 )
 #: From this many groups on, their differences are shrunk towards their mean.
