@@ -28,6 +28,8 @@ from nlgbench.study.study import is_reversed, with_tables
 from nlgbench.text import counted, listed
 
 _CONFIDENCE = 0.95
+#: The width of sentences, for any terminal.
+_WIDTH = 80
 #: Words in the names of metrics of which lower values are usually better.
 _LOWER = "loss|latency|errors?|perplexity|ppl|ter|wer|cer|costs?|time|seconds|duration|mqm"
 #: The most values of a column that is suggested as groups of items.
@@ -92,7 +94,9 @@ def compare_runs(
     scores = study.scores.dropna(subset="score")
     names = [str(name) for name in scores["evaluator"].unique()]
     chosen = [_known(name, names, "--metric") for name in metrics]
-    chosen = chosen or [name for name in names if name != by]
+    chosen = [name for name in chosen or names if name != by]
+    if not chosen:
+        raise UsageError(f"{by} is the only metric, so --by needs another column.")
     flipped = scores["evaluator"].isin([_known(name, names, "--lower") for name in lower])
     signature = scores["signature"].mask(flipped, "direction:lower")
     scores = scores[scores["evaluator"].isin(chosen)].assign(signature=signature)
@@ -115,6 +119,7 @@ def compare_runs(
     adjusted = [add_verdicts(rows, margin, _CONFIDENCE, mirrored=False) for rows in families]
     pairs = pd.concat(adjusted).sort_index()
     pairs = pairs.astype({"n_items": int})
+    pairs["verdict"] = pairs["verdict"].mask(pairs["is_identical"], "identical")
     lower_names = {*scores["evaluator"][is_reversed(scores)]}
     is_lower = pairs["metric"].isin(lower_names)
     pairs["better"] = is_lower.map({True: "lower", False: "higher"})
@@ -123,6 +128,12 @@ def compare_runs(
     turned = 0.0 - pairs[["estimate", "ci_high", "ci_low"]].to_numpy()
     pairs.loc[is_lower, ["estimate", "ci_low", "ci_high"]] = turned[is_lower]
     notes += _find_notes(cells, pairs, margin, lower_names)
+    n_unscored = outputs.groupby("system")["item_id"].nunique()
+    n_unscored -= cells.groupby("system")["item_id"].nunique()
+    notes += [
+        f"{run}: items without a score are left out ({n:,}). If they failed, it looks too good."
+        for run, n in n_unscored[n_unscored > 0].items()
+    ]
     commands = _next_commands(study, paths, margin, by)
     return Report(first, matched, pairs[list(_COLUMNS)], margin, notes, commands)
 
@@ -201,10 +212,12 @@ def _compare_pair(
     means = pd.concat(of_group).groupby(["group", "item_id", "system"])["score"].mean().unstack()
     summary = means.groupby("group").agg(["mean", "size"])
     rows = rows[rows["system"] == run].set_index("group", drop=False)
+    is_identical = (means[run] == means[first]).groupby("group").all()
     return rows.assign(
         metric=metric,
         run=run,
         baseline=first,
+        is_identical=is_identical,
         n_items=summary[run, "size"],
         mean_baseline=summary[first, "mean"],
         mean=summary[run, "mean"],
@@ -230,7 +243,7 @@ def _find_notes(
     if len(several := outputs[outputs > 1]):
         most = listed(f"{run} (up to {n})" for run, n in several.items())
         notes.append(f"Items with several outputs count once, by their mean score: {most}.")
-    doubtful = pairs[~pairs["status"].isin(["ok", *_OF_SUPERIORITY])]
+    doubtful = pairs[~(pairs["status"].isin(["ok", *_OF_SUPERIORITY]) | pairs["is_identical"])]
     same = "the difference is the same on every item, so there is no interval"
     reasons = doubtful["reason"].mask(doubtful["status"] == "no_variation", same)
     where = (
@@ -279,6 +292,8 @@ def _next_commands(
         name: study.outputs.drop_duplicates("item_id")[name].value_counts()
         for name in study.settings["extra"]
     }
+    scored = {*study.scores["evaluator"]} if study.scores is not None else set()
+    sizes = {name: n for name, n in sizes.items() if name not in scored}
     grouping = [name for name, n in sizes.items() if 2 <= len(n) <= _MOST_GROUPS and n.min() >= 10]
     options = ["--margin DIFFERENCE"] * (margin is None)
     options += [f"--by {shlex.quote(name)}" for name in grouping[:1] if by is None]
@@ -365,13 +380,13 @@ def _read_as(report: Report) -> str:
     adjusted = f"p is adjusted for {numbers} (Holm); " * (max(n_tests, n_within) > 1)
     text = (
         f"A difference is the run's mean minus that of {report.baseline}, on the items in common. "
-        f"{_CONFIDENCE:.0%} intervals cover other items like these; {adjusted}better and worse "
-        f"mean p below {1 - _CONFIDENCE:.2g}."
+        f"{_CONFIDENCE:.0%} intervals cover other items like these, and are not adjusted; "
+        f"{adjusted}better and worse mean p below {1 - _CONFIDENCE:.2g}."
     )
     if report.margin is not None:
         text += (
             f" Equivalent: the difference is within {report.margin:g}. Not inferior: the run is "
-            f"worse by less than {report.margin:g}, if at all."
+            f"worse by less than {report.margin:g}, if at all; both are one-sided tests."
         )
     return text
 
@@ -379,17 +394,18 @@ def _read_as(report: Report) -> str:
 def _table(pairs: pd.DataFrame) -> pd.DataFrame:
     """Write the comparisons by one metric as the cells of a table."""
     rows = []
+    decimals = digits(pairs.loc[pairs["group"] == "", ["estimate", "ci_low", "ci_high"]].to_numpy())
     row: Any
     for row in pairs.itertuples():
-        estimates = np.array([row.estimate, row.ci_low, row.ci_high])
-        estimate, low, high = (f"{value:.{digits(estimates)}f}" for value in estimates)
+        estimates = (row.estimate, row.ci_low, row.ci_high)
+        estimate, low, high = (f"{value:.{decimals}f}" for value in estimates)
         rows.append(
             {
                 "run": row.run,
                 "group": row.group,
                 "items": f"{row.n_items:,}",
-                "baseline": f"{row.mean_baseline:.{digits(estimates)}f}",
-                "run's mean": f"{row.mean:.{digits(estimates)}f}",
+                "baseline": f"{row.mean_baseline:.{decimals}f}",
+                "mean": f"{row.mean:.{decimals}f}",
                 "difference": estimate + f" [{low}, {high}]" * math.isfinite(row.ci_low),
                 "p": "" if math.isnan(row.p_adjusted) else f"{row.p_adjusted:.2g}",
                 "verdict": row.verdict or "no test",
@@ -403,7 +419,7 @@ def _wrapped(text: str, before: str = "  ") -> str:
     """Wrap a line without breaking words, because they may be paths."""
     return textwrap.fill(
         listing.visible(text),
-        listing.width(),
+        _WIDTH,
         initial_indent=before,
         subsequent_indent=2 * before,
         break_long_words=False,

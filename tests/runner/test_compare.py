@@ -114,11 +114,24 @@ def test_groups_of_items_are_a_family_of_their_own(tmp_path):
     assert code == 2 and "Did you mean 'topic'?" in output
 
 
-def test_equal_scores_are_not_called_equal(tmp_path):
-    files = [write(tmp_path / f"{name}.csv", id=IDS, f1=OLD) for name in "ab"]
-    (row,) = pairs(*files)
-    assert (row["estimate"], row["ci_low"], row["verdict"]) == (0, None, "undecided")
+def test_identical_runs_pass_and_a_constant_shift_has_no_interval(tmp_path):
+    files = [
+        write(tmp_path / f"{n}.csv", id=IDS, f1=np.round(4 * OLD) + 0.5 * (n == 2))
+        for n in range(3)
+    ]
+    rows = pairs(*files, "--margin", "0.1")
+    assert [row["verdict"] for row in rows] == ["identical", "better"]
+    assert compare(*files[:2], "--margin", "0.1")[0] == 0
     assert "the difference is the same on every item" in " ".join(compare(*files)[1].split())
+
+
+def test_items_without_a_score_are_counted(tmp_path):
+    old, new = (write(tmp_path / f"{name}.csv", id=IDS, ok=OLD > 0) for name in "ab")
+    gaps = write(tmp_path / "c.csv", id=IDS, ok=[*(OLD > 0)[:57], "", "n/a", ""])
+    output = " ".join(compare(old, gaps)[1].split())
+    assert "c: items without a score are left out (3)." in output and "--by" not in output
+    code, output = compare(old, new, "--by", "ok")
+    assert code == 2 and "ok is the only metric" in output
 
 
 def inspect_log(model, passed):

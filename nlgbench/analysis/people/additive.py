@@ -239,6 +239,7 @@ def without_clusters(
 def _without_whole(data: Judgments, cluster: Ints) -> Floats:
     """Compute the levels without each cluster of whole wide levels, if narrow has one level."""
     k, order = data.k, np.argsort(cluster, kind="stable")
+    effects = (data.inverse @ data.right)[:k]
     counts = np.bincount(data.wide * k + data.system, minlength=len(order) * k).reshape(-1, k)
     sums = np.bincount(data.wide * k + data.system, data.value, len(order) * k).reshape(-1, k)
     levels = []
@@ -254,7 +255,9 @@ def _without_whole(data: Judgments, cluster: Ints) -> Floats:
         left = data.grounded[:k, :k] - removed
         is_lost = np.linalg.eigvalsh(left)[:, 0] < _TINY * np.diagonal(left, 0, 1, 2).max(axis=1)
         left[is_lost] = np.eye(k)
-        systems = np.linalg.solve(left, (data.right[:k] - right)[:, :, None])[:, :, 0]
+        # Changes of the effects have smaller rounding errors than the effects.
+        change = np.linalg.solve(left, (removed @ effects - right)[:, :, None])[:, :, 0]
+        systems = effects + change
         n_left = data.counts[:k] - lost
         total_left = data.sum - np.add.reduceat(total[:, 0], first)
         mean = (total_left - (n_left * systems).sum(axis=1)) / np.maximum(n_left.sum(axis=1), 1)

@@ -280,6 +280,8 @@ _PAIRS = (
 )
 #: Standard errors below this share of the largest absolute value are due to rounding.
 _ALIKE = 1e-11
+#: So are variances below this share of those that cancel in them.
+_CANCELLED = 1e-13
 
 
 @dataclass(frozen=True, eq=False)
@@ -563,7 +565,10 @@ def _compare_pairs(model: _Model, spread: _Uncertainty, confidence: float) -> pd
     contrasts = np.eye(k)[first] - np.eye(k)[second]
     variance = spread.variance(contrasts)
     difference = contrasts @ model.fit.level
-    flat = ~(np.sqrt(np.maximum(variance, 0)) > model.least)
+    # Variances of levels, which cancel in that of a difference, leave rounding errors.
+    cancelled = spread.variance(np.eye(k))
+    rounding = _CANCELLED * (cancelled[first] + cancelled[second])
+    flat = ~(variance > np.maximum(rounding, model.least**2))
     df = np.minimum(spread.df[first], spread.df[second])
     se = np.sqrt(np.where(flat, np.nan, variance))
     half = np.nan if spread.missing else student.ppf(0.5 + confidence / 2, df) * se
