@@ -52,6 +52,8 @@ def check(folder: Path) -> tuple[str, bool]:
         ready = ["None yet: add a table that is listed below."]
     elif folder.is_dir():
         ready.append(f"Rank systems and evaluators: nlgbench run 08 -p study={folder}")
+        if study.scores is not None and len(study.systems) > 1:
+            ready.append(f"Compare systems by scores: nlgbench compare {folder}")
         if study.comparisons is not None:
             ready.append(f"Audit judges: nlgbench run 09 -p study={folder}")
     lacking = [f"{need}: {', '.join(names)}" for need, names in needed.items()]
