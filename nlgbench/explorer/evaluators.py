@@ -11,7 +11,7 @@ import pandas as pd
 import nlgbench as nb
 from nlgbench.evaluators.names import label, labelled
 from nlgbench.explorer import view
-from nlgbench.explorer.tables import output_table
+from nlgbench.explorer.tables import SCORE, output_table
 from nlgbench.explorer.view import Values, View, choice
 from nlgbench.plots.rows import interval_name
 from nlgbench.plots.style import HUMAN, TWO_COLUMN
@@ -57,7 +57,7 @@ class EvaluatorsView(View):
 
     def points(self, values: Values) -> pd.DataFrame:
         """Return one row for each system output: score and mean judgment."""
-        columns = [f"score: {values['evaluator']}", f"mean: {values['dimension']}"]
+        columns = [f"{SCORE}{values['evaluator']}", f"mean: {values['dimension']}"]
         outputs = self.once(output_table)
         return outputs.loc[~outputs["is_human"], columns].dropna()
 
@@ -98,7 +98,7 @@ class EvaluatorsView(View):
         far = np.hypot(*(drawing.axes[0].transData.transform(points.to_numpy()) - clicked).T)
         if len(far) == 0 or far.min() >= _NEAR:
             return None
-        options = {"evaluator": f"score: {values['evaluator']}", "dimension": values["dimension"]}
+        options = {"evaluator": f"{SCORE}{values['evaluator']}", "dimension": values["dimension"]}
         opened = view.jump("outputs", preset="disagree", **options)
         return opened | {"output": int(points.index[far.argmin()])}
 

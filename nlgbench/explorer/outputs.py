@@ -90,7 +90,7 @@ class OutputsView(View):
         controls.append(choice("extra", "Column", _or_none(tables.searchable(self.table))))
         if values.get("extra"):
             controls.append(control("words", "part", "contains", ""))
-        scores = [name for name in self.measures if name.startswith("score: ")]
+        scores = [name for name in self.measures if name.startswith(tables.SCORE)]
         return [*controls, several("scores", "Scores", scores, N_SCORES)] if scores else controls
 
     def selection(self, values: Values) -> pd.DataFrame:
@@ -220,7 +220,7 @@ class OutputsView(View):
         return [tables.as_csv(self.selection(values), self.study.outputs)]
 
 
-_KINDS = ("won: ", "score: ")
+_KINDS = ("won: ", tables.SCORE)
 
 
 def _or_none(names: list[str]) -> dict[str, str]:

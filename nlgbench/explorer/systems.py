@@ -7,11 +7,9 @@ from typing import Any
 
 import nlgbench as nb
 from nlgbench.explorer import view
+from nlgbench.explorer.tables import SCORE
 from nlgbench.explorer.view import Values, View, choice
 from nlgbench.plots.rows import interval_name
-
-#: What precedes an evaluator's name in the table of outputs.
-SCORE = "score: "
 
 
 class SystemsView(View):

@@ -17,6 +17,9 @@ from nlgbench.study import Study
 from nlgbench.study.csv_files import harmless
 from nlgbench.study.study import is_reversed
 
+#: What precedes an evaluator's name in the columns of scores.
+SCORE = "score: "
+
 
 def list_verdicts(study: Study) -> pd.DataFrame:
     """List votes and comparisons: judge, output_a, output_b, won (by a; a tie counts as 0.5)."""
@@ -53,7 +56,7 @@ def output_table(study: Study) -> pd.DataFrame:
     if study.scores is not None:
         for name, rows in study.scores.groupby("evaluator", sort=False):
             scores = rows.set_index("output_id")["score"]
-            numbers[f"score: {name}"] = scores.reindex(ids).to_numpy()
+            numbers[f"{SCORE}{name}"] = scores.reindex(ids).to_numpy()
     return study.outputs.drop(columns="text").assign(**numbers).reset_index(drop=True)
 
 
@@ -82,7 +85,7 @@ def measures(study: Study, table: pd.DataFrame) -> dict[str, pd.Series]:
     if study.scores is not None:
         evaluators = study.scores.drop_duplicates("evaluator")
         for name, is_lower in zip(evaluators["evaluator"], is_reversed(evaluators), strict=True):
-            values[f"score: {name}"] = (-1 if is_lower else 1) * table[f"score: {name}"]
+            values[f"{SCORE}{name}"] = (-1 if is_lower else 1) * table[f"{SCORE}{name}"]
     return values
 
 

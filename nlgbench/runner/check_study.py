@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from pathlib import Path
 
 from nlgbench.datasets.public import is_public, load
@@ -11,9 +10,6 @@ from nlgbench.runner.new_study import unconfirmed
 from nlgbench.study import TABLES, Study, near_names, read_folder, summary
 from nlgbench.study.csv_files import TableError
 from nlgbench.study.schema import RawTable
-
-#: The width of the text, for any terminal.
-_WIDTH = 80
 
 
 def check(folder: Path) -> tuple[str, bool]:
@@ -39,7 +35,9 @@ def check(folder: Path) -> tuple[str, bool]:
     guessed = _section("Guessed, to confirm", unconfirmed(folder))
     noted = _section("Noted", notes)
     if study is None:
-        numbered = [_line(problem, f"  {number}. ") for number, problem in enumerate(problems, 1)]
+        numbered = [
+            listing.wrapped(problem, f"  {number}. ") for number, problem in enumerate(problems, 1)
+        ]
         return "\n\n".join(["\n".join(["To fix", *numbered]), *guessed, *noted]), False
     can = study.check()
     can["analysis"] = can["analysis"].str.replace(r": (.*)", r" (\1)", regex=True)
@@ -71,20 +69,10 @@ def check(folder: Path) -> tuple[str, bool]:
 def _understood(study: Study) -> str:
     """Describe each table in one line."""
     lines = repr(study).splitlines()[1:]
-    return "\n".join([_line(study.name, ""), *(_line(line.strip()) for line in lines)])
+    return "\n".join(
+        [listing.wrapped(study.name, ""), *(listing.wrapped(line.strip()) for line in lines)]
+    )
 
 
 def _section(title: str, lines: list[str]) -> list[str]:
-    return ["\n".join([title, *map(_line, lines)])] if lines else []
-
-
-def _line(text: str, before: str = "  ") -> str:
-    """Wrap a line without breaking words, because they may be paths."""
-    return textwrap.fill(
-        listing.visible(text),
-        _WIDTH,
-        initial_indent=before,
-        subsequent_indent="    ",
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    return ["\n".join([title, *map(listing.wrapped, lines)])] if lines else []

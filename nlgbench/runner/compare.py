@@ -6,7 +6,6 @@ import json
 import math
 import re
 import shlex
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,8 +27,6 @@ from nlgbench.study.study import is_reversed, with_tables
 from nlgbench.text import counted, listed
 
 _CONFIDENCE = 0.95
-#: The width of sentences, for any terminal.
-_WIDTH = 80
 #: Words in the names of metrics of which lower values are usually better.
 _LOWER = "loss|latency|errors?|perplexity|ppl|ter|wer|cer|costs?|time|seconds|duration|mqm"
 #: The most values of a column that is suggested as groups of items.
@@ -123,8 +120,6 @@ def compare_runs(
     lower_names = {*scores["evaluator"][is_reversed(scores)]}
     is_lower = pairs["metric"].isin(lower_names)
     pairs["better"] = is_lower.map({True: "lower", False: "higher"})
-    if "p_interaction" not in pairs:
-        pairs["p_interaction"] = np.nan
     turned = 0.0 - pairs[["estimate", "ci_high", "ci_low"]].to_numpy()
     pairs.loc[is_lower, ["estimate", "ci_low", "ci_high"]] = turned[is_lower]
     notes += _find_notes(cells, pairs, margin, lower_names)
@@ -206,7 +201,10 @@ def _compare_pair(
         pair_study, evaluator=metric, by=by, margin=margin, confidence=_CONFIDENCE
     )
     needed = compared.details.set_index("system").loc[run, ["repeats_needed", "items_needed"]]
-    tables = [compared.pairs.assign(group="", **needed), *([compared.groups] if by else [])]
+    tables = [
+        compared.pairs.assign(group="", p_interaction=np.nan, **needed),
+        *([compared.groups] if by else []),
+    ]
     rows = pd.concat(tables, ignore_index=True)
     of_group = [cells.assign(group=""), *([cells.assign(group=cells[by])] if by else [])]
     means = pd.concat(of_group).groupby(["group", "item_id", "system"])["score"].mean().unstack()
@@ -288,12 +286,10 @@ def _next_commands(
 ) -> list[str]:
     """Suggest a margin, a column that groups items, and a folder for figures."""
     command = shlex.join(["nlgbench", "compare", *map(str, paths)])
-    sizes = {
-        name: study.outputs.drop_duplicates("item_id")[name].value_counts()
-        for name in study.settings["extra"]
-    }
+    items = study.outputs.drop_duplicates("item_id")
     scored = {*study.scores["evaluator"]} if study.scores is not None else set()
-    sizes = {name: n for name, n in sizes.items() if name not in scored}
+    properties = [name for name in study.settings["extra"] if name not in scored]
+    sizes = {name: items[name].value_counts() for name in properties}
     grouping = [name for name, n in sizes.items() if 2 <= len(n) <= _MOST_GROUPS and n.min() >= 10]
     options = ["--margin DIFFERENCE"] * (margin is None)
     options += [f"--by {shlex.quote(name)}" for name in grouping[:1] if by is None]
@@ -323,9 +319,9 @@ def as_text(report: Report) -> str:
     ]
     further = []
     for title, lines in {"What to mind": report.notes, "Next": report.commands}.items():
-        further += ["\n".join([title, *map(_wrapped, lines)])] if lines else []
-    matched = "\n".join(_wrapped(line, "") for line in _matched(report))
-    return "\n\n".join([matched, *tables, _wrapped(_read_as(report), ""), *further])
+        further += ["\n".join([title, *map(listing.wrapped, lines)])] if lines else []
+    matched = "\n".join(listing.wrapped(line, "", "") for line in _matched(report))
+    return "\n\n".join([matched, *tables, listing.wrapped(_read_as(report), "", ""), *further])
 
 
 def as_markdown(report: Report) -> str:
@@ -413,15 +409,3 @@ def _table(pairs: pd.DataFrame) -> pd.DataFrame:
         )
     table = pd.DataFrame(rows)
     return table if table["group"].any() else table.drop(columns="group")
-
-
-def _wrapped(text: str, before: str = "  ") -> str:
-    """Wrap a line without breaking words, because they may be paths."""
-    return textwrap.fill(
-        listing.visible(text),
-        _WIDTH,
-        initial_indent=before,
-        subsequent_indent=2 * before,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )

@@ -18,6 +18,9 @@ from nlgbench.runner.claims import summary
 from nlgbench.runner.notebooks import find_notebooks, read_notebook
 from nlgbench.study import schema
 
+#: The width of sentences, for any terminal.
+_NARROW = 80
+
 
 def width() -> int:
     """Return the width for text: that of the terminal, or 100 if there is none."""
@@ -142,6 +145,18 @@ def fitted(frame: pd.DataFrame) -> str:
     with (console := Console(width=width(), color_system=None)).capture() as laid_out:
         console.print(table)
     return "\n".join(line.rstrip() for line in laid_out.get().splitlines())
+
+
+def wrapped(text: str, before: str = "  ", after: str = "    ") -> str:
+    """Wrap a line for any terminal without breaking words, because they may be paths."""
+    return textwrap.fill(
+        visible(text),
+        _NARROW,
+        initial_indent=before,
+        subsequent_indent=after,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def visible(text: str) -> str:

@@ -60,7 +60,7 @@ def _read_run(path: Path, log: Log) -> tuple[pd.DataFrame, pd.DataFrame]:
     outputs, scores = (pd.concat(frames, ignore_index=True) for frames in tables)
     if scores["score"].isna().all():
         raise UsageError(f"{path} has no scores: name a log, or a file with columns of scores.")
-    return outputs, scores
+    return outputs.drop(columns=["text", "context"], errors="ignore"), scores
 
 
 def _read_files(path: Path, log: Log) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
@@ -95,7 +95,7 @@ def _of_study(study: Study) -> tuple[pd.DataFrame, pd.DataFrame]:
             "judgments and votes with `nlgbench run 08 -p study=DIR`."
         )
     scores = study.scores.merge(outputs[["output_id", "system"]], on="output_id", validate="m:1")
-    return outputs.drop(columns=["text", "context"], errors="ignore"), scores
+    return outputs, scores
 
 
 def _of_log(shape: Recorded, files: Sequence[Path], log: Log) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -112,7 +112,7 @@ def _of_log(shape: Recorded, files: Sequence[Path], log: Log) -> tuple[pd.DataFr
         frame["output_id"] = frame["item_id"] + "/" + repeat
     scores = scores.assign(score=pd.to_numeric(scores["score"]), signature="")
     columns_kept = ["output_id", "system", "evaluator", "score", "signature"]
-    return outputs.drop(columns=["text", "context"], errors="ignore"), scores[columns_kept]
+    return outputs, scores[columns_kept]
 
 
 def _of_table(source: Guess, file: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -138,8 +138,7 @@ def _of_table(source: Guess, file: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
             f"{file} has no column of scores: numbers, or words such as true and false. "
             f"Columns: {some(source.names)}."
         )
-    keys = [frame[metric]] if values else []
-    keys = [places["item_id"], places["system"], *keys]
+    keys = [places["item_id"], places["system"], *([frame[metric]] if values else [])]
     number = places.groupby(keys, sort=False).cumcount().astype(str)
     places["output_id"] = places["item_id"] + "/" + number
     scores = [

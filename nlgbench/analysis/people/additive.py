@@ -217,7 +217,7 @@ def without_clusters(
     of_wide = np.zeros(len(data.size), dtype=np.int64)
     of_wide[data.wide] = cluster
     if factor != "wide" and not data.narrow.any() and (of_wide[data.wide] == cluster).all():
-        return _without_whole(data, of_wide), np.zeros((n_clusters, n_effects))
+        return _without_whole(data, of_wide, effects[: data.k]), np.zeros((n_clusters, n_effects))
     for number, rows in enumerate(members(cluster)):
         change, updated = data.without(rows, effects)
         if updated is None:
@@ -236,10 +236,9 @@ def without_clusters(
     return levels, of_factor
 
 
-def _without_whole(data: Judgments, cluster: Ints) -> Floats:
+def _without_whole(data: Judgments, cluster: Ints, effects: Floats) -> Floats:
     """Compute the levels without each cluster of whole wide levels, if narrow has one level."""
     k, order = data.k, np.argsort(cluster, kind="stable")
-    effects = (data.inverse @ data.right)[:k]
     counts = np.bincount(data.wide * k + data.system, minlength=len(order) * k).reshape(-1, k)
     sums = np.bincount(data.wide * k + data.system, data.value, len(order) * k).reshape(-1, k)
     levels = []

@@ -180,8 +180,7 @@ def compare_systems(
                 "both to compare scores, or evaluator to compare judgments."
             )
         dimension, annotators = evaluator, "fixed"
-        cells = _scores_by_item(study, evaluator)
-        study = _with_scores_as_judgments(study, cells)
+        study, by_item = _with_scores_as_judgments(study, evaluator)
     chosen = [dimension] if dimension is None or isinstance(dimension, str) else dimension
     names = list(dict.fromkeys(map(study.dimension, chosen)))
     models = [_fit_dimension(study, name, include_human, scale) for name in names]
@@ -232,7 +231,7 @@ def compare_systems(
         table, pairs, groups = (
             frame.assign(covers=clustering.OTHER_ITEMS) for frame in (table, pairs, groups)
         )
-        planned = repeats.plan_repeats(cells, pairs, margin, confidence)
+        planned = repeats.plan_repeats(by_item, pairs, margin, confidence)
         table = table.join(planned, on=["dimension", "system"])
     return SystemComparison(
         table[[*(["dimension"] if len(names) > 1 else []), *_SYSTEMS]],
@@ -243,24 +242,30 @@ def compare_systems(
     )
 
 
-def _scores_by_item(study: Study, evaluator: str | Sequence[str]) -> pd.DataFrame:
-    """Return evaluators' scores with their outputs' items and systems."""
+def _with_scores_as_judgments(
+    study: Study, evaluator: str | Sequence[str]
+) -> tuple[Study, pd.DataFrame]:
+    """Let evaluators' scores, averaged over each system's outputs of an item, be judgments.
+
+    Also return the variance (var) and number (size) of these outputs' scores.
+    """
     names = [evaluator] if isinstance(evaluator, str) else evaluator
     study.scored(names)  # refuses unknown names
     assert study.scores is not None
     scores = study.scores[study.scores["evaluator"].isin(names)].dropna(subset="score")
-    return scores.merge(study.outputs[["output_id", "item_id", "system"]], on="output_id")
-
-
-def _with_scores_as_judgments(study: Study, cells: pd.DataFrame) -> Study:
-    """Let evaluators' scores, averaged over each system's outputs of an item, be judgments."""
+    cells = scores.merge(study.outputs[["output_id", "item_id", "system"]], on="output_id")
     outputs = cells.groupby(["evaluator", "item_id", "system"], sort=False)
-    judged = outputs.agg(output_id=("output_id", "first"), value=("score", "mean")).reset_index()
-    judged = judged.assign(dimension=judged["evaluator"], annotator_id=judged["evaluator"])
+    by_item = outputs.agg(
+        output_id=("output_id", "first"),
+        value=("score", "mean"),
+        var=("score", "var"),
+        size=("score", "size"),
+    ).reset_index()
+    judged = by_item.assign(dimension=by_item["evaluator"], annotator_id=by_item["evaluator"])
     settings = {name: value for name, value in study.settings.items() if name == "clusters"}
-    settings["lower_is_better"] = cells["evaluator"][is_reversed(cells)].unique().tolist()
-    judgments = judged.drop(columns=["evaluator", "item_id", "system"]).assign(group_id="")
-    return with_tables(study, judgments=judgments, settings=settings)
+    settings["lower_is_better"] = scores["evaluator"][is_reversed(scores)].unique().tolist()
+    judgments = judged[["output_id", "value", "dimension", "annotator_id"]].assign(group_id="")
+    return with_tables(study, judgments=judgments, settings=settings), by_item
 
 
 _SYSTEMS = (
