@@ -368,15 +368,26 @@ def _constant(facts: Facts) -> Finding | None:
 
 
 def planning_findings(
-    facts: Facts, dimension: str | None, *, of_votes: bool, sample: str, block: str, default: bool
+    facts: Facts,
+    dimension: str | None,
+    *,
+    of_votes: bool,
+    evaluator: str | None = None,
+    sample: str,
+    block: str,
+    default: bool,
 ) -> list[Finding | None]:
     """Write the findings of notebook 10: the cheapest designs, and pairs decided early.
 
-    Judgments are of `dimension`. Sequential tests are of votes if `of_votes`, else of judgments,
-    after each `block` (an item or annotator). In planned tests, annotators are a
-    `sample` (``fixed`` or ``random``); `default` is whether the notebook chose the difference.
+    Judgments are of `dimension`. Sequential tests are of the scores of `evaluator` if it is given,
+    of votes if `of_votes`, else of judgments, after each `block` (an item or annotator). In planned
+    tests, annotators are a `sample` (``fixed`` or ``random``); `default` is whether the notebook
+    chose the difference.
     """
     judgments, shares = f"judgments of {dimension}", "between the shares of wins and losses"
+    tested = "votes" if of_votes else judgments
+    if evaluator is not None:
+        tested, of_votes = f"scores by {evaluator}, not by annotators", False
     covers = THESE_ANNOTATORS if sample == "fixed" else OTHER_ANNOTATORS
     fifth = " (the notebook's default: a fifth of the standard deviation within systems)"
     points = f"points{fifth * default}"
@@ -385,7 +396,7 @@ def planning_findings(
     decided: Where = {"verdict": ("in", ["better", "worse"])}
     if facts.rows("stops").empty:
         return designs
-    text = f"Sequential tests of {'votes' if of_votes else judgments} (Holm-adjusted; "
+    text = f"Sequential tests of {tested} (Holm-adjusted; "
     text += f"{facts.names('stops', column='covers')}) decide "
     text += facts.count("stops", decided, among={}, of="pairs of systems")
     template = "{system} is {verdict} than {opponent} ({number} after {stopped_at:.0f} "

@@ -168,7 +168,6 @@ def setting_problems(
 ) -> list[str]:
     """List settings that name something unknown, and judgments outside their scale."""
     problems = []
-    judged = tables.get("judgments", pd.DataFrame())
     scales = settings.get("scales", {})
     named = {str(settings["quality"]): "quality"} if "quality" in settings else {}
     for key in ("lower_is_better", "scales", "valid"):
@@ -184,9 +183,10 @@ def setting_problems(
         for frame in written.values()
         for dimension in frame.get("dimension", ["quality"])
     ]
+    evaluators = {*tables.get("scores", pd.DataFrame()).get("evaluator", ())}
     misnamed = any(set(frame) - set(schema.columns(table)) for table, frame in written.items())
     for dimension, key in named.items() if not misnamed else ():
-        if dimension not in dimensions:
+        if dimension not in dimensions and not (key == "scales" and dimension in evaluators):
             problems.append(f"settings: {key}: {unknown(dimension, dict.fromkeys(dimensions))}")
     if "clusters" in settings and "outputs" in tables:
         names = [*map(str, tables["outputs"]), *["group_id"] * ("judgments" in tables)]
@@ -200,11 +200,17 @@ def setting_problems(
         unread = getattr(raws["outputs"].frame, "columns", ())
         if clusters not in {*names, *unread, *settings.get("extra", ())}:
             problems.append(f"settings: clusters: {reason}")
-    for dimension, ends in scales.items() if {"dimension", "value"} <= set(judged) else ():
+    for name, ends in scales.items():
         rule = f"must be within its scale, {ends['min']:g} to {ends['max']:g}: fix the value, "
-        outside = ~judged["value"].between(ends["min"], ends["max"])
-        bad = ((judged["dimension"] == dimension) & outside).to_numpy()
-        raw = raws.get("judgments", RawTable(judged, "Study(judgments=...)"))
         rule += "or correct `settings: scales`"
-        problems += schema.problem(raw, "judgments", judged, bad, "value", rule)
+        for table, column, value in (
+            ("judgments", "dimension", "value"),
+            ("scores", "evaluator", "score"),
+        ):
+            rows = tables.get(table, pd.DataFrame())
+            if {column, value} <= set(rows):
+                outside = (rows[value] < ends["min"]) | (rows[value] > ends["max"])
+                bad = ((rows[column] == name) & outside).to_numpy()
+                raw = raws.get(table, RawTable(rows, f"Study({table}=...)"))
+                problems += schema.problem(raw, table, rows, bad, value, rule)
     return problems

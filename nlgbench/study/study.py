@@ -72,7 +72,7 @@ _NEEDS = {
     "audit": ["comparisons"],
     "variance_components": ["judgments", "outputs of two systems"],
     "sequential": [
-        "preferences or comparisons or judgments with a declared scale",
+        "preferences or comparisons or judgments with a declared scale or scores",
         "outputs of two systems",
     ],
 }

@@ -18,6 +18,7 @@ from nlgbench import clustering
 from nlgbench.analysis.people import additive, binary, decisive, grouped, repeats, wins
 from nlgbench.analysis.people.additive import Fit, Judgments
 from nlgbench.analysis.people.coefficients import logit_interval
+from nlgbench.analysis.people.scores import scores_as_judgments
 from nlgbench.arrays import Floats, Ints
 from nlgbench.inference import adjust, linked
 from nlgbench.reported import Reported
@@ -25,7 +26,6 @@ from nlgbench.status import OK, Status, Unsupported, explain, first_status, spli
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 from nlgbench.study.overview import PLACEHOLDER
-from nlgbench.study.study import is_reversed, with_tables
 
 Annotators = Literal["fixed", "random"]
 Scale = Literal["raw", "z", "rank"]
@@ -180,7 +180,7 @@ def compare_systems(
                 "both to compare scores, or evaluator to compare judgments."
             )
         dimension, annotators = evaluator, "fixed"
-        study, by_item = _with_scores_as_judgments(study, evaluator)
+        study, by_item = scores_as_judgments(study, evaluator)
     chosen = [dimension] if dimension is None or isinstance(dimension, str) else dimension
     names = list(dict.fromkeys(map(study.dimension, chosen)))
     models = [_fit_dimension(study, name, include_human, scale) for name in names]
@@ -240,32 +240,6 @@ def compare_systems(
         annotators=people,
         groups=groups,
     )
-
-
-def _with_scores_as_judgments(
-    study: Study, evaluator: str | Sequence[str]
-) -> tuple[Study, pd.DataFrame]:
-    """Let evaluators' scores, averaged over each system's outputs of an item, be judgments.
-
-    Also return the variance (var) and number (size) of these outputs' scores.
-    """
-    names = [evaluator] if isinstance(evaluator, str) else evaluator
-    study.scored(names)  # refuses unknown names
-    assert study.scores is not None
-    scores = study.scores[study.scores["evaluator"].isin(names)].dropna(subset="score")
-    cells = scores.merge(study.outputs[["output_id", "item_id", "system"]], on="output_id")
-    outputs = cells.groupby(["evaluator", "item_id", "system"], sort=False)
-    by_item = outputs.agg(
-        output_id=("output_id", "first"),
-        value=("score", "mean"),
-        var=("score", "var"),
-        size=("score", "size"),
-    ).reset_index()
-    judged = by_item.assign(dimension=by_item["evaluator"], annotator_id=by_item["evaluator"])
-    settings = {name: value for name, value in study.settings.items() if name == "clusters"}
-    settings["lower_is_better"] = scores["evaluator"][is_reversed(scores)].unique().tolist()
-    judgments = judged[["output_id", "value", "dimension", "annotator_id"]].assign(group_id="")
-    return with_tables(study, judgments=judgments, settings=settings), by_item
 
 
 _SYSTEMS = (

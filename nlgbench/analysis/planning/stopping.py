@@ -10,7 +10,9 @@ import numpy as np
 import pandas as pd
 
 from nlgbench.analysis import betting
+from nlgbench.analysis.people.scores import scores_as_judgments
 from nlgbench.analysis.ratings.games import as_arrays, games_of_one
+from nlgbench.clustering import OTHER_ITEMS
 from nlgbench.reported import Reported
 from nlgbench.status import OK, Unsupported, explain, split_status
 from nlgbench.study import Study
@@ -42,6 +44,7 @@ def sequential(
     *,
     block: Block,
     dimension: str | None = None,
+    evaluator: str | None = None,
     confidence: float = 0.95,
 ) -> Sequential:
     """Compare systems by e-values, with results that you may check after each block.
@@ -57,6 +60,8 @@ def sequential(
         results.
     dimension : str, optional
         A dimension of the judgments or preferences. Default: quality, or the only one.
+    evaluator : str, optional
+        An evaluator whose scores, 0/1 or on a declared scale, are used instead; blocks are items.
     confidence : float
         1 - confidence is the level of all tests together.
 
@@ -82,7 +87,7 @@ def sequential(
     ValueError
         When data or the names of blocks are missing, when blocks are items but the outputs of a
         vote are for two items, when there are several comparators, or when ``settings["scales"]``
-        does not declare the scale of the judgments.
+        does not declare the scale of the judgments or scores.
 
     Notes
     -----
@@ -99,7 +104,15 @@ def sequential(
     >>> found.stops[["system", "opponent", "verdict", "stopped_at"]].values.tolist()
     [['x', 'y', 'better', 12.0]]
     """
+    if evaluator is not None:
+        if not isinstance(study, Study) or dimension is not None or block != "item":
+            raise ValueError(
+                f"evaluator={evaluator!r} compares a study's scores item by item. Got "
+                f"block={block!r}, dimension={dimension!r}: use block='item' without dimension."
+            )
+        study, dimension = scores_as_judgments(study, evaluator)[0], evaluator
     values, unit, covers = _read(study, block, dimension)
+    covers = covers if evaluator is None else OTHER_ITEMS
     d = values.to_numpy(dtype=np.float64)
     logs = betting.log_e_values(d.T).T
     adjusted = betting.e_holm(betting.e_values(logs))

@@ -147,6 +147,31 @@ def test_judgments_are_differences_over_the_range():
     assert (row["verdict"], turned["verdict"]) == ("better", "worse")
 
 
+def scored(values, **settings):
+    """Give a study in which an evaluator scored one output of each system by item; a row each."""
+    study = judged(values)
+    items = [f"i{n}" for n in range(len(values))]
+    index = pd.MultiIndex.from_product([items, study.systems], names=["item_id", "system"])
+    outputs = index.to_frame(index=False).assign(output_id=lambda rows: rows.agg("".join, axis=1))
+    scores = outputs[["output_id"]].assign(evaluator="pass", score=np.ravel(values).astype(float))
+    return nb.Study(outputs, scores=scores, settings=settings)
+
+
+def test_scores_are_differences_over_the_range_item_by_item():
+    values = np.random.default_rng(4).integers(0, 2, (60, 2))
+    by_annotators = nb.sequential(
+        judged(values, scales={"quality": {"min": 0, "max": 1}}), block="annotator"
+    )
+    found = nb.sequential(scored(values), block="item", evaluator="pass")
+    assert found.path["log_e"].tolist() == by_annotators.path["log_e"].tolist()
+    assert found.stops["covers"].tolist() == ["other items"]
+    declared = scored(4 * values, scales={"pass": {"min": 0, "max": 4}})
+    declared = nb.sequential(declared, block="item", evaluator="pass")
+    assert declared.path["log_e"].tolist() == pytest.approx(found.path["log_e"].tolist())
+    with pytest.raises(ValueError, match=r"'score' must be within its scale, 0 to 3: .* row \d+"):
+        scored(4 * values, scales={"pass": {"min": 0, "max": 3}})
+
+
 VOTES = votes_by("ab")
 SCALE = {"scales": {"quality": {"min": 1, "max": 5}}}
 
@@ -159,6 +184,8 @@ SCALE = {"scales": {"quality": {"min": 1, "max": 5}}}
         (VOTES.assign(item_a=1, item_b=2), {"block": "item"}, "both outputs to belong to one item"),
         (VOTES.assign(comparator=["p", "q"]), {"block": "annotator"}, "2 comparators"),
         (judged([[1, 2]]), {"block": "annotator"}, "settings: scales"),
+        (scored([[1, 2]]), {"block": "item", "evaluator": "pass"}, "settings: scales"),
+        (scored([[1, 0]]), {"block": "annotator", "evaluator": "pass"}, "use block='item'"),
         (judged([[1], [2]], **SCALE), {"block": "annotator"}, "(Found 1 in|of two systems)"),
     ],
 )
