@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -30,11 +31,11 @@ def scores_as_judgments(study: Study, evaluator: str | Sequence[str]) -> tuple[S
     ).reset_index()
     judged = by_item.assign(dimension=by_item["evaluator"], annotator_id=by_item["evaluator"])
     settings = {name: value for name, value in study.settings.items() if name == "clusters"}
-    binary = scores.groupby("evaluator")["score"].agg(lambda score: score.isin([0, 1]).all())
-    scales = {name: {"min": 0, "max": 1} for name in binary.index[binary.astype(bool)]}
+    graded = {*scores.loc[~scores["score"].isin([0, 1]), "evaluator"]}
+    scales: dict[str, Any] = {name: {"min": 0, "max": 1} for name in {*names} - graded}
     declared = study.settings.get("scales", {})
     settings["scales"] = scales | {name: declared[name] for name in names if name in declared}
     settings["lower_is_better"] = scores["evaluator"][is_reversed(scores)].unique().tolist()
     judgments = judged[["output_id", "value", "dimension", "annotator_id"]].assign(group_id="")
-    changes = {"judgments": judgments, "preferences": None, "settings": settings}
+    changes: dict[str, Any] = {"judgments": judgments, "preferences": None, "settings": settings}
     return with_tables(study, **changes), by_item
