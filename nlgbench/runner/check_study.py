@@ -7,6 +7,7 @@ from pathlib import Path
 from nlgbench.datasets.public import is_public, load
 from nlgbench.runner import listing
 from nlgbench.runner.new_study import unconfirmed
+from nlgbench.runner.next_steps import section, supported
 from nlgbench.study import TABLES, Study, near_names, read_folder, summary
 from nlgbench.study.csv_files import TableError
 from nlgbench.study.schema import RawTable
@@ -32,36 +33,19 @@ def check(folder: Path) -> tuple[str, bool]:
             study, notes = read_folder(folder, problems, doubts)
     except TableError as error:
         problems += error.problems
-    guessed = _section("Guessed, to confirm", unconfirmed(folder))
-    noted = _section("Noted", notes)
+    guessed = section("Guessed, to confirm", unconfirmed(folder))
+    noted = section("Noted", notes)
     if study is None:
         numbered = [
             listing.wrapped(problem, f"  {number}. ") for number, problem in enumerate(problems, 1)
         ]
         return "\n\n".join(["\n".join(["To fix", *numbered]), *guessed, *noted]), False
-    can = study.check()
-    can["analysis"] = can["analysis"].str.replace(r": (.*)", r" (\1)", regex=True)
-    needed: dict[str, list[str]] = {}
-    for row in can[~can["possible"]].itertuples():
-        for need in str(row.missing).split("; "):
-            needed.setdefault(need, []).append(str(row.analysis))
-    ready = [", ".join(can.loc[can["possible"], "analysis"])]
-    if not ready[0]:
-        ready = ["None yet: add a table that is listed below."]
-    elif folder.is_dir():
-        ready.append(f"Rank systems and evaluators: nlgbench run 08 -p study={folder}")
-        if study.scores is not None and len(study.systems) > 1:
-            ready.append(f"Compare systems by scores: nlgbench compare {folder}")
-        if study.comparisons is not None:
-            ready.append(f"Audit judges: nlgbench run 09 -p study={folder}")
-    lacking = [f"{need}: {', '.join(names)}" for need, names in needed.items()]
     blocks = [
         _understood(study),
         *guessed,
-        *_section("What could change a conclusion", summary.doubts(study, doubts)),
+        *section("What could change a conclusion", summary.doubts(study, doubts)),
         *noted,
-        *_section("Analyses you can run", ready),
-        *_section("Analyses that need more data, by what they need", lacking),
+        *supported(study, folder),
     ]
     return "\n\n".join(blocks), True
 
@@ -72,7 +56,3 @@ def _understood(study: Study) -> str:
     return "\n".join(
         [listing.wrapped(study.name, ""), *(listing.wrapped(line.strip()) for line in lines)]
     )
-
-
-def _section(title: str, lines: list[str]) -> list[str]:
-    return ["\n".join([title, *map(listing.wrapped, lines)])] if lines else []

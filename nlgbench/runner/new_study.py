@@ -12,6 +12,7 @@ from typing import Any
 from nlgbench import files
 from nlgbench.names import UsageError
 from nlgbench.runner import listing
+from nlgbench.runner.next_steps import supported
 from nlgbench.study import (
     csv_files,
     file_types,
@@ -114,6 +115,9 @@ def new(
         blocks.append("\n".join(["To fix:", *problems]))
     if doubts := unconfirmed(folder):
         blocks.append("\n".join(["To confirm:", *doubts]))
+    study = None if problems else read_folder(folder, problems)[0]
+    if study is not None:
+        blocks.append(supported(study, folder)[0])
     return "\n\n".join([*blocks, f"Read {folder / FILE}, then run `nlgbench check {folder}`."])
 
 

@@ -36,6 +36,21 @@ def test_check_ends_with_1_where_something_must_be_repaired(tmp_path, crowd):
     assert nothing.exit_code == 1 and "no folder" in nothing.stderr
 
 
+def test_new_and_check_name_the_same_next_commands(tmp_path):
+    folder = tmp_path / "two runs"
+    folder.mkdir()
+    rows = [f"{item},{system},{item / 20}" for item in range(20) for system in "ab"]
+    (folder / "scores.csv").write_text("\n".join(["item_id,system,bleu", *rows]))
+    said = [
+        call(*arguments).stdout for arguments in (["new", folder / "scores.csv"], ["check", folder])
+    ]
+    drafted, checked = (
+        text.partition("Analyses you can run\n")[2].partition("\n\n")[0] for text in said
+    )
+    assert drafted == checked and "compare_systems" in drafted
+    assert f"nlgbench compare '{folder}'" in drafted
+
+
 def test_a_traceback_is_shown_to_those_who_ask(tmp_path, monkeypatch):
     monkeypatch.setattr(check_study, "check", lambda place: 1 / 0)
     plain = call("check", tmp_path)

@@ -1,0 +1,50 @@
+"""What a study supports, and the commands to run next."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+from nlgbench.runner import listing
+from nlgbench.study import Study
+
+#: Analyses, one of which must be possible; what the command does; the command.
+_COMMANDS = (
+    ("compare_systems rate correlate", "Rank systems and evaluators", "run 08 -p study={}"),
+    ("huse", "Measure quality and diversity by HUSE", "run 01 -p study={}"),
+    ("audit corrected_quality", "Find out what a judge is worth", "run 09 -p study={}"),
+    ("variance_components", "Plan how many judgments to collect", "run 10 -p study={}"),
+    ("compare_distributions", "Compare machine with human texts", "run 12 -p study={}"),
+)
+
+
+def section(title: str, lines: list[str]) -> list[str]:
+    """Lay out a titled list, unless it is empty."""
+    return ["\n".join([title, *map(listing.wrapped, lines)])] if lines else []
+
+
+def supported(study: Study, folder: Path) -> list[str]:
+    """List the analyses that a study supports, the commands for them, and what others need."""
+    can = study.check()
+    possible = {*can.loc[can["possible"], "analysis"]}
+    can["analysis"] = can["analysis"].str.replace(r": (.*)", r" (\1)", regex=True)
+    needed: dict[str, list[str]] = {}
+    for row in can[~can["possible"]].itertuples():
+        for need in str(row.missing).split("; "):
+            needed.setdefault(need, []).append(str(row.analysis))
+    ready = [", ".join(can.loc[can["possible"], "analysis"])]
+    if not possible:
+        ready = ["None yet: add a table that is listed below."]
+    commands = [
+        (purpose, text) for names, purpose, text in _COMMANDS if possible & {*names.split()}
+    ]
+    if study.scores is not None and len(study.systems) > 1:
+        commands.append(("Compare systems by scores", "compare {}"))
+    path = listing.visible(shlex.quote(str(folder)))
+    # Commands are not wrapped, so that they can be copied.
+    steps = [f"  {purpose}: nlgbench {text.format(path)}" for purpose, text in commands]
+    lacking = [f"{need}: {', '.join(names)}" for need, names in needed.items()]
+    return [
+        "\n".join([*section("Analyses you can run", ready), *(steps if folder.is_dir() else ())]),
+        *section("Analyses that need more data, by what they need", lacking),
+    ]
