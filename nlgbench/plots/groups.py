@@ -5,17 +5,16 @@ from __future__ import annotations
 import pandas as pd
 
 from nlgbench.analysis.people import SystemComparison
-from nlgbench.plots.figures import Drawing, as_drawing, canvas, in_paper_style, two_decimals
+from nlgbench.plots.figures import Drawing, as_drawing, axes_for, in_paper_style, two_decimals
 from nlgbench.plots.rows import describe_intervals, draw_estimates, draw_reference, label_rows
 from nlgbench.plots.style import HUMAN, SYSTEM, TWO_COLUMN
 
-#: The most opponents of the best system that are drawn.
-_MOST = 4
+#: The most opponents of the best system that are drawn, and the most panels in a row.
+_MOST = _COLUMNS = 4
 #: What the row of all items is called.
 ALL = "all items"
 
 
-@in_paper_style
 def plot_groups(compared: SystemComparison) -> Drawing:
     """Draw how the best system differs from others within groups of items.
 
@@ -28,23 +27,29 @@ def plot_groups(compared: SystemComparison) -> Drawing:
     keys = ["dimension", "system", "opponent"]
     within = compared.groups.merge(pairs[keys], on=keys)
     labels = within["group"] + " (" + within["n_items"].astype(int).astype(str) + ")"
-    names = [ALL, *dict.fromkeys(labels)]
     table = pd.concat([pairs.assign(row=ALL), within.assign(row=labels)], ignore_index=True)
-    height = 0.8 + 0.2 * len(names)
-    axes = canvas(TWO_COLUMN, height, columns=len(pairs), sharey=True, sharex=True)[1]
+    return draw_groups(table.assign(panel=best + " minus " + table["opponent"]), "Difference")
+
+
+@in_paper_style
+def draw_groups(table: pd.DataFrame, xlabel: str) -> Drawing:
+    """Draw differences: a ``panel`` for each pair, a ``row`` for all items and each group."""
+    rows, panels = table["row"].unique().tolist(), table["panel"].unique()
+    columns = min(_COLUMNS, len(panels))
+    height = (0.8 + 0.2 * len(rows)) * -(-len(panels) // columns)
+    grid = {"n": len(panels), "columns": columns, "sharey": True, "sharex": True}
+    axes = axes_for(None, TWO_COLUMN, height, **grid)
     texts = []
-    for ax, opponent in zip(axes, pairs["opponent"], strict=True):
-        rows = table[table["opponent"] == opponent]
+    for ax, panel in zip(axes, panels, strict=True):
+        drawn = table[table["panel"] == panel]
         draw_reference(ax, 0)
         for is_all, color in ((True, SYSTEM), (False, HUMAN)):
-            marks = rows[(rows["row"] == ALL) == is_all]
-            draw_estimates(ax, marks["row"].map(names.index), marks, linewidth=1.2, color=color)
-        ax.set_title(f"{best} minus {opponent}".replace("_", " "), loc="left")
-        ax.set_xlabel("Difference")
-        values = map(two_decimals, rows["estimate"])
-        texts.append(
-            f"{opponent}: {', '.join(map(' '.join, zip(rows['row'], values, strict=True)))}"
-        )
-    label_rows(axes[0], names)
-    alt = f"Differences of {best} from others by group of items{describe_intervals(table)}: "
-    return as_drawing(axes, table, f"{alt}{'; '.join(texts)}.")
+            marks = drawn[(drawn["row"] == ALL) == is_all]
+            draw_estimates(ax, marks["row"].map(rows.index), marks, linewidth=1.2, color=color)
+        ax.set_title(panel.replace("_", " "), loc="left")
+        ax.set_xlabel(xlabel)
+        values = map(two_decimals, drawn["estimate"])
+        texts.append(f"{panel}: {', '.join(map(' '.join, zip(drawn['row'], values, strict=True)))}")
+    label_rows(axes[0], rows)
+    alt = f"Differences by group of items{describe_intervals(table)}: {'; '.join(texts)}."
+    return as_drawing(axes, table, alt)

@@ -18,6 +18,7 @@ from nlgbench import files
 from nlgbench.analysis.people.comparing import add_verdicts, compare_systems
 from nlgbench.names import UsageError, brief, known
 from nlgbench.plots.forest import plot_forest
+from nlgbench.plots.groups import ALL, draw_groups
 from nlgbench.runner import listing
 from nlgbench.runner.facts import digits
 from nlgbench.study import Study
@@ -345,13 +346,18 @@ def save_report(report: Report, folder: Path) -> str:
     files.replace_bytes(folder / "compared.json", f"{as_json(report)}\n".encode())
     paths = [folder / "compared.csv", folder / "compared.json"]
     for metric, pairs in report.pairs.groupby("metric", sort=False):
-        rows = pairs.assign(evaluator=pairs["run"], confidence=_CONFIDENCE)
-        rows["evaluator"] += (", " + rows["group"]).mask(rows["group"] == "", "")
-        rows = rows[["evaluator", "estimate", "ci_low", "ci_high", "confidence"]]
-        xlabel = (
-            f"{metric}: difference from {report.baseline} ({pairs['better'].iloc[0]} is better)"
+        better = pairs["better"].iloc[0]
+        xlabel = f"{metric}: difference from {report.baseline} ({better} is better)"
+        rows = pairs[["run", "group", "estimate", "ci_low", "ci_high"]].assign(
+            confidence=_CONFIDENCE
         )
-        drawing = plot_forest(rows, xlabel=xlabel, xlim=(0, 0))
+        if (rows["group"] != "").any():
+            rows = rows.assign(row=rows["group"].replace("", ALL), panel=rows["run"])
+            drawing = draw_groups(rows, xlabel)
+        else:
+            drawing = plot_forest(
+                rows.rename(columns={"run": "evaluator"}), xlabel=xlabel, xlim=(0, 0)
+            )
         paths += drawing.save(folder / re.sub(r"\W+", "_", f"difference_{metric}"))
     return f"Wrote {listed(path.name for path in paths)} in {folder}."
 
