@@ -311,8 +311,12 @@ def repeated_cells() -> pd.DataFrame:
 
 
 def table1(outputs: pd.DataFrame) -> pd.DataFrame:
-    """Add the paper's correlations for the same task (``printed``) to those over outputs."""
+    """Put correlations over outputs in the paper's order, beside those printed for the task."""
     printed = load_printed(f"{PAPER}/table1").to_dict("index")
+    order = {name: n for n, name in enumerate([*outputs["data"].unique(), *IN_PRINT])}
+    outputs = outputs.sort_values(
+        ["data", "evaluator"], key=lambda names: names.map(order), kind="stable", ignore_index=True
+    )
     columns = outputs["data"].map(TASKS) + "_" + outputs["statistic"]
     cells = zip(outputs["evaluator"].map(IN_PRINT), columns, strict=True)
     return outputs.assign(printed=[printed[row].get(column, np.nan) for row, column in cells])

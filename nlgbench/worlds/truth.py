@@ -100,7 +100,7 @@ def theorem1_bound(reference: Draws, system: Draws, panel: Panel) -> dict[str, f
         ]
     tables = (of_human > of_machine, *bits)
     guess, *surprise = ((given_level @ table.T)[level, bins] for table in tables)
-    values = {name: loss[name] for name in ("l_star", "huse")}
+    values = {name: loss[name] for name in ("l_star", "huse", "huse_q")}
     values["disagreement"] = np.where(says_human, 1 - guess, guess)
     values["information"] = np.where(says_human, surprise[1], surprise[0])
     # The bound is not a mean, so its standard error comes from the delta method.

@@ -118,9 +118,13 @@ def test_a_printed_table_marks_the_cells_that_do_not_follow():
 
 
 def test_the_flip_is_that_of_tables_9_and_10():
+    by_source, by_majority = (
+        f"labels by {labels}"
+        for labels in ("source (printed, Table 10)", "majority vote (printed, Table 9)")
+    )
     table = flips().pivot(index="evaluator", columns="kind", values="estimate")
-    for number, kind in ((10, "labels by source"), (9, "labels by majority vote")):
+    for number, kind in ((10, by_source), (9, by_majority)):
         printed = load_printed(f"{PAPER}/table{number}")["h2_spearman"]
         for name, row in (("SVM", "svm"), ("random forest", "rf"), ("CNN & LSTM", "cnn_lstm")):
             assert table.loc[name, kind] == printed[f"{row}_meta_discriminator"]
-    assert (table["labels by source"] < 0).all() and (table["labels by majority vote"] > 0).all()
+    assert (table[by_source] < 0).all() and (table[by_majority] > 0).all()
