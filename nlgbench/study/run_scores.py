@@ -166,14 +166,19 @@ def _are_numbers(source: Guess, name: str) -> bool:
     """Check whether a column has numbers, or words for them; the few other cells are errors."""
     if source.kind(name) == "number":
         return True
-    filled = [cell for cell in source.frame[name] if cell.strip()]
+    filled = [cell for cell in _with_points(source.frame[name]) if cell.strip()]
     n_numbers = sum(csv_files.number(cell) is not None for cell in filled)
     return n_numbers > len(filled) / 2
 
 
+def _with_points(cells: pd.Series) -> pd.Series:
+    """Replace decimal commas by points."""
+    return answers.point_commas(cells) if answers.has_decimal_commas(cells) else cells
+
+
 def _as_numbers(cells: pd.Series, where: str) -> pd.Series[float]:
     """Convert a column of numbers, or of words such as true and false."""
-    cells = answers.point_commas(cells) if answers.has_decimal_commas(cells) else cells
+    cells = _with_points(cells)
     distinct = list(dict.fromkeys(cells))
     scale = scale_of(distinct)
     missing = dict.fromkeys(answers.missing_words(distinct), math.nan)
@@ -182,7 +187,7 @@ def _as_numbers(cells: pd.Series, where: str) -> pd.Series[float]:
     if wrong:
         row = cells.tolist().index(wrong[0]) + 1
         raise TableError(
-            f"{where}, row {row} is {wrong[0]!r}: a score must be a number. Correct the cell, or "
-            "leave it empty if it is missing."
+            f"{where}, row {row} is {wrong[0]!r}: a score must be a finite number. Correct the cell, "
+            "or leave it empty if it is missing."
         )
     return cells.map(numbers).astype("float64")

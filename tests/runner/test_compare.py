@@ -97,6 +97,15 @@ def test_pass_or_fail_with_few_differences_is_mcnemars_exact_test(tmp_path):
     assert row["estimate"] == pytest.approx(5 / 60) and row["verdict"] == "undecided"
 
 
+def test_decimal_commas_are_numbers(tmp_path, runs):
+    german = []
+    for path in runs[:2]:
+        german.append(tmp_path / f"german_{path.name}")
+        german[-1].write_text(path.read_text().replace(",", ";").replace(".", ","))
+    values = [[row["estimate"] for row in pairs(*files)] for files in (runs[:2], german)]
+    assert values[0] == pytest.approx(values[1])
+
+
 def test_groups_of_items_are_a_family_of_their_own(tmp_path):
     topic = np.repeat(["math", "law", "few"], [30, 25, 5])
     old = write(tmp_path / "old.csv", id=IDS, topic=topic, f1=OLD)
@@ -206,7 +215,7 @@ REFUSED = {
     "no file": (["a.csv", "d.csv"], "there is no file"),
     "no ids": (["a.csv", "noid.csv"], "has no column that names items"),
     "no scores": (["a.csv", "text.csv"], "has no column of scores"),
-    "a word": (["a.csv", "bad.csv"], "row 50 is 'oops': a score must be a number"),
+    "a word": (["a.csv", "bad.csv"], "row 50 is 'oops': a score must be a finite number"),
     "no metric in common": (["a.csv", "f2.csv"], "no metric is in a and another run"),
     "unknown metric": (["a.csv", "b.csv", "--metric", "f2"], "f1"),
     "empty folder": (["a.csv", "other/empty"], "no log of a known format"),
