@@ -187,7 +187,7 @@ def _as_numbers(cells: pd.Series, where: str) -> pd.Series[float]:
     if wrong:
         row = cells.tolist().index(wrong[0]) + 1
         raise TableError(
-            f"{where}, row {row} is {wrong[0]!r}: a score must be a finite number. Correct the cell, "
-            "or leave it empty if it is missing."
+            f"{where}, row {row} is {wrong[0]!r}: a score must be a finite number. Correct "
+            "the cell, or leave it empty if it is missing."
         )
     return cells.map(numbers).astype("float64")
