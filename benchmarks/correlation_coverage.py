@@ -15,6 +15,9 @@ width relative to an oracle's, which is 1.96 true standard deviations of the est
 The cells ``differences`` are another world: three annotators judge on five steps, with a ceiling
 (47% give the highest), outputs of clusters of unequal size (1 to 26), and ten evaluators with
 skewed errors agree equally well. Covered means that `compare_evaluators` finds no difference.
+
+The cells ``ties`` are for accuracy within items with calibrated ties, judged on five steps. The
+parameter is the accuracy over infinitely many items, with the best threshold for them.
 Takes about half an hour on two cores.
 """
 
@@ -41,6 +44,7 @@ from nlgbench.analysis.correlation.intervals import (
     system_intervals,
     warn_of_few,
 )
+from nlgbench.analysis.correlation.ties import CALIBRATED, calibrated_accuracy
 from nlgbench.study import Study
 
 RESAMPLE = ("items", "systems", "both")
@@ -247,6 +251,34 @@ def measure_differences(n_clusters: int, statistic: str, n_worlds: int, seed: in
     return pd.DataFrame([row | {"covered": np.mean(none)}])
 
 
+def measure_ties(n_systems: int, n_items: int, r: float, n_worlds: int, seed: int) -> pd.DataFrame:
+    """Count the coverage of accuracy within items with calibrated ties."""
+    rng = np.random.default_rng([seed, n_systems, n_items, round(100 * r)])
+    rows = []
+    for _ in range(n_worlds):
+        world = world_of(n_systems, n_items, r, "ordinal", rng)
+        hard = rng.normal(size=4_000)
+        best = World(world.quality, world.seen, hard, "ordinal").outputs(rng)
+        truth = accuracy_of(*best, cross_fitted=False)["accuracy"].mean()
+        x, y = world.outputs(rng)
+        system, item = np.divmod(np.arange(x.size), n_items)
+        sample = Sample(x.reshape(1, -1), y.ravel(), item, system, item, *x.shape)
+        for name, cross_fitted in CALIBRATED.items():
+            by_item = accuracy_of(x, y, cross_fitted=cross_fitted)
+            values = {name: by_item["accuracy"], f"chance_{name}": by_item["chance"]}
+            options = Options("item", [name], "items", 0, 0.95)
+            interval = intervals_over_outputs(sample, options, rng, values)[0, name]
+            rows.append((name, interval.low <= truth <= interval.high))
+    covered = pd.DataFrame(rows, columns=["statistic", "covered"]).groupby("statistic").mean()
+    return covered.reset_index().assign(level="ties", size=f"{n_systems} x {n_items}", r=r)
+
+
+def accuracy_of(x: np.ndarray, y: np.ndarray, *, cross_fitted: bool) -> dict[str, np.ndarray]:
+    """Calibrate ties of scores and judgments of shape (systems, items), without permutations."""
+    options = {"cross_fitted": cross_fitted, "n_permutations": 0}
+    return calibrated_accuracy(x.T[None], y.T, np.arange(len(x.T)), **options)
+
+
 def cells_of(level: str) -> list[tuple[int, int, float, str]]:
     """List the cells: all for means of systems, some for outputs and items."""
     every = product(SIZES, CORRELATIONS, NOISE)
@@ -274,12 +306,18 @@ CELLS |= {
     for n_clusters in (20, 40)
     for statistic in ("pearson", "spearman")
 }
+CELLS |= {
+    f"ties, {systems} x {items}, r = {r:g}": ("ties", systems, items, r)
+    for systems, items, r in product((4, 10), (50, 200), (0.0, 0.8))
+}
 
 
 def counted(cell: tuple, n_worlds: int, seed: int) -> pd.DataFrame:
     """Count a cell."""
     if cell[0] == "differences":
         return measure_differences(*cell[1:], n_worlds, seed)
+    if cell[0] == "ties":
+        return measure_ties(*cell[1:], n_worlds, seed)
     return measure(*cell, n_worlds, seed)
 
 

@@ -97,6 +97,8 @@ REASONS: Mapping[str, str] = {
     "no_logprobs": "no log-probabilities",
     "no_orders": "no pair was judged in both orders, and no two systems have at least two verdicts "
     "in each order",
+    "no_other_items": "undefined: the threshold for ties is calibrated on other items or clusters, "
+    "and there are none",
     "no_own_pairs": "its own system is in no pair",
     "no_power": "the power stays below {power:g} even with {most}",
     "no_probabilities": "the judge gives verdicts, but no probabilities",

@@ -119,6 +119,8 @@ _STATISTICS = {
     "spearman": "Spearman",
     "pearson": "Pearson",
     "pairwise_accuracy": "pairwise accuracy",
+    "pairwise_calibrated": "pairwise accuracy, calibrated ties",
+    "pairwise_calibrated_same": "pairwise accuracy, ties calibrated on the same items",
     "soft_pairwise": "soft pairwise",
 }
 

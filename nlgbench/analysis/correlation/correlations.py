@@ -24,7 +24,8 @@ from nlgbench.analysis.correlation.coefficients import (
     pair_confidences,
     weighted_coefficients,
 )
-from nlgbench.analysis.correlation.intervals import Interval, Options
+from nlgbench.analysis.correlation.intervals import CHANCE, Interval, Options
+from nlgbench.analysis.correlation.ties import CALIBRATED, calibrated_accuracy
 from nlgbench.arrays import Floats
 from nlgbench.evaluators.sentinels import SENTINELS, SYSTEM_MEAN
 from nlgbench.inference import adjust
@@ -38,7 +39,8 @@ Granularity = Literal["system", "output", "item"]
 Resample = Literal["items", "systems", "both"]
 
 PLAIN = ("pearson", "spearman", "kendall_b", "pairwise_accuracy")
-STATISTICS = (*PLAIN, "soft_pairwise")
+STATISTICS = (*PLAIN, "soft_pairwise", *CALIBRATED)
+_NEEDED_GRANULARITY = {"soft_pairwise": "system", **dict.fromkeys(CALIBRATED, "item")}
 #: The most clusters that the jackknife deletes one by one. More are deleted in random groups, which
 #: are fewer, because each costs as much as all data.
 _MOST_CLUSTERS, _N_GROUPS = 1000, 250
@@ -77,8 +79,9 @@ def correlate(
         The units over which the statistic is computed: ``"system"``, systems' means; ``"output"``,
         all outputs; ``"item"``, systems within an item, averaged over items where it is defined.
     statistics : sequence of str
-        ``pearson``, ``spearman``, ``kendall_b`` (-1 to 1), ``pairwise_accuracy`` (0 to 1), and at
-        granularity ``"system"`` also ``soft_pairwise`` (0 to 1).
+        ``pearson``, ``spearman``, ``kendall_b`` (-1 to 1), ``pairwise_accuracy`` (0 to 1); at
+        granularity ``"system"`` also ``soft_pairwise``, at ``"item"`` ``pairwise_calibrated`` and
+        ``pairwise_calibrated_same`` (0 to 1; see Notes).
     resample : {"items", "systems", "both"} or None
         What the interval generalizes to: other items or, at granularity "system", other systems or
         both. With `against` or only systems' scores, it is always other systems. None: no interval.
@@ -106,7 +109,8 @@ def correlate(
         statistic; sentinels are no hypotheses, so theirs is NaN), p_method, n (systems, outputs or
         items), n_clusters (0 where only systems' scores are used), n_undefined (number of items
         without a value or, for other granularities, 1 if the estimate is undefined), n_missing
-        (outputs or systems without a score or a judgment), resample (units).
+        (outputs or systems without a score or a judgment), resample (units). With calibrated ties,
+        also chance, always_tie (accuracy if all pairs were tied) and tie_threshold (of all items).
 
     Raises
     ------
@@ -145,6 +149,11 @@ def correlate(
     1,000, in 250 random groups), with Student's t; for correlations over outputs, on the scale of
     Fisher's z. p is from a jackknife t test against 0 or, for accuracy, against its expectation by
     chance given the ties.
+
+    **Calibrated ties.** Scores that differ by at most a threshold count as tied. The threshold with
+    the highest accuracy is found on nine tenths of the clusters, and used for the others. With
+    ``pairwise_calibrated_same``, it is found and used on the same items, which flatters. Chance is
+    the mean of 200 permutations of judgments within items, calibrated likewise.
 
     Examples
     --------
@@ -197,14 +206,14 @@ def check_options(
     """Check the options of `correlate`."""
     if set(statistics) - set(STATISTICS):
         known(next(name for name in statistics if name not in STATISTICS), STATISTICS, "statistics")
-    if granularity != "system":
-        if "soft_pairwise" in statistics:
-            raise ValueError("statistic 'soft_pairwise' needs granularity='system'.")
-        if resample not in (None, "items"):
-            raise ValueError(
-                f"resample={resample!r} needs granularity='system'. "
-                f"At granularity={granularity!r}, use resample='items'."
-            )
+    for name in statistics:
+        if (needed := _NEEDED_GRANULARITY.get(name, granularity)) != granularity:
+            raise ValueError(f"statistic {name!r} needs granularity={needed!r}.")
+    if granularity != "system" and resample not in (None, "items"):
+        raise ValueError(
+            f"resample={resample!r} needs granularity='system'. "
+            f"At granularity={granularity!r}, use resample='items'."
+        )
     check_n(n, "n_resamples")
     return Options(granularity, list(dict.fromkeys(statistics)), resample, n, confidence)
 
@@ -214,6 +223,8 @@ _COLUMNS = (
     *("confidence", "ci_method", "estimand", "status", "reason", "p", "p_adjusted", "p_method"),
     *("n", "n_clusters", "n_undefined", "n_missing", "resample"),
 )
+#: Columns of accuracy with calibrated ties.
+_TIE_COLUMNS = ("chance", "always_tie", "tie_threshold")
 
 
 def _join_tables(tables: list[pd.DataFrame], options: Options) -> pd.DataFrame:
@@ -222,7 +233,7 @@ def _join_tables(tables: list[pd.DataFrame], options: Options) -> pd.DataFrame:
     table["p_adjusted"] = table["p"].mask(table["evaluator"].isin(SENTINELS))
     families = table.groupby(["dimension", "statistic"])["p_adjusted"]
     table["p_adjusted"] = families.transform(adjust)
-    return table[list(_COLUMNS)]
+    return table[[*_COLUMNS, *table.columns.intersection(_TIE_COLUMNS, sort=False)]]
 
 
 # Judgments and scores ------------------------------------------------------------------------
@@ -398,7 +409,11 @@ def correlate_sample(
 ) -> pd.DataFrame:
     """Correlate evaluators that have scored the same outputs."""
     granularity, statistics, resample, *_ = options
-    estimates = statistics_of(sample, granularity, statistics)
+    by_item = item_values(sample, statistics) if granularity == "item" else None
+    if by_item is None:
+        estimates = statistics_of(sample, granularity, statistics)
+    else:
+        estimates = _average_items(sample, by_item)
     p_values: dict[str, Floats] = {}
     method = "jackknife, t"
     intervals_of: dict[tuple[int, str], Interval] = {}
@@ -408,8 +423,8 @@ def correlate_sample(
             means = intervals.estimate_expectations(*cluster_sums(sample))
             intervals_of = intervals.system_intervals(means, estimates, options, rng)
     elif resample is not None:
-        intervals_of = intervals_over_outputs(sample, options, rng)
-    by_item = item_values(sample, statistics) if granularity == "item" else estimates
+        intervals_of = intervals_over_outputs(sample, options, rng, by_item)
+    values = estimates if by_item is None else by_item
     units = {"system": sample.system, "output": np.arange(len(sample.y)), "item": sample.item}
     n_clusters, n_systems = (len(np.unique(labels)) for labels in (sample.cluster, sample.system))
     rows = []
@@ -419,6 +434,8 @@ def correlate_sample(
             interval = intervals_of.get((row, statistic), _NOTHING)
             if not np.isfinite(estimate):
                 interval = intervals.explain_undefined(granularity, n_systems)
+                if by_item is not None and _lacks_other_items(sample, by_item, statistic):
+                    interval = interval._replace(status=explain("no_other_items"))
             status = interval.status
             if resample is not None and not status:
                 status = intervals.warn_of_few(n_clusters, n_systems, resample, granularity)
@@ -436,12 +453,25 @@ def correlate_sample(
                     "p_method": method,
                     "n": len(np.unique(units[granularity])),
                     "n_clusters": n_clusters,
-                    "n_undefined": int(np.isnan(by_item[statistic][row]).sum()),
+                    "n_undefined": int(np.isnan(values[statistic][row]).sum()),
                     "n_missing": judged.n_outputs - len(sample.y),
                     "resample": judged.describe_units(options),
+                    **{
+                        name: float(estimates[f"{name}_{statistic}"][row, 0])
+                        for name in _TIE_COLUMNS
+                        if statistic in CALIBRATED
+                    },
                 }
             )
     return pd.DataFrame(rows)
+
+
+def _lacks_other_items(sample: Sample, by_item: dict[str, Floats], statistic: str) -> bool:
+    """Return whether a threshold for ties is needed, but only one cluster has pairs of outputs."""
+    if not CALIBRATED.get(statistic):
+        return False
+    has_pairs = np.isfinite(by_item[f"always_tie_{statistic}"][0])
+    return len(np.unique(clusters_of_items(sample)[has_pairs])) == 1
 
 
 def _estimand(granularity: str, resample: str | None, interval: Interval) -> str:
@@ -472,31 +502,48 @@ def statistics_of(
         if "soft_pairwise" in statistics:
             values_of["soft_pairwise"] = _soft_pairwise(sample, np.arange(len(y))[None])
         return values_of
+    if granularity == "item":
+        return _average_items(sample, item_values(sample, plain), counts)
     of_clusters = np.ones((1, sample.n_clusters)) if counts is None else counts
-    if granularity == "output":
-        weights = of_clusters[:, sample.cluster]
-        return weighted_coefficients(sample.x, sample.y, weights, statistics=plain)
+    return weighted_coefficients(
+        sample.x, sample.y, of_clusters[:, sample.cluster], statistics=plain
+    )
+
+
+def _average_items(
+    sample: Sample, by_item: dict[str, Floats], counts: Floats | None = None
+) -> dict[str, Floats]:
+    """Average statistics of items (m, items), with each item counted as often as its cluster."""
+    of_clusters = np.ones((1, sample.n_clusters)) if counts is None else counts
     times = of_clusters[:, clusters_of_items(sample)].T  # (items, r)
     return {
         name: divide(np.nan_to_num(values) @ times, np.isfinite(values) @ times)
-        for name, values in item_values(sample, plain).items()
+        for name, values in by_item.items()
     }
 
 
 def item_values(sample: Sample, statistics: Iterable[str]) -> dict[str, Floats]:
     """Compute statistics over the systems of each item (m, items); NaN for constant values.
 
-    Accuracy counts items with constant values, unless no item varies in both variables.
+    Accuracy counts items with constant values, unless no item varies in both variables. It comes
+    with its level by chance and, if ties are calibrated, with `_TIE_COLUMNS`.
     """
     x, y = item_grids(sample)
-    names = [*statistics]
-    if "pairwise_accuracy" not in names:
-        return coefficients(x, y, np.isfinite(y), statistics=names)
-    computed = {*names, "accuracy_with_constants", "kendall_b"}
+    names = [name for name in statistics if name not in CALIBRATED]
+    computed = {*names}
+    if "pairwise_accuracy" in names:
+        computed |= {"accuracy_with_constants", "kendall_b", CHANCE["pairwise_accuracy"]}
     values = coefficients(x, y, np.isfinite(y), statistics=computed)
-    some_vary = np.isfinite(values["kendall_b"]).any(axis=1, keepdims=True)
-    accuracy = np.where(some_vary, values["accuracy_with_constants"], np.nan)
-    return {name: accuracy if name == "pairwise_accuracy" else values[name] for name in names}
+    if "pairwise_accuracy" in names:
+        some_vary = np.isfinite(values["kendall_b"]).any(axis=1, keepdims=True)
+        accuracy = np.where(some_vary, values["accuracy_with_constants"], np.nan)
+        values["pairwise_accuracy"] = accuracy
+    for name in CALIBRATED.keys() & set(statistics):
+        cluster, cross_fitted = clusters_of_items(sample), CALIBRATED[name]
+        calibrated = calibrated_accuracy(x, y, cluster, cross_fitted=cross_fitted)
+        values[name] = calibrated.pop("accuracy")
+        values |= {f"{column}_{name}": of_items for column, of_items in calibrated.items()}
+    return values
 
 
 def _soft_pairwise(sample: Sample, orders: NDArray[np.int64]) -> Floats:
@@ -557,12 +604,23 @@ def clusters_of_items(sample: Sample) -> NDArray[np.int64]:
 
 
 def intervals_over_outputs(
-    sample: Sample, options: Options, rng: Generator
+    sample: Sample,
+    options: Options,
+    rng: Generator,
+    by_item: dict[str, Floats] | None = None,
 ) -> dict[tuple[int, str], Interval]:
     """Compute jackknife intervals of statistics over outputs or items."""
     computed = list(options.statistics)
     if "pairwise_accuracy" in computed:
-        computed.append("chance_accuracy")
+        computed.append(CHANCE["pairwise_accuracy"])
+    if by_item is None and options.granularity == "item":
+        by_item = item_values(sample, computed)
+
+    def compute(counts: Floats | None = None) -> dict[str, Floats]:
+        if by_item is not None:
+            return _average_items(sample, by_item, counts)
+        return statistics_of(sample, options.granularity, computed, counts)
+
     present = np.unique(sample.cluster)
     stratum = strata_of(sample.cluster, sample.system)[present]
     group = np.arange(len(present))
@@ -573,8 +631,8 @@ def intervals_over_outputs(
     counts = np.ones((group.max() + 1, sample.n_clusters))
     counts[group, present] = 0
     return intervals.jackknife_intervals(
-        statistics_of(sample, options.granularity, computed),
-        statistics_of(sample, options.granularity, computed, counts),
+        compute(),
+        compute(counts),
         pd.Series(stratum).groupby(group).first().to_numpy(),
         options,
     )

@@ -25,7 +25,13 @@ from nlgbench.arrays import Floats
 from nlgbench.clustering import few_clusters, jackknife_variance
 from nlgbench.status import OK, Status, explain
 
-ACCURACIES = ("pairwise_accuracy", "soft_pairwise")
+#: An accuracy -> the statistic that is its expectation by chance.
+CHANCE = {
+    "pairwise_accuracy": "chance_accuracy",
+    "pairwise_calibrated": "chance_pairwise_calibrated",
+    "pairwise_calibrated_same": "chance_pairwise_calibrated_same",
+}
+ACCURACIES = (*CHANCE, "soft_pairwise")
 
 
 class Options(NamedTuple):
@@ -273,11 +279,11 @@ def jackknife_intervals(
     """Compute intervals of defined statistics over outputs or items, by a jackknife and t.
 
     `estimates_of` are the statistics (m, 1), `without` those without each cluster (m, clusters),
-    `strata` the clusters' strata. Accuracy is tested against the sample's ``chance_accuracy``.
+    `strata` the clusters' strata. Accuracy is tested against the sample's accuracy by chance.
     """
     degrees = len(strata) - len(np.unique(strata))
     intervals = {}
-    for name in estimates_of.keys() - {"chance_accuracy"}:
+    for name in options.statistics:
         estimates = estimates_of[name]
         on_z = options.granularity == "output" and name not in ACCURACIES  # others are about normal
         with np.errstate(divide="ignore"):
@@ -286,9 +292,9 @@ def jackknife_intervals(
             )
         errors = above_chance = np.sqrt(jackknife_variance(replicates.T, strata))
         excess = centers
-        if name == "pairwise_accuracy":
-            excess = estimates - estimates_of["chance_accuracy"]
-            excess_without = without[name] - without["chance_accuracy"]
+        if name in CHANCE:
+            excess = estimates - estimates_of[CHANCE[name]]
+            excess_without = without[name] - without[CHANCE[name]]
             above_chance = np.sqrt(jackknife_variance(excess_without.T, strata))
         for evaluator, estimate in enumerate(estimates[:, 0].tolist()):
             error = float(errors[evaluator])
