@@ -224,7 +224,7 @@ _COLUMNS = (
     *("n", "n_clusters", "n_undefined", "n_missing", "resample"),
 )
 #: Columns of accuracy with calibrated ties.
-_TIE_COLUMNS = ("chance", "always_tie", "tie_threshold")
+_TIE_COLUMNS = ["chance", "always_tie", "tie_threshold"]
 
 
 def _join_tables(tables: list[pd.DataFrame], options: Options) -> pd.DataFrame:
