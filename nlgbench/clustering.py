@@ -206,10 +206,7 @@ def t_interval(
     missing: Status = OK,
     confidence: float = 0.95,
 ) -> dict[str, float | str]:
-    """Compute a t interval with n - 1 degrees of freedom; n is the (effective) number of clusters.
-
-    `missing` explains why there is no interval. ``status`` repeats it, or warns of few clusters.
-    """
+    """Compute a t interval with n - 1 degrees of freedom, or none for the reason in `missing`."""
     if np.isnan(estimate):
         missing = missing or explain("nothing_to_compare")
     elif not missing and n < 2:

@@ -41,10 +41,7 @@ def content_hash(path: Path) -> str:
 
 @functools.cache
 def installed_versions() -> dict[str, str]:
-    """Look up the versions of all direct and indirect dependencies, including installed extras.
-
-    Packages that only tests and builds need are left out.
-    """
+    """Look up the versions of all direct and indirect dependencies, including installed extras."""
     from packaging.requirements import Requirement
     from packaging.utils import canonicalize_name
 

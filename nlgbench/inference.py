@@ -30,9 +30,8 @@ def half_samples(
     `strata` is a label for each row, or the number of rows (one stratum). `clusters` labels rows
     that are drawn together; a cluster's stratum is the set of its rows' strata. Each subsample
     takes a `fraction` of each stratum, or `per_stratum` clusters of it. The result has shape
-    (n_resamples, n) and is True where a row is in the subsample. Where ``fraction`` times a
-    stratum's size is not a whole number, it is rounded down or up at random, so that its mean is
-    exact. Rounding is balanced over strata, so the total is off by less than one.
+    (n_resamples, n) and is True where a row is in the subsample. Fractional sizes are rounded down
+    or up at random, balanced over strata, so that means are exact.
     """
     check_n(n_resamples, "n_resamples")
     rows = np.zeros(strata) if isinstance(strata, int) else np.asarray(strata)
@@ -74,12 +73,9 @@ def interval(
     mean of the replicates, ``n_undefined`` counts the undefined ones, and ``reason`` explains why
     an interval is missing.
 
-    A subsample's bias differs from the full sample's (fewer outputs, or noisier mean judgments), so
-    only the spread of replicates is used, not their mean. In units of one value's variance, a mean
-    of ``f n`` of ``n`` values drawn without replacement has variance ``(1 - f) / (f n)``, and the
-    full mean ``1 / n``. Hence the standard error is ``sqrt(f / (1 - f))`` times the standard
-    deviation of replicates (Politis, Romano and Wolf 1999, *Subsampling*,
-    doi:10.1007/978-1-4612-1554-7, for root-n estimators).
+    A subsample's bias differs from the full sample's, so only the spread of replicates is used. The
+    standard error is ``sqrt(f / (1 - f))`` times their standard deviation, with f the fraction
+    (Politis, Romano and Wolf 1999, *Subsampling*, doi:10.1007/978-1-4612-1554-7).
     """
     values = np.asarray(replicates, dtype=np.float64)
     defined = values[np.isfinite(values) & np.isfinite(estimate)]
@@ -111,11 +107,8 @@ def split_interval(
     over splits of ``(half - other)^2 / 4``, the estimate from repeated half-samples and their
     complements (McCarthy 1969, *Review of the International Statistical Institute* 37,
     doi:10.2307/1402116; Wolter 2007, *Introduction to Variance Estimation*, chapter 3,
-    doi:10.1007/978-0-387-35099-8). The two halves share no rows, so their difference varies like
-    that of two independent studies of half the size. Its variance is twice the variance at half the
-    size, for any statistic, and four times the variance at full size where variance is proportional
-    to 1 / n. For a mean, `interval` gives the same variance. For terms that depend on m
-    rows jointly, `interval` gives ``2 - 2^(1 - m)`` times this variance.
+    doi:10.1007/978-0-387-35099-8). The difference of two halves, which share no rows, has four
+    times the variance at full size if variance is proportional to 1 / n.
     """
     values = np.array([halves, others], dtype=np.float64)
     defined = values[:, np.isfinite(values).all(axis=0)]
@@ -189,10 +182,7 @@ def bootstrap_counts(strata: ArrayLike, n_resamples: int, rng: np.random.Generat
 
 
 def adjust(p: ArrayLike) -> Floats:
-    """Adjust p-values for multiple testing by Holm's procedure (1979); NaN does not count.
-
-    Holm's procedure controls the family-wise error rate.
-    """
+    """Adjust p-values for multiple testing by Holm's procedure (1979); NaN does not count."""
     values = np.asarray(p, dtype=np.float64)
     defined = ~np.isnan(values)
     if ((values < 0) | (values > 1)).any():

@@ -49,12 +49,10 @@ def diversity(
     ValueError
         When the study has no system outputs, or a number is out of range.
 
-    Notes
-    -----
-    Subsamples are drawn without replacement, because a bootstrap repeats texts, which lowers
-    diversity. Intervals are for the expected value at this number of outputs, so compare systems
-    only at equal numbers (`evaluators.diversity.draw_equal`). Intervals of distinct-1 are too
-    wide: their standard errors are 1.45 to 1.9 times the true ones (other measures: .95 to 1.2).
+    Notes ----- Subsamples are drawn without replacement, because a bootstrap repeats texts, which
+    lowers diversity. Intervals are for the expected value at this number of outputs, so compare
+    systems only at equal numbers. Those of distinct-1 are too wide. docs/diversity.md has the
+    formulas.
 
     Examples
     --------

@@ -28,8 +28,7 @@ def cv_star(values: ArrayLike) -> Floats:
 
     `values`, of shape (n_values,) or (n_sets, n_values), are on a scale that starts at 0.
 
-    CV* in percent; lower is better, and 0 means that all values are equal. NaN where a value is
-    missing or not above 0.
+    The result is in percent: 0 if all values are equal, NaN where one is missing or not above 0.
 
     Notes
     -----

@@ -34,11 +34,9 @@ def files(name: str) -> list[str]:
 def read_alttest(human: Path, models: Path) -> Study:
     """Read a set of AltTest as tidy tables.
 
-    Annotated items are outputs of the one system ``annotated``, without texts. Outputs are
-    clustered by ``text_id``, the part of the item's name before "__": the article, post, image,
-    review or cue. Judgments are human, of dimension ``label``; scores are the models' labels of the
-    same outputs. Numeric labels keep their values. Other labels are replaced by their rank, from 0,
-    in alphabetical order, so only their equality is meaningful.
+    Annotated items are outputs of the one system ``annotated``, clustered by ``text_id``, the part
+    of the item's name before "__". Judgments of dimension ``label`` are human; scores are the
+    models' labels. Labels that are not numbers become their rank, from 0, in alphabetical order.
     """
     judged, scored = (json.loads(path.read_text(encoding="utf-8")) for path in (human, models))
     labeled = (*judged.values(), *scored.values())

@@ -26,9 +26,8 @@ _WHITE = (0.95047, 1.0, 1.08883)
 def context_rows(items: Sequence[str], colors: np.ndarray) -> pd.DataFrame:
     """Build a ``contexts`` table of colors, in an order that does not reveal the target.
 
-    Colors are sorted by hue, because their order in the games of Monroe et al. (2017) is
-    informative: if exactly one distractor is near the target, it is always the first. The colors
-    themselves still give a hint: in a split context, the outlier is never the target.
+    Colors are sorted by hue, because in the games of Monroe et al. (2017) the only distractor that
+    is near the target always comes first.
     """
     # The last key of lexsort is the primary one.
     order = np.lexsort(np.moveaxis(colors[..., ::-1], -1, 0), axis=1)

@@ -84,11 +84,10 @@ def read_dailydialog_turns(path: Path) -> pd.DataFrame:
     An ``outputs`` table: 33,699 responses of system ``human`` to 6,740 contexts. A context consists
     of all previous turns; its ``item_id``, such as ``73_4``, is the number of the dialogue and that
     of the last turn. ``73_4-original`` is DailyDialog's own next turn; ``73_4-r1`` to ``-r4`` are
-    from the release's annotators. These include the 100 contexts of `read_dailydialog`, verbatim.
-    To train a generator for those, exclude all equal contexts: some dialogues begin alike.
+    from the release's annotators. To train a generator for the 100 contexts of `read_dailydialog`,
+    exclude all equal contexts.
 
-    In the release, first turns are not tokenized. They are tokenized here by rules that agree with
-    the release's tokenizer on 99.7% of the other turns.
+    First turns are tokenized here, by rules that agree with the release's on 99.7% of other turns.
     """
     rows = []
     for line in path.read_text(encoding="utf-8").split("\n"):

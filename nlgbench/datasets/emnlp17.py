@@ -26,12 +26,11 @@ DIMENSIONS = ("informativeness", "naturalness", "quality")
 def read_emnlp17(path: Path, data: str) -> Study:
     """Read the outputs on one of the three data sets (`DATA`) as tidy tables.
 
-    ``bagel`` has 404 outputs of TGen and LOLS; ``sfhotel`` has 875 and ``sfrest`` 1,181, of LOLS
-    and RNNLG. Two systems are too few for correlations over systems. An item is a meaning
-    representation (``context``); a system that received it several times has several outputs. The
-    release has only medians of three annotators, stored as judgments by annotator ``median``.
-    Scores are the release's 23 columns under their names. For ``TER`` and ``lev.dist``, lower is
-    better; some others describe a text and have no direction.
+    ``bagel`` has outputs of TGen and LOLS; ``sfhotel`` and ``sfrest`` of LOLS and RNNLG. An item is
+    a meaning representation (``context``); a system that received it several times has several
+    outputs. Medians of three annotators are stored as judgments by annotator ``median``. Scores are
+    the release's 23 columns. For ``TER`` and ``lev.dist``, lower is better; some others describe a
+    text and have no direction.
     """
     frame, _ = csv_files.parse(path)
     columns = list(frame)

@@ -40,10 +40,9 @@ _MARK = re.compile(r" [\u039e\u00a4]\S$")
 def read_hanna(path: Path, *, ratings: bool = False) -> Study:
     """Read HANNA's judgments and scores of stories as tidy tables, without texts.
 
-    96 prompts, each with one story by ``human`` and by each of ten systems. Judgments are means of
-    three annotators, stored under annotator ``mean``. With `ratings`, they are the three ratings,
-    each under its own annotator_id, because the file does not identify annotators. Scores are from
-    72 metrics; the release does not document their directions.
+    Judgments are means of three annotators, stored under annotator ``mean``. With `ratings`, they
+    are the three ratings, each under its own annotator_id, because the file does not identify
+    annotators. The release does not document the directions of its 72 metrics.
     """
     frame, _ = csv_files.parse(path)
     columns = [str(name) for name in frame if name != "Model"]

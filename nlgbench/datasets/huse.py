@@ -34,11 +34,10 @@ _HUMAN = "HUMAN_SUM"
 def read_huse(path: Path) -> Study:
     """Read the HUSE release as tidy tables.
 
-    200 headlines, 100 of ``human`` and 100 of ``summarization_t1.0``, for 99 contexts, in the order
-    of the authors' ``summary_clean.csv``. Log-probabilities are of the whole text, in nats;
-    ``n_tokens`` counts tokens separated by spaces. Each headline has 20 judgments of
-    ``typicality``, from 1 (invalid) to 6 (very typical). ``group_id`` is the HIT, whose outputs are
-    either all human or all generated.
+    100 headlines of ``human`` and 100 of ``summarization_t1.0``, in the order of the authors'
+    ``summary_clean.csv``, with 20 judgments of ``typicality`` each, from 1 (invalid) to 6 (very
+    typical). Log-probabilities are of the whole text, in nats; ``n_tokens`` counts tokens separated
+    by spaces. ``group_id`` is the HIT, whose outputs are all human or all generated.
     """
     frame, _ = csv_files.parse(path, may_lack=("Approve", "Reject"))
     hits = {hit: f"hit{n}" for n, hit in enumerate(sorted(frame["HITId"].unique()), 1)}

@@ -38,10 +38,9 @@ _VOTES = {"real": 1, "fake": 0}
 def read_judge_the_judges(path: Path) -> Study:
     """Read the annotated reviews of Judge the Judges as tidy tables.
 
-    3,600 reviews, 1,800 of ``human`` and 150 of each of 12 systems; each is a separate item. 17,920
-    votes of dimension ``real_or_fake`` (1 real, 0 fake); ``group_id`` is the HIT, and annotators
-    are nested in HITs. An assignment is accepted if the authors did not reject it and it passed the
-    attention check, a review that states that it is fake: 896 of 1,094.
+    Each of 3,600 reviews is a separate item. Votes have dimension ``real_or_fake`` (1 real, 0
+    fake); ``group_id`` is the HIT, in which annotators are nested. An assignment is accepted if the
+    authors did not reject it and it passed the attention check: 896 of 1,094.
     """
     frame, accepted = _assignments(path)
     outputs, judgments = [], []

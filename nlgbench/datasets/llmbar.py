@@ -29,10 +29,9 @@ RAW_FILES = {
 def read_llmbar(*paths: Path) -> Study:
     """Read one of LLMBar's five sets: preferences name the better outputs; judges give comparisons.
 
-    The authors' agreed label is the preference of one annotator, ``gold``. Judges (with the vanilla
-    prompt) compared each pair in both orders. Unparsable answers, which the release
-    counts as wrong, have no row. The systems behind the outputs are not released, so ``system`` is
-    the position in the release.
+    The authors' agreed label is the preference of one annotator, ``gold``. Unparsable answers of
+    judges (with the vanilla prompt), which the release counts as wrong, have no row. ``system`` is
+    the position in the release, which does not name systems.
     """
     pairs, *answers = (json.loads(path.read_text(encoding="utf-8")) for path in paths)
     ids = [(f"{number:03d}-1", f"{number:03d}-2") for number in range(1, len(pairs) + 1)]

@@ -19,11 +19,7 @@ _CHOICES = {"left": "a", "right": "b", "tie": "tie"}
 
 
 def read_llmfao(path: Path) -> Study:
-    """Read LLMFAO's votes as preferences; the left output was shown first.
-
-    8,931 votes of 124 annotators (``w001``, ... in order of first appearance) on 2,139 pairs of
-    outputs, by 59 systems for 13 prompts. Systems have the release's names. There are no texts.
-    """
+    """Read LLMFAO's votes as preferences (the left output was shown first), without texts."""
     votes, _ = csv_files.parse(path)
     item, number = "p" + votes["prompt"], pd.factorize(votes["worker"])[0] + 1
     preferences = pd.DataFrame(

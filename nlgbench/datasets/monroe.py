@@ -23,11 +23,10 @@ _PLACES = ("click", "alt1", "alt2")
 def read_monroe(path: Path, *, prefix: str = "") -> Study:
     """Read the rounds of one split (15,665, 15,670 and 15,659) as tidy tables.
 
-    Outputs are the speaker's captions; several messages of a round are joined by ``~``, as in the
-    release. ``context`` is the condition (close, split, far). ``partner_success`` is 1 if the
-    partner picked the target. ``group_id`` is the game, which also names the partner. Contexts have
-    hue (0 to 360), saturation and lightness (0 to 100) of each color, in an order that hides the
-    target.
+    Outputs are the speaker's captions; messages of a round are joined by ``~``. ``context`` is the
+    condition (close, split, far). ``partner_success`` is 1 if the partner picked the target.
+    ``group_id`` is the game. Contexts have hue (0 to 360), saturation and lightness (0 to 100) of
+    each color, in an order that hides the target.
     """
     frame, _ = csv_files.parse(path)
     games = {game: f"{prefix}g{n:03d}" for n, game in enumerate(dict.fromkeys(frame["gameid"]), 1)}

@@ -45,10 +45,7 @@ def published_dir() -> Path:
 
 
 def load_claims(paper: str | None = None) -> pd.DataFrame:
-    """Load the ``claims`` table: numbers printed in all papers, or in one, in printed order.
-
-    ``data/published/README.md`` describes papers, columns and conventions.
-    """
+    """Load the ``claims`` table: numbers printed in all papers, or in one, in printed order."""
     from nlgbench.study import schema
 
     claims = schema.read(published_dir() / "claims.csv", "claims")
@@ -58,10 +55,7 @@ def load_claims(paper: str | None = None) -> pd.DataFrame:
 
 
 def load_printed(where: str) -> pd.DataFrame:
-    """Load one printed table, such as ``huse/table1``, laid out as the paper prints it.
-
-    Cells that are empty in the paper are NaN. Stars and p-values next to numbers are omitted.
-    """
+    """Load one printed table, such as ``huse/table1``, without stars; empty cells are NaN."""
     claims = load_claims()
     claims = claims[(claims["paper"] + "/" + claims["where"]).eq(where)]
     claims = claims[~claims["claim_id"].str.endswith(_MARKS)]
@@ -72,10 +66,7 @@ def load_printed(where: str) -> pd.DataFrame:
 
 
 def load_lists() -> pd.DataFrame:
-    """Load word-overlap scores from the code of Judge the Judges, with a row per generator.
-
-    ``data/published/README.md`` documents the source files.
-    """
+    """Load word-overlap scores from the code of Judge the Judges, with a row per generator."""
     from nlgbench.study import csv_files
 
     lists, _ = csv_files.parse(published_dir() / "judge_the_judges_lists.csv")

@@ -46,10 +46,7 @@ def read_scratchplot(*paths: Path) -> Study:
 
 
 def read_scratchplot_endings(*paths: Path) -> Study:
-    """Read votes on pairs of stories with endings; a system is a way to choose the ending.
-
-    Three votes on each of 300 pairs, as preferences. Some texts are also among the rated stories.
-    """
+    """Read votes on 300 pairs of stories with endings; a system is a way to choose the ending."""
     frame = _read_batches(paths)
     frame["item_id"] = "batch" + frame["group_id"] + "-plan-" + frame["INPUT:content_plan_id"]
     sides = []

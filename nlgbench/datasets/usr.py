@@ -46,10 +46,9 @@ DIMENSIONS = {name: name.lower().replace(" ", "_") for name in _SCALES}
 def read_usr(path: Path) -> Study:
     """Read one of USR's two data sets as tidy tables.
 
-    60 contexts, each with six responses (Topical-Chat) or five (Persona-Chat), two of them human.
     Each output has three judgments in each of six dimensions (`DIMENSIONS`); higher is better.
-    Annotators are ``w001``, ... in order of first appearance in the file, so equal names in the two
-    data sets may be different annotators.
+    Annotators are ``w001``, ... in order of first appearance, so equal names in the two data sets
+    may be different annotators.
     """
     outputs, judgments = [], []
     workers: dict[str, str] = {}

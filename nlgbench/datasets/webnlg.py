@@ -27,10 +27,8 @@ DIMENSIONS = {
 def read_webnlg(*paths: Path) -> Study:
     """Read the English human evaluation of WebNLG+ 2020 as tidy tables.
 
-    178 items, each with outputs of 16 systems (named after their teams) and a human output, whose
-    text is empty because it was not released. 88 annotators, up to three per output; one output has
-    none. ``item_id`` is the release's sample number, the line in a team's output file. Annotators'
-    comments are omitted.
+    Systems are named after their teams. Human texts are empty, because they were not released.
+    ``item_id`` is the release's sample number, the line in a team's output file.
     """
     files = {path.name: path.read_text(encoding="utf-8") for path in paths}
     outputs, judgments = [], []

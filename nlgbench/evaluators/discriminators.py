@@ -62,10 +62,8 @@ def score_discriminators(
     """Score outputs with discriminators such as ``svm_meta@natural``: a row per name and output.
 
     ``meta`` is one discriminator for all systems. ``individual`` is one per system, trained on its
-    texts and an equal number of human texts, drawn in each fold. The labels used for training
-    follow the @. A score is between 0 and 1; higher means more human. A name that ends in
-    ``/natural`` or ``/majority`` scores 1 where the classification is wrong by these labels, and 0
-    where it is right.
+    texts and an equal number of human texts, drawn in each fold. A score is between 0 and 1; higher
+    means more human. See `nlgbench.score` for names.
 
     The method follows Garbacea et al. (2019, section 3.3.2, doi:10.18653/v1/D19-1409): unigrams,
     bigrams and trigrams, random search, balanced classes. Equal texts share a fold. Folds are
@@ -74,10 +72,10 @@ def score_discriminators(
     lower-case words and punctuation marks. The 20,000 that occur in the most training texts of the
     fold, and in at least two, are kept. The SVM and logistic regression weight them by TF-IDF. A
     search maximizes balanced accuracy in three inner folds, grouped by text; where a class has
-    fewer than six distinct texts, defaults are used. Classes have equal total weight. Scores are
-    uncalibrated probabilities; the SVM's is the logistic function of its margin. A human text's
-    individual score is the mean over the systems' discriminators. NaN where the training texts have
-    one class, no n-gram in two of them or, for a deep model, only one distinct text of a class.
+    fewer than six distinct texts, defaults are used. Scores are uncalibrated; the SVM's is the
+    logistic function of its margin. A human text's individual score is the mean over the systems'
+    discriminators. NaN where the training texts have one class, no n-gram in two of them or, for a
+    deep model, only one distinct text of a class.
     """
     base = int(np.random.default_rng(seed).integers(2**31))
     requests = {name: _parse_name(name, **options[name]) for name in names}
@@ -321,10 +319,7 @@ def assign_folds(outputs: pd.DataFrame, n_folds: int, seed: int) -> Texts:
 def score_fold(
     texts: Texts, label: Floats, fold: int, model: str, scope: str, search: int, base: int
 ) -> Floats:
-    """Train on the labeled texts of the other folds, and score the texts of this one.
-
-    Labels are 1 for human, 0 for machine, NaN for unknown.
-    """
+    """Train on texts of other folds (1: human, 0: machine, NaN: unlabeled); score this fold's."""
     train, test = (texts.fold != fold) & ~np.isnan(label), texts.fold == fold
     systems = [_HUMAN] if scope == "meta" else sorted({*texts.stratum} - {_HUMAN})
     scores = np.full((len(systems), len(test)), np.nan)

@@ -47,10 +47,7 @@ def score_diversity(study: Study, names: Sequence[str]) -> pd.DataFrame:
 
 
 def score_self_bleu(study: Study, names: Sequence[str]) -> pd.DataFrame:
-    """Score each output by minus its BLEU against the other outputs of its system.
-
-    For names such as ``minus_self_bleu_4``. Higher is more diverse; NaN for a system's only output.
-    """
+    """Score outputs by minus BLEU against their system's other outputs; higher is more diverse."""
     frames = []
     for name in names:
         metric, tokenizer = split_name(name)
@@ -66,10 +63,7 @@ def score_self_bleu(study: Study, names: Sequence[str]) -> pd.DataFrame:
 def score_training_overlap(
     study: Study, names: Sequence[str], *, options: Mapping[str, Mapping[str, Any]]
 ) -> pd.DataFrame:
-    """Score machine outputs by BLEU against their nearest neighbors among human texts.
-
-    Higher means closer to human texts, which does not mean better.
-    """
+    """Score machine outputs by BLEU against their nearest neighbors among human texts."""
     outputs, frames = study.outputs, []
     scored = ~outputs["is_human"]
     for name in names:
@@ -129,12 +123,10 @@ def diversity_of_subsets(
     n tokens; and the mean Self-BLEU as ``self_bleu_4`` (*lower* is more diverse), NaN with fewer
     than two texts.
 
-    N is a subset's number of n-grams, and N_g the count of each distinct n-gram g. Then
-    ``distinct_n = distinct n-grams / N`` (Li et al. 2016, doi:10.18653/v1/N16-1014, divide by
-    tokens instead, which is the same for n = 1). ``entropy_n = log N - sum of N_g log(N_g) / N`` is
-    the plug-in estimate (Zhang et al. 2018, arXiv:1809.05972), which is biased downward for few
-    texts. N-grams do not cross text boundaries. With more texts from the same generator, distinct-n
-    falls, and entropy and Self-BLEU rise. Longer texts also lower distinct-n.
+    N is a subset's number of n-grams, and N_g the count of each distinct n-gram g, within texts.
+    Then ``distinct_n = distinct n-grams / N`` (Li et al. 2016, doi:10.18653/v1/N16-1014, divide by
+    tokens), and ``entropy_n = log N - sum of N_g log(N_g) / N`` (Zhang et al. 2018,
+    arXiv:1809.05972). All depend on the number and length of texts.
     """
     counts = ngram_counts(texts, max_n=max(max_n, bleu_n))
     largest = max(len(order) for order in counts)
@@ -186,10 +178,8 @@ def self_bleu(texts: Sequence[str], *, max_n: int = 4) -> Floats:
     and r the closest length among the other texts, the shorter one in a tie. The score is 0 for an
     empty text or one that shares no token with the others, and NaN for a single text.
 
-    The largest count in *any other* text is the overall maximum, or the second largest count for
-    the one text that alone has the maximum. Both are found once per n-gram, so the time grows as m
-    log m with m tokens, not as the square of the number of texts. Texygen's own program defaults to
-    the first 500 texts, 3-grams and NLTK's word tokenizer.
+    The largest count in *any other* text is the overall maximum, or the second largest for the text
+    that alone has the maximum. Both are found once per n-gram.
     """
     counts = ngram_counts(texts, max_n=max_n)
     return self_bleu_of_subsets(counts, np.ones((1, len(texts)), dtype=bool))[0]
@@ -251,9 +241,8 @@ def overlap_with_training(
     **Higher is closer to the corpus.** A text that also occurs in the corpus is its own neighbor,
     so copies are detected.
 
-    Table 14 of Garbacea et al. (2019, *Judge the Judges*, doi:10.18653/v1/D19-1409) reports the
-    mean per generator. The paper specifies "nearest neighbors in G-train", but neither their number
-    nor the similarity; elsewhere it uses the ten nearest sentence vectors. We use `nearest_texts`.
+    Table 14 of Garbacea et al. (2019, doi:10.18653/v1/D19-1409) reports the mean per generator, but
+    does not define neighbors; we use `nearest_texts`.
     """
     counts, order = ngram_matrix([*texts, *corpus], max_n=max_n)
     of_order = (order[:, None] == np.arange(1, max_n + 1)).astype(np.float64)
@@ -271,8 +260,7 @@ def overlap_with_training(
 def draw_equal(study: Study, *, seed: Seed = 0) -> Study:
     """Draw the same number of outputs from every system, without replacement.
 
-    The smallest system sets the number. Diversity is comparable only for equal numbers of texts.
-    The result has no judgments and no scores.
+    The smallest system sets the number. The result has no judgments and no scores.
     """
     groups = study.outputs.groupby("system")
     outputs = groups.sample(n=int(groups.size().min()), random_state=np.random.default_rng(seed))

@@ -82,10 +82,9 @@ def score_neural(
     (after Zhou et al. 2015, arXiv:1511.08630). All scores are NaN if a class has fewer than two
     distinct texts, because one must be held out.
 
-    A tenth of `texts`, stratified by label and grouped by text, is held out for early stopping;
-    `unseen` is not used. Words that occur in only one training text share one unknown token. The
-    loss gives both classes equal weight. The layer sizes are conventional and not tuned, and epochs
-    are capped to save time (`SETTINGS`); the paper (Garbacea et al. 2019) reports neither.
+    A tenth of `texts`, stratified by label and grouped by text, is held out for early stopping.
+    Words that occur in only one training text share one unknown token. The loss gives both classes
+    equal weight. `SETTINGS` are not tuned; the paper (Garbacea et al. 2019) reports none.
 
     >>> texts = [["good", str(n)] for n in range(30)] + [["bad", str(n)] for n in range(30)]
     >>> scores = score_neural("cnn", texts, [1] * 30 + [0] * 30, [["good"], ["bad"]], seed=0)

@@ -50,8 +50,7 @@ def bleu(
     reference length, the shorter one in a tie. Both styles use sacrebleu's counts (Post 2018,
     doi:10.18653/v1/W18-6319). ``sacrebleu``: missing n-grams are smoothed exponentially, and orders
     longer than the text are left out. ``coco``: the definition of pycocoevalcap (and nlg-eval),
-    which adds 1e-15 to matches and 1e-9 to totals. A text without a matching n-gram then scores
-    slightly above 0 (BLEU-4 of an exact match of 2 words is .001, BLEU-1 is 1 - 1e-9).
+    which adds 1e-15 to matches and 1e-9 to totals.
     """
     usable_lists = usable(references)
     scores = np.full((len(usable_lists), _MOST), np.nan)
@@ -166,8 +165,7 @@ def rouge_l(
 
     Lin (2004, section 3, ACL Anthology W04-1013): ``(1 + beta^2) P R / (R + beta^2 P)``; the
     default `beta` is pycocoevalcap's. As there, a text is one sentence, and precision P and recall
-    R are maximized separately. (pycocoevalcap splits at single spaces, so it counts a double space
-    as an extra word.)
+    R are maximized separately.
     """
     from rapidfuzz.distance import LCSseq
     from rapidfuzz.process import cdist
@@ -204,12 +202,10 @@ def cider(
     n-gram is its count times ``ln N - ln max(1, df)``, with N documents in the group. For one
     reference, CIDEr-D is ``10 exp(-(difference in words)^2 / (2 * 6^2)) * sum(min(h, r) * r) / (|h|
     |r|)``, and CIDEr is ``10 sum(h * r) / (|h| |r|)`` (the factor 10 is in its authors' code, not
-    in the paper). Both are averaged over n-gram orders 1 to 4, then over references. As in that
-    code and pycocoevalcap, weights use raw counts; the paper divides them by the text's number of
-    n-grams, which changes only the clipping. pycocoevalcap and nlg-eval call ``cider_d`` "CIDEr". A
-    text of fewer than 4 words lacks some orders, so even an exact match scores below 10; two words
-    reach 5. NaN where only one hypothesis of a group has references, because all weights are then 0
-    (pycocoevalcap returns 0).
+    in the paper). Both are averaged over n-gram orders 1 to 4 (a text of two words reaches 5), then
+    over references. As in that code and pycocoevalcap, weights use raw counts, which the paper
+    divides by the text's number of n-grams. NaN where only one hypothesis of a group has
+    references, because all weights are then 0 (pycocoevalcap returns 0).
     """
     usable_lists = usable(references)
     labels = [0] * len(usable_lists) if group is None else list(group)

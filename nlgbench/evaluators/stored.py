@@ -20,10 +20,7 @@ _CODE = ("*.py", "study/**/*.py", "datasets/**/*.py", "evaluators/**/*.py", "gen
 
 
 def stored_dir() -> Path:
-    """Return the folder of stored scores in the user's cache of nlgbench.
-
-    It does not depend on ``NLGBENCH_DATA``, the read-only folder of released files.
-    """
+    """Return the folder of stored scores in the user's cache, whatever ``NLGBENCH_DATA`` is."""
     import pooch
 
     return Path(pooch.os_cache("nlgbench")) / "kept"
@@ -40,9 +37,8 @@ def stored(
 
     `inputs` holds all tables and JSON values that determine the scores. Stored scores are reused
     only while `inputs`, the package's code and its dependencies are unchanged. The first line of a
-    file has the hash and the number of rows of the table below it; if they do not match, the file
-    is damaged, and scores are recomputed. Without a folder, or if it is not writable, scores are
-    computed and not stored.
+    file has the hash and the number of rows of the table below it, which reveal a damaged file. A
+    folder that is not writable stores nothing.
     """
     if folder is None:
         return compute()

@@ -38,10 +38,7 @@ def explore(study: Study | str | os.PathLike | None = None, *, view: str = "outp
     FileNotFoundError, TableError
         If `read_study` cannot read the folder.
 
-    Notes
-    -----
-    The explorer computes nothing itself: numbers, intervals and figures come from the public
-    functions, and the line of code below a figure reproduces it. ``nlgbench explore`` serves the
+    Notes ----- The line of code below a figure reproduces it. ``nlgbench explore`` serves the
     widget as an app.
 
     Examples

@@ -61,10 +61,7 @@ def output_table(study: Study) -> pd.DataFrame:
 
 
 def pair_table(study: Study) -> pd.DataFrame:
-    """Gather votes and comparisons by judge and pair, from both sides.
-
-    The columns are judge, first, second, won (mean for first), n, and the two systems a and b.
-    """
+    """Gather votes and comparisons by judge and pair, from both sides."""
     table, systems = list_verdicts(study), study.outputs["system"].to_numpy()
     ids, won = pd.Index(study.outputs["output_id"]), table["won"].astype(float)
     a, b = (ids.get_indexer(pd.Index(table[side])) for side in ("output_a", "output_b"))

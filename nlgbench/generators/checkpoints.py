@@ -18,8 +18,7 @@ LEARNING_RATES = (8e-3, 5e-2)
 def random_settings(n: int, *, seed: Seed) -> pd.DataFrame:
     """Draw hyperparameters, the options of `fit_recurrent`, independently at random.
 
-    Zhou and Xu (2020, section 4.1, doi:10.1609/aaai.v34i05.6521) do not publish their ranges. These
-    ranges include models that hardly learn, and models that overfit.
+    The ranges include models that hardly learn, and models that overfit.
     """
     rng = np.random.default_rng(seed)
     low, high = LEARNING_RATES

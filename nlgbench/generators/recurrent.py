@@ -24,7 +24,7 @@ _ROWS, _DRAWN = 32, 1000  # batch sizes for scoring and sampling, which limit me
 class Network(torch.nn.Module):
     """Compute the logits of each next word, and of the end (last), from the previous words.
 
-    Input indexes: the words, then the end (also used as the start), then the unknown word.
+    Input indexes: the words, the end (which is also the start), and the unknown word.
     """
 
     def __init__(self, n_words: int, n_context_words: int | None, units: int, dropout: float):
@@ -76,7 +76,7 @@ class Network(torch.nn.Module):
 def text_indexes(
     texts: Sequence[Sequence[str]], index: dict[str, int]
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return word indexes with padding, and targets (`NONE` where there is none)."""
+    """Return word indexes with padding, and targets (`NONE` if missing)."""
     end = len(index)
     tokens = torch.full((len(texts), max(map(len, texts)) + 1), end)
     targets = torch.full_like(tokens, NONE)
@@ -158,9 +158,8 @@ class RecurrentModel:
     ) -> tuple[Floats, Ints]:
         """Sum the log-probabilities of the known words of each text, given all previous words.
 
-        As in training, unknown words are read but never predicted. The sum is therefore not the
-        probability of the text, and a text with many unknown words may look probable. Report the
-        share of known words, and compare only models with the same vocabulary.
+        Unknown words are read but never predicted, so a text with many of them may look probable.
+        Report the share of known words, and compare only models with the same vocabulary.
         """
         split = [tokenize(text) for text in texts]
         nats = self._forced(split, contexts, range(len(split)))
@@ -250,8 +249,7 @@ def fit_recurrent(
     One LSTM layer generates the text; a second one reads the context and provides the initial state
     (Sutskever, Vinyals and Le 2014, arXiv:1409.3215). Training uses Adam with the gradient norm
     clipped at 5. Words outside the vocabulary are read as one unknown word, but not predicted or
-    counted in the losses. Hence ``exp(dev_loss)`` is a perplexity over known words, comparable only
-    between models with the same vocabulary.
+    counted in the losses: ``exp(dev_loss)`` is a perplexity over known words.
     """
     split = _split_texts(texts, "texts")
     vocabulary = _vocabulary(split, min_count)

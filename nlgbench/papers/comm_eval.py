@@ -126,9 +126,8 @@ def human_votes(
     printed row; with ``twin_picked``, only for the twin's target, as in the paper's definition of a
     score (section 5.2).
 
-    Interpret the correlation of these scores with quality with care: it is circular in two ways.
-    Descriptive captions were selected because these listeners understood them, and misleading
-    scores are the same clicks negated; no listener read a misleading caption.
+    The correlation of these scores with quality is circular: descriptive captions were selected
+    because these listeners understood them, and misleading scores are the same clicks negated.
     """
     if "listener_success" not in study.dimensions:
         raise Unsupported(
@@ -429,10 +428,7 @@ def _add_listeners(table: pd.DataFrame, seed: int) -> pd.DataFrame:
 
 
 def forest(study: Study, table: pd.DataFrame, *, seed: int = 0) -> pd.DataFrame:
-    """Convert Table 1 to the format of `nlgbench.plot_forest`, with labels and printed values.
-
-    Rows are Pearson correlations, highest first; ``published`` is added for the release.
-    """
+    """Convert Table 1 to the format of `nlgbench.plot_forest`, with labels and printed values."""
     rows = _add_listeners(table[table["statistic"] == "pearson"], seed)
     if study.origin.startswith("released:comm-eval"):
         printed = rows["row"].map(load_printed("comm-eval/table1")["pearson"])
@@ -463,8 +459,7 @@ def answers(
     The release answers the paper's claims. Results of simulated studies are recorded under
     ``simulated/...``, those of other studies under ``study/<name>/...``. `counted` is from
     `counts`, `table` from `table1`, `within` from `with_success`, `said` from `directions`, `tests`
-    from `williams_tests`; `calibrated` is from held-out rounds (section 5.2). Mean human picks are
-    computed here, for the release only.
+    from `williams_tests`; `calibrated` is from held-out rounds.
     """
     release = is_release(study)
     prefix = "comm-eval/finding" if release else claim_prefix(study, "listener-violins")

@@ -42,10 +42,7 @@ def printed_scores() -> pd.DataFrame:
 
 
 def figure3(study: Study, scores: pd.DataFrame) -> pd.DataFrame:
-    """Combine the scores of Figure 3: printed ones and, for the release, recomputed ones.
-
-    The latter use the authors' tie rule, like the printed ones.
-    """
+    """Combine the scores of Figure 3: printed ones and, for the release, recomputed ones."""
     tables = [printed_scores()]
     if _released(study):
         tables.append(scores[scores["ties"] == "released"])
@@ -99,10 +96,7 @@ def equation_9() -> pd.DataFrame:
 
 
 def table2(study: Study, outputs: pd.DataFrame) -> pd.DataFrame:
-    """Find the outputs of Table 2 in ``Boundary.outputs``, and add ``row`` of the table.
-
-    Empty if the study is not the release.
-    """
+    """Find the outputs of Table 2 and its rows in ``Boundary.outputs``; empty for other studies."""
     rows = pd.DataFrame({"row": TABLE2_OUTPUTS.keys(), "output_id": TABLE2_OUTPUTS.values()})
     if not _released(study):
         rows = rows.iloc[:0]
@@ -139,12 +133,11 @@ def answers(
 ) -> pd.DataFrame:
     """Convert results to rows of the ledger.
 
-    The unmodified release answers the paper's claims. Results of simulated studies are recorded
-    under ``simulated/...``, those of other studies under ``study/<name>/...``. `scores` (Table 1)
-    and `intervals` (of studies other than the release) are from `nlgbench.huse`, `outputs` (Table
-    2) from `nlgbench.boundary`, `directed` from `directions`. `moved` is from `moved_votes` and
-    needs `scores`; `settled` is from `stability` for an easy task, with ten and all annotators.
-    Simulations answer what the release cannot: `frequency` is from
+    The unmodified release answers the paper's claims; other studies get ids of their own. `scores`
+    (Table 1) and `intervals` (of studies other than the release) are from `nlgbench.huse`,
+    `outputs` (Table 2) from `nlgbench.boundary`, `directed` from `directions`. `moved` is from
+    `moved_votes` and needs `scores`; `settled` is from `stability` for an easy task, with ten and
+    all annotators. Simulations answer what the release cannot: `frequency` is from
     `nlgbench.worlds.typicality_correlation` (Figure 2), `bounds` from `nlgbench.worlds.theorem_1`,
     and `greedy` from `nlgbench.huse` of a greedy system.
     """

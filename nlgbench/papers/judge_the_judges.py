@@ -184,10 +184,7 @@ def judge_names(study: Study, *, full: bool) -> list[str]:
 
 
 def full_options(names: Sequence[str]) -> dict[str, dict[str, int]]:
-    """Set ten draws of hyperparameters for models with a search, and five folds for deep models.
-
-    With ten folds, the deep models alone take half an hour on one core.
-    """
+    """Set ten draws of hyperparameters for models with a search, and five folds for deep models."""
     options = {name: {"search": 10} for name in names if name.startswith(_SEARCHED)}
     options |= {name: {"n_folds": 5} for name in names if name.startswith(_DEEP)}
     return options | {name: options[name.split("/")[0]] for name in errors_of(list(options))}
@@ -199,10 +196,7 @@ def errors_of(names: Sequence[str]) -> list[str]:
 
 
 def majority(study: Study) -> Study:
-    """Replace judgments by the majority vote of each output, without ties.
-
-    Only outputs with the most frequent number of votes are used.
-    """
+    """Replace judgments by the majority of each output with the most frequent number of votes."""
     labels = majority_labels(study)
     votes = study.judged().drop_duplicates("output_id")[["output_id", "dimension", "group_id"]]
     votes = votes[votes["output_id"].isin(labels.index)].assign(annotator_id="majority")
@@ -244,10 +238,7 @@ def atlas(study: Study, evaluators: Sequence[str], *, n_resamples: int, seed: in
 def with_truth(
     study: Study, evaluators: Sequence[str], *, people: pd.DataFrame, seed: int
 ) -> pd.DataFrame | None:
-    """Correlate annotators' system_scores and evaluators with a simulated study's true quality.
-
-    True quality, if known, is the expected share of votes that call a system's texts real.
-    """
+    """Correlate annotators' system_scores and evaluators with a simulated study's true quality."""
     if study.truth is None:
         return None
     true = study.truth["systems"].query("not is_human").rename(columns={"quality": "score"})
@@ -307,13 +298,11 @@ def answers(
 ) -> pd.DataFrame:
     """Answer the paper's claims from the released batch, or record results of another study.
 
-    Only the unmodified release answers claims of the paper; results of other studies are recorded
-    under ``simulated/evaluator-correlations`` or ``study/<name>``. `people` is from `people` (Table
-    3, Figure 2 and the batch's size), `agreement` from `nlgbench.agreement` of values and of
-    correct votes, `diversity` from `nlgbench.diversity` (Table 12 and the order of Self-BLEU),
-    `partial` from `partial_correlations`, `corpus` from `table11`, `truth` from `with_truth`.
-    `scored` is a study with scores (Tables 14, 5, 7 and 8, and directions). Averages of Tables 7
-    and 8 are recomputed from printed cells for any study.
+    Only the unmodified release answers claims of the paper. `people` is from `people` (Table 3,
+    Figure 2 and the batch's size), `agreement` from `nlgbench.agreement` of values and of correct
+    votes, `diversity` from `nlgbench.diversity` (Table 12 and the order of Self-BLEU), `partial`
+    from `partial_correlations`, `corpus` from `table11`, `truth` from `with_truth`. `scored` is a
+    study with scores (Tables 14, 5, 7 and 8, and directions).
     """
     real = is_release(data)
     start = PAPER if real else claim_prefix(data, "evaluator-correlations")

@@ -50,10 +50,7 @@ _SUSPECTS = {
 
 
 def answers_from_print() -> pd.DataFrame:
-    """Make rows of the ledger from the printed tables alone: `recompute` and `findings`.
-
-    `averages_of_reviews` has the averages of Tables 7 and 8.
-    """
+    """Make rows of the ledger from the printed tables alone: `recompute` and `findings`."""
     return pd.concat([_answer_recomputed(of_reviews=False), findings()], ignore_index=True)
 
 
@@ -281,8 +278,8 @@ def flip_under_independence() -> pd.DataFrame:
     Suppose that the detector calls a share p of a generator's reviews generated (Table 7), and the
     annotators' majority a share m (Table 3, H2). If they are independent given the generator, they
     agree on ``p m + (1 - p)(1 - m)``; quality is 100 minus that, in percent. If p > 1/2, agreement
-    increases with m. Table 9 correlates the two, so majority labels flip the sign by
-    construction. Intervals ignore that p and m are estimates from 150 reviews.
+    increases with m, so majority labels flip the sign by construction. Intervals ignore that p and
+    m are estimates.
     """
     quality, expected = 100 - generators(3), _agreement_under_independence()
     rows = [
@@ -319,12 +316,10 @@ def detector_differences() -> pd.DataFrame:
     """Estimate how the meta-discriminators differ in accuracy on individual reviews.
 
     A row per pair and set of reviews (``d_test``, Table 4; ``annotated``, Table 7): estimate
-    (accuracy of a minus that of b, percentage points), ci_low, ci_high (95%), n (reviews). Section
-    4.1.2 reports no significant differences on individual reviews. All detectors judge the same
-    reviews, but the number of joint errors is not printed. We use the largest variance of the
-    difference that the two accuracies allow (no joint errors), ``(e_a + e_b - (e_a - e_b)^2) / n``,
-    and a normal interval; the true interval is no wider. D-test has the generated reviews of Table
-    2 and equally many human-written ones, because Table 4's overall averages are means of both.
+    (accuracy of a minus that of b, percentage points), ci_low, ci_high (95%), n (reviews). The
+    number of joint errors is not printed, so the normal interval uses the largest variance that the
+    two accuracies allow, ``(e_a + e_b - (e_a - e_b)^2) / n``. D-test has the generated reviews of
+    Table 2 and equally many human-written ones, because Table 4's averages are means of both.
     """
     sizes = load_printed(f"{PAPER}/table2")["d_test"]
     generated = 11 * sizes["model_in_table_1_except_google_lm"] + sizes["google_lm"]

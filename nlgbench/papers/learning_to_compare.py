@@ -216,8 +216,7 @@ def variants(
 def fine_tuned(studies: Mapping[str, Study], *, encoder: str | None, seed: int) -> Trials:
     """Fine-tune the encoder on dialogues, pretrained ("full model") and not ("w/o BERT").
 
-    On a CPU, a pair takes up to a fifth of a second: one split, a thousand pairs in one stage (then
-    the judged ones among them) and 500 games between single outputs.
+    To save time: one split, a thousand pairs, and 500 games between single outputs.
     """
     dialogues = {"dailydialog": studies["dailydialog"]}
     sizes: dict[str, Any] = {"test_size": 0.4, "n_pairs": 1_000, "n_written": 150}

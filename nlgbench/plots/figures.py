@@ -124,10 +124,7 @@ def axes_for(
     columns: int = 1,
     **grid: Any,
 ) -> tuple[Axes, ...]:
-    """Return the axes in `ax`, or make a figure of `n` panels and return its axes row by row.
-
-    Unused cells of the grid stay empty; shared axes have labels only at the edges of the grid.
-    """
+    """Return the axes in `ax`, or make a figure of `n` panels and return its axes row by row."""
     if ax is not None:
         axes = (ax,) if isinstance(ax, Axes) else tuple(ax)
         if len(axes) != n:
@@ -231,10 +228,7 @@ def legend_label(name: object) -> str:
 
 
 def in_paper_style(plot: Callable[P, Drawing]) -> Callable[P, Drawing]:
-    """Check a plot's arguments, and draw in paper style, or in the style of existing Axes.
-
-    Names are data: a dollar sign in a name never starts a formula.
-    """
+    """Check a plot's arguments, and draw in paper style, or in the style of existing Axes."""
 
     @functools.wraps(plot)
     def styled(*args: P.args, **kwargs: P.kwargs) -> Drawing:

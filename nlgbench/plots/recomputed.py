@@ -33,12 +33,9 @@ def plot_recomputed(ledger: pd.DataFrame) -> Drawing:
         A bar per paper; below, the most frequent reasons why numbers cannot be recomputed. Its data
         have a row per published number: claim_id, paper, outcome, reason.
 
-    Notes
-    -----
-    A number with several rows counts once. It counts as recomputed and equal if a row computed from
-    data matches; otherwise as derived from other published numbers if a row from those matches;
-    otherwise as differing if a row differs. Findings without a number are omitted, and so are
-    numbers that a simulated run could not recompute because it did not use their data.
+    Notes ----- A number with several rows counts once, by its best row: recomputed from data and
+    equal, derived from other published numbers and equal, or differing. Findings without a number
+    are omitted.
     """
     data = number_outcomes(ledger)
     if data.empty:

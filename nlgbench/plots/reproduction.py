@@ -47,10 +47,8 @@ def plot_reproduction(
     -------
     Drawing
         A panel per scale (percent, correlations, counts, ...) and source: recomputed from data, or
-        derived from other published numbers. On the diagonal, recomputed and published numbers
-        are equal. Markers distinguish tables; open ones mark conditions that differ from the
-        paper's. Lines are intervals of recomputed values. Its data are the rows drawn, which
-        exclude significance stars, bounds and findings without a number.
+        derived from other published numbers. Markers distinguish tables; open ones mark conditions
+        that differ from the paper's. Lines are intervals. Its data are the rows drawn.
 
     Raises
     ------

@@ -25,10 +25,7 @@ def draw_intervals(
     prefix: str = "ci",
     **style: Any,
 ) -> None:
-    """Draw a line from ``<prefix>_low`` to ``<prefix>_high`` of each row, if both are finite.
-
-    The estimate may lie outside: a bootstrap interval does not always contain it.
-    """
+    """Draw a line from ``<prefix>_low`` to ``<prefix>_high`` of each row, if both are finite."""
     ends = np.column_stack([positions, rows[f"{prefix}_low"], rows[f"{prefix}_high"]]).astype(float)
     ends = ends[np.isfinite(ends).all(axis=1)]
     if len(ends):

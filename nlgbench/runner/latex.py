@@ -67,10 +67,7 @@ def to_latex(
     intervals: tuple[pd.DataFrame, pd.DataFrame] | None = None,
     note: str = "",
 ) -> str:
-    """Write a table of numbers, with marks after them, intervals below them, and a note.
-
-    `marks` and both bounds of `intervals` have the table's rows and columns.
-    """
+    """Write a table of numbers, with marks after them, intervals below them, and a note."""
 
     def written(value: object) -> str:
         if pd.isna(value):  # type: ignore[call-overload]

@@ -202,10 +202,7 @@ def _check_limits(limits: Mapping[str, Any], names: Mapping[str, Any], where: st
 
 
 def check(notebook: str, limits: Mapping[str, Any], namespace: Mapping[str, Any]) -> None:
-    """Check the values of a notebook's parameters in its kernel, however they were set.
-
-    `namespace` is ``globals()``. The runner makes the same check before it starts a kernel.
-    """
+    """Check the values of a notebook's parameters in its kernel; `namespace` is ``globals()``."""
     _check_limits(limits, namespace, notebook)
     limits = {**_SHARED, **limits}
     for name, annotation in namespace.get("__annotations__", {}).items():

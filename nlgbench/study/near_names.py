@@ -237,7 +237,7 @@ def _cells(raws: Mapping[str, RawTable], kind: str) -> dict[str, set[int]]:
 
 
 def _are_apart(cells: Mapping[str, set[int]], counts: Counter[int], pair: Sequence[str]) -> bool:
-    """Check whether names share under a tenth of the cells that they share with others on average.
+    """Check whether names share less than a tenth of the cells that they share with others.
 
     If that may be due to chance, because others share few cells with them, they are not apart.
     """

@@ -30,10 +30,7 @@ _ROW = {
 def overview(
     tables: Mapping[str, pd.DataFrame | None], scales: Mapping[str, Mapping[str, Any]]
 ) -> list[tuple[str, str]]:
-    """Describe each table by its number of rows and its contents.
-
-    A dimension's range is its declared scale, or else that of its values.
-    """
+    """Describe each table by its number of rows, its contents, and declared or observed ranges."""
     outputs = tables["outputs"]
     assert outputs is not None
     lines = []

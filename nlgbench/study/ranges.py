@@ -30,10 +30,7 @@ _MANY, _SHARE = 20, 0.05
 def extremes(
     values: pd.Series, *, declared: bool = False, of_program: bool = False
 ) -> tuple[pd.Series, str]:
-    """Return the extreme values, and the rule that they break; empty if there are none.
-
-    A program's scores may be counts, in which 0 is an answer.
-    """
+    """Return the extreme values, and the rule that they break; empty if there are none."""
     n = values.size
     if n < FEWEST:
         return values.iloc[:0], ""

@@ -70,7 +70,7 @@ def _depends(cells: pd.Series, keys: pd.Series) -> bool:
 def split(
     table: str, spec: Mapping[str, Any], frame: pd.DataFrame, names: Iterable[str]
 ) -> list[tuple[str, dict[str, Any]]]:
-    """Split a table whose annotators include models into people's and the models'; else empty.
+    """Split a table whose annotators include models into two: humans and models; else empty.
 
     `names` are columns that may separate people from models. Tables are as in study.yml.
     """

@@ -225,10 +225,7 @@ def check(
 def examine(
     written: RawTable, table: str, extra: Sequence[str] = ()
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Find all problems in a table; return its valid rows, typed, and the problems.
-
-    Optional columns are filled in. Rows keep their numbers as index.
-    """
+    """Find all problems in a table; return its valid rows, typed, and the problems."""
     if not isinstance(written.frame, pd.DataFrame):
         kind = type(written.frame).__name__
         return pd.DataFrame(), [f"{written.where} must be a DataFrame; got {kind}."]

@@ -111,10 +111,8 @@ class Study:
         ``quality`` (a dimension), ``lower_is_better`` (dimensions), ``clusters`` (a column of
         outputs, or ``group_id``), ``labels`` (name -> label in figures), ``extra`` (further columns
         of outputs to keep), ``scales`` (dimension -> ``{"min": 1, "max": 5}``; values outside are
-        errors), ``valid`` (same form; judgments outside are excluded), ``annotators``
-        (``"positions"`` if ids do not identify persons), ``votes`` (``"gold"`` if votes are the
-        truth), ``same`` and ``distinct`` (``{"systems": [["GPT-4", "gpt-4"]]}``: spellings of one
-        name, or different names). See docs/own-study.md.
+        errors), ``valid`` (same form; judgments outside are excluded), ``annotators``, ``votes``,
+        ``same``, ``distinct``. See docs/own-study.md.
     truth : mapping of str to DataFrame, optional
         The true values of a simulated study.
     related : mapping of str to Study, optional

@@ -92,10 +92,7 @@ def named(cells: pd.Series, systems: pd.DataFrame) -> pd.Series:
 
 
 def may_be_names(cells: pd.Series, systems: pd.DataFrame) -> bool:
-    """Check whether nearly all votes but ties name one of the row's two systems.
-
-    The others may be mistakes, which are refused when the votes are read.
-    """
+    """Check whether nearly all votes but ties name one of the row's two systems."""
     by_name, meanings = named(cells, systems), cells.map(meaning)
     is_vote = (cells.str.strip() != "") & ((by_name != "") | ~meanings.isin(("tie", FAILED)))
     return bool(is_vote.any() and (by_name[is_vote] != "").mean() >= _MOSTLY)

@@ -20,10 +20,7 @@ def split(path: Path) -> tuple[Path, str]:
 
 
 def read_workbook(path: Path) -> tuple[pd.DataFrame, list[str]]:
-    """Read the named sheet, or the only one, with the location of each row.
-
-    A whole number is written without a point, and a date as ISO; words such as NA stay words.
-    """
+    """Read the named sheet, or the only one: whole numbers without a point, dates as ISO."""
     book, sheet = split(path)
     if importlib.util.find_spec("python_calamine") is None:
         raise TableError(

@@ -26,7 +26,7 @@ _CONFIDENCE = 0.9  # level of the intervals in Figure 2
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """A sample of annotators, each of whom judges every output."""
+    """A sample of annotators, who all judge every output."""
 
     leniency: Floats  # each annotator's shift of all ratings, before rounding
     careless: NDArray[np.bool_]  # annotators who rate 0 to 5 at random

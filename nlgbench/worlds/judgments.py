@@ -114,10 +114,7 @@ def judgment_world(
 
 
 def expectation(means: Floats, scale: Scale, *more: float) -> Floats:
-    """Compute the expected judgment of each system; ordinal values use the normal distribution.
-
-    `more` are standard deviations of further differences between texts.
-    """
+    """Compute each system's expected judgment; `more` are deviations of further differences."""
     if scale == "continuous":
         return means
     spread = (OUTPUT_SD, ITEM_SD, SEVERITY_SD, SYSTEM_BY_ANNOTATOR_SD, NOISE_SD, *more)

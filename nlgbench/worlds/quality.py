@@ -14,7 +14,6 @@ def true_quality(texts: Sequence[str]) -> Floats:
     """Return the quality of texts: their log-probability per token (nats) under the reference.
 
     A text outside the grammar counts as -2.85, which corresponds to an invalid text's typicality.
-    Its log-probability of minus infinity would otherwise determine its system's mean.
     """
     listed = list(texts)
     logprob = review_grammar().logprob(listed)
@@ -24,10 +23,7 @@ def true_quality(texts: Sequence[str]) -> Floats:
 def true_comparisons(
     pairs: pd.DataFrame, quality: pd.Series, *, accuracy: float = 0.8
 ) -> pd.DataFrame:
-    """Simulate a comparator that prefers the better text with a known probability.
-
-    Returns ``comparisons`` by comparator ``truth@ACCURACY``. Texts of equal quality tie.
-    """
+    """Simulate a comparator that prefers the better text with a known probability."""
     gap = quality.loc[pairs["output_a"]].to_numpy() - quality.loc[pairs["output_b"]].to_numpy()
     comparisons = pairs[["output_a", "output_b"]].assign(comparator=f"truth@{accuracy:g}")
     comparisons["prob_tie"] = (gap == 0).astype(float)

@@ -20,10 +20,7 @@ N_PANELS = 20
 
 
 def review_draws(system: System, texts: list[str]) -> truth.Draws:
-    """Compute the exact probabilities of reviews, under the reference and under a system.
-
-    Texts come from one of the two, so their probabilities must not both be 0.
-    """
+    """Compute the exact probabilities of reviews, under the reference and under a system."""
     reference, own_nats = review_grammar().logprob(texts), system.logprob(texts)
     length = n_tokens(texts)
     return truth.Draws(reference / length, own_nats / length, expit(reference - own_nats))
@@ -55,9 +52,8 @@ def review_world(
     ``truth["systems"]`` has a row per system: l_star (1 - TV), huse, huse_q, huse_d, and entropy
     (nats per text), each with its Monte Carlo standard error in ``*_se`` (0 if enumerated); see
     `truth.population_scores`. These scores use typicality and this study's annotators, of whom
-    ``n_careless`` rate at random. Further columns describe the scores over `N_PANELS` other samples
-    of equally many annotators: huse_crews (the mean), huse_crews_sd, huse_crews_min,
-    huse_crews_max, and the same for huse_q and huse_d; see `truth.over_panels`.
+    ``n_careless`` rate at random. ``huse_crews`` (mean), ``huse_crews_sd``, ``_min`` and ``_max``,
+    and the same for huse_q and huse_d, describe `N_PANELS` other samples.
     """
     rng = np.random.default_rng(seed)
     for_training, for_panel, for_humans, for_truth = rng.spawn(4)

@@ -134,7 +134,6 @@ def stop_one_model(
 
     The study's texts must not depend on contexts. Training uses a thousand human texts (three
     fifths if there are few), perplexity uses 300 (one fifth), and evaluators train on the rest.
-    The result has no truth and no checkpoints for weak supervision.
     """
     rng = np.random.default_rng(seed)
     written = study.outputs[study.outputs["is_human"]].drop_duplicates("text")

@@ -79,11 +79,8 @@ def simulate(
     Examples
     --------
     >>> study = simulate("gaussian", seed=0)
-    >>> study.truth["systems"].round(2)
-      system  huse  huse_q  huse_d
-    0   t1.0  0.53    0.57    0.96
-    1   t0.7  0.48    0.85    0.63
-    2   t0.5  0.24    0.94    0.30
+    >>> study.truth["systems"].set_index("system")["huse"].round(2).to_dict()
+    {'t1.0': 0.53, 't0.7': 0.48, 't0.5': 0.24}
     """
     known(name, list(_WORLDS), "world")
     if name in ("reviews", "crowd"):

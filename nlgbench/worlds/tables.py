@@ -35,7 +35,7 @@ def check_numbers(**numbers: int | tuple[int, int]) -> None:
 
 
 def check_classes(systems: Collection[str], **numbers: int) -> None:
-    """Raise ValueError if no systems are given, one is called ``human``, or a number is below 1."""
+    """Raise ValueError if there is no system, one is called ``human``, or a number is below 1."""
     check_numbers(n_systems=len(systems), **numbers)
     if "human" in systems:
         raise ValueError("no system may be called 'human', the name of human texts. Rename it.")

@@ -62,10 +62,7 @@ def _losses(placed: _Binned, panel: Panel) -> dict[str, Floats]:
 
 
 def over_panels(reference: Draws, system: Draws, panels: Sequence[Panel]) -> dict[str, float]:
-    """Compute mean, standard deviation and range of the scores over samples of annotators.
-
-    All samples judge the same texts, so the spread comes only from annotators.
-    """
+    """Compute mean, standard deviation and range of the scores over samples of annotators."""
     placed = _bin_texts(reference, system)
     losses = pd.DataFrame(
         {k: v.mean() for k, v in _losses(placed, panel).items()} for panel in panels

@@ -13,10 +13,7 @@ MANIFOLDS = ("precision", "recall", "density", "coverage")
 
 
 def gaussian_kernel(distance: Floats) -> tuple[Floats, float]:
-    """Compute ``exp(-d^2 / (2 s^2))`` and the bandwidth s, the median distance.
-
-    The median is over all pairs of both samples, except equal texts; NaN if all texts are equal.
-    """
+    """Compute ``exp(-d^2 / (2 s^2))`` and the bandwidth s, the median distance of unequal texts."""
     apart = distance[np.triu_indices(len(distance), 1)]
     apart = apart[apart > 0]
     if not len(apart):
@@ -59,10 +56,7 @@ def mmd_of_subsets(kernel: Floats, is_human: Bools, item: Ints, members: Bools) 
 def swapped_mmd(
     kernel: Floats, is_human: Bools, item: Ints, n_permutations: int, rng: Generator
 ) -> Floats:
-    """Compute MMD^2 with human and system texts swapped in each item with probability one half.
-
-    Each item has equal numbers of both. All texts of an item change sides together.
-    """
+    """Compute MMD^2 with the sides of each item's texts swapped with probability one half."""
     signs = sparse.csr_array(_onehot(item).multiply(np.where(is_human, 1.0, -1.0)[:, None]))
     between = np.asarray(signs.T @ (signs.T @ kernel).T)  # between items; the kernel is symmetric
     size = np.bincount(item, weights=is_human)

@@ -59,8 +59,8 @@ def measure_trends(
         "sees" if the interval is above 0, "sees the wrong way" if it is below, "does not see" if it
         contains 0, and "not monotone" if some pairs of systems differ significantly in the
         direction of the truth and others against it. It is empty, with a reason, if fewer than
-        three systems have all values, if the truth varies by less than .1, or if a system lacks a
-        value and the interval contains 0.
+        three systems have values, the truth varies by less than .1, or missing values leave it
+        open.
 
     Raises
     ------

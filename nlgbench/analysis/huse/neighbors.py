@@ -36,11 +36,8 @@ def leave_one_out(
     *,
     tolerance: float = EXACT_TOLERANCE,
 ) -> tuple[Ints, Ints]:
-    """Count the outputs, and the system's outputs, in each output's neighborhood.
-
-    An output has distance 0 from itself, so its k-th nearest other output is the (k + 1)-th nearest
-    of all. The function counts all outputs, then subtracts the output itself.
-    """
+    """Count the outputs, and the system's outputs, in each output's neighborhood."""
+    # Each output is its own nearest one: count it, too, then subtract it.
     counted = neighborhoods(features, is_machine, features, n_neighbors + 1, tolerance=tolerance)
     return counted[0] - 1, counted[1] - np.asarray(is_machine, dtype=bool)
 
@@ -168,7 +165,7 @@ def _count(
 def _listed(
     tree: cKDTree, points: Floats, queries: Floats, n_listed: int, tolerance: float
 ) -> tuple[Ints, Ints]:
-    """List the nearest points and, for each, the neighborhood's end if its k-th output is there.
+    """List the nearest points and, for each, the end of its neighborhood.
 
     The end lies beyond the list if points that are not listed might be as near.
     """

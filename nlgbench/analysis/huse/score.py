@@ -239,10 +239,7 @@ def scaled(feature: Floats, scaling: str, name: str) -> tuple[Floats, float]:
 def output_replicates(
     compared: Compared, members: ArrayLike, labels: ArrayLike | None = None
 ) -> pd.DataFrame:
-    """Score m subsamples of the n outputs, or the outputs with other labels; NaN where undefined.
-
-    Features keep the scales of the full sample, so that distances do not change.
-    """
+    """Score m subsamples of the n outputs, or other labels, in the scales of the full sample."""
     huse, huse_q = (
         neighbors.sample_errors(
             compared.points[:, columns],

@@ -3,7 +3,7 @@
 The normal equations stay small, because the factor with more levels (`wide`: items or annotators)
 is eliminated. They have a row per system and per level of the other factor (`narrow`). Leaving out
 a cluster changes them only for the systems and levels that its judgments meet, so the effects are
-updated by the formula of Woodbury (Hager 1989, doi:10.1137/1031049) instead of solved anew.
+updated by the formula of Woodbury (Hager 1989, doi:10.1137/1031049) instead of solved again.
 """
 
 from __future__ import annotations

@@ -82,8 +82,7 @@ def agreement(
 
     Intervals come from a delete-one-cluster jackknife, with Student's t and one degree of freedom
     fewer than there are clusters; that of percent_agreement is on the logit scale. If annotators
-    are random, the jackknife also leaves out each annotator, and each annotator's judgments of each
-    cluster, in turn (`nlgbench.clustering.largest_variance`). docs/validation.md reports coverage.
+    are random, see `nlgbench.clustering.largest_variance`.
 
     Examples
     --------

@@ -13,10 +13,7 @@ COLUMNS = ("sd_within", "n_repeats", "repeats_needed", "items_needed", "needed_s
 def plan_repeats(
     by_item: pd.DataFrame, pairs: pd.DataFrame, margin: float | None, confidence: float
 ) -> pd.DataFrame:
-    """Return `COLUMNS` by evaluator and system, for the system's least precise difference.
-
-    The variance of a difference is that of items, plus that within items over outputs per item.
-    """
+    """Return `COLUMNS` by evaluator and system, for the system's least precise difference."""
     squares = by_item["var"] * (by_item["size"] - 1)
     values = by_item.assign(squares=squares, share=1 / by_item["size"])
     by_system = values.groupby(["evaluator", "system"]).agg(

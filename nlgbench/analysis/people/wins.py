@@ -51,8 +51,7 @@ def share(wins: Wins) -> Floats:
 def jackknife_variance(wins: Wins, cluster: Ints) -> Floats:
     """Compute the jackknife variance of `share` over clusters; NaN if one contains all blocks.
 
-    An entry contains the judgments of one system in one block and cluster. Without it, only the
-    margins of its system change in that block, in both directions.
+    An entry has the judgments of one system in one block and cluster.
     """
     k, n_blocks = wins.count.shape[1], len(wins.count)
     margin, defined = _margins(wins.won, wins.count[:, :, None] * wins.count[:, None, :])

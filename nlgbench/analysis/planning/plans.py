@@ -1,7 +1,4 @@
-"""How many judgments a question needs: power, minimum detectable difference, and price.
-
-The power of a planned study is computed from its layout and the variances of judgments.
-"""
+"""How many judgments a question needs: power, minimum detectable difference, and price."""
 
 from __future__ import annotations
 

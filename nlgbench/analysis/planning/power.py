@@ -32,11 +32,7 @@ def standard_error(
     n_votes: Any,
     fixed: bool = False,
 ) -> Floats:
-    """Compute the standard error of the difference of two systems, from numbers or columns.
-
-    NaN where scattered annotators share too few items to estimate their severities. With `fixed`
-    annotators, only their assignment to items varies.
-    """
+    """Compute the standard error of two systems' difference; NaN if severities are unknown."""
     i, a, v = (np.asarray(n, dtype=np.float64) for n in (n_items, n_annotators, n_votes))
     residual = spread.residual / (i * v)
     if design == "scattered":

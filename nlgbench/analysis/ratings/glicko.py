@@ -77,8 +77,7 @@ def elo(played: pd.DataFrame, *, seed: Seed | None = None) -> pd.DataFrame:
 def with_intervals(ratings: pd.DataFrame, confidence: float) -> pd.DataFrame:
     """Center ratings at 1500, and add intervals of plus or minus z deviations.
 
-    Games determine only differences, so the interval is for the rating relative to the mean of
-    systems. It covers the value to which ratings from more games of the same outputs converge.
+    It covers the value to which ratings from more games of the same outputs converge.
     """
     rating = ratings["estimate"] + (START - ratings["estimate"].mean())
     half = norm.ppf(0.5 + confidence / 2) * ratings["deviation"]

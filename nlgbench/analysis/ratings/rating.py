@@ -110,18 +110,14 @@ def rate(
         When the selected table is missing or invalid, there is no game, or an option is unknown or
         out of range.
 
-    Notes
-    -----
-    Bradley-Terry follows Davidson (1970, doi:10.1080/01621459.1970.10481082). If systems never lose
-    to the rest, or never win, or one order explains all games, ratings are infinite (Ford 1957,
-    doi:10.2307/2308513). All ratings are then from a bias-reduced fit (Firth 1993,
+    Notes ----- Bradley-Terry follows Davidson (1970, doi:10.1080/01621459.1970.10481082);
+    docs/preferences.md has the formulas. If systems never lose to the rest, or never win, ratings
+    are infinite (Ford 1957, doi:10.2307/2308513). All are then from a bias-reduced fit (Firth 1993,
     doi:10.1093/biomet/80.1.27), without intervals, with status ``separated``. Only the largest
-    group of systems that games link is rated; the others have status ``disconnected``. Games of a
-    system against itself are left out. If items or
+    group of systems that games link is rated; the others have status ``disconnected``. If items or
     outputs are known, the interval covers ratings over all outputs that these systems could
-    produce, even if the model is wrong. Over other items and annotators, the variance is
-    `nlgbench.clustering.largest_variance`. Student's t has `n_clusters` - 1 degrees of freedom (of
-    a pair: the smaller); for comparators, the smallest `n_clusters` of all systems is used.
+    produce, even if the model is wrong. Student's t has `n_clusters` - 1 degrees of freedom (of a
+    pair: the smaller); for comparators, the smallest `n_clusters` of all systems is used.
 
     Glicko-2 follows Glickman (2012) with the ties of Zhou and Xu (2020, section 3.2,
     doi:10.1609/aaai.v34i05.6521). Volatility is 0, because systems do not change. Intervals of
@@ -346,9 +342,8 @@ def convergence(
 ) -> Convergence:
     """Play tournaments with five seeds, to test how soon and how consistently the order settles.
 
-    With random pairing, games stop when each system has played 50 games without a change in the
-    order (Zhou and Xu 2020). With adaptive pairing, the two systems with the least certain order
-    play, until the whole order has confidence .95. Games (up to 20,000) are drawn with replacement.
+    With random pairing, games stop by the rule of Zhou and Xu (2020); with adaptive pairing, when
+    the whole order has confidence .95. Games (up to 20,000) are drawn with replacement.
 
     Parameters
     ----------

@@ -92,9 +92,8 @@ def stop(table: pd.DataFrame, patience: int) -> pd.DataFrame:
 
     The table has evaluator, group, system, progress, and either score, or win and loss against the
     preceding checkpoints. Zhou and Xu (2020, section 4.1) stop when five consecutive checkpoints
-    have lost more often than they won, but do not specify which checkpoint is then used. Here it is
-    the last one before the losing streak, or the last of all if training never stops (stopped_at is
-    NaN). With scores, training stops when the best checkpoint is `patience` checkpoints old.
+    have lost more often than they won; here, the last one before the streak is kept. With scores,
+    training stops when the best checkpoint is `patience` checkpoints old.
     """
     rule = _stop_on_losses if "win" in table else _stop_on_scores
     stops = []
@@ -156,11 +155,9 @@ def win_and_loss(
     """Compute how often each checkpoint wins and loses against the two before it.
 
     A row per checkpoint, in the order of training: model, group (the model), system, progress, win,
-    tie, loss (shares of the `checkpoint_pairs` in which it is the newer one), estimate (win -
-    loss, -1 to 1), ci_low, ci_high, n_clusters, status, reason, n, confidence. For a model's first
-    checkpoint, n is 0 and the other results are missing. The interval is that of the win rate (ties
-    count half), on the scale of the difference. It generalizes to other samples of the same
-    checkpoints, and accounts for outputs in several pairs.
+    tie, loss (shares of the `checkpoint_pairs` in which it is the newer one), estimate (win - loss,
+    -1 to 1), its interval over other samples of the same checkpoints, n_clusters, status, reason, n
+    (0 for a model's first checkpoint), confidence.
     """
     played = single_outputs(comparisons)
     system = played["system_a"].map(outputs.set_index("output_id")["system"]).rename("system")
@@ -421,13 +418,11 @@ def judge_choices(searches: Searches, chosen: Mapping[str, pd.DataFrame]) -> pd.
     (where it is the best of all choices), and means over groups: ``quality``, ``regret`` (the
     group's best quality minus the choice's), ``gain`` (the choice's minus the group's mean).
 
-    Notes
-    -----
-    Win times and mean quality are those of Table 3 of Zhou and Xu (2020), which does not specify
-    whether wins are among all five models of a group or among the chosen ones. Both are reported,
-    and tied best models all count. Intervals are over groups: Wilson's for counts, Student's t for
-    means. Regret is skewed: with ten groups and exponential regrets, its interval has a coverage of
-    .90 rather than .95. The expected win times of a random choice are exact, given the groups.
+    Notes ----- Win times and mean quality are those of Table 3 of Zhou and Xu (2020), which does
+    not specify whether wins are among all five models of a group or among the chosen ones. Both are
+    reported, and tied best models all count. Intervals are over groups: Wilson's for counts,
+    Student's t for means (of few, skewed regrets slightly too narrow). The expected win times of a
+    random choice are exact, given the groups.
     """
     assert searches.truth is not None
     truth = searches.truth

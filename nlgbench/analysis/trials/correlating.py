@@ -169,9 +169,9 @@ def correlate_trials(
     doi:10.1037/1082-989X.12.4.399), with the correlation of the two estimates computed likewise.
     Trials share texts, and this dependence is ignored.
 
-    In simulations, 95% intervals covered in 92% to 99% of cases (`docs/validation.md`).
-    The interval is undefined for fewer than five systems, or if the mean correlation over all (or
-    all but one) of them is 1, -1 or undefined. ``status`` warns of under ten systems or one trial.
+    docs/validation.md reports coverage. The interval is undefined for fewer than five systems, or
+    if the mean correlation over all (or all but one) of them is 1, -1 or undefined. ``status``
+    warns of under ten systems or one trial.
 
     Examples
     --------
@@ -254,10 +254,7 @@ def _mean(correlations: Floats, confidence: float) -> dict[str, float | Status]:
 def _correlations(
     scores: pd.DataFrame, human: pd.Series, statistic: str
 ) -> tuple[list[str], Floats]:
-    """Return evaluators' names and correlations by trial, with all systems and without each.
-
-    Correlations have shape (1 + systems, evaluators, trials); NaN where a score is missing.
-    """
+    """Return evaluators, and correlations by trial with all systems and without each of them."""
     needed = "evaluator:key trial:key system:key score:number"
     scores = read_table(scores, needed, "scores have")
     doubled = scores.duplicated(["evaluator", "trial", "system"])

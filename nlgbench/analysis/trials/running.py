@@ -412,10 +412,8 @@ def trial(
     """Train one of `VARIANTS` on pairs, and score held-out machine outputs and their systems.
 
     As in Zhou and Xu (2020, sections 3.2 and 4.2, doi:10.1609/aaai.v34i05.6521), systems are rated
-    by Glicko-2, with one context per game. The full model also rates single outputs by
-    Glicko-2, whatever their contexts, gives them 3, 1 or 0 points against common references, and
-    averages both by system. An adversarial evaluator scores each output by its probability of being
-    human, and each system by the mean.
+    by Glicko-2, with one context per game. The full model also rates single outputs, gives them 3,
+    1 or 0 points against common references, and averages both by system.
     """
     changes = VARIANTS[variant]
     comparator = comparators.train_comparator(

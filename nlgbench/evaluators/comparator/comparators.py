@@ -130,15 +130,12 @@ def train_comparator(
     ImportError
         If an extra that the backend needs is missing; the message names it.
 
-    Notes
-    -----
-    The fit maximizes the likelihood (equation 1 of Zhou and Xu 2020) over all pairs in both orders,
-    with equal weights. ``"frozen"`` and ``"cross_encoder"`` train in stages: first without weak
-    pairs with small margins, then with all pairs, finally on human pairs. The fit of ``"tfidf"``
-    does not depend on the order of pairs. Without ties in training, no tie is ever predicted.
+    Notes ----- The fit maximizes the likelihood (equation 1 of Zhou and Xu 2020) over all pairs in
+    both orders, with equal weights. ``"frozen"`` and ``"cross_encoder"`` train in stages: first
+    without weak pairs with small margins, then with all pairs, finally on human pairs. Without ties
+    in training, no tie is ever predicted.
 
-    Strong supervision alone can invert the order of systems: outputs that are easy to distinguish
-    from human texts are not always judged worse (docs/learning-to-compare.md).
+    Strong supervision alone can invert the order of systems (docs/learning-to-compare.md).
 
     Examples
     --------
@@ -276,10 +273,7 @@ def compare(comparator: Comparator, outputs: pd.DataFrame, pairs: pd.DataFrame) 
 
 
 def exceeds(value: Any, reference: Any) -> Any:
-    """Return where the first value is higher by more than a share of 1e-9.
-
-    Mathematically equal values may differ by rounding, as 1 - .45 - .1 and .45 do.
-    """
+    """Return where the first value is higher by more than rounding, a share of 1e-9."""
     size = np.maximum(np.abs(value), np.abs(reference))
     return value > reference + 1e-9 * np.where(np.isfinite(size), size, 0.0)
 
@@ -294,9 +288,8 @@ def decided(chances: Floats) -> Floats:
 def reference_points(comparisons: pd.DataFrame) -> pd.Series:
     """Score each output_a by mean points against references: win 3, tie 1, loss 0.
 
-    Zhou and Xu (2020), section 4.2, RQ1, sum the points. The mean makes outputs that are references
-    themselves, with 49 comparisons, comparable to those with 50. A win is worth three ties, so a
-    comparator that predicts few ties gives higher scores.
+    Zhou and Xu (2020), section 4.2, RQ1, sum the points; outputs that are references themselves
+    have fewer. A comparator that predicts few ties gives higher scores.
     """
     result = decided(comparisons[["prob_a", "prob_tie", "prob_b"]].to_numpy())
     points = comparisons[["output_a"]].assign(score=3 * result[:, 0] + result[:, 1])
@@ -308,8 +301,7 @@ def order_agreement(
 ) -> pd.DataFrame:
     """Measure how often a comparator's prediction is unchanged when two outputs are swapped.
 
-    One row: estimate (the share of distinct pairs with the same most probable outcome in both
-    orders, before averaging), ci_low, ci_high (Wilson's 95%, assuming independent pairs), n.
+    One row: estimate (a share of distinct pairs), ci_low, ci_high (Wilson's 95%), n.
     """
     rows = _texts_of(comparator, outputs, pairs)
     forward, backward = _in_both_orders(comparator, rows.drop_duplicates())

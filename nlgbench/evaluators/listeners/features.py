@@ -33,7 +33,7 @@ def caption_tokens(caption: str) -> list[str]:
 
     -er, -est and -ish are split off if at least three letters precede them, after Monroe, Hawkins,
     Goodman and Potts (2017, doi:10.1162/tacl_a_00064). There is no dictionary, so *other* becomes
-    ``oth +er``. This is harmless, because different words always have different tokens.
+    ``oth +er``.
     """
     tokens: list[str] = []
     for piece in _PIECE.findall(caption.lower()):
@@ -44,10 +44,7 @@ def caption_tokens(caption: str) -> list[str]:
 
 
 def vocabulary(captions: Sequence[str]) -> list[str]:
-    """List `SPECIAL`, then the tokens that occur at least twice, in alphabetical order.
-
-    Rarer tokens map to the unknown token, so its embedding is trained, too.
-    """
+    """List `SPECIAL`, then the tokens that occur at least twice, in alphabetical order."""
     counts = Counter(token for caption in captions for token in caption_tokens(caption))
     return [*SPECIAL, *sorted(token for token, n in counts.items() if n >= 2)]
 
@@ -77,8 +74,7 @@ _FREQUENCIES = np.array(list(product(range(3), repeat=3)), dtype=np.float64)
 def fourier_features(colors: ArrayLike) -> Floats:
     """Represent HSL colors, (..., 3), by Fourier features of HSV.
 
-    These features make hue circular and let a network learn regions that are not convex. Grays that
-    differ only in hue look the same, but have different features.
+    They make hue circular. Grays that differ only in hue look alike, but have different features.
     """
     return fourier(hsl_to_hsv(colors))
 

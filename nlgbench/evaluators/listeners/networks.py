@@ -145,8 +145,7 @@ class SpeakerNetwork(torch.nn.Module):
 def orders(states: torch.Tensor, targets: torch.Tensor) -> list[torch.Tensor]:
     """Order states with the target last: all rotations of the others, sorted by their features.
 
-    With three states these are both orders of the other two. Sorting makes the result independent
-    of the input order. Using all possible orders would be too slow for many states.
+    Sorting makes the result independent of the input order.
     """
     rank = np.lexsort(states.permute(2, 0, 1).numpy()).argsort(axis=1)
     keys = torch.from_numpy(rank).scatter(1, targets[:, None], states.shape[1])

@@ -223,8 +223,7 @@ class LiteralListener(NeuralListener):
 class ContextListener(NeuralListener):
     """Interpret a caption while comparing every state with the other states.
 
-    An LSTM reads the caption once per state, with a summary of that state and the others at each
-    word, and returns one score. All states share the network.
+    An LSTM reads the caption once per state, with a summary of that state and the others.
     """
 
     kind = "context"

@@ -26,9 +26,8 @@ def temper(proba: ArrayLike, temperature: float) -> Floats:
 def fit_temperature(proba: ArrayLike, targets: ArrayLike) -> float:
     """Fit the temperature, .05 to 20, that makes the targets most probable.
 
-    Temperature scaling (Guo et al. 2017, arXiv:1706.04599, section 4.2): one number, fitted by
-    maximum likelihood. It preserves the order of states, and thus accuracy, but it may change the
-    order of the targets' probabilities across contexts.
+    Temperature scaling (Guo et al. 2017, arXiv:1706.04599, section 4.2) by maximum likelihood keeps
+    the order of states, but may change that of targets across contexts.
     """
     probabilities, target = np.asarray(proba, dtype=np.float64), np.asarray(targets)
 
@@ -44,10 +43,7 @@ def fit_temperature(proba: ArrayLike, targets: ArrayLike) -> float:
 def measure_calibration(
     proba: ArrayLike, targets: ArrayLike, *, confidence: float = 0.95
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Measure accuracy, log loss and calibration error, and accuracy by bin of probability.
-
-    Rows of NaN are counted as undefined. Ties for the most probable state share the credit.
-    """
+    """Measure accuracy, log loss and calibration error, and accuracy by bin of probability."""
     probabilities, target = np.asarray(proba, dtype=np.float64), np.asarray(targets)
     used = ~np.isnan(probabilities).any(axis=1)
     if not used.any():

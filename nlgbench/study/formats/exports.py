@@ -18,7 +18,7 @@ _WEIGHTS = {"critical": "25", "major": "5", "minor": "1", "neutral": "0", "no-er
 
 
 def mturk(frame: pd.DataFrame) -> column_names.Specs:
-    """Map a Mechanical Turk batch: Input.* is what was shown, Answer.* what was answered."""
+    """Map a Mechanical Turk batch: Input.* has stimuli, Answer.* responses."""
     columns = list(frame.columns)
     answered = _by_slot([name for name in columns if name.startswith("Answer.")])
     inputs = _of_inputs(_by_slot([name for name in columns if name.startswith("Input.")]))
@@ -83,7 +83,7 @@ def _is_rating(frame: pd.DataFrame, theirs: Sequence[str]) -> bool:
 
 
 def toloka(frame: pd.DataFrame) -> column_names.Specs:
-    """Map a Toloka export: INPUT: is what was shown, OUTPUT: what was answered."""
+    """Map a Toloka export: INPUT: has stimuli, OUTPUT: responses."""
     rows = [str(number) for number in range(1, len(frame) + 1)]
     guessed = Guess(frame.assign(**{"{file}": "", "{folder}": "", "{row}": rows}))
     guess_toloka(guessed, {})

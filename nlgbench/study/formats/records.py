@@ -57,7 +57,7 @@ def read_records(
     """Read all records of files; return the tables, and notes.
 
     Besides our columns and further columns of outputs, each row has its location in `{line}`.
-    With `log`, what has no id is numbered as in files that were read before.
+    With `log`, records without ids are numbered as in files that were read before.
     """
     log, n = log or Log(), 0
     rows: dict[str, list[dict[str, str]]] = {}
