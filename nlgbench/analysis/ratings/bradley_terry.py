@@ -20,7 +20,7 @@ from scipy.special import softmax, xlogy
 from scipy.stats import norm, t
 
 from nlgbench import clustering
-from nlgbench.analysis.ratings.games import Of, as_arrays, read_games
+from nlgbench.analysis.ratings.games import Of, Orders, as_arrays, merge_orders, read_games
 from nlgbench.analysis.ratings.glicko import POINTS, START
 from nlgbench.arrays import Bools, Floats, Ints
 from nlgbench.inference import adjust
@@ -282,6 +282,7 @@ def win_rates(
     study: Study | pd.DataFrame,
     *,
     of: Of | None = None,
+    orders: Orders = "each",
     annotators: Annotators | None = None,
     dimension: str | None = None,
     confidence: float = 0.95,
@@ -292,15 +293,18 @@ def win_rates(
     ----------
     study, of, annotators, dimension, confidence
         As in `nlgbench.rate`.
+    orders : {"each", "tie"}
+        How a judge's verdicts on a pair of outputs in both orders count: each as a game (default),
+        or together as one game, which is a tie if they differ.
 
     Returns
     -------
     DataFrame
         Two rows for each pair that played, one in each direction: comparator, system, opponent,
         estimate (the win rate, win + tie / 2; above .5 is better), ci_low, ci_high, n_games, win,
-        tie, loss (shares of the games), confidence, covers, n_clusters (of the side with fewer
-        clusters; for annotators' choices, the effective number as in `rate`), status (a code;
-        ``ok``), reason (its text).
+        tie, loss (shares of the games), orders (the rule), confidence, covers, n_clusters (of the
+        side with fewer clusters; for annotators' choices, the effective number as in `rate`),
+        status (a code; ``ok``), reason (its text).
 
     Raises
     ------
@@ -324,15 +328,18 @@ def win_rates(
     [['x', 1.0, 0.51, 1.0], ['y', 0.0, 0.0, 0.49]]
     """
     all_played = read_games(study, of=of, dimension=dimension)
+    if orders == "tie":
+        all_played = merge_orders(all_played)
     sample = choose_sampling(study, all_played, annotators)
     tables = []
     for comparator, played in all_played.groupby("comparator"):
         table = _rate_pairs(played, sample, confidence).sort_values(["system", "opponent"])
         tables.append(table.assign(comparator=comparator))
     columns = ["comparator", "system", "opponent", "estimate", "ci_low", "ci_high", "n_games"]
-    columns += ["win", "tie", "loss", "confidence", "covers", "n_clusters", "status", "reason"]
-    table = pd.concat(tables, ignore_index=True)
-    return split_status(table.assign(confidence=confidence, covers=sample.covers))[columns]
+    columns += ["win", "tie", "loss", "orders", "confidence", "covers", "n_clusters", "status"]
+    table = pd.concat(tables, ignore_index=True).assign(orders=orders)
+    table = split_status(table.assign(confidence=confidence, covers=sample.covers))
+    return table[[*columns, "reason"]]
 
 
 def _rate_pairs(played: pd.DataFrame, sample: Sampling, confidence: float) -> pd.DataFrame:

@@ -15,6 +15,7 @@ from nlgbench.study import Study
 from nlgbench.study.checks import read_table
 
 Of = Literal["comparisons", "preferences"]
+Orders = Literal["each", "tie"]
 Outcome = Literal["argmax", "sampled", "expected"]
 
 PROBABILITIES = ["prob_a", "prob_tie", "prob_b"]
@@ -83,6 +84,24 @@ def games(table: pd.DataFrame, *, outcome: Outcome = "argmax", seed: Seed = 0) -
             "system. Compare outputs of different systems.",
         )
     return played
+
+
+def merge_orders(played: pd.DataFrame) -> pd.DataFrame:
+    """Count verdicts on a pair of outputs in both orders as one game: a tie if they differ."""
+    if not {"output_a", "output_b"} <= {*played} or (played["comparator"] == PEOPLE).any():
+        raise ValueError(
+            "orders='tie' needs a judge's verdicts on pairs of outputs: use of='comparisons', or "
+            "orders='each'."
+        )
+    turned = played["output_a"] > played["output_b"]
+    sides = np.sort(played[["output_a", "output_b"]].to_numpy(dtype=object), axis=1)
+    keys = played[["comparator"]].assign(first=sides[:, 0], second=sides[:, 1])
+    pair = keys.groupby([*keys]).ngroup()
+    verdict = (played["win"] - played["loss"]).where(~turned, played["loss"] - played["win"])
+    differ = verdict.groupby(pair).transform("nunique") > 1
+    merged = played.astype(dict.fromkeys(["win", "tie", "loss"], float))
+    merged.loc[differ, ["win", "tie", "loss"]] = 0.0, 1.0, 0.0
+    return merged[~pair.duplicated()].reset_index(drop=True)
 
 
 def single_outputs(comparisons: pd.DataFrame) -> pd.DataFrame:

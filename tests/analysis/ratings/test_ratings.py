@@ -393,3 +393,27 @@ def test_tournaments_that_cannot_be_are_refused():
         tournament(results("x y 1 1 1\ny z 1 1 1"), seed=0)
     with pytest.raises(ValueError, match="there are 2 comparators"):
         tournament(pd.concat([MIXED, MIXED.assign(comparator="other")]), seed=0)
+
+
+def test_a_verdict_that_changes_with_the_order_is_a_tie_if_orders_are_merged():
+    """Of four pairs, x wins one, two change (also from tie to win), and one has a single order."""
+    verdicts = {"1": "aB", "2": "aA", "3": "tB", "4": "b"}  # upper case: y was shown first
+    outputs = [(f"{item}-{name}", item, name) for item in verdicts for name in "xy"]
+    shares = {"a": (1.0, 0.0, 0.0), "t": (0.0, 1.0, 0.0), "b": (0.0, 0.0, 1.0)}
+    rows = [
+        (f"{item}-{'yx'[letter.islower()]}", f"{item}-{'xy'[letter.islower()]}", "judge")
+        + shares[letter.lower()]
+        for item, letters in verdicts.items()
+        for letter in letters
+    ]
+    names = ["output_a", "output_b", "comparator", "prob_a", "prob_tie", "prob_b"]
+    study = Study(
+        pd.DataFrame(outputs, columns=["output_id", "item_id", "system"]),
+        comparisons=pd.DataFrame(rows, columns=names),
+    )
+    numbers = ["n_games", "win", "tie", "loss", "estimate", "orders"]
+    each, tie = (win_rates(study, orders=rule).loc[0, numbers].tolist() for rule in ("each", "tie"))
+    assert each == [7, 4 / 7, 1 / 7, 2 / 7, 4.5 / 7, "each"]
+    assert tie == [4, 1 / 4, 2 / 4, 1 / 4, 1 / 2, "tie"]
+    with pytest.raises(ValueError, match="orders='tie' needs a judge's verdicts on pairs"):
+        win_rates(MIXED, orders="tie")
