@@ -56,6 +56,7 @@ from nlgbench.analysis.ratings.rating import rate as rate
 # Evaluators in place of annotators
 from nlgbench.analysis.judges.auditing import audit as audit
 from nlgbench.analysis.judges.corrected import corrected_quality as corrected_quality
+from nlgbench.analysis.judges.pass_fail import judge_agreement as judge_agreement
 from nlgbench.analysis.judges.replacing import replaces_annotators as replaces_annotators
 
 # Plan studies

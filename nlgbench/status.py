@@ -26,6 +26,7 @@ REASONS: Mapping[str, str] = {
     "always_higher": "superiority has no interval: one system is higher on every common item",
     "below_start": "CV* is undefined: a value is not above the start of its scale",
     "biased": "biased: estimate and interval are for the mean score, not the mean judgment",
+    "biased_rate": "biased: the judge's pass rate, not that of labels",
     "biased_upward": "no interval: biased upward",
     "circular": "computed from the judgments, which the interval treats as fixed",
     "confounded": "confounded with {others}, and counted there",
@@ -80,6 +81,8 @@ REASONS: Mapping[str, str] = {
     "outputs, or systems that differ more",
     "many_values": "undefined for {n} distinct values: use at most {most}{other}",
     "missing_interval": "no interval",
+    "near_chance": "the sum of true positive and true negative rate exceeds 1 by only {value:.2f}, "
+    "which is not significant: the judge may be no better than chance",
     "needs_outputs": "needs scores and judgments of outputs",
     "negative_halves": "undefined: the halves correlate negatively",
     "negative_lower_end": "the lower end is undefined: the halves correlate negatively there",

@@ -26,6 +26,7 @@ from nlgbench.datasets import (
     monroe,
     registry,
     scratchplot,
+    support_segments,
     usr,
     webnlg,
 )
@@ -103,6 +104,13 @@ _STUDIES = {
         "instructions",
         "three systems, one of which always writes the same text, compared with GPT-4 Turbo on 805 "
         "prompts; the judge is GPT-4 Turbo, with probabilities; no human annotators",
+    ),
+    "support-segments": _Public(
+        support_segments.read_support_segments,
+        [support_segments.RAW_FILE],
+        "passed",
+        "labels",
+        "invented: two systems judged pass or fail on 4,000 questions, 1,500 with human labels",
     ),
     "dailydialog": _Public(
         dailydialog.read_dailydialog,

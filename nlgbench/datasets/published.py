@@ -26,6 +26,7 @@ _CITATIONS = {
     "llmbar": "Zeng et al. (2024)",
     "llmfao": "Ustalov (2023)",
     "scratchplot": "Jin and Le (2022)",
+    "support-segments": "Punjwani (2026)",
     "usr": "Mehri and Eskenazi (2020)",
     "webnlg": "Castro Ferreira et al. (2020)",
 }

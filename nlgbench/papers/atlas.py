@@ -48,6 +48,7 @@ _NAMES = "its labels are categories without an order, so they cannot be correlat
 LEFT_OUT = {
     "comm-eval": "all captions are human-written, so there is no system to judge",
     "llmfao": _VOTES,
+    "support-segments": "its data are invented",
     "alpaca-eval": "a judge compares its outputs, but no annotators do",
     **{f"llmbar-{name}": _VOTES for name in ("natural", "neighbor", "gptinst", "gptout", "manual")},
     **{

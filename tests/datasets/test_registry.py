@@ -89,8 +89,8 @@ def fill(folder, **changed):
 
 def test_every_released_file_has_an_address_and_a_hash():
     files = registry.files()
-    assert len(files) == 113
-    assert len({file.name for file in files}) == len({file.sha256 for file in files}) == 113
+    assert len(files) == 114
+    assert len({file.name for file in files}) == len({file.sha256 for file in files}) == 114
     for file in files:
         assert re.fullmatch(r"[0-9a-f]{64}", file.sha256)
         assert re.fullmatch(r"[0-9a-f]{40}", file.commit)

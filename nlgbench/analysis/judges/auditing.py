@@ -9,18 +9,23 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy.stats import binomtest
-from scipy.stats import t as student
 
 from nlgbench.analysis.judges.equal_length import rate_at_equal_length
-from nlgbench.analysis.judges.verdicts import SENTINELS, Verdicts, read_verdicts, sign, summarize
-from nlgbench.analysis.ratings.bradley_terry import wilson
+from nlgbench.analysis.judges.verdicts import (
+    SENTINELS,
+    Verdicts,
+    read_verdicts,
+    share_interval,
+    sign,
+    summarize,
+)
 from nlgbench.analysis.ratings.games import PEOPLE
 from nlgbench.arrays import Floats
-from nlgbench.clustering import Clusters, clusters_of, few_clusters
+from nlgbench.clustering import Clusters, clusters_of
 from nlgbench.inference import adjust, ratio
 from nlgbench.names import known
 from nlgbench.reported import Reported
-from nlgbench.status import OK, explain, split_status
+from nlgbench.status import OK, Status, explain, split_status
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 
@@ -101,7 +106,8 @@ def audit(
         interval, with 90% confidence by default), p. The tests:
 
         ======================  ===================================================================
-        consistency             share of pairs with the same verdict in both orders
+        consistency             share of pairs with the same verdict in both orders; for the others,
+                                the order decides (a tie in one order only counts as a change)
         position                gain of the output shown first, as a share of all verdicts; p is
                                 exact (McNemar), from pairs won by one position in both orders. If
                                 no pair has both orders: half the difference between systems' win
@@ -309,20 +315,15 @@ def _test_orders(view: _SharedData, verdicts: Floats) -> tuple[dict[str, _Row], 
     if not n:
         position = _test_single_orders(view, verdicts)
         return {"consistency": consistency | {"n": n}, "position": position}, counts
-    n_items = max(1.0, min(n, view.by_pair.n))
     if share == share:
-        # Use Wilson's interval, because shares are often near 1.
-        spread = share * (1 - share)
-        size = spread / se**2 if se > 1e-12 and spread > 0 else n_items
-        quantile = student.ppf(0.5 + view.confidence / 2, view.by_pair.n - 1)
-        low, high = wilson(np.asarray(share), np.asarray(size), quantile)
-        few = few_clusters(view.by_pair.n, view.by_pair.units)
-        if view.by_pair.n >= 2:
-            consistency |= {"ci_low": low, "ci_high": high, "status": few}
-        consistency["p"] = np.nan
+        # Shares are often near 1, where a t interval is too narrow.
+        wilson = share_interval(share, se, view.by_pair, n, view.confidence)
+        wilson["status"] = Status(wilson["status"], wilson.pop("reason"))
+        consistency |= wilson | {"p": np.nan}
         position["p"] = binomtest(n_first, n_first + n_second).pvalue if n_first + n_second else 1.0
         if gain_se < 1e-12:
             # All pairs agree: use the binomial bound for n of n.
+            n_items = max(1.0, min(n, view.by_pair.n))
             for kind, tail in (("ci", 1 - view.confidence), ("inner", 2 * (1 - view.confidence))):
                 half = (1 - (tail / 2) ** (1 / n_items)) / 2
                 position[f"{kind}_low"] = max(-0.5, gain - half)

@@ -12,6 +12,8 @@ import pandas as pd
 from scipy.stats import t as student
 
 from nlgbench import clustering
+from nlgbench.analysis.people.comparing import add_verdicts
+from nlgbench.analysis.people.grouped import COLUMNS, compare_groups, compare_within, group_items
 from nlgbench.arrays import Floats, Ints, Seed
 from nlgbench.inference import adjust
 from nlgbench.reported import Reported
@@ -41,6 +43,7 @@ class CorrectedQuality(Reported):
     systems: pd.DataFrame
     pairs: pd.DataFrame
     details: pd.DataFrame
+    groups: pd.DataFrame
 
 
 @checked
@@ -51,6 +54,7 @@ def corrected_quality(
     sampling: Literal["random"],
     dimension: str | None = None,
     include_human: bool = False,
+    by: str | None = None,
     annotators: Literal["fixed", "random"] | None = None,
     confidence: float = 0.95,
 ) -> CorrectedQuality:
@@ -71,6 +75,9 @@ def corrected_quality(
         A dimension of the judgments. Default: quality. Signs are flipped where lower is better.
     include_human : bool
         Whether human texts count as a system. Default: they are excluded.
+    by : str, optional
+        A column of ``outputs`` that groups items, as in `nlgbench.compare_systems`. Systems are
+        also compared within each group.
     annotators : {"fixed", "random"}, optional
         What intervals generalize to: other items judged by these annotators, or other items and
         annotators. Default: random if the effective number of annotators is at least ten. If each
@@ -95,6 +102,9 @@ def corrected_quality(
         systems: method, system, opponent, estimate (the difference; above 0: system is better),
         ci_low, ci_high, se, df, p, p_adjusted (Holm over all pairs), verdict (``better``,
         ``worse``, ``undecided``), n_items (with outputs of both systems), covers, status, reason.
+
+        ``groups`` (empty without `by`), for all three methods: method, and the columns of
+        ``groups`` of `nlgbench.compare_systems`, adjusted within a method.
 
     Raises
     ------
@@ -127,12 +137,13 @@ def corrected_quality(
     2        corrected      0.47    0.14     0.81          9.63
     """
     dimension = study.dimension(dimension)
-    names, outputs, labels, left_out = _read_scored(study, evaluator, dimension, include_human)
+    names, outputs, labels, left_out = read_scored(study, evaluator, dimension, include_human)
     covers, unknown, over_annotators = _choose_coverage(study, labels, annotators)
     k = len(names)
     n_labels = np.bincount(labels.drop_duplicates("output_id")["system"], minlength=k)
     n_outputs = np.bincount(outputs["system"], minlength=k)
-    tables, compared_by_method = [], []
+    group_of = None if by is None else group_items(study.outputs, by)
+    tables, compared_by_method, groups = [], [], []
     for method in METHODS:
         refit = partial(fit_means, method=method, over_annotators=over_annotators, k=k)
         fit = refit(outputs, labels)
@@ -149,6 +160,11 @@ def corrected_quality(
                 better = (compared["verdict"] == "better").to_numpy()
                 sides = compared["system"].to_numpy(), compared["opponent"].to_numpy()
                 table = table.assign(**clustering.rank_ranges(*sides, better, k))
+        if group_of is not None:
+            named = (rows.assign(system=names[rows["system"]]) for rows in (outputs, labels))
+            within = _compare_within(refit, *named, group_of=group_of, options=options)
+            within = within.assign(covers=table["covers"].iloc[0])
+            groups.append(compare_groups(within, confidence).assign(method=method))
         slope = fit.slope * (1 - n_labels / n_outputs)
         table = table.assign(number=range(k), method=method, n_outputs=n_outputs)
         tables.append(table.assign(n_labels=n_labels * of_labels, **{"lambda": slope}))
@@ -178,7 +194,13 @@ def corrected_quality(
         pairs = pairs.assign(a=rank[pairs["system"]], b=rank[pairs["opponent"]])
         pairs = pairs.sort_values(["method", "a", "b"], ignore_index=True)
         pairs = pairs.assign(system=names[pairs["system"]], opponent=names[pairs["opponent"]])
-    return CorrectedQuality(table[list(_SYSTEMS)], pairs[list(_PAIRS)], table[list(_DETAILS)])
+    within = pd.concat(groups) if groups else pd.DataFrame(columns=[*_GROUPS])
+    return CorrectedQuality(
+        table[list(_SYSTEMS)],
+        pairs[list(_PAIRS)],
+        details=table[list(_DETAILS)],
+        groups=within[[*_GROUPS]].reset_index(drop=True),
+    )
 
 
 @checked
@@ -215,9 +237,10 @@ _PAIRS = (
     *("method", "system", "opponent", "estimate", "ci_low", "ci_high", "se", "df", "p"),
     *("p_adjusted", "verdict", "n_items", "covers", "status", "reason"),
 )
+_GROUPS = ("method", *(name for name in COLUMNS if name != "dimension"))
 
 
-def _read_scored(
+def read_scored(
     study: Study, evaluator: str, dimension: str, include_human: bool
 ) -> tuple[np.ndarray, pd.DataFrame, pd.DataFrame, np.ndarray]:
     """Return systems' names, outputs with scores, their judgments, and notes on exclusions."""
@@ -388,3 +411,35 @@ def _compare_pairs(
     significant = p < 1 - options["confidence"]
     conditions = [p.isna(), ~significant, better]
     return table.assign(verdict=np.select(conditions, ["", "undecided", "better"], "worse"))
+
+
+def _compare_within(
+    refit: partial[SystemMeans],
+    outputs: pd.DataFrame,
+    labels: pd.DataFrame,
+    *,
+    group_of: pd.Series[str],
+    options: dict[str, Any],
+) -> pd.DataFrame:
+    """Compare systems, which are named here, within each group of items, by one method."""
+    frame = outputs if refit.keywords["method"] == EVALUATOR else labels
+
+    def compare(rows: pd.DataFrame) -> pd.DataFrame:
+        items = group_of.index[group_of == group_of[rows["item_id"].iloc[0]]]
+        systems = rows["system"].unique()
+        if len(systems) < 2:
+            raise Unsupported("one_system", "this group has labels of one system only.")
+        code_of = {name: code for code, name in enumerate(systems)}
+        texts, judged = (
+            table[table["item_id"].isin(items) & table["system"].isin(systems)].assign(
+                system=lambda rows: rows["system"].map(code_of)
+            )
+            for table in (outputs, labels)
+        )
+        pairs = _compare_pairs(partial(refit, k=len(systems)), texts, judged, options)
+        if refit.keywords["method"] == EVALUATOR:
+            pairs["status"] = [explain("biased") + status for status in pairs["status"]]
+        return pairs.assign(system=systems[pairs["system"]], opponent=systems[pairs["opponent"]])
+
+    within = compare_within(frame.assign(dimension=""), group_of, compare)
+    return add_verdicts(within, None, options["confidence"])

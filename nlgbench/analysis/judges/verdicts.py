@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from nlgbench import clustering
+from nlgbench.analysis.ratings.bradley_terry import wilson
 from nlgbench.analysis.ratings.games import PEOPLE, PROBABILITIES, read_votes
 from nlgbench.arrays import Floats, Ints
 from nlgbench.clustering import OTHER_ANNOTATORS, Clusters, t_interval
@@ -72,6 +73,23 @@ def summarize(
     if np.isfinite(row["ci_low"]):
         row["p"] = float(2 * student.sf(abs(estimate) / se, clusters.n - 1))
     return row | {"status": Status(row["status"], row["reason"])}
+
+
+def share_interval(
+    share: Any, se: Any, clusters: Clusters, n: int, confidence: float
+) -> dict[str, Any]:
+    """Compute Wilson's interval of a share of n rows with Student's t and the effective number."""
+    # Without variation, clusters count as the rows of a binomial share.
+    least = 1e-9 * max(1.0, abs(share))
+    row: dict[str, Any] = t_interval(
+        share, np.maximum(se, least), clusters.n, units=clusters.units, confidence=confidence
+    )
+    if np.isfinite(row["ci_low"]):
+        spread = share * (1 - share)
+        size = min(spread / se**2, n) if se > 1e-12 and spread > 0 else min(n, clusters.n)
+        quantile = student.ppf(0.5 + confidence / 2, clusters.n - 1)
+        row["ci_low"], row["ci_high"] = wilson(np.asarray(share), np.asarray(size), quantile)
+    return row | {"se": float(se)}
 
 
 def read_verdicts(study: Study, dimension: str | None, rng: Generator) -> Verdicts:

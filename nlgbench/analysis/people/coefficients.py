@@ -21,6 +21,8 @@ from nlgbench.inference import ratio
 from nlgbench.status import OK, Status
 
 Metric = Literal["nominal", "ordinal", "interval"]
+#: With more distinct values, equal values are rare and do not measure agreement.
+MOST_VALUES = 30
 
 
 class UnitJudgments(NamedTuple):
@@ -121,6 +123,23 @@ def fleiss_kappa(sums: Floats) -> Floats:
     """Compute ``(P - P_e) / (1 - P_e)``, with equal weights (Fleiss 1971, doi:10.1037/h0031619)."""
     by_chance = (ratio(sums[..., 2:], sums[..., :1]) ** 2).sum(axis=-1)
     return np.asarray(ratio(percent_agreement(sums) - by_chance, 1 - by_chance))
+
+
+def cohen_kappa(table: Floats, distance: Floats) -> Floats:
+    """Compute Cohen's kappa from counts (..., classes, classes) and distances of classes."""
+    n = table.sum(axis=(-2, -1))
+    expected = table.sum(axis=-1)[..., :, None] * table.sum(axis=-2)[..., None, :]
+    observed, by_chance = ((counts * distance).sum(axis=(-2, -1)) for counts in (table, expected))
+    return np.asarray(1 - ratio(n * observed, by_chance))
+
+
+def gwet_ac1(table: Floats) -> Floats:
+    """Compute Gwet's AC1 from counts (..., classes, classes)."""
+    n = table.sum(axis=(-2, -1))
+    same = ratio(np.trace(table, axis1=-2, axis2=-1), n)
+    shares = ratio(table.sum(axis=-1) + table.sum(axis=-2), 2 * n[..., None])
+    by_chance = (shares * (1 - shares)).sum(axis=-1) / (table.shape[-1] - 1)
+    return np.asarray(ratio(same - by_chance, 1 - by_chance))
 
 
 def nominal_alpha(sums: Floats) -> Floats:

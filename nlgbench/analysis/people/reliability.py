@@ -8,7 +8,13 @@ import pandas as pd
 from numpy.random import Generator
 
 from nlgbench import clustering
-from nlgbench.analysis.people.coefficients import Metric, UnitJudgments, interval_over, sums_of
+from nlgbench.analysis.people.coefficients import (
+    MOST_VALUES,
+    Metric,
+    UnitJudgments,
+    interval_over,
+    sums_of,
+)
 from nlgbench.analysis.people.real_or_fake import assign_hits, correct_votes, rows_of
 from nlgbench.arrays import Floats, Ints, Seed
 from nlgbench.inference import half_samples, interval
@@ -19,8 +25,6 @@ from nlgbench.text import check_n
 
 Coefficient = Literal["percent_agreement", "fleiss_kappa", "krippendorff_alpha"]
 COEFFICIENTS: tuple[Coefficient, ...] = ("percent_agreement", "fleiss_kappa", "krippendorff_alpha")
-#: With more distinct values, equal values are rare and do not measure agreement.
-_MOST_VALUES = 30
 
 
 @checked
@@ -117,9 +121,9 @@ def agreement(
         counts["n_left_out"] = frame.loc[chosen & ~frame["again"], "output_id"].nunique()
         for coefficient in coefficients:
             alpha = coefficient == "krippendorff_alpha"
-            if len(scale) > _MOST_VALUES and not (alpha and metric == "interval"):
+            if len(scale) > MOST_VALUES and not (alpha and metric == "interval"):
                 hint = ", or use metric='interval'" * alpha
-                many = explain("many_values", n=len(scale), most=_MOST_VALUES, other=hint)
+                many = explain("many_values", n=len(scale), most=MOST_VALUES, other=hint)
                 interval = clustering.t_interval(
                     np.nan, np.nan, n, missing=many, confidence=confidence
                 )

@@ -321,10 +321,7 @@ def _ignore_order(statistic: clustering.Statistic, sums: Floats) -> Floats:
 def _cohen_kappa(sums: Floats) -> Floats:
     table = sums.reshape(*sums.shape[:-1], 3, 3)
     table = (table + table[..., ::-1, ::-1]) / 2  # which output is a is arbitrary
-    n = table.sum(axis=(-2, -1))
-    same = ratio(np.trace(table, axis1=-2, axis2=-1), n)
-    by_chance = ratio((table.sum(axis=-1) * table.sum(axis=-2)).sum(axis=-1), n**2)
-    return np.asarray(ratio(same - by_chance, 1 - by_chance))
+    return coefficients.cohen_kappa(table, distance=1 - np.eye(3))
 
 
 _MEASURES: dict[str, clustering.Statistic] = {

@@ -8,7 +8,9 @@ from scipy import stats
 import nlgbench as nb
 from nlgbench.analysis.judges import draw_labels
 from nlgbench.clustering import THESE_ANNOTATORS
+from nlgbench.datasets.support_segments import RAW_FILE
 from nlgbench.study import Study
+from tests.released import needs
 
 METHODS = ["labels alone", "evaluator alone", "corrected"]
 
@@ -212,3 +214,39 @@ def test_labels_are_drawn_by_chance():
     assert len(part.judgments) == study.judgments["output_id"].isin(drawn).sum()
     assert set(part.scores["output_id"]) == set(study.judgments["output_id"])
     assert len(draw_labels(study, 10**6).judgments) == len(study.judgments)
+
+
+def test_a_group_is_corrected_as_if_it_were_the_study():
+    score, value, labelled = drawn_world(400, 200)
+    topic = np.repeat(["a", "b", "rare", ""], [200, 150, 16, 34])
+    layout = {"system": np.tile(["x", "y"], 200), "item": np.repeat(np.arange(200), 2).astype(str)}
+    found = ask(alone(score, value, labelled, **layout, extra={"topic": topic}), by="topic")
+    inside = topic == "a"
+    within = {name: column[inside] for name, column in layout.items()}
+    part = alone(score[inside], value[inside], labelled[labelled < 200], **within)
+    keys = ["method", "system", "opponent"]
+    numbers = ["estimate", "ci_low", "ci_high", "p"]
+    groups = found.groups.set_index(["group", *keys])
+    pairs = ask(part).pairs.set_index(keys)[numbers]
+    pd.testing.assert_frame_equal(groups.loc["a"].loc[pairs.index, numbers], pairs)
+    rare = groups.loc["rare"]
+    assert rare["ci_low"].isna().all() and set(found.groups["group"]) == {"a", "b", "rare"}
+    assert set(groups.xs("evaluator alone", level="method")["status"]) == {"biased", "few_items"}
+
+
+@needs(RAW_FILE)
+def test_labels_reverse_a_difference_within_a_segment():
+    """truescore 0.7.4 `slices`: -.1660 [-.2283, -.1037], with another lambda."""
+    found = nb.corrected_quality(
+        nb.load("support-segments"), evaluator="judge", sampling="random", by="segment"
+    )
+    rows = found.groups.query("group == 'technical' and system == 'v4'").set_index("method")
+    numbers = rows[["estimate", "ci_low", "ci_high"]]
+    wanted = [-0.1660, -0.2283, -0.1037]
+    assert numbers.loc["corrected"].tolist() == pytest.approx(wanted, abs=0.002)
+    assert numbers.loc["evaluator alone"].tolist() == pytest.approx(
+        [0.1525, 0.116, 0.189], abs=5e-4
+    )
+    assert rows["verdict"].to_dict() == dict(
+        zip(METHODS, ["worse", "better", "worse"], strict=True)
+    )
