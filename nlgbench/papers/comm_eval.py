@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import shutil
 from collections.abc import Mapping
+from itertools import product
 from typing import Any, Literal
 
 import numpy as np
@@ -212,6 +213,7 @@ def counts(study: Study) -> pd.DataFrame:
     filtered = "descriptive captions per context after filtering"
     heard = f"mean over crowd captions with listeners; {n_unheard} ambiguous captions have none"
     mean = "mean over scored captions; a descriptive caption is not its own reference"
+    far = "without the captions that the release marks as far; none is by the printed rule"
     clicks = "clicks on crowd captions; misleading captions reuse clicks on descriptive ones"
     rows = [
         ("5.1/contexts/count", outputs["context"].nunique(), ""),
@@ -219,7 +221,7 @@ def counts(study: Study) -> pd.DataFrame:
         ("5.1/reference_descriptions/per_context", *crowds),
         ("5.1/listeners/per_utterance", listeners.mean(), heard),
         ("5.1/references/per_context", n_others.mean(), mean),
-        *((f"5.1/{name}/count", by_system[name], "") for name in QUALITY),
+        *((f"5.1/{name}/count", by_system[name], far * (name == "misleading")) for name in QUALITY),
         *((f"5.3/{name}/human_scores", human[name], clicks) for name in QUALITY),
         ("5.1/references/per_context", n_filtered.mean(), filtered),
     ]
@@ -301,8 +303,8 @@ def by_their_conventions(study: Study) -> pd.DataFrame:
 
 _NOTES = {
     "pragmatic_entropy_exceeds_literal": "In nats, without temperature.",
-    "ambiguous_scores_are_bimodal": "If scores were uniform, 1/3 would be in the middle third; "
-    "without temperature.",
+    "ambiguous_scores_are_bimodal": "The smaller share of the lowest and highest third of scores, "
+    "minus the share of the middle third; without temperature.",
     "looking_up_descriptions_appears_perfect": "The ensemble's score of filtered descriptions. We "
     "take 'perfect' to mean at least .95; the interval allows for .9 to .975.",
 }
@@ -312,7 +314,7 @@ _SHUFFLED = (
 )
 # Claims that a quantity is small -> our threshold for small.
 _SMALL = {"looking_up_descriptions_appears_perfect": 0.05}
-_SMALL |= {f"word_order_{name}": 0.1 for name in ("does_not_matter", "pragmatic", "context")}
+_SMALL |= {f"word_order_{name}": 0.1 for name in KINDS}
 
 
 def directions(
@@ -346,9 +348,7 @@ def directions(
     sentences = {
         ("looking_up_descriptions_appears_perfect", ""): 1
         - score["ensemble"].loc[ids["descriptive"]],
-        ("word_order_does_not_matter", ""): moved["literal"],
-        ("word_order_pragmatic", ""): moved["pragmatic"],
-        ("word_order_context", ""): moved["context"],
+        **{(f"word_order_{kind}", ""): changes for kind, changes in moved.items()},
     }
     whose = {"": _without_temperature(believed, listeners)}
     if study.origin.startswith("released:comm-eval"):
@@ -359,8 +359,7 @@ def directions(
         ambiguous = _select_targets(table)["literal_0"].loc[ids["ambiguous"]]
         sentences |= {
             ("pragmatic_entropy_exceeds_literal", variant): nats["pragmatic_0"] - nats["literal_0"],
-            ("ambiguous_scores_are_bimodal", variant): 1 / 3
-            - ambiguous.between(1 / 3, 2 / 3).astype("float64"),
+            ("ambiguous_scores_are_bimodal", variant): _beyond_the_middle(ambiguous),
         }
     pair = pairs(outputs).set_axis(outputs["output_id"])
     rows = []
@@ -371,20 +370,40 @@ def directions(
             mean = smaller_than(_SMALL[slug], **mean)
         note = f"{_NOTES.get(slug, _SHUFFLED)} Pairs of contexts resampled."
         rows.append({"slug": slug, "variant": variant, **mean, "note": note})
-    bleus = [name for name in OVERLAP if name.startswith("bleu")]
+    scored = {*study.scores["evaluator"]} if study.scores is not None else set()
+    overlap = [name for name in (*OVERLAP, "meteor") if name in scored]
+    leads = {"bleu_1_is_the_best_bleu": {"": [overlap[:1], overlap[1:4]]}}
+    pairs_of = {"trained here" if len(whose) > 1 else "": [f"{kind}_0" for kind in KINDS[:2]]}
+    pairs_of |= {"the authors' weights": RELEASED} if len(whose) > 1 else {}
+    leads["listeners_beat_overlap"] = {name: [ours, overlap] for name, ours in pairs_of.items()}
+    options: dict[str, Any] = {"n_resamples": n_resamples, "seed": seed}
+    for slug, variants in leads.items():
+        for variant, (leaders, others) in variants.items():
+            lead = _smallest_lead(study, [*product(leaders, others)], **options)
+            rows.append({"slug": slug, "variant": variant, **lead})
+    return pd.DataFrame(rows)
+
+
+def _smallest_lead(study: Study, pairs: list[tuple[str, str]], **options: Any) -> dict[str, Any]:
+    """Return the smallest difference in Pearson's correlation with quality among pairs."""
     leads = compare_evaluators(
         as_systems(study),
-        evaluators=bleus,
+        evaluators=pairs,
         granularity="output",
         dimension=study.dimension(),
         clusters="group_id",
-        n_resamples=n_resamples,
-        seed=seed,
+        **options,
     )
-    lead = leads[leads["evaluator_a"] == "bleu_1@coco"].sort_values("estimate").iloc[0]
-    note = f"Difference from {lead['evaluator_b']} in Pearson's correlation."
-    best = {"slug": "bleu_1_is_the_best_bleu", "variant": "", "note": note}
-    return pd.DataFrame([*rows, best | lead[["estimate", "ci_low", "ci_high"]].to_dict()])
+    lead = leads.sort_values("estimate").iloc[0]
+    note = f"Pearson's correlation of {lead['evaluator_a']} minus that of {lead['evaluator_b']}."
+    return {**lead[["estimate", "ci_low", "ci_high"]], "note": note}
+
+
+def _beyond_the_middle(scores: pd.Series) -> pd.Series:
+    """Return what the rarer outer third of scores exceeds the middle third by, per score."""
+    middle = scores.between(1 / 3, 2 / 3).astype("float64")
+    outer = (scores < 1 / 3).astype("float64"), (scores > 2 / 3).astype("float64")
+    return min(outer, key=lambda third: third.mean()) - middle
 
 
 def _without_temperature(believed: pd.DataFrame, listeners: Mapping[str, Listener]) -> pd.DataFrame:
@@ -465,8 +484,7 @@ def answers(
     prefix = "comm-eval/finding" if release else claim_prefix(study, "listener-violins")
     theirs = "comm-eval" if release else prefix
     tail = "/with_success_{group}/{slug}_{statistic}"
-    findings = ["word_order_pragmatic", "word_order_context"]
-    extra = said["slug"].isin([*findings, "looking_up_descriptions_appears_perfect"])
+    extra = said["slug"].isin([*_SMALL])
     tables = [
         claim_rows(counted, "{claim_id}", variant="{variant}", reason="{reason}"),
         *_answer_accuracies(study, calibrated, prefix),
@@ -529,8 +547,8 @@ _OTHER_TIES = (
 )
 _OTHER_REFERENCES = f"{_OTHER_TIES} Here, a description without others has no reference."
 _CIRCULAR = (
-    "Circular: captions were selected because these listeners understood them, and a misleading "
-    "caption's picks are those of its descriptive twin, negated."
+    "Single picks. Circular: descriptive captions were selected because these listeners understood "
+    "them, and a misleading caption's picks are those of its descriptive twin, negated."
 )
 
 
@@ -592,7 +610,8 @@ def _answer_human_picks(study: Study, n_resamples: int, seed: int) -> list[pd.Da
 def _answer_williams(tests: pd.DataFrame | None) -> pd.DataFrame:
     """Make a row of the largest p-value of the paper's fifteen tests, if METEOR is among them."""
     claim = "comm-eval/section5.3/all_pearson_correlations_different/p"
-    reason = "The largest of fifteen p-values, unadjusted: {evaluator_a} against {evaluator_b}."
+    reason = "The largest of fifteen p-values, unadjusted: {evaluator_a} against {evaluator_b}. "
+    reason += "It treats captions as independent; `differences` has p over pairs of contexts."
     if tests is not None:
         tests = tests[tests["evaluator_a"].isin(_ROWS) & tests["evaluator_b"].isin(_ROWS)]
         tests = tests.nlargest(1, "p") if len(tests) == 15 else None

@@ -143,8 +143,11 @@ def answers(
     """
     released, prefix = _released(study), claim_prefix(study, "huse-stability")
     theirs = "huse" if released else f"{prefix}/{{system}}"
+    if directed is not None:
+        kind = directed["slug"].eq("ten_annotators_are_too_few") & released
+        directed = directed.assign(kind=kind.map({True: "finding/direction", False: "direction"}))
     tables = [
-        claim_rows(directed, theirs + "/direction/{slug}", reason="{note}"),
+        claim_rows(directed, theirs + "/{kind}/{slug}", reason="{note}"),
         _answer_table1(study, scores, moved),
         *_answer_table2(study, outputs),
     ]
@@ -222,7 +225,7 @@ def directions(length: pd.DataFrame, fifty: pd.DataFrame, fewer: pd.DataFrame) -
 
     Columns: ``slug`` (of the claim), ``estimate``, ``ci_low``, ``ci_high``, ``note``, ``system``.
     The arguments come from functions of `nlgbench.analysis.huse`: `length` from
-    `length_difference`, `fifty` from `interval_widths` (25 outputs per class), `fewer` from
+    `length_difference`, `fifty` from `interval_widths` (50 outputs per class), `fewer` from
     `annotator_difference`.
     """
     tighter = length[length["score"] == "huse"].iloc[0]
@@ -240,14 +243,14 @@ def directions(length: pd.DataFrame, fifty: pd.DataFrame, fewer: pd.DataFrame) -
         (
             "fifty_outputs_suffice",
             *smaller_than(ACCURATE, half, low, high).values(),
-            f"With 50 outputs, the half-width of a 90% interval is {half:.2f}; we take 'accurate' "
-            "to mean .1. The interval of the simulated width allows for .05 to .2.",
+            f"With 50 texts of each class, the half-width of a 90% interval is {half:.2f}; we take "
+            "'accurate' to mean .1. The interval of the simulated width allows for .05 to .2.",
         ),
         (
-            "hard_tasks_need_more_than_twenty_annotators",
+            "ten_annotators_are_too_few",
             *(with_ten[["estimate", "ci_low", "ci_high"]]),
             "HUSE with ten annotators minus HUSE with all; if positive, HUSE still falls. 95% "
-            "interval over outputs, for these annotators; the data end at twenty annotators.",
+            "interval over outputs, for these annotators.",
         ),
     ]
     table = pd.DataFrame(rows, columns=["slug", "estimate", "ci_low", "ci_high", "note"])

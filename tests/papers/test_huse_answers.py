@@ -73,7 +73,7 @@ def test_directions_have_their_signs(study):
     rows = paper.answers(study, directed=directed)
     start = "simulated/huse-stability/leaky_t0.7/direction/"
     assert rows["claim_id"].tolist() == [start + slug for slug in table.index]
-    with_ten = table.loc["hard_tasks_need_more_than_twenty_annotators"]
+    with_ten = table.loc["ten_annotators_are_too_few"]
     assert with_ten["estimate"] == fewer["estimate"].iloc[0]
 
 
