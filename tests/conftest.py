@@ -16,17 +16,6 @@ settings.load_profile("repeatable" if os.environ.get("CI") else "any machine")
 
 
 @pytest.fixture
-def captions():
-    """Two systems and people wrote captions of three scenes; two annotators judged some."""
-    names = ("a", "b", "human")
-    rows = [(f"{item}{name[0]}", item, name) for item in "123" for name in names]
-    outputs = pd.DataFrame(rows, columns=["output_id", "item_id", "system"])
-    outputs["text"] = [f"caption {name}" for name in outputs["output_id"]]
-    rows = [("1a", "w1", 2), ("1b", "w1", 3), ("1h", "w1", 5), ("1h", "w2", 4), ("2a", "w2", 1)]
-    return nb.Study(outputs, pd.DataFrame(rows, columns=["output_id", "annotator_id", "value"]))
-
-
-@pytest.fixture
 def crowd():
     """Ten annotators judged both systems on each of twelve items, from 1 to 5."""
     rows = [(f"{item}/{system}", f"{item}", system) for item in range(12) for system in "ab"]

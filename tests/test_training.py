@@ -80,17 +80,6 @@ def test_a_loss_that_is_no_number_ends_the_training():
         fit(line(), (X, X / 0), loss=squared, epochs=2, seed=0)
 
 
-def test_weights_and_settings_come_back(tmp_path):
-    model = torch.nn.Sequential(torch.nn.Embedding(4, 2), torch.nn.LSTM(2, 3))
-    model.register_buffer("count", torch.tensor(7))
-    wanted = {"kind": "lstm", "sizes": [2, 3], "data": digest({"x": X})}
-    save(model, tmp_path / "a.safetensors", wanted)
-    state, found = load(tmp_path / "a.safetensors")
-    assert found == wanted
-    assert digest(state) == digest(model.state_dict())
-    assert [path.name for path in tmp_path.iterdir()] == ["a.safetensors"]
-
-
 def test_a_broken_or_foreign_checkpoint_is_refused(tmp_path):
     path = tmp_path / "a"
     with pytest.raises(FileNotFoundError, match="absent"):

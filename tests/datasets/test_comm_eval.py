@@ -110,25 +110,6 @@ def test_a_misleading_caption_is_heard_in_the_twins_context(tmp_path):
     assert one[columns].to_numpy().tolist() == other[columns].to_numpy().tolist()
 
 
-def test_references_belong_to_the_context_and_can_be_left_out_one_by_one(tmp_path):
-    study = read_comm_eval(saved(release(), tmp_path / "clean.csv"))
-    by_item = study.references.groupby("item_id")["reference_id"].apply(list).to_dict()
-    own, twin = ["ci0.0-00", "ci0.0-m12"], ["ci0.1-00", "ci0.1-02"]
-    assert by_item == {"ci0.0": own, "ci0.0/2": own, "ci0.1": twin}
-    assert set(study.references["reference_id"]) == set(ids(study, "descriptive"))
-
-
-def test_judgments_are_what_listeners_picked(tmp_path):
-    study = read_comm_eval(saved(release(), tmp_path / "clean.csv"))
-    values = study.judgments.set_index(["output_id", "dimension", "annotator_id"])[
-        "value"
-    ].sort_index()
-    assert values["ci0.0-03", "listener_success"].to_dict() == {"l1": 1, "l2": 0, "l3": 0}
-    assert values["ci0.0-03", "twin_picked"].to_dict() == {"l1": 0, "l2": 1, "l3": 1}
-    assert values["ci0.0-m12"].to_dict() == {("partner_success", "partner"): 1}
-    assert not study.judgments["output_id"].str.endswith("-twin").any()
-
-
 hsl = st.tuples(st.floats(0, 360), st.floats(0, 100), st.floats(0, 100))
 
 

@@ -3,47 +3,17 @@
 import json
 from itertools import pairwise
 
-import pandas as pd
-
 import nlgbench as nb
 from nlgbench.datasets import cache
 from nlgbench.datasets.dailydialog import (
     RAW_FILE,
     SYSTEMS,
     TURNS_FILE,
-    read_dailydialog,
-    read_dailydialog_turns,
     tokenized,
 )
 from tests.released import needs
 
 RELEASED = needs(RAW_FILE, TURNS_FILE)
-
-
-def ratings():
-    rows = []
-    for item in ("7_1", "9_4"):
-        for n, model in enumerate(SYSTEMS):
-            row = {"model": model, "context_id": item, "human_average_rating": str(1 + n * 0.75)}
-            row |= {"response": f"{model} to {item}", "prevgt": f"own {item}"}
-            row["all_references"] = f"one\towed\town {item}\tlast"
-            rows.append(row | {"context": f"hi , {item}||||and you ?"})
-    return pd.DataFrame(rows)
-
-
-def saved(frame, path):
-    frame.to_csv(path, index=False)
-    return path
-
-
-def test_ratings_become_tidy_tables(tmp_path):
-    study = read_dailydialog(saved(ratings(), tmp_path / "raw.csv"))
-    assert study.outputs["output_id"].tolist()[:2] == ["7_1-human", "7_1-dual_encoder"]
-    assert study.outputs["context"][0] == "hi , 7_1\nand you ?"
-    assert study.outputs["is_human"].tolist() == [True, *[False] * 4] * 2
-    assert study.judgments["value"].tolist() == [1.0, 1.75, 2.5, 3.25, 4.0] * 2
-    assert study.references["reference_id"].tolist()[:4] == ["r1", "r2", "r3", "original"]
-    assert study.references["text"].tolist()[:4] == ["one", "owed", "last", "own 7_1"]
 
 
 @RELEASED
@@ -58,39 +28,6 @@ def test_the_release():
     quality = study.judgments.merge(study.outputs).groupby("system")["value"].mean()
     order = ["dual_encoder", "cvae", "seq2seq", "hred", "human"]
     assert quality.sort_values().index.tolist() == order
-
-
-def dialogues():
-    """Two dialogues, of three turns and of two."""
-    found = []
-    for index, texts in [(3, ["Hi , I'm Al .", "Who ?", "Al-b ."]), (8, ["Bye .", "See you !"])]:
-        turns = [{"text": text} for text in texts]
-        for at, text in enumerate(texts[1:]):
-            first = text.lower().replace("-", " - ")
-            turns[at]["responses"] = [first, "one", "two   and", " three", "four"]
-        found.append({"fold": "test", "index": index, "dialogue": turns})
-    return found
-
-
-def saved_lines(found, path):
-    path.write_text("".join(json.dumps(one) + "\n" for one in found), encoding="utf-8")
-    return path
-
-
-def test_dialogues_become_outputs(tmp_path):
-    outputs = read_dailydialog_turns(saved_lines(dialogues(), tmp_path / "turns.json"))
-    assert outputs["output_id"].tolist() == [
-        f"{item}-{name}"
-        for item in ("3_0", "3_1", "8_0")
-        for name in ("original", "r1", "r2", "r3", "r4")
-    ]
-    assert outputs["text"].tolist()[:6] == ["who ?", "one", "two and", "three", "four", "al - b ."]
-    contexts = ["hi , i 'm al .", "hi , i 'm al .\nwho ?", "bye ."]
-    assert outputs["context"].unique().tolist() == contexts
-    found = dialogues()
-    found[1]["dialogue"][0]["responses"][2] = "  "  # left out; the others keep their ids
-    outputs = read_dailydialog_turns(saved_lines(found, tmp_path / "turns.json"))
-    assert outputs["output_id"].tolist()[-4:] == ["8_0-original", "8_0-r1", "8_0-r3", "8_0-r4"]
 
 
 @RELEASED

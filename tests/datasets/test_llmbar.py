@@ -1,13 +1,11 @@
 """LLMBar: pairs and verdicts in both orders, and the counts that its release prints."""
 
-import json
-
 import numpy as np
 import pytest
 
 import nlgbench as nb
 from nlgbench.clustering import THESE_ANNOTATORS
-from nlgbench.datasets.llmbar import JUDGES, RAW_FILES, read_llmbar
+from nlgbench.datasets.llmbar import JUDGES, RAW_FILES
 from tests.released import needs
 
 RELEASED = needs(*RAW_FILES["llmbar-natural"])
@@ -26,34 +24,6 @@ for _line in COUNTS.split("\n")[1:-1]:
     _n, *_counts = map(int, _cells)
     _by = {one: tuple(_counts[4 * at : 4 * at + 4]) for at, one in enumerate(JUDGES)}
     PRINTED[_name] = (_n, _by)
-
-
-def test_a_release_becomes_pairs_and_verdicts_in_both_orders(tmp_path):
-    pairs = [
-        {"input": "Add 1 and 1.", "output_1": "2", "output_2": "3", "label": 1},
-        {"input": "Say hi.", "output_1": "No.", "output_2": "Hi.", "label": 2},
-    ]
-    winners = [("1", "2"), ("2", None)]
-    results = [
-        pair | {"results": [{"swap = False": {"winner": one}, "swap = True": {"winner": other}}]}
-        for pair, (one, other) in zip(pairs, winners, strict=True)
-    ]
-    for name, table in (("dataset", pairs), ("Parrot", results)):
-        (tmp_path / f"{name}.json").write_text(json.dumps(table))
-    study = read_llmbar(tmp_path / "dataset.json", tmp_path / "Parrot.json")
-    assert study.outputs[["output_id", "item_id", "system", "text"]].to_numpy().tolist() == [
-        ["001-1", "001", "output_1", "2"],
-        ["001-2", "001", "output_2", "3"],
-        ["002-1", "002", "output_1", "No."],
-        ["002-2", "002", "output_2", "Hi."],
-    ]
-    assert study.preferences["choice"].tolist() == ["a", "b"]
-    # The winner is named by its place in the release, in either order; no answer is no row.
-    assert study.comparisons.to_numpy().tolist() == [
-        ["001-1", "001-2", "Parrot", 1.0, 0.0, 0.0],
-        ["001-2", "001-1", "Parrot", 1.0, 0.0, 0.0],
-        ["002-1", "002-2", "Parrot", 0.0, 0.0, 1.0],
-    ]
 
 
 @RELEASED

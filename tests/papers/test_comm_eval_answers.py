@@ -100,7 +100,6 @@ class Cautious(Listener):
         return proba
 
 
-LISTENERS = ["literal@released", "pragmatic@released"]
 #: Tests of ours and of the paper's fifteen pairs, with invented p-values of .001 to .045.
 WILLIAMS = pd.DataFrame(
     [

@@ -43,15 +43,6 @@ def test_tradeoff_shows_every_system_once_and_names_it():
     assert ax.get_ylim()[1] > 1.02, "a score above 1 is not cut off"
 
 
-def test_dominated_is_lower_huse_at_the_same_proportion():
-    ax = trade(SCORES)
-    (region,) = ax.patches
-    printed = SCORES.iloc[:2][["huse_q", "huse_d"]].to_numpy()
-    mixture = printed.mean(axis=0)
-    assert region.get_path().contains_point(mixture * 0.99)
-    assert not region.get_path().contains_point(mixture * 1.01)
-
-
 def test_a_finished_figure_comes_straight_from_huse():
     study = nb.simulate("reviews", systems=["leaky_t0.7", "trigram_t1.0"], n_truth=500, seed=1)
     scores = nb.huse(study, ties=("exact", "released"), n_resamples=20)

@@ -1,10 +1,7 @@
 """A parameter's value has its declared type and limits, or is refused with these in words."""
 
-from typing import Optional
-
 import pytest
 
-from nlgbench.runner import record
 from nlgbench.runner.parameters import ParameterError, read_parameters, resolve
 
 CELL = """\
@@ -34,14 +31,6 @@ limits = {
 }
 """
 KNOWN = read_parameters(CELL, LIMITS, where="demo")
-
-
-def test_reads_names_defaults_annotations_and_notes():
-    assert list(KNOWN)[:3] == ["source", "n_neighbors", "system"]
-    assert KNOWN["source"].note == "where the data come from"
-    assert KNOWN["system"].annotation == "str | None"
-    assert KNOWN["names"].default == ["a"]
-    assert str(KNOWN["source"]) == "source: str = 'simulated'  # where the data come from"
 
 
 @pytest.mark.parametrize(
@@ -110,18 +99,3 @@ K = {"k": ["fast", "exact"]}
 def test_a_wrong_cell_or_name_says_what_would_be_right(cell, limits, given, message):
     with pytest.raises(ParameterError, match=message):
         resolve(read_parameters(cell, f"limits = {limits}", where="demo"), given, where="demo")
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("mode", "slow"), ("share", 1), ("level", 3.5), ("source", "mine"), ("counts", [0])],
-)
-def test_a_kernel_refuses_a_value_with_the_message_of_the_runner(name, value):
-    with pytest.raises(ParameterError) as before:
-        resolve(KNOWN, {name: value}, where="demo")
-    namespace = {"Optional": Optional}
-    exec(f"{CELL}\n{LIMITS.replace('import somewhere', '')}", namespace)
-    record.check("demo", namespace["limits"], namespace)
-    with pytest.raises(ParameterError) as inside:
-        record.check("demo", namespace["limits"], {**namespace, name: value})
-    assert str(inside.value) == str(before.value)

@@ -32,11 +32,6 @@ def rows_of(study):
     return comparing.judged_systems(study, "quality", False)
 
 
-def both(found):
-    """Systems with their details."""
-    return found.systems.merge(found.details, on="system").set_index("system")
-
-
 @pytest.fixture(scope="module", params=DESIGNS)
 def study(request):
     return nb.simulate("judgments", seed=3, **DESIGNS[request.param])

@@ -19,7 +19,6 @@ from nlgbench.analysis.ratings import glicko, order_stability, rate, win_rates
 from nlgbench.analysis.ratings.games import read_games
 from nlgbench.analysis.ratings.glicko import POINTS, START, with_intervals
 from nlgbench.analysis.ratings.rating import tournament
-from nlgbench.status import Unsupported
 from nlgbench.study import Study
 
 
@@ -326,11 +325,6 @@ def test_systems_without_a_finite_rating_are_named(lines, statuses, reason):
     assert table["status"].tolist() == [codes[letter] for letter in statuses]
     assert reason in table["reason"].iloc[-1]
     assert table["estimate"].isna().tolist() == [letter == "x" for letter in statuses]
-
-
-def test_games_within_a_system_are_no_games():
-    with pytest.raises(Unsupported, match="between two outputs of one system"):
-        rate(results("a a 3 0 0"))
 
 
 @given(st.lists(st.integers(0, 2), min_size=9, max_size=9))

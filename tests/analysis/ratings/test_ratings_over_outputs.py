@@ -34,17 +34,6 @@ def compared(outputs, a, b, outcome):
     return Study(outputs, comparisons=table)
 
 
-@st.composite
-def played(draw):
-    """Outputs of three systems, and games between them."""
-    outputs = written(3, draw(st.integers(3, 5)), n_items=draw(st.sampled_from([None, 3, 4])))
-    rows = st.integers(0, len(outputs) - 1)
-    pairs = draw(st.lists(st.tuples(rows, rows), min_size=25, max_size=60, unique_by=frozenset))
-    pairs = [(a, b) for a, b in pairs if outputs["system"][a] != outputs["system"][b]]
-    outcome = draw(st.lists(st.integers(0, 2), min_size=len(pairs), max_size=len(pairs)))
-    return outputs, *np.array(pairs, dtype=int).reshape(-1, 2).T, outcome
-
-
 def without(study, columns):
     """Its comparisons as a table of games that knows of less."""
     table = join_outputs(study, study.comparisons, "comparisons")

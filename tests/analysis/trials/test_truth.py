@@ -4,10 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import nlgbench as nb
-from nlgbench.analysis.trials import true_checkpoints, true_order
+from nlgbench.analysis.trials import true_order
 from nlgbench.evaluators.comparator.pairs import system_pairs
-from nlgbench.generators import checkpoints
 from nlgbench.papers import learning_to_compare as paper
 from nlgbench.study import from_tables
 from nlgbench.worlds.quality import true_comparisons
@@ -58,22 +56,3 @@ def test_every_way_to_rate_agrees_where_games_are_many(world):
     assert table["method"].nunique() == 5
     ranks = table.pivot(index="system", columns="method", values="estimate").corr("spearman")
     assert ranks.eq(1).all(axis=None)
-
-
-def test_checkpoints_are_rated_beside_their_true_quality(monkeypatch):
-    pytest.importorskip("torch")
-    whole = checkpoints.train_checkpoints
-    monkeypatch.setattr(
-        checkpoints, "train_checkpoints", lambda *a, **k: whole(*a, **(k | {"n": 10, "units": 8}))
-    )
-    human = nb.simulate("reviews", systems=["grammar_t1.0"], n_outputs=60, n_truth=0, seed=5)
-    human = human.replace(outputs=human.outputs.assign(context="")).only(is_human=True)
-    written = [f"{word} lid {verb}" for word in ("the", "a", "my") for verb in ("leaks", "broke")]
-    weak = pd.DataFrame({"text_a": written, "text_b": [text[::-1] for text in written]}).assign(
-        context_a="", context_b="", outcome="better", supervision="weak", margin=1.0
-    )
-    world = human.replace(related={"human_again": human})
-    steps = true_checkpoints(world, weak, seed=1)
-    assert steps["progress"].is_unique and steps["progress"].max() == 1
-    assert steps["true quality"].lt(0).all()
-    assert steps["rating"].notna().all()
