@@ -16,9 +16,7 @@ from nlgbench.datasets import cache
 
 ROOT = Path(__file__).parent.parent
 #: Pages whose blocks other tests follow, and which.
-ELSEWHERE = {
-    "docs/runs.md": "tests/runner/test_grid.py",
-}
+ELSEWHERE = {"docs/runs.md": "tests/runner/test_grid.py"}
 #: Pages whose blocks run on any study of the kind.
 ON_ANY = ("README.md", "docs/index.md")
 #: Small worlds in the place of the public studies.
@@ -92,8 +90,7 @@ def which_system(monkeypatch):
 
 
 def which_evaluator(monkeypatch):
-    study = nb.simulate("own", n_items=20, seed=1)
-    judged_on(study, "CH").write("hanna")
+    judged_on(nb.simulate("own", n_items=20, seed=1), "CH").write("hanna")
     (code,) = blocks("docs/tutorials/which-evaluator.md")
     check(run(code, {}))
 

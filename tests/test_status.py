@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import nlgbench
-from nlgbench.clustering import t_interval
 from nlgbench.status import REASONS
 
 CODE = Path(nlgbench.__file__).parent
@@ -37,8 +36,3 @@ def test_every_call_names_a_code_and_the_numbers_of_its_text():
             assert fields - {None} == {keyword.arg for keyword in node.keywords}, code.value
             n_calls += 1
     assert n_calls > 100
-
-
-def test_intervals_from_few_clusters_are_marked():
-    assert t_interval(1.0, 0.1, 3)["status"] == "few_clusters"
-    assert t_interval(1.0, 0.1, 10)["status"] == "ok"

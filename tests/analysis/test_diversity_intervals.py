@@ -33,8 +33,7 @@ def test_intervals_are_around_the_scores():
     assert (found["se"] > 0).all()
     assert found["status"].eq("ok").all()
     assert found["method"].unique().tolist() == ["subsamples of 2/3 of outputs, normal"]
-    again = diversity(study, n_resamples=50, seed=1)
-    pd.testing.assert_frame_equal(found, again)
+    pd.testing.assert_frame_equal(found, diversity(study, n_resamples=50, seed=1))
 
 
 def test_subsamples_show_more_diversity_than_the_whole():

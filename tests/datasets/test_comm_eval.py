@@ -1,7 +1,6 @@
 """comm-eval: the paper's filter and counts, and contexts whose order hides the target."""
 
 import colorsys
-import csv
 
 import numpy as np
 import pandas as pd
@@ -18,96 +17,11 @@ from nlgbench.datasets.color_contexts import (
     hsl_to_lab,
     rgb_to_lab,
 )
-from nlgbench.datasets.comm_eval import QUALITY, pairs, read_comm_eval
+from nlgbench.datasets.comm_eval import QUALITY, pairs
 from nlgbench.datasets.monroe import RAW_FILES
 from tests.released import needs
 
 RELEASED = needs("comm-eval")
-RED, PINK, BLUE, GREEN = (0, 90, 50), (340, 80, 50), (240, 90, 50), (120, 90, 50)
-PLACES = {"target": "click", "distr1": "alt1", "distr2": "alt2"}
-
-
-def row(colors, picked, **cells):
-    """A round in which `picked` was clicked; the others follow in the order of their roles."""
-    roles = [picked, *(role for role in PLACES if role != picked)]
-    by_role = dict(zip(PLACES, colors, strict=True))
-    made = {}
-    for place, role in zip(PLACES.values(), roles, strict=True):
-        made[f"{place}Status"] = role
-        for letter, value in zip("HSL", by_role[role], strict=True):
-            made[f"{place}Col{letter}"] = str(value)
-    return made | {"clickLocL": "1.0", "outcome": str(picked == "target")} | cells
-
-
-def caption(context, number, text, picks, colors, *, condition="split"):
-    quality = "ambiguous" if number < 10 and number % 2 else "descriptive"
-    shared = {"contextId": context, "contextNum": str(number), "condition": condition}
-    shared |= {"quality": quality, "contents": text}
-    rows = [row(colors, pick or "target", **shared) for pick in picks]
-    for made, pick in zip(rows, picks, strict=True):
-        if pick is None:  # never heard, though the file says that they failed
-            made |= {"clickLocL": "", "outcome": "False"}
-    return rows
-
-
-T, D1, D2 = "target", "distr1", "distr2"
-OWN, TWIN = (RED, PINK, BLUE), (PINK, RED, BLUE)
-
-
-def release(condition="split"):
-    say = [
-        ("ci0.0", 0, "red", [T, T, D2], OWN),  # kept by two of three
-        ("ci0.0", 2, "rose", [T, D1, D2], OWN),  # dropped
-        ("ci0.0", 1, " RED ", [T, D1, D2], OWN),  # ambiguous, but a reference: dropped
-        ("ci0.0", 3, "warm", [T, D1, D1], OWN),
-        ("ci0.0", 5, "color", [None] * 3, OWN),  # never heard: dropped
-        ("ci0.0", 12, "the red", [T], (RED, GREEN, BLUE)),  # a game of other colors
-        ("ci0.1", 0, "pink", [T, T, T], TWIN),
-        ("ci0.1", 2, "Red", [T, T, T], TWIN),  # as a misleading caption it repeats a reference
-    ]
-    return [made for part in say for made in caption(*part, condition=condition)]
-
-
-def saved(rows, path):
-    with path.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.DictWriter(stream, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-    return path
-
-
-def ids(study, system):
-    return study.outputs.loc[study.outputs["system"] == system, "output_id"].tolist()
-
-
-def test_the_paper_s_filter_keeps_what_listeners_understood(tmp_path):
-    study = read_comm_eval(saved(release(), tmp_path / "clean.csv"))
-    assert ids(study, "descriptive") == ["ci0.0-00", "ci0.0-m12", "ci0.1-00", "ci0.1-02"]
-    assert ids(study, "ambiguous") == ["ci0.0-03"]
-    twins = ["ci0.0-00-twin", "ci0.0-m12-twin", "ci0.1-00-twin", "ci0.1-02-twin"]
-    assert ids(study, "misleading") == twins
-    # A misleading caption that is a description of its context goes only where the file says far.
-    far = read_comm_eval(saved(release("far"), tmp_path / "clean.csv"))
-    # "red" describes ci0.1 too ("Red"), and "Red" describes ci0.0.
-    assert ids(far, "misleading") == ["ci0.0-m12-twin", "ci0.1-00-twin"]
-    whole = read_comm_eval(tmp_path / "clean.csv", filtered=False)
-    assert whole.outputs["system"].value_counts().tolist() == [5, 5, 3]
-
-
-def test_a_misleading_caption_is_heard_in_the_twins_context(tmp_path):
-    study = read_comm_eval(saved(release(), tmp_path / "clean.csv"))
-    items = study.outputs.set_index("output_id")["item_id"]
-    targets = study.contexts[study.contexts["is_target"]].set_index("item_id")
-    assert items["ci0.0-00"] == "ci0.0"
-    assert items["ci0.0-00-twin"] == "ci0.1"
-    assert items["ci0.0-m12"] == "ci0.0/2" and items["ci0.0-m12-twin"] == "ci0.1"
-    found = {item: tuple(targets.loc[item, list(FEATURES)]) for item in items.unique()}
-    assert found == {"ci0.0": RED, "ci0.1": PINK, "ci0.0/2": RED}
-    assert set(pairs(study.outputs)) == {"ci0"}
-    # Twins have the same states: nothing but the mark of the target tells them apart.
-    one, other = (study.contexts[study.contexts["item_id"] == item] for item in ("ci0.0", "ci0.1"))
-    columns = ["state", *FEATURES]
-    assert one[columns].to_numpy().tolist() == other[columns].to_numpy().tolist()
 
 
 hsl = st.tuples(st.floats(0, 360), st.floats(0, 100), st.floats(0, 100))
@@ -150,6 +64,14 @@ def test_the_release_is_as_documented(released):
     assert outputs["output_id"].str.contains("-m").sum() == 2 * 461
     assert outputs["item_id"].str.contains("/").sum() == 405
     assert set(outputs["item_id"]) == set(released.references["item_id"])
+    wrong = outputs[outputs["system"] == "misleading"]
+    described = wrong["output_id"].str.split("-").str[0]
+    assert (pairs(wrong) == described.str[:-2]).all() and (described != wrong["item_id"]).all()
+    # Twins have the same states: nothing but the mark of the target tells them apart.
+    plain = contexts[~contexts["item_id"].str.contains("/")]
+    states = plain.groupby("item_id")[["state", *FEATURES]].apply(lambda rows: str(rows.to_numpy()))
+    assert states.groupby(states.index.str[:-2]).nunique().eq(1).all()
+    assert plain[plain["is_target"]].groupby(pairs(plain))["state"].nunique().eq(2).all()
     judged = released.judgments.groupby(["dimension", "output_id"]).size()
     assert set(judged["listener_success"]) == set(judged["twin_picked"]) == {3}
     assert len(judged["partner_success"]) == 461

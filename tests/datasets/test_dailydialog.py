@@ -5,12 +5,7 @@ from itertools import pairwise
 
 import nlgbench as nb
 from nlgbench.datasets import cache
-from nlgbench.datasets.dailydialog import (
-    RAW_FILE,
-    SYSTEMS,
-    TURNS_FILE,
-    tokenized,
-)
+from nlgbench.datasets.dailydialog import RAW_FILE, SYSTEMS, TURNS_FILE, tokenized
 from tests.released import needs
 
 RELEASED = needs(RAW_FILE, TURNS_FILE)

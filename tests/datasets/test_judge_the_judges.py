@@ -5,11 +5,7 @@ import pytest
 
 import nlgbench as nb
 from nlgbench.datasets import cache
-from nlgbench.datasets.judge_the_judges import (
-    RAW_FILE,
-    SYSTEMS,
-    read_judge_the_judges,
-)
+from nlgbench.datasets.judge_the_judges import RAW_FILE, SYSTEMS, read_judge_the_judges
 from tests.datasets.test_huse_loader import saved
 from tests.released import needs
 

@@ -123,8 +123,7 @@ def test_unknown_names_are_answered_with_the_nearest(ask, folder):
 
 def test_fetch_gets_all_files_and_then_keeps_them(host, folder):
     assert not cache.available(["toy"])
-    done = cache.fetch()
-    assert done["done"].tolist() == ["fetched"] * 3
+    assert cache.fetch()["done"].tolist() == ["fetched"] * 3
     assert held(folder) == WHOLE
     assert cache.available(["toy", "else"])
     assert cache.path("toy/a.csv").read_bytes() == WHOLE["toy/a.csv"]

@@ -40,8 +40,7 @@ def test_unieval_released_the_means_of_the_same_judgments():
         (row.text, row.context.split("\n")[-1].strip()): table.loc[row.output_id]
         for row in study.outputs.itertuples()
     }
-    path = cache.path("topical-chat/topical_chat.json")
-    rated = json.loads(path.read_text(encoding="utf-8"))
+    rated = json.loads(cache.path("topical-chat/topical_chat.json").read_text(encoding="utf-8"))
     assert len(rated) == len(study.outputs) == 360
     for one in rated:
         own = means[one["system_output"].strip(), one["source"].strip().split("\n")[-1].strip()]

@@ -83,8 +83,7 @@ def test_the_printed_means_of_five_dimensions_follow(released):
 
 @RELEASED
 @pytest.mark.parametrize(
-    ("closed", "printed"),
-    [("right", KAPPAS), ("left", (0.160, 0.175, 0.112, 0.125, 0.100))],
+    ("closed", "printed"), [("right", KAPPAS), ("left", (0.160, 0.175, 0.112, 0.125, 0.100))]
 )
 def test_five_fleiss_kappas_follow_from_bins_of_20(released, closed, printed):
     """Bins closed on the right give the printed kappas; those closed on the left give others."""

@@ -82,6 +82,5 @@ def test_a_damaged_file_is_computed_anew_and_repaired(tmp_path, damage):
 
 def test_a_folder_that_cannot_be_written_costs_nothing_but_time(tmp_path):
     (tmp_path / "file").write_text("")
-    compute = Counted(scores())
-    table = stored("e", compute, inputs={}, folder=tmp_path / "file" / "kept")
+    table = stored("e", Counted(scores()), inputs={}, folder=tmp_path / "file" / "kept")
     assert table["score"].tolist() == [0.1 + 0.2]

@@ -67,8 +67,7 @@ def test_scores_are_those_of_sacrebleu_and_of_texts_tokenized_before(tokenizer, 
         / 100
         for text, item in study.outputs[["text", "item_id"]].to_numpy()
     ]
-    of = scores.set_index("evaluator")["score"]
-    assert of[called[1]].tolist() == pytest.approx(expected)
+    assert scores.set_index("evaluator")["score"][called[1]].tolist() == pytest.approx(expected)
     before = study.replace(
         outputs=study.outputs.assign(text=tokenized(study.outputs["text"], tokenizer)),
         references=study.references.assign(text=tokenized(study.references["text"], tokenizer)),

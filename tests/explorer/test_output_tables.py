@@ -97,8 +97,7 @@ def test_presets_find_what_they_are_named_for(table, study):
 def test_sorting_keeps_order_and_puts_the_undefined_last(table):
     rows = tables.as_selection(table, np.arange(6), ["mean: fluency"])
     for falling, order in ((True, [0, 3, 2, 1, 4, 5]), (False, [4, 1, 2, 3, 0, 5])):
-        found = tables.ordered(rows, "mean: fluency", falling)["first"].tolist()
-        assert found == order
+        assert tables.ordered(rows, "mean: fluency", falling)["first"].tolist() == order
 
 
 def test_a_csv_has_whole_texts_and_no_formulas(table, study):

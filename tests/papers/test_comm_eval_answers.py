@@ -57,8 +57,7 @@ def test_human_votes_turn_the_same_clicks_round():
     assert negated[twin].tolist() == [0, 0, 1]
     assert picked[twin].tolist() == [0, 0, 0]
     assert picked["ci0.1-00-twin/l2"] == 1
-    votes = paper.human_votes(few())
-    quality = votes.judgments.set_index("output_id")["value"]
+    quality = paper.human_votes(few()).judgments.set_index("output_id")["value"]
     assert quality[[own[0], twin[0], "ci0.1-01/l1"]].tolist() == [3, 1, 2]
     means = paper.human_votes(few(), per="caption").scores.set_index("output_id")["score"]
     assert means["ci0.0-00"] == pytest.approx(2 / 3)
@@ -178,8 +177,7 @@ def test_disagreements_on_a_simulated_study(world):
     found = nb.disagreements(captions, "literal_0", "bleu_1@coco", n=3)
     assert len(found) == 6
     assert found["gap"].is_monotonic_increasing
-    item = captions.outputs.set_index("output_id")["item_id"]
-    assert item[found["output_id"]].is_unique
+    assert captions.outputs.set_index("output_id")["item_id"][found["output_id"]].is_unique
     turned = nb.disagreements(captions, "bleu_1@coco", "literal_0", n=3)
     np.testing.assert_allclose(turned["gap"], -found["gap"][::-1])
     with pytest.raises(ValueError, match=r"'bleu_1' is unknown. Did you mean 'bleu_1@coco'"):
@@ -223,8 +221,7 @@ def test_the_human_row_is_the_printed_one_and_circular(released):
     for name in ("pearson", "spearman", "kendall_b"):
         short = name.removesuffix("_b")
         assert abs(found[name] - claims[f"comm-eval/table1/human/{short}"]) < 0.001
-    unfiltered = nb.load("comm-eval", filtered=False)
-    votes = paper.human_votes(unfiltered, misleading="twin_picked")
+    votes = paper.human_votes(nb.load("comm-eval", filtered=False), misleading="twin_picked")
     assert np.corrcoef(votes.scores["score"], votes.judgments["value"])[0, 1] < 0.54
 
 

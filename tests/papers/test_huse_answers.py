@@ -102,8 +102,7 @@ def test_the_release_answers_the_claims_and_a_part_of_it_does_not():
     rows = paper.answers(study, scores=scores, moved=moved, outputs=outputs)
     known = load_claims("huse").set_index("claim_id")
     assert set(rows["claim_id"]) <= set(known.index)
-    table2 = paper.table2(study, outputs)
-    assert len(table2) == 6
+    assert len(paper.table2(study, outputs)) == 6
     hj = rows[rows["claim_id"].str.endswith("/hj")].set_index("claim_id")["value"]
     assert (hj - known.loc[hj.index, "published"]).abs().max() <= 0.05 + 1e-9
     assert paper.figure3(study, scores)["source"].unique().tolist() == ["published", "released"]

@@ -105,10 +105,8 @@ def test_figure_3_has_the_papers_panels_and_generators_in_its_order(data, scored
 def test_the_released_batch_answers_the_papers_claims(scored, people):
     """Its counterparts' ids are those of the claims, whatever the texts."""
     claims = set(load_claims(paper.PAPER)["claim_id"])
-    machine = load_printed("judge-the-judges/table12").index
-    names = dict(zip(SYSTEMS, machine, strict=False))
-    ids = scored.outputs.replace({"system": names})
-    own = scored.replace(outputs=ids, system_scores=None)
+    names = dict(zip(SYSTEMS, load_printed("judge-the-judges/table12").index, strict=False))
+    own = scored.replace(outputs=scored.outputs.replace({"system": names}), system_scores=None)
     found = pd.concat(paper._answer_detection(own))
     assert set(found["claim_id"]) <= claims
     assert found["comparable"].eq(False).all()

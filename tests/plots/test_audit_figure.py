@@ -13,8 +13,7 @@ from nlgbench.plots.style import HUMAN, SYSTEM
 @pytest.fixture(scope="module")
 def audited():
     study = nb.simulate("judges", n_items=400, seed=5)
-    wrote = study.truth["judges"].set_index("judge")["system"].to_dict()
-    return nb.audit(study, authors=wrote)
+    return nb.audit(study, authors=study.truth["judges"].set_index("judge")["system"].to_dict())
 
 
 def test_the_look_of_an_estimate_is_that_of_its_verdict(audited):

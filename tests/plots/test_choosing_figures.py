@@ -23,6 +23,5 @@ def test_choices_are_ordered_by_regret_with_their_wins():
     assert [tick.get_text() for tick in ax.get_yticklabels()] == names
     segments = [one for lines in ax.collections for one in lines.get_segments()]
     assert [segment[:, 0].tolist() for segment in segments] == [[0.0, 0.2], [0.1, 0.5]]
-    said = [text.get_text() for text in ax.texts]
-    assert said == ["best", "7 of 10", "2 of 10", "undefined"]
+    assert [text.get_text() for text in ax.texts] == ["best", "7 of 10", "2 of 10", "undefined"]
     assert "BLEU 0.10, 7 of 10" in drawn.alt

@@ -34,8 +34,7 @@ def scores():
 
 
 def test_each_evaluator_has_a_panel_and_each_quality_a_violin(scores):
-    drawn = plot_violins(scored(scores))
-    panels = drawn.axes
+    panels = plot_violins(scored(scores)).axes
     assert [panel.get_title() for panel in panels] == ["BLEU-1", "Human"]
     assert [label.get_text() for label in panels[0].get_xticklabels()] == list(QUALITIES)
     bodies = panels[0].collections

@@ -50,16 +50,14 @@ def test_a_finished_figure_comes_straight_from_huse():
     assert drawn.data["task"].tolist() == ["leaky grammar", "trigram"]
     exact = scores[scores["ties"] == "exact"].set_index(["system", "score"])["estimate"]
     assert drawn.data["huse_q"].tolist() == exact.xs("huse_q", level="score").tolist()
-    true = study.truth["systems"]["huse_d"]
-    assert drawn.data["huse_d_true"].tolist() == true.tolist()
+    assert drawn.data["huse_d_true"].tolist() == study.truth["systems"]["huse_d"].tolist()
     assert "leaky grammar t = 0.7: HUSE-Q" in drawn.alt and "(simulated)" in drawn.alt
     assert "crosses are the true values" in drawn.alt
 
 
 def test_a_point_below_the_line_of_two_others_bounds_nothing():
     points = pd.DataFrame({"huse_q": [0.2, 0.6, 0.9, 0.1], "huse_d": [0.9, 0.5, 0.3, 0.45]})
-    ax = trade(points.assign(task="summarization", label="", source="published"))
-    (region,) = ax.patches
+    (region,) = trade(points.assign(task="summarization", label="", source="published")).patches
     corners = {tuple(np.round(corner, 9)) for corner in region.get_xy()}
     assert corners == {(0.0, 0.0), (0.2, 0.9), (0.9, 0.3)}
 

@@ -46,8 +46,7 @@ def test_superiority_is_written_in_cells_and_bold_where_significant():
 
 
 def test_annotators_are_sorted_by_severity_and_open_where_it_may_be_zero():
-    drawn = nb.plot_severity(PEOPLE)
-    (ax,) = drawn.axes
+    (ax,) = nb.plot_severity(PEOPLE).axes
     _, off, rest = ax.lines
     assert off.get_xydata().tolist() == [[0, 0.5], [2, -0.6]]
     assert rest.get_xydata().tolist() == [[1, 0.1]] and rest.get_mfc() == "white"

@@ -5,11 +5,7 @@ import pandas as pd
 import nlgbench as nb
 
 CURVE = pd.DataFrame(
-    {
-        "n_items": [100, 50, 50, 100],
-        "n_annotators": [10, 10, 20, 20],
-        "power": [0.4, 0.3, 0.5, 0.9],
-    }
+    {"n_items": [100, 50, 50, 100], "n_annotators": [10, 10, 20, 20], "power": [0.4, 0.3, 0.5, 0.9]}
 )
 
 

@@ -21,8 +21,7 @@ ROWS = [
 
 def ledger(rows=ROWS):
     table = pd.DataFrame(rows, columns=["claim_id", "variant", "source", "verdict", "reason"])
-    known = table["verdict"] != "not recomputable"
-    table["recomputed"] = known.map({True: 0.5, False: None})
+    table["recomputed"] = (table["verdict"] != "not recomputable").map({True: 0.5, False: None})
     return table.assign(published=(~table["claim_id"].str.contains("finding")).map({True: 0.5}))
 
 

@@ -115,8 +115,7 @@ def reported(tmp_path_factory):
     layout = {"table": beside, "caption": "Equation 9", "note": "† follows – or not."}
     run.table(implied, "equation_9", source="published", layout=layout)
     run.skip("huse/*", "left out here")
-    points = paper.figure3(study, None)
-    run.figure(nb.plot_tradeoff(points), "tradeoff", source="published")
+    run.figure(nb.plot_tradeoff(paper.figure3(study, None)), "tradeoff", source="published")
     finish(run, out / "01-huse-tradeoff", "# Quality against diversity\n\n## What follows")
     gathering.gather(out)
     report.write(out)

@@ -110,8 +110,7 @@ def test_each_run_ends_as_it_must_and_stops_no_other(ended):
     for name, (_, words) in ENDINGS.items():
         assert words in said, name
         place = home / "out" / (name if name in done else f"{name}.failed")
-        executed = (place / "notebook.ipynb").read_text()
-        assert runs.HALF not in executed or name not in done
+        assert runs.HALF not in (place / "notebook.ipynb").read_text() or name not in done
     assert "in cell [6], line 1:" in said
     assert (home / "out" / "bad" / "made.txt").read_text() == "former"
     there = {path.name for path in (home / "out").iterdir() if not path.name.endswith(".failed")}

@@ -65,8 +65,7 @@ def test_files_are_read_as_they_are_guessed(name, tmp_path):
     layout, file, content, wanted = FILES[name]
     said = started(tmp_path, layout, file, content)
     assert said.exit_code == 0 and "To fix" not in said.stdout, said.output
-    study = nb.read_study(tmp_path / "s")
-    rows = study.judgments[["output_id", "dimension", "value"]]
+    rows = nb.read_study(tmp_path / "s").judgments[["output_id", "dimension", "value"]]
     assert sorted(rows.itertuples(index=False, name=None)) == sorted(wanted)
     assert call("check", tmp_path / "s").exit_code == 0
 
@@ -205,8 +204,7 @@ def test_what_cannot_be_begun_leaves_nothing(args, message, tmp_path, monkeypatc
 
 
 def test_a_file_of_no_table_is_named(tmp_path):
-    said = started(tmp_path, None, "x.csv", "red,blue\ngreen,so\n")
-    assert said.exit_code == 0
+    assert started(tmp_path, None, "x.csv", "red,blue\ngreen,so\n").exit_code == 0
     text = (tmp_path / "s" / "study.yml").read_text()
     assert "# ../x.csv: no table was recognized" in text and "value: ..." in text
     assert "#   red (1 values: green)" in text and "#   blue (1 values: so)" in text

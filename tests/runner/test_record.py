@@ -164,8 +164,7 @@ def test_a_section_is_recorded_and_drawn_or_skipped_with_its_reason(tmp_path, ca
     assert "Skipped two because the study has no votes." in said
     assert "Skipped the figure three because the study has no votes." in said
     several = SimpleNamespace(stops=table, report=table)
-    names = {"stops": "stops", "report": "stops_report"}
-    run.section("many", lambda: several, tables=names)
+    run.section("many", lambda: several, tables={"stops": "stops", "report": "stops_report"})
     kept = {"/".join(path.parts[-2:]) for path in tmp_path.rglob("*.csv")}
     tables = {f"tables/{name}.csv" for name in ("one", "three", "stops", "stops_report")}
     assert kept == {*tables, "figures/one.csv"}

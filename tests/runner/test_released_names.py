@@ -63,7 +63,6 @@ def test_commands_and_functions_open_public_studies_by_name(released, tmp_path, 
 
 
 def test_claims_are_shown_for_the_study_of_the_notebook_alone():
-    other = record.open("01-huse-tradeoff", source="released", study="hanna")
-    assert other.close().empty
+    assert record.open("01-huse-tradeoff", source="released", study="hanna").close().empty
     with pytest.raises(ValueError, match="claims neither recorded nor excused"):
         record.open("01-huse-tradeoff", source="released").close()

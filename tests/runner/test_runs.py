@@ -143,8 +143,7 @@ def test_two_ledgers_become_one(tmp_path):
     (tmp_path / "c.failed").mkdir()
     kept = "two notebooks record 'simulated/x/1'; the first one's value is kept"
     assert gathering.gather(tmp_path) == [kept]
-    whole = schema.read(tmp_path / "ledger.csv", "ledgers")
-    assert whole["reason"].tolist() == ["a", "b"]
+    assert schema.read(tmp_path / "ledger.csv", "ledgers")["reason"].tolist() == ["a", "b"]
     assert (tmp_path / "index.csv").read_text() == "notebook,source,kind,name,path,alt,run\n"
     runs.check_place(tmp_path, ["a", "b"])
 

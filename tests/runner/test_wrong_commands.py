@@ -36,11 +36,7 @@ WRONG_NOTEBOOKS = {
     "two\nlines": (node(cell()), "the name must be printable"),
     ".hidden": (node(cell()), "not begin with a dot"),
 }
-GOOD_NOTEBOOKS = {
-    "good": node(cell()),
-    "other/good": node(cell()),
-    "naming": node(cell(NAMING)),
-}
+GOOD_NOTEBOOKS = {"good": node(cell()), "other/good": node(cell()), "naming": node(cell(NAMING))}
 FILES = {
     "file": "a file",
     "judged/outputs.csv": "output_id,item_id,system\n1,1,a\n2,1,b\n",

@@ -95,10 +95,7 @@ def asked(
         ({"of": "a"}, "of must be a non-empty list"),
         ({"by": 3}, "by must be None, or a string. Got 3"),
         ({"whole": 1}, "whole must be True or False. Got 1"),
-        (
-            {"systems": [1]},
-            r"systems must be None, or a dict of finite numbers. Got \[1\]",
-        ),
+        ({"systems": [1]}, r"systems must be None, or a dict of finite numbers. Got \[1\]"),
     ],
 )
 def test_a_parameter_of_another_kind_is_named(wrong, message):

@@ -388,7 +388,6 @@ def test_dirt_that_changes_a_result_is_refused_or_named(layouts, step, tmp_path)
     outcomes = measured(tmp_path, layouts, step)
     changed = outcomes[outcomes["outcome"] != "same"]
     silent = changed[changed["outcome"].isin(["silent", "other"])]
-    where = silent["dirt"] + " in " + silent["layout"]
-    unknown = silent[~where.str.match("|".join(PASSING))]
+    unknown = silent[~(silent["dirt"] + " in " + silent["layout"]).str.match("|".join(PASSING))]
     assert unknown.empty, unknown.to_string()
     assert step > 10 or len(silent) <= 0.02 * len(changed)

@@ -179,11 +179,7 @@ def test_records_become_rows(what, tmp_path):
     name, table, *columns = what.partition(":")[0].split()
     study, notes, problems = read(tmp_path, f"format: {name}\n", FILES[name])
     assert not problems and shown(getattr(study, table), *columns) == what.partition(": ")[2]
-    left_out = {
-        "lm_eval": "f1 left out",
-        "mt_bench": "no score",
-        "promptfoo": "no output",
-    }
+    left_out = {"lm_eval": "f1 left out", "mt_bench": "no score", "promptfoo": "no output"}
     assert left_out.get(name, "") in "".join(notes)
 
 

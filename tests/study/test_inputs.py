@@ -27,12 +27,6 @@ def test_input_texts_are_contexts(name, tmp_path):
     assert len(study.outputs) == 4 and len(study.judgments) == 8 and "not read" not in shown
 
 
-@pytest.mark.parametrize(("name", "cell"), [("source", "news"), ("note", "a long remark on")])
-def test_other_columns_are_listed_as_not_read(name, cell, tmp_path):
-    study, shown = drafted(tmp_path, JUDGED.format(name, cell).replace(f"{cell} ", f"{cell}-"))
-    assert set(study.outputs["context"]) == {""} and f"columns not read: {name}" in shown
-
-
 def test_a_flag_names_the_context(tmp_path):
     content = JUDGED.format("briefing", "see")
     study, _ = drafted(tmp_path, content, context=["briefing"], item_id=["item"])

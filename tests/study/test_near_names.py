@@ -171,8 +171,7 @@ def test_spellings_of_items_and_systems_with_few_items_are_doubts(tmp_path):
     study, problems, (doubt,) = read(tmp_path / "s", frame)
     assert problems == [] and "items 'd6' (4 rows) and 'D6' (4 rows)" in doubt
     assert "far fewer" not in str(summary.doubts(study))
-    few = pd.concat([frame, frame[:2].assign(model="extra")])
-    study, _, _ = read(tmp_path / "s", few)
+    study, _, _ = read(tmp_path / "s", pd.concat([frame, frame[:2].assign(model="extra")]))
     assert "systems with far fewer items than the others (median 12): extra (1)." in " ".join(
         summary.doubts(study)
     )

@@ -57,8 +57,7 @@ def test_missing_values_are_left_out_and_ids_keep_their_form():
     study = nb.read_study(RATINGS, **JUDGED, value="fluency", name="mine")
     assert study.name == "mine" and study.judgments["value"].tolist() == [4, 2, 5, 3, 4, 1]
     assert set(study.outputs["item_id"]) == {"7", "8"}, "7.0, because one id is missing"
-    indexed = RATINGS.set_index(["doc", "sys"])
-    again = nb.read_study(indexed, **JUDGED, value="fluency")
+    again = nb.read_study(RATINGS.set_index(["doc", "sys"]), **JUDGED, value="fluency")
     pd.testing.assert_frame_equal(again.judgments, study.judgments)
     assert nb.compare_systems(study).systems["system"].tolist() == ["x", "y"]
 

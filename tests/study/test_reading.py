@@ -13,11 +13,7 @@ from nlgbench.study.column_names import personal
 from nlgbench.study.csv_files import TableError
 
 #: What each of the layouts below says: output, annotator, dimension, value.
-SAME = [
-    ("1/a", "w001", "flow", 3.0),
-    ("1/b", "w002", "flow", 4.0),
-    ("2/a", "w001", "flow", 5.0),
-]
+SAME = [("1/a", "w001", "flow", 3.0), ("1/b", "w002", "flow", 4.0), ("2/a", "w001", "flow", 5.0)]
 LONG = "item,model,who,how,score\n1,a,ann,flow,3\n1,b,bob,flow,4\n2,a,ann,flow,5\n"
 NAMED = "{item_id: item, system: model, annotator_id: who, dimension: how, value: score}"
 WIDE = "{item_id: item, system: model, annotator_id: who, value: [flow]}"
@@ -193,8 +189,7 @@ def test_annotators_are_renamed_unless_the_folder_asks_to_keep_them(tmp_path):
     }.items():
         place = folder(tmp_path / name, files | {name: about})
         assert nb.read_study(place).judgments["annotator_id"].tolist() == ["A2X", "A1X"]
-    turned = study.replace(judgments=study.judgments.iloc[::-1])
-    turned.write(tmp_path / "again")
+    study.replace(judgments=study.judgments.iloc[::-1]).write(tmp_path / "again")
     again = nb.read_study(tmp_path / "again")
     assert again.judgments["annotator_id"].tolist() == ["w002", "w001"]
 
@@ -326,8 +321,7 @@ def test_no_code_is_run_in_a_folder_that_nobody_named(tmp_path):
 def test_files_of_a_run_are_hashed(tmp_path, monkeypatch):
     """The note by which a run is found to be outdated changes with any cell of any file."""
     (tmp_path / "raw.csv").write_text(LONG)
-    about = described("../raw.csv", NAMED)
-    made = folder(tmp_path / "s", {}, about)
+    made = folder(tmp_path / "s", {}, described("../raw.csv", NAMED))
     log = tmp_path / "log"
     monkeypatch.setenv("NLGBENCH_READ_LOG", str(log))
 

@@ -54,11 +54,6 @@ def setting(text):
     return table(top=f"settings: {{{text}}}\n")
 
 
-def with_outputs(rows):
-    text = f"tables: {{outputs: {{file: o.csv}}, judgments: {{file: r.csv, columns: {FLOW}}}}}"
-    return about(text, files={"o.csv": "output_id,item_id,system\n" + rows})
-
-
 #: Files, and parts of what is said of them.
 MALFORMED = {
     "nothing": ({}, ["has none of study.yml, study.py and outputs.csv. A study is"]),
@@ -130,10 +125,6 @@ MALFORMED = {
     "a sum of words": (
         table("sum: true", FLOW.replace("[flow]", "who")),
         ["must be a number", "'ann'"],
-    ),
-    "several outputs of a system": (
-        with_outputs("1,1,a\n2,1,a\n"),
-        ["several rows for system 'a' on item '1'"],
     ),
     "two texts": (
         about(

@@ -8,14 +8,6 @@ import nlgbench as nb
 from nlgbench.study import summary
 
 
-def test_a_full_crowd_leaves_no_doubt_and_is_counted(crowd):
-    assert summary.doubts(crowd) == []
-    assert repr(crowd).split("\n")[1:] == [
-        "  24 outputs of 2 systems, 12 items, without texts",
-        "  240 judgments of quality (1 to 5) by 10 annotators, 2 systems, 12 items",
-    ]
-
-
 def test_one_text_for_most_items_is_named(crowd):
     is_a = crowd.outputs["system"] == "a"
     outputs = crowd.outputs.assign(text=crowd.outputs["text"].mask(is_a, "Yes."))

@@ -63,10 +63,7 @@ def test_features_that_say_nothing_leave_all_of_the_optimal_answer_open():
     assert found["disagreement"] == pytest.approx(0.4)
 
 
-@given(
-    posterior=st.lists(st.floats(0, 1), min_size=4, max_size=60),
-    seed=st.integers(0, 2**16),
-)
+@given(posterior=st.lists(st.floats(0, 1), min_size=4, max_size=60), seed=st.integers(0, 2**16))
 def test_every_step_of_the_proof_holds_in_any_sample(posterior, seed):
     # Disagreement <= I / 2 (Hellman and Raviv) <= 1 - 2^-I (the theorem's step), for two values.
     n = len(posterior) // 2

@@ -83,8 +83,7 @@ def test_truth_is_calibrated(world):
 
 
 def test_qualities_are_what_their_names_say(world):
-    targets = world.truth["states"].query("is_target")
-    joined = targets.merge(world.outputs, on="output_id")
+    joined = world.truth["states"].query("is_target").merge(world.outputs, on="output_id")
     ideal = joined.groupby("system")["ideal"].mean()
     assert ideal["descriptive"] > 0.8
     assert 0.3 < ideal["ambiguous"] < 0.6

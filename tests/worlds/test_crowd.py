@@ -16,12 +16,10 @@ def test_the_crowd_is_laid_out_as_the_release():
     sizes = outputs["system"].value_counts().to_dict()
     assert sizes == {"human": 1800} | dict.fromkeys(CROWD_SYSTEMS, 150)
     assert len(judgments) == 18_000 and set(judgments["value"]) == {0, 1}
-    per_annotator = judgments.groupby(["annotator_id", "group_id"]).size()
-    assert per_annotator.tolist() == [20] * 900
+    assert judgments.groupby(["annotator_id", "group_id"]).size().tolist() == [20] * 900
     hit = judgments.drop_duplicates("output_id").set_index("output_id")["group_id"]
     assert hit.tolist() == [f"hit{n:03d}" for n in range(1, 181) for _ in range(20)]
-    human = outputs.set_index("output_id")["is_human"].groupby(hit).sum()
-    assert human.tolist() == [10] * 180
+    assert outputs.set_index("output_id")["is_human"].groupby(hit).sum().tolist() == [10] * 180
     # In random order: in none of 20 places is human always, or never.
     place = outputs["is_human"].to_numpy().reshape(180, 20).mean(axis=0)
     assert place.min() > 0.3 and place.max() < 0.7

@@ -88,8 +88,7 @@ def test_minus_infinity_is_floored_one_nat_below_the_least():
     per_token = logprobs["logprob"] / 4
     least = per_token[np.isfinite(per_token)].min()
     assert nb.huse(study, n_resamples=0)["n_floored"].tolist() == [2] * 3
-    features = classified(study)
-    assert features["logprob_per_token"].iloc[[3, 7]].tolist() == [least - 1] * 2
+    assert classified(study)["logprob_per_token"].iloc[[3, 7]].tolist() == [least - 1] * 2
     n_human = int(study.outputs["is_human"].sum())
     lost = int(study.outputs["is_human"].iloc[[3, 7]].sum())
     assert impossible_outputs(study)["share"].tolist() == [lost / n_human]
@@ -148,8 +147,7 @@ def test_failures_are_the_lists_of_the_authors():
 
 def test_failures_pair_the_texts_of_an_item_by_key():
     study = study_of(-1 - np.arange(40) % 5, np.arange(120) % 7, np.arange(40) % 2 == 0)
-    shuffled = study.replace(outputs=study.outputs.sample(frac=1, random_state=0))
-    pairs = nb.failures(shuffled)
+    pairs = nb.failures(study.replace(outputs=study.outputs.sample(frac=1, random_state=0)))
     assert (pairs["text"] == "text " + pairs["output_id"].str[1:].astype(int).astype(str)).all()
     items = study.outputs.set_index("output_id")["item_id"]
     assert (items[pairs["output_id"]].to_numpy() == pairs["item_id"]).all()

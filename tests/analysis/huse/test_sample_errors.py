@@ -49,5 +49,4 @@ def test_large_samples_sort_part_of_the_list_and_answer_the_same(dimensions):
     members = half_samples(label, fraction=0.3, n_resamples=4, seed=rng)
     found = sample_errors(features, members, label, 16)
     for member, value in zip(members, found, strict=True):
-        own = label[member]
-        assert value == sample_errors(features[member], True, own, 16)[0]
+        assert value == sample_errors(features[member], True, label[member], 16)[0]

@@ -6,11 +6,7 @@ import pytest
 from classified import RELEASED, scored
 
 import nlgbench as nb
-from nlgbench.analysis.huse import (
-    annotator_difference,
-    interval_widths,
-    length_difference,
-)
+from nlgbench.analysis.huse import annotator_difference, interval_widths, length_difference
 from nlgbench.analysis.huse.score import compare, output_replicates, outputs_of
 from nlgbench.inference import half_samples
 from nlgbench.worlds.gaussian import gaussian_world

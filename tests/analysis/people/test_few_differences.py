@@ -116,8 +116,7 @@ def test_intervals_of_binary_scores_are_tangos(won, lost, tied, confidence, low,
 
 
 def test_other_scores_and_clusters_keep_t():
-    rng = np.random.default_rng(0)
-    scores = (rng.random((3, 90)) < 0.6) * 1.0
+    scores = (np.random.default_rng(0).random((3, 90)) < 0.6) * 1.0
     scores[2, 0] = 0.5  # such as the mean of two runs
     study = score_systems(a=scores[0], b=scores[1], c=scores[2])
     pairs = nb.compare_systems(study).pairs.set_index(["system", "opponent"])

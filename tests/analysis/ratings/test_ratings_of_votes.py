@@ -37,8 +37,7 @@ def test_votes_of_many_annotators_are_rated_for_other_items_and_annotators():
     assert found["status"].eq("ok").all() and found["n_clusters"].between(15, 20).all()
     half = t.ppf(0.975, found["n_clusters"] - 1) * found["se"]
     np.testing.assert_allclose(found["ci_high"] - found["estimate"], half)
-    rates = nb.win_rates(study)
-    assert rates["covers"].eq(OTHER_ANNOTATORS).all()
+    assert nb.win_rates(study)["covers"].eq(OTHER_ANNOTATORS).all()
     # Where annotators have no taste of their own, and items no say, all say nearly the same.
     plain = nb.simulate("votes", of_taste=0, of_items=0, careless=0, n_items=300, seed=1)
     both, items = (nb.rate(plain, **how).systems["se"] for how in ({}, {"annotators": "fixed"}))
@@ -133,8 +132,7 @@ def test_values_that_differ_in_their_last_bits_tie():
 
 def test_ties_may_be_half_a_win_of_either_side():
     # Two systems: log-odds of the wins, halves of ties counted in.
-    outcome = [*"aaaaatttbb"]
-    table = pd.DataFrame({"system_a": "x", "system_b": "y", "outcome": outcome})
+    table = pd.DataFrame({"system_a": "x", "system_b": "y", "outcome": [*"aaaaatttbb"]})
     table = table.replace({"outcome": {"t": "tie"}})
     found = nb.rate(table, ties="half").systems.set_index("system")
     gap = (found["estimate"]["x"] - found["estimate"]["y"]) * np.log(10) / 400

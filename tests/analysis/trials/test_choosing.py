@@ -75,8 +75,7 @@ def test_the_highest_score_is_chosen_and_the_first_of_equals():
 
 @settings(max_examples=8)
 @given(
-    st.lists(st.lists(st.floats(-9, 9), min_size=1, max_size=4), min_size=2, max_size=6),
-    st.data(),
+    st.lists(st.lists(st.floats(-9, 9), min_size=1, max_size=4), min_size=2, max_size=6), st.data()
 )
 def test_truth_never_regrets_and_nobody_beats_it(groups, data):
     rows = [(f"g{n}", value) for n, values in enumerate(groups) for value in values]

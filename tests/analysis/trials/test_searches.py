@@ -26,8 +26,7 @@ SIZE = {"n_groups": 2, "n_choices": 2, "n_checkpoints": 4, "n_judged": 10, "n_tr
 
 def train_quickly(texts, settings, *, dev, **options):
     """Train small models in few batches, with few held-out texts."""
-    small = settings | {"units": 8, "batch_size": 32}
-    return WHOLE(texts, small, dev=dev[:20], **options)
+    return WHOLE(texts, settings | {"units": 8, "batch_size": 32}, dev=dev[:20], **options)
 
 
 @pytest.fixture(scope="module")
@@ -88,8 +87,7 @@ def test_one_model_is_trained_on_a_small_study_of_its_own_texts():
     models = stop_one_model(study, n_checkpoints=2, n_judged=5, seed=1)
     assert models.truth is None and models.models["perplexity"].gt(1).all()
     assert models.to_judge.groupby("system").size().tolist() == [5, 5]
-    judged = set(models.to_judge["text"])
-    assert not judged & set(models.training.outputs["text"])
+    assert not set(models.to_judge["text"]) & set(models.training.outputs["text"])
     assert models.training.outputs["is_human"].sum() >= 10, "a fifth of fifty is for evaluators"
 
 

@@ -17,12 +17,7 @@ from nlgbench.evaluators.comparator.comparators import (
     reference_points,
     train_comparator,
 )
-from nlgbench.evaluators.comparator.pairs import (
-    human_pairs,
-    supervise,
-    system_pairs,
-    weak_pairs,
-)
+from nlgbench.evaluators.comparator.pairs import human_pairs, supervise, system_pairs, weak_pairs
 from nlgbench.evaluators.comparator.regressor import PENALTIES, train_regressor
 from nlgbench.evaluators.comparator.splits import split
 from nlgbench.study import Study, part_of, with_tables
@@ -210,8 +205,7 @@ def test_splits_share_no_text(seed, by, left_out):
     assert not set(train.outputs["text"].map(text_key)) & set(test.outputs["text"].map(text_key))
     assert left_out not in set(train.outputs["system"])
     assert set(train.judgments["output_id"]) == set(train.outputs["output_id"])
-    whole = split(study, by=by, seed=seed)[1]
-    pd.testing.assert_frame_equal(test.outputs, whole.outputs)
+    pd.testing.assert_frame_equal(test.outputs, split(study, by=by, seed=seed)[1].outputs)
     if by != "text":
         unit = {"context": "context", "item": "item_id"}[by]
         assert not set(train.outputs[unit]) & set(test.outputs[unit])
@@ -244,8 +238,7 @@ def test_comparisons_are_added_to_the_study():
     pd.testing.assert_frame_equal(found.comparisons, expected)
     with pytest.raises(ValueError, match="already has comparisons by tfidf@human"):
         compare_texts(found, COMPARATOR)
-    other = train(taught("strong"))
-    both = compare_texts(found, other, n_per_pair=20)
+    both = compare_texts(found, train(taught("strong")), n_per_pair=20)
     assert both.comparisons["comparator"].unique().tolist() == ["tfidf@human", "tfidf@strong"]
 
 

@@ -11,11 +11,7 @@ import pandas as pd
 import pytest
 
 from nlgbench.evaluators.comparator import encoder as neural
-from nlgbench.evaluators.comparator.comparators import (
-    compare,
-    order_agreement,
-    train_comparator,
-)
+from nlgbench.evaluators.comparator.comparators import compare, order_agreement, train_comparator
 from nlgbench.evaluators.comparator.pairs import supervise, system_pairs
 from nlgbench.evaluators.comparator.splits import split
 from nlgbench.study import Study
@@ -102,8 +98,7 @@ def folder(tmp_path_factory):
 
 @TRANSFORMERS
 def test_embeddings_do_not_depend_on_what_is_beside_them(folder):
-    loaded = neural.load_encoder(folder)
-    together = neural.embed(loaded, ["a b", "c d e f", ""])
+    together = neural.embed(neural.load_encoder(folder), ["a b", "c d e f", ""])
     assert np.linalg.norm(together, axis=1).round(5).tolist() == [1, 1, 0]
     alone = neural.embed(neural.load_encoder(folder), ["a b"])
     np.testing.assert_allclose(alone, together[:1], atol=1e-6)

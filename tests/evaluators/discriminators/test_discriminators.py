@@ -14,12 +14,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.svm import LinearSVC
 
 from nlgbench import Study, discriminator_accuracy, score
-from nlgbench.evaluators.discriminators import (
-    DEEP,
-    SHALLOW,
-    assign_folds,
-    score_fold,
-)
+from nlgbench.evaluators.discriminators import DEEP, SHALLOW, assign_folds, score_fold
 from nlgbench.generators.grammar import Corrupted
 from nlgbench.generators.reviews import review_grammar
 
@@ -33,14 +28,7 @@ def table(texts_of, *, human="human"):
 
 
 def score_discriminators(
-    outputs,
-    labels=None,
-    *,
-    models=SHALLOW,
-    scope="meta",
-    n_folds=10,
-    search=0,
-    seed,
+    outputs, labels=None, *, models=SHALLOW, scope="meta", n_folds=10, search=0, seed
 ):
     """Score by the public call, whose names say model, scope and labels."""
     study, ending = Study(outputs), ""

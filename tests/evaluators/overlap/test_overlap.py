@@ -209,8 +209,7 @@ def test_outputs_are_scored_against_their_items_but_not_themselves(study):
 
 
 def test_systems_are_scored_by_summed_counts(study):
-    names = list(_FAMILIES[1].examples)
-    table = score(study, names).system_scores
+    table = score(study, list(_FAMILIES[1].examples)).system_scores
     of = table[table["system"] == "s"].set_index("evaluator")
     texts = study.outputs["text"].tolist()[:3]
     assert of.loc["corpus_bleu_4", "score"] == corpus_bleu(texts, LISTS[:3])[3]
