@@ -70,8 +70,7 @@ def test_the_release_has_its_counts(released):
     outputs, judgments = released.outputs, released.judgments
     sizes = outputs["system"].value_counts().to_dict()
     assert sizes == {name: 1800 if name == "human" else 150 for name in SYSTEMS.values()}
-    texts = outputs.groupby("system")["text"].nunique()
-    assert texts["contexts_to_sequences"] == 111
+    assert outputs.groupby("system")["text"].nunique()["contexts_to_sequences"] == 111
     assert len(judgments) == 17920
     per_output = judgments.groupby("output_id").size()
     assert per_output.value_counts().to_dict() == {5: 3540, 4: 40, 3: 20}

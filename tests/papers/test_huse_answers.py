@@ -52,8 +52,7 @@ def test_simulated_results_answer_no_claim(study):
 
 
 def test_equation_9_follows_where_rounding_explains_it():
-    implied = paper.equation_9()
-    assert implied.set_index("row")["follows"].drop("lm_t1.0").all()
+    assert paper.equation_9().set_index("row")["follows"].drop("lm_t1.0").all()
     rows = paper.answers_from_print()
     assert (rows["source"] == "published").all()
     assert set(rows["claim_id"]) < set(load_claims("huse")["claim_id"])
@@ -73,8 +72,7 @@ def test_directions_have_their_signs(study):
     rows = paper.answers(study, directed=directed)
     start = "simulated/huse-stability/leaky_t0.7/direction/"
     assert rows["claim_id"].tolist() == [start + slug for slug in table.index]
-    with_ten = table.loc["ten_annotators_are_too_few"]
-    assert with_ten["estimate"] == fewer["estimate"].iloc[0]
+    assert table.loc["ten_annotators_are_too_few"]["estimate"] == fewer["estimate"].iloc[0]
 
 
 def test_a_study_of_ones_own_has_the_tails_of_a_simulated_one(study, tmp_path):

@@ -21,8 +21,7 @@ def test_lines_are_the_power_by_number_of_annotators():
 
 def test_plans_are_drawn_as_they_come():
     stated = {"system x item": 0.5, "system x annotator": 0.05, "rest": 1.0}
-    plan = nb.plan_study(stated, difference=0.3)
-    drawn = nb.plot_plan(plan)
+    drawn = nb.plot_plan(nb.plan_study(stated, difference=0.3))
     assert len(drawn.data) == 12
     effect = "difference of 0.3 between two means, in points"
     assert effect in drawn.axes[0].get_title(loc="left").replace("\n", " ") and effect in drawn.alt

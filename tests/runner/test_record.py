@@ -104,8 +104,7 @@ def test_closing_writes_a_complete_ledger_in_full_precision(tmp_path):
     assert set(ledger["verdict"]) == {"matches"}
     assert ledger["reason"].str.startswith("For ").all()
     assert not (tmp_path / runs.OPEN).exists()
-    left = json.loads((tmp_path / runs.RECORD).read_text())
-    assert left["peak_memory_bytes"] > 1e6
+    assert json.loads((tmp_path / runs.RECORD).read_text())["peak_memory_bytes"] > 1e6
 
 
 def test_an_open_claim_keeps_the_record_from_closing(tmp_path):

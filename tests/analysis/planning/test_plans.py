@@ -99,8 +99,7 @@ def test_the_difference_that_is_detectable_is_found_with_the_power_asked_for():
 
 def test_designs_are_the_cheapest_of_that_power():
     prices = {"judgment": 0.1, "item": 1, "annotator": 5}
-    plan = nb.plan_study(STATED, difference=0.3, design="blocked", prices=prices)
-    table = plan.designs
+    table = nb.plan_study(STATED, difference=0.3, design="blocked", prices=prices).designs
     assert table["price"].is_monotonic_increasing and table["n_annotators"].is_unique
     conditions = ["difference", "level", "price_judgment", "price_item", "price_annotator"]
     assert (table[conditions] == [0.3, 0.05, 0.1, 1, 5]).all(axis=None)

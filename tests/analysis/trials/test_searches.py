@@ -72,8 +72,7 @@ def test_choices_are_made_and_judged(models, choosers):
         "overfitting": overfitted,
     }
     found = judge_choices(models, experiments)
-    regret = found[found["measure"] == "regret"]["estimate"]
-    assert (regret >= 0).all()
+    assert (found[found["measure"] == "regret"]["estimate"] >= 0).all()
     stops = count_stops(kept.assign(experiment="early_stopping"))
     assert (stops["stopped"] <= stops["n"]).all()
     answers = paper.choosing_answers(choices=found, stops=stops)

@@ -108,8 +108,7 @@ def test_swapping_swaps_to_the_last_bit(comparator, data):
     swapped = pd.DataFrame(np.where(swap[:, None], ids[:, ::-1], ids), columns=list(pairs))
     before = compare(comparator, TEST, pairs)[PROBABILITIES].to_numpy()
     after = compare(comparator, TEST, swapped.iloc[order])[PROBABILITIES].to_numpy()
-    expected = np.where(swap[:, None], before[:, ::-1], before)[order]
-    assert np.array_equal(after, expected)
+    assert np.array_equal(after, np.where(swap[:, None], before[:, ::-1], before)[order])
 
 
 @pytest.mark.parametrize("rewritten", [str, str.upper, lambda text: f"  {text}\n"])
@@ -234,8 +233,7 @@ def test_what_is_wrong_is_named(call, message):
 
 def test_comparisons_are_added_to_the_study():
     found = compare_texts(HELD_OUT, COMPARATOR, n_per_pair=50, seed=0)
-    expected = compare(COMPARATOR, TEST, meet(TEST))
-    pd.testing.assert_frame_equal(found.comparisons, expected)
+    pd.testing.assert_frame_equal(found.comparisons, compare(COMPARATOR, TEST, meet(TEST)))
     with pytest.raises(ValueError, match="already has comparisons by tfidf@human"):
         compare_texts(found, COMPARATOR)
     both = compare_texts(found, train(taught("strong")), n_per_pair=20)

@@ -99,8 +99,7 @@ def test_equal_texts_share_a_fold_even_across_systems(copies, n_folds, seed):
     texts = [f"text {at}" for at, n in enumerate(copies) for _ in range(n)]
     planted = table({"human": texts, "m": [f"other {at}" for at in range(9)], "copier": texts[::2]})
     dealt = assign_folds(planted, n_folds, seed)
-    fold_of = pd.Series(dealt.fold).groupby(planted["text"].to_numpy())
-    assert fold_of.nunique().eq(1).all()
+    assert pd.Series(dealt.fold).groupby(planted["text"].to_numpy()).nunique().eq(1).all()
     assert set(dealt.fold) == set(range(n_folds))
 
 

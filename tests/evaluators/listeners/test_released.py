@@ -5,16 +5,14 @@ import hashlib
 import pytest
 
 import nlgbench as nb
-from nlgbench.datasets import cache
 from nlgbench.papers import comm_eval as paper
 from nlgbench.status import Unsupported
+from tests.released import needs
 
 pytest.importorskip("torch", reason="torch is not installed (extra neural)")
 from nlgbench.evaluators.listeners import released
 
-RELEASED = pytest.mark.skipif(
-    not cache.available(["comm-eval"]), reason="NLGBENCH_DATA names no folder with comm-eval"
-)
+RELEASED = needs("comm-eval")
 
 
 @RELEASED
