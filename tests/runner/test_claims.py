@@ -3,12 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from nlgbench.analysis.reproduction import number_outcomes
 from nlgbench.datasets.published import load_claims
-from nlgbench.papers.claim_rows import smaller_than
 from nlgbench.runner import claims, record
 
 CLAIMS = pd.DataFrame(
@@ -91,20 +88,3 @@ def test_what_is_skipped_says_why_and_other_parameters_than_the_papers_are_new()
     assert skipped.iloc[-1]["reason"] == "No torch."
     rows = records(*ALL).assign(comparable=[False, True, True])
     assert claims.ledger(CLAIMS, rows, source="released").iloc[0]["verdict"] == "new"
-
-
-@given(
-    threshold=st.floats(0.01, 1),
-    value=st.floats(0, 3),
-    below=st.floats(0, 1),
-    above=st.floats(0, 1),
-)
-def test_a_threshold_of_ours_decides_nothing(threshold, value, below, above):
-    found = smaller_than(threshold, value, value - below, value + above)
-    said = claims.verdict(
-        1, found["estimate"], 0, directional=True, ci_low=found["ci_low"], ci_high=found["ci_high"]
-    )
-    small = [value + above < one for one in (threshold / 2, threshold, 2 * threshold)]
-    large = [value - below > one for one in (threshold / 2, threshold, 2 * threshold)]
-    expected = "same direction" if all(small) else "differs" if all(large) else "undecided"
-    assert said == expected
