@@ -372,10 +372,11 @@ def directions(
         rows.append({"slug": slug, "variant": variant, **mean, "note": note})
     scored = {*study.scores["evaluator"]} if study.scores is not None else set()
     overlap = [name for name in (*OVERLAP, "meteor") if name in scored]
+    mine = [f"{kind}_0" for kind in KINDS[:2]]
+    theirs = {"trained here": mine, "the authors' weights": [*RELEASED]}
     leads = {"bleu_1_is_the_best_bleu": {"": [overlap[:1], overlap[1:4]]}}
-    pairs_of = {"trained here" if len(whose) > 1 else "": [f"{kind}_0" for kind in KINDS[:2]]}
-    pairs_of |= {"the authors' weights": RELEASED} if len(whose) > 1 else {}
-    leads["listeners_beat_overlap"] = {name: [ours, overlap] for name, ours in pairs_of.items()}
+    listeners_of = theirs if len(whose) > 1 else {"": mine}
+    leads["listeners_beat_overlap"] = {name: [of, overlap] for name, of in listeners_of.items()}
     options: dict[str, Any] = {"n_resamples": n_resamples, "seed": seed}
     for slug, variants in leads.items():
         for variant, (leaders, others) in variants.items():
