@@ -14,7 +14,6 @@ import pytest
 import nlgbench as nb
 from nlgbench.analysis.planning import plans
 from nlgbench.analysis.ratings import rating
-from nlgbench.analysis.standings import standings
 from nlgbench.evaluators.listeners.listeners import Listener
 from nlgbench.status import REASONS, Unsupported
 
@@ -322,8 +321,7 @@ ANALYSES = {
     "convergence": ("comparisons", nb.convergence, GAMES),
     "vote_agreement": ("preferences", nb.vote_agreement, {}),
     "vote_accuracy": ("preferences comparisons scores", nb.vote_accuracy, {}),
-    "standings": ("comparisons", standings, {}),
-    "standings scores": ("scores", lambda s: standings(s.replace(comparisons=None)), {}),
+    "compare_systems scores": ("scores", nb.compare_systems, {"evaluator": "e1"}),
     "correlate systems": ("scores judgments", nb.correlate, DRAWN | {"resample": "systems"}),
     "correlate both": ("scores judgments", nb.correlate, DRAWN | {"resample": "both"}),
     "correlate": ("scores judgments", nb.correlate, DRAWN),
@@ -368,7 +366,7 @@ ANALYSES = {
 USUAL = """
 compare_systems: unknown_unit
 rate elo: no_interval
-standings scores: skewed
+compare_systems scores: skewed
 correlate systems: too_few_systems
 correlate both: low_reliability too_few_systems
 correlate: few_systems low_reliability one_sided

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import nlgbench as nb
-from nlgbench.analysis.standings import add_sentinels, mean_scores, overall_win_rates
+from nlgbench.evaluators.score import add_sentinels
 from nlgbench.runner.facts import Facts
 from nlgbench.runner.findings import atlas_findings, findings, judge_findings, planning_findings
 from nlgbench.study.schema import TABLES
@@ -80,6 +80,10 @@ def compared(study):
     return nb.compare_systems(study, margin=0.5 * float(study.judgments["value"].std()))
 
 
+def compared_by_scores(study):
+    return nb.compare_systems(study, evaluator=study.truth["close"]["evaluator"][0])
+
+
 def planned(study):
     components, spread = nb.variance_components(study), float(study.judgments["value"].std())
     plan = nb.plan_study(components, difference=0.3 * spread, n_items=(20,), n_annotators=(10, 20))
@@ -136,9 +140,8 @@ def by_votes(study):
 
 
 def by_scores(study):
-    table = analyze("mean_scores", study)
-    table = table[table["evaluator"] == study.truth["close"]["evaluator"][0]]
-    facts = Facts({"standings": table})
+    comparison = analyze("compare_systems by scores", study)
+    facts = Facts({"systems": comparison.systems, "pairs": comparison.pairs})
     return [finding.sentence for finding in findings(study, facts)]
 
 
@@ -160,11 +163,10 @@ ANALYSES = {
     "pool_correlations": ("parts", pooled),
     "corrected_quality": ("judgments", corrected),
     "replaces": ("judgments", partial(nb.replaces_annotators, epsilon=0.1, agreement="rmse")),
-    "mean_scores": ("judgments", mean_scores),
+    "compare_systems by scores": ("judgments", compared_by_scores),
     "rate": ("votes", partial(nb.rate, of="preferences")),
     "rate by judges": ("votes", partial(nb.rate, of="comparisons")),
     "win_rates": ("votes", partial(nb.win_rates, of="preferences")),
-    "overall_win_rates": ("votes", overall_win_rates),
     "vote_agreement": ("votes", nb.vote_agreement),
     "vote_accuracy": ("votes", nb.vote_accuracy),
     "votes, sequential": ("votes", partial(nb.sequential, block="annotator")),
@@ -186,7 +188,7 @@ def analyze(name, study):
 
 
 #: Analyses in points of the scale.
-POINTS = ("compare_systems", "variance_", "sequential", "corrected_quality", "mean_scores")
+POINTS = ("compare_systems", "variance_", "sequential", "corrected_quality")
 
 
 def tables_of(study):

@@ -385,3 +385,14 @@ def _add_scores(study: Study, table: str, new: pd.DataFrame, key: str) -> Study:
     if again.all():
         return study
     return study.replace(**{table: pd.concat([former, new[~again]], ignore_index=True)})
+
+
+def add_sentinels(study: Study, *, dimension: str | None = None) -> Study:
+    """Add sentinel scores: length, a constant and, with several systems, each system's mean."""
+    if study.scores is None:
+        return study
+    names = ["length@sentinel", "constant@sentinel"]
+    if len(study.systems) < 2:
+        return score(study, names)
+    options = {"system_mean@sentinel": {"dimension": dimension}}
+    return score(study, [*names, *options], options=options)

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 
 from nlgbench.analysis.people import SystemComparison
 from nlgbench.plots.figures import Drawing, as_drawing, axes_for, in_paper_style, two_decimals
-from nlgbench.plots.rows import describe_intervals, draw_estimates, draw_reference, label_rows
+from nlgbench.plots.rows import (
+    describe_intervals,
+    draw_estimates,
+    draw_reference,
+    label_rows,
+    name_source,
+)
 from nlgbench.plots.style import HUMAN, SYSTEM, TWO_COLUMN
 
 #: The most opponents of the best system that are drawn, and the most panels in a row.
@@ -28,7 +36,11 @@ def plot_groups(compared: SystemComparison) -> Drawing:
     within = compared.groups.merge(pairs[keys], on=keys)
     labels = within["group"] + " (" + within["n_items"].astype(int).astype(str) + ")"
     table = pd.concat([pairs.assign(row=ALL), within.assign(row=labels)], ignore_index=True)
-    return draw_groups(table.assign(panel=best + " minus " + table["opponent"]), "Difference")
+    drawing = draw_groups(table.assign(panel=best + " minus " + table["opponent"]), "Difference")
+    if source := name_source(compared.systems):
+        drawing.figure.supxlabel(source, fontsize=8)
+        drawing = replace(drawing, alt=f"{source}: {drawing.alt}")
+    return drawing
 
 
 @in_paper_style

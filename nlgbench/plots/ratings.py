@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,6 +23,7 @@ from nlgbench.plots.rows import (
     is_doubtful,
     label_rows,
     mark,
+    name_source,
 )
 from nlgbench.plots.style import ONE_COLUMN, SYSTEM, TWO_COLUMN, line_look
 from nlgbench.study.checks import read_table
@@ -41,9 +43,10 @@ def plot_ratings(
     Parameters
     ----------
     ratings : Ratings or DataFrame
-        From `nlgbench.rate`, or tables ``systems`` of it, concatenated: ``system``, ``estimate``,
-        ``ci_low``, ``ci_high``. Optional: ``method``, with a panel for each value; ``covers``,
-        written below the panel; ``confidence``; ``status`` (other than ``ok``: an open mark).
+        From `nlgbench.rate` (the first comparator is drawn), or its ``systems``, concatenated:
+        ``system``, ``estimate``, ``ci_low``, ``ci_high``. Optional: ``method``, with a panel for
+        each value; ``covers``, written below the panel; ``confidence``; ``status`` (other than
+        ``ok``: an open mark); ``comparator``, which is named.
     ax : Axes or sequence of Axes, optional
         Where to draw, one per method; a new figure by default.
 
@@ -65,7 +68,8 @@ def plot_ratings(
     'Ratings of the systems without intervals. Best first: b, a.'
     """
     needed = "system estimate:float ci_low:float ci_high:float method? covers:text? status:text?"
-    ratings = ratings.systems if isinstance(ratings, Ratings) else ratings
+    if isinstance(ratings, Ratings):
+        ratings = next(rows for _, rows in ratings.systems.groupby("comparator"))
     ratings = read_table(ratings, f"{needed} confidence:float?", "ratings have")
     if "method" in ratings:
         ratings = ratings.assign(method=ratings["method"].replace(_METHODS))
@@ -86,6 +90,10 @@ def plot_ratings(
     order = f"By {first}, best" if len(panels) > 1 else "Best"
     alt = f"Ratings of the systems{': ' if first else ''}{'; '.join(texts)}. "
     alt += f"{order} first: {', '.join(spaced(best).values())}."
+    source = name_source(ratings) if len(panels) == 1 else ""
+    if source:
+        axes[0].set_xlabel(f"{axes[0].get_xlabel()}\n{textwrap.fill(source, 30)}")
+        alt = f"{source}: {alt}"
     return as_drawing(axes, ratings, alt)
 
 
@@ -158,6 +166,7 @@ def plot_win_rates(
     'Best first, by mean win rate: b, a.'
     """
     table = rates.pairs if isinstance(rates, SystemComparison) else rates
+    source = name_source(rates.systems) if isinstance(rates, SystemComparison) else ""
     value = "superiority" if "superiority" in table else "estimate"
     table = read_table(table, f"system opponent {value}:float verdict:text?", "rates have")
     require_unique(table, ["system", "opponent"], "select one comparator, or dimension")
@@ -189,14 +198,16 @@ def plot_win_rates(
     for text, is_bold in zip(ax.texts[n_earlier:], bold.to_numpy()[values.notna()], strict=True):
         text.set_fontweight("bold" if is_bold else "normal")
     xlabel = "Opponent (bold: significant)" if table["bold"].any() else "Opponent"
-    verb = "wins against" if value == "estimate" else "is judged better than"
+    noun = "score" if source else "judgment"
+    verb = "is judged better than" if noun == "judgment" else "scores better than"
+    verb = "wins against" if value == "estimate" else verb
     xlabel += f"\nRow {verb} column,\n% (ties count half)"
     ax.set(xlabel=xlabel, ylabel="System")
     ax.tick_params(axis="x", length=0, rotation=90)
     ax.tick_params(axis="y", length=0, rotation=0)
-    units = "comparisons" if value == "estimate" else "pairs of judgments"
+    units = "comparisons" if value == "estimate" else f"pairs of {noun}s"
     alt = f"Percentage of {units} in which the row's system {verb} the column's (ties count half). "
-    criterion = "mean win rate" if value == "estimate" else "mean judgment"
+    criterion = "mean win rate" if value == "estimate" else f"mean {noun}"
     listed = f"Best first, by {criterion}" if order is None else "From the top"
     with_verdict = table["system"][verdicts.ne("") if verdicts.any() else verdicts.eq("")]
     alt += f"{listed}: {', '.join(labels[name] for name in labels if name in {*with_verdict})}."
@@ -209,6 +220,9 @@ def plot_win_rates(
         alt += f" {differences}: {pairs['bold'].sum()} of {counted(n_tested, 'pair')} tested."
     if n_undefined := pairs[value].isna().sum():
         alt += f" Undefined: {counted(n_undefined, 'pair')}."
+    if source:
+        ax.set_title(textwrap.fill(source, 34), loc="left")
+        alt = f"{source}: {alt}"
     return as_drawing(ax, table.drop(columns="bold"), alt)
 
 

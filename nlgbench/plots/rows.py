@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
+from nlgbench.evaluators.names import label
 from nlgbench.names import spaced
 from nlgbench.plots.figures import legend_label
 from nlgbench.plots.style import HUMAN
@@ -65,6 +66,13 @@ def interval_name(table: pd.DataFrame) -> str:
     """Name intervals by their confidence, such as "90% interval", or "interval" if unknown."""
     shares = table.get("confidence", pd.Series(dtype="float64")).dropna().unique()
     return f"{100 * shares[0]:g}% interval" if len(shares) == 1 else "interval"
+
+
+def name_source(table: pd.DataFrame) -> str:
+    """Name the evaluator or comparator of estimates in a title; empty if annotators are theirs."""
+    column = "evaluator" if "evaluator" in table else "comparator"
+    name = str(table[column].iloc[0]) if column in table else "people"
+    return "" if name == "people" else f"By {label(name)}, not by annotators"
 
 
 def describe_intervals(rows: pd.DataFrame) -> str:

@@ -29,6 +29,7 @@ from nlgbench.plots.rows import (
     label_rows,
     legend_above,
     mark,
+    name_source,
     row_names,
     write_beside,
 )
@@ -50,9 +51,8 @@ def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None =
     compared : SystemComparison or DataFrame
         From `nlgbench.compare_systems`, or its ``systems``: ``system``, ``estimate``, ``ci_low``,
         ``ci_high``; optional ``label``, ``rank_low``, ``rank_high``, ``status``, ``reason``, and,
-        for axis and legend, ``dimension``, ``scale``, ``better``, ``covers``, ``confidence``. Or
-        the rows of one judge or evaluator from `nlgbench.analysis.standings`; the title then names
-        this ``evaluator``.
+        for axis and legend, ``dimension``, ``scale``, ``better``, ``covers``, ``confidence``. If
+        there is an ``evaluator``, the title names it.
     ax : Axes, optional
         Where to draw; a new figure by default.
 
@@ -111,19 +111,19 @@ def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None =
     means = ", ".join(map(" ".join, zip(names, values, strict=True)))
     alt = f"{xlabel} of {counted(len(rows), 'system')}{describe_intervals(rows)}{covers}. "
     alt += f"Best first: {means}."
-    if "evaluator" in rows:
-        title = f"By {label(str(rows['evaluator'].iloc[0]))}, not by annotators"
-        ax.set_title(title, loc="left")
-        alt = f"{title}: {alt}"
+    if source := name_source(rows):
+        ax.set_title(source, loc="left")
+        alt = f"{source}: {alt}"
     return as_drawing(ax, table, alt)
 
 
 def with_details(compared: SystemComparison) -> pd.DataFrame:
     """Merge systems' details into their estimates."""
-    keys = [name for name in ("dimension", "system") if name in compared.systems]
-    table = compared.systems.merge(compared.details, on=keys, validate="one_to_one")
-    # Only scores have outputs within items.
-    return table.assign(evaluator=table["dimension"]) if "sd_within" in table else table
+    systems = compared.systems
+    if "evaluator" in systems:
+        systems = systems.assign(dimension=systems["evaluator"])
+    keys = [name for name in ("dimension", "system") if name in systems]
+    return systems.merge(compared.details, on=keys, validate="one_to_one")
 
 
 def describe_measure(rows: pd.DataFrame) -> str:
@@ -133,7 +133,9 @@ def describe_measure(rows: pd.DataFrame) -> str:
     scale = str(rows["scale"].iloc[0]) if "scale" in rows else ""
     better = f"{rows['better'].iloc[0]} is better" if "better" in rows else ""
     more = ", ".join(filter(None, [scale, better]))
-    return f"Mean {rows['dimension'].iloc[0]}" + (f" ({more})" if more else "")
+    measure = rows["dimension"].iloc[0]
+    measure = label(measure) if "evaluator" in rows else measure
+    return f"Mean {measure}" + (f" ({more})" if more else "")
 
 
 @in_paper_style
@@ -167,7 +169,7 @@ def plot_severity(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None 
     """
     table = compared.annotators if isinstance(compared, SystemComparison) else compared
     needed = "annotator_id estimate:float ci_low:float ci_high:float n_judgments:int? status:text?"
-    table = read_table(table, needed, "table has")
+    table = read_table(table, needed, "the table of annotators has")
     require_unique(table, ["annotator_id"], "select one dimension")
     rows = table.dropna(subset="estimate").sort_values("estimate", ascending=False, kind="stable")
     if rows.empty:

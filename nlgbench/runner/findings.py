@@ -46,11 +46,15 @@ def findings(study: Study, facts: Facts) -> list[Finding]:
     `facts` has the run's tables, without those of analyses that the study does not support.
     """
     groups = [_groups(facts)] if "groups" in facts.tables else []
-    return [_systems(facts), *groups, _evaluators(study, facts), _limits(study, facts)]
+    return [_systems(study, facts), *groups, _evaluators(study, facts), _limits(study, facts)]
 
 
-def _systems(facts: Facts) -> Finding:
+def _systems(study: Study, facts: Facts) -> Finding:
     """Report which systems are distinguishable, by the best evidence that the study has."""
+    if "evaluator" in facts.rows("systems"):
+        evaluator = facts.names("systems", column="evaluator")
+        sentence = _by_tests(facts, "systems", {}, "adjusted mean score")
+        return facts.sentence(f"By {evaluator}, not by annotators, {sentence}.")
     if "pairs" in facts.tables:
         dimension = facts.names("pairs", column="dimension")
         basis = f"By judgments of {dimension}"
@@ -58,10 +62,16 @@ def _systems(facts: Facts) -> Finding:
             basis += f" ({facts.count('annotators')} annotators)"
         return facts.sentence(f"{basis}, {_by_tests(facts, 'systems', {}, 'adjusted mean')}.")
     if "ratings" in facts.tables:
-        sentence = _by_tests(facts, "ratings", {}, "Bradley-Terry rating", "rating_pairs")
-        return facts.sentence(f"By annotators' votes, {sentence}.")
-    if "standings" in facts.tables:
-        return _without_annotators(facts)
+        first: Where = {"comparator": facts.tables["ratings"]["comparator"].iloc[0]}
+        basis = "By annotators' votes"
+        if first["comparator"] != "people":
+            comparator = facts.names("ratings", first, column="comparator")
+            basis = f"By comparisons of {comparator}, not by annotators"
+        sentence = _by_tests(facts, "ratings", first, "Bradley-Terry rating", "rating_pairs")
+        return facts.sentence(f"{basis}, {sentence}.")
+    if study.system_scores is not None:
+        text = "The study has scores of whole systems: only scores of outputs can show whether "
+        return facts.sentence(f"{text}systems differ.")
     return facts.sentence("The study has no data to rank systems by.")
 
 
@@ -82,19 +92,6 @@ def _groups(facts: Facts) -> Finding:
     return facts.sentence(
         f"{text}. Differences vary among groups (Welch's test, Holm) for pairs of {pairs}."
     )
-
-
-def _without_annotators(facts: Facts) -> Finding:
-    """Report the ranking by the first judge or evaluator."""
-    table = facts.tables["standings"]
-    first: Where = {"evaluator": table["evaluator"].iloc[0]}
-    value = "win rate" if "n_games" in table else "mean score"
-    rows = facts.rows("standings", first)
-    is_tested = "rank_low" in rows and rows["rank_low"].notna().any()
-    rank = _by_tests if is_tested else _by_intervals
-    evaluator = facts.names("standings", first, column="evaluator")
-    text = rank(facts, "standings", first, value)
-    return facts.sentence(f"According to {evaluator}, not annotators, {text}.")
 
 
 def _by_tests(facts: Facts, table: str, where: Where, value: str, tests: str = "pairs") -> str:
@@ -121,52 +118,25 @@ def _by_tests(facts: Facts, table: str, where: Where, value: str, tests: str = "
     else:
         text += f". The data do not show which system is best: it may be any of {names}"
     if tests in facts.tables and n > 2:
-        pairs = {"p_adjusted": ("defined", None)}
-        n_differ = facts.count(tests, {"p_adjusted": ("<", 0.05)}, of="pairs", each=2)
+        pairs = {**where, "p_adjusted": ("defined", None)}
+        differ = {**where, "p_adjusted": ("<", 0.05)}
+        n_differ = facts.count(tests, differ, of="pairs", each=2)
         text += f". Pairs of systems that differ significantly (Holm-adjusted): {n_differ} of "
         text += facts.count(tests, pairs, of="pairs", each=2)
     return text + _doubts(facts, table, where)
 
 
-def _by_intervals(facts: Facts, table: str, where: Where, value: str) -> str:
-    """Report the systems whose intervals lie above others, where pairs are not tested."""
-    rows = facts.rows(table, {**where, "estimate": ("defined", None)})
-    if rows.empty:
-        return f"the order of systems is undefined: {_why(facts, table, where)}"
-    text = _first(facts, table, where, value)
-    reliable = {**where, "status": "ok", "ci_low": ("defined", None)}
-    rows = facts.rows(table, reliable)
-    if len(rows) < 2:
-        return f"{text}. The data do not show whether systems differ: {_why(facts, table, where)}"
-    text += f" of {facts.count(table, where, of='systems')} systems"
-    if is_low := _is_lower_better(rows):
-        leading = {**reliable, "ci_low": ("<=", rows["ci_high"].min())}
-    else:
-        leading = {**reliable, "ci_high": (">=", rows["ci_low"].max())}
-    names, n = facts.names(table, leading, by="estimate"), len(facts.rows(table, leading))
-    beyond = "below" if is_low else "above"
-    if n == 1:
-        text += f". The interval of {names} lies entirely {beyond} all other reliable intervals"
-    else:
-        text += f". No reliable interval lies entirely {beyond} those of {names}"
-    return f"{text} (a description, not a test){_doubts(facts, table, where)}"
-
-
-def _is_lower_better(rows: pd.DataFrame) -> bool:
-    return "better" in rows and bool(rows["better"].eq("lower").all())
-
-
 def _first(facts: Facts, table: str, where: Where, value: str) -> str:
     """Report which systems rank first, and their estimate."""
     rows = facts.rows(table, where)
-    extreme = rows["estimate"].min() if _is_lower_better(rows) else rows["estimate"].max()
-    best: Where = {**where, **({"rank": 1} if "rank" in rows else {"estimate": extreme})}
+    highest = {"estimate": rows["estimate"].max()}
+    best: Where = {**where, **({"rank": 1} if "rank" in rows else highest)}
     names, systems = facts.names(table, best), facts.rows(table, best)["system"]
     leader = {**best, "system": systems.iloc[0]}
     number = facts.number(table, leader, quantity=value)
     if "n_judgments" in rows:
         n = facts.number(table, leader, "n_judgments", interval=False)
-        number += f" from {n} judgments"
+        number += f" from {n} {'items' if 'evaluator' in rows else 'judgments'}"
     return f"{names} {'ranks' if len(systems) == 1 else 'rank'} first ({value} {number})"
 
 

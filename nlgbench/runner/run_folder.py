@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from nlgbench.evaluators.names import label
 from nlgbench.names import UsageError
 from nlgbench.runner import runs
 from nlgbench.study import schema
@@ -132,6 +133,11 @@ def read_runs(path: Path) -> Folder:
             unreadable[folder.name] = f"{kind}{error}"
     if unreadable and not readable:
         raise UsageError("\n".join(f"{name}: {error}" for name, error in unreadable.items()))
+    if not readable:
+        raise UsageError(
+            f"{path} has only runs with changed parameters, which reports leave out: repeat one "
+            "without `-p`, except for `-p study=`."
+        )
     return Folder(
         path,
         readable,
@@ -229,7 +235,13 @@ def rankings(table: Table) -> Iterator[tuple[str, pd.DataFrame]]:
         if "reason" in rows and (rows["reason"] != "").any():
             ranking["reason"] = rows["reason"]
         values = zip(keys, map(str, key), strict=True)
-        texts = [f"{name.replace('_', ' ')}: {value}" for name, value in values if value]
+        texts = [
+            f"by {label(value)}, not by annotators"
+            if "rank_low" in rows and name in ("evaluator", "comparator") and value != "annotators"
+            else f"{name.replace('_', ' ')}: {value}"
+            for name, value in values
+            if value
+        ]
         yield ", ".join(texts), ranking.reset_index(drop=True)
 
 

@@ -342,7 +342,8 @@ def check_names(plan: Plan, parameters: Mapping[str, Any], opened: dict[str, Stu
 
     judges, scored = names_in("comparator", "comparisons"), names_in("evaluator", "scores")
     choices = {
-        "dimension": names_in("dimension", "judgments", "preferences"),
+        # In notebook 08, an evaluator takes the place of a dimension.
+        "dimension": names_in("dimension", "judgments", "preferences") or scored,
         "evaluator": scored,
         "evaluators": scored + judges,
         "authors": [

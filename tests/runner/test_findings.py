@@ -1,5 +1,7 @@
 """Sentences say what the tables say: with known answers, and inconclusive where that is so."""
 
+from pathlib import Path
+
 import pandas as pd
 import pytest
 
@@ -11,6 +13,7 @@ from nlgbench.runner.findings import (
     judge_findings,
     planning_findings,
 )
+from nlgbench.runner.run_folder import Table, rankings
 from tests import recomputed_findings
 
 
@@ -106,6 +109,30 @@ def test_votes_rank_systems_by_tests_and_missing_ones_give_the_reason():
     missing = rated.systems.assign(**ends, status="few_items", reason="one item alone")
     sentence = sentences(study, {"ratings": missing})["systems"]
     assert "do not show whether systems differ: one item alone." in sentence
+
+
+def test_without_annotators_the_evaluator_or_the_first_judge_is_named():
+    own = nb.simulate("own", means=[0, 9, 0], n_items=20, seed=0)
+    study = nb.Study(own.outputs, scores=own.scores)
+    comparison = nb.compare_systems(study, evaluator="close")
+    tables = {"systems": comparison.systems, "pairs": comparison.pairs}
+    sentence = sentences(study, tables)["systems"]
+    best = comparison.systems["system"].iloc[0]
+    assert sentence.startswith(f"By close, not by annotators, {best} ranks first (adjusted mean ")
+    assert " from 20 items; other items) of 3 systems. It is disting" in sentence
+    ((words, _),) = rankings(Table("08", "systems", Path(), "study", comparison.systems))
+    assert words == "by close, not by annotators"
+    games = {"system_a": [*"aab"] * 2, "system_b": [*"bcc"] * 2, "outcome": [*"aab", *"bbb"]}
+    votes = [pd.DataFrame(games).assign(comparator=name) for name in ("judge_1", "judge_2")]
+    rated = nb.rate(pd.concat(votes * 9, ignore_index=True))
+    tables = {"ratings": rated.systems, "rating_pairs": rated.pairs}
+    sentence = sentences(study, tables)["systems"]
+    assert sentence.startswith("By comparisons of judge 1, not by annotators, c ranks first (")
+    assert " of 3 systems" in sentence and " of 3." in sentence
+    rows = {"system": study.systems, "evaluator": "bleu", "score": range(3)}
+    system_scores = pd.DataFrame(rows)
+    whole = study.replace(scores=None, system_scores=system_scores)
+    assert "only scores of outputs can show" in sentences(whole, {})["systems"]
 
 
 def test_conclude_writes_facts_that_a_second_program_recomputes(tmp_path):

@@ -100,7 +100,7 @@ def compare_systems(
         ``systems``, the best first: system, estimate (adjusted mean: the mean judgment if every
         judgment were of this system), ci_low, ci_high, covers (what intervals generalize to), rank,
         rank_low, rank_high (simultaneous), n_judgments, status (a code; ``ok``), reason (its text).
-        With several dimensions, the first column is dimension.
+        With several dimensions, the first column is dimension; of scores, it is evaluator.
 
         ``details``, by dimension and system: label, se, confidence, better (``higher`` or
         ``lower``), scale, raw (mean over outputs of their mean judgment), n_outputs (judged),
@@ -232,9 +232,10 @@ def compare_systems(
             frame.assign(covers=clustering.OTHER_ITEMS) for frame in (table, pairs, groups)
         )
         planned = repeats.plan_repeats(by_item, pairs, margin, confidence)
-        table = table.join(planned, on=["dimension", "system"])
+        table = table.join(planned, on=["dimension", "system"]).assign(evaluator=table["dimension"])
+    first = ["evaluator"] if evaluator is not None else ["dimension"] if len(names) > 1 else []
     return SystemComparison(
-        table[[*(["dimension"] if len(names) > 1 else []), *_SYSTEMS]],
+        table[[*first, *_SYSTEMS]],
         pairs=pairs[[*_PAIRS, *(name for name in binary.COUNTS if name in pairs)]],
         details=table[[*_DETAILS, *(name for name in repeats.COLUMNS if name in table)]],
         annotators=people,

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from nlgbench.status import Unsupported
 from nlgbench.study import Study
 from nlgbench.study.study import is_reversed, with_tables
 
@@ -21,6 +22,8 @@ def scores_as_judgments(study: Study, evaluator: str | Sequence[str]) -> tuple[S
     study.scored(names)  # refuses unknown names
     assert study.scores is not None
     scores = study.scores[study.scores["evaluator"].isin(names)].dropna(subset="score")
+    if scores.empty:
+        raise Unsupported("no_scores", f"{study.name} has no score by {' or '.join(names)}.")
     cells = scores.merge(study.outputs[["output_id", "item_id", "system"]], on="output_id")
     outputs = cells.groupby(["evaluator", "item_id", "system"], sort=False)
     by_item = outputs.agg(
