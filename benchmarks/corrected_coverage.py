@@ -7,7 +7,8 @@ outputs are labeled. Counted are the coverage of intervals of means and differen
 labels alone) and of all ranges of ranks at once; errors of tests of differences that are 0 (p <=
 .01, p <= .001, and whether Holm's tests reject any); and the coverage of labels saved, with the
 ratio of the estimates' variances as truth. Fixed annotators are the same in all worlds, as is their
-truth.
+truth. Cells with a design draw outputs by `sample_labels`, from four unequal topics that differ in
+their means and in the judge's bias; their judge gives probabilities. Compare their half-widths.
 """
 
 import sys
@@ -25,6 +26,7 @@ from nlgbench.analysis.judges import corrected
 from nlgbench.analysis.judges.corrected import CORRECTED, LABELS
 from nlgbench.clustering import rank_ranges
 from nlgbench.inference import adjust
+from nlgbench.study.study import from_tables
 
 MEANS = (0.3, 0.0, 0.0)
 ALIKE = (0.0,) * 5
@@ -53,6 +55,9 @@ class Cell:
     #: Whether annotators are the same in all worlds, and intervals are for these.
     fixed: bool = False
     binary_judge: bool = False
+    #: How outputs are drawn; the slope of the judge's probabilities (2 is calibrated if r = .9).
+    design: str = ""
+    sharpness: float = 2.0
 
 
 CELLS = (
@@ -82,6 +87,15 @@ CELLS = (
     Cell("fixed, 2 annotators", n_annotators=2, noise=1.0, taste=0.3, fixed=True),
     Cell("fixed, 3 annotators", n_annotators=3, noise=1.0, taste=0.3, fixed=True),
     Cell("fixed, 5 annotators", n_annotators=5, noise=1.0, taste=0.3, fixed=True),
+    *(
+        Cell(f"{n} of 1,000, {judge}, {design}", n_labels=n, kind="binary", design=design, **judged)
+        for judge, judged in {
+            "calibrated": {"r": 0.9, "of_item": 0.5},
+            "overconfident": {"r": 0.5, "of_item": 0.5, "sharpness": 6.0},
+        }.items()
+        for n in (100, 300)
+        for design in ("random", "stratified", "uncertain")
+    ),
 )
 
 
@@ -106,8 +120,10 @@ def expected(mean: float, cell: Cell) -> float:
     return float(norm.sf(((0.0 if cell.kind == "binary" else 1.3) - mean) / sd))
 
 
-def world(cell: Cell, rng: np.random.Generator) -> tuple[pd.DataFrame, pd.DataFrame, np.ndarray]:
-    """Draw outputs with scores, judgments of some outputs, and the true values."""
+def world(
+    cell: Cell, rng: np.random.Generator
+) -> tuple[pd.DataFrame, pd.DataFrame, np.ndarray, nb.Study | None]:
+    """Draw outputs with scores, judgments of some, the true values, and the study of a design."""
     k, n = len(cell.means), cell.n_items
     group = np.arange(n) // cell.document
     item, own = rng.normal(size=group[-1] + 1)[group], rng.normal(size=(k, n))
@@ -143,14 +159,47 @@ def world(cell: Cell, rng: np.random.Generator) -> tuple[pd.DataFrame, pd.DataFr
         felt -= severity[where // n, who]
     system, place = np.divmod(np.arange(k * n), n)
     outputs = pd.DataFrame({"output_id": np.arange(k * n), "system": system, "item_id": place})
-    outputs = outputs.assign(cluster=group[place], score=score.ravel())
+    # Topics of .16, .22, .31 and .31 of the items.
+    topic = np.digitize(item, [-1.0, -0.3, 0.5])[place]
+    outputs = outputs.assign(cluster=group[place], score=score.ravel(), stratum="", topic=topic)
+    truth = np.array([expected(mean, cell) for mean in cell.means])
+    if cell.design:
+        outputs["score"] += topic == 0
+        outputs, labels, study = draw(cell, outputs, latent, rng)
+        return outputs, labels, truth, study
     labels = outputs.iloc[where].reset_index(drop=True)
     labels = labels.assign(annotator=who, value=bent(felt, cell.kind))
     labels["weight"] = 1 / labels.groupby("output_id")["value"].transform("size")
-    truth = np.array([expected(mean, cell) for mean in cell.means])
     if cell.fixed:
         truth = np.array(cell.means) - severity.mean(axis=1)
-    return outputs, labels, truth
+    return outputs, labels, truth, None
+
+
+def draw(
+    cell: Cell, outputs: pd.DataFrame, latent: np.ndarray, rng: np.random.Generator
+) -> tuple[pd.DataFrame, pd.DataFrame, nb.Study]:
+    """Draw the outputs to be labeled by a design, with a judge's probabilities."""
+    outputs = outputs.assign(score=norm.cdf(cell.sharpness * outputs["score"]))
+    names = {name: outputs[name].astype(str) for name in ("system", "topic")}
+    labels = outputs[["output_id"]].assign(value=bent(latent.ravel(), cell.kind))
+    study = from_tables(  # unchecked, which is fast
+        outputs.drop(columns="stratum").assign(is_human=False, **names),
+        labels.assign(annotator_id=labels["output_id"], dimension="quality"),
+        scores=outputs[["output_id", "score"]].assign(evaluator="judge", signature=""),
+        name="world",
+        settings={"extra": ["topic"]},
+    )
+    sample = nb.sample_labels(
+        study,
+        cell.n_labels * len(cell.means),
+        design=cell.design,
+        evaluator="judge",
+        by="topic" if cell.design == "stratified" else None,
+        dimension="quality",
+        seed=rng,
+    )
+    _, outputs, labels, _ = corrected.read_scored(sample, "judge", "quality", False, "weighted")
+    return outputs, labels, sample
 
 
 def as_study(outputs: pd.DataFrame, labels: pd.DataFrame) -> nb.Study:
@@ -182,7 +231,7 @@ def measure(cell: Cell, n_worlds: int, seed: int) -> dict[str, Any]:
     errors: dict[str, list] = {LABELS: [], CORRECTED: []}
     sizes = []
     for number in range(n_worlds):
-        outputs, labels, truth = world(cell, np.random.default_rng([seed, number]))
+        outputs, labels, truth, study = world(cell, np.random.default_rng([seed, number]))
         people = bool(labels.duplicated("annotator").any()) and not cell.fixed
         for method in widths:
             fit = corrected.fit_means(outputs, labels, method, people, k)
@@ -212,8 +261,9 @@ def measure(cell: Cell, n_worlds: int, seed: int) -> dict[str, Any]:
         sizes.append(np.bincount(labels.drop_duplicates("output_id")["system"], minlength=k))
         if number == 0:
             asked = {"annotators": "fixed"} if cell.fixed else {}
-            study = as_study(outputs, labels)
-            found = nb.corrected_quality(study, evaluator="judge", sampling="random", **asked)
+            study = study or as_study(outputs, labels)
+            asked["sampling"] = "weighted" if cell.design else "random"
+            found = nb.corrected_quality(study, evaluator="judge", **asked)
             found = found.systems[found.systems["method"] == CORRECTED].sort_values("system")
             np.testing.assert_allclose(found["ci_high"], (level + half)[:k], atol=1e-9)
     variance = {name: np.var(value, axis=0) for name, value in errors.items()}
@@ -225,6 +275,7 @@ def measure(cell: Cell, n_worlds: int, seed: int) -> dict[str, Any]:
         if not len(values):
             continue
         row |= {name: float(values.mean()), f"{name} se": float(values.std() / n_worlds**0.5)}
+    row["half"] = float(np.mean(widths[CORRECTED]))
     row["width"] = float(np.mean(widths[CORRECTED]) / np.mean(widths[LABELS]))
     row["spread"] = float(np.sqrt(ratio.mean()))
     return row | {"n saved": float(true.mean())}

@@ -58,6 +58,7 @@ from nlgbench.analysis.judges.auditing import audit as audit
 from nlgbench.analysis.judges.corrected import corrected_quality as corrected_quality
 from nlgbench.analysis.judges.pass_fail import judge_agreement as judge_agreement
 from nlgbench.analysis.judges.replacing import replaces_annotators as replaces_annotators
+from nlgbench.analysis.judges.sampling import sample_labels as sample_labels
 
 # Plan studies
 from nlgbench.runner.heds import datasheet as datasheet

@@ -42,6 +42,16 @@ CALLED = {
     **{f"rouge_{n}_f_score": f"rouge_{n}" for n in ("1", "2", "l")},
 }
 
+#: Prediction intervals of docs/atlas.md: correlations over the outputs of a further study.
+PREDICTED = {
+    "bleu_1": (-0.05, 0.41),
+    "bleu_4": (-0.17, 0.58),
+    "cider": (-0.15, 0.47),
+    "rouge_l": (-0.10, 0.50),
+    "minus_self_bleu_4": (-0.56, 0.42),
+    "length@sentinel": (-0.44, 0.32),
+}
+
 _VOTES = "it has preferences between outputs, but no judgments of single outputs"
 _NAMES = "its labels are categories without an order, so they cannot be correlated"
 #: Public studies that are not in the atlas -> reason.

@@ -369,6 +369,35 @@ def compare(runs: tuple[Path, ...], form: str, out: Path | None, **chosen: Any) 
 
 
 @main.command()
+@click.argument("study", metavar="STUDY", callback=_folder)
+@click.option(
+    "--n", type=click.IntRange(2), required=True, metavar="N", help="How many outputs to draw."
+)
+@click.option(
+    "--design",
+    type=click.Choice(["random", "stratified", "uncertain"]),
+    default="random",
+    help="uncertain: more often where a judge's score is near .5.",
+)
+@click.option("--by", metavar="COLUMN", help="Column that defines strata.  [default: system]")
+@click.option("--evaluator", metavar="NAME", help="Judge.  [default: the only one with scores]")
+@click.option("--seed", type=click.IntRange(0), default=0, metavar="S", help="Seed of the draw.")
+@click.option(
+    "--out", metavar="DIR", callback=_folder, help="Folder to write.  [default: STUDY-labels]"
+)
+def sample(study: Path, n: int, **chosen: Any) -> None:
+    """Draw the outputs to be labeled, and say what their labels would buy.
+
+    STUDY is a study's folder, or the name of a public study. DIR becomes a study: labels.csv, the
+    sheet to be filled, names no system; outputs.csv has the probabilities and strata of the draw.
+    A sheet with labels is never overwritten.
+    """
+    from nlgbench.runner import label_sheet
+
+    click.echo(label_sheet.sample(study, n, **chosen))
+
+
+@main.command()
 @click.argument("directory", metavar="DIR", callback=_folder)
 @click.option(
     "--verdict",

@@ -79,7 +79,7 @@ def unused_clusters(study: Study) -> list[str]:
     """List columns that group items, such as documents, if the study uses none of them."""
     if study.clusters != "item_id":
         return []
-    usual = {"output_id", "item_id", "system", "is_human", "text"}
+    usual = {"output_id", "item_id", "system", "is_human", "text", "probability", "stratum"}
     tables = {name: study.outputs for name in map(str, study.outputs) if name not in usual}
     if study.judgments is not None:
         tables["group_id"] = _judged(study)

@@ -2,6 +2,5 @@
 
 from nlgbench.analysis.judges.auditing import Audit as Audit
 from nlgbench.analysis.judges.corrected import CorrectedQuality as CorrectedQuality
-from nlgbench.analysis.judges.corrected import draw_labels as draw_labels
 from nlgbench.analysis.judges.planted import sweep_biases as sweep_biases
 from nlgbench.analysis.judges.replacing import Replacement as Replacement

@@ -14,14 +14,14 @@ from scipy.stats import t as student
 from nlgbench import clustering
 from nlgbench.analysis.people.comparing import add_verdicts
 from nlgbench.analysis.people.grouped import COLUMNS, compare_groups, compare_within, group_items
-from nlgbench.arrays import Floats, Ints, Seed
+from nlgbench.arrays import Floats, Ints
 from nlgbench.inference import adjust
 from nlgbench.reported import Reported
 from nlgbench.status import OK, Status, Unsupported, explain, split_status
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
-from nlgbench.text import check_n
 
+Sampling = Literal["random", "weighted"]
 LABELS, EVALUATOR, CORRECTED = "labels alone", "evaluator alone", "corrected"
 METHODS = (LABELS, EVALUATOR, CORRECTED)
 #: With fewer labels in total, the slope of labels on scores is undefined.
@@ -51,7 +51,7 @@ def corrected_quality(
     study: Study,
     *,
     evaluator: str,
-    sampling: Literal["random"],
+    sampling: Sampling,
     dimension: str | None = None,
     include_human: bool = False,
     by: str | None = None,
@@ -67,10 +67,10 @@ def corrected_quality(
         of its judgments.
     evaluator : str
         The evaluator whose scores are used.
-    sampling : {"random"}
+    sampling : {"random", "weighted"}
         How outputs were chosen for annotation. ``random`` states that all outputs of a system were
-        equally likely to be chosen. You must state this, because the tables do not show it. Other
-        samples cannot be corrected.
+        equally likely to be chosen, which the tables do not show. ``weighted`` uses the columns
+        ``probability`` and ``stratum`` from `sample_labels`. Other samples cannot be corrected.
     dimension : str, optional
         A dimension of the judgments. Default: quality. Signs are flipped where lower is better.
     include_human : bool
@@ -116,8 +116,10 @@ def corrected_quality(
     ``estimate = mean label + beta (mean score of all - mean score of labeled outputs)``, where beta
     is the slope of labels on scores. With ``beta = lambda (1 + n / N)``, for n outputs with a label
     and N without one, this is the estimator of PPI++ (Angelopoulos, Duchi and Zrnic 2023,
-    doi:10.48550/arXiv.2311.01453) and the regression estimator of survey sampling. Jackknife
-    standard errors leave out one cluster (an item, or ``settings["clusters"]``) at a time and, if
+    doi:10.48550/arXiv.2311.01453) and the regression estimator of survey sampling. If weighted, all
+    sums over labels, also in beta, have weights 1 / probability (Hájek), rescaled to each stratum's
+    number of outputs (Särndal, Swensson and Wretman 1992, chapters 6 and 7). Jackknife standard
+    errors leave out one cluster (an item, or ``settings["clusters"]``) at a time and, if
     annotators are random, also one annotator at a time. Student's t has ``G - 1`` degrees of
     freedom, where G is the system's effective number of clusters or, if annotators are random, that
     of annotators if it is smaller. For a pair, G is the smaller of its two systems' values.
@@ -127,17 +129,19 @@ def corrected_quality(
     --------
     >>> import nlgbench as nb
     >>> study = nb.simulate("own", n_items=200, design="scattered", n_annotators=40, seed=1)
-    >>> part = draw_labels(study, 300, seed=1)
-    >>> found = corrected_quality(part, evaluator="close", sampling="random")
+    >>> part = nb.sample_labels(study, 300, dimension="quality", seed=1)
+    >>> found = corrected_quality(part, evaluator="close", sampling="weighted")
     >>> best = found.systems.query("system == 's05'")
     >>> best[["method", "estimate", "ci_low", "ci_high", "labels_saved"]].round(2)
                 method  estimate  ci_low  ci_high  labels_saved
-    0     labels alone      0.59    0.23     0.95          0.00
+    0     labels alone      0.42    0.05     0.78          0.00
     1  evaluator alone      0.55    0.38     0.71           NaN
-    2        corrected      0.47    0.14     0.81          9.63
+    2        corrected      0.42    0.09     0.74         18.81
     """
     dimension = study.dimension(dimension)
-    names, outputs, labels, left_out = read_scored(study, evaluator, dimension, include_human)
+    names, outputs, labels, left_out = read_scored(
+        study, evaluator, dimension, include_human, sampling
+    )
     covers, unknown, over_annotators = _choose_coverage(study, labels, annotators)
     k = len(names)
     n_labels = np.bincount(labels.drop_duplicates("output_id")["system"], minlength=k)
@@ -203,31 +207,6 @@ def corrected_quality(
     )
 
 
-@checked
-def draw_labels(study: Study, n: int, *, dimension: str | None = None, seed: Seed = 0) -> Study:
-    """Keep only the judgments of a random sample of the judged outputs.
-
-    `n` outputs (all, if fewer) are drawn from those with judgments of `dimension` (default:
-    quality).
-
-    Examples
-    --------
-    >>> import nlgbench as nb
-    >>> part = draw_labels(nb.simulate("own", seed=0), 30, seed=1)
-    >>> part.judgments["output_id"].nunique()
-    30
-    """
-    check_n(n, "n")
-    dimension = study.dimension(dimension)
-    assert study.judgments is not None
-    judged = study.judgments.loc[study.judgments["dimension"] == dimension, "output_id"].unique()
-    sample = pd.Series(judged).sample(min(n, len(judged)), random_state=seed)
-    labeled = study.replace(judgments=study.judgments[study.judgments["output_id"].isin(sample)])
-    if study.scores is None:
-        return labeled
-    return labeled.replace(scores=study.scores[study.scores["output_id"].isin(judged)])
-
-
 _SYSTEMS = (
     *("system", "method", "estimate", "ci_low", "ci_high", "covers", "rank_low", "rank_high"),
     *("labels_saved", "n_labels", "n_outputs", "status", "reason"),
@@ -241,15 +220,21 @@ _GROUPS = ("method", *(name for name in COLUMNS if name != "dimension"))
 
 
 def read_scored(
-    study: Study, evaluator: str, dimension: str, include_human: bool
+    study: Study,
+    evaluator: str,
+    dimension: str,
+    include_human: bool,
+    sampling: Sampling = "random",
 ) -> tuple[np.ndarray, pd.DataFrame, pd.DataFrame, np.ndarray]:
     """Return systems' names, outputs with scores, their judgments, and notes on exclusions."""
     scores = study.scored([evaluator]).set_index("output_id")["score"]
     outputs = study.outputs if include_human else study.outputs[~study.outputs["is_human"]]
     cluster = outputs[study.clusters if study.clusters in outputs else "item_id"]
     outputs = outputs.assign(score=outputs["output_id"].map(scores), cluster=cluster)
+    if sampling == "random" or "stratum" not in outputs:
+        outputs["stratum"] = ""
     unscored = outputs.loc[outputs["score"].isna(), "system"].value_counts()
-    columns = ["output_id", "system", "item_id", "cluster", "score"]
+    columns = ["output_id", "system", "item_id", "cluster", "score", "stratum"]
     outputs = outputs.loc[outputs["score"].notna(), columns]
     outputs["system"], names = pd.factorize(outputs["system"])
     outputs["cluster"] = pd.factorize(outputs["cluster"], use_na_sentinel=False)[0]
@@ -263,11 +248,26 @@ def read_scored(
         )
     labels["annotator"] = pd.factorize(labels["annotator_id"])[0]
     labels["weight"] = 1 / labels.groupby("output_id")["value"].transform("size")
+    if sampling == "weighted":
+        labels["weight"] /= _inclusion(study, labels["output_id"])
     gone = ", ".join(unscored.index.difference(names))
     none = explain("unscored_systems", names=gone) if gone else OK
     counts = [unscored.get(name, 0) for name in names]
     left_out = [(explain("unscored_outputs", n=n) if n else OK) + none for n in counts]
     return names.to_numpy(dtype=object), outputs, labels, np.array(left_out, dtype=object)
+
+
+def _inclusion(study: Study, ids: pd.Series) -> pd.Series:
+    """Read the inclusion probabilities of labeled outputs."""
+    column = study.outputs.set_index("output_id").get("probability", pd.Series())
+    probability = ids.map(pd.to_numeric(column, errors="coerce"))
+    if (wrong := ~probability.between(0, 1, inclusive="right")).any():
+        raise ValueError(
+            f"output {ids[wrong].iloc[0]!r} has a judgment, but no probability above 0 and at most "
+            "1. Draw outputs by sample_labels or `nlgbench sample`, and drop judgments of others; "
+            "or state sampling='random'."
+        )
+    return probability
 
 
 def _choose_coverage(
@@ -323,27 +323,28 @@ def fit_means(
         annotator = np.append(labels["annotator"], np.full(len(outputs), -1))
         cell = np.where(is_label, cluster * (annotator.max() + 1) + annotator, -1)
         factors += [annotator, np.unique(cell, return_inverse=True)[1] - 1]
+    stratum, members = _number_strata(labels, outputs, factors[:2], k)
 
     def sums(label: Ints) -> Floats:
-        totals = np.zeros((label.max() + 1, k, rows.shape[1]))
-        np.add.at(totals, (label[label >= 0], system[label >= 0]), rows[label >= 0])
+        totals = np.zeros((label.max() + 1, len(members), rows.shape[1]))
+        np.add.at(totals, (label[label >= 0], stratum[label >= 0]), rows[label >= 0])
         return totals
 
-    own_slope = np.bincount(system, w, k) > FEWEST_OWN - 0.5
-    enough = w.sum() > FEWEST_LABELS - 0.5
+    n_labels = np.bincount(labels.drop_duplicates("output_id")["system"], minlength=k)
 
     def means(sums: Floats) -> tuple[Floats, Floats]:
+        sums = _add_strata(sums, members)
         n, y, f, yf, ff, n_outputs, all_f = np.moveaxis(sums, -1, 0)
         n, n_outputs = (np.where(counts > 1e-9, counts, np.nan) for counts in (n, n_outputs))
         product, square = yf - y * f / n, np.where(ff * n - f**2 > 1e-12 * ff, ff - f**2 / n, 0)
         shared = [np.nansum(sums_of, axis=-1, keepdims=True) for sums_of in (product, square)]
-        product, square = np.where(own_slope, [product, square], shared)
+        product, square = np.where(n_labels >= FEWEST_OWN, [product, square], shared)
         slope = product / np.where(square > 0, square, np.inf)
         if method == EVALUATOR:
             return all_f / n_outputs + score_mean, slope * np.nan
         if method == LABELS:
             return y / n + label_mean, 0 * slope
-        slope = slope if enough else slope * np.nan
+        slope = slope if n_labels.sum() >= FEWEST_LABELS else slope * np.nan
         return y / n + label_mean + slope * (all_f / n_outputs - f / n), slope
 
     total = sums(0 * system)[0]
@@ -353,9 +354,51 @@ def fit_means(
     for label in factors:
         inside = label >= 0
         n = clustering.effective_sizes(label[inside], system[inside], k, counted[inside])
-        changes.append(np.sqrt((n - 1) / n) * (means(total - sums(label))[0] - estimate))
+        lost = sums(label)
+        change = means(total - lost)[0] - estimate
+        changes.append(np.sqrt(_share_left(lost[..., 0], members, n)) * change)
         sizes.append(n)
     return SystemMeans(estimate, slope, changes, np.min(sizes[:2], axis=0))
+
+
+def _number_strata(
+    labels: pd.DataFrame, outputs: pd.DataFrame, factors: list[Ints], k: int
+) -> tuple[Ints, Floats]:
+    """Return the stratum of each label and output, and which (strata, systems) belong together."""
+    system, name = (np.append(labels[key], outputs[key]) for key in ("system", "stratum"))
+    stratum = np.unique(system * (len(name) + 1) + pd.factorize(name)[0], return_inverse=True)[1]
+    for factor in factors:
+        pairs = pd.DataFrame({"stratum": stratum, "factor": factor})[: len(labels)]
+        n_labeled = pairs.drop_duplicates().value_counts("stratum")
+        # Without one of its clusters, each stratum must have labels; otherwise, ignore strata.
+        if len(n_labeled) <= stratum.max() or n_labeled.min() < 2:
+            return system, np.eye(k)
+    if stratum.max() < len(np.unique(system)):
+        return system, np.eye(k)
+    members = np.zeros((stratum.max() + 1, k))
+    members[stratum, system] = 1
+    return stratum, members
+
+
+def _add_strata(sums: Floats, members: Floats) -> Floats:
+    """Add sums over strata to sums over systems, each stratum's labels in its share of outputs."""
+    if len(members) == members.shape[1]:
+        return sums
+    n_labels, n_outputs = sums[..., 0], sums[..., 5]
+    labels_per_output = (n_labels @ members) / np.maximum(n_outputs @ members, 1)
+    scale = np.ones_like(sums)
+    scale[..., :5] = (n_outputs / n_labels * (labels_per_output @ members.T))[..., None]
+    added: Floats = np.einsum("...gm,gk->...km", scale * sums, members)
+    return added
+
+
+def _share_left(weights: Floats, members: Floats, n: Floats) -> Floats:
+    """Return the jackknife's factor 1 - 1/n for each cluster, with n clusters in its stratum."""
+    if len(members) == members.shape[1]:
+        return (n - 1) / n
+    lost, total = weights / (weights > 0).sum(axis=0), weights @ members
+    share: Floats = 1 - (lost @ members) / np.where(total > 0, total, 1)
+    return share
 
 
 def _contrast_row(

@@ -6,7 +6,6 @@ import pytest
 from scipy import stats
 
 import nlgbench as nb
-from nlgbench.analysis.judges import draw_labels
 from nlgbench.clustering import THESE_ANNOTATORS
 from nlgbench.datasets.support_segments import RAW_FILE
 from nlgbench.study import Study
@@ -204,16 +203,6 @@ def test_labels_saved_are_those_of_the_correlation():
     found = row(ask(alone(*drawn_world(n=m, n_labels=n, r=0.8))))
     expected = n / (1 - found["correlation"] ** 2 * (m - n) / m)
     assert found["labels_saved"] == pytest.approx(expected - n, rel=0.02)
-
-
-def test_labels_are_drawn_by_chance():
-    study = nb.simulate("own", n_items=60, seed=3)
-    part, other = (draw_labels(study, 40, seed=seed) for seed in (5, 6))
-    drawn = set(part.judgments["output_id"])
-    assert len(drawn) == 40 and drawn != set(other.judgments["output_id"])
-    assert len(part.judgments) == study.judgments["output_id"].isin(drawn).sum()
-    assert set(part.scores["output_id"]) == set(study.judgments["output_id"])
-    assert len(draw_labels(study, 10**6).judgments) == len(study.judgments)
 
 
 def test_a_group_is_corrected_as_if_it_were_the_study():

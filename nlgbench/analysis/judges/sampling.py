@@ -1,0 +1,158 @@
+"""Which outputs to label: samples with known inclusion probabilities."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import brentq
+
+from nlgbench.arrays import Floats, Seed
+from nlgbench.names import known
+from nlgbench.status import Unsupported
+from nlgbench.study import Study
+from nlgbench.study.checks import checked
+from nlgbench.study.study import part_of, with_tables
+from nlgbench.text import check_n
+
+Design = Literal["random", "stratified", "uncertain"]
+#: The least inclusion probability of uncertain designs, which bounds the weights.
+LEAST_PROBABILITY = 0.02
+
+
+@checked
+def sample_labels(
+    study: Study,
+    n: int,
+    *,
+    design: Design = "random",
+    evaluator: str | None = None,
+    by: str | None = None,
+    dimension: str | None = None,
+    seed: Seed = 0,
+) -> Study:
+    """Draw the outputs that annotators should label, with known inclusion probabilities.
+
+    Parameters
+    ----------
+    study : Study
+        A study with outputs of systems. Human texts are not drawn.
+    n : int
+        How many outputs to draw; all, if there are fewer.
+    design : {"random", "stratified", "uncertain"}
+        ``random``: all outputs are equally likely. ``stratified``: each stratum gets its share of
+        the sample, but at least two outputs. ``uncertain``: in proportion to the root of p (1 - p)
+        for scores p from 0 to 1, with a probability of at least .02.
+    evaluator : str, optional
+        Only outputs that it scored are drawn. ``uncertain`` uses its scores.
+    by : str, optional
+        A column of outputs whose values, within each system, are strata. Default: each system is a
+        stratum.
+    dimension : str, optional
+        If labels are known: draw from the outputs with judgments of this dimension, as if no others
+        had been judged. Default: draw from all outputs, and drop judgments.
+    seed : int or Generator
+        Seed of the sample.
+
+    Returns
+    -------
+    Study
+        Outputs have the columns ``probability`` (missing unless drawn) and ``stratum``, for
+        `corrected_quality` with ``sampling="weighted"``.
+
+    Raises
+    ------
+    ValueError
+        When `n` is too small for the design, or scores are not between 0 and 1.
+
+    Notes
+    -----
+    The sample is systematic in random order, so its size is fixed and probabilities are exact
+    (Särndal, Swensson and Wretman 1992, section 3.6). For ``uncertain``, see Zrnic and Candès
+    (2024), doi:10.48550/arXiv.2403.03208.
+
+    Examples
+    --------
+    >>> import nlgbench as nb
+    >>> study = sample_labels(nb.simulate("own", seed=0), 30, design="stratified", seed=1)
+    >>> study.outputs.query("probability > 0")["system"].value_counts().unique().tolist()
+    [6]
+    """
+    check_n(n, "n")
+    if (by is not None and design != "stratified") or (evaluator is None and design == "uncertain"):
+        raise ValueError(
+            f"by= needs design='stratified', and 'uncertain' needs evaluator=. Got {design!r}."
+        )
+    rng = np.random.default_rng(seed)
+    if dimension is not None:
+        is_judged = study.outputs["output_id"].isin(study.judged(dimension)["output_id"])
+        study = part_of(study, is_judged.to_numpy())
+    outputs = study.outputs[~study.outputs["is_human"]].set_index("output_id")
+    if evaluator is not None:
+        scores = study.scored([evaluator])["score"].dropna()
+        assert study.scores is not None  # as written, because `scored` may negate them
+        written = study.scores.loc[scores.index].set_index("output_id")["score"]
+        outputs = outputs.assign(score=written).dropna(subset="score")
+    if outputs.empty:
+        raise Unsupported("no_outputs", f"{study.name} has no outputs of systems to draw.")
+    outputs = outputs.sample(frac=1, random_state=rng).assign(stratum="")
+    if design == "stratified":
+        column = known(by or "system", ["system", *study.settings.get("extra", ())], "by")
+        outputs["stratum"] = outputs["system"] + ("" if by is None else ", " + outputs[column])
+        outputs = outputs.sort_values("stratum", kind="stable")
+    n = min(n, len(outputs))
+    if design == "uncertain" and n < len(outputs):
+        probability = _favor_uncertain(outputs["score"], n)
+    else:
+        probability = _allocate(outputs["stratum"], n)
+    # Of the running sum of probabilities, each whole number passed is a draw.
+    drawn = probability[np.diff(np.floor(probability.cumsum() + rng.random()), prepend=0) > 0]
+    ids, judgments = study.outputs["output_id"], study.judgments
+    columns = {"probability": ids.map(drawn), "stratum": ids.map(outputs["stratum"]).fillna("")}
+    if judgments is not None:
+        is_kept = judgments["output_id"].isin(drawn.index)
+        judgments = None if dimension is None else judgments[is_kept]
+    extra = list(dict.fromkeys([*study.settings.get("extra", ()), *columns]))
+    settings = {**study.settings, "extra": extra}
+    outputs = study.outputs.assign(**columns)
+    return with_tables(study, outputs=outputs, judgments=judgments, settings=settings)
+
+
+def _allocate(strata: pd.Series, n: int) -> pd.Series:
+    """Give each stratum its share of the sample, but at least two; return the probabilities."""
+    sizes = strata.value_counts()
+    least = sizes.clip(upper=2 if len(sizes) > 1 else 1)
+    if n < least.sum():
+        raise ValueError(
+            f"{len(sizes)} strata with at least two outputs each need n >= {least.sum()}. Got {n}: "
+            "increase it, or omit by=."
+        )
+    shares = n * sizes / sizes.sum()
+    counts = np.maximum(np.floor(shares), least)
+    while gap := np.sign(n - counts.sum()):
+        can_change = counts < sizes if gap > 0 else counts > least
+        counts[(gap * (shares - counts)).where(can_change).idxmax()] += gap
+    return strata.map(counts / sizes)
+
+
+def _favor_uncertain(scores: pd.Series, n: int) -> pd.Series:
+    """Return probabilities in proportion to the root of p (1 - p), with sum n."""
+    way = "Use design='random' or 'stratified'."
+    if not scores.between(0, 1).all() or scores.isin([0, 1]).all():
+        raise ValueError(
+            "design='uncertain' needs scores between 0 and 1, of which some are neither. Got "
+            f"{scores.min():g} to {scores.max():g}: divide percentages by 100. {way}"
+        )
+    if n <= (least := LEAST_PROBABILITY * len(scores)):
+        raise ValueError(
+            f"design='uncertain' needs n above {least:g}, because each output has a probability of "
+            f"at least {LEAST_PROBABILITY:g}. Got {n}. {way}"
+        )
+    spread = np.maximum(np.sqrt(scores * (1 - scores)).to_numpy(), 1e-6)
+
+    def scaled(scale: float) -> Floats:
+        return np.clip(scale * spread, LEAST_PROBABILITY, 1)
+
+    scale = brentq(lambda scale: scaled(scale).sum() - n, 0, 1 / spread.min())
+    return pd.Series(scaled(scale), scores.index)

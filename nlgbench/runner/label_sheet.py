@@ -1,0 +1,129 @@
+"""What `nlgbench sample` writes: a sheet to be filled with labels, in the folder of a study."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import yaml
+from scipy.stats import t as student
+
+from nlgbench.analysis.judges.corrected import FEWEST_LABELS
+from nlgbench.analysis.judges.sampling import sample_labels
+from nlgbench.datasets.public import open_named
+from nlgbench.names import UsageError
+from nlgbench.papers.atlas import CALLED, PREDICTED
+from nlgbench.runner import listing
+from nlgbench.study import Study, csv_files
+from nlgbench.text import counted
+
+_SHEET, _SHEETS = "labels.csv", "labels*.csv"
+
+
+def sample(
+    folder: Path, n: int, *, evaluator: str | None, seed: int, out: Path | None, **design: Any
+) -> str:
+    """Draw outputs, write a study to be labeled, and return what the labels would buy."""
+    study = open_named(folder)
+    out = out or Path(f"{folder.resolve().name}-labels")
+    sheets = [pd.read_csv(path, dtype=str) for path in out.glob(_SHEETS)]
+    is_filled = ["label" not in sheet or sheet["label"].notna().any() for sheet in sheets]
+    if out.exists() and (not sheets or any(is_filled)):
+        raise UsageError(
+            f"{out} is kept, because it is no sheet, or has labels: name another --out."
+        )
+    scored = [] if study.scores is None else study.scores["evaluator"].unique()
+    evaluator = scored[0] if evaluator is None and len(scored) == 1 else evaluator
+    drawn = sample_labels(study, n, evaluator=evaluator, seed=seed, **design)
+    n = int(drawn.outputs["probability"].notna().sum())
+    quality = study.settings.get("quality", "quality")
+    dimension = quality if study.judgments is None else study.dimension()
+    lines = [
+        f"Drew {counted(n, 'output')}. {_expect(study, dimension, evaluator, n)}",
+        f"Fill the column label of {out / _SHEET} with numbers, or with pass and fail. Several "
+        "annotators get a copy each, such as labels-ann.csv, and no other file.",
+        f"nlgbench run 09 -p study={out} -p sampling=weighted"
+        + f" -p evaluator={evaluator}" * (len(scored) > 1),
+    ]
+    if not drawn.outputs["text"].any():
+        lines.insert(1, "There are no texts: name their column, nlgbench new FILE --text COLUMN.")
+    _write(drawn, dimension, out, np.random.default_rng(seed))
+    return "\n".join(listing.wrapped(line, "") for line in lines)
+
+
+def _write(drawn: Study, dimension: str, folder: Path, rng: np.random.Generator) -> None:
+    """Write a study that reads the filled sheet, in which ids of outputs reveal no system."""
+    ids = [f"o{number:06}" for number in rng.permutation(len(drawn.outputs)) + 1]
+    outputs = drawn.outputs.assign(original_id=drawn.outputs["output_id"], output_id=ids)
+    new_ids = outputs.set_index("original_id")["output_id"]
+    sheet = outputs.loc[outputs["probability"].notna(), ["output_id", "item_id", "context", "text"]]
+    settings = {key: drawn.settings[key] for key in ("clusters", "labels") if key in drawn.settings}
+    settings["extra"] = list(dict.fromkeys([*drawn.settings["extra"], "original_id"]))
+    if drawn.sign(dimension) < 0:
+        settings["lower_is_better"] = [dimension]
+    judgments = {
+        "file": _SHEETS,
+        "columns": {"value": "label"},
+        "values": {"value": {"pass": 1, "fail": 0}},
+        "constants": {"annotator_id": "{file}", "dimension": dimension},
+    }
+    tables: dict[str, Any] = {"outputs": {"file": "outputs.csv"}, "judgments": judgments}
+    draft = folder.with_name(f".{folder.name}.{os.getpid()}")
+    try:
+        draft.mkdir(parents=True)
+        csv_files.save(outputs, draft / "outputs.csv")
+        csv_files.save(sheet.assign(label="").sort_values("output_id"), draft / _SHEET)
+        if drawn.scores is not None:
+            scores = drawn.scores.assign(output_id=drawn.scores["output_id"].map(new_ids))
+            csv_files.save(scores, draft / "scores.csv")
+            tables["scores"] = {"file": "scores.csv"}
+        content = {"name": drawn.name, "settings": settings, "tables": tables}
+        text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
+        (draft / "study.yml").write_text(text, encoding="utf-8")
+        shutil.rmtree(folder, ignore_errors=True)
+        draft.rename(folder)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _expect(study: Study, dimension: str, evaluator: str | None, n: int) -> str:
+    """Predict the interval of a system's mean, from a pilot or from other studies."""
+    sizes = study.outputs.loc[~study.outputs["is_human"], "system"].value_counts()
+    n_labels = max(2, round(n / len(sizes)))
+    sd, unit = 1.0, " standard deviations of the labels (of 0 and 1: at most half of that)"
+    ends, origin = PREDICTED.get(CALLED.get(str(evaluator), str(evaluator))), "in other studies"
+    if study.judgments is not None and evaluator is not None:
+        labels = study.judged(dimension).groupby(["system", "output_id"])["value"].mean()
+        scores = study.scored([evaluator]).set_index("output_id")["score"]
+        pilot = labels.to_frame().join(scores, on="output_id").dropna()
+        pilot -= pilot.groupby("system").transform("mean")
+        if len(pilot) >= FEWEST_LABELS:
+            sd, unit, origin = float(pilot["value"].std()), "", f"of {len(pilot):,} labeled outputs"
+            ends = (float(pilot["value"].corr(pilot["score"])),) * 2
+
+    def half_width(r: float) -> str:
+        variance = sd**2 * (1 - r**2 * (1 - n_labels / sizes.mean())) / n_labels
+        return f"±{student.ppf(0.975, n_labels - 1) * np.sqrt(variance):.2g}"
+
+    text = (
+        f"Drawn at random, {n_labels:,} labels of a system would give its mean a 95% interval of "
+    )
+    text += f"{half_width(0)}{unit}. "
+    if ends is None:
+        return text + (
+            f"What {evaluator or 'a judge'} adds is unknown, because it is not in the atlas, and "
+            f"fewer than {FEWEST_LABELS} outputs have its score and a label."
+        )
+    worst = 0.0 if ends[0] < 0 < ends[1] else min(map(abs, ends))
+    widths = _range(half_width(max(map(abs, ends))), half_width(worst))
+    correlations = _range(f"{ends[0]:.2f}", f"{ends[1]:.2f}")
+    return text + f"Corrected by {evaluator}: {widths} (correlation {correlations} {origin})."
+
+
+def _range(low: str, high: str) -> str:
+    """Join the ends of a range, if they differ."""
+    return low if low == high else f"{low} to {high}"
