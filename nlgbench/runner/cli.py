@@ -394,7 +394,7 @@ def sample(study: Path, n: int, **chosen: Any) -> None:
     """
     from nlgbench.runner import label_sheet
 
-    click.echo(label_sheet.sample(study, n, **chosen))
+    click.echo(label_sheet.draw_sheet(study, n, **chosen))
 
 
 @main.command()

@@ -24,7 +24,7 @@ from nlgbench.text import counted
 _SHEET, _SHEETS = "labels.csv", "labels*.csv"
 
 
-def sample(
+def draw_sheet(
     folder: Path, n: int, *, evaluator: str | None, seed: int, out: Path | None, **design: Any
 ) -> str:
     """Draw outputs, write a study to be labeled, and return what the labels would buy."""
