@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import yaml
+import yaml  # type: ignore[import-untyped]
 from scipy.stats import t as student
 
 from nlgbench.analysis.judges.corrected import FEWEST_LABELS
@@ -36,7 +36,7 @@ def draw_sheet(
         raise UsageError(
             f"{out} is kept, because it is no sheet, or has labels: name another --out."
         )
-    scored = [] if study.scores is None else study.scores["evaluator"].unique()
+    scored = [] if study.scores is None else study.scores["evaluator"].unique().tolist()
     evaluator = scored[0] if evaluator is None and len(scored) == 1 else evaluator
     drawn = sample_labels(study, n, evaluator=evaluator, seed=seed, **design)
     n = int(drawn.outputs["probability"].notna().sum())

@@ -133,7 +133,7 @@ def _allocate(strata: pd.Series, n: int) -> pd.Series:
     while gap := np.sign(n - counts.sum()):
         can_change = counts < sizes if gap > 0 else counts > least
         counts[(gap * (shares - counts)).where(can_change).idxmax()] += gap
-    return strata.map(counts / sizes)
+    return strata.map(pd.Series(counts / sizes))
 
 
 def _favor_uncertain(scores: pd.Series, n: int) -> pd.Series:
@@ -149,7 +149,7 @@ def _favor_uncertain(scores: pd.Series, n: int) -> pd.Series:
             f"design='uncertain' needs n above {least:g}, because each output has a probability of "
             f"at least {LEAST_PROBABILITY:g}. Got {n}. {way}"
         )
-    spread = np.maximum(np.sqrt(scores * (1 - scores)).to_numpy(), 1e-6)
+    spread = np.maximum(np.sqrt((scores * (1 - scores)).to_numpy()), 1e-6)
 
     def scaled(scale: float) -> Floats:
         return np.clip(scale * spread, LEAST_PROBABILITY, 1)
