@@ -19,7 +19,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # One thread for each matrix product, as in `nlgbench run`.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup figures paper pictures docs test release test-lowest lab lint lock clean
+.PHONY: help setup figures paper pictures leaderboard docs test release test-lowest lab lint lock clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -46,6 +46,12 @@ paper: $(SETUP) ## run every notebook at full effort, in figures/paper
 
 pictures: $(SETUP) ## make the pictures of README and the site from figures/latest, a run on released data
 	@$(BIN)/python .ci/pictures figures/latest
+
+leaderboard: $(SETUP) ## make docs/leaderboard.csv from a run of the atlas on released data
+	@$(BIN)/nlgbench run 11 --source released --out $(OUT)
+	@$(BIN)/python -c 'import pandas as pd; \
+	  table = pd.read_csv("$(OUT)/11-atlas/tables/leaderboard.csv", dtype={"rank": "Int64"}); \
+	  table.drop(columns="source").round(2).to_csv("docs/leaderboard.csv", index=False)'
 
 docs: $(SETUP) ## build the site in docs/_build/html, with its gallery; warnings are errors
 	@MPLBACKEND=agg $(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html

@@ -18,6 +18,10 @@ skewed errors agree equally well. Covered means that `compare_evaluators` finds 
 
 The cells ``ties`` are for accuracy within items with calibrated ties, judged on five steps. The
 parameter is the accuracy over infinitely many items, with the best threshold for them.
+
+The cells ``soft`` are for soft pairwise accuracy of systems. The parameter of an interval is its
+expectation for other items. In ``soft test``, two evaluators have the same expectations of systems;
+covered means that the test of their difference has p of at least .05.
 Takes about half an hour on two cores.
 """
 
@@ -31,11 +35,13 @@ import pandas as pd
 from scipy import stats
 
 from nlgbench.analysis.correlation import compare_evaluators
-from nlgbench.analysis.correlation.coefficients import coefficients
+from nlgbench.analysis.correlation.coefficients import coefficients, pair_confidences
+from nlgbench.analysis.correlation.comparing import _swapped_soft
 from nlgbench.analysis.correlation.correlations import (
     Sample,
     cluster_sums,
     intervals_over_outputs,
+    permutation_p,
     statistics_of,
 )
 from nlgbench.analysis.correlation.intervals import (
@@ -279,6 +285,39 @@ def accuracy_of(x: np.ndarray, y: np.ndarray, *, cross_fitted: bool) -> dict[str
     return calibrated_accuracy(x.T[None], y.T, np.arange(len(x.T)), **options)
 
 
+def measure_soft(n_systems: int, n_items: int, r: float, n_worlds: int, seed: int) -> pd.DataFrame:
+    """Count the coverage of intervals of soft accuracy, and the tests that do not reject."""
+    rng = np.random.default_rng([seed, n_systems, n_items, round(100 * r)])
+    name, cluster, covered = "soft_pairwise", np.arange(n_items), []
+    swaps = rng.random((400, n_items)) < 0.5
+    swaps[0] = False
+    for number in range(n_worlds):
+        world = world_of(n_systems, n_items, r, "ordinal", rng)
+        sample, (other, _) = sample_of(world, rng), world.outputs(rng)
+        x = np.stack([sample.x[0].reshape(other.shape), other])[:, None].swapaxes(2, 3)
+        under_swaps = _swapped_soft(x, sample.y.reshape(other.shape).T, cluster, swaps)[1]
+        p = permutation_p(under_swaps, under_swaps[:, :1], exact=True, two_sided=True)
+        row = {"soft test": p[0] >= 0.05}
+        if number < n_worlds // 4:  # the parameter is costly
+            redrawn = (
+                World(world.quality, world.seen, rng.normal(size=n_items), "ordinal")
+                for _ in range(50)
+            )
+            truth = np.mean([soft_of(*other_items.outputs(rng)) for other_items in redrawn])
+            options = Options("system", [name], "items", 0, 0.95)
+            interval = intervals_over_outputs(sample, options, rng).get((0, name))
+            row["soft"] = interval.low <= truth <= interval.high
+        covered.append(row)
+    shares = pd.DataFrame(covered).astype(float).mean()
+    table = shares.rename_axis("level").reset_index(name="covered")
+    return table.assign(size=f"{n_systems} x {n_items}", r=r)
+
+
+def soft_of(x: np.ndarray, y: np.ndarray) -> float:
+    """Compute soft accuracy of scores and judgments of shape (systems, items)."""
+    return 1 - float(np.abs(pair_confidences(x.T) - pair_confidences(y.T)).mean())
+
+
 def cells_of(level: str) -> list[tuple[int, int, float, str]]:
     """List the cells: all for means of systems, some for outputs and items."""
     every = product(SIZES, CORRELATIONS, NOISE)
@@ -312,12 +351,20 @@ CELLS |= {
 }
 
 
+CELLS |= {
+    f"soft, {systems} x {items}, r = {r:g}": ("soft", systems, items, r)
+    for systems, items, r in product((5, 12), (50, 200), (0.8,))
+}
+
+
 def counted(cell: tuple, n_worlds: int, seed: int) -> pd.DataFrame:
     """Count a cell."""
     if cell[0] == "differences":
         return measure_differences(*cell[1:], n_worlds, seed)
     if cell[0] == "ties":
         return measure_ties(*cell[1:], n_worlds, seed)
+    if cell[0] == "soft":
+        return measure_soft(*cell[1:], 4 * n_worlds, seed)
     return measure(*cell, n_worlds, seed)
 
 

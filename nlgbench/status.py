@@ -61,7 +61,7 @@ REASONS: Mapping[str, str] = {
     "few_scored": "no annotator has at least {least} scored outputs",
     "few_shared_items": "annotators share too few items: increase n_votes",
     "few_studies": "{n}: {what} needs at least {least}",
-    "few_swaps": "cannot be significant with {n} systems: the smallest possible adjusted p is "
+    "few_swaps": "cannot be significant with {n} {units}: the smallest possible adjusted p is "
     "{least:.3g}",
     "few_systems": _FEW,
     "few_tested": "only {n} outputs: the test needs at least 4",

@@ -27,6 +27,7 @@ from nlgbench.analysis.correlation.pooling import UNTRAINED, score_each
 from nlgbench.clustering import FEWEST, jackknife_variance, t_interval
 from nlgbench.datasets.public import load, studies
 from nlgbench.datasets.published import load_claims
+from nlgbench.evaluators.sentinels import SYSTEM_MEAN
 from nlgbench.papers.claim_rows import claim_prefix, claim_rows, is_release
 from nlgbench.study import Study
 from nlgbench.worlds.simulated import open_study, simulate
@@ -168,6 +169,28 @@ def effects_and_means(pooled: PooledCorrelations) -> pd.DataFrame:
     wide = rows.pivot(index="evaluator_a", columns=["task", "study"], values="cell")
     tasks = dict.fromkeys(rows["task"])
     return wide.reindex(columns=list(tasks), level=0).fillna("")
+
+
+def leaderboard(
+    outputs: PooledCorrelations, by_task: PooledCorrelations, beyond_length: PooledCorrelations
+) -> pd.DataFrame:
+    """Assemble a row per evaluator that has a mean over studies, in the order of ranks.
+
+    Ranks are over common studies. The difference from the sentinel system_mean is one of means, and
+    columns of tasks are means of the effects of their studies.
+    """
+    numbers = ["estimate", "ci_low", "ci_high"]
+    means = outputs.summary.dropna(subset=["estimate"]).set_index("evaluator")
+    table = means[["n_studies", *numbers, "prediction_low", "prediction_high"]]
+    ranks = outputs.rank_evaluators().set_index("evaluator")["rank"]
+    gaps = beyond_length.summary.set_index("evaluator_a")[numbers]
+    table = table.join(ranks).join(gaps.add_prefix("beyond_length_"))
+    of_system = table["estimate"].get(SYSTEM_MEAN, float("nan"))
+    table["beyond_system_mean"] = table["estimate"] - of_system
+    effects = by_task.studies.pivot_table("estimate", "evaluator", "task", aggfunc="mean")
+    table = table.join(effects.reindex(table.index).dropna(axis=1, how="all"))
+    table = table.sort_values(["rank", "estimate"], ascending=[True, False]).reset_index()
+    return table.assign(rank=table["rank"].astype("Int64"))
 
 
 def members() -> pd.DataFrame:

@@ -40,6 +40,20 @@ def test_simulated_studies_are_pooled_and_recorded():
     words = "{estimate:.2f} [{ci_low:.2f}, {ci_high:.2f}]".format(**mean)
     assert shown.loc["close", ("judgments", "mean")] == words and mean["ci_low"] > 0.4
     assert shown.loc["chrf", ("reviews", "mean")] == "only 2 studies: a mean needs at least 5"
+    board = paper.leaderboard(
+        pooled, nb.pool_correlations(found, by="task"), excess := (nb.pool_correlations(beyond))
+    )
+    first = board.iloc[0]
+    assert board["evaluator"].head(2).tolist() == ["close", "coarse"]
+    assert (first["rank"], first["n_studies"], first["estimate"]) == (
+        1,
+        8,
+        own["estimate"]["close"],
+    )
+    gap = excess.summary.set_index("evaluator_a").loc["close", "estimate"]
+    assert first["beyond_length_estimate"] == gap
+    effects = pooled.studies.query("evaluator == 'close'")["estimate"]
+    assert first["judgments"] == pytest.approx(effects.mean())
 
 
 @pytest.mark.release

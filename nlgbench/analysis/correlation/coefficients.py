@@ -322,23 +322,35 @@ def pair_confidences(values: Floats) -> Floats:
     so its result depends on the order of systems. Systems that share fewer than two items are
     compared as unpaired samples.
     """
+    sums = pair_sums(values).sum(axis=0, keepdims=True)
+    return confidences_of_sums(sums, values.shape[1], tolerance(values))[0]
+
+
+def pair_sums(values: Floats) -> Floats:
+    """Compute each item's terms of the sums that `confidences_of_sums` needs."""
     defined = np.isfinite(values)
-    filled = np.where(defined, values, 0)
+    # Subtracting a constant changes no comparison, and keeps sums of squares precise.
+    center = np.where(defined, values, 0).sum() / max(defined.sum(), 1)
+    filled = np.where(defined, values - center, 0)
     first, second = np.triu_indices(values.shape[1], 1)
     shared = defined[:, first] & defined[:, second]
     d = np.where(shared, filled[:, first] - filled[:, second], 0)
-    above, variance = d.sum(axis=0), (d * d).sum(axis=0)
-    alone = shared.sum(axis=0) < 2
+    return np.concatenate([shared, d, d * d, defined, filled, filled**2], axis=1)
+
+
+def confidences_of_sums(sums: Floats, n_systems: int, least: float) -> Floats:
+    """Compute `pair_confidences` of each row of sums; differences below `least` do not count."""
+    first, second = np.triu_indices(n_systems, 1)
+    ends = np.cumsum([len(first)] * 3 + [n_systems] * 2)
+    shared, above, variance, count, total, square = np.split(sums, ends, axis=1)
+    alone = shared < 2
     if alone.any():
-        i, j = first[alone], second[alone]
-        # Subtracting a constant changes no comparison, and keeps sums of squares precise.
-        filled = np.where(defined, filled - filled.sum() / max(defined.sum(), 1), 0)
-        count, total, square = defined.sum(axis=0), filled.sum(axis=0), (filled**2).sum(axis=0)
-        n = count[i] + count[j]
+        (n_i, n_j), (x_i, x_j) = ((one[:, first], one[:, second]) for one in (count, total))
+        n = n_i + n_j
         with np.errstate(divide="ignore", invalid="ignore"):
-            spread = square[i] + square[j] - (total[i] + total[j]) ** 2 / n
-            above[alone] = total[i] / count[i] - total[j] / count[j]
-            variance[alone] = spread / (n - 1) * (1 / count[i] + 1 / count[j])
-    varies = variance > tolerance(values) ** 2
+            spread = square[:, first] + square[:, second] - (x_i + x_j) ** 2 / n
+            above = np.where(alone, x_i / n_i - x_j / n_j, above)
+            variance = np.where(alone, spread / (n - 1) * (1 / n_i + 1 / n_j), variance)
+    varies = variance > least**2
     p = ndtr(-divide(np.where(varies, above, 0), np.sqrt(np.where(varies, variance, 1))))
     return np.where(np.isfinite(above) & np.isfinite(variance), p, np.nan)

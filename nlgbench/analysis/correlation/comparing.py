@@ -14,9 +14,15 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from nlgbench.analysis.correlation import correlations
-from nlgbench.analysis.correlation.coefficients import coefficients, divide
+from nlgbench.analysis.correlation.coefficients import (
+    coefficients,
+    confidences_of_sums,
+    divide,
+    pair_confidences,
+    pair_sums,
+)
 from nlgbench.analysis.correlation.intervals import Options, explain_undefined, interval_of_systems
-from nlgbench.arrays import Floats, Seed
+from nlgbench.arrays import Floats, Ints, Seed
 from nlgbench.clustering import effective_size
 from nlgbench.inference import adjust, bootstrap_counts
 from nlgbench.names import known
@@ -29,6 +35,7 @@ from nlgbench.text import check_n
 _BEYOND = 100
 #: The most resampled counts of outputs in memory at once.
 _AT_ONCE = 1 << 23
+_SWAPS_AT_ONCE = 1000
 #: Correlations of a few hundred units have rounding errors of about 1e-15.
 _ROUNDING = 1e-12
 #: A determinant below minus this is impossible for the correlations of three variables.
@@ -59,7 +66,8 @@ def compare_evaluators(
         Names of evaluators, to compare all pairs of them, or pairs of names that you chose before
         seeing the data. p is adjusted over the compared pairs. Default: all evaluators.
     statistic : str
-        The measure of agreement: ``pearson``, ``spearman``, ``kendall_b`` or ``pairwise_accuracy``.
+        The measure of agreement: ``pearson``, ``spearman``, ``kendall_b``, ``pairwise_accuracy``
+        or, at granularity "system", ``soft_pairwise``.
     n_resamples : int, optional
         Number of bootstrap samples (default 1,000) or, at granularity "system", of random swaps
         (default 9,999; more if Holm's method needs them). For up to 16 systems, all swaps are used.
@@ -91,7 +99,8 @@ def compare_evaluators(
     For Pearson, the test statistic is the studentized difference of Fisher's z (after DiCiccio and
     Romano 2017, doi:10.1080/01621459.2016.1202117); otherwise, the difference of the coefficients.
     Means are over the outputs that all evaluators have scored; with `against`, each evaluator's are
-    over all its outputs. With skewed scores and few systems, the test rejects too often.
+    over all its outputs. For ``soft_pairwise``, items (or `clusters`) swap their scores, not
+    systems. With skewed scores and few systems, the test rejects too often.
 
     All pairs use the same swaps. Their p-values are adjusted by a step-down max-T procedure, which
     is only approximate (it requires subset pivotality), or by Holm's method for m pairs that you
@@ -121,7 +130,12 @@ def compare_evaluators(
     'cannot be significant with 5 systems: the smallest possible adjusted p is 0.0625'
     """
     swaps = granularity == "system"
-    known(statistic, correlations.PLAIN, "statistic")
+    is_soft = swaps and statistic == "soft_pairwise"
+    known(statistic, (*correlations.PLAIN, *(["soft_pairwise"] if swaps else [])), "statistic")
+    if is_soft and against is not None:
+        raise ValueError(
+            "statistic 'soft_pairwise' needs judgments of outputs: leave out against=."
+        )
     n_resamples = n_resamples or (9999 if swaps else 1000)
     check_n(n_resamples, "n_resamples")
     names = [name for name in evaluators or () if isinstance(name, str)] or None
@@ -129,9 +143,20 @@ def compare_evaluators(
     if pairs is not None:
         names = list(dict.fromkeys(name for pair in pairs for name in pair))
     tables = []
-    if swaps:
+    test = statistic, n_resamples, 1 - confidence, seed
+    if is_soft:
+        chosen = list(correlations.chosen_evaluators(study, names, "output"))
+        for criterion in correlations.dimensions_of(study, dimension):
+            judged = correlations.judged_outputs(study, criterion, clusters, include_human=False)
+            columns, sample = _common_sample(study, chosen, judged)
+            units = correlations.clusters_of_items(sample)
+            table = _test_swaps(columns, *correlations.item_grids(sample), units, pairs, *test)
+            n_missing = judged.n_outputs - len(sample.y)
+            tables.append(table.assign(dimension=criterion, n_missing=n_missing))
+    elif swaps:
         for criterion, scores, human, n_missing in _system_scores(study, names, against, dimension):
-            table = _test_swaps(scores, human, pairs, statistic, n_resamples, 1 - confidence, seed)
+            x, h = scores[human.notna()].to_numpy().T, human.dropna().to_numpy()
+            table = _test_swaps(list(scores.columns), x, h, np.arange(len(h)), pairs, *test)
             tables.append(table.assign(dimension=criterion, n_missing=n_missing))
     elif against is not None:
         raise ValueError(f"against= needs granularity='system'. Got {granularity!r}.")
@@ -221,38 +246,51 @@ def _find_pairs(pairs: Sequence[tuple[str, str]] | None, names: list[str]) -> li
 
 
 def _test_swaps(
-    scores: pd.DataFrame,
-    human: pd.Series,
+    names: list[str],
+    x: Floats,
+    human: Floats,
+    units: Ints,
     pairs: Sequence[tuple[str, str]] | None,
     statistic: str,
     n_permutations: int,
     alpha: float,
     seed: Seed,
 ) -> pd.DataFrame:
-    """Test pairs of evaluators by swaps; `scores` has a column per evaluator, a row per system."""
-    scores, human = scores[human.notna()], human.dropna()
-    chosen = _find_pairs(pairs, list(scores.columns))
+    """Test pairs of evaluators with scores (m, systems) or, for soft accuracy, (m, items, systems).
+
+    `units` are the numbers of the units that are swapped: systems, or clusters of items.
+    """
+    chosen = _find_pairs(pairs, names)
     needed = 0 if pairs is None else permutations_needed(len(chosen), alpha=alpha)
     n_permutations = max(n_permutations, needed)
-    swaps, is_all = ways_to_swap(len(human), n_permutations, np.random.default_rng(seed))
-    x = scores.to_numpy().T[np.array(chosen).T]  # (2, pairs, systems)
-    estimates, swapped = swapped_statistics(x, human.to_numpy(), statistic, swaps)
+    labels, units = np.unique(units, return_inverse=True)
+    swaps, is_all = ways_to_swap(len(labels), n_permutations, np.random.default_rng(seed))
+    x = x[np.array(chosen).T]  # (2, pairs, ...)
+    if statistic == "soft_pairwise":
+        has = np.isfinite(human).any(axis=0)
+        estimates, swapped = _swapped_soft(x[..., has], human[:, has], units, swaps)
+        n = np.full(len(chosen), has.sum())
+    else:
+        estimates, swapped = swapped_statistics(x, human, statistic, swaps)
+        n = (np.isfinite(x).all(axis=0)).sum(axis=1)
     p, adjusted, least = swap_p(swapped, named=pairs is not None)
-    n = (np.isfinite(x).all(axis=0)).sum(axis=1)
     n_tests = int(np.isfinite(p).sum())
+    kind, n_swapped = "systems", n
+    if statistic == "soft_pairwise":
+        kind, n_swapped = "items or clusters", np.full(len(n), len(labels))
     statuses = [
         explain_undefined("system", size).status
         if np.isnan(value)
         # In floating point, 1 - .95 is slightly more than .05.
-        else explain("few_swaps", n=size, least=least)
+        else explain("few_swaps", n=n_units, units=kind, least=least)
         if least > alpha + 1e-12
         else explain("swaps")
-        for size, value in zip(n, p, strict=True)
+        for size, n_units, value in zip(n, n_swapped, p, strict=True)
     ]
     table = pd.DataFrame(
         {
-            "evaluator_a": [scores.columns[a] for a, _ in chosen],
-            "evaluator_b": [scores.columns[b] for _, b in chosen],
+            "evaluator_a": [names[a] for a, _ in chosen],
+            "evaluator_b": [names[b] for _, b in chosen],
             "estimate_a": estimates[0],
             "estimate_b": estimates[1],
             "estimate": estimates[0] - estimates[1],
@@ -311,6 +349,36 @@ def swapped_statistics(
             of_a, of_b = coefficients(exchanged, judgments, statistics=[statistic])[statistic]
             size = np.sqrt(np.nan_to_num((of_a - of_b) ** 2).mean())
             under_swaps[row] = (of_a - of_b) / size if size > 0 else of_a - of_b
+    return estimates, under_swaps
+
+
+def _swapped_soft(
+    x: Floats, y: Floats, cluster: Ints, swaps: NDArray[np.bool_]
+) -> tuple[Floats, Floats]:
+    """Compute soft accuracy of pairs (2, m, items, systems), and differences (m, r) under swaps."""
+    human, n_systems = pair_confidences(y), y.shape[1]
+    estimates, under_swaps = np.empty(x.shape[:2]), np.empty((x.shape[1], len(swaps)))
+    by_cluster = (np.arange(swaps.shape[1])[:, None] == cluster).astype(np.float64)
+    for row in range(x.shape[1]):
+        sums = []
+        for scores in x[:, row]:
+            sd = float(np.nanstd(scores)) or 1.0
+            sums.append(by_cluster @ pair_sums(scores / sd))
+        a, total = sums[0].sum(axis=0), sums[0].sum(axis=0) + sums[1].sum(axis=0)
+        for start in range(0, len(swaps), _SWAPS_AT_ONCE):
+            block = slice(start, start + _SWAPS_AT_ONCE)
+            of_a = a + swaps[block].astype(np.float64) @ (sums[1] - sums[0])
+            soft = np.stack(
+                [
+                    1 - np.abs(confidences_of_sums(of_one, n_systems, 1e-9) - human).mean(axis=1)
+                    for of_one in (of_a, total - of_a)
+                ]
+            )
+            under_swaps[row, block] = soft[0] - soft[1]
+            if start == 0:
+                estimates[:, row] = soft[:, 0]
+        size = float(np.sqrt(np.nan_to_num(under_swaps[row] ** 2).mean()))
+        under_swaps[row] /= size if size > 0 else 1
     return estimates, under_swaps
 
 
@@ -383,6 +451,16 @@ def permutations_needed(n_tests: int, *, alpha: float) -> int:
 # Resampling ----------------------------------------------------------------------------------
 
 
+def _common_sample(
+    study: Study, evaluators: Sequence[str], judged: correlations.JudgedOutputs
+) -> tuple[list[str], correlations.Sample]:
+    """Return the judged outputs that all evaluators have scored, and the evaluators in order."""
+    scores = correlations.output_scores(study, judged, evaluators)
+    scores.loc[~_scored_by_all(scores)] = np.nan
+    ((names, sample),) = correlations.samples_of(judged, scores)
+    return names, sample
+
+
 def resampled_differences(
     study: Study,
     evaluators: Sequence[str],
@@ -393,11 +471,8 @@ def resampled_differences(
 ) -> pd.DataFrame:
     """Compute intervals of differences from `correlate`'s intervals and common resamples."""
     rng = np.random.default_rng(seed)
-    scores = correlations.output_scores(study, judged, evaluators)
-    chosen = _find_pairs(pairs, list(scores.columns))
-    common = scores.copy()
-    common.loc[~_scored_by_all(scores)] = np.nan
-    ((names, sample),) = correlations.samples_of(judged, common)
+    names, sample = _common_sample(study, evaluators, judged)
+    chosen = _find_pairs(pairs, names)
     table = correlations.correlate_sample(judged, names, sample, options, rng)
     correlated = table.set_index("evaluator").loc[names]
     cluster, system = (pd.factorize(judged.rows[name])[0] for name in ("cluster", "system"))

@@ -7,6 +7,7 @@ data without each cluster. `correlate_system_scores` is used if only systems' sc
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import permutations
 from typing import Literal, NamedTuple
 
@@ -19,9 +20,12 @@ from scipy import stats
 from nlgbench.analysis.correlation import intervals
 from nlgbench.analysis.correlation.coefficients import (
     coefficients,
+    confidences_of_sums,
     divide,
     equalized,
     pair_confidences,
+    pair_sums,
+    tolerance,
     weighted_coefficients,
 )
 from nlgbench.analysis.correlation.intervals import CHANCE, Interval, Options
@@ -138,7 +142,8 @@ def correlate(
       range of the statistic over all normal populations that fit the estimate (an inverted test).
     - ``"both"``: the interval over systems, with its ends corrected for noise as in r_d.
 
-    An interval that excludes the estimate is extended to it. ``soft_pairwise`` has no interval.
+    An interval that excludes the estimate is extended to it. ``soft_pairwise`` has an interval only
+    for ``"items"``: a jackknife over clusters, for its expectation with this number of items.
     ``"items"`` and ``"both"`` require mean scores and judgments with reliabilities above .5. p is
     from permutations of systems' judgments (all if at most 8 systems), two-sided for correlations.
 
@@ -422,6 +427,10 @@ def correlate_sample(
         if resample is not None:
             means = intervals.estimate_expectations(*cluster_sums(sample))
             intervals_of = intervals.system_intervals(means, estimates, options, rng)
+        if resample == "items" and "soft_pairwise" in statistics:
+            soft = options._replace(statistics=["soft_pairwise"])
+            with suppress(Unsupported):  # an item is in several clusters
+                intervals_of |= intervals_over_outputs(sample, soft, rng)
     elif resample is not None:
         intervals_of = intervals_over_outputs(sample, options, rng, by_item)
     values = estimates if by_item is None else by_item
@@ -478,7 +487,8 @@ def _estimand(granularity: str, resample: str | None, interval: Interval) -> str
     """Describe the quantity that an interval covers."""
     if resample is None or interval.method == "none":
         return ""
-    noiseless = granularity == "system" and resample != "systems"
+    # Soft accuracy, which alone has a plain jackknife here, is not corrected for noise.
+    noiseless = granularity == "system" and resample != "systems" and interval.method != "jackknife"
     return {
         "items": "these systems, other items",
         "systems": "other systems, these items",
@@ -494,6 +504,8 @@ def statistics_of(
 ) -> dict[str, Floats]:
     """Compute statistics (m, r) of all data, or of r resamples with these counts of clusters."""
     plain = [name for name in statistics if name != "soft_pairwise"]
+    if granularity == "system" and counts is not None:
+        return {"soft_pairwise": _resampled_soft(sample, counts)}
     if granularity == "system":
         x, y = system_means(sample)
         values_of = {
@@ -560,6 +572,18 @@ def _soft_pairwise(sample: Sample, orders: NDArray[np.int64]) -> Floats:
     dealt = sure[orders[:, i], orders[:, j]]
     gaps = [np.abs(dealt - pair_confidences(scores[:, has])) for scores in x]
     return 1 - divide(np.stack(gaps).sum(axis=2), np.array(len(i) * 1.0))
+
+
+def _resampled_soft(sample: Sample, counts: Floats) -> Floats:
+    """Compute soft pairwise accuracy (m, r) of r resamples with these counts of clusters."""
+    x, y = item_grids(sample)
+    has, times = np.isfinite(y).any(axis=0), counts[:, clusters_of_items(sample)]
+    human, *evaluators = (
+        confidences_of_sums(times @ pair_sums(values), values.shape[1], tolerance(values))
+        for values in (y[:, has], *x[:, :, has])
+    )
+    gaps = np.abs(np.stack(evaluators) - human)
+    return 1 - divide(gaps.sum(axis=2), np.array(gaps.shape[2] * 1.0))
 
 
 def item_grids(sample: Sample) -> tuple[Floats, Floats]:

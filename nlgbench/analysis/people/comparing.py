@@ -23,7 +23,7 @@ from nlgbench.arrays import Floats, Ints
 from nlgbench.inference import adjust, linked
 from nlgbench.reported import Reported
 from nlgbench.status import OK, Status, Unsupported, explain, first_status, split_status
-from nlgbench.study import Study
+from nlgbench.study import Study, with_tables
 from nlgbench.study.checks import checked
 from nlgbench.study.overview import PLACEHOLDER
 
@@ -420,6 +420,18 @@ def _rescale(frame: pd.DataFrame, scale: Scale) -> pd.DataFrame:
                 "scale='z' needs two systems judged by annotators whose values vary.",
             )
     return frame
+
+
+def rescale_judgments(
+    study: Study, scale: Scale, *, dimension: str | None = None, include_human: bool = False
+) -> Study:
+    """Return the study with one dimension's judgments on the scale that `compare_systems` uses."""
+    if scale == "raw" or study.judgments is None:
+        return study
+    name = study.dimension(dimension)
+    frame = _rescale(judged_systems(study, name, include_human), scale)
+    frame["value"] *= study.sign(name)
+    return with_tables(study, judgments=frame[list(study.judgments.columns)])
 
 
 def _describe_parts(frame: pd.DataFrame, names: list[str], component: Ints) -> str:

@@ -254,6 +254,8 @@ def test_z_and_rank_are_within_annotator():
         left, right = nb.compare_systems(study, scale=scale), nb.compare_systems(given)
         pd.testing.assert_series_equal(left.systems["estimate"], right.systems["estimate"])
         assert left.details["scale"].str.startswith(scale).all()
+        rescaled = comparing.rescale_judgments(study, scale).judgments
+        np.testing.assert_allclose(rescaled["value"], value)
     told = study.replace(settings={"scales": {"quality": {"min": -10, "max": 10}}})
     assert set(nb.compare_systems(told).details["scale"]) == {"-10 to 10"}
 
