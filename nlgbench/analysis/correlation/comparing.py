@@ -5,6 +5,7 @@ Use `compare_evaluators` by default. `williams_tests` runs the classical test, a
 """
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -143,20 +144,27 @@ def compare_evaluators(
     if pairs is not None:
         names = list(dict.fromkeys(name for pair in pairs for name in pair))
     tables = []
-    test = statistic, n_resamples, 1 - confidence, seed
+    test = partial(
+        _test_swaps,
+        pairs=pairs,
+        statistic=statistic,
+        n_permutations=n_resamples,
+        alpha=1 - confidence,
+        seed=seed,
+    )
     if is_soft:
         chosen = list(correlations.chosen_evaluators(study, names, "output"))
         for criterion in correlations.dimensions_of(study, dimension):
             judged = correlations.judged_outputs(study, criterion, clusters, include_human=False)
             columns, sample = _common_sample(study, chosen, judged)
             units = correlations.clusters_of_items(sample)
-            table = _test_swaps(columns, *correlations.item_grids(sample), units, pairs, *test)
+            table = test(columns, *correlations.item_grids(sample), units)
             n_missing = judged.n_outputs - len(sample.y)
             tables.append(table.assign(dimension=criterion, n_missing=n_missing))
     elif swaps:
         for criterion, scores, human, n_missing in _system_scores(study, names, against, dimension):
             x, h = scores[human.notna()].to_numpy().T, human.dropna().to_numpy()
-            table = _test_swaps(list(scores.columns), x, h, np.arange(len(h)), pairs, *test)
+            table = test(list(scores.columns), x, h, np.arange(len(h)))
             tables.append(table.assign(dimension=criterion, n_missing=n_missing))
     elif against is not None:
         raise ValueError(f"against= needs granularity='system'. Got {granularity!r}.")
