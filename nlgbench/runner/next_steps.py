@@ -38,8 +38,9 @@ def supported(study: Study, folder: Path) -> list[str]:
     commands = [
         (purpose, text) for names, purpose, text in _COMMANDS if possible & {*names.split()}
     ]
-    if study.scores is not None and len(study.systems) > 1:
-        commands.append(("Compare systems by scores", "compare {}"))
+    if study.scores is not None:
+        by_scores = [("Compare systems by scores", "compare {}")] * (len(study.systems) > 1)
+        commands += [*by_scores, ("Draw outputs to be labeled", "sample {} --n 200")]
     path = listing.visible(shlex.quote(str(folder)))
     # Commands are not wrapped, so that they can be copied.
     steps = [f"  {purpose}: nlgbench {text.format(path)}" for purpose, text in commands]
