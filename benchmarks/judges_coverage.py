@@ -17,6 +17,8 @@ passes alone, or after Holm's correction over evaluators (``any replaces``), and
 of rho cover its expectation. If annotators differ in skill, the border is that of their mean, and
 only the intervals are checked. In studies of votes and of several evaluators, any false verdict
 fails a cell if its share is above .05 at the 1% level.
+
+Cells of labels count the coverage of `judge_agreement`, and that of t intervals (`t`).
 """
 
 import sys
@@ -27,10 +29,11 @@ import cells
 import numpy as np
 import pandas as pd
 from scipy.stats import binom, norm
+from scipy.stats import t as student
 
 import nlgbench as nb
 from nlgbench import clustering
-from nlgbench.analysis.judges import Audit, auditing
+from nlgbench.analysis.judges import Audit, auditing, pass_fail
 from nlgbench.analysis.judges.verdicts import Verdicts
 from nlgbench.inference import adjust
 
@@ -321,10 +324,78 @@ def replaced(layout: tuple, n_worlds: int, seed: int) -> pd.DataFrame:
     return pd.DataFrame([counted])
 
 
-def counted(cell: Cell | Votes | tuple, n_worlds: int, seed: int) -> pd.DataFrame:
-    """Count a cell of an audit, of votes, or a panel."""
+@dataclass(frozen=True)
+class Labels:
+    """A judge's passes of 400 outputs, some of them labeled: pass rate, labels, cluster size."""
+
+    rate: float
+    n_labels: int
+    size: int
+
+
+LABELS = {
+    f"labels: {n} of 400, rate {rate:g}, clusters of {size}": Labels(rate, n, size)
+    for size in (1, 5)
+    for n in (50, 200)
+    for rate in (0.7, 0.9, 0.98)
+}
+TRUE_POSITIVE, TRUE_NEGATIVE = 0.9, 0.7
+
+
+def passed(cell: Labels, rng: np.random.Generator) -> pd.DataFrame:
+    """Simulate labels and scores that are correlated within clusters."""
+    cluster = np.arange(400) // cell.size
+    shared = np.sqrt(0.5 * (cell.size > 1))
+    latent = shared * rng.normal(size=(2, 400))[:, cluster]
+    latent += np.sqrt(1 - shared**2) * rng.normal(size=(2, 400))
+    label = latent[0] < norm.ppf(cell.rate)
+    agrees = latent[1] < np.where(label, norm.ppf(TRUE_POSITIVE), norm.ppf(TRUE_NEGATIVE))
+    drawn = rng.permutation(400 // cell.size)[: cell.n_labels // cell.size]
+    outputs = pd.DataFrame({"output_id": np.arange(400), "system": 0, "cluster": cluster})
+    labeled = np.where(np.isin(cluster, drawn), label, np.nan)
+    return outputs.assign(score=np.where(agrees, label, ~label) * 1.0, label=labeled)
+
+
+def relabeled(cell: Labels, n_worlds: int, seed: int) -> pd.DataFrame:
+    """Count how often intervals cover, and how often a t interval from the same error does."""
+    judged = cell.rate * TRUE_POSITIVE + (1 - cell.rate) * (1 - TRUE_NEGATIVE)
+    accuracy = cell.rate * TRUE_POSITIVE + (1 - cell.rate) * TRUE_NEGATIVE
+    middle = (cell.rate + judged) / 2
+    by_chance = cell.rate * judged + (1 - cell.rate) * (1 - judged)
+    true = {
+        "true_positive_rate": TRUE_POSITIVE,
+        "true_negative_rate": TRUE_NEGATIVE,
+        "accuracy": accuracy,
+        "base_rate": cell.rate,
+        "cohen_kappa": (accuracy - by_chance) / (1 - by_chance),
+        "gwet_ac1": (accuracy - 2 * middle * (1 - middle)) / (1 - 2 * middle * (1 - middle)),
+        "corrected_pass_rate": cell.rate,
+        "by error rates": cell.rate,
+    }
+    tables = []
+    for world in range(n_worlds):
+        outputs = passed(cell, np.random.default_rng([seed, world]))
+        table = pass_fail._measure_systems(outputs, True, "random", 0.95)
+        (by_rates,) = pass_fail._correct_by_rates(outputs, 0.95)
+        tables += [table, pd.DataFrame([by_rates | {"quantity": "by error rates"}])]
+    table = pd.concat(tables, ignore_index=True)
+    table = table[table["quantity"].isin(true)].assign(true=table["quantity"].map(true))
+    half = student.ppf(0.975, np.maximum(table["n"] / cell.size - 1, 1)) * table["se"]
+    table["coverage"] = table["true"].between(table["ci_low"], table["ci_high"]).astype(float)
+    table["t"] = ((table["estimate"] - table["true"]).abs() <= half).astype(float)
+    table["none"] = table["ci_low"].isna()
+    table.loc[table["none"], ["coverage", "t"]] = np.nan
+    table["width"] = table["ci_high"] - table["ci_low"]
+    rows = table.groupby("quantity", sort=False)[["coverage", "t", "none", "width"]].mean()
+    return rows.reset_index()
+
+
+def counted(cell: Cell | Votes | Labels | tuple, n_worlds: int, seed: int) -> pd.DataFrame:
+    """Count a cell of an audit, of votes, of labels, or a panel."""
     if isinstance(cell, Votes):
         return misjudge(cell, n_worlds, seed)
+    if isinstance(cell, Labels):
+        return relabeled(cell, n_worlds, seed)
     return (
         replaced(cell, n_worlds, seed) if isinstance(cell, tuple) else measure(cell, n_worlds, seed)
     )
@@ -332,6 +403,9 @@ def counted(cell: Cell | Votes | tuple, n_worlds: int, seed: int) -> pd.DataFram
 
 def beyond(table: pd.DataFrame, n_worlds: int) -> pd.Series:
     """Mark judges with too many false verdicts, and panels that reject too often."""
+    if "quantity" in table:
+        is_share = ~table["quantity"].isin(["cohen_kappa", "gwet_ac1"])
+        return is_share & (table["coverage"] < cells.lowest(0.93, n_worlds))
     if "rho held" in table:  # if annotators differ, some are beyond the border
         over = (table["p<.05"] > 0.05 + 3 * table["se"]) & (table["differ"] == 0)
         over |= (table["any replaces"] > binom.isf(0.01, n_worlds, 0.05) / n_worlds) & (
@@ -347,6 +421,7 @@ def beyond(table: pd.DataFrame, n_worlds: int) -> pd.Series:
 BY_NAME = {
     **{f"audit: {cell.name}": cell for cell in CELLS},
     **VOTES,
+    **LABELS,
     **{f"replaces: {name}": layout for name, layout in PANELS.items()},
 }
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import pandas as pd
 
+from nlgbench.analysis.judges.pass_fail import ALL_SYSTEMS
+from nlgbench.analysis.judges.verdicts import SENTINELS as VERDICT_SENTINELS
 from nlgbench.clustering import FEWEST, OTHER_ANNOTATORS, THESE_ANNOTATORS
 from nlgbench.datasets.published import cite
 from nlgbench.evaluators.names import label
@@ -237,12 +239,20 @@ def _limits(study: Study, facts: Facts) -> Finding:
 
 
 def judge_findings(
-    facts: Facts, judged: str, compared: str, *, dimension: str, evaluator: str, is_drawn: bool
+    facts: Facts,
+    judged: str,
+    compared: str,
+    *,
+    dimension: str,
+    evaluator: str,
+    is_drawn: bool,
+    threshold: float | None = None,
+    grouped: str = "",
 ) -> list[Finding | None]:
-    """Write the findings of notebook 09 on the two studies with these names.
+    """Write the findings of notebook 09 on the studies with these names.
 
-    Judgments are of `dimension`. Means are corrected by the scores of `evaluator`; `is_drawn` is
-    whether the notebook itself drew the labels.
+    Judgments are of `dimension`, and pass from `threshold` on. Means are corrected by the scores of
+    `evaluator`; `is_drawn` is whether the notebook itself drew the labels.
     """
     details = facts.rows("corrected_details")
     is_flipped = len(details) and details["better"].str.startswith("lower").all()
@@ -262,7 +272,69 @@ def judge_findings(
         text += f"{facts.name(label(evaluator))}, is {means}{origin}."
         corrected = facts.sentence(text, study=judged)
     replaced = _replacement(facts, judged, dimension)
-    return [corrected, replaced, _audit(facts, compared), _constant(facts)]
+    agreed = _agreement(facts, judged, dimension, threshold)
+    orders = [agreed, _orders(facts, compared), corrected, _reversal(facts, grouped), replaced]
+    return [*orders, _audit(facts, compared), _constant(facts)]
+
+
+def _agreement(facts: Facts, study: str, dimension: str, threshold: float | None) -> Finding | None:
+    """Compare judges' accuracy with that of a constant judge."""
+    where: Where = {"system": ALL_SYSTEMS, "quantity": "accuracy"}
+    accuracies = facts.listing(
+        "agreement",
+        '{number} for "{evaluator}"',
+        where,
+        order="highest",
+        rest="lower for {n} others",
+    )
+    if not accuracies:
+        return None
+    judge = facts.rows("agreement", where)["evaluator"].iloc[0]
+    constant = {**where, "quantity": "constant_accuracy", "evaluator": judge}
+    passing = "" if threshold is None else f"; from {facts.name(f'{threshold:g}')} on, they pass"
+    text = f"In the study `{study}`, the share of labels (dimension: {facts.name(dimension)}"
+    text += f"{passing}) with which a judge agrees is {accuracies}; for a judge that always gives "
+    text += f"the most frequent label, it is {facts.number('agreement', constant)}."
+    return facts.sentence(text, study=study)
+
+
+def _orders(facts: Facts, study: str) -> Finding | None:
+    """Report how often a judge's verdict is the same in both orders."""
+    where: Where = {"test": "consistency", "evaluator": ("not in", [*VERDICT_SENTINELS])}
+    shares = facts.listing(
+        "audit_findings",
+        "{number} for {evaluator}",
+        where,
+        order="lowest",
+        rest="higher for {n} others",
+    )
+    if not shares:
+        return None
+    text = f"In the study `{study}`, the share of pairs with the same verdict in both orders is "
+    return facts.sentence(f"{text}{shares}.", study=study)
+
+
+def _reversal(facts: Facts, study: str) -> Finding | None:
+    """Report groups in which the judge prefers a system that labels show to be worse."""
+    rows = facts.rows("within_groups")
+    if rows.empty:
+        return None
+    keys = ["group", "system", "opponent"]
+    verdicts = rows.pivot(index=keys, columns="method", values="verdict")
+    is_reversed = verdicts["evaluator alone"].eq("better") & verdicts["corrected"].eq("worse")
+    if not is_reversed.any():
+        return facts.sentence(f"In the study `{study}`, labels reverse no difference in a group.")
+    reversals = []
+    for group, system, opponent in verdicts.index[is_reversed]:
+        where = {"group": group, "system": system, "opponent": opponent}
+        judged, corrected = (
+            facts.number("within_groups", {**where, "method": method})
+            for method in ("evaluator alone", "corrected")
+        )
+        text = f'{judged} in "{facts.name(group)}" by the judge ({facts.name(system)} minus '
+        reversals.append(f"{text}{facts.name(opponent)}), but {corrected} if corrected by labels")
+    text = f"In the study `{study}`, the difference between means is {listed(reversals)}."
+    return facts.sentence(text, study=study, adjusted="Holm")
 
 
 def _replacement(facts: Facts, study: str, dimension: str) -> Finding | None:

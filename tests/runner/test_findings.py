@@ -249,3 +249,34 @@ def test_biases_of_judges_are_stated_with_their_margins_and_families():
         "(position), twice as long (length), or by the judge's own system (own): j (position: "
         "0.01 [−0.20, 0.20])."
     )
+
+
+def test_the_notebook_on_judges_reports_agreement_order_and_reversals():
+    share = {
+        "ci_low": 0.5,
+        "ci_high": 0.9,
+        "status": "ok",
+        "system": "all systems",
+        "evaluator": "j",
+    }
+    agreement = pd.DataFrame({"quantity": ["accuracy", "constant_accuracy"], **share})
+    audit = pd.DataFrame({"evaluator": ["j", "first"], "test": "consistency", "estimate": [0.8, 0]})
+    groups = pd.DataFrame({"method": ["evaluator alone", "corrected"], "group": "g", "system": "a"})
+    groups = groups.assign(opponent="b", estimate=[0.2, -0.3], ci_low=[0.1, -0.4])
+    groups = groups.assign(ci_high=[0.3, -0.2], verdict=["better", "worse"])
+    tables = {
+        "agreement": agreement.assign(estimate=[0.8, 0.6]),
+        "audit_findings": audit.assign(ci_low=[0.7, 0], ci_high=[0.9, 0], p_adjusted=float("nan")),
+        "within_groups": groups,
+    }
+    options = {"dimension": "clarity", "evaluator": "e", "is_drawn": True, "threshold": 4.0}
+    found = judge_findings(Facts(tables), "s", "p", grouped="q", **options)
+    assert [finding.sentence for finding in found if finding] == [
+        "In the study `s`, the share of labels (dimension: clarity; from 4 on, they pass) with "
+        'which a judge agrees is 0.80 [0.50, 0.90] for "j"; for a judge that always gives the most '
+        "frequent label, it is 0.60 [0.50, 0.90].",
+        "In the study `p`, the share of pairs with the same verdict in both orders is 0.80 [0.70, "
+        "0.90] for j.",
+        'In the study `q`, the difference between means is 0.20 [0.10, 0.30] in "g" by the judge '
+        "(a minus b), but −0.30 [−0.40, −0.20] if corrected by labels.",
+    ]
