@@ -130,7 +130,6 @@ REASONS: Mapping[str, str] = {
     "one_level": "not identified: the factor has one level, or one level per system",
     "one_order": "no pair was judged in both orders",
     "one_output": "no interval: only one output",
-    "one_score": "no interval: each system has one score, and intervals need scores of outputs",
     "one_shared_item": "undefined: only {n} item has human and machine texts, but two are needed. "
     "If texts have no prompt, give each its own item_id",
     "one_sided": "one-sided interval: the noise-corrected correlation, {r:.2f}, is set to "
