@@ -291,7 +291,9 @@ def _agreement(facts: Facts, study: str, dimension: str, threshold: float | None
         return None
     judge = facts.rows("agreement", where)["evaluator"].iloc[0]
     constant = {**where, "quantity": "constant_accuracy", "evaluator": judge}
-    passing = "" if threshold is None else f"; from {facts.name(f'{threshold:g}')} on, they pass"
+    passing = (
+        "" if threshold is None else f"; they pass from {facts.name(f'threshold {threshold:g}')} on"
+    )
     text = f"In the study `{study}`, the share of labels (dimension: {facts.name(dimension)}"
     text += f"{passing}) with which a judge agrees is {accuracies}; for a judge that always gives "
     text += f"the most frequent label, it is {facts.number('agreement', constant)}."
