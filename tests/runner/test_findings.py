@@ -273,8 +273,8 @@ def test_the_notebook_on_judges_reports_agreement_order_and_reversals():
     found = judge_findings(Facts(tables), "s", "p", grouped="q", **options)
     assert [finding.sentence for finding in found if finding] == [
         "In the study `s`, the share of labels (dimension: clarity; they pass from threshold 4 on) "
-        'with which a judge agrees is 0.80 [0.50, 0.90] for "j"; for a judge that always gives the most '
-        "frequent label, it is 0.60 [0.50, 0.90].",
+        'with which a judge agrees is 0.80 [0.50, 0.90] for "j"; for a judge that always gives the '
+        "most frequent label, it is 0.60 [0.50, 0.90].",
         "In the study `p`, the share of pairs with the same verdict in both orders is 0.80 [0.70, "
         "0.90] for j.",
         'In the study `q`, the difference between means is 0.20 [0.10, 0.30] in "g" by the judge '
