@@ -90,13 +90,15 @@ def compare_distributions(
     ValueError
         When there are no human texts or no system outputs, or a parameter is out of range.
 
-    Notes ----- Each system is compared with an equal number of human texts, from shared items (or
-    from the study's clusters) where these exist. All measures except MMD depend on the number of
-    texts, so compare systems only where ``n_system`` is equal. MMD^2 (Gretton et al. 2012, JMLR 13,
-    lemma 6) is unbiased. The linear kernel is the cosine; the Gaussian one is ``exp(-d^2 / (2
-    s^2))``, where s is the median distance d. MMD excludes pairs within an item; its test swaps all
-    texts of an item together. docs/distributions.md has the other definitions: Kynkäänniemi et al.
-    (2019, arXiv:1904.06991), Naeem et al. (2020, arXiv:2002.09797), Friedman and Dieng (2023,
+    Notes
+    -----
+    Each system is compared with an equal number of human texts, from shared items (or from the
+    study's clusters) where these exist. All measures except MMD depend on the number of texts, so
+    compare systems only where ``n_system`` is equal. MMD^2 (Gretton et al. 2012, JMLR 13, lemma 6)
+    is unbiased. The linear kernel is the cosine; the Gaussian one is ``exp(-d^2 / (2 s^2))``, where
+    s is the median distance d. MMD excludes pairs within an item; its test swaps all texts of an
+    item together. docs/distributions.md has the other definitions: Kynkäänniemi et al. (2019,
+    arXiv:1904.06991), Naeem et al. (2020, arXiv:2002.09797), Friedman and Dieng (2023,
     arXiv:2210.02410), Pillutla et al. (2021, arXiv:2102.01454). Intervals are for the expected
     value at this sample size.
 
