@@ -49,10 +49,11 @@ def diversity(
     ValueError
         When the study has no system outputs, or a number is out of range.
 
-    Notes ----- Subsamples are drawn without replacement, because a bootstrap repeats texts, which
-    lowers diversity. Intervals are for the expected value at this number of outputs, so compare
-    systems only at equal numbers. Those of distinct-1 are too wide. docs/diversity.md has the
-    formulas.
+    Notes
+    -----
+    Subsamples are drawn without replacement, because a bootstrap repeats texts, which lowers
+    diversity. Intervals are for the expected value at this number of outputs, so compare systems
+    only at equal numbers. Those of distinct-1 are too wide. docs/diversity.md has the formulas.
 
     Examples
     --------

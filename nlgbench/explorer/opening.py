@@ -38,8 +38,9 @@ def explore(study: Study | str | os.PathLike | None = None, *, view: str = "outp
     FileNotFoundError, TableError
         If `read_study` cannot read the folder.
 
-    Notes ----- The line of code below a figure reproduces it. ``nlgbench explore`` serves the
-    widget as an app.
+    Notes
+    -----
+    The line of code below a figure reproduces it. ``nlgbench explore`` serves the widget as an app.
 
     Examples
     --------

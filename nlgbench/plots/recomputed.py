@@ -33,9 +33,10 @@ def plot_recomputed(ledger: pd.DataFrame) -> Drawing:
         A bar per paper; below, the most frequent reasons why numbers cannot be recomputed. Its data
         have a row per published number: claim_id, paper, outcome, reason.
 
-    Notes ----- A number with several rows counts once, by its best row: recomputed from data and
-    equal, derived from other published numbers and equal, or differing. Findings without a number
-    are omitted.
+    Notes
+    -----
+    A number with several rows counts once, by its best row: recomputed from data and equal, derived
+    from other published numbers and equal, or differing. Findings without a number are omitted.
     """
     data = number_outcomes(ledger)
     if data.empty:

@@ -187,13 +187,14 @@ def failures(
     ValueError
         Under the same conditions as `huse`, or when no item has texts of both kinds.
 
-    Notes ----- A margin is twice the share of neighbors in the text's own class, minus one
-    (leave-one-out). If an item has several texts of a kind, the first is taken. Each list has 15
-    pairs, and more if margins are equal. "quality failure": the largest sums of margins. "diversity
-    failure": the same, among pairs whose judgments differ by less than .5. "indistinguishable": the
-    smallest sums of absolute margins. "misclassified": the smallest sums of margins. A pair can be
-    in several. The lists are those of the code of Hashimoto, Zhang and Liang (2019,
-    doi:10.18653/v1/N19-1169).
+    Notes
+    -----
+    A margin is twice the share of neighbors in the text's own class, minus one (leave-one-out). If
+    an item has several texts of a kind, the first is taken. Each list has 15 pairs, and more if
+    margins are equal. "quality failure": the largest sums of margins. "diversity failure": the
+    same, among pairs whose judgments differ by less than .5. "indistinguishable": the smallest sums
+    of absolute margins. "misclassified": the smallest sums of margins. A pair can be in several.
+    The lists are those of the code of Hashimoto, Zhang and Liang (2019, doi:10.18653/v1/N19-1169).
 
     Examples
     --------

@@ -145,11 +145,13 @@ def vote_accuracy(
         When there are no preferences, the dimension is unknown, or an evaluator is named ``people``
         or has the name of another one.
 
-    Notes ----- An evaluator's verdict is a, tie or b: the output with the higher score, or a
-    comparator's most probable outcome. Scores tie if they differ by at most 1e-9. If a comparator
-    judged both orders, each verdict counts half. A choice has a majority if it has more votes than
-    either of the other two. Kappa is that of Cohen (1960, doi:10.1177/001316446002000104), with
-    each pair in both orders.
+    Notes
+    -----
+    An evaluator's verdict is a, tie or b: the output with the higher score, or a comparator's most
+    probable outcome. Scores tie if they differ by at most 1e-9. If a comparator judged both orders,
+    each verdict counts half. A choice has a majority if it has more votes than either of the other
+    two. Kappa is that of Cohen (1960, doi:10.1177/001316446002000104), with each pair in both
+    orders.
 
     ``people`` is the human benchmark: it compares each vote with those of the other annotators, or
     with their majority, which lacks one annotator, so that the benchmark is slightly low. It

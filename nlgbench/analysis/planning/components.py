@@ -62,9 +62,11 @@ def variance_components(
     ValueError
         When fewer than two systems are judged, or the dimension is unknown.
 
-    Notes ----- In ``y = system + item + annotator + system x item + system x annotator + rest``,
-    systems are fixed. If every annotator judged every output equally often, variances come from an
-    analysis of variance, truncated at 0, with modified large-sample intervals (Ting et al. 1990,
+    Notes
+    -----
+    In ``y = system + item + annotator + system x item + system x annotator + rest``, systems are
+    fixed. If every annotator judged every output equally often, variances come from an analysis of
+    variance, truncated at 0, with modified large-sample intervals (Ting et al. 1990,
     doi:10.1080/00949659008811240) for components with 20 or more levels and at least a tenth of the
     variance. Otherwise they come from restricted maximum likelihood (statsmodels' MixedLM) or, with
     over 500 levels in total, from the method of moments (Rao 1971,

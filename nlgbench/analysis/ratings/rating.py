@@ -110,9 +110,11 @@ def rate(
         When the selected table is missing or invalid, there is no game, or an option is unknown or
         out of range.
 
-    Notes ----- Bradley-Terry follows Davidson (1970, doi:10.1080/01621459.1970.10481082);
-    docs/preferences.md has the formulas. If systems never lose to the rest, or never win, ratings
-    are infinite (Ford 1957, doi:10.2307/2308513). All are then from a bias-reduced fit (Firth 1993,
+    Notes
+    -----
+    Bradley-Terry follows Davidson (1970, doi:10.1080/01621459.1970.10481082); docs/preferences.md
+    has the formulas. If systems never lose to the rest, or never win, ratings are infinite (Ford
+    1957, doi:10.2307/2308513). All are then from a bias-reduced fit (Firth 1993,
     doi:10.1093/biomet/80.1.27), without intervals, with status ``separated``. Only the largest
     group of systems that games link is rated; the others have status ``disconnected``. If items or
     outputs are known, the interval covers ratings over all outputs that these systems could

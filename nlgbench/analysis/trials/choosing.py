@@ -418,11 +418,13 @@ def judge_choices(searches: Searches, chosen: Mapping[str, pd.DataFrame]) -> pd.
     (where it is the best of all choices), and means over groups: ``quality``, ``regret`` (the
     group's best quality minus the choice's), ``gain`` (the choice's minus the group's mean).
 
-    Notes ----- Win times and mean quality are those of Table 3 of Zhou and Xu (2020), which does
-    not specify whether wins are among all five models of a group or among the chosen ones. Both are
-    reported, and tied best models all count. Intervals are over groups: Wilson's for counts,
-    Student's t for means (of few, skewed regrets slightly too narrow). The expected win times of a
-    random choice are exact, given the groups.
+    Notes
+    -----
+    Win times and mean quality are those of Table 3 of Zhou and Xu (2020), which does not specify
+    whether wins are among all five models of a group or among the chosen ones. Both are reported,
+    and tied best models all count. Intervals are over groups: Wilson's for counts, Student's t for
+    means (of few, skewed regrets slightly too narrow). The expected win times of a random choice
+    are exact, given the groups.
     """
     assert searches.truth is not None
     truth = searches.truth

@@ -32,7 +32,9 @@ def true_order(study: Study, *, tie_ratio: float = 0.1, seed: int = 0) -> pd.Dat
         of pairs more than .15 nats per token apart), in true order (share of these), spearman (of
         ratings with systems' mean quality).
 
-    Notes ----- Of pairs that differ less, the system that is worse on average may win more games.
+    Notes
+    -----
+    Of pairs that differ less, the system that is worse on average may win more games.
     """
     assert study.truth is not None and study.related is not None
     truth = study.truth["systems"].set_index("system")["quality"]

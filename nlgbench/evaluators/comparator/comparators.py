@@ -130,10 +130,12 @@ def train_comparator(
     ImportError
         If an extra that the backend needs is missing; the message names it.
 
-    Notes ----- The fit maximizes the likelihood (equation 1 of Zhou and Xu 2020) over all pairs in
-    both orders, with equal weights. ``"frozen"`` and ``"cross_encoder"`` train in stages: first
-    without weak pairs with small margins, then with all pairs, finally on human pairs. Without ties
-    in training, no tie is ever predicted.
+    Notes
+    -----
+    The fit maximizes the likelihood (equation 1 of Zhou and Xu 2020) over all pairs in both orders,
+    with equal weights. ``"frozen"`` and ``"cross_encoder"`` train in stages: first without weak
+    pairs with small margins, then with all pairs, finally on human pairs. Without ties in training,
+    no tie is ever predicted.
 
     Strong supervision alone can invert the order of systems (docs/learning-to-compare.md).
 
