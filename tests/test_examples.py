@@ -128,7 +128,16 @@ def studies(monkeypatch):
     assert row["estimate"].round(2).tolist() == [0.3] and row["n"].tolist() == [202]
 
 
+def judges(monkeypatch):
+    if not os.environ.get("NLGBENCH_DATA") or not cache.available(["judge-logs"]):
+        pytest.skip("NLGBENCH_DATA names no folder with the release")
+    (table,) = (run(code, {}) for code in blocks("docs/judges.md"))
+    accuracy = table.query("quantity == 'accuracy'").set_index("system")["estimate"]
+    assert round(accuracy["v3"], 4) == 0.8493  # that of truescore 0.7.4
+
+
 FOLLOWED = {
+    "docs/judges.md": judges,
     "docs/ledger.md": own_claims,
     "docs/own-study.md": own_study,
     "docs/studies.md": studies,
