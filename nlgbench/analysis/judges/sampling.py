@@ -90,10 +90,10 @@ def sample_labels(
         study = part_of(study, is_judged.to_numpy())
     outputs = study.outputs[~study.outputs["is_human"]].set_index("output_id")
     if evaluator is not None:
-        scores = study.scored([evaluator])["score"].dropna()
-        assert study.scores is not None  # as written, because `scored` may negate them
-        written = study.scores.loc[scores.index].set_index("output_id")["score"]
-        outputs = outputs.assign(score=written).dropna(subset="score")
+        study.scored([evaluator])  # refuses unknown names, and may negate scores
+        assert study.scores is not None
+        scores = study.scores[study.scores["evaluator"] == evaluator].set_index("output_id")
+        outputs = outputs.assign(score=scores["score"]).dropna(subset="score")
     if outputs.empty:
         raise Unsupported("no_outputs", f"{study.name} has no outputs of systems to draw.")
     outputs = outputs.sample(frac=1, random_state=rng).assign(stratum="")
