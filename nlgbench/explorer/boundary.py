@@ -130,7 +130,7 @@ class BoundaryView(View):
         who = ["human" if is_human else "model" for is_human in nearest["is_human"]]
         previews = [truncate(text, N_PREVIEW) for text in texts["text"][nearest["output_id"]]]
         listed = zip(who, (f"{d:.2f}" for d in distance), previews, strict=True)
-        columns = ["class", "distance", "text"]
+        columns, kinds = ["class", "distance", "text"], ["", "number", ""]
         says = [
             f"Mean judgment: {view.written(output['judgment'])} (n = {len(judged)}). "
             f"Log-probability per token: {view.written(output['logprob_per_token'])} nats.",
@@ -145,7 +145,9 @@ class BoundaryView(View):
             "title": f"{view.clean(picked)}: {view.clean(wrote)}",
             "says": says,
             "text": truncate(text["text"]) or "(the study does not contain this text)",
-            "table": view.describe_table("Nearest neighbors, closest first", columns, listed),
+            "table": view.describe_table(
+                "Nearest neighbors, closest first", columns, listed, kinds=kinds
+            ),
             "near": nearest["output_id"].tolist(),
         }
 

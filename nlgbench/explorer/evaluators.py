@@ -67,15 +67,15 @@ class EvaluatorsView(View):
         if values["figure"] == "atlas":
             rows = self.rows(values)
             rows = rows[rows["statistic"] == "spearman"].sort_values("estimate", ascending=False)
-            cells = [[label(row["evaluator"]), view.estimated(row)] for _, row in rows.iterrows()]
-            columns = ["evaluator", f"Spearman ({interval_name(rows)})"]
+            cells = [[label(row["evaluator"]), *view.estimated(row)] for _, row in rows.iterrows()]
+            columns = ["evaluator", "Spearman", interval_name(rows)]
             scatter = {"figure": "scatter", "dimension": values["dimension"]}
             opens = [view.jump(self.name, **scatter, evaluator=name) for name in rows["evaluator"]]
             side = [view.describe_table("Scatter plot of an evaluator", columns, cells, opens)]
         elif self.possible("correlate"):
             rows = labelled(self.rows(values))
-            cells = [[row["statistic"], view.estimated(row)] for _, row in rows.iterrows()]
-            columns = ["correlation", f"estimate ({interval_name(rows)})"]
+            cells = [[row["statistic"], *view.estimated(row)] for _, row in rows.iterrows()]
+            columns = ["correlation", "estimate", interval_name(rows)]
             caption = f"Agreement over {rows['n'].max():,} outputs"
             side = [view.describe_table(caption, columns, cells)]
         return {"main": [view.image(self.drawings(values)[0])], "side": side}

@@ -276,19 +276,30 @@ function draw_told(part, ask) {
   return [...made, ...lines, ...draw_table(part.table, ask)];
 }
 
-// An item: a column for each output, the opened ones first. Arrow keys step through the rows of the
-// table from which it was opened.
-function draw_item(part, ask) {
+// An item: a column for each output, in as many tables as the width requires. Arrow keys step through
+// the rows of the table from which it was opened.
+function draw_item(part, ask, width) {
   const button = (label, content) =>
     element("button", { type: "button", onclick: () => ask(content) }, label);
-  const column = (n) => (n < part.chosen ? { class: "nlg-chosen" } : {});
+  const column = (n) => (part.chosen.includes(n) ? { class: "nlg-chosen" } : {});
+  const n_fitting = Math.min(6, Math.max(2, Math.floor((width - 130) / 170)));
+  const n_columns = Math.ceil(part.columns.length / Math.ceil(part.columns.length / n_fitting));
+  const starts = part.columns.map((_, n) => n).filter((n) => n % n_columns === 0);
+  const block = (rows, start) => element("table", {},
+    element("thead", {}, element("tr", {}, element("td", {}),
+      ...part.columns.slice(start, start + n_columns).map((name, n) => element("th",
+        { scope: "col", ...column(start + n) }, element("span", { dir: "auto" }, name))))),
+    element("tbody", {}, ...rows.map((row) => element("tr", {},
+      element("th", { scope: "row" }, row.name),
+      ...row.cells.slice(start, start + n_columns).map((cell, n) => element("td", column(start + n),
+        element("div", { dir: "auto", class: row.kind === "text" ? "nlg-text" : null }, cell)))))));
   const given = part.given.map(([name, text]) => element("details", { open: true },
     element("summary", {}, name), element("blockquote", { dir: "auto" }, text)));
   const made = element("section", { class: "nlg-item", tabindex: 0, ...OWN_KEYS,
     "aria-label": part.title, onkeydown: (event) => {
       const content = { ArrowLeft: { type: "step", n: -1 }, ArrowRight: { type: "step", n: 1 },
         Escape: { type: "close" } }[event.key];
-      if (!content || event.target.classList.contains("nlg-scroll")) return;
+      if (!content) return;
       ask(content);
       event.preventDefault();
       event.stopPropagation();
@@ -297,13 +308,8 @@ function draw_item(part, ask) {
     button("Previous (←)", { type: "step", n: -1 }), element("span", {}, part.at),
     button("Next (→)", { type: "step", n: 1 })),
   element("h3", {}, part.title), ...given,
-  element("div", { class: "nlg-scroll", tabindex: 0, ...OWN_KEYS }, element("table", {},
-    element("thead", {}, element("tr", {}, element("td", {}), ...part.columns.map((name, n) =>
-      element("th", { scope: "col", ...column(n) }, element("span", { dir: "auto" }, name))))),
-    element("tbody", {}, ...part.rows.map((row) => element("tr", {},
-      element("th", { scope: "row" }, row.name), ...row.cells.map((cell, n) =>
-        element("td", column(n), element("div", { dir: "auto",
-          class: row.kind === "text" ? "nlg-text" : "nlg-cell" }, cell)))))))),
+  ...part.tables.filter((rows) => rows.length).flatMap((rows) =>
+    starts.map((start) => block(rows, start))),
   element("p", {}, part.note), ...(part.votes ? draw_table(part.votes, ask) : []));
   return [made];
 }
@@ -324,7 +330,8 @@ function draw_game(game, ask) {
 
 const PARTS = { image: draw_image, table: draw_table, told: draw_told, item: draw_item,
   game: draw_game, picture: draw_picture,
-  note: (part) => [element("p", { class: "nlg-hint" }, part.text)] };
+  action: (part, ask) => [element("button", { type: "button", onclick: () => ask(part.sends) },
+    part.label)] };
 
 // Controls ---------------------------------------------------------------------------------------
 
@@ -475,7 +482,8 @@ function render({ model, el }) {
     draw_controls(shown);
     for (const [name, place] of Object.entries(places)) {
       const parts = shown.parts[name] || [];
-      place.replaceChildren(...parts.flatMap((part) => PARTS[part.type](part, ask)));
+      place.replaceChildren(...parts.flatMap((part) =>
+        PARTS[part.type](part, ask, root.clientWidth - 24)));
       place.hidden = parts.length === 0;
     }
     const item = body.querySelector(".nlg-item");
@@ -487,6 +495,7 @@ function render({ model, el }) {
     const again = [...body.querySelectorAll("[data-id]")].find((one) =>
       focus && one.getAttribute("data-id") === focus);
     if (active) (again || item || body.querySelector(".nlg-row"))?.focus({ preventScroll: true });
+    item?.querySelector(".nlg-chosen").scrollIntoView({ block: "nearest" });
     root.setAttribute("data-stamp", shown.stamp);
     if (shown.stamp === stamp || !waiting) answered(shown);
   }

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from nlgbench.explorer.tables import format_number, numeric, searchable
+from nlgbench.explorer.tables import format_numbers, numeric, searchable
 from nlgbench.explorer.view import clean, describe_table, written
 from nlgbench.study import Study
 
@@ -18,47 +19,65 @@ N_SHOWN = 40
 N_CHARACTERS = 20_000
 #: The largest numbers of judgments and of votes that are listed for one output.
 N_LISTED, N_VOTES = 12, 60
+#: More rows of scores and other columns are shown below all texts and judgments.
+N_FURTHER = 5
 
 
 def describe_item(study: Study, measured: pd.DataFrame, chosen: Iterable[int]) -> dict[str, Any]:
-    """Describe the item of one or two outputs, which are listed before its other outputs."""
-    chosen = list(chosen)
-    outputs = study.outputs
+    """Describe the item of one or two outputs; its outputs have the same order in each item."""
+    chosen, outputs = list(chosen), study.outputs
     item = outputs["item_id"].iloc[chosen[0]]
     positions = np.flatnonzero((outputs["item_id"] == item).to_numpy())
-    positions = positions[np.argsort(~outputs["is_human"].to_numpy()[positions], kind="stable")]
-    order = list(dict.fromkeys([*chosen, *positions.tolist()]))
-    columns = outputs.iloc[order[:N_SHOWN]]
-    rows = [{"name": "text", "kind": "text", "cells": [truncate(text) for text in columns["text"]]}]
+    systems, is_human = pd.factorize(outputs["system"])[0], outputs["is_human"].to_numpy()
+    positions = positions[np.lexsort((systems[positions], ~is_human[positions]))]
+    is_chosen = np.isin(positions, chosen)
+    order = positions[is_chosen | (np.cumsum(~is_chosen) <= N_SHOWN - is_chosen.sum())]
+    columns = outputs.iloc[order]
     contexts = columns["context"].unique()
     inputs = [("Input", truncate(contexts[0]))] if len(contexts) == 1 and contexts[0] else []
-    if not inputs and any(contexts):
-        cells = [truncate(text) for text in columns["context"]]
-        rows.append({"name": "input", "kind": "text", "cells": cells})
+    texts = (
+        {"text": columns["text"]}
+        if inputs
+        else {"input": columns["context"], "text": columns["text"]}
+    )
+    rows: list[dict[str, Any]] = [
+        {"name": name, "kind": "text", "cells": [truncate(text) for text in column]}
+        for name, column in texts.items()
+        if any(column)
+    ]
     rows += _judgments(study, columns["output_id"])
-    numbers = measured.iloc[order[:N_SHOWN]]
-    for name in numeric(measured):
-        kind, _, judge = name.partition(": ")
-        if kind in ("won", "score") or name in outputs:
-            cells = [format_number(value) for value in numbers[name].astype(float)]
-            if kind == "won":
-                n = numbers[f"n: {judge}"].fillna(0).astype(int)
-                cells = [f"{cell} (n = {k})" if k else "" for cell, k in zip(cells, n, strict=True)]
-            rows.append({"name": name, "cells": cells})
-    for name in searchable(measured):
-        if name not in ("item_id", "context", "is_human") and name not in numeric(measured):
-            rows.append({"name": name, "cells": [truncate(value) for value in numbers[name]]})
-    more = len(order) - N_SHOWN
+    further = _numbers(measured.iloc[order], outputs)
+    if len(further) <= N_FURTHER:
+        rows, further = [*rows, *further], []
+    more = len(positions) - len(order)
     return {
         "type": "item",
         "title": f"Item {clean(item)}",
         "note": f"Further outputs, not shown: {more}." if more > 0 else "",
         "given": [*inputs, *_references(study, item)],
         "columns": [study.label(str(name)) for name in columns["system"]],
-        "chosen": len(chosen),
-        "rows": rows,
+        "chosen": np.flatnonzero(np.isin(order, chosen)).tolist(),
+        "tables": [rows, further],
         "votes": _votes(study, outputs["output_id"].iloc[chosen]),
     }
+
+
+def _numbers(measured: pd.DataFrame, outputs: pd.DataFrame) -> list[dict[str, Any]]:
+    """List shares of votes, scores, and the further columns of outputs."""
+    rows = []
+    for name in numeric(measured):
+        kind, _, judge = name.partition(": ")
+        if kind in ("won", "score") or name in outputs:
+            cells = format_numbers(measured[name])
+            if kind == "won":
+                n = measured[f"n: {judge}"].fillna(0).astype(int)
+                cells = [f"{cell} (n = {k})" if k else "" for cell, k in zip(cells, n, strict=True)]
+            rows.append({"name": name.replace("_", " "), "cells": cells})
+    for name in searchable(measured):
+        if name not in ("item_id", "context", "is_human") and name not in numeric(measured):
+            cells = [truncate(value) for value in measured[name]]
+            rows.append({"name": name.replace("_", " "), "cells": cells})
+    return rows
 
 
 def truncate(text: object, n: int = N_CHARACTERS) -> str:
@@ -78,10 +97,17 @@ def _references(study: Study, item: str) -> list[tuple[str, str]]:
 def _judgments(study: Study, ids: pd.Series) -> list[dict[str, Any]]:
     if study.judgments is None:
         return []
-    judgments = study.judgments[study.judgments["output_id"].isin(ids)]
+    judgments = _by_annotator(study.judgments[study.judgments["output_id"].isin(ids)])
     texts = {key: _listed(rows) for key, rows in judgments.groupby(["dimension", "output_id"])}
     rows = {key: [texts.get((key, name), "") for name in ids] for key in study.dimensions}
-    return [{"name": dimension, "cells": cells} for dimension, cells in rows.items() if any(cells)]
+    names = {dimension: dimension.replace("_", " ") for dimension in rows}
+    return [{"name": names[key], "cells": cells} for key, cells in rows.items() if any(cells)]
+
+
+def _by_annotator(rows: pd.DataFrame) -> pd.DataFrame:
+    """Sort rows by annotator, numbers in names by their value."""
+    key = rows["annotator_id"].map(lambda name: re.sub(r"\d+", lambda n: n[0].zfill(9), name))
+    return rows.loc[key.sort_values(kind="stable").index]
 
 
 def _listed(rows: pd.DataFrame) -> str:
@@ -100,10 +126,10 @@ def _votes(study: Study, chosen: pd.Series) -> dict[str, Any] | None:
     output_votes = votes[votes["output_a"].isin(chosen) | votes["output_b"].isin(chosen)]
     systems = study.outputs.set_index("output_id")["system"]
     rows = []
-    for row in output_votes.head(N_VOTES).to_dict("records"):
+    for row in _by_annotator(output_votes).head(N_VOTES).to_dict("records"):
         a, b = (study.label(str(systems[row[side]])) for side in ("output_a", "output_b"))
         picked = {"a": a, "b": b}.get(row["choice"], "tie")
         rows.append([row["annotator_id"], row["dimension"], a, b, picked])
     columns = ["annotator", "dimension", "shown first", "shown second", "chosen"]
     caption = f"Votes: {len(rows):,} of {len(output_votes):,}"
-    return describe_table(caption, columns, rows) if rows else None
+    return describe_table(caption, columns, rows, kinds=None) if rows else None

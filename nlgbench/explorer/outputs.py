@@ -12,7 +12,7 @@ import pandas as pd
 
 from nlgbench.explorer import tables
 from nlgbench.explorer.items import describe_item, truncate
-from nlgbench.explorer.view import Values, View, choice, control, describe_table, several
+from nlgbench.explorer.view import Values, View, choice, control, describe_table, jump, several
 from nlgbench.names import spaced
 from nlgbench.study import Study
 
@@ -48,6 +48,7 @@ class OutputsView(View):
         self.opened: int | None = None
         self.sort: tuple[str, bool] | None = None
         self._selected: tuple[str, pd.DataFrame] = ("", pd.DataFrame())
+        self.has_texts = bool((study.outputs["text"] != "").any())
         self.table, self.pairs = once(tables.output_table), tables.pair_table(study)
         self.measures = tables.measures(study, self.table)
         self.labels = {name: study.label(name) for name in map(str, self.table["system"].unique())}
@@ -57,7 +58,7 @@ class OutputsView(View):
         """Return the controls that each possible preset needs, with their options."""
         systems, names, dimensions = list(self.labels), list(self.measures), self.study.dimensions
         judges, scores = ([name for name in names if name.startswith(kind)] for kind in _KINDS)
-        disputed = [name for name in dimensions if self.table[f"spread: {name}"].notna().any()]
+        disputed = [name for name in dimensions if self.table[f"SD: {name}"].notna().any()]
         met = systems if self.table.groupby("item_id")["system"].nunique().max() > 1 else []
         needs = {
             "all": {"dimension": dimensions} if dimensions else {},
@@ -74,14 +75,18 @@ class OutputsView(View):
         """Offer presets with their controls, filters, and the scores to show."""
         titles = {name: PRESETS[name] for name in self.needs}
         preset = choice("preset", "Show", titles, values.get("preset"))
-        main = self.study.main_dimension
+        main, needs = self.study.main_dimension, self.needs[preset["value"]]
         default = {"dimension": main, "by": main, "b": list(self.labels)[-1]}
+        if preset["value"] == "better":
+            measures = [name for name in (values.get("by"), main) if name in needs["by"]]
+            default["a"], default["b"] = self._best((measures or needs["by"])[0])
         controls = [preset]
-        for name, options in self.needs[preset["value"]].items():
+        for name, options in needs.items():
             label = "Judgments" if name == "dimension" else name.capitalize()
             named = {option: self.labels.get(option, option) for option in options}
             controls.append(choice(name, label, named, default.get(name)))
-        controls.append(control("words", "words", "Words in the text", ""))
+        if self.has_texts:
+            controls.append(control("words", "words", "Words in the text", ""))
         controls.append(several("systems", "Systems", self.labels))
         controls.append(choice("column", "Range of", _or_none(tables.numeric(self.table))))
         if values.get("column"):
@@ -92,6 +97,19 @@ class OutputsView(View):
             controls.append(control("words", "part", "contains", ""))
         scores = [name for name in self.measures if name.startswith(tables.SCORE)]
         return [*controls, several("scores", "Scores", scores, N_SCORES)] if scores else controls
+
+    def _best(self, measure: str) -> list[str]:
+        """Name the two systems with the best means."""
+        means = self.measures[measure].groupby(self.table["system"]).mean()
+        ranked = means.sort_values(ascending=False).index
+        systems = [name for name in ranked if name in self.study.systems]
+        return list(dict.fromkeys([*systems, *self.labels]))[:2]
+
+    def sorting(self, values: Values) -> tuple[str, bool] | None:
+        """Return the column to sort by, and whether it falls; at first, the most disputed lead."""
+        if self.sort is None and values["preset"] == "all" and "dimension" in values:
+            return f"SD: {values['dimension']}", True
+        return self.sort
 
     def selection(self, values: Values) -> pd.DataFrame:
         """Select the rows of the preset, filtered and sorted."""
@@ -108,7 +126,7 @@ class OutputsView(View):
         rows: Any = np.arange(len(outputs))
         match values["preset"]:
             case "disputed":
-                rows = tables.descending(outputs[f"spread: {measure}"])
+                rows = tables.descending(outputs[f"SD: {measure}"])
             case "worst":
                 is_system = outputs["system"] == values["system"]
                 rows = tables.descending(-measures[measure].where(is_system))
@@ -128,14 +146,13 @@ class OutputsView(View):
             selection = tables.as_pairs(outputs, rows, column)
         else:
             selection = tables.as_selection(outputs, rows[passes[rows]], self.shown(values))
-        if self.sort is None or self.sort[0] not in selection:
-            return selection
-        return tables.ordered(selection, *self.sort)
+        sort = self.sorting(values)
+        return tables.ordered(selection, *sort) if sort and sort[0] in selection else selection
 
     def shown(self, values: Values) -> list[str]:
         """List the numeric columns to show: judgments, votes and scores."""
         dimension = values.get("dimension") or values.get("by", "")
-        names = [f"{kind}: {dimension}" for kind in ("mean", "spread", "judgments")]
+        names = [f"{kind}: {dimension}" for kind in ("mean", "SD", "judgments")]
         judge = next((name for name in self.measures if name.startswith("won: ")), "won: ")
         names += [judge, judge.replace("won", "n", 1), values.get("by", "")]
         names += [values.get("evaluator", ""), *values.get("scores", [])]
@@ -146,25 +163,31 @@ class OutputsView(View):
         """Lay out a page of the table, or the open item."""
         selection = self.selection(values)
         if self.opened is None:
-            return {"main": [self._page(selection)]}
+            table, kept = self._page(selection, self.sorting(values)), ("preset", "scores")
+            chosen = {name: values.get(name) for name in (*kept, *self.needs[values["preset"]])}
+            if len(selection) or self.settle(chosen) == values:
+                return {"main": [table]}
+            clear = {"type": "action", "label": "Clear filters", "sends": jump(self.name, **chosen)}
+            return {"main": [table, clear]}
         row = selection.iloc[self.opened]
         places = [int(position) for position in (row["first"], row["second"]) if position >= 0]
         item = describe_item(self.study, self.table, places)
         return {"main": [{**item, "at": f"{self.opened + 1:,} of {len(selection):,}"}]}
 
-    def _page(self, selection: pd.DataFrame) -> dict[str, Any]:
+    def _page(self, selection: pd.DataFrame, sort: tuple[str, bool] | None) -> dict[str, Any]:
         start = self.page * N_ROWS
         page = selection.iloc[start : start + N_ROWS]
         columns = {str(name): page[name] for name in selection if name not in ("first", "second")}
         for side, name in tables.position_columns(selection).items():
-            texts = self.study.outputs["text"].iloc[page[side]]
-            columns[f"text{name}"] = texts.str.slice(0, N_PREVIEW + 1)
+            if self.has_texts:
+                texts = self.study.outputs["text"].iloc[page[side]]
+                columns[f"text{name}"] = texts.str.slice(0, N_PREVIEW + 1)
         cells, kinds = [], []
         for name, column in columns.items():
             is_number = pd.api.types.is_numeric_dtype(column)
             kinds.append("number" if is_number else "words" if name.startswith("text") else "")
             if is_number:
-                cells.append([tables.format_number(value) for value in column])
+                cells.append(tables.format_numbers(column))
             else:
                 cells.append([truncate(text, N_PREVIEW) for text in column.replace(self.labels)])
         ends = "No"
@@ -178,7 +201,7 @@ class OutputsView(View):
             [{"type": "pick", "n": start + n} for n in range(len(page))],
             keys=[name if name in selection else "" for name in columns],
             kinds=kinds,
-            sort=self.sort,
+            sort=sort,
             pages=[self.page + 1, max(1, -(-len(selection) // N_ROWS))],
         )
 
@@ -192,7 +215,7 @@ class OutputsView(View):
                 self.sort = None if content["name"] == "preset" else self.sort
             case "sort" if isinstance(column, str) and column in selection:
                 first = (column, pd.api.types.is_numeric_dtype(selection[column]))
-                self.sort = (column, not first[1]) if self.sort == first else first
+                self.sort = (column, not first[1]) if self.sorting(values) == first else first
                 self.page = 0
             case "page" if isinstance(n, int):
                 self.page = min(max(0, self.page + n), max(0, last) // N_ROWS)

@@ -54,9 +54,9 @@ class SystemsView(View):
         names = comparison.systems["system"].tolist()
         opens = [view.jump("outputs", preset="worst", system=name, by=dimension) for name in names]
         systems = comparison.systems.iterrows()
-        rows = [[label(row["system"]), view.estimated(row)] for _, row in systems]
+        rows = [[label(row["system"]), *view.estimated(row)] for _, row in systems]
         interval = interval_name(comparison.details)
-        ranked = view.describe_table("Systems", ["system", f"mean ({interval})"], rows, opens)
+        ranked = view.describe_table("Systems", ["system", "mean", interval], rows, opens)
         ranks = comparison.pairs[["system", "opponent"]].map(names.index)
         better = ranks["system"] < ranks["opponent"]
         rows, pairs = [], []
@@ -64,8 +64,8 @@ class SystemsView(View):
             a, b, p = pair["system"], pair["opponent"], pair["p_adjusted"]
             pairs.append(view.jump("outputs", preset="better", a=a, b=b, by=dimension))
             p_text = "< 0.001" if p < 0.001 else view.written(p, 3)
-            rows.append([f"{label(a)} / {label(b)}", view.estimated(pair), p_text])
-        columns = ["pair", f"difference ({interval})", "p (Holm)"]
+            rows.append([f"{label(a)} / {label(b)}", *view.estimated(pair), p_text])
+        columns = ["pair", "difference", interval, "p (Holm)"]
         drawing = self.drawings(values)[0]
         areas = ((view.area(drawing.axes[0], n), sends) for n, sends in enumerate(opens))
         side = [ranked, view.describe_table("Pairs of systems", columns, rows, pairs)]

@@ -46,7 +46,7 @@ def output_table(study: Study) -> pd.DataFrame:
     if study.judgments is not None:
         for dimension, rows in study.judgments.groupby("dimension", sort=False):
             by_output = rows.groupby("output_id")["value"]
-            judged = by_output.agg(mean="mean", spread="std", judgments="size").reindex(ids)
+            judged = by_output.agg(mean="mean", SD="std", judgments="size").reindex(ids)
             numbers |= {f"{name}: {dimension}": judged[name].to_numpy(float) for name in judged}
     for judge, rows in list_verdicts(study).groupby("judge", sort=False):
         output_ids = pd.concat([rows["output_a"], rows["output_b"]])
@@ -109,7 +109,7 @@ def pass_filters(table: pd.DataFrame, texts: pd.Series, values: Mapping[str, Any
         low, high = values.get("low"), values.get("high")
         passes &= True if low is None else numbers >= low
         passes &= True if high is None else numbers <= high
-    conditions = [(texts, word) for word in values["words"].split()]
+    conditions = [(texts, word) for word in values.get("words", "").split()]
     if values["extra"]:
         conditions.append((table[values["extra"]].astype("str"), values.get("part", "")))
     for column, text in conditions:
@@ -207,9 +207,14 @@ def as_csv(selection: pd.DataFrame, outputs: pd.DataFrame) -> bytes:
     return written.to_csv(index=False, lineterminator="\n").encode("utf-8", "replace")
 
 
-def format_number(value: float) -> str:
-    """Format a number; NaN becomes an empty string."""
-    return "" if np.isnan(value) else f"{value:z.4g}".replace("-", "−")
+def format_numbers(values: pd.Series) -> list[str]:
+    """Format numbers with equal decimals, so that digits align; NaN becomes an empty string."""
+    sizes = values.abs()[np.isfinite(values.astype(float))]
+    digits = 0
+    if (sizes % 1 != 0).any():
+        digits = min(9, max(2, 3 - int(np.floor(np.log10(sizes.max())))))
+    texts = [f"{value:z,.{digits}f}".replace("-", "−") for value in values.astype(float)]
+    return [text if text != "nan" else "" for text in texts]
 
 
 def position_columns(selection: pd.DataFrame) -> dict[str, str]:

@@ -36,7 +36,7 @@ class TradeoffView(View):
         by_system = scored.set_index(["system", "score"])
         rows = []
         for system in values["systems"]:
-            scores = [estimated(by_system.loc[system, score]) for score in SCORE_NAMES]
+            scores = ["{} ({})".format(*estimated(by_system.loc[system, s])) for s in SCORE_NAMES]
             rows.append([self.study.label(system), *scores])
         opens = [jump("outputs", systems=[system]) for system in values["systems"]]
         columns = ["system", *SCORE_NAMES.values()]

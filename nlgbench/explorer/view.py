@@ -174,12 +174,12 @@ def written(value: float, digits: int = 2) -> str:
     return f"{value:.{digits}f}".replace("-", "−") if np.isfinite(value) else "undefined"
 
 
-def estimated(row: Any) -> str:
-    """Format an estimate with its interval."""
+def estimated(row: Any) -> list[str]:
+    """Format an estimate, and its interval."""
     low, high = row["ci_low"], row["ci_high"]
     has_interval = np.isfinite(low) and np.isfinite(high)
     ends = f"{written(low)} to {written(high)}" if has_interval else "no interval"
-    return f"{written(row['estimate'])} ({ends})"
+    return [written(row["estimate"]), ends]
 
 
 def clean(name: object) -> str:
@@ -194,6 +194,10 @@ def describe_table(
     opens: Sequence[Any] | None = None,
     **more: Any,
 ) -> dict[str, Any]:
-    """Describe a table; `opens` contains the message that each row sends when selected."""
+    """Describe a table; `opens` contains the message that each row sends when selected.
+
+    By default, the columns after the first contain numbers.
+    """
     content = {"type": "table", "caption": caption, "columns": list(columns)}
+    content["kinds"] = ["", *["number"] * (len(columns) - 1)]
     return {**content, "rows": list(map(list, rows)), "opens": opens, **more}

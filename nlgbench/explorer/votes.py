@@ -36,8 +36,8 @@ class VotesView(View):
             pair = a, b = row["system"], row["opponent"]
             opens[pair] = view.jump("outputs", preset="better", a=a, b=b, by=decided_by)
             n = str(row["n_games"])
-            rows.append([f"{label(a)} / {label(b)}", view.estimated(row), n])
-        columns = ["pair", f"win rate ({interval_name(rates)})", "n"]
+            rows.append([f"{label(a)} / {label(b)}", *view.estimated(row), n])
+        columns = ["pair", "win rate", interval_name(rates), "n"]
         pairs = view.describe_table("Pairs of systems", columns, rows, list(opens.values()))
         matrix, *ratings = self.drawings(values)
         # In the order of `plot_win_rates`.
@@ -53,7 +53,8 @@ class VotesView(View):
         reasons = "; ".join(ratings.loc[is_doubtful(ratings), "reason"].unique())
         if (n := rates["system"].nunique()) == len(ratings):
             return reasons
-        return f"Win rates are for the {n} of {len(ratings)} systems with the most votes. {reasons}"
+        systems = f"the best and the {n - 1} systems with the most votes, of {len(ratings)} systems"
+        return f"Win rates are for {systems}. {reasons}"
 
     def counted(self, values: Values) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Return win rates and ratings."""
@@ -80,10 +81,11 @@ class VotesView(View):
 
 
 def _count_wins(study: Study, judge: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the win rates of the systems with the most votes, and all ratings."""
+    """Return the win rates of the best system and of those with the most votes, and all ratings."""
     judge_study, options = games(study, judge)
     rates, ratings = nb.win_rates(judge_study, **options), nb.rate(judge_study, **options).systems
-    top_systems = rates.groupby("system")["n_games"].sum().nlargest(N_SYSTEMS).index
+    ranked = [ratings.nlargest(1, "estimate"), ratings.sort_values("n_games", ascending=False)]
+    top_systems = pd.concat(ranked)["system"].unique()[:N_SYSTEMS]
     return rates[rates["system"].isin(top_systems) & rates["opponent"].isin(top_systems)], ratings
 
 

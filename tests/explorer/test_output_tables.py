@@ -49,7 +49,7 @@ def test_numbers_are_those_of_plain_loops():
     for name, row in table.sample(20, random_state=0).iterrows():
         judged = study.judgments.loc[study.judgments["output_id"] == name, "value"]
         assert row["mean: quality"] == pytest.approx(judged.mean())
-        assert row["spread: quality"] == pytest.approx(judged.std(), nan_ok=True)
+        assert row["SD: quality"] == pytest.approx(judged.std(), nan_ok=True)
         won = []
         for vote in study.preferences.itertuples():
             if name in (vote.output_a, vote.output_b):
@@ -113,11 +113,17 @@ def test_a_csv_has_whole_texts_and_no_formulas(table, study):
     assert (head, row) == ("'=name,score,output_id,text", "'-1-1,-1.0,'@x,'\t=cmd")
 
 
+def test_numbers_of_a_column_have_equal_decimals():
+    assert tables.format_numbers(pd.Series([98.5, 0, np.nan, -1])) == ["98.50", "0.00", "", "−1.00"]
+    assert tables.format_numbers(pd.Series([0.25, 1 / 3])) == ["0.2500", "0.3333"]
+    assert tables.format_numbers(pd.Series([1234, 2.0, np.nan])) == ["1,234", "2", ""]
+
+
 def test_an_item_has_all_systems_beside_each_other_and_long_texts_cut(table, study):
     item = describe_item(study, table, [5])
-    assert item["columns"] == ["y", "x"] and item["chosen"] == 1
-    rows = {row["name"]: row["cells"] for row in item["rows"]}
-    assert rows["text"][0] == f"{'x' * N_CHARACTERS}… (50,000 characters)"
-    assert rows["fluency"] == ["", "3.00 (w0 1, w1 5)"]
-    assert rows["won: votes"] == ["0.5 (n = 1)", "0.5 (n = 1)"] and rows["domain"] == ["b", "b"]
+    assert item["columns"] == ["x", "y"] and item["chosen"] == [1]
+    rows = {row["name"]: row["cells"] for rows in item["tables"] for row in rows}
+    assert rows["text"][1] == f"{'x' * N_CHARACTERS}… (50,000 characters)"
+    assert rows["fluency"] == ["3.00 (w0 1, w1 5)", ""]
+    assert rows["won: votes"] == ["0.5000 (n = 1)"] * 2 and rows["domain"] == ["b", "b"]
     assert item["votes"]["rows"] == [["b", "quality", "x", "y", "tie"]]

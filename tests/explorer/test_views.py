@@ -79,6 +79,7 @@ def test_only_views_that_the_study_supports_are_shown():
 
 def test_rows_are_sorted_paged_opened_and_stepped_through():
     widget = open_view("judges", "outputs")
+    assert main(widget.shown)["sort"] == ["SD: quality", True]  # the most disputed first
     table = main(tell(widget, type="sort", column="mean: quality"))
     assert len(table["rows"]) == 15 and table["pages"] == [1, 7]
     at = table["keys"].index("mean: quality")
@@ -99,7 +100,10 @@ def test_each_preset_opens_and_filters(preset):
     n = len(view_of(widget)[0].selection(view_of(widget)[1]))
     shown = tell(widget, type="set", name="words", value="gu")
     assert len(view_of(widget)[0].selection(view_of(widget)[1])) <= n and not shown["problem"]
-    assert main(tell(widget, type="set", name="systems", value=[]))["rows"] == []
+    shown = tell(widget, type="set", name="systems", value=[])
+    assert main(shown)["rows"] == []
+    cleared = tell(widget, **shown["parts"]["main"][1]["sends"])
+    assert main(cleared)["rows"] and cleared["controls"][0]["value"] == preset
 
 
 def test_what_the_browser_sends_is_checked_by_the_controls():
@@ -153,7 +157,8 @@ def test_a_click_on_a_point_opens_its_text_and_a_row_its_scatter_plot():
     assert tell(widget, type="at", x=0.0, y=0.0)["view"] == "evaluators"  # far from all
     shown = tell(widget, type="at", x=x, y=y)
     assert shown["view"] == "outputs" and main(shown)["type"] == "item"
-    cells = {row["name"]: row["cells"][0] for row in main(shown)["rows"]}
+    item, rows = main(shown), [row for rows in main(shown)["tables"] for row in rows]
+    cells = {row["name"]: row["cells"][item["chosen"][0]] for row in rows}
     assert float(cells["score: fair@score"]) == score
     atlas = open_view("judges", "evaluators", figure="atlas")
     shown = tell(atlas, **atlas.shown["parts"]["side"][0]["opens"][0])
