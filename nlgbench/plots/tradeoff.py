@@ -11,6 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.patches import Patch
+from matplotlib.ticker import MultipleLocator
 from scipy.spatial import ConvexHull
 
 from nlgbench.plots.figures import (
@@ -91,17 +92,15 @@ def plot_tradeoff(
             "remove such systems, and report how many you removed.",
         )
     small = truth is None and len(points) <= _MANY
-    size = (ONE_COLUMN, ONE_COLUMN * 1.1) if small else (TWO_COLUMN, TWO_COLUMN * 0.85)
-    (ax,) = axes_for(ax, *size)
     styles = task_looks(list(dict.fromkeys(points["task"])))
-    values = points.filter(regex=r"^huse_[qd](_low|_high|_true)?$").to_numpy(dtype=float)
-    top = max(1.05, float(np.nanmax(values)) + 0.05)
-    low = min(0.0, float(np.nanmin(values)) - 0.05)  # HUSE-D can be below 0 if HUSE-Q is above 1
-    ticks = np.arange(0, top, 0.2)
-    ax.set(xlim=(low, top), ylim=(low, top), xticks=ticks, yticks=ticks, aspect="equal")
+    limits = {name: _limits(points, name) for name in _AXES}
+    (ax,) = axes_for(ax, *((ONE_COLUMN, ONE_COLUMN * 1.1) if small else (TWO_COLUMN, 5.0)))
+    ax.set(xlim=limits["huse_q"], ylim=limits["huse_d"], aspect="equal" if small else "auto")
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_locator(MultipleLocator(0.2))
     ax.set_xlabel("HUSE-Q (quality)")
     ax.set_ylabel("HUSE-D (diversity)")
-    _draw_diagonals(ax, top, points[list(_AXES)].to_numpy())
+    _draw_diagonals(ax, points[list(_AXES)].to_numpy())
     for task, (_, color) in styles.items():
         published = points[(points["task"] == task) & (points["source"] == "published")]
         _draw_dominated(ax, published, color)
@@ -178,23 +177,38 @@ def _describe_points(points: pd.DataFrame, has_truth: bool, interval: str) -> st
     )
 
 
-def _draw_diagonals(ax: Axes, top: float, points: np.ndarray) -> None:
+def _limits(points: pd.DataFrame, score: str) -> tuple[float, float]:
+    """Return the limits of an axis: around the points, and from 0 to 1 for shaded regions."""
+    values = points.filter(regex=rf"^{score}(_low|_high|_true)?$").to_numpy(dtype=float)
+    low, high = np.nanmin(values) - 0.05, np.nanmax(values) + 0.05
+    if points["source"].eq("published").any():
+        low, high = min(0.0, low), max(1.05, high)
+    return float(low), float(high)
+
+
+def _draw_diagonals(ax: Axes, points: np.ndarray) -> None:
     text_style: dict[str, Any] = {"fontsize": 7, "color": "#666666", "zorder": 1}
     text_style["textcoords"] = "offset points"
-    outside = [level for level in LEVELS if 1 + level > top]
-    for level in LEVELS:
-        ends = [max(0.0, 1 + level - top), min(top, 1 + level)]
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    figure.draw_without_rendering()  # the layout sets the angle of diagonals
+    (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
+    levels = [level for level in LEVELS if left + bottom < 1 + level < right + top]
+    outside = [level for level in levels if 1 + level - right > bottom]
+    for level in levels:
+        ends = [max(left, 1 + level - top), min(right, 1 + level - bottom)]
         ax.plot(ends, [1 + level - end for end in ends], color="#B8B8B8", linewidth=0.6, zorder=1)
         end = (ends[1], 1 + level - ends[1])
-        name = f"HUSE = {level:g}" if level in (LEVELS[0], *outside[-1:]) else f"{level:g}"
+        name = f"HUSE = {level:g}" if level in (levels[0], *outside[-1:]) else f"{level:g}"
         if level in outside:  # outside the axes, where there are no points or labels
             offset: dict[str, Any] = {"xytext": (3, 0), "ha": "left", "va": "center"}
         else:
             # Labels run along the diagonal; move them away from points.
-            positions = [(x, 1 + level - x) for x in np.linspace(ends[1], 0.3, 15)]
+            positions = [(x, 1 + level - x) for x in np.linspace(ends[1], ends[0], 15)]
             gaps = [np.hypot(*(points - (x - 0.06, y + 0.06)).T).min() for x, y in positions]
             end = positions[np.argmax(np.array(gaps) > 0.15)]
-            rotation: dict[str, Any] = {"rotation": -45, "rotation_mode": "anchor"}
+            angle = ax.transData.transform_angles([-45], [end])[0]
+            rotation: dict[str, Any] = {"rotation": angle, "rotation_mode": "anchor"}
             offset = {"xytext": (-2, 4), "ha": "right", "va": "bottom", **rotation}
         ax.annotate(name, end, annotation_clip=False, **offset, **text_style)
 
