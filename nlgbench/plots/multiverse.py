@@ -11,10 +11,10 @@ from matplotlib.axes import Axes
 
 from nlgbench.plots.figures import Drawing, as_drawing, axes_for, in_paper_style
 from nlgbench.plots.rows import legend_below, mark
-from nlgbench.plots.style import HUMAN, SCORE_NAMES, SYSTEM, TWO_COLUMN
+from nlgbench.plots.style import ACCENT, LOOKS, SCORE_NAMES, TWO_COLUMN
 from nlgbench.study.checks import read_table
 
-_MARK: dict[str, Any] = {"s": 34, "marker": "D", "facecolor": "white", "edgecolor": SYSTEM}
+_MARK: dict[str, Any] = {"s": 34, "marker": "D", "facecolor": "none", "edgecolor": ACCENT}
 
 
 @in_paper_style
@@ -31,7 +31,8 @@ def plot_multiverse(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = N
     Returns
     -------
     Drawing
-        A dot per combination of choices, and a diamond for those of the HUSE paper.
+        A mark per combination of choices: its color and form show the scaling, and open marks
+        another length normalization than the paper's. A diamond frames the HUSE paper's choice.
 
     Raises
     ------
@@ -46,16 +47,35 @@ def plot_multiverse(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = N
     >>> len(plot_multiverse(choices).axes)
     1
     """
-    table = read_table(table, "system score estimate:float paper:bool n_neighbors:int", "table has")
+    needed = "system score estimate:float paper:bool n_neighbors:int scaling? length?"
+    table = read_table(table, needed, "table has")
+    texts = table.get(["scaling", "length"], pd.DataFrame("", table.index, ["scaling", "length"]))
+    table = table.assign(**texts.fillna(""))
+    groups = table.sort_values("paper", ascending=False, kind="stable")
+    scalings, lengths = (groups[name].unique().tolist() for name in ("scaling", "length"))
+    looks = {
+        (scaling, length): (marker, color, color if length == lengths[0] else "none")
+        for scaling, (marker, color) in zip(scalings, LOOKS, strict=False)
+        for length in lengths
+    }
     systems = list(table["system"].unique())
     axes = axes_for(ax, TWO_COLUMN, 2.7 * len(systems), n=len(systems))
     for panel, system in zip(axes, systems, strict=True):
-        _draw_strips(panel, table[table["system"] == system])
+        _draw_strips(panel, table[table["system"] == system], looks)
         if len(systems) > 1:
             panel.set_ylabel(f"Estimate for {system}")
-    dot = mark("one combination", "o", HUMAN, markersize=3, alpha=0.6)
-    diamond = mark("the paper's choice", "D", SYSTEM, face="white", markersize=5.8)
-    legend_below(axes[-1], [dot, diamond])
+    handles = [
+        mark(
+            f"{scaling} scaling, {length}".replace("none", "no").strip(" ,"),
+            marker,
+            color,
+            face=face,
+            markersize=3,
+        )
+        for (scaling, length), (marker, color, face) in looks.items()
+    ]
+    diamond = mark("the paper's choice", "D", ACCENT, face="none", markersize=5.8)
+    legend_below(axes[-1], [*handles, diamond], ncols=3)
     spread = table.groupby(["system", "score"], sort=False)["estimate"].agg(["min", "max"])
     ranges = [
         f"{row['system']}, {SCORE_NAMES.get(row['score'], row['score'])}: "
@@ -64,7 +84,6 @@ def plot_multiverse(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = N
     ]
     if n_undefined := table["estimate"].isna().sum():
         ranges.append(f"{n_undefined} of {len(table)} undefined")
-        axes[-1].set_xlabel(f"Neighbors (k); {ranges[-1]}")
     alt = (
         "Estimates for all combinations of number of neighbors (k), tie rule, scaling and length "
         "normalization, by k, with the paper's choice marked. "
@@ -73,21 +92,23 @@ def plot_multiverse(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = N
     return as_drawing(axes, table, alt)
 
 
-def _draw_strips(ax: Axes, table: pd.DataFrame) -> None:
+def _draw_strips(ax: Axes, table: pd.DataFrame, looks: dict[tuple, tuple]) -> None:
+    """Draw a strip per score and number of neighbors, with a column per scaling and length."""
     values = sorted(table["n_neighbors"].unique())
     ticks, names = [], []
     for block, score in enumerate(table["score"].unique()):
         rows = table[table["score"] == score]
         start = block * (len(values) + 1.5)
         for number, value in enumerate(values):
-            strip = rows[rows["n_neighbors"] == value].sort_values("estimate")
-            # A golden-ratio sequence spreads adjacent dots without random numbers.
-            side = (np.arange(len(strip)) * 0.618 % 1 - 0.5) * 0.7
-            dots: dict[str, Any] = {"s": 6, "color": HUMAN, "alpha": 0.45, "linewidth": 0}
-            ax.scatter(start + number + side, strip["estimate"], **dots)
-            paper = strip["paper"].to_numpy(dtype=bool)
-            x = start + number + side[paper]
-            ax.scatter(x, strip.loc[paper, "estimate"], linewidth=1.2, zorder=3, **_MARK)
+            strip = rows[rows["n_neighbors"] == value].set_index(["scaling", "length"])
+            for n, (group, (marker, color, face)) in enumerate(looks.items()):
+                points = strip[strip.index == group]
+                x = np.full(len(points), start + number + (n - (len(looks) - 1) / 2) * 0.14)
+                style: dict[str, Any] = {"marker": marker, "edgecolor": color, "facecolor": face}
+                ax.scatter(x, points["estimate"], s=5, linewidth=0.5, **style)
+                paper = points["paper"].to_numpy(dtype=bool)
+                chosen = points.loc[paper, "estimate"]
+                ax.scatter(x[paper], chosen, linewidth=1.2, zorder=3, **_MARK)
             ticks.append(start + number)
             names.append(str(value))
         middle = start + (len(values) - 1) / 2

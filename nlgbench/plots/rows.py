@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from nlgbench.evaluators.names import label
 from nlgbench.names import spaced
 from nlgbench.plots.figures import legend_label
-from nlgbench.plots.style import HUMAN
+from nlgbench.plots.style import ESTIMATE
 
 
 def draw_intervals(
@@ -45,7 +45,7 @@ def draw_estimates(
     **mark: Any,
 ) -> None:
     """Draw estimates with their intervals: in rows, or side by side if `upright`."""
-    mark = {"color": HUMAN, "markersize": 4, "marker": "o", "zorder": 3, **mark}
+    mark = {"color": ESTIMATE, "markersize": 4, "marker": "o", "zorder": 3, **mark}
     draw_intervals(ax, positions, rows, upright=upright, color=mark["color"], linewidth=linewidth)
     points = (positions, rows["estimate"]) if upright else (rows["estimate"], positions)
     face = mark["color"] if filled else "white"
@@ -127,5 +127,5 @@ def legend_above(ax: Axes, *, ncols: int = 2, **style: Any) -> None:
 
 def legend_below(ax: Axes, handles: Sequence[Any], **style: Any) -> None:
     """Add a legend below the axis label, at the same distance in every figure."""
-    style |= {"bbox_to_anchor": (0.5, 0), "borderaxespad": 4.2, "ncols": 2}
+    style = {"bbox_to_anchor": (0.5, 0), "borderaxespad": 4.2, "ncols": 2, **style}
     ax.legend(handles=handles, loc="upper center", **style)
