@@ -25,12 +25,14 @@ from nlgbench.plots.rows import (
     mark,
     name_source,
 )
-from nlgbench.plots.style import ONE_COLUMN, SYSTEM, TWO_COLUMN, line_look
+from nlgbench.plots.style import ESTIMATE, ONE_COLUMN, TWO_COLUMN, line_look
 from nlgbench.study.checks import read_table
 from nlgbench.text import counted
 
 _MANY = 24  # the most systems whose list fits one column
 _FEW, _SHORT = 8, 20  # the most systems, and letters of a name, whose matrix fits one column
+_MOST = 20  # the most systems of a matrix
+_LINES = 4  # the most systems whose ratings have a line of their own
 _METHODS = {"bradley_terry": "Bradley-Terry", "glicko2": "Glicko-2", "elo": "Elo"}
 
 
@@ -102,15 +104,13 @@ def _draw_ratings(ax: Axes, ratings: pd.DataFrame) -> str:
     n_systems = len(ratings)
     rows = ratings.dropna(subset="estimate")
     rows = rows.sort_values("estimate", ascending=False).reset_index(drop=True)
-    draw_estimates(ax, rows.index, rows, color=SYSTEM, linewidth=1.0)
+    draw_estimates(ax, rows.index, rows, linewidth=1.0)
     label_rows(ax, list(spaced(rows["system"]).values()), ruled=True)
     doubtful = rows[is_doubtful(rows)]
     if len(doubtful):
-        draw_estimates(
-            ax, doubtful.index, doubtful, color=SYSTEM, filled=False, linewidth=0, zorder=4
-        )
+        draw_estimates(ax, doubtful.index, doubtful, filled=False, linewidth=0, zorder=4)
         text = "interval missing or unreliable (see reason)"
-        handle = mark(text, "o", SYSTEM, face="white")
+        handle = mark(text, "o", ESTIMATE, face="white")
         ax.legend(handles=[handle], loc="lower left", bbox_to_anchor=(-0.3, 1.0), handlelength=1)
     with_interval = rows[has_interval(rows)]
     covers = ""
@@ -145,14 +145,14 @@ def plot_win_rates(
     ax : Axes, optional
         Where to draw; a new figure by default.
     order : sequence of str, optional
-        Systems from top to bottom. Default: best first, by mean win rate or judgment.
+        Systems, best first. Default: by mean win rate or judgment.
 
     Returns
     -------
     Drawing
         Each cell is the percentage of comparisons that the row's system wins against the column's,
         or of pairs of judgments in which it is judged better; ties count half. Significant cells
-        are bold; pairs without comparisons are gray.
+        are bold; pairs without comparisons are gray. At most 20 systems are drawn, the best.
 
     Raises
     ------
@@ -163,12 +163,12 @@ def plot_win_rates(
     --------
     >>> table = pd.DataFrame({"system": ["a", "b"], "opponent": ["b", "a"], "estimate": [0.3, 0.7]})
     >>> plot_win_rates(table).alt.split(". ")[1]
-    'Best first, by mean win rate: b, a.'
+    'Best first, by mean win rate: b, a'
     """
     table = rates.pairs if isinstance(rates, SystemComparison) else rates
     source = name_source(rates.systems) if isinstance(rates, SystemComparison) else ""
     value = "superiority" if "superiority" in table else "estimate"
-    table = read_table(table, f"system opponent {value}:float verdict:text?", "rates have")
+    table = read_table(table, f"system opponent {value}:float verdict:text? orders?", "rates have")
     require_unique(table, ["system", "opponent"], "select one comparator, or dimension")
     names = list(dict.fromkeys(table["system"]))  # `compare_systems` sorts them by mean
     if value == "estimate":
@@ -176,37 +176,48 @@ def plot_win_rates(
     if order is not None and set(order) != set(names):
         odd = sorted(set(order) ^ set(names))
         raise ValueError(f"order must list the same systems as rates; {odd[0]!r} is not in both.")
-    labels = spaced(names if order is None else order)
+    names = list(names if order is None else order)
+    n_systems, names = len(names), names[:_MOST]
+    table = table[table["system"].isin(names) & table["opponent"].isin(names)]
+    labels = spaced(names)
     is_few, longest = len(names) <= _FEW, max(map(len, labels.values()))
     height = 2.0 + 0.06 * longest if is_few else 1.6 + 0.21 * len(names)
     is_small = is_few and longest <= _SHORT  # long names leave no room for cells in one column
     (ax,) = axes_for(ax, *((ONE_COLUMN, 3.0) if is_small else (TWO_COLUMN, min(9.0, height))))
     verdicts = table.get("verdict", pd.Series("", table.index)).fillna("")
     table = table.assign(bold=verdicts.str.startswith(("better", "worse")))
-    cells: dict[str, Any] = {"index": list(labels), "columns": list(labels)}
+    # Each pair has one cell, in the row of its better system.
+    ranks = table[["system", "opponent"]].map(names.index)
+    upper = table[ranks["system"] < ranks["opponent"]]
+    cells: dict[str, Any] = {"index": names[:-1], "columns": names[1:]}
     values, bold = (
-        table.pivot(index="system", columns="opponent", values=column).reindex(**cells)
+        upper.pivot(index="system", columns="opponent", values=column).reindex(**cells)
         for column in (value, "bold")
     )
-    text_style = {"color": "black", "fontsize": min(6.5, 165 / len(names))}
+    text_style = {"color": "black", "fontsize": 6.5}
     # Darker colors would make black numbers unreadable.
     style = {"cmap": "PuOr", "vmin": -30, "vmax": 130, "linewidths": 0.5, "cbar": False}
     style |= {"annot": True, "fmt": ".0f", "annot_kws": text_style}
-    ax.set_facecolor("#cccccc")
     n_earlier, ticks = len(ax.texts), list(labels.values())
-    sns.heatmap(100 * values, ax=ax, xticklabels=ticks, yticklabels=ticks, **style)
+    missing = values.isna() & np.triu(np.ones(values.shape, dtype=bool))
+    ax.pcolormesh(np.where(missing, 1.0, np.nan), cmap="Greys", vmin=0, vmax=4)
+    sns.heatmap(100 * values, ax=ax, xticklabels=ticks[1:], yticklabels=ticks[:-1], **style)
     for text, is_bold in zip(ax.texts[n_earlier:], bold.to_numpy()[values.notna()], strict=True):
         text.set_fontweight("bold" if is_bold else "normal")
-    xlabel = "Opponent (bold: significant)" if table["bold"].any() else "Opponent"
     noun = "score" if source else "judgment"
     verb = "is judged better than" if noun == "judgment" else "scores better than"
     verb = "wins against" if value == "estimate" else verb
-    xlabel += f"\nRow {verb} column,\n% (ties count half)"
-    ax.set(xlabel=xlabel, ylabel="System")
+    ax.set(xlabel="Opponent", ylabel="System")
     ax.tick_params(axis="x", length=0, rotation=90)
     ax.tick_params(axis="y", length=0, rotation=0)
     units = "comparisons" if value == "estimate" else f"pairs of {noun}s"
-    alt = f"Percentage of {units} in which the row's system {verb} the column's (ties count half). "
+    notes = "Ties count half."
+    if table.get("orders", pd.Series("")).eq("tie").any():
+        notes = "Ties, and pairs that the judge decides differently in the two orders, count half."
+    notes += " Bold: significant." if table["bold"].any() else ""
+    notes += " Gray: no comparisons." if missing.any(axis=None) else ""
+    notes += f" The {len(names)} best of {n_systems} systems." if n_systems > len(names) else ""
+    alt = f"Percentage of {units} in which the row's system {verb} the column's. "
     criterion = "mean win rate" if value == "estimate" else f"mean {noun}"
     listed = f"Best first, by {criterion}" if order is None else "From the top"
     with_verdict = table["system"][verdicts.ne("") if verdicts.any() else verdicts.eq("")]
@@ -223,7 +234,7 @@ def plot_win_rates(
     if source:
         ax.set_title(textwrap.fill(source, 34), loc="left")
         alt = f"{source}: {alt}"
-    return as_drawing(ax, table.drop(columns="bold"), alt)
+    return as_drawing(ax, table.drop(columns="bold"), alt, notes)
 
 
 @in_paper_style
@@ -245,7 +256,8 @@ def plot_convergence(
     Returns
     -------
     Drawing
-        A line and a band per system, sorted by final rating.
+        A line and a band for the best and the last system, and for two between them; gray lines
+        are the others. Its data are of all systems.
 
     Raises
     ------
@@ -256,7 +268,7 @@ def plot_convergence(
     --------
     >>> table = pd.DataFrame({"game": [1, 1], "system": ["a", "b"], "rating": [1600.0, 1400.0]})
     >>> plot_convergence(table.assign(deviation=200.0)).alt
-    'Ratings of the systems after each game up to game 1, with bands of one deviation.'
+    'Ratings of 2 systems after each game up to game 1. Bands: one deviation on each side.'
     """
     needed = "game:int system rating:float deviation:float"
     history = read_table(history, needed, "history has")
@@ -268,9 +280,14 @@ def plot_convergence(
     x_final = 1.04 * history["game"].max()
     last = history.sort_values("game").groupby("system")["rating"].last()
     names = spaced(last.sort_values(ascending=False).index)
-    for n, system in enumerate(names):
+    shown = np.linspace(0, len(names) - 1, min(_LINES, len(names))).round().astype(int)
+    looks = {list(names)[place]: line_look(n) for n, place in enumerate(shown)}
+    for system in names:
         rows = history[history["system"] == system].sort_values("game")
-        style = line_look(n)
+        if system not in looks:
+            ax.plot(rows["game"], rows["rating"], color="#BBBBBB", linewidth=0.5, zorder=1)
+            continue
+        style = looks[system]
         low, high = rows["rating"] - rows["deviation"], rows["rating"] + rows["deviation"]
         ax.fill_between(rows["game"], low, high, color=style["color"], alpha=0.12, linewidth=0)
         marker_style: dict[str, Any] = {"markersize": 3, "markevery": max(1, len(rows) // 10)}
@@ -278,15 +295,16 @@ def plot_convergence(
         if system in final:
             style |= {"linestyle": "none", "mfc": "white", "markersize": 4.5}
             ax.plot(x_final, final[system], **style, clip_on=False)
-    if len(final):
-        ax.add_line(mark("all games, each used once", "o", "black", face="white"))
-    ax.set_xlabel("Games of one tournament, drawn with replacement")
-    ax.set_ylabel("Rating (bands: one deviation)")
+    ax.set(xlabel="Games", ylabel="Rating")
     ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), borderaxespad=0.3, handlelength=3)
-    alt = f"Ratings of the systems after each game up to game {history['game'].max():,}, "
-    alt += "with bands of one deviation."
+    alt = f"Ratings of {counted(len(names), 'system')} after each game up to game "
+    alt += f"{history['game'].max():,}."
+    notes = "Bands: one deviation on each side."
+    notes += " Gray: the other systems." if len(names) > len(looks) else ""
     if len(final):
         texts = [f"{text} {final[name]:.0f}" for name, text in names.items() if name in final]
-        alt += f" Open marks: ratings after all games, each used once: {', '.join(texts)}."
+        alt += f" Ratings after all games: {', '.join(texts)}."
+        notes += " The games of one tournament are drawn with replacement; open marks are ratings "
+        notes += "after all games, each used once."
         history = history.assign(after_all_games=history["system"].map(final))
-    return as_drawing(ax, history, alt)
+    return as_drawing(ax, history, alt, notes)

@@ -1,6 +1,9 @@
 """Ratings and win rates are sorted, with what their intervals cover, and converge by game."""
 
+from itertools import permutations
+
 import matplotlib as mpl
+import pandas as pd
 from plot_samples import HISTORY, RATES, RATINGS
 
 from nlgbench.plots.figures import canvas
@@ -21,7 +24,8 @@ def test_systems_whose_names_differ_by_an_underscore_have_distinct_labels():
     written = [tick.get_text() for tick in ax.get_yticklabels()]
     assert written == ["under score", "under_score", "a system"]
     (ax,) = plot_win_rates(RATES.replace(alike)).axes
-    assert {tick.get_text() for tick in ax.get_xticklabels()} == set(written)
+    ticks = [*ax.get_xticklabels(), *ax.get_yticklabels()]
+    assert {tick.get_text() for tick in ticks} == set(written)
 
 
 def test_the_axis_says_what_intervals_cover_and_doubtful_ones_have_an_open_mark():
@@ -35,14 +39,18 @@ def test_the_axis_says_what_intervals_cover_and_doubtful_ones_have_an_open_mark(
     assert ax.get_xlabel() == "Rating\n(intervals generalizing to\nother items, these annotators)"
 
 
-def test_win_rates_are_written_where_a_pair_played():
-    (ax,) = plot_win_rates(RATES).axes
-    names = [tick.get_text() for tick in ax.get_yticklabels()]
-    assert names == ["b", "a", "c"], "the best first"
-    cells = {(0.5, 1.5): "25", (1.5, 0.5): "75", (2.5, 1.5): "90", (1.5, 2.5): "10"}
+def test_each_pair_has_one_win_rate_and_many_systems_are_cut_with_a_count():
+    drawn = plot_win_rates(RATES.assign(orders="tie"))
+    (ax,) = drawn.axes
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["b", "a"], "the best first"
+    cells = {(0.5, 0.5): "75", (1.5, 1.5): "90"}
     assert {text.get_position(): text.get_text() for text in ax.texts} == cells
+    assert "decides differently in the two orders, count half. Gray: no comp" in drawn.notes
     (other,) = plot_win_rates(RATES, order=["c", "b", "a"]).axes
-    assert [tick.get_text() for tick in other.get_xticklabels()] == ["c", "b", "a"]
+    assert [tick.get_text() for tick in other.get_xticklabels()] == ["b", "a"]
+    table = pd.DataFrame(permutations(range(30), 2), columns=["system", "opponent"]).astype(str)
+    drawn = plot_win_rates(table.assign(estimate=0.5))
+    assert len(drawn.axes[0].texts) == 190 and "The 20 best of 30 systems." in drawn.notes
 
 
 def test_convergence_draws_a_line_and_a_band_for_each_system():
@@ -51,7 +59,7 @@ def test_convergence_draws_a_line_and_a_band_for_each_system():
     assert best.get_xydata().tolist() == [[1, 1550], [2, 1600]]
     assert ax.collections[0].get_paths()[0].get_extents().intervaly.tolist() == [1250, 1850]
     drawn = plot_convergence(HISTORY, ratings=RATINGS.iloc[:2])
-    assert drawn.alt.endswith("ratings after all games, each used once: a 1500, b 1700.")
+    assert "Ratings after all games: a 1500, b 1700." in drawn.alt
 
 
 def test_on_axes_that_are_given_nothing_else_changes():
