@@ -15,15 +15,11 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from nlgbench.analysis.correlation import (
-    correlate,
-    correlate_with_scores,
-    partial_correlations,
-)
+from nlgbench.analysis.correlation import correlate, partial_correlations
 from nlgbench.analysis.correlation.comparing import permutations_needed
 from nlgbench.datasets.published import load_claims, load_printed
 from nlgbench.evaluators.discriminators import discriminator_accuracy, majority_labels
-from nlgbench.evaluators.names import label, labelled
+from nlgbench.evaluators.names import DISCRIMINATOR, MODELS, label, labelled
 from nlgbench.evaluators.overlap import PLAIN
 from nlgbench.inference import adjust
 from nlgbench.papers.claim_rows import claim_prefix, claim_rows, is_release
@@ -239,6 +235,18 @@ def atlas(study: Study, evaluators: Sequence[str], *, n_resamples: int, seed: in
     return pd.concat(tables, ignore_index=True)
 
 
+def by_training_labels(correlations: pd.DataFrame) -> pd.DataFrame:
+    """Select discriminators scored by their errors, and group them by their training labels."""
+    parts = correlations["evaluator"].str.extract(DISCRIMINATOR)
+    rows = correlations[parts[3].notna()]
+    model, scope, trained, scored = (parts.loc[rows.index, n] for n in range(4))
+    names = model.map(MODELS) + scope.map({"meta": "", "individual": " individual"})
+    labels = {"natural": "true sources", "majority": "majority votes"}
+    kinds = "Trained on " + trained.map(labels)
+    rows = rows.assign(evaluator=names + ", scored on " + scored.map(labels), kind=kinds)
+    return rows.sort_values("kind", kind="stable", ascending=False)
+
+
 def with_truth(
     study: Study, evaluators: Sequence[str], *, people: pd.DataFrame, seed: int
 ) -> pd.DataFrame | None:
@@ -251,7 +259,7 @@ def with_truth(
     )
     everyone = [*people["evaluator"].unique(), *evaluators]
     with_people = study.replace(system_scores=people)
-    table = correlate_with_scores(with_people, true, evaluators=everyone, seed=seed)
+    table = correlate(with_people, evaluators=everyone, against=true, seed=seed)
     return in_order(table, study, everyone)
 
 
@@ -283,7 +291,7 @@ def table11(
     """Correlate overlap with quality, given references by TF-IDF (Table 11), and lay it out."""
     names = [f"corpus_{name}" for name in OVERLAP[:4]]
     names += [name for name in OVERLAP[4:] if name in overlap]
-    table = correlate_with_scores(study, quality, evaluators=names, seed=seed)
+    table = correlate(study, evaluators=names, against=quality, seed=seed)
     table = in_order(table.assign(criterion=table["dimension"].str.upper()), study, names)
     caption = "Correlations as in Table 11, with the nearest reviews by TF-IDF as references."
     return table, atlas_layout(table, caption)[1]
@@ -400,7 +408,7 @@ def _answer_directions(scored: Study, people: pd.DataFrame) -> pd.DataFrame:
     assert scored.scores is not None
     names = [name for name in DIRECTIONS if name in set(scored.scores["evaluator"])]
     h1 = quality(scored, people).query("evaluator == 'h1'")
-    table = correlate_with_scores(scored, h1, evaluators=names, statistics=["spearman"])
+    table = correlate(scored, evaluators=names, against=h1, statistics=["spearman"])
     return claim_rows(
         table.assign(slug=table["evaluator"].map(DIRECTIONS)),
         PAPER + "/direction/{slug}",

@@ -389,9 +389,9 @@ def flips() -> pd.DataFrame:
     names = flip.index.str.removesuffix("_meta_discriminator").map(_DETECTORS)
     natural, majority = (load_printed(f"{PAPER}/table{n}")["h2_spearman"] for n in (10, 9))
     tables = {
-        "labels by source (printed, Table 10)": natural.loc[flip.index].to_frame("estimate"),
-        "labels by majority vote (printed, Table 9)": majority.loc[flip.index].to_frame("estimate"),
-        "majority, if independent": flip[["estimate", "ci_low", "ci_high"]],
+        "scored on the true source (Table 10)": natural.loc[flip.index].to_frame("estimate"),
+        "scored on the majority vote (Table 9)": majority.loc[flip.index].to_frame("estimate"),
+        "majority vote, if errors were independent": flip[["estimate", "ci_low", "ci_high"]],
     }
     rows = [table.assign(evaluator=names, kind=kind) for kind, table in tables.items()]
     return pd.concat(rows, ignore_index=True)

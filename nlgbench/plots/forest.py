@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from nlgbench.evaluators.names import label
 from nlgbench.plots.figures import (
     Drawing,
+    add_notes,
     as_drawing,
     axes_for,
     draw_highest,
@@ -19,7 +20,7 @@ from nlgbench.plots.figures import (
     two_decimals,
 )
 from nlgbench.plots.rows import describe_intervals, draw_estimates, draw_reference, label_rows, mark
-from nlgbench.plots.style import HUMAN, LOOKS, TWO_COLUMN
+from nlgbench.plots.style import ESTIMATE, LOOKS, TWO_COLUMN
 from nlgbench.study.checks import read_table
 
 _COLUMNS = "evaluator estimate:float ci_low:float ci_high:float published:float? kind? data? "
@@ -32,7 +33,7 @@ def plot_forest(
     *,
     ax: Axes | Sequence[Axes] | None = None,
     xlabel: str = "Correlation with human judgments",
-    xlim: tuple[float, float] = (-1.1, 1.1),
+    xlim: tuple[float, float] | None = (-1.1, 1.1),
     line: float = 0.0,
 ) -> Drawing:
     """Draw evaluators' correlations or rates with their intervals.
@@ -47,8 +48,9 @@ def plot_forest(
         Where to draw, one per panel; a new figure by default.
     xlabel : str
         Name of the statistic.
-    xlim : tuple of float
-        Limits of the x axis; it is longer if values or intervals lie outside.
+    xlim : tuple of float, optional
+        Limits of the x axis; it is longer if values or intervals lie outside. None: those of each
+        panel's values.
     line : float
         Position of a thin line: the chance level, such as .5 for shares of votes.
 
@@ -67,14 +69,14 @@ def plot_forest(
     --------
     >>> table = pd.DataFrame({"evaluator": ["chrf"], "estimate": 0.5, "ci_low": 0, "ci_high": 0.8})
     >>> plot_forest(table).alt
-    'Correlation with human judgments, by evaluator, with intervals: chrF 0.50.'
+    'Correlation with human judgments, by evaluator, with intervals. chrF 0.50.'
     """
     table = read_table(table, _COLUMNS, "the table has")
     keys = [name for name in ("data", "evaluator", "kind") if name in table]
     require_unique(table, keys, "choose one statistic and one criterion")
     table = table.assign(evaluator=table["evaluator"].map(label))
     kinds = list(dict.fromkeys(table["kind"])) if "kind" in table else [""]
-    markers = dict(zip(kinds, LOOKS if len(kinds) > 1 else [("o", HUMAN)], strict=False))
+    markers = dict(zip(kinds, LOOKS if len(kinds) > 1 else [("o", ESTIMATE)], strict=False))
     panels = dict(list(table.groupby(table.get("data", pd.Series("", table.index)), sort=False)))
     several = bool(table.duplicated([key for key in keys if key != "kind"]).any())
     rows = table
@@ -85,16 +87,13 @@ def plot_forest(
     height = 0.9 + (0.1 * len(kinds) if several else 0.2) * len(evaluators)
     height *= -(-len(panels) // columns)
     axes = axes_for(ax, TWO_COLUMN, height, n=len(panels), columns=columns, sharey=True)
-    numbers = table[table.columns.intersection(["estimate", "ci_low", "ci_high", "published"])]
-    low, high = numbers.min().min(), numbers.max().max()
-    room = 0.03 * (max(high, xlim[1]) - min(low, xlim[0]))
-    x_low = low - room if low < xlim[0] else xlim[0]
-    x_high = high + room if high > xlim[1] else xlim[1]
     texts = []
     for panel, (name, rows) in zip(axes, panels.items(), strict=True):
         if len(panels) > 1:
             panel.set_title(str(name).replace("_", " "), loc="left")
-        draw_reference(panel, line)
+        x_low, x_high = _limits(table if xlim else rows, xlim)
+        if x_low <= line <= x_high:
+            draw_reference(panel, line)
         rows = rows.sort_values(
             "evaluator", key=lambda names: names.map(evaluators.index), kind="stable"
         )
@@ -123,8 +122,17 @@ def plot_forest(
         axes[0].legend(
             handles=handles, loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0.2, ncols=2
         )
-    alt = f"{xlabel}, by evaluator,{describe_intervals(table)}: {'; '.join(texts)}."
+    alt = f"{xlabel}, by evaluator,{describe_intervals(table)}. {'; '.join(texts)}."
     return as_drawing(axes, table, alt)
+
+
+def _limits(table: pd.DataFrame, xlim: tuple[float, float] | None) -> tuple[float, float]:
+    """Return limits that include all values and intervals, with room where they are widened."""
+    numbers = table[table.columns.intersection(["estimate", "ci_low", "ci_high", "published"])]
+    low, high = numbers.min().min(), numbers.max().max()
+    start, end = xlim or (high, low)
+    room = 0.03 * (max(high, end) - min(low, start))
+    return low - room if low < start else start, high + room if high > end else end
 
 
 def plot_votes(table: pd.DataFrame) -> Drawing:
@@ -132,5 +140,6 @@ def plot_votes(table: pd.DataFrame) -> Drawing:
     rows = table.query("measure == 'accuracy_decided' and against == 'votes'")
     rows = rows[["evaluator", "estimate", "ci_low", "ci_high", "confidence"]]
     rows = rows.replace({"evaluator": {"people": "Other annotators"}})
-    xlabel, xlim = "Agreement with annotators' votes (ties excluded; line: chance)", (-0.05, 1.05)
-    return draw_highest(lambda votes: plot_forest(votes, xlabel=xlabel, xlim=xlim, line=0.5), rows)
+    axis: dict[str, Any] = {"xlabel": "Agreement with annotators' votes", "xlim": (0.45, 0.55)}
+    drawing = draw_highest(lambda votes: plot_forest(votes, **axis, line=0.5), rows)
+    return add_notes(drawing, "Ties are excluded. Line: chance.")

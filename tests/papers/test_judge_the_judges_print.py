@@ -119,8 +119,8 @@ def test_a_printed_table_marks_the_cells_that_do_not_follow():
 
 def test_the_flip_is_that_of_tables_9_and_10():
     by_source, by_majority = (
-        f"labels by {labels}"
-        for labels in ("source (printed, Table 10)", "majority vote (printed, Table 9)")
+        f"scored on the {labels}"
+        for labels in ("true source (Table 10)", "majority vote (Table 9)")
     )
     table = flips().pivot(index="evaluator", columns="kind", values="estimate")
     for number, kind in ((10, by_source), (9, by_majority)):
