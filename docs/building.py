@@ -80,6 +80,7 @@ def drawings(block: tuple, block_vars: dict, gallery_conf: dict) -> str:
             source = path.relative_to(gallery_conf["src_dir"]).as_posix()
             width = f"   :width: {round(PIXELS * value.figure.get_figwidth())}px"
             lines += [f".. image:: /{source}", f"   :alt: {value.alt}", width, ""]
+            lines += [re.sub(r"([*|`_\\])", r"\\\1", value.notes), ""]
     return "\n".join(lines)
 
 

@@ -14,7 +14,7 @@ from nlgbench.explorer import view
 from nlgbench.explorer.tables import SCORE, output_table
 from nlgbench.explorer.view import Values, View, choice
 from nlgbench.plots.rows import interval_name
-from nlgbench.plots.style import HUMAN, TWO_COLUMN
+from nlgbench.plots.style import ESTIMATE, TWO_COLUMN
 from nlgbench.study import Study
 from nlgbench.text import counted
 
@@ -134,7 +134,7 @@ def _scatter(points: pd.DataFrame, x: str, y: str, n_undefined: int) -> nb.Drawi
 
     (ax,) = figures.axes_for(None, TWO_COLUMN, 4.2)
     alpha = float(np.clip(200 / max(1, len(points)), 0.08, 0.8))
-    style: dict[str, Any] = {"s": 14, "color": HUMAN, "linewidth": 0, "rasterized": True}
+    style: dict[str, Any] = {"s": 14, "color": ESTIMATE, "linewidth": 0, "rasterized": True}
     ax.scatter(*points.to_numpy().T, alpha=alpha, **style)
     ax.set(xlabel=x, ylabel=y)
     omitted = f"{counted(n_undefined, 'output')} omitted: undefined" if n_undefined else ""

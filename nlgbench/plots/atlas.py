@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -57,8 +56,8 @@ def plot_atlas(
     ax : Axes, optional
         Where to draw; a new figure by default.
     interval_label, second_label : str
-        What [ci_low, ci_high] and (second_low, second_high) cover, for the line below the map, such
-        as "over outputs".
+        What [ci_low, ci_high] and (second_low, second_high) cover, for the notes, such as "over
+        outputs".
     sort : bool
         Sort the evaluators of a kind by mean estimate, highest first; False keeps their order.
 
@@ -97,7 +96,7 @@ def plot_atlas(
     correlations = correlations if stars else correlations.assign(p_adjusted=np.nan)
     kind_sizes = correlations.groupby("kind")["evaluator"].nunique()
     row_height = 0.31 if "second_low" in correlations else 0.22
-    height = float(1.6 + row_height * kind_sizes.sum() + 0.15 * len(kind_sizes))
+    height = float(0.6 + row_height * kind_sizes.sum() + 0.15 * len(kind_sizes))
     (ax,) = axes_for(ax, TWO_COLUMN, height)
     rows = _order_rows(correlations, sort=sort)
     headings = list(correlations[columns].drop_duplicates().itertuples(index=False, name=None))
@@ -110,11 +109,16 @@ def plot_atlas(
     # The hatched background shows where a value is undefined; a kind's row is white.
     ax.patch.set(hatch="//////", facecolor="white", edgecolor="#A0A0A0")
     is_heading = np.array([[evaluator is None] for evaluator, _ in rows])
-    colorbar_style = {"orientation": "horizontal", "aspect": 60, "fraction": 0.02, "pad": 0.02}
-    cell_style = {"cmap": _SHADES, "vmin": -1, "vmax": 1, "linewidths": 0.6, "linecolor": "white"}
+    cell_style: dict[str, Any] = {
+        "cmap": _SHADES,
+        "vmin": -1,
+        "vmax": 1,
+        "linewidths": 0.6,
+        "linecolor": "white",
+    }
     text_style = {"color": "black", "fontsize": 6.6, "linespacing": 1.0}
     cell_style |= {"annot": texts, "fmt": "", "annot_kws": text_style}
-    label_style = {"xticklabels": False, "yticklabels": False, "cbar_kws": colorbar_style}
+    label_style = {"xticklabels": False, "yticklabels": False, "cbar": False}
     sns.heatmap(np.where(is_heading, 0, grid), ax=ax, **cell_style, **label_style)
     names = [kind if evaluator is None else evaluator for evaluator, kind in rows]
     ax.set_yticks(np.arange(len(rows)) + 0.5, names, rotation=0)
@@ -125,28 +129,24 @@ def plot_atlas(
     n_cells = sum(evaluator is not None for evaluator, _ in rows) * len(headings)
     n_undefined = n_cells - int(np.isfinite(grid).sum())
     interval = interval_name(data)
-    footnote = f"Each cell: estimate and [{f'{interval} {interval_label}'.strip()}]"
-    footnote += f" and ({interval} {second_label})." if "second_low" in correlations else "."
-    footnote += f" * Holm-adjusted p < {_ALPHA:g}, and no interval includes 0." if stars else ""
-    if (correlations["is_doubtful"] & correlations["estimate"].notna()).any():
-        footnote += " † No interval, or a doubtful one: see the column reason."
-    if n_undefined:
-        footnote += f" Hatched: undefined ({n_undefined} of {n_cells})."
+    notes = f"Each cell: estimate and [{f'{interval} {interval_label}'.strip()}]"
+    notes += f" and ({interval} {second_label})." if "second_low" in correlations else "."
+    notes += f" * Holm-adjusted p < {_ALPHA:g}, and no interval includes 0." if stars else ""
+    doubtful = correlations[correlations["is_doubtful"] & correlations["estimate"].notna()]
+    if len(doubtful):
+        notes += " † No interval, or a doubtful one"
+        reasons = doubtful.get("reason", pd.Series(dtype=str)).dropna().unique().tolist()
+        notes += f": {reasons[0]}." if reasons else "."
+    notes += f" Hatched: undefined ({n_undefined} of {n_cells})." if n_undefined else ""
     means = pd.Series(np.mean(grid, axis=1), [name for name, _ in rows]).dropna()
     alt = f"Heat map: each evaluator's correlation with human judgments{describe_intervals(data)}, "
     alt += "for each statistic."
     alt += " Within a kind, evaluators are sorted by mean correlation." if sort else ""
-    alt += f" Undefined: {n_undefined} of {n_cells}." if n_undefined else ""
     if len(means) > 1:
         alt += f" Of evaluators without undefined values, {means.idxmax()} has the highest mean "
         alt += f"over columns ({means.max():.2f}), and {means.idxmin()} the lowest "
         alt += f"({means.min():.2f})."
-    drawing = as_drawing(ax, data, alt)
-    footnote = textwrap.fill(footnote, int(drawing.figure.get_figwidth() * 16))
-    # Right-aligned: the text may extend to the left, below the evaluators' names.
-    ax.set_xlabel(footnote, fontsize=7, loc="right", multialignment="left")
-    ax.xaxis.set_label_position("bottom")
-    return drawing
+    return as_drawing(ax, data, alt, notes)
 
 
 def _order_rows(correlations: pd.DataFrame, *, sort: bool) -> list[tuple[str | None, str]]:

@@ -14,7 +14,7 @@ from nlgbench.analysis.judges import Audit
 from nlgbench.names import spaced
 from nlgbench.plots.figures import Drawing, as_drawing, canvas, in_paper_style, legend_label
 from nlgbench.plots.rows import draw_estimates, draw_intervals, draw_reference, mark
-from nlgbench.plots.style import HUMAN, SYSTEM, TWO_COLUMN, line_look
+from nlgbench.plots.style import ACCENT, ESTIMATE, HUMAN, TWO_COLUMN, line_look
 from nlgbench.status import Unsupported
 from nlgbench.text import counted
 
@@ -30,11 +30,11 @@ _PANELS = {
 _GRAY = "#777777"
 #: Verdict -> color, marker, whether it is filled (all distinct in grayscale), and legend.
 _LOOKS = {
-    "found": (SYSTEM, "s", True, "bias beyond margin"),
-    "significant": (SYSTEM, "s", False, "significant, not beyond margin"),
-    "ruled out": (HUMAN, "o", True, "ruled out: within margin"),
-    "not shown": (_GRAY, "o", False, "not shown: inconclusive"),
-    "": ("#333333", "D", True, "not tested"),
+    "found": (ACCENT, "s", True, "bias beyond margin"),
+    "significant": (ACCENT, "s", False, "significant, not beyond margin"),
+    "acquitted": (ESTIMATE, "o", True, "ruled out: within margin"),
+    "not shown": (_GRAY, "o", False, "inconclusive"),
+    "": (ESTIMATE, "D", True, "not tested"),
 }
 _BIASES = ("position", "length", "own")
 #: Longer names are shortened to leave room for the panels.
@@ -99,7 +99,7 @@ def plot_audit(audited: Audit) -> Drawing:
         ax.set_title(title, fontsize=7)
         ax.set_xlabel(unit, fontsize=7)
         ax.axhline(len(judged) - 0.2, color="#bbbbbb", linewidth=0.5)
-    people = table[(table["test"] == "agreement_of_annotators") & table["estimate"].notna()]
+    people = table[(table["test"] == "agreement_of_people") & table["estimate"].notna()]
     if "agreement" in tests:
         positions = people["evaluator"].map(lane).astype(float)
         ax = axes[tests.index("agreement")]

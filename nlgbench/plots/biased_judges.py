@@ -11,7 +11,7 @@ from scipy.stats import t as student
 
 from nlgbench.plots.figures import Drawing, as_drawing, canvas, in_paper_style
 from nlgbench.plots.rows import describe_intervals, draw_estimates, draw_reference, mark
-from nlgbench.plots.style import HUMAN, SYSTEM, TWO_COLUMN
+from nlgbench.plots.style import ACCENT, ESTIMATE, TWO_COLUMN
 from nlgbench.study.checks import read_table
 
 #: Bias -> its name in titles, and the label of its axis.
@@ -25,8 +25,8 @@ _METHODS = {
 }
 _CONFIDENCE = 0.95
 _LOOKS = {
-    True: (SYSTEM, "s", True, "detected in at least half of the studies"),
-    False: (HUMAN, "o", False, "detected in fewer studies"),
+    True: (ACCENT, "s", True, "detected in at least half of the studies"),
+    False: (ESTIMATE, "o", False, "detected in fewer studies"),
 }
 
 
@@ -66,18 +66,17 @@ def plot_biased_judges(swept: pd.DataFrame) -> Drawing:
         panels[2 + number].set_xlabel([*_BIASES.values()][number][1])
     panels[0].set_ylim(-0.05, 1.08)
     n = swept["study"].nunique()
-    title = f"Simulated judges, annotators and votes: means over {n} studies"
-    title += describe_intervals(data)
+    notes = f"Simulated judges, annotators and votes: means over {n} studies"
+    notes += f"{describe_intervals(data)}."
     handles = [
         mark(text, marker, color, face=color if filled else "white")
         for color, marker, filled, text in _LOOKS.values()
     ]
-    legend_style: dict[str, Any] = {"ncols": 2, "title": title, "title_fontsize": 7}
-    figure.legend(handles=handles, loc="outside lower center", **legend_style)
+    figure.legend(handles=handles, loc="outside lower center", ncols=2)
     texts = ". ".join(_describe_detection(data[data["bias"] == bias], bias) for bias in _BIASES)
-    alt = f"{title}. Results of the alternative annotator test and the audit, by planted bias. A "
+    alt = "Results of the alternative annotator test and the audit, by planted bias. A "
     alt += f"bias counts as detected if it is detected in at least half of the studies. {texts}."
-    return as_drawing(panels, data, alt)
+    return as_drawing(panels, data, alt, notes)
 
 
 def _average_studies(swept: pd.DataFrame) -> pd.DataFrame:

@@ -26,7 +26,7 @@ from nlgbench.plots.rows import (
     label_rows,
     write_beside,
 )
-from nlgbench.plots.style import HUMAN, SYSTEM, TWO_COLUMN
+from nlgbench.plots.style import ACCENT, ESTIMATE, TWO_COLUMN
 from nlgbench.study.checks import read_table
 
 #: Panel titles, in order; they must be shorter than labels in a list.
@@ -83,8 +83,8 @@ def plot_training(
     --------
     >>> table = pd.DataFrame({"evaluator": "bleu", "progress": [0.5, 1], "estimate": [0.1, 0.2]})
     >>> picked = pd.DataFrame({"evaluator": ["bleu"], "progress": [1.0]})
-    >>> plot_training(table.assign(ci_low=None, ci_high=None), picked).alt
-    "Each evaluator's values in one training run. Checkpoints selected, by progress: BLEU at 1."
+    >>> plot_training(table.assign(ci_low=None, ci_high=None), picked).alt.split(". ")[1]
+    'Checkpoints selected, by progress: BLEU at 1'
     """
     needed = "evaluator progress:float estimate:float ci_low:float ci_high:float"
     curves = read_table(curves, needed, "curves have")
@@ -100,9 +100,7 @@ def plot_training(
     height = 1.55 * -(-len(titles) // 4)
     axes = axes_for(ax, TWO_COLUMN, height, n=len(titles), columns=4)
     if ax is None:
-        explanation = "circle: selected checkpoint"
-        explanation += "" if truth is None else "; dashed line: best checkpoint by true quality"
-        axes[0].figure.supxlabel(f"Share of training ({explanation})", fontsize=8)
+        axes[0].figure.supxlabel("Share of training", fontsize=8)
     picked = chosen.set_index("evaluator")["progress"]
     for panel, (name, title) in zip(axes, titles.items(), strict=True):
         _draw_curve(panel, curves[curves["evaluator"] == name], picked.get(name, np.nan))
@@ -117,17 +115,19 @@ def plot_training(
     picked = picked.dropna()
     texts = "; ".join(f"{titles[name]} at {picked[name]:g}" for name in titles if name in picked)
     alt = "Each evaluator's values in one training run. Checkpoints selected, by progress: "
-    return as_drawing(axes, data, f"{alt}{texts or 'none'}.")
+    notes = "Circle: selected checkpoint."
+    notes += "" if truth is None else " Dashed line: best checkpoint by true quality."
+    return as_drawing(axes, data, f"{alt}{texts or 'none'}.", notes)
 
 
 def _draw_curve(ax: Axes, rows: pd.DataFrame, picked: float) -> None:
     rows = rows.sort_values("progress")
     draw_intervals(ax, rows["progress"], rows, upright=True, color="#777777")
-    style: dict[str, Any] = {"color": HUMAN, "marker": ".", "markersize": 3, "zorder": 3}
+    style: dict[str, Any] = {"color": ESTIMATE, "marker": ".", "markersize": 3, "zorder": 3}
     ax.plot(rows["progress"], rows["estimate"], **style)
     selected = rows[np.isclose(rows["progress"], picked)]
     ring: dict[str, Any] = {"marker": "o", "markersize": 7, "markerfacecolor": "none", "zorder": 4}
-    ring |= {"color": SYSTEM, "clip_on": False}  # the last checkpoint is near the frame
+    ring |= {"color": ACCENT, "clip_on": False}  # the last checkpoint is near the frame
     ax.plot(selected["progress"], selected["estimate"], linestyle="none", **ring)
     ax.set_xlim(0, 1.04)
     ax.margins(y=0.12)
@@ -162,7 +162,7 @@ def plot_choices(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = None
     --------
     >>> rows = pd.DataFrame({"evaluator": "bleu", "measure": ["regret", "win_times"], "n": 10})
     >>> plot_choices(rows.assign(estimate=[0.1, 4], ci_low=None, ci_high=None)).alt
-    'Regret of choices, and how often they are best: BLEU 0.10, 4 of 10.'
+    'Regret of choices, and how often they are best. BLEU 0.10, 4 of 10.'
     """
     needed = "evaluator measure estimate:float ci_low:float ci_high:float n:float experiment?"
     table = read_table(table, needed, "table has")
@@ -175,11 +175,10 @@ def plot_choices(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = None
     panels = dict(list(table.groupby(experiment, sort=False)))
     evaluators = order(table["evaluator"])
     names = list(dict.fromkeys([*(name for name in _ORDER if name in evaluators), *evaluators]))
-    axes = axes_for(ax, TWO_COLUMN, 2.5, n=len(panels), columns=len(panels), sharey=True)
+    grid: dict[str, Any] = {"columns": len(panels), "sharex": True, "sharey": True}
+    axes = axes_for(ax, TWO_COLUMN, 2.5, n=len(panels), **grid)
     if ax is None:
-        baseline = any(kind(name) == "Baselines" for name in names)
-        legend = "; open: baseline" if baseline else ""
-        axes[0].figure.supxlabel(f"Regret (nats per token{legend})", fontsize=8)
+        axes[0].figure.supxlabel("Regret (nats per token)", fontsize=8)
     texts = []
     for panel, (name, rows) in zip(axes, panels.items(), strict=True):
         title = _EXPERIMENTS.get(str(name), str(name).replace("_", " "))
@@ -188,8 +187,9 @@ def plot_choices(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = None
         choices = "; ".join(_draw_choices(panel, rows, names))
         texts.append(f"{title}: {choices}" if title else choices)
     data = table.assign(evaluator=table["evaluator"].map(label))
-    alt = f"Regret of choices, and how often they are best: {'. '.join(texts)}."
-    return as_drawing(axes, data, alt)
+    alt = f"Regret of choices, and how often they are best. {'. '.join(texts)}."
+    baseline = any(kind(name) == "Baselines" for name in names)
+    return as_drawing(axes, data, alt, "Open marks: baselines." if baseline else "")
 
 
 #: Rows from the top: learned evaluators by training data, then the others.
@@ -213,7 +213,12 @@ def _draw_choices(ax: Axes, table: pd.DataFrame, names: list[str]) -> list[str]:
         for name in names
         if np.isfinite(n_best[name])
     }
-    write_beside(ax, "best", [(names.index(name), text) for name, text in wins.items()], x=1.1)
+    ends = {text.partition(" of ")[2] for text in wins.values()}
+    title = f"best\nof {ends.pop()}" if len(ends) == 1 else "best"
+    cells = {
+        name: text.partition(" of ")[0] if "of" in title else text for name, text in wins.items()
+    }
+    write_beside(ax, title, [(names.index(name), text) for name, text in cells.items()], x=1.1)
     with_regret = set(table.loc[table["measure"] == "regret", "evaluator"])
     for name in regret.loc[regret["estimate"].isna(), "evaluator"]:
         if name in with_regret:

@@ -26,14 +26,14 @@ from nlgbench.plots.rows import (
     row_names,
     write_beside,
 )
-from nlgbench.plots.style import HUMAN, SYSTEM, TWO_COLUMN
+from nlgbench.plots.style import ACCENT, ESTIMATE, HUMAN, TWO_COLUMN
 from nlgbench.study.checks import read_table
 
 #: Method -> offset from the row of its system, marker, and color.
 _LOOKS = {
     "labels alone": (-0.24, "s", HUMAN),
-    "evaluator alone": (0.0, "D", "#777777"),
-    "corrected": (0.24, "o", SYSTEM),
+    "evaluator alone": (0.0, "D", ESTIMATE),
+    "corrected": (0.24, "o", ACCENT),
 }
 _BY_PEOPLE = ("labels alone", "corrected")
 

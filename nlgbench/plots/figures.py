@@ -8,6 +8,7 @@ import math
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from itertools import product
 from pathlib import Path
 from typing import Any, ParamSpec
@@ -51,13 +52,16 @@ class Drawing:
     data : DataFrame
         The plotted numbers.
     alt : str
-        Alternative text, for readers who cannot see the figure.
+        Alternative text, for readers who cannot see the figure; it ends with `notes`.
+    notes : str
+        What readers of the figure must know, for its caption: what intervals and marks mean.
     """
 
     figure: Figure
     axes: tuple[Axes, ...]
     data: pd.DataFrame
     alt: str
+    notes: str = ""
 
     def save(self, path: str | os.PathLike) -> list[Path]:
         """Save the figure as PDF and PNG, its numbers as CSV and its alternative text as TXT.
@@ -98,6 +102,15 @@ class Drawing:
         with mpl.rc_context({"pdf.fonttype": 42}):
             self.figure.savefig(buffer, **_SAVE[kind])
         return buffer.getvalue()
+
+    def _ipython_display_(self) -> None:
+        from IPython.display import display
+
+        formats, metadata = self._repr_mimebundle_()
+        display(formats, metadata=metadata, raw=True)
+        if self.notes:
+            paragraph = f"<p><small>{escape(self.notes)}</small></p>"
+            display({"text/html": paragraph, "text/plain": self.notes}, raw=True)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict, dict]:
         width = round(self.figure.get_size_inches()[0] * 110)
@@ -147,7 +160,7 @@ MOST_EVALUATORS = 20
 def draw_highest(plot: Callable[[pd.DataFrame], Drawing], table: pd.DataFrame) -> Drawing:
     """Draw the 20 evaluators with the highest mean estimate, and sentinels, length and humans.
 
-    If evaluators are omitted, a line below the figure and the alternative text say so.
+    If evaluators are omitted, the figure's notes say so.
     """
     names = table["evaluator"].astype(str)
     always = names.map(kind).isin(["Sentinels", "People"]) | names.isin(["length", "text_length"])
@@ -161,16 +174,21 @@ def draw_highest(plot: Callable[[pd.DataFrame], Drawing], table: pd.DataFrame) -
         return drawing
     note = f"The {len(highest)} highest of {len(candidates)} evaluators"
     note += ", plus sentinels, length and humans." if always.any() else "."
-    drawing.figure.supxlabel(note, fontsize=7, parse_math=False)
-    return replace(drawing, alt=f"{drawing.alt} {note}")
+    return add_notes(drawing, note)
 
 
-def as_drawing(ax: Axes | Sequence[Axes], data: pd.DataFrame, alt: str) -> Drawing:
-    """Make a Drawing of one or several Axes of a figure."""
+def add_notes(drawing: Drawing, notes: str) -> Drawing:
+    """Add sentences to the notes of a figure, and to its alternative text."""
+    alt, notes = (f"{text} {notes}".strip() for text in (drawing.alt, drawing.notes))
+    return replace(drawing, alt=alt, notes=notes)
+
+
+def as_drawing(ax: Axes | Sequence[Axes], data: pd.DataFrame, alt: str, notes: str = "") -> Drawing:
+    """Make a Drawing of one or several Axes of a figure, with its notes after the other words."""
     axes = (ax,) if isinstance(ax, Axes) else tuple(ax)
     figure = axes[0].get_figure(root=True)
     assert figure is not None
-    return Drawing(figure, axes, data, alt)
+    return add_notes(Drawing(figure, axes, data, alt), notes)
 
 
 def mark_simulated(drawing: Drawing, source: str) -> Drawing:

@@ -76,18 +76,17 @@ def plot_granularity(pooled: PooledCorrelations) -> Drawing:
         if number % n_columns == 0:
             panel.set_ylabel(statistic)
     handles = _legend(task_styles, pooled.confidence, set(map(kind, names)))
-    legend_style = {"title": _REQUIREMENTS, "title_fontsize": 6.5, "ncols": 4}
-    panels[0].figure.legend(handles=handles, loc="outside lower center", **legend_style)
+    panels[0].figure.legend(handles=handles, loc="outside lower center", ncols=4)
     means = summary.sort_values("granularity", key=lambda column: column.map(levels.index))
     described = means.apply(_describe_mean, axis=1).groupby(means["evaluator"]).agg(", ".join)
     texts = [f"{label(name)} {described[name]}" for name in names]
     alt = f"{statistic} correlation with human judgments by granularity in "
-    alt += f"{studies['study'].nunique()} studies, and means: {'; '.join(texts)}. {_REQUIREMENTS}"
+    alt += f"{studies['study'].nunique()} studies, and means: {'; '.join(texts)}."
     columns = ["study", "evaluator", "granularity", "estimate", "ci_low", "ci_high"]
     further = ["prediction_low", "prediction_high", "n_studies"]
     means = means.assign(study="Mean")[[*columns, *further]]
     data = pd.concat([studies[["task", *columns, "point"]], means], ignore_index=True)
-    return as_drawing(panels, data, alt)
+    return as_drawing(panels, data, alt, _REQUIREMENTS)
 
 
 def _draw_evaluator(
@@ -108,12 +107,8 @@ def _draw_evaluator(
     mean_positions = np.arange(len(levels)) + _OFFSET
     bar = {"color": _PALE, "linewidth": 3.2, "zorder": 1}
     draw_intervals(ax, mean_positions, means, upright=True, prefix="prediction", **bar)
-    has_mean = means["estimate"].notna().to_numpy()
     style = {"color": "black", "marker": "D", "markersize": 2.8, "zorder": 4}
-    draw_estimates(ax, mean_positions[has_mean], means[has_mean], upright=True, **style)
-    style = {"rotation": 90, "fontsize": 6, "ha": "center", "va": "center", "color": "#555555"}
-    for position in mean_positions[~has_mean]:
-        ax.text(position + 0.08, 0, "no mean", **style)
+    draw_estimates(ax, mean_positions, means, upright=True, **style)
     ax.set(xlim=(-0.3, len(levels) - 0.35), ylim=(-1.05, 1.05))
     counts = means["n_studies"].fillna(0)
     ax.set_xticks(range(len(levels)), [f"{level}\nn = {n:g}" for level, n in counts.items()])

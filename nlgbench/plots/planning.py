@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import textwrap
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ from matplotlib.ticker import NullLocator
 from nlgbench.analysis.planning import StudyPlan
 from nlgbench.plots.figures import Drawing, as_drawing, axes_for, in_paper_style
 from nlgbench.plots.rows import draw_reference, legend_above
-from nlgbench.plots.style import ONE_COLUMN, line_look
+from nlgbench.plots.style import ACCENT, ONE_COLUMN, line_look
 from nlgbench.study.checks import read_table
 
 #: The target power of planned studies.
@@ -34,7 +34,7 @@ def plot_plan(plan: StudyPlan | pd.DataFrame, *, ax: Axes | None = None) -> Draw
     Returns
     -------
     Drawing
-        Power against the number of items.
+        Power against the number of items; a star is the cheapest design with the planned power.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def plot_plan(plan: StudyPlan | pd.DataFrame, *, ax: Axes | None = None) -> Draw
     --------
     >>> curve = pd.DataFrame({"n_items": [50, 100], "n_annotators": 20, "power": [0.4, 0.7]})
     >>> plot_plan(curve).alt
-    'Power against the number of items: with 20 annotators, 0.40 at 50 and 0.70 at 100.'
+    'Power by number of items. Power: with 20 annotators, 0.40 at 50 and 0.70 at 100.'
     """
     curve = plan.curve if isinstance(plan, StudyPlan) else plan
     curve = read_table(
@@ -75,18 +75,19 @@ def plot_plan(plan: StudyPlan | pd.DataFrame, *, ax: Axes | None = None) -> Draw
     ax.set_ylim(0, 1.03)
     ax.set_xlabel("Number of items")
     ax.set_ylabel("Power")
-    question = ""
-    if isinstance(plan, StudyPlan):
-        question = plan.question
-        # Leave room for a legend.
-        pad = 30 if any(number for number, _ in groups) else 4
-        title = question[:1].upper() + question[1:]
-        ax.set_title(textwrap.fill(title, 44), loc="left", fontsize=7, pad=pad)
+    notes = ""
+    if isinstance(plan, StudyPlan) and len(plan.designs):
+        cheapest = plan.designs.iloc[0]
+        star: dict[str, Any] = {"color": ACCENT, "markersize": 9, "zorder": 4}
+        ax.plot(cheapest["n_items"], cheapest["power"], "*", **star)
+        notes = f"Star: the cheapest design with a power of {cheapest['power']:.2f} has "
+        notes += f"{cheapest['n_items']:g} items and {cheapest['n_annotators']:g} annotators, "
+        notes += f"{cheapest['n_votes']:g} of them per output or pair."
     if any(number for number, _ in groups):
         legend_above(ax, title="Annotators", title_fontsize=7, ncols=4, alignment="left")
-    condition = f" ({question})" if question else ""
+    condition = f" for {plan.question}" if isinstance(plan, StudyPlan) else ""
     votes = curve.get("n_votes", pd.Series(dtype=float)).dropna().unique()
     if len(votes) == 1:
         condition += f" with {votes[0]:g} annotators per output or pair"
-    alt = f"Power{condition} against the number of items: {'; '.join(texts)}."
-    return as_drawing(ax, curve, alt)
+    alt = f"Power{condition} by number of items. Power: {'; '.join(texts)}."
+    return as_drawing(ax, curve, alt, notes)

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from nlgbench.plots.figures import Drawing, as_drawing, axes_for, in_paper_style, two_decimals
 from nlgbench.plots.labels import place_labels
 from nlgbench.plots.rows import draw_intervals
-from nlgbench.plots.style import HUMAN, TWO_COLUMN
+from nlgbench.plots.style import ESTIMATE, TWO_COLUMN
 from nlgbench.study.checks import convert_columns
 
 
@@ -58,9 +58,9 @@ def plot_scatter_systems(
     table = convert_columns(table, kinds, ["system", x, y], "table has")
     (ax,) = axes_for(ax, TWO_COLUMN, 3.4)
     complete = table[np.isfinite(table[[x, y]]).all(axis=1)]
-    ax.scatter(complete[x], complete[y], s=16, color=HUMAN, linewidth=0, zorder=3)
+    ax.scatter(complete[x], complete[y], s=16, color=ESTIMATE, linewidth=0, zorder=3)
     ends = pd.DataFrame(complete, columns=intervals)
-    line = {"color": HUMAN, "linewidth": 0.6}
+    line = {"color": ESTIMATE, "linewidth": 0.6}
     draw_intervals(ax, complete[y], ends, prefix=x, upright=False, **line)
     draw_intervals(ax, complete[x], ends, prefix=y, upright=True, **line)
     ax.margins(0.12)

@@ -16,12 +16,15 @@ TWO_COLUMN = 6.28
 #: A score's name in tables -> its name in figures.
 SCORE_NAMES = {"huse": "HUSE", "huse_q": "HUSE-Q", "huse_d": "HUSE-D"}
 
-#: Human references are blue squares, a system's outputs vermillion circles. The blue is darker than
-#: Okabe and Ito's (#0072B2), which is too close to the vermillion in grayscale.
+#: One meaning per color: estimates are dark gray, what a figure singles out is magenta, humans are
+#: blue and models' outputs vermillion. The blue is darker than Okabe and Ito's (#0072B2), which is
+#: too close to the vermillion in grayscale.
+ESTIMATE = "#333333"
+ACCENT = "#A3195B"
 HUMAN = "#004B7C"
 SYSTEM = "#D55E00"
 
-#: Marker and color of each group, in order; the first four belong to TASKS.
+#: Marker and color of each group, in order.
 GROUPS: tuple[tuple[str, str], ...] = (
     ("o", "#0072B2"),
     ("s", "#D55E00"),
@@ -50,16 +53,20 @@ def line_look(n: int) -> dict[str, Any]:
     return {"color": color, "marker": marker, "linestyle": dashes}
 
 
-#: Tasks of Hashimoto, Zhang and Liang (2019), Table 1: each has the same style in every figure.
-TASKS = ("summarization", "story generation", "chit-chat dialogue", "lm")
+#: Tasks of Hashimoto, Zhang and Liang (2019), Table 1, and kinds of simulated systems: each has the
+#: same style in every figure.
+TASKS = (
+    *("summarization", "story generation", "chit-chat dialogue", "lm"),
+    *("leaky grammar", "trigram", "recurrent", "grammar", "memorizer 500"),
+)
 
 
 def task_looks(tasks: Iterable[str]) -> dict[str, tuple[str, str]]:
     """Choose each task's marker and color: fixed for `TASKS`, the unused ones for other tasks."""
     names = list(dict.fromkeys(tasks))
-    fixed = {name: GROUPS[TASKS.index(name.lower())] for name in names if name.lower() in TASKS}
+    fixed = {name: LOOKS[TASKS.index(name.lower())] for name in names if name.lower() in TASKS}
     free_tasks = [name for name in names if name not in fixed]
-    free = [style for style in (*GROUPS[len(TASKS) :], *LOOKS) if style not in fixed.values()]
+    free = [style for style in LOOKS[len(TASKS) :] + LOOKS if style not in fixed.values()]
     free = list(dict.fromkeys(free))
     styles = fixed | dict(zip(free_tasks, cycle(free), strict=False))
     return {name: styles[name] for name in names}

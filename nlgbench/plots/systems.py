@@ -33,7 +33,7 @@ from nlgbench.plots.rows import (
     row_names,
     write_beside,
 )
-from nlgbench.plots.style import HUMAN, ONE_COLUMN, SYSTEM, TWO_COLUMN
+from nlgbench.plots.style import ESTIMATE, ONE_COLUMN, TWO_COLUMN
 from nlgbench.status import Unsupported
 from nlgbench.study.checks import read_table
 from nlgbench.text import counted
@@ -87,14 +87,14 @@ def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None =
         covers = f" generalizing to {with_interval['covers'].iloc[0]}"
     draw_estimates(ax, rows.index, rows, linewidth=1.2)
     legend_text = f"mean, {interval_name(rows)}{covers}"
-    handles = [mark(legend_text, "o", HUMAN, linestyle="-")] if len(with_interval) else []
+    handles = [mark(legend_text, "o", ESTIMATE, linestyle="-")] if len(with_interval) else []
     doubtful = rows[is_doubtful(rows)]
     if len(doubtful):
         draw_estimates(ax, doubtful.index, doubtful, linewidth=0, filled=False, zorder=4)
         reasons = doubtful["reason" if "reason" in rows else "status"]
         for reason, n in reasons.value_counts(sort=False).items():
             lines = textwrap.fill(f"{reason} ({n} of {len(rows)})", 70)
-            handles.append(mark(lines, "o", HUMAN, face="white"))
+            handles.append(mark(lines, "o", ESTIMATE, face="white"))
     names = row_names(rows)
     label_rows(ax, names, ruled=True)
     xlabel = describe_measure(rows)
@@ -159,7 +159,7 @@ def plot_severity(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None 
     Raises
     ------
     ValueError
-        If a column is missing, an annotator has two rows, or no severity is defined.
+        If a column is missing, an annotator has two rows, or fewer than two have a severity.
 
     Examples
     --------
@@ -172,8 +172,8 @@ def plot_severity(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None 
     table = read_table(table, needed, "the table of annotators has")
     require_unique(table, ["annotator_id"], "select one dimension")
     rows = table.dropna(subset="estimate").sort_values("estimate", ascending=False, kind="stable")
-    if rows.empty:
-        message = "no annotator's severity is defined, so there is nothing to draw: see `reason`."
+    if len(rows) < 2:
+        message = "fewer than two annotators have a severity, so there is nothing to compare."
         raise Unsupported("no_estimates", message)
     (ax,) = axes_for(ax, TWO_COLUMN if len(rows) > 20 else ONE_COLUMN, 2.4)
     rows = rows.reset_index(drop=True)
@@ -188,7 +188,7 @@ def plot_severity(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None 
     for chosen, style in styles:
         group = rows[chosen]
         if len(group):
-            style |= {"color": SYSTEM, "markersize": 3.2}
+            style |= {"markersize": 3.2}
             draw_estimates(ax, group.index, group, upright=True, **style)
     # With two items an interval can be so wide that all others would look like dots.
     ends = rows[["ci_low", "ci_high"]].to_numpy(dtype=float)
@@ -200,7 +200,7 @@ def plot_severity(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None 
             low, high = known_ends.min(), known_ends.max()
         low, high = low - 0.08 * (high - low), high + 0.08 * (high - low)
         ax.set_ylim(low, high)
-        arrow: dict[str, Any] = {"color": SYSTEM, "ls": "", "markersize": 3.2, "clip_on": False}
+        arrow: dict[str, Any] = {"color": ESTIMATE, "ls": "", "markersize": 3.2, "clip_on": False}
         n_beyond = ((ends[:, 0] < low) | (ends[:, 1] > high)).sum()
         arrow["label"] = f"interval exceeds the axis ({n_beyond} of {len(rows)})"
         for beyond, edge, marker in ((ends[:, 0] < low, low, "v"), (ends[:, 1] > high, high, "^")):

@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from nlgbench.evaluators import names
 from nlgbench.names import known
 from nlgbench.plots.figures import Drawing, as_drawing, axes_for, in_paper_style, two_decimals
-from nlgbench.plots.style import HUMAN, TWO_COLUMN
+from nlgbench.plots.style import ESTIMATE, TWO_COLUMN
 from nlgbench.status import Unsupported
 from nlgbench.study import Study
 
@@ -120,7 +120,7 @@ def _draw_evaluator(panel: Axes, scores: pd.DataFrame, systems: list[str], title
         )
     style: dict[str, Any] = {"x": "system", "y": "score", "order": systems, "ax": panel}
     density = {"bw_method": 0.2, "cut": 0, "gridsize": 200, "density_norm": "width", "inner": None}
-    body = {"color": HUMAN, "saturation": 1, "alpha": 0.35, "linewidth": 0}
+    body = {"color": ESTIMATE, "saturation": 1, "alpha": 0.35, "linewidth": 0}
     sns.violinplot(scores, **style, **density, **body)
     bars = {"color": "black", "marker": "_", "markersize": 8, "linestyle": "none", "capsize": 0.3}
     sns.pointplot(scores, **style, **bars, errorbar=("pi", 100), err_kws={"linewidth": 0.5})

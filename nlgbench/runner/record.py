@@ -101,7 +101,7 @@ class Record:
         data_source = source or self.source
         drawing = mark_simulated(drawing, data_source)
         alt = f"{drawing.alt.strip()} Source: {data_source}."
-        self._announce("figure", name, f"figures/{name}.pdf", alt, source)
+        self._announce("figure", name, f"figures/{name}.pdf", alt, source, drawing.notes)
         sources = (
             drawing.data["source"].fillna(data_source) if "source" in drawing.data else data_source
         )
@@ -368,7 +368,9 @@ class Record:
             ledger = schema.check(pd.concat([ledger, *self._own]), "ledger", source="the ledger")
         return ledger
 
-    def _announce(self, kind: str, name: str, path: str, alt: str, source: Source | None) -> None:
+    def _announce(
+        self, kind: str, name: str, path: str, alt: str, source: Source | None, notes: str = ""
+    ) -> None:
         if not re.fullmatch(r"[A-Za-z0-9_.-]+", name):
             raise ValueError(
                 f"{name!r} cannot name a {kind}, because LaTeX reads files with this name: use "
@@ -376,7 +378,7 @@ class Record:
             )
         if any(entry["kind"] == kind and entry["name"] == name for entry in self._made):
             raise ValueError(f"a {kind} named {name!r} is already recorded: choose another name.")
-        about = {"kind": kind, "name": name, "path": path, "alt": alt}
+        about = {"kind": kind, "name": name, "path": path, "alt": alt, "notes": notes}
         self._made.append({**about, "source": source or self.source})
 
 

@@ -28,22 +28,24 @@ _NUMBER = r"-?(?:(?:0|[1-9]\d*)(?:\.\d+)?(?:e[-+]?\d+)?|inf)"
 
 @dataclass(frozen=True)
 class Figure:
-    """A recorded figure: its files, and its alternative text."""
+    """A recorded figure: its files, its alternative text, and its notes."""
 
     run: str
     name: str
     path: Path  # of the PDF; other files differ only in their extension
     alt: str
     source: str
+    notes: str = ""
 
     @property
     def caption(self) -> str:
-        """The first sentence of the alternative text, and the source at its end."""
+        """The first sentence of the alternative text, the notes, and the source."""
         source = f"Source: {self.source}."
         text = " ".join(self.alt.removesuffix(source).split())
         # A word with capital letters may be an abbreviation: Acme Inc.
         first = re.match(r".*?(?:\b[a-z]\w*|[)\]])\.(?= |$)", text)
-        return f"{first[0] if first else text} {source}"
+        caption = f"{first[0]} {self.notes}".strip() if first else text
+        return f"{caption} {source}"
 
     @property
     def png(self) -> bytes:
@@ -159,7 +161,8 @@ def _run(folder: Path, manifest: dict[str, Any]) -> Run:
                 f"{manifest['notebook']} --out {folder.parent}`."
             )
         if entry["kind"] == "figure":
-            figures.append(Figure(folder.name, entry["name"], path, entry["alt"], entry["source"]))
+            texts = entry["alt"], entry["source"], entry.get("notes", "")
+            figures.append(Figure(folder.name, entry["name"], path, *texts))
         else:
             table = Table(folder.name, entry["name"], path, entry["source"], frame(path))
             list(rankings(table))  # raises an error here if it cannot be ranked

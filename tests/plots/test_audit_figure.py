@@ -7,7 +7,7 @@ import pytest
 from gray import assert_readable
 
 import nlgbench as nb
-from nlgbench.plots.style import HUMAN, SYSTEM
+from nlgbench.plots.style import ACCENT, ESTIMATE
 
 
 @pytest.fixture(scope="module")
@@ -22,8 +22,8 @@ def test_the_look_of_an_estimate_is_that_of_its_verdict(audited):
     lanes = [tick.get_text() for tick in drawn.axes[0].get_yticklabels()]
     at = dict(zip(lanes, drawn.axes[0].get_yticks(), strict=True))
     assert lanes[:5] == ["fair", "hasty", "wordy", "vain", "certain"] and len(lanes) == 9
-    look = {"ruled out": (HUMAN, "o"), "not shown": ("#777777", "o")}
-    look |= dict.fromkeys(["found", "significant"], (SYSTEM, "s"))
+    look = {"acquitted": (ESTIMATE, "o"), "not shown": ("#777777", "o")}
+    look |= dict.fromkeys(["found", "significant"], (ACCENT, "s"))
     marks = {
         place: (line.get_color(), line.get_marker())
         for line in drawn.axes[2].lines

@@ -31,7 +31,7 @@ def test_marks_are_means_and_the_words_say_from_where_a_bias_is_noticed():
     assert data.loc[("audit", "length", 1.0), "estimate"] == pytest.approx(0.115)
     assert data.loc[("test", "own", 0.0), "ci_low"] == 0 > data.loc[("audit", "own", 0.0), "ci_low"]
     said = "the test detects it from 2 nats upward, and the audit detects it from 1 nats upward"
-    assert f"Length bias: {said}" in drawn.alt and drawn.alt.startswith("Simulated judges")
+    assert f"Length bias: {said}" in drawn.alt and drawn.notes.startswith("Simulated judges")
     never = nb.plot_biased_judges(
         made.assign(noticed=made["noticed"] & (made["method"] == "audit"))
     )

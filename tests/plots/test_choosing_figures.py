@@ -12,7 +12,7 @@ def test_each_panel_has_its_curve_and_what_is_chosen_on_it():
     assert curve.get_xydata().tolist() == [[0.5, 1], [0.75, 2], [1, 3]]
     assert ring.get_xydata().tolist() == [[1, 3]]
     assert len(quality.collections) == 1 and not bleu.collections, "bounds where there are some"
-    assert drawn.alt.endswith("True quality (nats/token) at 1; BLEU at 0.5.")
+    assert "True quality (nats/token) at 1; BLEU at 0.5. Circle: selected" in drawn.alt
     assert drawn.data["panel"].unique().tolist() == ["True quality (nats/token)", "BLEU"]
 
 
@@ -23,5 +23,5 @@ def test_choices_are_ordered_by_regret_with_their_wins():
     assert [tick.get_text() for tick in ax.get_yticklabels()] == names
     segments = [one for lines in ax.collections for one in lines.get_segments()]
     assert [segment[:, 0].tolist() for segment in segments] == [[0.0, 0.2], [0.1, 0.5]]
-    assert [text.get_text() for text in ax.texts] == ["best", "7 of 10", "2 of 10", "undefined"]
+    assert [text.get_text() for text in ax.texts] == ["best\nof 10", "7", "2", "undefined"]
     assert "BLEU 0.10, 7 of 10" in drawn.alt

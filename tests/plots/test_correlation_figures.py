@@ -1,7 +1,5 @@
 """Atlas, forest and scatter plots write their correlations and the usual names of evaluators."""
 
-import re
-
 import numpy as np
 import pandas as pd
 from matplotlib.text import Text
@@ -20,13 +18,14 @@ def test_the_atlas_writes_each_value_with_its_interval_and_star():
     ]
     names = ["evaluator", "statistic", "estimate", "ci_low", "ci_high", "p_adjusted"]
     table = pd.DataFrame(rows, columns=names)
-    (ax,) = plot_atlas(table).axes
+    drawn = plot_atlas(table)
+    (ax,) = drawn.axes
     words = [text.get_text() for text in ax.texts]
     assert words == ["1.00\n[.50, 1.00]", ".00", "−.53*\n[−.80, −.10]"]
     (mesh, *_) = ax.collections
     assert mesh.get_array().mask.tolist() == [[False, False], [False, True]]
     assert ax.patch.get_hatch(), "which is seen where no cell is drawn"
-    assert re.sub(r"\s+", " ", ax.get_xlabel()).endswith("Hatched: undefined (1 of 4).")
+    assert drawn.notes.endswith("Hatched: undefined (1 of 4).") and drawn.alt.endswith(drawn.notes)
     (ax,) = plot_atlas(table, sort=False).axes
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["worse", "better"]
 
@@ -36,22 +35,22 @@ def test_the_atlas_writes_a_second_interval_and_marks_doubt():
     ends = {"ci_low": 0.25, "ci_high": 0.75, "second_low": -0.1, "second_high": 0.9}
     table = table.assign(statistic="Pearson", status=["ok", "few_items"], p_adjusted=[0.01, 0.5])
     table = table.assign(**{name: [end, np.nan] for name, end in ends.items()}, confidence=0.9)
-    (ax,) = plot_atlas(table, interval_label="over items").axes
+    drawn = plot_atlas(table.assign(reason=["", "few items"]), interval_label="over items")
+    (ax,) = drawn.axes
     words = [text.get_text() for text in ax.texts]
     assert words == [".50\n[.25, .75]\n(−.10, .90)", ".40†"]
-    below = re.sub(r"\s+", " ", ax.get_xlabel())
-    assert "[90% interval over items] and (90% interval over systems)" in below
-    assert "† No interval, or a doubtful one" in below
-    assert "†" not in plot_atlas(table.iloc[:1]).axes[0].get_xlabel()
+    assert "[90% interval over items] and (90% interval over systems)" in drawn.notes
+    assert "† No interval, or a doubtful one: few items." in drawn.notes
+    assert "†" not in plot_atlas(table.iloc[:1]).notes
 
 
 def test_a_value_has_no_star_if_an_interval_includes_0():
     table = pd.DataFrame({"evaluator": list("abc"), "statistic": "pearson", "estimate": 0.8})
     table = table.assign(p_adjusted=0.01, ci_low=[0.6, -0.1, 0.6], ci_high=0.9)
     table = table.assign(second_low=[0.3, 0.3, -0.3], second_high=0.99)
-    (ax,) = plot_atlas(table).axes[:1]
-    assert [text.get_text().split("\n")[0] for text in ax.texts] == [".80*", ".80", ".80"]
-    assert "and no interval includes 0." in ax.get_xlabel().replace("\n", " ")
+    drawn = plot_atlas(table)
+    texts = [text.get_text().split("\n")[0] for text in drawn.axes[0].texts]
+    assert texts == [".80*", ".80", ".80"] and "and no interval includes 0." in drawn.notes
 
 
 def test_the_forest_draws_estimates_intervals_and_printed_values_from_the_best():

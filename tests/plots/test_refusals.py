@@ -79,7 +79,7 @@ def test_two_rows_for_one_place_are_refused(plot, table, said):
         (lambda: nb.plot_training(small.CURVES, small.CHOSEN, ax=canvas(3, 2)[1]), "2 Axes"),
         (lambda: nb.plot_training(small.CURVES, small.CHOSEN, truth="x"), "truth: 'x' is unknown"),
         (lambda: nb.plot_tradeoff(small.tidy(small.SCORES.assign(huse_q=np.nan))), "of 's0' is"),
-        (lambda: nb.plot_severity(small.PEOPLE.assign(estimate=np.nan)), "no annotator's severity"),
+        (lambda: nb.plot_severity(small.PEOPLE.assign(estimate=np.nan)), "fewer than two"),
         (lambda: nb.plot_win_rates(small.RATES, order=["a", "b", "c", "z"]), "'z' is not in both"),
         (lambda: nb.plot_corrected(small.CORRECTED.replace("corrected", "x")), "method: 'x'"),
         (lambda: nb.plot_plan(pd.DataFrame({"power": [0.5]})), "no column 'n_items'"),
