@@ -13,6 +13,8 @@ LOCK ?= lock/requirements.txt
 # NEURAL=0 omits torch.
 NEURAL ?= 1
 SETUP = $(VENV)/.ready-$(NEURAL)
+# What only tests, the site and releases need.
+DEVELOPMENT = $(VENV)/.ready-development
 
 # Plain, predictable runs: no version notices, no color codes in log files.
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
@@ -31,12 +33,17 @@ $(VENV)/.ready-%: $(LOCK) pyproject.toml
 	  echo "nlgbench needs Python 3.11 or newer; $(PYTHON) is older. Try: make PYTHON=python3.12 ..."; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
 	  echo "Python's venv is missing. On Debian and Ubuntu: sudo apt install python3-venv"; exit 1; }
-	@echo "Setting up $(VENV): the locked packages, torch, nlgbench (once, about two minutes)"
+	@echo "Setting up $(VENV): the packages of $(LOCK), torch, nlgbench (once, about two minutes)"
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r $(LOCK)
-	@if [ "$*" != 0 ]; then lock/install-torch.sh $(BIN)/python $(TORCH_OPTIONS); fi
+	@lock/install.sh $(BIN)/python $(LOCK)
+	@if [ "$*" != 0 ]; then echo "  torch, 750 MB"; lock/install-torch.sh $(BIN)/python $(TORCH_OPTIONS); fi
 	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@rm -f $(VENV)/.ready-* && touch $@
+
+$(DEVELOPMENT): lock/development.txt $(SETUP)
+	@echo "Adding the packages for tests and the site (once)"
+	@lock/install.sh $(BIN)/python $<
+	@touch $@
 
 figures: $(SETUP) ## run every notebook headlessly: figures, tables and ledger in figures/latest
 	@$(BIN)/nlgbench run --out $(OUT)
@@ -53,7 +60,7 @@ leaderboard: $(SETUP) ## make docs/leaderboard.csv from a run of the atlas on re
 	  table = pd.read_csv("$(OUT)/11-atlas/tables/leaderboard.csv", dtype={"rank": "Int64"}); \
 	  table.drop(columns="source").round(2).to_csv("docs/leaderboard.csv", index=False)'
 
-docs: $(SETUP) ## build the site in docs/_build/html, with its gallery; warnings are errors
+docs: $(DEVELOPMENT) ## build the site in docs/_build/html, with its gallery; warnings are errors
 	@MPLBACKEND=agg $(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
 
 # Tests that run notebooks in kernels, or a browser; all others are unit tests.
@@ -63,7 +70,7 @@ QUICK = $(foreach number,02 03 04 05-judges 08 09 10 11,$(wildcard notebooks/$(n
 PYTEST = $(BIN)/python -m pytest -q -n 2 --dist worksteal
 export MPLBACKEND = agg
 
-test: $(SETUP) ## run lint, types, tests, the documentation's examples, and quick notebooks with nbval
+test: $(DEVELOPMENT) ## run lint, types, tests, the documentation's examples, and quick notebooks with nbval
 	@.ci/part "lint and types" $(MAKE) --no-print-directory lint
 	@.ci/part "unit tests" $(PYTEST) tests $(RUNNING:%=--ignore %)
 	@.ci/part "examples of the documentation" $(PYTEST) nlgbench docs
@@ -72,7 +79,7 @@ test: $(SETUP) ## run lint, types, tests, the documentation's examples, and quic
 	  --dist loadfile -p no:cacheprovider --override-ini addopts= --override-ini testpaths= \
 	  --nbval-lax $(QUICK)
 
-release: $(SETUP) ## run the checks of a release, besides .ci/run: slow tests, simulated runs, lowest versions, packages, coverage
+release: $(DEVELOPMENT) ## run the checks of a release, besides .ci/run: slow tests, simulated runs, lowest versions, packages, coverage
 	@.ci/release
 
 # Omitted: slow statistics (simulated worlds, whole trials, resampling), and the docs' examples,
@@ -83,26 +90,29 @@ test-lowest: ## run unit tests on the lowest versions that pyproject.toml allows
 	  --ignore tests/notebooks --ignore tests/worlds --ignore tests/analysis/trials \
 	  --ignore tests/analysis/huse/test_stability.py --ignore tests/analysis/huse/test_uncertainty.py
 
-lint: $(SETUP) ## run ruff and mypy
+lint: $(DEVELOPMENT) ## run ruff and mypy
 	@$(BIN)/ruff check --quiet . && $(BIN)/ruff format --check --quiet . && $(BIN)/mypy --no-error-summary
 
-lab: $(SETUP) ## open JupyterLab, on this machine only
+# Copies, so that a run leaves the notebooks under version control as they are.
+lab: $(SETUP) ## open copies of the notebooks in JupyterLab (figures/lab), on this machine only
+	@mkdir -p figures/lab && cp -n notebooks/*.ipynb figures/lab
 	@if [ "$$(id -u)" = 0 ]; then \
 	  echo "Running as root, as in a container: anyone with the address below has root access. To open" >&2; \
 	  echo "it from outside, use the host's network (docker run --network host), or log in" >&2; \
 	  echo "with ssh -L 8888:127.0.0.1:8888. Outside a container, run this as a normal user." >&2; \
 	  set -- --allow-root --no-browser; fi; \
-	$(BIN)/jupyter lab --ip=127.0.0.1 --notebook-dir=notebooks "$$@"
+	$(BIN)/jupyter lab --ip=127.0.0.1 --notebook-dir=figures/lab "$$@"
 
-COMPILE = uv pip compile --universal --generate-hashes --python-version 3.11 --extra dev \
-	  --extra all --extra boosting --extra cluster --extra excel --extra meteor --no-header --no-annotate \
+COMPILE = uv pip compile --universal --generate-hashes --python-version 3.11 --no-header --no-annotate \
 	  --override lock/torch-elsewhere.txt --no-emit-package torch \
 	  --no-emit-index-url --no-emit-find-links --upgrade --quiet \
-	  pyproject.toml lock/torch-dependencies.in
+	  pyproject.toml lock/torch-dependencies.in --extra all --extra boosting --extra excel --extra meteor
+ALL = --extra dev --extra cluster
 
 lock: ## update the lock files (needs uv)
-	$(COMPILE) --extra browser --extra docs --extra encoder --extra oracles -o lock/requirements.txt
-	$(COMPILE) --resolution lowest-direct -o lock/lowest.txt
+	$(COMPILE) $(ALL) --extra browser --extra docs --extra encoder --extra oracles -o lock/development.txt
+	$(COMPILE) --extra encoder lock/build-backend.in -c lock/development.txt -o lock/requirements.txt
+	$(COMPILE) $(ALL) --resolution lowest-direct -o lock/lowest.txt
 
 clean: ## remove the environments and the latest figures
 	rm -rf $(VENV) .venv-lowest figures/latest docs/_build docs/auto_gallery docs/generated docs/api.rst

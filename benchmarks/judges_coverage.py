@@ -47,7 +47,7 @@ WORDY = {"wordy": {"length": 0.3}}
 VAIN = {"vain": {"own": 0.4}}
 BIASES = ("position", "length", "own")
 PLANTED = {("hasty", "position"), ("wordy", "length"), ("vain", "own")}
-VALUES = ("overconfidence", "agreement_less_people", "length_in_ratings")
+VALUES = ("overconfidence", "agreement_less_annotators", "length_in_ratings")
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def measure(cell: Cell, n_worlds: int, seed: int) -> pd.DataFrame:
                 "p<=.001": (part["p"] <= 0.001).mean(),
                 "significant": (part["p_adjusted"] < 0.05).mean(),
                 "found": (part["verdict"] == "found").mean(),
-                "acquitted": (part["verdict"] == "acquitted").mean(),
+                "ruled out": (part["verdict"] == "ruled out").mean(),
                 "coverage": held[there].mean(),
                 "none": 1 - there.mean(),
             }

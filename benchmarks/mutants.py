@@ -52,7 +52,7 @@ STATEMENTS = {
 }
 #: Outside of `runner`, lines with these words make reasons and alternative texts.
 MARKS = ("alt", "words", "texts", "explain", "status", "missing", "few")
-_WORDS = "ci_low:ci_high better:worse highest:lowest defined:undefined found:acquitted >:< >=:<= "
+_WORDS = "ci_low:ci_high better:worse highest:lowest defined:undefined found:significant >:< >=:<= "
 _WORDS += "n_labels:n_outputs stopped_low:stopped_high omega:rho estimate:se"
 WORDS = {"in": "not in", **dict(pair.split(":") for pair in _WORDS.split())}
 WORDS |= {other: word for word, other in WORDS.items()}

@@ -20,6 +20,7 @@ from scipy.sparse import csr_array
 from scipy.stats import t as student
 
 from nlgbench.arrays import Floats, Ints
+from nlgbench.names import known
 from nlgbench.status import OK, Status, estimate_columns, explain
 
 #: Maps sums over rows (..., m) to a value (...), or to several on the last axis; NaN if undefined.
@@ -61,6 +62,23 @@ def few_clusters(n: float, units: str = "clusters") -> Status:
     few = f"{n} {units}" if n != 1 else re.sub(r"s\b", "", f"one {units}", count=1)
     kind = units.removeprefix("effective ").partition(" ")[0]
     return explain(f"few_{kind}", n=few, least=FEWEST)
+
+
+def group_items(outputs: pd.DataFrame, by: str) -> pd.Series[str]:
+    """Return the group of each item; all outputs of an item must have the same."""
+    usual = {"output_id", "item_id", "system", "text", "context", "is_human"}
+    known(by, [str(name) for name in outputs if name not in usual], "by")
+    groups = outputs.set_index("item_id")[by].astype("object").replace("", None).dropna()
+    groups = groups.astype(str).reset_index().drop_duplicates().set_index("item_id")[by]
+    repeated = groups[groups.index.duplicated(keep=False)]
+    if len(repeated):
+        item = repeated.index[0]
+        values = ", ".join(map(repr, repeated[[item]].iloc[:3]))
+        raise ValueError(
+            f"by={by!r} must be constant within an item, but outputs of item {item!r} have "
+            f"{values}: correct the column, or choose one that describes items."
+        )
+    return groups
 
 
 def effective_size(cluster: Ints) -> float:

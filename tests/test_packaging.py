@@ -48,11 +48,13 @@ def locked(name):
 
 
 def test_the_lock_holds_every_dependency_and_leaves_torch_to_its_installer():
-    names, extras = dict(locked("requirements.txt")), PROJECT["optional-dependencies"]
+    names, extras = dict(locked("development.txt")), PROJECT["optional-dependencies"]
     needed = (ROOT / "lock" / "torch-dependencies.in").read_text().splitlines()
     wanted = [*required(*extras), *(line for line in needed if not line.startswith("#"))]
     # torch itself stays out: its builds differ in hash.
     assert {re.match(r"[\w-]+", one).group() for one in wanted} - set(names) == {"torch"}
+    # `make figures` installs a part of it.
+    assert set(map(tuple, locked("requirements.txt"))) < set(map(tuple, locked("development.txt")))
     installer = (ROOT / "lock" / "install-torch.sh").read_text()
     assert extras["neural"][0] == "torch==2.13.0" and "torch==2.13.0" in installer
 
@@ -120,7 +122,7 @@ def test_make_lab_stays_on_this_machine_and_tells_root_what_that_means(tmp_path,
         cwd=ROOT,
         env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"},
     )
-    assert done.stdout == f"lab --ip=127.0.0.1 --notebook-dir=notebooks{added}\n"
+    assert done.stdout == f"lab --ip=127.0.0.1 --notebook-dir=figures/lab{added}\n"
     assert ("Running as root" in done.stderr) == bool(added)
 
 

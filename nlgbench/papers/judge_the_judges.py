@@ -15,7 +15,11 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from nlgbench.analysis.correlation import correlate, partial_correlations
+from nlgbench.analysis.correlation import (
+    correlate,
+    correlate_with_scores,
+    partial_correlations,
+)
 from nlgbench.analysis.correlation.comparing import permutations_needed
 from nlgbench.datasets.published import load_claims, load_printed
 from nlgbench.evaluators.discriminators import discriminator_accuracy, majority_labels
@@ -259,7 +263,7 @@ def with_truth(
     )
     everyone = [*people["evaluator"].unique(), *evaluators]
     with_people = study.replace(system_scores=people)
-    table = correlate(with_people, evaluators=everyone, against=true, seed=seed)
+    table = correlate_with_scores(with_people, true, evaluators=everyone, seed=seed)
     return in_order(table, study, everyone)
 
 
@@ -291,7 +295,7 @@ def table11(
     """Correlate overlap with quality, given references by TF-IDF (Table 11), and lay it out."""
     names = [f"corpus_{name}" for name in OVERLAP[:4]]
     names += [name for name in OVERLAP[4:] if name in overlap]
-    table = correlate(study, evaluators=names, against=quality, seed=seed)
+    table = correlate_with_scores(study, quality, evaluators=names, seed=seed)
     table = in_order(table.assign(criterion=table["dimension"].str.upper()), study, names)
     caption = "Correlations as in Table 11, with the nearest reviews by TF-IDF as references."
     return table, atlas_layout(table, caption)[1]
@@ -408,7 +412,7 @@ def _answer_directions(scored: Study, people: pd.DataFrame) -> pd.DataFrame:
     assert scored.scores is not None
     names = [name for name in DIRECTIONS if name in set(scored.scores["evaluator"])]
     h1 = quality(scored, people).query("evaluator == 'h1'")
-    table = correlate(scored, evaluators=names, against=h1, statistics=["spearman"])
+    table = correlate_with_scores(scored, h1, evaluators=names, statistics=["spearman"])
     return claim_rows(
         table.assign(slug=table["evaluator"].map(DIRECTIONS)),
         PAPER + "/direction/{slug}",

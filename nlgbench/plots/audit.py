@@ -32,7 +32,7 @@ _GRAY = "#777777"
 _LOOKS = {
     "found": (ACCENT, "s", True, "bias beyond margin"),
     "significant": (ACCENT, "s", False, "significant, not beyond margin"),
-    "acquitted": (ESTIMATE, "o", True, "ruled out: within margin"),
+    "ruled out": (ESTIMATE, "o", True, "ruled out: within margin"),
     "not shown": (_GRAY, "o", False, "inconclusive"),
     "": (ESTIMATE, "D", True, "not tested"),
 }
@@ -99,7 +99,7 @@ def plot_audit(audited: Audit) -> Drawing:
         ax.set_title(title, fontsize=7)
         ax.set_xlabel(unit, fontsize=7)
         ax.axhline(len(judged) - 0.2, color="#bbbbbb", linewidth=0.5)
-    people = table[(table["test"] == "agreement_of_people") & table["estimate"].notna()]
+    people = table[(table["test"] == "agreement_of_annotators") & table["estimate"].notna()]
     if "agreement" in tests:
         positions = people["evaluator"].map(lane).astype(float)
         ax = axes[tests.index("agreement")]

@@ -25,10 +25,10 @@ _NAMES |= {measure: measure.capitalize() for measure in (*MANIFOLDS, "frontier")
 #: Verdict of `measure_trends` -> color of its cell: pale, so that black text is readable.
 _COLORS = {
     "": "#DDDDDD",
-    "sees": "#A6CDE8",
-    "sees the wrong way": "#F4B183",
+    "detects": "#A6CDE8",
+    "detects the reverse": "#F4B183",
     "not monotone": "#F7E3A1",
-    "does not see": "#FFFFFF",
+    "inconclusive": "#FFFFFF",
 }
 _UNTESTED = "not tested"
 
@@ -58,9 +58,9 @@ def plot_distributions(trends: pd.DataFrame, *, ax: Axes | None = None) -> Drawi
     Examples
     --------
     >>> trends = pd.DataFrame({"measure": ["vendi"], "change": "temperature", "estimate": 60.0,
-    ...     "ci_low": 50.0, "ci_high": 70.0, "verdict": "sees"})
+    ...     "ci_low": 50.0, "ci_high": 70.0, "verdict": "detects"})
     >>> plot_distributions(trends).alt
-    'Verdicts on whether measures follow the truth. temperature: Vendi score "sees" (slope 60).'
+    'Verdicts on whether measures follow the truth. temperature: Vendi score "detects" (slope 60).'
     """
     numbers = "estimate:float ci_low:float ci_high:float"
     trends = read_table(

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pandas as pd
 
 from nlgbench.analysis.people import SystemComparison
+from nlgbench.evaluators.sentinels import SENTINELS
 from nlgbench.plots.figures import Drawing, as_drawing, axes_for, in_paper_style, two_decimals
 from nlgbench.plots.rows import (
     describe_intervals,
@@ -43,6 +44,19 @@ def plot_groups(compared: SystemComparison) -> Drawing:
     return drawing
 
 
+def plot_evaluators_by_group(within: pd.DataFrame, overall: pd.DataFrame) -> Drawing:
+    """Draw evaluators' correlations over outputs: all items, then each group of items.
+
+    Both tables come from `nlgbench.correlate`, the first with ``by``. Sentinels are left out.
+    """
+    overall = overall[overall["granularity"].isin(within["granularity"])].assign(group=ALL)
+    table = pd.concat([overall, within], ignore_index=True)
+    table = table[(table["statistic"] == "spearman") & ~table["evaluator"].isin(SENTINELS)]
+    table = table.assign(panel=table["evaluator"], row=table["group"])
+    table = table[table["panel"].isin(table["panel"].unique()[:_MOST])]
+    return draw_groups(table, "Spearman's ρ")
+
+
 @in_paper_style
 def draw_groups(table: pd.DataFrame, xlabel: str) -> Drawing:
     """Draw differences: a ``panel`` for each pair, a ``row`` for all items and each group."""
@@ -63,5 +77,5 @@ def draw_groups(table: pd.DataFrame, xlabel: str) -> Drawing:
         values = map(two_decimals, drawn["estimate"])
         texts.append(f"{panel}: {', '.join(map(' '.join, zip(drawn['row'], values, strict=True)))}")
     label_rows(axes[0], rows)
-    alt = f"Differences by group of items{describe_intervals(table)}: {'; '.join(texts)}."
+    alt = f"{xlabel} by group of items{describe_intervals(table)}: {'; '.join(texts)}."
     return as_drawing(axes, table, alt)

@@ -11,4 +11,4 @@ def main() -> None:
         raise SystemExit(
             f"nlgbench: {error.name} is not installed: pip install 'nlgbench[run]'"
         ) from None
-    command()
+    command(prog_name="nlgbench")

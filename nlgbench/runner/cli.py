@@ -86,11 +86,23 @@ def _given(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -
 _SETTINGS = {"help_option_names": ["-h", "--help"], "show_default": True}
 
 
-@click.group(cls=_Repairing, context_settings=_SETTINGS)
+#: What the command shows without arguments.
+_TASKS = """\
+Which of two runs is better    nlgbench compare OLD NEW
+Your study: rate its systems   nlgbench new FILE, then check, run 08 and report
+Read outputs and judgments     nlgbench explore STUDY
+Recompute published numbers    nlgbench run, then ledger
+All commands and their help    nlgbench --help"""
+
+
+@click.group(cls=_Repairing, context_settings=_SETTINGS, invoke_without_command=True)
 @click.version_option(nlgbench.__version__, message="%(version)s")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
-def main(debug: bool) -> None:
+@click.pass_context
+def main(context: click.Context, debug: bool) -> None:
     """Evaluate text generators, and the evaluators that score them."""
+    if context.invoked_subcommand is None:
+        click.echo(_TASKS)
 
 
 @main.command(name="list")

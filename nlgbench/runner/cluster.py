@@ -172,7 +172,7 @@ def refusal(plan: Plan) -> str:
             return (
                 f"its {name} is {here.get(name, 'none')}, but {there.get(name, 'none')} where "
                 "the command runs. Both need the same nlgbench, package versions "
-                "(lock/requirements.txt) and platform, and the same data under the same path. To "
+                "(lock/development.txt) and platform, and the same data under the same path. To "
                 "provide released data, run `nlgbench fetch` on the worker, or set NLGBENCH_DATA "
                 "before the worker starts."
             )

@@ -366,7 +366,7 @@ def _replacement(facts: Facts, study: str, dimension: str) -> Finding | None:
 _VERDICTS = {
     "found": "found (interval beyond the margin)",
     "significant": "significant but perhaps within the margin",
-    "acquitted": "ruled out ({inner} interval within the margin)",
+    "ruled out": "ruled out ({inner} interval within the margin)",
     "not shown": "inconclusive",
 }
 
@@ -525,7 +525,7 @@ def series_findings(facts: Facts, changes: Iterable[str]) -> list[Finding]:
 def _followed(facts: Facts, change: str, table: str) -> Finding:
     """Report which measures follow the truth if systems change in one way."""
     every: Where = {"truth": "l_star"}
-    follow: Where = {**every, "verdict": "sees"}
+    follow: Where = {**every, "verdict": "detects"}
     n = facts.count(table, follow, among=every, of="measures")
     text = f"In the series {change}, {n} follow L*, one minus the total variation distance between "
     text += "human and machine texts (slope significantly positive; tests are not adjusted)"

@@ -172,7 +172,7 @@ TRENDS = pd.DataFrame(
         "estimate": [-0.5, 0.83, 0.01, 0.0],
         "ci_low": [-0.6, np.nan, -0.1, -1.0],
         "ci_high": [-0.4, np.nan, 0.1, 1.0],
-        "verdict": ["sees the wrong way", "", "not monotone", "does not see"],
+        "verdict": ["detects the reverse", "", "not monotone", "inconclusive"],
     }
 )
 STABILITY = pd.DataFrame(

@@ -22,7 +22,7 @@ def test_the_look_of_an_estimate_is_that_of_its_verdict(audited):
     lanes = [tick.get_text() for tick in drawn.axes[0].get_yticklabels()]
     at = dict(zip(lanes, drawn.axes[0].get_yticks(), strict=True))
     assert lanes[:5] == ["fair", "hasty", "wordy", "vain", "certain"] and len(lanes) == 9
-    look = {"acquitted": (ESTIMATE, "o"), "not shown": ("#777777", "o")}
+    look = {"ruled out": (ESTIMATE, "o"), "not shown": ("#777777", "o")}
     look |= dict.fromkeys(["found", "significant"], (ACCENT, "s"))
     marks = {
         place: (line.get_color(), line.get_marker())

@@ -11,12 +11,12 @@ def test_one_matrix_has_slope_and_verdict_of_each_measure_and_change():
     drawn = nb.plot_distributions(TRENDS)
     (ax,) = drawn.axes
     assert {one.get_text(): one.get_position() for one in ax.texts} == {
-        "sees the wrong way\n−0.5 [−0.6, −0.4]": (0.5, 0.5),
+        "detects the reverse\n−0.5 [−0.6, −0.4]": (0.5, 0.5),
         "not tested\n0.83": (0.5, 1.5),
         "not monotone\n0.01 [−0.1, 0.1]": (1.5, 0.5),
-        "does not see\n0 [−1, 1]": (1.5, 1.5),
+        "inconclusive\n0 [−1, 1]": (1.5, 1.5),
     }
-    said = 'temperature: MMD², linear "sees the wrong way" (slope -0.5), Coverage "not tested"'
+    said = 'temperature: MMD², linear "detects the reverse" (slope -0.5), Coverage "not tested"'
     assert said in drawn.alt
 
 

@@ -5,6 +5,8 @@ share a `Sample` of arrays, from which `statistics_of` computes statistics of al
 data without each cluster. `correlate_system_scores` is used if only systems' scores are known.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -30,7 +32,8 @@ from nlgbench.analysis.correlation.coefficients import (
 )
 from nlgbench.analysis.correlation.intervals import CHANCE, Interval, Options
 from nlgbench.analysis.correlation.ties import CALIBRATED, calibrated_accuracy
-from nlgbench.arrays import Floats
+from nlgbench.arrays import Floats, Seed
+from nlgbench.clustering import few_clusters, group_items
 from nlgbench.evaluators.sentinels import SENTINELS, SYSTEM_MEAN
 from nlgbench.inference import adjust
 from nlgbench.names import known
@@ -56,7 +59,7 @@ def correlate(
     study: Study,
     *,
     evaluators: Sequence[str] | None = None,
-    against: pd.DataFrame | None = None,
+    by: str | None = None,
     granularity: Granularity = "system",
     statistics: Sequence[str] = ("pearson", "spearman", "kendall_b"),
     resample: Resample | None = "items",
@@ -76,9 +79,9 @@ def correlate(
     evaluators : sequence of str, optional
         Names of evaluators. Default: all in ``scores`` and, at granularity "system", also those
         that are only in ``system_scores``.
-    against : DataFrame, optional
-        A table like ``system_scores`` (higher is better) to use instead of judgments, such as true
-        values; each of its evaluators is treated as a dimension. Needs granularity "system".
+    by : str, optional
+        A column of outputs, constant within an item, such as a category: correlate within each
+        group of items.
     granularity : {"system", "output", "item"}
         The units over which the statistic is computed: ``"system"``, systems' means; ``"output"``,
         all outputs; ``"item"``, systems within an item, averaged over items where it is defined.
@@ -88,7 +91,7 @@ def correlate(
         ``pairwise_calibrated_same`` (0 to 1; see Notes).
     resample : {"items", "systems", "both"} or None
         What the interval generalizes to: other items or, at granularity "system", other systems or
-        both. With `against` or only systems' scores, it is always other systems. None: no interval.
+        both. With only systems' scores, it is always other systems. None: no interval.
     dimension : str, optional
         A dimension of the judgments. Default: all of them, one after another.
     clusters : str, optional
@@ -106,15 +109,16 @@ def correlate(
     Returns
     -------
     DataFrame
-        A row per dimension, evaluator and statistic: evaluator, dimension, granularity, statistic,
-        estimate, ci_low, ci_high, confidence, ci_method, estimand (what the interval covers),
-        status (a code; ``ok``), reason (its text: why the estimate or interval is missing or
-        doubtful), p, p_adjusted (by Holm's method, over the evaluators of a dimension and
-        statistic; sentinels are no hypotheses, so theirs is NaN), p_method, n (systems, outputs or
-        items), n_clusters (0 where only systems' scores are used), n_undefined (number of items
-        without a value or, for other granularities, 1 if the estimate is undefined), n_missing
-        (outputs or systems without a score or a judgment), resample (units). With calibrated ties,
-        also chance, always_tie (accuracy if all pairs were tied) and tie_threshold (of all items).
+        A row per dimension, evaluator and statistic and, with `by`, per ``group`` in which the
+        evaluator scored a judged output: evaluator, dimension, granularity, statistic, estimate,
+        ci_low, ci_high, confidence, ci_method, estimand (what the interval covers), status (a code;
+        ``ok``), reason (its text: why the estimate or interval is missing or doubtful), p,
+        p_adjusted (by Holm's method, over the evaluators of a dimension and statistic; sentinels
+        are no hypotheses, so theirs is NaN), p_method, n (systems, outputs or items), n_clusters (0
+        where only systems' scores are used), n_undefined (number of items without a value or, for
+        other granularities, 1 if the estimate is undefined), n_missing (outputs or systems without
+        a score or a judgment), resample (units). With calibrated ties, also chance, always_tie
+        (accuracy if all pairs were tied) and tie_threshold (of all items).
 
     Raises
     ------
@@ -147,8 +151,11 @@ def correlate(
     ``"items"`` and ``"both"`` require mean scores and judgments with reliabilities above .5. p is
     from permutations of systems' judgments (all if at most 8 systems), two-sided for correlations.
 
-    **Systems' scores alone** (or `against`) count as exact. Intervals over systems use Fisher's z
+    **Systems' scores alone** count as exact. Intervals over systems use Fisher's z
     (Pearson) or the inverted test (others). p is from SciPy or, for accuracy, from permutations.
+
+    **Groups** (`by`). Evaluators and groups are one family of tests. A group of fewer than ten
+    items has no interval and no p.
 
     **Outputs, items.** Intervals use a delete-one jackknife over clusters (if there are more than
     1,000, in 250 random groups), with Student's t; for correlations over outputs, on the scale of
@@ -172,37 +179,94 @@ def correlate(
     [['e', 'quality', 1.0, 3]]
     """
     options = check_options(granularity, statistics, resample, n_resamples, confidence)
-    if against is not None and granularity != "system":
-        raise ValueError(f"against= needs granularity='system'. Got {granularity!r}.")
     names = chosen_evaluators(study, evaluators, granularity)
-    if against is not None:
-        scores = systems_scores(study, names, include_human=include_human)
-        human = human_system_scores(study, against, include_human)
-        rng = np.random.default_rng(seed)
-        return _join_tables([correlate_system_scores(scores, human, options, rng)], options)
-    of_outputs = [name for name in names if names[name] == "scores"]
-    of_systems = {name: table for name, table in names.items() if table != "scores"}
     tables = []
     for criterion in dimensions_of(study, dimension):
-        rng = np.random.default_rng(seed)
         judged = judged_outputs(study, criterion, clusters, include_human)
-        criterion_tables = []
-        # Sentinels have their own random numbers, so that they do not change other results.
-        for sentinel, draws in ((False, rng), (True, np.random.default_rng(0))):
-            chosen = [name for name in of_outputs if (name in SENTINELS) == sentinel]
-            if chosen:
-                scores = output_scores(study, judged, chosen)
-                table = pd.concat(
-                    correlate_sample(judged, group, sample, options, draws)
-                    for group, sample in samples_of(judged, scores)
-                )
-                criterion_tables.append(table.sort_values("evaluator", kind="stable"))
-        if of_systems:
-            scores = systems_scores(study, of_systems, include_human=include_human)
-            means = judged.average_by_system(criterion)
-            criterion_tables.append(correlate_system_scores(scores, means, options, rng))
-        tables.append(pd.concat(criterion_tables).assign(dimension=criterion))
+        if by is None:
+            table = _correlate_judged(study, judged, names, options, seed)
+        else:
+            table = _correlate_groups(study, judged, names, options, seed, by=by)
+        tables.append(table.assign(dimension=criterion))
     return _join_tables(tables, options)
+
+
+def _correlate_judged(
+    study: Study, judged: JudgedOutputs, names: Mapping[str, str], options: Options, seed: Seed
+) -> pd.DataFrame:
+    """Correlate evaluators (with the table of their scores) with one dimension's judgments."""
+    rng = np.random.default_rng(seed)
+    of_systems = {name: table for name, table in names.items() if table != "scores"}
+    tables = []
+    # Sentinels have their own random numbers, so that they do not change other results.
+    for sentinel, draws in ((False, rng), (True, np.random.default_rng(0))):
+        chosen = [n for n in names if n not in of_systems and (n in SENTINELS) == sentinel]
+        if chosen:
+            scores = output_scores(study, judged, chosen)
+            table = pd.concat(
+                correlate_sample(judged, group, sample, options, draws)
+                for group, sample in samples_of(judged, scores)
+            )
+            tables.append(table.sort_values("evaluator", kind="stable"))
+    if of_systems:
+        scores = systems_scores(study, of_systems, include_human=judged.include_human)
+        means = judged.average_by_system("judgment")
+        tables.append(correlate_system_scores(scores, means, options, rng))
+    return pd.concat(tables)
+
+
+def _correlate_groups(
+    study: Study,
+    judged: JudgedOutputs,
+    names: Mapping[str, str],
+    options: Options,
+    seed: Seed,
+    *,
+    by: str,
+) -> pd.DataFrame:
+    """Correlate evaluators of outputs within each group of items."""
+    group_of = group_items(study.outputs, by)
+    outputs = study.outputs[judged.include_human | ~study.outputs["is_human"]]
+    n_outputs = outputs["item_id"].map(group_of).value_counts()
+    scored = study.scored([name for name, table in names.items() if table == "scores"])
+    tables = []
+    for group, rows in judged.rows.groupby(judged.rows["item_id"].map(group_of), sort=False):
+        inside = judged._replace(rows=rows.reset_index(drop=True), n_outputs=n_outputs[group])
+        found = scored.loc[scored["output_id"].isin(rows["output_id"]), "evaluator"].unique()
+        few = few_clusters(rows["item_id"].nunique(), "items")
+        table = _correlate_judged(
+            study,
+            inside,
+            dict.fromkeys(map(str, found), "scores"),
+            options._replace(resample=None) if few else options,
+            seed,
+        )
+        if few:
+            defined = table["estimate"].notna()
+            table.loc[defined, "p"] = np.nan
+            table.loc[defined, "status"], table.loc[defined, "reason"] = few.code, few.reason
+        tables.append(table.assign(group=group))
+    return pd.concat(tables)
+
+
+def correlate_with_scores(
+    study: Study,
+    human: pd.DataFrame,
+    *,
+    evaluators: Sequence[str],
+    statistics: Sequence[str] = ("pearson", "spearman", "kendall_b"),
+    n_resamples: int = 1000,
+    seed: Seed = 0,
+) -> pd.DataFrame:
+    """Correlate evaluators with systems' scores (`human`) instead of judgments.
+
+    Each evaluator of `human` is treated as a dimension.
+    """
+    options = check_options("system", statistics, "systems", n_resamples, 0.95)
+    scores = systems_scores(study, chosen_evaluators(study, evaluators, "system"))
+    human = human_system_scores(study, human, include_human=False)
+    rng = np.random.default_rng(seed)
+    return _join_tables([correlate_system_scores(scores, human, options, rng)], options)
 
 
 def check_options(
@@ -238,7 +302,7 @@ def _join_tables(tables: list[pd.DataFrame], options: Options) -> pd.DataFrame:
     table["p_adjusted"] = table["p"].mask(table["evaluator"].isin(SENTINELS))
     families = table.groupby(["dimension", "statistic"])["p_adjusted"]
     table["p_adjusted"] = families.transform(adjust)
-    return table[[*_COLUMNS, *table.columns.intersection(_TIE_COLUMNS, sort=False)]]
+    return table[[*_COLUMNS, *table.columns.intersection(["group", *_TIE_COLUMNS], sort=False)]]
 
 
 # Judgments and scores ------------------------------------------------------------------------
@@ -277,8 +341,7 @@ def dimensions_of(study: Study, dimension: str | None) -> list[str]:
     if study.judgments is None or study.judgments.empty:
         raise Unsupported(
             "no_judgments",
-            f"{study.name} has no judgments: add a table of judgments to the study, or pass a "
-            "table of systems' scores as against=...",
+            f"{study.name} has no judgments: add a table of judgments to the study.",
         )
     return study.dimensions if dimension is None else [study.dimension(dimension)]
 
@@ -292,6 +355,7 @@ class JudgedOutputs(NamedTuple):
     rows: pd.DataFrame
     n_outputs: int
     clusters: str | None
+    include_human: bool
 
     def average_by_system(self, name: str) -> pd.DataFrame:
         """Average judgments by system, in a column with the given name."""
@@ -331,7 +395,7 @@ def judged_outputs(
             f"the cluster column {clusters!r} is empty for some judged outputs: fill it in, or "
             "choose another column.",
         )
-    return JudgedOutputs(rows, len(outputs), clusters)
+    return JudgedOutputs(rows, len(outputs), clusters, include_human)
 
 
 def _clusters(outputs: pd.DataFrame, judgments: pd.DataFrame, column: str | None) -> pd.Series:

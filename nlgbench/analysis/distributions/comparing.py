@@ -80,7 +80,7 @@ def compare_distributions(
     DataFrame
         A row per system and measure: system, measure, estimate, se, ci_low, ci_high (not clipped;
         NaN with a reason), p_value (of no difference; NaN for measures without a test),
-        between_people (the measure with other human texts in place of the system's, NaN if too few;
+        between_humans (the measure with other human texts in place of the system's, NaN if too few;
         for Vendi, of the human texts), n_human, n_system (texts compared), n_items, features,
         confidence, n_resamples, n_undefined, status (a code; ``ok``), reason (its text), signature
         (recipe and direction), method.
@@ -140,7 +140,7 @@ def compare_distributions(
         sample, baseline = _match(human, theirs, unit, rng)
         system_rows = _rows(task, sample, baseline)
         rows += [{"system": system} | row | {"features": features} for row in system_rows]
-    order = "system measure estimate se ci_low ci_high p_value between_people n_human n_system "
+    order = "system measure estimate se ci_low ci_high p_value between_humans n_human n_system "
     order += "n_items features confidence n_resamples n_undefined status reason signature method"
     return split_status(pd.DataFrame(rows))[order.split()]
 
@@ -298,7 +298,7 @@ def _rows(task: _Task, sample: _Sample, baseline: _Sample | None) -> list[dict[s
                 **row,
                 "status": status,
                 "p_value": p_value,
-                "between_people": people.get(name, float("nan")),
+                "between_humans": people.get(name, float("nan")),
                 "n_human": sample.n,
                 "n_system": sample.n,
                 "n_items": sample.n_items,

@@ -56,8 +56,8 @@ def measure_trends(
         A row per measure and true value: measure, truth (the column), estimate (the slope of the
         measure per unit of the truth, sign-flipped where lower is better), se, ci_low, ci_high,
         confidence, n_systems, verdict, status (a code; ``ok``), reason, method. ``verdict`` is
-        "sees" if the interval is above 0, "sees the wrong way" if it is below, "does not see" if it
-        contains 0, and "not monotone" if some pairs of systems differ significantly in the
+        "detects" if the interval is above 0, "detects the reverse" if it is below, "inconclusive"
+        if it contains 0, and "not monotone" if some pairs of systems differ significantly in the
         direction of the truth and others against it. It is empty, with a reason, if fewer than
         three systems have values, the truth varies by less than .1, or missing values leave it
         open.
@@ -86,8 +86,8 @@ def measure_trends(
     >>> truth = pd.DataFrame({"system": [*"abc"], "l_star": [1.0, 0.7, 0.2]})
     >>> measure_trends(table, truth, against=["l_star"])[["measure", "verdict"]]
           measure       verdict
-    0  mmd_linear          sees
-    1       vendi  does not see
+    0  mmd_linear       detects
+    1       vendi  inconclusive
     """
     table = read_table(table, "system measure estimate:float se:float", "tables have")
     values = " ".join(f"{name}:float" for name in against)
@@ -156,11 +156,11 @@ def _slope(systems: pd.DataFrame, confidence: float) -> dict[str, float | str | 
     if np.isfinite(slope) and _both_ways(true, estimate, se, confidence):
         verdict = "not monotone"
     elif slope - half > 0:
-        verdict = "sees"
+        verdict = "detects"
     elif slope + half < 0:
-        verdict = "sees the wrong way"
+        verdict = "detects the reverse"
     elif np.isfinite(error) and not left_out:
-        verdict = "does not see"
+        verdict = "inconclusive"
     some = systems[["estimate", "true"]].dropna()
     if not verdict and left_out and len(some) >= _FEWEST and np.ptp(some["true"]) >= _LEAST_RANGE:
         away = (some["true"] - some["true"].mean()).to_numpy()

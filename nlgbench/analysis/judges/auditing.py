@@ -100,7 +100,7 @@ def audit(
         (what the interval generalizes to), p_adjusted (Holm, over those of the judge's tests of
         position, length and own that have a p), n_tested (their number), margin, verdict
         (``found``: significant, with the interval beyond the margin; ``significant``: the bias may
-        lie within the margin; ``acquitted``: not significant, with the inner interval within the
+        lie within the margin; ``ruled out``: not significant, with the inner interval within the
         margin; ``not shown``: inconclusive), n, status (a code; ``ok``), reason (its text).
         ``details``, by evaluator and test: is_sentinel, se, inner_low, inner_high (the inner
         interval, with 90% confidence by default), p. The tests:
@@ -120,8 +120,8 @@ def audit(
                                 annotators prefer it (ties count half)
         agreement               of the judge with the majority of all annotators but one (ties count
                                 half), averaged over the annotator left out
-        agreement_of_people     of the annotator left out, likewise
-        agreement_less_people   agreement minus agreement_of_people
+        agreement_of_annotators     of the annotator left out, likewise
+        agreement_less_annotators   agreement minus agreement_of_annotators
         length_in_ratings       gain in Bradley-Terry log odds (nats) for a text twice as long
         ======================  ===================================================================
 
@@ -453,8 +453,8 @@ def _test_agreement(view: _SharedData, verdict: Floats) -> dict[str, dict[str, A
     judge, person = 0.5 + np.nan_to_num(verdict_of_vote) * side, 0.5 + data.vote * side
     shares = {
         "agreement": judge,
-        "agreement_of_people": person,
-        "agreement_less_people": judge - person,
+        "agreement_of_annotators": person,
+        "agreement_less_annotators": judge - person,
     }
     rows = {name: _estimate_ratio(view, w * s, w, view.by_vote) for name, s in shares.items()}
     n = len(np.unique(data.pair[used]))
@@ -465,7 +465,7 @@ def _test_agreement(view: _SharedData, verdict: Floats) -> dict[str, dict[str, A
         if view.single and name != "agreement":
             missing = explain("gold_votes" if data.gold else "one_vote")
             row |= summarize(np.nan, np.nan, view.by_vote, view.confidence, missing)
-        if name != "agreement_less_people":
+        if name != "agreement_less_annotators":
             row["p"] = np.nan  # a test against 0 would be meaningless
     return rows
 
@@ -475,6 +475,6 @@ def _decide(row: dict[str, Any], p: float, margin: float, confidence: float) -> 
         beyond = row["ci_low"] > margin or row["ci_high"] < -margin
         return "found" if beyond else "significant"
     if row["inner_low"] > -margin and row["inner_high"] < margin:
-        return "acquitted"
+        return "ruled out"
     untested = np.isnan(row["estimate"]) and row["status"].code != "one_vote"
     return "" if untested else "not shown"

@@ -13,7 +13,7 @@ from scipy.stats import t as student
 
 from nlgbench import clustering
 from nlgbench.analysis.people.comparing import add_verdicts
-from nlgbench.analysis.people.grouped import COLUMNS, compare_groups, compare_within, group_items
+from nlgbench.analysis.people.grouped import COLUMNS, compare_groups, compare_within
 from nlgbench.arrays import Floats, Ints
 from nlgbench.inference import adjust
 from nlgbench.reported import Reported
@@ -146,7 +146,7 @@ def corrected_quality(
     k = len(names)
     n_labels = np.bincount(labels.drop_duplicates("output_id")["system"], minlength=k)
     n_outputs = np.bincount(outputs["system"], minlength=k)
-    group_of = None if by is None else group_items(study.outputs, by)
+    group_of = None if by is None else clustering.group_items(study.outputs, by)
     tables, compared_by_method, groups = [], [], []
     for method in METHODS:
         refit = partial(fit_means, method=method, over_annotators=over_annotators, k=k)

@@ -199,7 +199,7 @@ def compare_systems(
         ]
         groups = pd.DataFrame(columns=list(grouped.COLUMNS))
         if by is not None:
-            group_of = grouped.group_items(study.outputs, by)
+            group_of = clustering.group_items(study.outputs, by)
             kind: Annotators = "fixed" if covers == clustering.THESE_ANNOTATORS else "random"
             compare = partial(_compare_frame, study, annotators=kind, confidence=confidence)
             by_dimension = [

@@ -14,7 +14,6 @@ from nlgbench.analysis.correlation.pooling import random_effects
 from nlgbench.analysis.people.binary import COUNTS
 from nlgbench.clustering import FEWEST, few_clusters
 from nlgbench.inference import adjust
-from nlgbench.names import known
 from nlgbench.status import Unsupported, explain, first_status, split_status
 
 _PAIR = ["dimension", "system", "opponent"]
@@ -64,23 +63,6 @@ def compare_within(
         (True, table["status"]),
     )
     return split_status(table.assign(status=status))
-
-
-def group_items(outputs: pd.DataFrame, by: str) -> pd.Series[str]:
-    """Return the group of each item; all outputs of an item must have the same."""
-    usual = {"output_id", "item_id", "system", "text", "context", "is_human"}
-    known(by, [str(name) for name in outputs if name not in usual], "by")
-    groups = outputs.set_index("item_id")[by].astype("object").replace("", None).dropna()
-    groups = groups.astype(str).reset_index().drop_duplicates().set_index("item_id")[by]
-    repeated = groups[groups.index.duplicated(keep=False)]
-    if len(repeated):
-        item = repeated.index[0]
-        values = ", ".join(map(repr, repeated[[item]].iloc[:3]))
-        raise ValueError(
-            f"by={by!r} must be constant within an item, but outputs of item {item!r} have "
-            f"{values}: correct the column, or choose one that describes items."
-        )
-    return groups
 
 
 def compare_groups(table: pd.DataFrame, confidence: float) -> pd.DataFrame:

@@ -169,3 +169,25 @@ def test_clusters_are_the_settings_unless_others_are_named():
     assert found["resample"].eq("clusters of context").all()
     pd.testing.assert_frame_equal(found, correlate(made(*tables_of), clusters="context", **options))
     assert correlate(by_setting, clusters="item_id", **options)["n_clusters"].eq(30).all()
+
+
+@pytest.mark.parametrize("granularity", ["system", "output", "item"])
+def test_a_group_of_items_is_a_study_of_its_own_in_one_family_of_tests(granularity):
+    outputs, scores, judgments = study(n_items=40)
+    number = outputs["item_id"].str[1:].astype(int)
+    topic = pd.cut(number, [-1, 19, 35, 39], labels=["a", "b", "few"]).astype(str)
+    options = {"granularity": granularity, "statistics": ["spearman"], "seed": 3}
+    grouped = made(outputs.assign(topic=topic), scores, judgments, settings={"extra": ["topic"]})
+    found = correlate(grouped, by="topic", **options)
+    assert found["group"].tolist() == ["a", "a", "b", "b", "few", "few"]
+    few = found["group"] == "few"
+    for group in ("a", "b"):
+        kept = outputs["output_id"][topic == group]
+        tables = (table[table["output_id"].isin(kept)] for table in (outputs, scores, judgments))
+        alone = correlate(made(*tables), **options).drop(columns="p_adjusted")
+        rows = found[found["group"] == group].reset_index(drop=True)
+        pd.testing.assert_frame_equal(rows[alone.columns], alone)
+    np.testing.assert_allclose(found.loc[~few, "p_adjusted"], adjust(found.loc[~few, "p"]))
+    assert found.loc[few, "estimate"].notna().all()
+    assert found.loc[few, ["ci_low", "p", "p_adjusted"]].isna().all(axis=None)
+    assert set(found.loc[few, "status"]) == {"few_items"}

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from small_study import made, study, table
+from small_study import made, study
 
 import nlgbench as nb
 from nlgbench.analysis.correlation import correlate
@@ -17,9 +17,7 @@ from nlgbench.evaluators.sentinels import SENTINELS
         ({"resample": "systems", "granularity": "output"}, "resample='systems' needs"),
         ({"dimension": "qualty"}, "dimension: 'qualty' is unknown. Did you mean 'quality'"),
         ({"evaluators": ["e7"]}, "evaluators: 'e7' is unknown"),
-        ({"granularity": "item", "against": table("h", [1.0])}, "against= needs granularity="),
-        ({"against": table("h", [1.0]).drop(columns="score")}, "against has no column 'score'"),
-        ({"against": table("h", [1.0, 2.0], ["s0", "s0"])}, "two scores of 's0' by 'h'"),
+        ({"by": "contxt"}, "by: 'contxt' is unknown"),
         ({"clusters": "contxt"}, "clusters: 'contxt' is unknown. Did you mean 'context'"),
     ],
 )

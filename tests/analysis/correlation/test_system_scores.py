@@ -6,13 +6,13 @@ import pytest
 from scipy import stats
 from small_study import alone, made, study, table
 
-from nlgbench.analysis.correlation import correlate
+from nlgbench.analysis.correlation import correlate, correlate_with_scores
 
 
 def test_values_are_scipys_documented_ones():
     # SciPy's documentation of kendalltau: tau = -0.47140452, p = 0.28274546.
     study, votes = alone(table("e", [12.0, 2, 1, 12, 2])), table("h", [1.0, 4, 7, 1, 0])
-    found = correlate(study, against=votes, statistics=["kendall_b"]).iloc[0]
+    found = correlate_with_scores(study, votes, evaluators=["e"], statistics=["kendall_b"]).iloc[0]
     assert found[["estimate", "p"]].tolist() == pytest.approx([-0.47140452, 0.28274546], abs=1e-8)
     assert found["n"] == 5
 
@@ -20,12 +20,12 @@ def test_values_are_scipys_documented_ones():
 def test_accuracy_has_a_permutation_test_of_all_orders_or_some():
     options = {"statistics": ["pairwise_accuracy", "kendall_b"], "n_resamples": 9999}
     against = table("h", [1.0, 3.0, 2.0, 5.0, 4.0])
-    found = correlate(alone(table("e", range(5))), against=against, **options)
+    found = correlate_with_scores(alone(table("e", range(5))), against, evaluators=["e"], **options)
     assert found["p_method"].tolist() == ["permutation, all", "scipy"]
     # Of 120 orders those with at most two inversions: 1 + 4 + 9.
     assert found["p"].iloc[0] == pytest.approx(14 / 120)
     x, y = np.random.default_rng(1).normal(size=(2, 11))
-    drawn = correlate(alone(table("e", x)), against=table("h", y), **options)
+    drawn = correlate_with_scores(alone(table("e", x)), table("h", y), evaluators=["e"], **options)
     assert drawn["p_method"].iloc[0] == "permutation, 9999 drawn"
     # Without ties accuracy is tau's, whose test has two sides.
     assert stats.kendalltau(x, y).statistic > 0

@@ -18,7 +18,7 @@ def test_of_shared_items_as_many_texts_of_either_side_are_taken():
     found = compare(study, n_resamples=0, n_permutations=99)
     assert found[["n_human", "n_system", "n_items"]].eq(20).all(axis=None)
     # People's other text of each item stands beside the first.
-    assert found["between_people"].notna().all()
+    assert found["between_humans"].notna().all()
     assert found.loc[MMD, "method"].str.endswith("; 99 swaps within items").all()
     assert found.loc["recall", "method"].endswith("no test")
     assert "|texts:20|items:shared|" in found.loc["recall", "signature"]
@@ -32,7 +32,7 @@ def test_without_shared_items_one_text_of_each_is_taken():
     found = compare(study, n_resamples=0, n_permutations=99)
     assert found[["n_human", "n_system"]].eq(10).all(axis=None)
     assert found["n_items"].eq(20).all()
-    assert found["between_people"].notna().all()  # thirty items of people are enough for ten more
+    assert found["between_humans"].notna().all()  # thirty items of people are enough for ten more
     assert found.loc[MMD, "method"].str.endswith("; 99 permutations of texts").all()
 
 

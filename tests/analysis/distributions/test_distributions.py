@@ -39,7 +39,7 @@ def test_the_public_call_gives_the_packages_values_of_texts():
     theirs = prdc.compute_prdc(rows[:50], rows[50:], nearest_k=5)
     for name, value in theirs.items():
         assert found.loc[name, "estimate"] == pytest.approx(value, abs=1e-9), name
-    for column, part in (("estimate", rows[50:]), ("between_people", rows[:50])):
+    for column, part in (("estimate", rows[50:]), ("between_humans", rows[:50])):
         assert found.loc["vendi", column] == pytest.approx(package.score_dual(part), abs=1e-9)
     assert found["status"].eq("no_resamples").all()
 
@@ -102,7 +102,7 @@ def test_what_holds_for_any_texts(seed, n, shared):
     back = compare(turned, n_permutations=0, n_resamples=0, n_neighbors=3)["estimate"]
     for one, other in (("precision", "recall"), ("mmd_gaussian",) * 2, ("mmd_linear",) * 2):
         assert estimate[one] == pytest.approx(back[other], abs=1e-12)
-    assert found.loc["vendi", "between_people"] == pytest.approx(back["vendi"], abs=1e-9)
+    assert found.loc["vendi", "between_humans"] == pytest.approx(back["vendi"], abs=1e-9)
 
 
 def test_one_and_the_same_texts_are_near_however_often_they_are_repeated():

@@ -50,10 +50,10 @@ def test_what_was_planted_is_found_and_nothing_else(found):
     assert said.loc["found"].to_numpy().tolist() == [["wordy", "length"], ["vain", "own"]]
     # What is shown first gains less than the margin: significant, but no bias that matters.
     assert said.loc[["significant"]].to_numpy().tolist() == [["hasty", "position"]]
-    assert set(said.index) <= {"found", "significant", "acquitted", "not shown"}
+    assert set(said.index) <= {"found", "significant", "ruled out", "not shown"}
     # Acquitted is who lies within the margin, not who was not found.
     inside = tests[["inner_low", "inner_high"]].abs().max(axis=1) < 0.05
-    assert ((tests["verdict"] == "acquitted") == (inside & (tests["p_adjusted"] >= 0.05))).all()
+    assert ((tests["verdict"] == "ruled out") == (inside & (tests["p_adjusted"] >= 0.05))).all()
 
 
 @pytest.mark.parametrize(("margin", "n_found"), [(0.01, 3), (0.4, 0)])
@@ -182,7 +182,7 @@ def test_a_fair_judge_is_not_convicted_by_one_noisy_vote_on_each_pair():
     assert rows.loc["position", "p_adjusted"] == rows.loc["position", "p"] == 1
     right = said == (votes[:, 0] == "a")
     assert rows.loc["agreement", ["estimate", "status"]].tolist() == [right.mean(), "ok"]
-    assert rows.loc["agreement_of_people", "status"] == "one_vote"
+    assert rows.loc["agreement_of_annotators", "status"] == "one_vote"
     # As a truth, the same votes would convict it; three on each pair do not.
     assert judge(study.replace(settings={"votes": "gold"})).loc["length", "verdict"] == "found"
     each = pd.concat(
@@ -200,7 +200,7 @@ def test_people_are_held_against_the_others_as_judges_are():
     found = nb.audit(single.replace(preferences=votes)).findings
     rows = found.set_index(["evaluator", "test"])["estimate"]
     # Unanimous pairs have three votes that can be held against others, split ones only one.
-    assert rows[("judge", "agreement_of_people")] == pytest.approx(6 / 8)
+    assert rows[("judge", "agreement_of_annotators")] == pytest.approx(6 / 8)
     assert rows[("judge", "agreement")] == pytest.approx((3 + 1 + 0 + 0) / 8)
 
 
@@ -250,7 +250,7 @@ def test_pairs_in_one_order_are_held_against_other_pairs_of_the_same_systems():
     assert row["se"] == pytest.approx(share * np.sqrt(squares * 14 / 13))
 
 
-@pytest.mark.parametrize(("gain", "verdict"), [(0.3, "found"), (0.0, "acquitted")])
+@pytest.mark.parametrize(("gain", "verdict"), [(0.3, "found"), (0.0, "ruled out")])
 def test_position_is_found_in_one_order_whoever_is_better(gain, verdict):
     rng = np.random.default_rng(3)
     shown = [("good", "bad") if one else ("bad", "good") for one in rng.integers(2, size=2_000)]

@@ -1,0 +1,5 @@
+"""`python -m nlgbench` is the command `nlgbench`."""
+
+from nlgbench.runner import main
+
+main()
