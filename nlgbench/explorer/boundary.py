@@ -35,7 +35,7 @@ class BoundaryView(View):
     hint = "Select a point (click it, or use the arrow keys and Enter) to see its text, its "
     hint += "judgments, and the neighbors that determine its class."
 
-    picked = ""
+    picked, has_state = "", True
 
     def controls(self, values: Values) -> list[dict[str, Any]]:
         """Offer the arguments of `nlgbench.boundary`: system, k and the rules for ties."""

@@ -22,7 +22,7 @@ class GameView(View):
     """One caption at a time, with the colors of its context."""
 
     name = "game"
-    title = "Color game"
+    title, has_state = "Color game", True
     hint = "Read the caption and choose the color that it means; then see what listeners chose."
 
     def __init__(self, study: Study, once: Callable[..., Any]) -> None:

@@ -46,7 +46,7 @@ def describe_item(study: Study, measured: pd.DataFrame, chosen: Iterable[int]) -
         if any(column)
     ]
     rows += _judgments(study, columns["output_id"])
-    further = _numbers(measured.iloc[order], outputs)
+    further = _list_numbers(measured.iloc[order], outputs)
     if len(further) <= N_FURTHER:
         rows, further = [*rows, *further], []
     more = len(positions) - len(order)
@@ -62,7 +62,7 @@ def describe_item(study: Study, measured: pd.DataFrame, chosen: Iterable[int]) -
     }
 
 
-def _numbers(measured: pd.DataFrame, outputs: pd.DataFrame) -> list[dict[str, Any]]:
+def _list_numbers(measured: pd.DataFrame, outputs: pd.DataFrame) -> list[dict[str, Any]]:
     """List shares of votes, scores, and the further columns of outputs."""
     rows = []
     for name in numeric(measured):

@@ -40,7 +40,7 @@ class OutputsView(View):
     name = "outputs"
     title = "Outputs"
     hint = "Open a row to read the item with all its outputs."
-    formats = ("csv",)
+    formats, has_state = ("csv",), True
 
     def __init__(self, study: Study, once: Callable[..., Any]) -> None:
         super().__init__(study, once)

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
+import pickle
 import secrets
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nlgbench.datasets.public import is_public
+from nlgbench.datasets.public import is_public, open_named
 from nlgbench.explorer.opening import explore
+from nlgbench.files import replace_bytes
+from nlgbench.hashing import content_hash
+from nlgbench.study import Study
 from nlgbench.study.study import why_no_study
 
 if TYPE_CHECKING:
@@ -25,6 +32,7 @@ HOST = "127.0.0.1"
 _PORT = 8866
 #: Seconds until a kernel without a connected page ends, for example if the browser was killed.
 _IDLE = 60
+_IMPORT = "from nlgbench.explorer.serve import explore_or_explain, read_once\n\n"
 
 # The parts of JupyterLab that the app needs: those for widgets.
 _EXTENSIONS = [
@@ -48,7 +56,18 @@ def serve(folder: Path | None, port: int | None, say: Callable[[str], None]) -> 
     if folder is not None and not is_public(str(folder)) and (why := why_no_study(folder)):
         raise FileNotFoundError(why)
     with tempfile.TemporaryDirectory(prefix="nlgbench-explore-") as scratch:
-        app = _app(Path(scratch), folder, port)
+        name = None if folder is None else os.fspath(folder)
+        if folder is not None and not is_public(name):
+            name = os.fspath(folder.resolve())
+        arguments = f"({name!r}, {scratch!r})"
+        reading = [sys.executable, "-c", f"{_IMPORT}read_once{arguments}"]
+        # In another process, which frees its memory; pages report errors.
+        reader = subprocess.Popen(reading, stderr=subprocess.DEVNULL)
+        try:
+            app = _app(Path(scratch), f"{_IMPORT}explore_or_explain{arguments}", port)
+            reader.wait()
+        finally:
+            reader.kill()
         from tornado.ioloop import IOLoop  # installed with Voila
 
         # The loop starts after the port is open, so the printed address works at once.
@@ -61,13 +80,27 @@ def serve(folder: Path | None, port: int | None, say: Callable[[str], None]) -> 
             app.clear_instance()
 
 
-def explore_or_explain(folder: str | None) -> Explorer | None:
+def explore_or_explain(name: str | None, scratch: str) -> Explorer | None:
     """Open the explorer in a page, or list what is wrong with the study."""
     try:
-        return explore(folder)
+        return explore(read_once(name, scratch))
     except (OSError, ValueError) as error:
         print(error)
         return None
+
+
+def read_once(name: str | None, scratch: str) -> Study | None:
+    """Read a study, or load it from a private folder if it was read before and is unchanged."""
+    if name is None:
+        return None
+    key = "public" if is_public(name) else content_hash(Path(name))
+    path = Path(scratch) / f"{key}.pickle"
+    if path.exists():
+        return pickle.loads(path.read_bytes())
+    study = open_named(name)
+    with contextlib.suppress(pickle.PicklingError, AttributeError, TypeError):  # its own functions
+        replace_bytes(path, pickle.dumps(study))
+    return study
 
 
 def _set_xsrf_cookie(page: RequestHandler, **_: object) -> None:
@@ -75,18 +108,14 @@ def _set_xsrf_cookie(page: RequestHandler, **_: object) -> None:
     page.xsrf_token  # noqa: B018, reading it sets the cookie
 
 
-def _app(scratch: Path, folder: Path | None, port: int | None) -> Voila:
+def _app(scratch: Path, code: str, port: int | None) -> Voila:
     try:
         import nbformat.v4 as form
         from traitlets.config import Config
         from voila.app import Voila
     except ImportError as error:
         raise ValueError(f"the app needs {error.name}: run pip install 'nlgbench[app]'.") from None
-    name = None if folder is None else os.fspath(folder)
-    if folder is not None and not is_public(name):
-        name = os.fspath(folder.resolve())
-    code = "from nlgbench.explorer.serve import explore_or_explain\n\n"
-    cell = form.new_code_cell(f"{code}explore_or_explain({name!r})")
+    cell = form.new_code_cell(code)
     metadata = {"title": "nlgbench explorer", "kernelspec": {"name": "python3", "display_name": ""}}
     notebook = scratch / "explorer.ipynb"
     notebook.write_text(form.writes(form.new_notebook(cells=[cell], metadata=metadata)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import nlgbench as nb
@@ -10,6 +9,7 @@ from nlgbench.explorer import view
 from nlgbench.explorer.tables import SCORE
 from nlgbench.explorer.view import Values, View, choice
 from nlgbench.plots.rows import interval_name
+from nlgbench.study import Study
 
 
 class SystemsView(View):
@@ -27,10 +27,7 @@ class SystemsView(View):
     def controls(self, values: Values) -> list[dict[str, Any]]:
         """Offer the dimensions, and whether human texts count as a system."""
         study = self.study
-        scored: Iterable[str] = (
-            [] if study.scores is None else study.scores.dropna(subset="score")["evaluator"]
-        )
-        measures = [*study.dimensions, *(f"{SCORE}{name}" for name in dict.fromkeys(scored))]
+        measures = [*study.dimensions, *self.once(_list_scored)]
         controls = [choice("dimension", "By", measures, study.main_dimension)]
         if study.outputs["is_human"].any():
             options = {"no": "leave out", "yes": "count as a system"}
@@ -78,3 +75,10 @@ class SystemsView(View):
     def code(self, values: Values) -> str:
         """Return the call that draws the figure."""
         return f"nb.plot_systems(nb.compare_systems(study, {view.keywords(self.options(values))}))"
+
+
+def _list_scored(study: Study) -> list[str]:
+    """List the evaluators that scored outputs."""
+    if study.scores is None:
+        return []
+    return [f"{SCORE}{name}" for name in study.scores.dropna(subset="score")["evaluator"].unique()]

@@ -39,6 +39,8 @@ class View(ABC):
     hint: ClassVar[str]
     #: The analysis that the study must support.
     analysis: ClassVar[str] = ""
+    #: Whether what it shows depends on more than the values of its controls.
+    has_state: ClassVar[bool] = False
     #: Formats of files to download.
     formats: ClassVar[tuple[str, ...]] = ("pdf", "png")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 from functools import lru_cache
@@ -56,6 +57,8 @@ class Explorer(anywidget.AnyWidget):
         self._values: dict[str, Values] = {}
         self._view = view if view in self._views else OutputsView.name
         self._problem, self._stamp = "", 0
+        #: View and values -> content.
+        self._drawn: dict[str, dict[str, Any]] = {}
         self._show()
         self.on_msg(self._receive)
 
@@ -120,8 +123,11 @@ class Explorer(anywidget.AnyWidget):
             content["controls"] = [
                 {**entry, "value": values[entry["name"]]} for entry in view.controls(values)
             ]
-            content["parts"] = view.parts(values)
-            content |= {"says": view.says(values), "code": view.code(values)}
+            key = json.dumps([view.name, values])
+            if view.has_state or key not in self._drawn:
+                says, code = view.says(values), view.code(values)
+                self._drawn[key] = {"parts": view.parts(values), "says": says, "code": code}
+            content |= self._drawn[key]
         except Exception as error:
             content["problem"] = self._problem or _describe_error(error)
         self.shown = _sendable(content)

@@ -166,6 +166,27 @@ def test_a_click_on_a_point_opens_its_text_and_a_row_its_scatter_plot():
     assert shown["parts"]["side"][0]["rows"][0][0] == "Pearson"
 
 
+def test_a_view_is_computed_once_for_the_same_values(monkeypatch):
+    widget = open_view("judges", "systems")
+    parts = widget.shown["parts"]
+    monkeypatch.setattr(type(widget._views["systems"]), "parts", lambda *_: 1 / 0)
+    tell(widget, type="open", view="outputs")
+    assert tell(widget, type="open", view="systems")["parts"] == parts
+
+
+def test_a_study_is_read_again_only_if_its_files_changed(monkeypatch, tmp_path):
+    folder, scratch = tmp_path / "study", tmp_path / "scratch"
+    scratch.mkdir()
+    small("votes").write(folder)
+    first = serve.read_once(str(folder), str(scratch))
+    monkeypatch.setattr(serve, "open_named", lambda _: 1 / 0)
+    again = serve.read_once(str(folder), str(scratch))
+    pd.testing.assert_frame_equal(again.preferences, first.preferences)
+    (folder / "notes.txt").touch()
+    with pytest.raises(ZeroDivisionError):
+        serve.read_once(str(folder), str(scratch))
+
+
 def test_points_are_those_of_huse_and_a_picked_one_tells_its_neighbors_votes():
     widget, study = open_view("reviews", "boundary", n_neighbors=5), small("reviews")
     boundary = nb.boundary(study, system="leaky_t1.0", n_neighbors=5, n_grid=2)
@@ -227,5 +248,5 @@ def test_an_export_sends_the_files_and_an_error_is_said(monkeypatch):
 
 def test_a_page_lists_what_is_wrong_with_its_study(tmp_path, capsys):
     (tmp_path / "outputs.csv").write_text("output_id,item_id,system\n1,1,\n")
-    assert serve.explore_or_explain(str(tmp_path)) is None
+    assert serve.explore_or_explain(str(tmp_path), str(tmp_path)) is None
     assert "column 'system' must not be empty" in capsys.readouterr().out
