@@ -326,7 +326,9 @@ def intervals(
         method = f"splits of {resample} into halves, k = {compared.n_neighbors}, t"
     fine = table["status"] == "ok"
     table = table.assign(score=SCORES, n_clusters=n_units, method=method)
-    table.loc[fine, ["status", "reason"]] = [(warning.code, warning.reason) for warning in few]
+    for row, warning in zip(table.index, few, strict=True):
+        if fine[row]:
+            table.loc[row, ["status", "reason"]] = warning.code, warning.reason
     return table.reindex(columns=_COLUMNS)
 
 

@@ -90,6 +90,11 @@ def test_intervals_from_little_are_marked():
     whole = whole.replace(judgments=whole.judgments.round({"value": 0}))
     table = nb.huse(whole, **options)
     assert table["status"].tolist() == ["ok", "few_values", "few_values"]
+    # Log-probabilities that tell the classes apart: the first row has a status of its own.
+    human = whole.logprobs["output_id"].map(whole.outputs.set_index("output_id")["is_human"])
+    apart = whole.logprobs["logprob"].where(human, -1e6 * whole.logprobs["n_tokens"])
+    table = nb.huse(whole.replace(logprobs=whole.logprobs.assign(logprob=apart)), **options)
+    assert table["status"].tolist() == ["constant_resamples", "few_values", "few_values"]
     three = small.judgments[small.judgments["annotator_id"].isin(["w001", "w002", "w003"])]
     table = nb.huse(small.replace(judgments=three), resample="annotators", **options)
     assert table["status"].eq("few_in_hit").all()
