@@ -93,7 +93,8 @@ def test_intervals_from_little_are_marked():
     # Log-probabilities that tell the classes apart: the first row has a status of its own.
     human = whole.logprobs["output_id"].map(whole.outputs.set_index("output_id")["is_human"])
     apart = whole.logprobs["logprob"].where(human, -1e6 * whole.logprobs["n_tokens"])
-    table = nb.huse(whole.replace(logprobs=whole.logprobs.assign(logprob=apart)), **options)
+    apart = whole.replace(logprobs=whole.logprobs.assign(logprob=apart))
+    table = nb.huse(apart, n_neighbors=4, **options)
     assert table["status"].tolist() == ["constant_resamples", "few_values", "few_values"]
     three = small.judgments[small.judgments["annotator_id"].isin(["w001", "w002", "w003"])]
     table = nb.huse(small.replace(judgments=three), resample="annotators", **options)
