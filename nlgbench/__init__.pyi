@@ -78,7 +78,6 @@ from nlgbench.plots.atlas import plot_atlas as plot_atlas
 from nlgbench.plots.audit import plot_audit as plot_audit
 from nlgbench.plots.biased_judges import plot_biased_judges as plot_biased_judges
 from nlgbench.plots.corrected import plot_corrected as plot_corrected
-from nlgbench.plots.distributions import plot_distributions as plot_distributions
 from nlgbench.plots.figures import Drawing as Drawing
 from nlgbench.plots.forest import plot_forest as plot_forest
 from nlgbench.plots.granularity import plot_granularity as plot_granularity

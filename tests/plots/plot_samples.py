@@ -165,16 +165,6 @@ CORRECTED = pd.DataFrame(
         "labels_saved": [0, np.nan, -3.2, 0, np.nan, np.nan],
     }
 )
-TRENDS = pd.DataFrame(
-    {
-        "measure": ["mmd_linear", "coverage"] * 2,
-        "change": ["temperature"] * 2 + ["corruption"] * 2,
-        "estimate": [-0.5, 0.83, 0.01, 0.0],
-        "ci_low": [-0.6, np.nan, -0.1, -1.0],
-        "ci_high": [-0.4, np.nan, 0.1, 1.0],
-        "verdict": ["detects the reverse", "", "not monotone", "inconclusive"],
-    }
-)
 STABILITY = pd.DataFrame(
     {
         "size": [50, 20, 20, 50],

@@ -39,7 +39,6 @@ FIGURES = {
     "training": lambda: nb.plot_training(small.CURVES, small.CHOSEN),
     "choices": lambda: nb.plot_choices(small.CHOICES),
     "corrected": lambda: nb.plot_corrected(small.CORRECTED),
-    "distributions": lambda: nb.plot_distributions(small.TRENDS),
     "stability": lambda: nb.plot_stability(SEVEN),
     "multiverse": lambda: nb.plot_multiverse(small.MULTIVERSE),
     "contexts": lambda: nb.plot_contexts(*small.colored(4)),

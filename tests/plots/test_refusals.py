@@ -37,7 +37,6 @@ def training(table):
         (training, small.CURVES, "estimate"),
         (nb.plot_choices, small.CHOICES, "n"),
         (nb.plot_corrected, small.CORRECTED, "method"),
-        (nb.plot_distributions, small.TRENDS, "estimate"),
         (nb.plot_stability, small.STABILITY, "mean"),
         (nb.plot_multiverse, small.MULTIVERSE, "n_neighbors"),
         (nb.plot_typicality, small.TYPICAL, "ci_low"),
@@ -63,7 +62,6 @@ def test_a_missing_column_and_an_empty_table_are_named(plot, table, column):
         (training, small.CURVES, "evaluator 'quality', progress 1.0"),
         (nb.plot_choices, small.CHOICES, ".*evaluator 'last_checkpoint'"),
         (nb.plot_corrected, small.CORRECTED, "system 'b_1', method 'labels alone'"),
-        (nb.plot_distributions, small.TRENDS, "measure 'mmd_linear', change 'temperature'"),
     ],
 )
 def test_two_rows_for_one_place_are_refused(plot, table, said):
