@@ -35,7 +35,6 @@ _LOOKS = {
     "evaluator alone": (0.0, "D", ESTIMATE),
     "corrected": (0.24, "o", ACCENT),
 }
-_BY_PEOPLE = ("labels alone", "corrected")
 
 
 @in_paper_style
@@ -50,14 +49,14 @@ def plot_corrected(
         From `nlgbench.corrected_quality`, or its ``systems``: ``system``, ``method``,
         ``estimate``, ``ci_low``, ``ci_high``; optional ``label``, ``labels_saved``.
     ax : Axes, optional
-        Where to draw means from labels alone and corrected means. Default: a new figure, with the
-        evaluator's means in a second panel.
+        Where to draw; a new figure by default.
 
     Returns
     -------
     Drawing
         Systems keep the order of the table. At the right: the number of labels saved, negative if
-        the correction costs precision.
+        the correction costs precision. The evaluator's means are omitted if they are on another
+        scale than judgments.
 
     Raises
     ------
@@ -69,7 +68,7 @@ def plot_corrected(
     >>> table = pd.DataFrame({"system": "a", "method": ["labels alone", "corrected"]})
     >>> table = table.assign(estimate=[3.5, 3.6], ci_low=[3.0, 3.3], ci_high=[4.0, 3.9])
     >>> plot_corrected(table).alt
-    'Means by system (labels alone, corrected) with intervals: a 3.50, 3.60.'
+    'Means by system (labels alone, corrected) with intervals. a 3.50, 3.60.'
     """
     if isinstance(corrected, CorrectedQuality):
         table = corrected.systems.merge(corrected.details, on=["system", "method"])
@@ -83,45 +82,39 @@ def plot_corrected(
     require_unique(table, ["system", "method"], "select one evaluator")
     systems = table.drop_duplicates("system")
     lane = {name: row for row, name in enumerate(systems["system"])}
-    estimated = table[table["estimate"].notna()]
-    two_panels = ax is None and estimated["method"].eq("evaluator alone").any()
-    columns: dict[str, Any] = {"n": 2, "columns": 2, "width_ratios": [2.2, 1]} if two_panels else {}
-    panels = axes_for(ax, TWO_COLUMN, 1.05 + 0.3 * len(lane), **columns)
+    by_people = table["method"] != "evaluator alone"
+    judged = table.loc[by_people, ["estimate", "ci_low", "ci_high"]]
+    low, high = judged.min().min(), judged.max().max()
+    in_scale = table["estimate"].between(2 * low - high, 2 * high - low)
+    has_evaluator = bool((in_scale | table["estimate"].isna() | by_people).all())
+    drawn = table[by_people | has_evaluator]
+    (ax,) = axes_for(ax, TWO_COLUMN, 0.95 + 0.3 * len(lane))
     names = row_names(systems)
-    for panel in panels:
-        label_rows(panel, names)
-        for row in range(1, len(lane)):
-            panel.axhline(row - 0.5, color="#dddddd", linewidth=0.5, zorder=0)
-    for method, rows in estimated.groupby("method", sort=False):
+    label_rows(ax, names)
+    for row in range(1, len(lane)):
+        ax.axhline(row - 0.5, color="#dddddd", linewidth=0.5, zorder=0)
+    for method, rows in drawn.dropna(subset="estimate").groupby("method", sort=False):
         offset, marker, color = _LOOKS[str(method)]
-        is_evaluator = method == "evaluator alone"
-        if is_evaluator and not two_panels:
-            continue
         style: dict[str, Any] = {"marker": marker, "color": color, "label": method}
-        positions = rows["system"].map(lane) + offset
-        draw_estimates(panels[-1 if is_evaluator else 0], positions, rows, markersize=3.6, **style)
-    panels[0].set_xlabel("Mean judgment")
-    if two_panels:
-        panels[-1].set_yticks([])
-        panels[-1].set_xlabel("Evaluator's mean score")
-    note = _describe_labels(table)
-    title: dict[str, Any] = {"title": note or None, "title_fontsize": 6.5, "alignment": "left"}
-    legend_above(panels[0], **title)
+        draw_estimates(ax, rows["system"].map(lane) + offset, rows, markersize=3.6, **style)
+    ax.set_xlabel("Mean")
+    legend_above(ax, ncols=3)
     saved = table[table["method"] == "corrected"]
     if "labels_saved" in saved and saved["labels_saved"].notna().any():
         saved = saved.dropna(subset="labels_saved")
         numbers = [f"{n:.0f}".replace("-", "\u2212") for n in saved["labels_saved"]]
         saved_at = zip(saved["system"].map(lane), numbers, strict=True)
-        write_beside(panels[-1], "labels\nsaved", saved_at, x=1.15)
-    wide = table.pivot(index="system", columns="method", values="estimate").loc[[*lane]]
-    methods = [name for name in _LOOKS if name in wide and (two_panels or name in _BY_PEOPLE)]
+        write_beside(ax, "labels\nsaved", saved_at, x=1.06)
+    wide = drawn.pivot(index="system", columns="method", values="estimate").loc[[*lane]]
+    methods = [name for name in _LOOKS if name in wide]
     texts = [
         f"{name} {', '.join(map(two_decimals, row))}"
         for name, row in zip(names, wide[methods].to_numpy(), strict=True)
     ]
-    intervals = describe_intervals(table[table["method"].isin(methods)])
-    alt = f"Means by system ({', '.join(methods)}){intervals}: {'; '.join(texts)}."
-    return as_drawing(panels, table, f"{alt} {note}.".removesuffix(" ."))
+    alt = f"Means by system ({', '.join(methods)}){describe_intervals(drawn)}. {'; '.join(texts)}."
+    notes = _describe_labels(table)
+    notes += "" if has_evaluator else " The evaluator's own means are on another scale."
+    return as_drawing(ax, table, alt, notes.strip())
 
 
 def _describe_labels(table: pd.DataFrame) -> str:
@@ -130,10 +123,9 @@ def _describe_labels(table: pd.DataFrame) -> str:
     rows = table[table["method"] == "labels alone"]
     if len(rows) and {"n_labels", "n_outputs"} <= set(rows):
         statements.append(
-            f"Labels for {rows['n_labels'].sum():,.0f} of {rows['n_outputs'].sum():,.0f} outputs"
+            f"Labels for {rows['n_labels'].sum():,.0f} of {rows['n_outputs'].sum():,.0f} outputs."
         )
     with_interval = rows[has_interval(rows)]
     if len(with_interval) and "covers" in rows:
-        start = "intervals" if statements else "Intervals"
-        statements.append(f"{start} generalize to {with_interval['covers'].iloc[0]}")
-    return "; ".join(statements)
+        statements.append(f"Intervals generalize to {with_interval['covers'].iloc[0]}.")
+    return " ".join(statements)

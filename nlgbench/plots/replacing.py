@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 
 from nlgbench.analysis.judges import Replacement
 from nlgbench.plots.figures import Drawing, as_drawing, axes_for, in_paper_style
-from nlgbench.plots.rows import draw_estimates, draw_reference, label_rows
-from nlgbench.plots.style import TWO_COLUMN, line_look
+from nlgbench.plots.rows import draw_estimates, label_rows
+from nlgbench.plots.style import ESTIMATE, TWO_COLUMN
 from nlgbench.status import Unsupported
 
 
 @in_paper_style
 def plot_replacement(result: Replacement, *, ax: Sequence[Axes] | None = None) -> Drawing:
-    """Draw the share of annotators that evaluators can replace, by cost advantage epsilon.
+    """Draw the least cost advantage epsilon at which evaluators can replace annotators.
 
     Parameters
     ----------
@@ -29,8 +29,8 @@ def plot_replacement(result: Replacement, *, ax: Sequence[Axes] | None = None) -
     Returns
     -------
     Drawing
-        Left: omega, the share replaced; marks are the smallest epsilons at which evaluators pass.
-        Right: rho, the chance of agreeing at least as well as an annotator. Data: the curves.
+        Left: the least epsilon, filled if the evaluator passes at the epsilon of `result` (dashed).
+        Right: rho, the chance of agreeing at least as well as an annotator. Data: a row each.
 
     Raises
     ------
@@ -50,34 +50,30 @@ def plot_replacement(result: Replacement, *, ax: Sequence[Axes] | None = None) -
     if results.empty:
         note = f"no evaluator could be tested: {table['reason'].iloc[0]}."
         raise Unsupported(table["status"].iloc[0], note)
-    height = max(2.2, 0.9 + 0.19 * len(table))
-    shares, advantages = axes_for(ax, TWO_COLUMN, height, n=2, columns=2, width_ratios=[1.25, 1])
+    grid: dict[str, Any] = {"n": 2, "columns": 2, "sharey": True}
+    least, advantages = axes_for(ax, TWO_COLUMN, 0.7 + 0.19 * max(3, len(table)), **grid)
     epsilon = float(table["epsilon"].iloc[0])
-    draw_reference(shares, 0.5, upright=True)
-    shares.axvline(epsilon, color="#555555", linewidth=0.6, linestyle=(0, (3, 2)), zorder=1)
-    curves = dict(list(result.curve.groupby("evaluator", sort=False)))
-    for lane, (_, row) in enumerate(table.iterrows()):
-        style = line_look(lane)
-        if pd.isna(row["estimate"]):
-            box = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
-            note = f"untested: {row['status'].replace('_', ' ')}"
-            advantages.text(0.02, lane, note, fontsize=6.5, va="center", bbox=box)
-            continue
-        curve = curves[row["evaluator"]]
-        dashes = {"linestyle": style.pop("linestyle"), "color": style["color"]}
-        shares.step(curve["epsilon"], curve["omega"], where="post", **dashes)
-        shares.plot(row["least_epsilon"], 0.5, markersize=4, clip_on=False, zorder=3, **style)
-        draw_estimates(advantages, [lane], row.to_frame().T, linewidth=1.2, **style)
-    reach = np.nanmax([0.5, epsilon, *table["least_epsilon"]])
-    shares.set(xlim=(0, reach), ylim=(-0.03, 1.03))
-    shares.set_xlabel(f"\u03b5 (dashed: {epsilon:g})")
-    shares.set_ylabel("Annotators replaced (\u03c9)")
-    label_rows(advantages, table["label"].tolist(), ruled=True)
+    least.axvline(epsilon, color=ESTIMATE, linewidth=0.8, linestyle="--", zorder=1)
+    rows = table.reset_index(drop=True)
+    for passes, group in rows.groupby(rows["verdict"] == "replaces"):
+        style: dict[str, Any] = {"filled": passes, "clip_on": False}
+        draw_estimates(advantages, group.index, group, linewidth=1.2, **style)
+        epsilons = group.assign(estimate=group["least_epsilon"], ci_low=np.nan, ci_high=np.nan)
+        draw_estimates(least, group.index, epsilons, **style)
+    for lane in map(int, np.flatnonzero(rows["estimate"].isna())):
+        box = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
+        note = f"untested: {rows['status'][lane].replace('_', ' ')}"
+        advantages.text(0.02, lane, note, fontsize=6.5, va="center", bbox=box)
+    for panel in (least, advantages):
+        label_rows(panel, table["label"].tolist(), ruled=True)
+    least.set_xlim(0, 1.1 * np.nanmax([epsilon, *table["least_epsilon"]]))
+    least.set_xlabel("Least epsilon to replace half of annotators")
     advantages.set_xlim(0, 1)
-    advantages.set_xlabel("Advantage probability (\u03c1)")
+    advantages.set_xlabel("Advantage probability (rho)")
     texts = ", ".join(results["label"] + " " + results["omega"].map("{:.2f}".format))
-    alt = f"Share of annotators replaced at epsilon {epsilon:g}: {texts}. Passing requires 0.5"
+    alt = f"Share of annotators replaced at epsilon {epsilon:g}: {texts}."
     passed = results["verdict"].eq("replaces").sum()
-    alt += f" in tests adjusted over evaluators: {passed} of {len(results)} pass."
-    alt += f" Not tested: {len(table) - len(results)}." if len(results) < len(table) else ""
-    return as_drawing((shares, advantages), result.curve, alt)
+    notes = f"Filled: replaces at least half of the annotators at epsilon {epsilon:g} (dashed), in "
+    notes += f"tests adjusted over evaluators: {passed} of {len(results)}."
+    notes += f" Not tested: {len(table) - len(results)}." if len(results) < len(table) else ""
+    return as_drawing((least, advantages), table, alt, notes)

@@ -2,7 +2,7 @@
 Can an evaluator replace annotators?
 ====================================
 
-The share of annotators that each evaluator could replace, as a function of the margin epsilon.
+The least margin epsilon at which each evaluator could replace half of the annotators.
 """
 
 import nlgbench as nb
