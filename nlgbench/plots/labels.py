@@ -11,7 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
 # Candidate directions of a label from its point, and distances in typographic points.
-_DIRECTIONS = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1))
+_STEPS = product((1, -1, 0, 0.5, -0.5), (0, 1, -1, 0.5, -0.5))
+_DIRECTIONS = [(x, y) for x, y in _STEPS if 1 in (abs(x), abs(y))]
 _DISTANCES = (5.0, 12.0, 20.0, 30.0, 45.0)
 
 
@@ -41,10 +42,11 @@ def place_labels(
         spare_points = ax.transData.transform(avoid) * scale
         marks += [np.concatenate([point - 3, point + 3]) for point in spare_points]
     spans: list[np.ndarray] = [np.empty((0, 4))]
-    for intervals in ax.collections:
-        for line in intervals.get_segments() if isinstance(intervals, LineCollection) else ():
+    for lines in ax.collections:
+        for line in lines.get_segments() if isinstance(lines, LineCollection) else ():
             ends = ax.transData.transform(line) * scale
             spans.append(np.concatenate([ends.min(axis=0) - 1, ends.max(axis=0) + 1]))
+    intervals = np.vstack(spans)
     arrow = {"arrowstyle": "-", "linewidth": 0.4, "color": "#777777", "shrinkA": 0, "shrinkB": 3}
     placement: dict[str, Any] = {"xytext": (0, 0), "textcoords": "offset points", "zorder": 5}
     texts = []
@@ -63,9 +65,10 @@ def place_labels(
             box = np.concatenate([offset - halves[n], offset + halves[n]]) + np.tile(centers[n], 2)
             line_boxes = _boxes_along(centers[n], box) if distance > _DISTANCES[0] else []
             boxes = np.vstack([box, *line_boxes])
-            cost = _overlap(boxes[:1], np.vstack([obstacles, *spans]))
-            # Crossing a label or a point is worse than the small overlap suggests.
+            cost = _overlap(boxes[:1], np.vstack([obstacles, intervals]))
+            # Crossing a label, a point or an interval is worse than the small overlap suggests.
             cost += 30 * _overlap(boxes[1:], obstacles)
+            cost += 2 * _overlap(boxes[:1], intervals) + 8 * _overlap(boxes[1:], intervals)
             # A label must not seem to belong to another point.
             gaps = np.hypot(*(centers - np.clip(centers, box[:2], box[2:])).T)
             mistaken = int((gaps < gaps[n] + 2).sum()) - 1
