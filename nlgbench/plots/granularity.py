@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
+from matplotlib.ticker import MultipleLocator
 
 from nlgbench.analysis.correlation import PooledCorrelations, pooling
 from nlgbench.evaluators.names import kind, label
@@ -65,7 +66,7 @@ def plot_granularity(pooled: PooledCorrelations) -> Drawing:
     n_columns = min(MOST_COLUMNS, len(names))
     n_rows = -(-len(names) // n_columns)
     height = 1.75 * n_rows + 0.7
-    panels = axes_for(None, TWO_COLUMN, height, n=len(names), columns=n_columns, sharey=True)
+    panels = axes_for(None, TWO_COLUMN, height, n=len(names), columns=n_columns, sharey="row")
     for number, (panel, name) in enumerate(zip(panels, names, strict=True)):
         means = summary[summary["evaluator"] == name].set_index("granularity").reindex(levels)
         _draw_evaluator(panel, studies[studies["evaluator"] == name], means, task_styles)
@@ -109,10 +110,11 @@ def _draw_evaluator(
     draw_intervals(ax, mean_positions, means, upright=True, prefix="prediction", **bar)
     style = {"color": "black", "marker": "D", "markersize": 2.8, "zorder": 4}
     draw_estimates(ax, mean_positions, means, upright=True, **style)
-    ax.set(xlim=(-0.3, len(levels) - 0.35), ylim=(-1.05, 1.05))
+    ax.set_xlim(-0.3, len(levels) - 0.35)
     counts = means["n_studies"].fillna(0)
     ax.set_xticks(range(len(levels)), [f"{level}\nn = {n:g}" for level, n in counts.items()])
-    ax.set_yticks([-1, -0.5, 0, 0.5, 1], ["−1", "−.5", "0", ".5", "1"])
+    ax.yaxis.set_major_locator(MultipleLocator(0.5))
+    ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}".replace("-", "−").replace("0.", "."))
 
 
 def _describe_mean(row: pd.Series) -> str:

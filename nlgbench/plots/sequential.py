@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from nlgbench.analysis.betting import e_values
 from nlgbench.analysis.planning import Sequential
 from nlgbench.plots.figures import Drawing, as_drawing, axes_for, in_paper_style, legend_label
-from nlgbench.plots.style import ACCENT, ESTIMATE, ONE_COLUMN
+from nlgbench.plots.style import ACCENT, ONE_COLUMN
 
 
 @in_paper_style
@@ -54,17 +54,17 @@ def plot_sequential(result: Sequential, *, ax: Sequence[Axes] | None = None) -> 
         n_blocks = np.arange(len(e))
         significant = np.isfinite(stopped_at)
         if (system, opponent) == (row["system"], row["opponent"]):
-            style: dict[str, Any] = {"color": ESTIMATE, "linewidth": 1.6, "zorder": 4}
+            style: dict[str, Any] = {"color": ACCENT, "linewidth": 1.6, "zorder": 4}
             style["label"] = legend_label(name)
         elif significant:
-            style = {"color": ACCENT, "linewidth": 0.8, "label": labels.pop("found", None)}
+            style = {"color": "#777777", "linewidth": 0.5, "label": labels.pop("found", None)}
         else:
-            style = {"color": "#BBBBBB", "linewidth": 0.6, "zorder": 1}
+            style = {"color": "#BBBBBB", "linewidth": 0.5, "linestyle": ":", "zorder": 1}
             style["label"] = labels.pop("not", None)
         above.plot(n_blocks, e, **style)
         if significant:
             n = int(stopped_at)
-            above.plot(n, e[n], "o", color=style["color"], markersize=3.5, zorder=5)
+            above.plot(n, e[n], "o", color=style["color"], markersize=2.5, zorder=3)
     line = 1 / (1 - result.confidence)
     above.axhline(line, color="black", linewidth=0.7, linestyle="--", zorder=2)
     above.set_yscale("log")
@@ -73,10 +73,10 @@ def plot_sequential(result: Sequential, *, ax: Sequence[Axes] | None = None) -> 
     above.set_ylabel("e-value" if len(stops) == 1 else "e-value (e-Holm)")
     above.legend(loc="upper left", frameon=False, fontsize=6.5)
     rows = paths.get_group((row["system"], row["opponent"]))
-    band: dict[str, Any] = {"color": ESTIMATE, "alpha": 0.2, "linewidth": 0, "step": "post"}
+    band: dict[str, Any] = {"color": ACCENT, "alpha": 0.2, "linewidth": 0, "step": "post"}
     is_consistent = rows["lower"] <= rows["upper"]
     below.fill_between(rows["block"], rows["lower"], rows["upper"], where=is_consistent, **band)
-    below.plot(rows["block"], rows["estimate"], color=ESTIMATE, linewidth=1)
+    below.plot(rows["block"], rows["estimate"], color=ACCENT, linewidth=1)
     below.axhline(0, color="black", linewidth=0.7, zorder=1)
     if np.isfinite(row["stopped_at"]):
         below.axvline(row["stopped_at"], color="black", linewidth=0.6, linestyle=":", zorder=1)
