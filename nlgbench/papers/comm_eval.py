@@ -457,8 +457,7 @@ def forest(study: Study, table: pd.DataFrame, *, seed: int = 0) -> pd.DataFrame:
     rows["kind"] = np.where(overlap, "overlap", "listener")
     labels = rows["evaluator"].map({**_LABELS, **study.labels})
     labels = labels.fillna(rows["evaluator"].map(names.label))
-    seeded = rows["listener"].str.capitalize() + ", seed " + rows["seed"]
-    rows["evaluator"] = seeded.where(rows["listener"].notna(), labels)
+    rows["evaluator"] = rows["listener"].str.capitalize().fillna(labels)
     return rows.drop(columns=["row", "listener"]).sort_values("estimate", ascending=False)
 
 

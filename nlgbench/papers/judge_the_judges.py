@@ -23,7 +23,7 @@ from nlgbench.analysis.correlation import (
 from nlgbench.analysis.correlation.comparing import permutations_needed
 from nlgbench.datasets.published import load_claims, load_printed
 from nlgbench.evaluators.discriminators import discriminator_accuracy, majority_labels
-from nlgbench.evaluators.names import DISCRIMINATOR, MODELS, label, labelled
+from nlgbench.evaluators.names import DISCRIMINATOR, label, labelled
 from nlgbench.evaluators.overlap import PLAIN
 from nlgbench.inference import adjust
 from nlgbench.papers.claim_rows import claim_prefix, claim_rows, is_release
@@ -58,6 +58,8 @@ _DEEP = ("lstm", "cnn", "cnn_lstm")
 _SHORT = {model: model for model in _DEEP} | _SHORT
 _RATES = {"all": "accuracy", "real": "true_positive_rate", "fake": "true_negative_rate"}
 _ENDS = ["estimate", "ci_low", "ci_high"]
+#: The paper's criteria of agreement with annotators, and their names in figures.
+CRITERIA = {"H1": "Single votes (H1)", "H2": "Majority votes (H2)"}
 
 #: The paper's overlap metrics in its order: nlg-eval's BLEU, ROUGE-L, METEOR and CIDEr (CIDEr-D).
 OVERLAP = (*(f"bleu_{n}@coco" for n in range(1, 5)), "rouge_l", "meteor", "cider_d")
@@ -125,6 +127,7 @@ def figure2(study: Study, people: pd.DataFrame) -> pd.DataFrame:
         published = printed.melt("criterion", var_name="kind", value_name="published")
         published["evaluator"] = published.pop("criterion").str.upper()
         rates = rates.merge(published, on=["evaluator", "kind"], validate="one_to_one")
+    rates = rates.replace({"evaluator": CRITERIA})
     return rates.assign(kind=rates["kind"].str.replace("_", " "))
 
 
@@ -242,12 +245,8 @@ def atlas(study: Study, evaluators: Sequence[str], *, n_resamples: int, seed: in
 def by_training_labels(correlations: pd.DataFrame) -> pd.DataFrame:
     """Select discriminators scored by their errors, and group them by their training labels."""
     parts = correlations["evaluator"].str.extract(DISCRIMINATOR)
-    rows = correlations[parts[3].notna()]
-    model, scope, trained, scored = (parts.loc[rows.index, n] for n in range(4))
-    names = model.map(MODELS) + scope.map({"meta": "", "individual": " individual"})
-    labels = {"natural": "true sources", "majority": "majority votes"}
-    kinds = "Trained on " + trained.map(labels)
-    rows = rows.assign(evaluator=names + ", scored on " + scored.map(labels), kind=kinds)
+    kinds = {"natural": "Trained on true sources", "majority": "Trained on majority votes"}
+    rows = correlations.assign(kind=parts[2].map(kinds))[parts[3].notna()]
     return rows.sort_values("kind", kind="stable", ascending=False)
 
 

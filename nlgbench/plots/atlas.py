@@ -86,6 +86,9 @@ def plot_atlas(
     optional = "kind? status:text? second_low:float? second_high:float? p_adjusted:float?"
     needed = " ".join([_COLUMNS, *columns, optional, "confidence:float?"])
     data = labelled(read_table(correlations, needed, "correlations have"))
+    is_undefined = data["estimate"].isna().groupby(data["evaluator"]).transform("all")
+    undefined = data.loc[is_undefined, "evaluator"].unique()
+    data = data if is_undefined.all() else data[~is_undefined]
     if kinds is not None:
         data = data[data["kind"].isin(kinds)]
     if data.empty:
@@ -132,12 +135,11 @@ def plot_atlas(
     notes = f"Each cell: estimate and [{f'{interval} {interval_label}'.strip()}]"
     notes += f" and ({interval} {second_label})." if "second_low" in correlations else "."
     notes += f" * Holm-adjusted p < {_ALPHA:g}, and no interval includes 0." if stars else ""
-    doubtful = correlations[correlations["is_doubtful"] & correlations["estimate"].notna()]
-    if len(doubtful):
-        notes += " † No interval, or a doubtful one"
-        reasons = doubtful.get("reason", pd.Series(dtype=str)).dropna().unique().tolist()
-        notes += f": {reasons[0]}." if reasons else "."
+    if n_doubtful := (correlations["is_doubtful"] & correlations["estimate"].notna()).sum():
+        notes += f" † No interval, or a doubtful one ({n_doubtful} of {n_cells})."
     notes += f" Hatched: undefined ({n_undefined} of {n_cells})." if n_undefined else ""
+    if len(undefined) and not is_undefined.all():
+        notes += f" Undefined and omitted: {', '.join(undefined)}."
     means = pd.Series(np.mean(grid, axis=1), [name for name, _ in rows]).dropna()
     alt = f"Heat map: each evaluator's correlation with human judgments{describe_intervals(data)}, "
     alt += "for each statistic."

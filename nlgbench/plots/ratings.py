@@ -109,7 +109,7 @@ def _draw_ratings(ax: Axes, ratings: pd.DataFrame) -> str:
     doubtful = rows[is_doubtful(rows)]
     if len(doubtful):
         draw_estimates(ax, doubtful.index, doubtful, filled=False, linewidth=0, zorder=4)
-        text = "interval missing or unreliable (see reason)"
+        text = "interval missing or unreliable"
         handle = mark(text, "o", ESTIMATE, face="white")
         ax.legend(handles=[handle], loc="lower left", bbox_to_anchor=(-0.3, 1.0), handlelength=1)
     with_interval = rows[has_interval(rows)]

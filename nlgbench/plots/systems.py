@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,6 @@ from nlgbench.plots.rows import (
     is_doubtful,
     label_rows,
     legend_above,
-    mark,
     name_source,
     row_names,
     write_beside,
@@ -80,21 +78,20 @@ def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None =
     require_unique(table, ["system"], "select one dimension")
     lower = "better" in table and bool((table["better"] == "lower").all())
     rows = table.sort_values("estimate", ascending=lower, kind="stable").reset_index(drop=True)
-    (ax,) = axes_for(ax, TWO_COLUMN, 1.1 + 0.17 * max(3, len(rows)))
+    (ax,) = axes_for(ax, TWO_COLUMN, 0.75 + 0.17 * max(3, len(rows)))
     with_interval = rows[has_interval(rows)]
-    covers = ""
+    notes = []
     if "covers" in rows and len(with_interval):
-        covers = f" generalizing to {with_interval['covers'].iloc[0]}"
+        covers = with_interval["covers"].iloc[0]
+        notes.append(f"{interval_name(rows).capitalize()}s generalize to {covers}.")
     draw_estimates(ax, rows.index, rows, linewidth=1.2)
-    legend_text = f"mean, {interval_name(rows)}{covers}"
-    handles = [mark(legend_text, "o", ESTIMATE, linestyle="-")] if len(with_interval) else []
     doubtful = rows[is_doubtful(rows)]
     if len(doubtful):
         draw_estimates(ax, doubtful.index, doubtful, linewidth=0, filled=False, zorder=4)
         reasons = doubtful["reason" if "reason" in rows else "status"]
-        for reason, n in reasons.value_counts(sort=False).items():
-            lines = textwrap.fill(f"{reason} ({n} of {len(rows)})", 70)
-            handles.append(mark(lines, "o", ESTIMATE, face="white"))
+        counts = reasons.value_counts(sort=False).items()
+        listed = "; ".join(f"{reason} ({n} of {len(rows)})" for reason, n in counts)
+        notes.append(f"Open marks: {listed}.")
     names = row_names(rows)
     label_rows(ax, names, ruled=True)
     xlabel = describe_measure(rows)
@@ -104,17 +101,14 @@ def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None =
         ranges = zip(ranks.index, ranks["rank_low"], ranks["rank_high"].astype(int), strict=True)
         written = [(lane, f"{a}" if a == b else f"{a}\u2013{b}") for lane, a, b in ranges]
         write_beside(ax, "ranks", written, x=1.07)
-    if handles:
-        # A distance in font sizes does not depend on the height of the axes.
-        ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(0, 0), borderaxespad=4.2)
     values = map(two_decimals, rows["estimate"])
     means = ", ".join(map(" ".join, zip(names, values, strict=True)))
-    alt = f"{xlabel} of {counted(len(rows), 'system')}{describe_intervals(rows)}{covers}. "
+    alt = f"{xlabel} of {counted(len(rows), 'system')}{describe_intervals(rows)}. "
     alt += f"Best first: {means}."
     if source := name_source(rows):
         ax.set_title(source, loc="left")
         alt = f"{source}: {alt}"
-    return as_drawing(ax, table, alt)
+    return as_drawing(ax, table, alt, " ".join(notes))
 
 
 def with_details(compared: SystemComparison) -> pd.DataFrame:

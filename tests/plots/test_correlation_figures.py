@@ -35,12 +35,12 @@ def test_the_atlas_writes_a_second_interval_and_marks_doubt():
     ends = {"ci_low": 0.25, "ci_high": 0.75, "second_low": -0.1, "second_high": 0.9}
     table = table.assign(statistic="Pearson", status=["ok", "few_items"], p_adjusted=[0.01, 0.5])
     table = table.assign(**{name: [end, np.nan] for name, end in ends.items()}, confidence=0.9)
-    drawn = plot_atlas(table.assign(reason=["", "few items"]), interval_label="over items")
+    drawn = plot_atlas(table, interval_label="over items")
     (ax,) = drawn.axes
     words = [text.get_text() for text in ax.texts]
     assert words == [".50\n[.25, .75]\n(−.10, .90)", ".40†"]
     assert "[90% interval over items] and (90% interval over systems)" in drawn.notes
-    assert "† No interval, or a doubtful one: few items." in drawn.notes
+    assert "† No interval, or a doubtful one (1 of 2)." in drawn.notes
     assert "†" not in plot_atlas(table.iloc[:1]).notes
 
 

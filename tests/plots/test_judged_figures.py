@@ -20,17 +20,17 @@ def test_systems_are_sorted_with_intervals_and_ranks():
     (segments,) = ax.collections
     assert [one[:, 0].tolist() for one in segments.get_segments()] == [[3.5, 4.5], [2.5, 3.5]]
     assert [text.get_text() for text in ax.texts] == ["ranks", "1\u20132", "1\u20132", "3"]
-    assert drawn.alt.endswith("Best first: a 4.00, b 1 3.00, c 1.00.")
+    assert "Best first: a 4.00, b 1 3.00, c 1.00. Open marks: only 1 item (1 of 3)." in drawn.alt
 
 
-def test_the_axis_names_dimension_scale_and_direction_and_the_legend_what_intervals_cover():
+def test_the_axis_names_dimension_scale_and_direction_and_notes_what_intervals_cover():
     more = {"dimension": "MQM error", "scale": "0 to 25", "better": "lower", "confidence": 0.9}
     drawn = nb.plot_systems(SYSTEMS.assign(**more, covers="other items, these annotators"))
     (ax,) = drawn.axes
     assert ax.get_xlabel() == "Mean MQM error (0 to 25, lower is better)"
-    legend = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert legend[0] == "mean, 90% interval generalizing to other items, these annotators"
-    assert "90% intervals (no interval: 1) generalizing to other items" in drawn.alt
+    covers = "90% intervals generalize to other items, these annotators."
+    assert drawn.notes == f"{covers} Open marks: only 1 item (1 of 3)."
+    assert "90% intervals (no interval: 1)" in drawn.alt
 
 
 def test_superiority_is_written_in_cells_and_bold_where_significant():

@@ -33,4 +33,4 @@ def test_a_number_counts_once_by_its_best_row():
     assert drawn.data["reason"].tolist()[-1].startswith("Only values from other data")
     assert drawn.alt.startswith("Published numbers (5) by outcome: recomputed and equal 1, ")
     assert "1 (Hashimoto et al. 2019): Nothing was released." in drawn.alt
-    assert drawn.alt.endswith("Numbers omitted because this run did not use their data: 1.")
+    assert drawn.notes.endswith("Numbers omitted because this run did not use their data: 1.")
