@@ -19,7 +19,15 @@ from nlgbench.plots.figures import (
     require_unique,
     two_decimals,
 )
-from nlgbench.plots.rows import describe_intervals, draw_estimates, draw_reference, label_rows, mark
+from nlgbench.plots.rows import (
+    NESTED,
+    describe_intervals,
+    draw_estimates,
+    draw_reference,
+    has_interval,
+    label_rows,
+    mark,
+)
 from nlgbench.plots.style import ESTIMATE, LOOKS, TWO_COLUMN
 from nlgbench.study.checks import read_table
 
@@ -68,8 +76,8 @@ def plot_forest(
     Examples
     --------
     >>> table = pd.DataFrame({"evaluator": ["chrf"], "estimate": 0.5, "ci_low": 0, "ci_high": 0.8})
-    >>> plot_forest(table).alt
-    'Correlation with human judgments, by evaluator, with intervals. chrF 0.50.'
+    >>> plot_forest(table).alt.split(". ")[1]
+    'chrF 0.50'
     """
     table = read_table(table, _COLUMNS, "the table has")
     keys = [name for name in ("data", "evaluator", "kind") if name in table]
@@ -101,7 +109,7 @@ def plot_forest(
             points = rows[rows["kind"] == kind] if "kind" in rows else rows
             offset = 0.6 * (n - (len(kinds) - 1) / 2) / len(kinds) if several else 0.0
             positions = points["evaluator"].map(evaluators.index) + offset
-            draw_estimates(panel, positions, points, marker=marker, color=color)
+            draw_estimates(panel, positions, points, nested=True, marker=marker, color=color)
             for position in positions[points["estimate"].isna()]:
                 panel.text(x_low, position, " undefined", fontsize=6.5, va="center")
             if "published" in points:
@@ -123,7 +131,7 @@ def plot_forest(
             handles=handles, loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0.2, ncols=2
         )
     alt = f"{xlabel}, by evaluator,{describe_intervals(table)}. {'; '.join(texts)}."
-    return as_drawing(axes, table, alt)
+    return as_drawing(axes, table, alt, NESTED if has_interval(table).any() else "")
 
 
 def _limits(table: pd.DataFrame, xlim: tuple[float, float] | None) -> tuple[float, float]:

@@ -10,6 +10,7 @@ from nlgbench.analysis.people import SystemComparison
 from nlgbench.evaluators.sentinels import SENTINELS
 from nlgbench.plots.figures import Drawing, as_drawing, axes_for, in_paper_style, two_decimals
 from nlgbench.plots.rows import (
+    NESTED,
     describe_intervals,
     draw_estimates,
     draw_reference,
@@ -71,11 +72,11 @@ def draw_groups(table: pd.DataFrame, xlabel: str) -> Drawing:
         draw_reference(ax, 0)
         for is_all, color in ((True, ACCENT), (False, ESTIMATE)):
             marks = drawn[(drawn["row"] == ALL) == is_all]
-            draw_estimates(ax, marks["row"].map(rows.index), marks, linewidth=1.2, color=color)
+            draw_estimates(ax, marks["row"].map(rows.index), marks, nested=True, color=color)
         ax.set_title(panel.replace("_", " "), loc="left")
         ax.set_xlabel(xlabel)
         values = map(two_decimals, drawn["estimate"])
         texts.append(f"{panel}: {', '.join(map(' '.join, zip(drawn['row'], values, strict=True)))}")
     label_rows(axes[0], rows)
     alt = f"{xlabel} by group of items{describe_intervals(table)}: {'; '.join(texts)}."
-    return as_drawing(axes, table, alt)
+    return as_drawing(axes, table, alt, NESTED)

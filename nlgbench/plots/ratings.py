@@ -16,10 +16,10 @@ from nlgbench.analysis.ratings.rating import Ratings
 from nlgbench.names import spaced
 from nlgbench.plots.figures import Drawing, as_drawing, axes_for, in_paper_style, require_unique
 from nlgbench.plots.rows import (
+    NESTED,
     describe_intervals,
     draw_estimates,
     has_interval,
-    interval_name,
     is_doubtful,
     label_rows,
     mark,
@@ -47,7 +47,7 @@ def plot_ratings(
     ratings : Ratings or DataFrame
         From `nlgbench.rate` (the first comparator is drawn), or its ``systems``, concatenated:
         ``system``, ``estimate``, ``ci_low``, ``ci_high``. Optional: ``method``, with a panel for
-        each value; ``covers``, written below the panel; ``confidence``; ``status`` (other than
+        each value; ``covers``, for the notes; ``confidence``; ``status`` (other than
         ``ok``: an open mark); ``comparator``, which is named.
     ax : Axes or sequence of Axes, optional
         Where to draw, one per method; a new figure by default.
@@ -55,8 +55,8 @@ def plot_ratings(
     Returns
     -------
     Drawing
-        Each panel has a mark and an interval per system, the best at the top. Systems without a
-        rating are counted below the panel.
+        Each panel has a mark and an interval per system, the best at the top. The notes count
+        systems without a rating.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def plot_ratings(
     --------
     >>> table = pd.DataFrame({"system": ["a", "b"], "estimate": [1450.0, 1550.0]})
     >>> plot_ratings(table.assign(ci_low=None, ci_high=None)).alt
-    'Ratings of the systems without intervals. Best first: b, a.'
+    'Ratings of the systems. Best first: b, a. Ratings without intervals.'
     """
     needed = "system estimate:float ci_low:float ci_high:float method? covers:text? status:text?"
     if isinstance(ratings, Ratings):
@@ -82,21 +82,22 @@ def plot_ratings(
     width = TWO_COLUMN if len(panels) > 1 or n > _MANY else ONE_COLUMN
     height = max(2.6, 0.6 + 0.13 * n)
     axes = axes_for(ax, width, height, n=len(panels), columns=len(panels), sharex=True)
-    texts = []
+    notes = []
     for panel, (method, rows) in zip(axes, panels.items(), strict=True):
-        texts.append(f"{method}{_draw_ratings(panel, rows)}")
+        described = _draw_ratings(panel, rows)
+        notes.append(f"{method} {described}" if method else described.capitalize())
         if len(panels) > 1:
             panel.set_title(method, loc="left")
     first, rows = next(iter(panels.items()))
     best = rows.dropna(subset="estimate").sort_values("estimate", ascending=False)["system"]
     order = f"By {first}, best" if len(panels) > 1 else "Best"
-    alt = f"Ratings of the systems{': ' if first else ''}{'; '.join(texts)}. "
-    alt += f"{order} first: {', '.join(spaced(best).values())}."
+    alt = f"Ratings of the systems. {order} first: {', '.join(spaced(best).values())}."
     source = name_source(ratings) if len(panels) == 1 else ""
     if source:
-        axes[0].set_xlabel(f"{axes[0].get_xlabel()}\n{textwrap.fill(source, 30)}")
+        axes[0].set_xlabel(f"Rating\n{textwrap.fill(source, 30)}")
         alt = f"{source}: {alt}"
-    return as_drawing(axes, ratings, alt)
+    notes += [NESTED] if has_interval(ratings).any() else []
+    return as_drawing(axes, ratings, alt, " ".join(notes))
 
 
 def _draw_ratings(ax: Axes, ratings: pd.DataFrame) -> str:
@@ -104,7 +105,7 @@ def _draw_ratings(ax: Axes, ratings: pd.DataFrame) -> str:
     n_systems = len(ratings)
     rows = ratings.dropna(subset="estimate")
     rows = rows.sort_values("estimate", ascending=False).reset_index(drop=True)
-    draw_estimates(ax, rows.index, rows, linewidth=1.0)
+    draw_estimates(ax, rows.index, rows, nested=True)
     label_rows(ax, list(spaced(rows["system"]).values()), ruled=True)
     doubtful = rows[is_doubtful(rows)]
     if len(doubtful):
@@ -113,19 +114,14 @@ def _draw_ratings(ax: Axes, ratings: pd.DataFrame) -> str:
         handle = mark(text, "o", ESTIMATE, face="white")
         ax.legend(handles=[handle], loc="lower left", bbox_to_anchor=(-0.3, 1.0), handlelength=1)
     with_interval = rows[has_interval(rows)]
-    covers = ""
+    ax.set_xlabel("Rating")
+    notes = f"ratings{describe_intervals(rows)}"
     if "covers" in rows and len(with_interval):
-        covers = _coverage(str(with_interval["covers"].iloc[0]))
-    omitted = f"{n_systems - len(rows)} of {n_systems} systems omitted: undefined"
-    omitted = omitted if len(rows) < n_systems else ""
-    lines = covers.replace(" to ", " to\n")
-    lines = f"({interval_name(rows)}s {lines})" if covers else ""
-    ax.set_xlabel("\n".join(filter(None, ["Rating", lines, omitted])))
-    return describe_intervals(rows) + f" {covers}".rstrip() + f"; {omitted}".removesuffix("; ")
-
-
-def _coverage(covers: str) -> str:
-    return f"generalizing to {covers}" if covers.startswith("other ") else f"over {covers}"
+        covers = str(with_interval["covers"].iloc[0])
+        notes += f" {'generalizing to' if covers.startswith('other ') else 'over'} {covers}"
+    if len(rows) < n_systems:
+        notes += f"; {n_systems - len(rows)} of {n_systems} systems omitted: undefined"
+    return f"{notes}."
 
 
 @in_paper_style

@@ -10,11 +10,15 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
+from scipy.stats import norm
 
 from nlgbench.evaluators.names import label
 from nlgbench.names import spaced
 from nlgbench.plots.figures import legend_label
 from nlgbench.plots.style import ESTIMATE
+
+#: For the notes of figures with nested intervals.
+NESTED = "Thick lines: 50% intervals, assuming normal errors."
 
 
 def draw_intervals(
@@ -42,11 +46,23 @@ def draw_estimates(
     upright: bool = False,
     filled: bool = True,
     linewidth: float = 0.8,
+    nested: bool = False,
     **mark: Any,
 ) -> None:
-    """Draw estimates with their intervals: in rows, or side by side if `upright`."""
+    """Draw estimates with their intervals, in rows, or side by side if `upright`.
+
+    `nested` adds thick lines: intervals of 50%, assuming that errors are normal.
+    """
     mark = {"color": ESTIMATE, "markersize": 4, "marker": "o", "zorder": 3, **mark}
     draw_intervals(ax, positions, rows, upright=upright, color=mark["color"], linewidth=linewidth)
+    if nested:
+        confidence = pd.Series(rows.get("confidence", 0.95), rows.index).fillna(0.95)
+        share = norm.ppf(0.75) / norm.ppf(0.5 + confidence / 2)
+        for end in ("ci_low", "ci_high"):
+            inner = rows["estimate"] + share * (rows[end] - rows["estimate"])
+            rows = rows.assign(**{end: inner})
+        thick = {"color": mark["color"], "linewidth": 2.4 * linewidth}
+        draw_intervals(ax, positions, rows, upright=upright, **thick)
     points = (positions, rows["estimate"]) if upright else (rows["estimate"], positions)
     face = mark["color"] if filled else "white"
     ax.plot(*points, linestyle="none", markerfacecolor=face, **mark)

@@ -40,7 +40,7 @@ def plot_scatter_systems(
     Returns
     -------
     Drawing
-        Systems that lack a score are omitted; a line above the plot counts them.
+        Systems that lack a score are omitted; the notes count them.
 
     Raises
     ------
@@ -68,14 +68,12 @@ def plot_scatter_systems(
     ax.set_xlabel(x if xlabel is None else xlabel, parse_math=xlabel is not None)
     ax.set_ylabel(y if ylabel is None else ylabel, parse_math=ylabel is not None)
     missing = len(table) - len(complete)
-    if missing:
-        ax.set_title(f"{missing} of {len(table)} systems omitted: undefined", loc="left")
     styles = [{"fontsize": 6.5}] * len(complete)
     place_labels(ax, complete[[x, y]].to_numpy(dtype=float), complete["system"].tolist(), styles)
     alt = f"{ax.get_ylabel()} against {ax.get_xlabel()} for {len(complete)} systems"
     alt += ", with intervals" if ends.notna().any(axis=None) else ""
-    alt += f" ({missing} of {len(table)} omitted: undefined)" if missing else ""
     if len(complete) > 2:
         spearman = complete[x].corr(complete[y], method="spearman")
         alt += f". Spearman's correlation is {two_decimals(spearman)}"
-    return as_drawing(ax, table, f"{alt}.")
+    notes = f"{missing} of {len(table)} systems omitted: undefined." if missing else ""
+    return as_drawing(ax, table, f"{alt}.", notes)

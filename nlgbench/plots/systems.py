@@ -19,6 +19,7 @@ from nlgbench.plots.figures import (
     two_decimals,
 )
 from nlgbench.plots.rows import (
+    NESTED,
     describe_intervals,
     draw_estimates,
     draw_reference,
@@ -68,8 +69,8 @@ def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None =
     Examples
     --------
     >>> table = pd.DataFrame({"system": ["a", "b"], "estimate": [3.5, 4.0]})
-    >>> plot_systems(table.assign(ci_low=[3.0, 3.8], ci_high=[4.0, 4.2])).alt
-    'Mean judgment of 2 systems with intervals. Best first: b 4.00, a 3.50.'
+    >>> plot_systems(table.assign(ci_low=[3.0, 3.8], ci_high=[4.0, 4.2])).alt.split(". ")[1]
+    'Best first: b 4.00, a 3.50'
     """
     table = with_details(compared) if isinstance(compared, SystemComparison) else compared
     needed = "system estimate:float ci_low:float ci_high:float label? rank_low:float? "
@@ -84,7 +85,9 @@ def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None =
     if "covers" in rows and len(with_interval):
         covers = with_interval["covers"].iloc[0]
         notes.append(f"{interval_name(rows).capitalize()}s generalize to {covers}.")
-    draw_estimates(ax, rows.index, rows, linewidth=1.2)
+    if len(with_interval):
+        notes.append(NESTED)
+    draw_estimates(ax, rows.index, rows, nested=True, markersize=4.5)
     doubtful = rows[is_doubtful(rows)]
     if len(doubtful):
         draw_estimates(ax, doubtful.index, doubtful, linewidth=0, filled=False, zorder=4)
@@ -206,14 +209,13 @@ def plot_severity(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None 
     ax.tick_params(axis="x", rotation=90, length=0)
     ax.set_xlim(-0.8, len(rows) - 0.2)
     ax.set_ylabel("Severity (above 0: stricter)")
-    omitted = f"{len(table) - len(rows)} of {len(table)} omitted: severity undefined"
-    omitted = f" ({omitted})" if len(rows) < len(table) else ""
-    ax.set_xlabel(("Annotators" if named else f"{len(rows)} annotators") + omitted)
+    omitted = f"{len(table) - len(rows)} of {len(table)} omitted: severity undefined."
+    ax.set_xlabel("Annotators" if named else f"{len(rows)} annotators")
     legend_above(ax, ncols=2 if len(rows) > 20 else 1)
     unreliable = (off & rows["status"].ne("ok")).sum() if "status" in rows else 0
     alt = (
-        f"Severity of {counted(len(rows), 'annotator')}{omitted} relative to their mean, from "
+        f"Severity of {counted(len(rows), 'annotator')} relative to their mean, from "
         f"{rows['estimate'].min():.2f} to {rows['estimate'].max():.2f},{describe_intervals(rows)}. "
         f"Intervals that exclude 0: {off.sum()}{f' ({unreliable} unreliable)' * bool(unreliable)}."
     )
-    return as_drawing(ax, table, alt)
+    return as_drawing(ax, table, alt, omitted if len(rows) < len(table) else "")

@@ -5,6 +5,7 @@ import pandas as pd
 from plot_samples import PEOPLE, SYSTEMS
 
 import nlgbench as nb
+from nlgbench.plots.rows import NESTED
 
 PAIRS = pd.DataFrame({"system": [*"aabbcc"], "opponent": [*"bcacab"]})
 PAIRS["superiority"] = [0.6, 0.9, 0.4, np.nan, 0.1, np.nan]
@@ -17,10 +18,11 @@ def test_systems_are_sorted_with_intervals_and_ranks():
     points, doubtful = ax.lines
     assert points.get_xydata().tolist() == [[4, 0], [3, 1], [1, 2]]
     assert doubtful.get_xydata().tolist() == [[1, 2]] and doubtful.get_mfc() == "white"
-    (segments,) = ax.collections
-    assert [one[:, 0].tolist() for one in segments.get_segments()] == [[3.5, 4.5], [2.5, 3.5]]
+    outer, inner = ([one[:, 0] for one in lines.get_segments()] for lines in ax.collections)
+    assert np.array(outer).tolist() == [[3.5, 4.5], [2.5, 3.5]]
+    assert np.allclose(inner[0], [4 - 0.5 * 0.3441, 4 + 0.5 * 0.3441], atol=1e-4), "half of errors"
     assert [text.get_text() for text in ax.texts] == ["ranks", "1\u20132", "1\u20132", "3"]
-    assert "Best first: a 4.00, b 1 3.00, c 1.00. Open marks: only 1 item (1 of 3)." in drawn.alt
+    assert "Best first: a 4.00, b 1 3.00, c 1.00. Thick lines:" in drawn.alt
 
 
 def test_the_axis_names_dimension_scale_and_direction_and_notes_what_intervals_cover():
@@ -29,7 +31,7 @@ def test_the_axis_names_dimension_scale_and_direction_and_notes_what_intervals_c
     (ax,) = drawn.axes
     assert ax.get_xlabel() == "Mean MQM error (0 to 25, lower is better)"
     covers = "90% intervals generalize to other items, these annotators."
-    assert drawn.notes == f"{covers} Open marks: only 1 item (1 of 3)."
+    assert drawn.notes == f"{covers} {NESTED} Open marks: only 1 item (1 of 3)."
     assert "90% intervals (no interval: 1)" in drawn.alt
 
 

@@ -8,6 +8,7 @@ from plot_samples import HISTORY, RATES, RATINGS
 
 from nlgbench.plots.figures import canvas
 from nlgbench.plots.ratings import plot_convergence, plot_ratings, plot_win_rates
+from nlgbench.plots.rows import NESTED
 
 
 def test_ratings_are_sorted_with_their_intervals():
@@ -28,15 +29,17 @@ def test_systems_whose_names_differ_by_an_underscore_have_distinct_labels():
     assert {tick.get_text() for tick in ticks} == set(written)
 
 
-def test_the_axis_says_what_intervals_cover_and_doubtful_ones_have_an_open_mark():
+def test_notes_say_what_intervals_cover_and_doubtful_ones_have_an_open_mark():
     said = RATINGS.assign(covers="outputs", status=["ok", "few_outputs", "ok", "no_votes"])
-    (ax,) = plot_ratings(said.assign(confidence=0.9)).axes
+    drawn = plot_ratings(said.assign(confidence=0.9))
+    (ax,) = drawn.axes
     omitted = "1 of 4 systems omitted: undefined"
-    assert ax.get_xlabel() == f"Rating\n(90% intervals over outputs)\n{omitted}"
+    begin = f"Ratings with 90% intervals (no interval: 1) over outputs; {omitted}."
+    assert drawn.notes == f"{begin} {NESTED}"
     doubtful = [line for line in ax.lines if line.get_markerfacecolor() == "white"]
     assert [line.get_xydata().tolist() for line in doubtful] == [[[1700, 0]]]
-    (ax,) = plot_ratings(RATINGS[:3].assign(covers="other items, these annotators")).axes
-    assert ax.get_xlabel() == "Rating\n(intervals generalizing to\nother items, these annotators)"
+    notes = plot_ratings(RATINGS[:3].assign(covers="other items, these annotators")).notes
+    assert " generalizing to other items, these annotators." in notes
 
 
 def test_each_pair_has_one_win_rate_and_many_systems_are_cut_with_a_count():
@@ -67,4 +70,4 @@ def test_on_axes_that_are_given_nothing_else_changes():
     before = mpl.rcParams.copy()
     drawn = [plot_ratings(RATINGS, ax=one), plot_convergence(HISTORY, ax=other)]
     assert all(part.figure is figure for part in drawn) and dict(mpl.rcParams) == dict(before)
-    assert drawn[0].alt.endswith("Best first: b, a, c.")
+    assert "Best first: b, a, c." in drawn[0].alt
