@@ -29,7 +29,8 @@ def name_of(path: Path) -> str:
     return ".".join(parts).removesuffix(".__init__")
 
 
-MODULES = {name_of(path): path for path in PACKAGE.rglob("*.py")}
+# __main__ runs the command as soon as it is imported.
+MODULES = {name_of(path): path for path in PACKAGE.rglob("*.py") if path.stem != "__main__"}
 
 
 def imported(path: Path) -> set[str]:

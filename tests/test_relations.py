@@ -293,7 +293,7 @@ def expect(table, relation, name):
 
 def in_order(table):
     keys = [name for name in table if table[name].dtype.kind != "f"]
-    return table.sort_values(keys, ignore_index=True, key=lambda column: column.astype(str))
+    return table.sort_values(keys, kind="stable", ignore_index=True, key=lambda c: c.astype(str))
 
 
 def assert_same(before, after, drawn, analysis):

@@ -125,7 +125,10 @@ def _framed(records: list[dict[str, Any]]) -> pd.DataFrame:
     """Convert records to a frame of strings, with nested fields in columns named by their paths."""
     # Cells are converted before: an id 1 in a column with empty cells would become 1.0.
     frame = pd.DataFrame([dict(_flat(record)) for record in records], dtype=object)
-    return frame.fillna("").astype("str")
+    frame = frame.fillna("").astype("str")
+    for name in frame:
+        "".join(frame[name]).encode()  # an unpaired surrogate would fail later
+    return frame
 
 
 def _flat(record: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:

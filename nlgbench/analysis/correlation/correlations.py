@@ -249,6 +249,7 @@ def _correlate_groups(
     return pd.concat(tables)
 
 
+@checked
 def correlate_with_scores(
     study: Study,
     human: pd.DataFrame,
