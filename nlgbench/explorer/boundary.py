@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import io
 from collections.abc import Mapping
 from typing import Any
 
@@ -59,19 +61,13 @@ class BoundaryView(View):
         boundary = self.once(nb.boundary, n_grid=N_GRID, **values)
         x, y = boundary.grid.columns.to_numpy(), boundary.grid.index.to_numpy()
         share = boundary.grid.to_numpy()
-        raster: dict[str, Any] = {"type": "raster", "size": [len(x), len(y)], "colors": SHADES}
-        raster["shares"] = np.uint8(np.rint(254 * share)).tobytes()
-        marks = [raster | {"x": _edges(x), "y": _edges(y)}]
         lines: Any = contour_generator(x, y, share).lines(0.5)
-        for line in lines:
-            x_y = dict(zip("xy", line.T.tolist(), strict=True))
-            marks.append({"type": "line", "color": "#444444", "width": 1} | x_y)
+        points = []
         for style in _LOOKS:
             rows = boundary.outputs[boundary.outputs["is_human"] == style["filled"]]
             x_y = {"x": rows["logprob_per_token"].tolist(), "y": rows["judgment"].tolist()}
             names = [_describe_point(row) for _, row in rows.iterrows()]
-            points = {"type": "points", "ids": rows["output_id"].tolist(), "names": names}
-            marks.append(style | points | x_y)
+            points.append({**style, "ids": rows["output_id"].tolist(), "names": names} | x_y)
         boxes = [
             {"label": "classified human", "box": SHADES[0]},
             {"label": "classified model", "box": SHADES[2]},
@@ -84,7 +80,9 @@ class BoundaryView(View):
             "x": axis(x[0], x[-1], "Log-probability per token (nats)"),
             "y": axis(y[0], y[-1], "Mean human judgment"),
             "top": _histograms(boundary.outputs, x),
-            "marks": marks,
+            "map": {"href": _shade(share), "x": _edges(x), "y": _edges(y)},
+            "lines": [line.tolist() for line in lines],
+            "points": points,
             "legend": [*_LOOKS, *boxes],
         }
 
@@ -158,6 +156,16 @@ class BoundaryView(View):
     def code(self, values: Values) -> str:
         """Return the call that draws the figure."""
         return f"nb.plot_boundary(nb.boundary(study, {view.keywords(values)}))"
+
+
+def _shade(shares: np.ndarray) -> str:
+    """Return an image of the model's shares of votes, as a data URL."""
+    from matplotlib.colors import LinearSegmentedColormap
+    from matplotlib.image import imsave
+
+    buffer, colors = io.BytesIO(), LinearSegmentedColormap.from_list("shares", SHADES)
+    imsave(buffer, shares, cmap=colors, vmin=0, vmax=1, origin="lower", format="png")
+    return f"data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode()}"
 
 
 def _edges(centers: np.ndarray) -> list[float]:

@@ -1,4 +1,4 @@
-"""Controls that draw a figure of a notebook again, for other choices."""
+"""Controls that draw a figure of a notebook again, and those of the explorer's views."""
 
 from __future__ import annotations
 
@@ -8,7 +8,61 @@ from typing import TYPE_CHECKING, Any
 from nlgbench.status import Unsupported
 
 if TYPE_CHECKING:
+    from ipywidgets import Widget
+
     from nlgbench.plots.figures import Drawing
+
+
+_LABEL: dict[str, Any] = {"style": {"description_width": "initial"}}
+
+
+def make_control(
+    spec: Mapping[str, Any], tell: Callable[[str, Any], None]
+) -> tuple[Widget, Callable[[Any], None]]:
+    """Make a control that a view describes; return it, and a function that sets its value."""
+    import ipywidgets
+
+    kind, name = spec["kind"], spec["label"]
+    label = {"description": name, "layout": {"width": "280px" if kind == "slider" else "auto"}}
+    label |= _LABEL
+    options = [(text, option) for option, text in spec.get("options", [])]
+    if kind == "slider":
+        limits = {"min": spec["low"], "max": spec["high"], "continuous_update": False}
+        control = ipywidgets.IntSlider(**limits, **label)
+    elif kind == "choice":
+        control = ipywidgets.Dropdown(options=options, **label)
+    elif kind == "several":
+        control = ipywidgets.SelectMultiple(options=options, rows=min(10, len(options)), **label)
+        control.layout.display = "none"
+        button = ipywidgets.ToggleButton(icon="caret-down", layout={"width": "auto"})
+        button.observe(lambda _: _show_if(control, button.value), "value")
+    else:
+        control = ipywidgets.Text(**label)
+    readers: dict[str, Callable[[Any], Any]] = {"several": list, "number": _as_number}
+    read = readers.get(kind, lambda value: value)
+    box = ipywidgets.VBox([button, control]) if kind == "several" else control
+
+    def update(value: Any) -> None:
+        if read(control.value) != value:  # what the reader is typing stays
+            control.value = "" if value is None else f"{value:g}" if kind == "number" else value
+        if kind == "several":
+            button.description = f"{name}: {len(value)} of {len(options)}"
+
+    update(spec["value"])
+    control.observe(lambda change: tell(spec["name"], read(change["new"])), "value")
+    return box, update
+
+
+def _show_if(control: Widget, is_open: bool) -> None:
+    control.layout.display = "" if is_open else "none"
+
+
+def _as_number(text: str) -> float | None:
+    """Read a number; other texts are None."""
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 def show_controls(
@@ -27,9 +81,9 @@ def show_controls(
         options = list(values.items() if isinstance(values, Mapping) else values)
         is_numeric = all(isinstance(value, int | float) for value in options)
         control = SelectionSlider if is_numeric else Dropdown
-        label = {"description": name.replace("_", " "), "style": {"description_width": "initial"}}
         more = {"value": options[-1], "continuous_update": False} if is_numeric else {}
-        controls[name] = control(options=options, **label, **more)
+        label = name.replace("_", " ")
+        controls[name] = control(options=options, description=label, **_LABEL, **more)
 
     def redraw(_: object) -> None:
         with figure:

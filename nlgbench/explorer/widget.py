@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import html
 import json
 import logging
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import anywidget
+import ipywidgets
 import traitlets
 
 from nlgbench.explorer.boundary import BoundaryView
+from nlgbench.explorer.controls import make_control
 from nlgbench.explorer.evaluators import EvaluatorsView
 from nlgbench.explorer.game import GameView
 from nlgbench.explorer.outputs import OutputsView
@@ -38,38 +42,70 @@ _HERE = Path(__file__).parent
 _MIME = {"pdf": "application/pdf", "png": "image/png", "csv": "text/csv"}
 
 
-class Explorer(anywidget.AnyWidget):
-    """Views of a study, one at a time."""
+class Canvas(anywidget.AnyWidget):
+    """Draws tables, pictures and texts, and sends what the reader selects."""
 
     _esm = _HERE / "explorer.js"
     _css = _HERE / "explorer.css"
-    #: What the browser draws: views, controls, parts, code.
     shown = traitlets.Dict().tag(sync=True)
+    busy = traitlets.Bool().tag(sync=True)
+
+
+class Explorer(ipywidgets.VBox):
+    """Views of a study, one at a time."""
 
     def __init__(self, study: Study, view: str = "outputs") -> None:
         """Open a study at a view."""
         known(view, [kind.name for kind in VIEWS], "view")
         super().__init__()
-        self._about = about(study)
+        self.add_class("nlg-panel")
         once = lru_cache(maxsize=256)(lambda analysis, **arguments: analysis(study, **arguments))
         tabs = [kind(study, once) for kind in VIEWS]
         self._views = {tab.name: tab for tab in tabs if tab.supported()}
         self._values: dict[str, Values] = {}
         self._view = view if view in self._views else OutputsView.name
-        self._problem, self._stamp = "", 0
+        self._problem, self._about = "", about(study)
         #: View and values -> content.
         self._drawn: dict[str, dict[str, Any]] = {}
+        #: View and description -> control, and the function that sets its value.
+        self._made: dict[str, tuple[ipywidgets.Widget, Callable[[Any], None]]] = {}
+        self._fill()
         self._show()
-        self.on_msg(self._receive)
+
+    def _fill(self) -> None:
+        """Put tabs, controls, the canvas and buttons below each other."""
+        tabs, self._canvas = list(self._views.values()), Canvas()
+        self._canvas.on_msg(self._receive)
+        self._tabs = ipywidgets.Tab([ipywidgets.Box() for _ in tabs], selected_index=None)
+        self._tabs.titles = [tab.title for tab in tabs]
+        self._tabs.observe(
+            lambda change: self._ask(type="open", view=tabs[change["new"]].name), "selected_index"
+        )
+        self._controls, self._exports = ipywidgets.HBox(), ipywidgets.HBox()
+        self._buttons = {}
+        for form in _MIME:
+            button = self._buttons[form] = ipywidgets.Button(description=f"Download {form.upper()}")
+            button.on_click(lambda _, form=form: self._ask(type="export", format=form))
+        title = ipywidgets.HTML(f"<b>{html.escape(self._about)}</b>")
+        self.children = [title, self._tabs, self._controls, self._canvas, self._exports]
+
+    def _ask(self, **content: Any) -> None:
+        """Carry out what a control sends, unless the explorer itself has set the control."""
+        is_open = content["type"] == "open" and content["view"] == self._view
+        values = self._values[self._view]
+        is_set = content["type"] == "set" and values.get(content["name"]) == content["value"]
+        if not (is_open or is_set):
+            self._receive(None, content, None)
 
     def _receive(self, _: object, content: dict[str, Any], buffers: object) -> None:
         """Carry out the reader's request; errors are shown in the app."""
-        self._stamp, self._problem = content.get("stamp", 0), ""
+        self._canvas.busy, self._problem = True, ""
         try:
             self._do(content)
         except Exception as error:
             self._problem = _describe_error(error)
         self._show()
+        self._canvas.busy = False
 
     def _do(self, content: dict[str, Any]) -> None:
         view = self._views[self._view]
@@ -100,13 +136,12 @@ class Explorer(anywidget.AnyWidget):
         """Send a table as CSV, or each figure at print size."""
         for n, content in enumerate(view.files(values, form)):
             name = f"{view.name}{f'-{n + 1}' if n else ''}.{form}"
-            self.send({"type": "file", "name": name, "mime": _MIME[form]}, [content])
+            self._canvas.send({"name": name, "mime": _MIME[form]}, [content])
 
     def _show(self) -> None:
         """Send the browser everything that it shows."""
         view = self._views[self._view]
         content: dict[str, Any] = {
-            "stamp": self._stamp,
             "about": self._about,
             "views": [{"name": tab.name, "title": tab.title} for tab in self._views.values()],
             "view": view.name,
@@ -131,6 +166,27 @@ class Explorer(anywidget.AnyWidget):
         except Exception as error:
             content["problem"] = self._problem or _describe_error(error)
         self.shown = _sendable(content)
+        self._set_controls(view)
+        names = ("parts", "hint", "says", "code", "problem")
+        self._canvas.shown = {name: self.shown[name] for name in names}
+
+    def _set(self, name: str, value: Any) -> None:
+        self._ask(type="set", name=name, value=value)
+
+    def _set_controls(self, view: View) -> None:
+        """Show the controls of a view; unchanged ones stay, and keep their focus."""
+        controls = []
+        for entry in self.shown["controls"]:
+            key = json.dumps([view.name, entry | {"value": None}])
+            if key not in self._made:
+                self._made[key] = make_control(entry, self._set)
+            control, update = self._made[key]
+            update(entry["value"])
+            controls.append(control)
+        is_item = any(part["type"] == "item" for part in self.shown["parts"].get("main", []))
+        self._controls.children = () if is_item else controls
+        self._exports.children = [self._buttons[form] for form in view.formats]
+        self._tabs.selected_index = list(self._views).index(view.name)
 
 
 def about(study: Study) -> str:

@@ -3,7 +3,8 @@
 import pytest
 
 import nlgbench as nb
-from nlgbench.explorer.controls import show_controls
+from nlgbench.explorer.controls import make_control, show_controls
+from nlgbench.explorer.view import choice, control, several
 from nlgbench.runner import record
 from nlgbench.status import Unsupported
 
@@ -33,6 +34,21 @@ def test_a_change_draws_again_with_all_choices(displayed, capsys):
     assert displayed[1:] == ["figure of a and b, k = 5", "figure of a, k = 5"]
     menu.value = "none"
     assert "No figure, because there are none." in capsys.readouterr().out
+
+
+def test_a_control_of_a_view_tells_what_the_reader_changes_and_keeps_what_is_typed():
+    told = []
+    tell = lambda *change: told.append(change)  # noqa: E731
+    menu, _ = make_control(choice("system", "System", {"x": "the x", "y": "the y"}), tell)
+    box, pick = make_control(several("shown", "Shown", ["x", "y"]), tell)
+    text, fill = make_control(control("number", "low", "from", None), tell)
+    menu.value, box.children[1].value, text.value = "y", ("x",), "2."
+    assert told == [("system", "y"), ("shown", ["x"]), ("low", 2.0)]
+    fill(2.0)
+    pick(["x", "y"])
+    assert (text.value, box.children[0].description) == ("2.", "Shown: 2 of 2")
+    fill(None)
+    assert text.value == "" and told[-1] == ("low", None)
 
 
 def test_a_saved_run_has_a_line_instead(displayed, capsys, tmp_path):

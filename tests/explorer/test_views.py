@@ -28,8 +28,8 @@ def open_view(study, view, **values):
 
 def tell(widget, **content):
     """Say what the browser would; give what it is then shown."""
-    widget._receive(widget, {"stamp": 7, **content}, [])
-    assert widget.shown["stamp"] == 7
+    widget._receive(widget, content, [])
+    assert not widget._canvas.busy
     json.dumps(widget.shown, default=lambda held: base64.b64encode(held).decode())
     return widget.shown
 
@@ -191,8 +191,8 @@ def test_points_are_those_of_huse_and_a_picked_one_tells_its_neighbors_votes():
     widget, study = open_view("reviews", "boundary", n_neighbors=5), small("reviews")
     boundary = nb.boundary(study, system="leaky_t1.0", n_neighbors=5, n_grid=2)
     table = boundary.outputs.set_index("output_id")
-    points = [mark for mark in main(widget.shown)["marks"] if mark["type"] == "points"]
-    drawn = {name: x for mark in points for name, x in zip(mark["ids"], mark["x"], strict=True)}
+    points = main(widget.shown)["points"]
+    drawn = {name: x for kind in points for name, x in zip(kind["ids"], kind["x"], strict=True)}
     assert drawn == table["logprob_per_token"].to_dict()
     assert f"HUSE = {boundary.scores['huse']:.2f}" in main(widget.shown)["title"]
     for name in table.index[[0, 31]]:
@@ -232,7 +232,9 @@ def test_the_game_keeps_the_score_against_a_listener():
 
 def test_an_export_sends_the_files_and_an_error_is_said(monkeypatch):
     widget, sent = open_view("judges", "votes"), []
-    monkeypatch.setattr(widget, "send", lambda content, buffers: sent.append((content, buffers)))
+    monkeypatch.setattr(
+        widget._canvas, "send", lambda content, buffers: sent.append((content, buffers))
+    )
     tell(widget, type="export", format="pdf")
     tell(widget, type="open", view="outputs")
     tell(widget, type="export", format="csv")
