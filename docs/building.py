@@ -84,6 +84,17 @@ def drawings(block: tuple, block_vars: dict, gallery_conf: dict) -> str:
     return "\n".join(lines)
 
 
+def crop_thumbnails(*_: Any) -> None:
+    """Show the upper left of pictures in the gallery: text of whole ones is too small to read."""
+    from PIL import Image
+
+    for path in (DOCS / "auto_gallery").glob("*/images/sphx_glr_*_001.png"):
+        part = Image.new("RGB", (800, 560), "white")
+        part.paste(Image.open(path).convert("RGB"))
+        thumbnail = path.parent / "thumb" / path.name.replace("_001.png", "_thumb.png")
+        part.resize((400, 280), Image.Resampling.LANCZOS).save(thumbnail)
+
+
 @cache
 def formula(tex: str, size: float = 13) -> str:
     """Draw a formula as SVG by matplotlib, so that pages need no script from elsewhere."""
@@ -118,6 +129,7 @@ def setup(app: Any) -> dict[str, bool]:
     from pygments.lexers.special import TextLexer
 
     app.connect("source-read", read_page)
+    app.connect("env-before-read-docs", crop_thumbnails)
     app.add_html_math_renderer("svg", (inline_formula, None), (block_formula, None))
     app.add_lexer("csv", TextLexer)
     return {"parallel_read_safe": True}

@@ -21,7 +21,13 @@ from nlgbench.plots.figures import (
     require_unique,
 )
 from nlgbench.plots.pooled import GRAY, MOST_COLUMNS, SENTINELS, drawn_evaluators
-from nlgbench.plots.rows import draw_estimates, draw_intervals, draw_reference, mark
+from nlgbench.plots.rows import (
+    draw_estimates,
+    draw_intervals,
+    draw_reference,
+    mark,
+    short_number,
+)
 from nlgbench.plots.style import GROUPS, TWO_COLUMN
 
 _LEVELS = ("output", "item", "system")
@@ -114,7 +120,7 @@ def _draw_evaluator(
     counts = means["n_studies"].fillna(0)
     ax.set_xticks(range(len(levels)), [f"{level}\nn = {n:g}" for level, n in counts.items()])
     ax.yaxis.set_major_locator(MultipleLocator(0.5))
-    ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}".replace("-", "−").replace("0.", "."))
+    ax.yaxis.set_major_formatter(short_number)
 
 
 def _describe_mean(row: pd.Series) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch, Polygon
+from matplotlib.ticker import MultipleLocator
 
 from nlgbench.analysis.correlation.pooling import PooledCorrelations
 from nlgbench.evaluators.names import kind, label, order
@@ -21,7 +22,7 @@ from nlgbench.plots.figures import (
     in_paper_style,
     require_unique,
 )
-from nlgbench.plots.rows import draw_estimates, draw_intervals, draw_reference
+from nlgbench.plots.rows import draw_estimates, draw_intervals, draw_reference, short_number
 from nlgbench.plots.style import GROUPS, ONE_COLUMN, TWO_COLUMN
 from nlgbench.status import Unsupported
 
@@ -88,9 +89,11 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
     tick_labels = [line for line, _ in lines] + [_MEAN, f"{level} prediction\ninterval"]
     heads = {number for number, (_, head) in enumerate(lines) if head}
     heads |= {len(lines), len(lines) + 1}
-    # Differences of correlations can reach 2.
-    further = summary[["prediction_low", "prediction_high"]]
-    reach = max(1.0, *studies[["ci_low", "ci_high"]].abs().max(), *further.abs().max())
+    ends = [*studies[["ci_low", "ci_high"]].to_numpy().ravel(), 0]
+    ends += [
+        *summary[["prediction_low", "prediction_high", "ci_low", "ci_high"]].to_numpy().ravel()
+    ]
+    limits = (np.nanmin(ends) - 0.05, np.nanmax(ends) + 0.05)
     for number, (panel, name) in enumerate(zip(panels, names, strict=True)):
         mean, effects = summary.loc[name], studies[studies["evaluator"] == name]
         draw_reference(panel, 0)
@@ -108,8 +111,9 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
         panel.tick_params(axis="y", length=0, labelleft=number % n_columns == 0)
         for n, tick in enumerate(panel.get_yticklabels()):
             tick.set_fontweight("bold" if n in heads else "normal")
-        panel.set(xlim=(-reach, reach), ylim=(mean_row + 1.9, -0.7))
-        panel.set_xticks([-0.5, 0, 0.5], ["−.5", "0", ".5"])
+        panel.set(xlim=limits, ylim=(mean_row + 1.9, -0.7))
+        panel.xaxis.set_major_locator(MultipleLocator(0.5))
+        panel.xaxis.set_major_formatter(short_number)
         panel.tick_params(axis="x", labelsize=6.5)
     if ax is None:
         figure = panels[0].figure

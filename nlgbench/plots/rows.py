@@ -128,6 +128,11 @@ def draw_reference(ax: Axes, value: float, *, upright: bool = False) -> None:
     draw(value, color="#555555", linewidth=0.6, zorder=1)
 
 
+def short_number(value: float, _: float = 0) -> str:
+    """Format a tick of correlations, without a leading zero."""
+    return f"{value:g}".replace("-", "−").replace("0.", ".")
+
+
 def write_beside(ax: Axes, title: str, texts: Iterable[tuple[float, str]], *, x: float) -> None:
     """Write a column of words to the right of the rows, with a title; x is in axes widths."""
     style: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "fontsize": 6.5, "ha": "center"}
