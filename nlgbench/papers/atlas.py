@@ -153,22 +153,11 @@ def _add_task(results: pd.DataFrame) -> pd.DataFrame:
     return results.sort_values("estimate", key=pd.isna, kind="stable", ignore_index=True)
 
 
-def effects_and_means(pooled: PooledCorrelations) -> pd.DataFrame:
-    """Make a readable table of effects and their means, or the reasons why there are none.
-
-    It has a row per evaluator, and a column per study and for the ``mean`` of each task. Cells
-    contain the effect and its interval.
-    """
-    effects = pooled.studies[pooled.studies["z"].notna()].assign(reason="")
-    means = pooled.summary[pooled.summary["n_studies"] > 0].assign(study="mean")
-    rows = pd.concat([effects, means])
-    rows["cell"] = [
-        str(row.reason) or f"{row.estimate:z.2f} [{row.ci_low:z.2f}, {row.ci_high:z.2f}]"
-        for row in rows.itertuples()
-    ]
-    wide = rows.pivot(index="evaluator_a", columns=["task", "study"], values="cell")
-    tasks = dict.fromkeys(rows["task"])
-    return wide.reindex(columns=list(tasks), level=0).fillna("")
+def summarize(correlations: pd.DataFrame) -> pd.DataFrame:
+    """Count each study's correlations, and give their range."""
+    estimates = correlations.groupby("study", sort=False)["estimate"]
+    table = estimates.agg(["count", "min", "median", "max"]).reset_index()
+    return table.set_axis(["study", "n_estimates", "lowest", "median", "highest"], axis=1)
 
 
 def leaderboard(

@@ -22,7 +22,7 @@ from nlgbench.datasets.published import load_printed
 from nlgbench.evaluators import names
 from nlgbench.evaluators.listeners.listeners import Calibration, Listener, beliefs, calibration
 from nlgbench.evaluators.score import score
-from nlgbench.inference import adjust, bootstrap_mean
+from nlgbench.inference import bootstrap_mean
 from nlgbench.papers.claim_rows import claim_prefix, claim_rows, is_release, smaller_than
 from nlgbench.status import Unsupported
 from nlgbench.study import Study, from_rows, schema, with_tables
@@ -426,15 +426,6 @@ def _released_beliefs(study: Study) -> pd.DataFrame:
 def _select_targets(probabilities: pd.DataFrame) -> pd.Series:
     targets = probabilities[probabilities["is_target"]]
     return targets.set_index(["evaluator", "output_id"])["probability"]
-
-
-def both_tests(williams: pd.DataFrame, clustered: pd.DataFrame) -> pd.DataFrame:
-    """Combine Williams' tests with tests that resample clusters, both adjusted by Holm."""
-    ends = ["evaluator_a", "evaluator_b"]
-    pairs, tested_pairs = (table[ends].apply(frozenset, axis=1) for table in (clustered, williams))
-    p_williams = pd.Series(adjust(williams["p"]), tested_pairs)
-    table = clustered[[*ends, "estimate", "p_adjusted"]]
-    return table.assign(p_williams=pairs.map(p_williams))
 
 
 def _add_listeners(table: pd.DataFrame, seed: int) -> pd.DataFrame:

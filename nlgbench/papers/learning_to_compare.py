@@ -34,6 +34,7 @@ from nlgbench.datasets.published import load_printed
 from nlgbench.evaluators.comparator.comparators import Backend
 from nlgbench.names import known
 from nlgbench.papers.claim_rows import claim_prefix, claim_rows, is_release, to_slugs
+from nlgbench.reported import write_estimates
 from nlgbench.status import explain
 from nlgbench.study import Study, with_tables
 from nlgbench.worlds.comparing import compared_reviews
@@ -338,12 +339,9 @@ def side_by_side(table: pd.DataFrame, evaluators: list[str], *, number: int = 0)
     printed values of Table 1, 2 or 5 for the tasks of the data sets.
     """
     rows = table[table["statistic"] == "spearman"]
-    text = [
-        "{estimate:.2f} [{ci_low:.2f}, {ci_high:.2f}]".format_map(row)
-        if np.isfinite(row["ci_low"])
-        else "{estimate:.2f} ({lowest:.2f} to {highest:.2f})".format_map(row)
-        for row in rows.to_dict("records")
-    ]
+    ranges = rows.agg("({0.lowest:.2f} to {0.highest:.2f})".format, axis=1)
+    text = pd.Series(write_estimates(rows), rows.index)
+    text = text.where(rows["ci_low"].notna(), text + " " + ranges)
     names = {METHODS[0]: "full model", ADVERSARIAL: "w/o comparison"} if number == 5 else {}
     rows = rows.assign(text=text, evaluator=rows["evaluator"].replace(names))
     wide = rows.pivot(index=["evaluator", "supervision"], columns="data", values="text")
@@ -380,9 +378,9 @@ def directions(between: pd.DataFrame, over_outputs: pd.DataFrame) -> pd.DataFram
 
 def by_claim(table: pd.DataFrame) -> pd.DataFrame:
     """Format `directions`: a row per claim, a column per data set, and intervals as text."""
-    text = [f"{r.estimate:+.2f} [{r.ci_low:+.2f}, {r.ci_high:+.2f}]" for r in table.itertuples()]
-    text = [cell.replace("[+nan, +nan]", "(no interval)") for cell in text]
-    wide = table.assign(text=text).pivot(index="slug", columns="data", values="text")
+    wide = table.assign(text=write_estimates(table)).pivot(
+        index="slug", columns="data", values="text"
+    )
     return wide[list(dict.fromkeys(table["data"]))].loc[table["slug"].unique()].fillna("")
 
 

@@ -19,8 +19,8 @@ from nlgbench.analysis.people.comparing import add_verdicts, compare_systems
 from nlgbench.names import UsageError, brief, known
 from nlgbench.plots.forest import plot_forest
 from nlgbench.plots.groups import ALL, draw_groups
+from nlgbench.reported import digits
 from nlgbench.runner import listing
-from nlgbench.runner.facts import digits
 from nlgbench.study import Study
 from nlgbench.study.column_names import has_word
 from nlgbench.study.run_scores import read_runs

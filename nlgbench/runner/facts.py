@@ -26,9 +26,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from nlgbench.evaluators.names import label
+from nlgbench.reported import digits
 from nlgbench.text import listed
 
 #: Column -> the value of the rows, or an operator of `OPERATORS` and a value.
@@ -278,6 +278,21 @@ def write_name(column: str, value: object) -> str:
     return str(value).replace("_", " ")
 
 
+def legible(table: pd.DataFrame) -> pd.DataFrame:
+    """Replace the names of evaluators by their labels, and sort systems by rank."""
+    table = table.copy()
+    if {"comparator", "rank_low"} <= set(table):
+        groups = (rows for _, rows in table.groupby("comparator", sort=False))
+        table = pd.concat(rows.sort_values("estimate", ascending=False) for rows in groups)
+    for name in table:
+        if (
+            str(name).startswith("evaluator")
+            and table[name].map(lambda x: isinstance(x, str)).all()
+        ):
+            table[name] = ["annotators" if x == "people" else label(x) for x in table[name]]
+    return table
+
+
 def ends_of(column: str) -> tuple[str, str]:
     """Return the columns of the ends of an estimate's interval."""
     start = column.removesuffix("estimate") if column != "estimate" else "ci_"
@@ -292,13 +307,6 @@ def findings_table(findings: Sequence[Finding]) -> pd.DataFrame:
         for fact in finding.facts or [{}]
     ]
     return pd.DataFrame(rows, columns=list(COLUMNS))
-
-
-def digits(values: NDArray[np.float64]) -> int:
-    """Return the decimals with which an estimate and its interval have two or three digits."""
-    largest = np.nanmax(np.abs(values)) or 1.0
-    exponent = math.floor(math.log10(largest))
-    return max(0, 2 - exponent) if exponent >= 0 else 1 - exponent
 
 
 def _short_form(value: float) -> str:

@@ -27,8 +27,9 @@ from nlgbench.analysis.reproduction import OUTCOMES, number_outcomes
 from nlgbench.datasets.published import load_claims
 from nlgbench.names import known
 from nlgbench.papers.claim_rows import CITED
+from nlgbench.reported import Reported, to_html, to_text
 from nlgbench.runner import claims, runs
-from nlgbench.runner.facts import Facts, Finding, findings_table
+from nlgbench.runner.facts import Facts, Finding, findings_table, legible
 from nlgbench.runner.findings import describe_source
 from nlgbench.runner.latex import to_latex
 from nlgbench.runner.parameters import check as check
@@ -44,8 +45,6 @@ T = TypeVar("T")
 _TEXTS = dict.fromkeys(["claim_id", "variant", "reason", "source"], "")
 _NUMBERS = dict.fromkeys(["recomputed", "ci_low", "ci_high"], float("nan"))
 _RECORDED: dict[str, Any] = {**_TEXTS, **_NUMBERS, "comparable": True}
-#: The most rows of a section's table that a notebook shows; its file has all.
-_MOST_SHOWN = 12
 
 
 def open(
@@ -56,14 +55,28 @@ def open(
     `notebook` is the file's name without ``.ipynb``; claims belong to the notebook that they name.
     `source` is the origin of the run's data, saved with every figure and value. A run on another
     `study` than the notebook's own shows no paper's claims. The runner sets `output_dir`; without
-    it, everything is shown, and nothing is written.
+    it, everything is shown, and nothing is written. From here on, the notebook displays tables as
+    `nlgbench.reported` writes them.
     """
     known(source, schema.SOURCES, "source")
+    _format_tables()
     if output_dir is not None:
         Path(output_dir).mkdir(parents=True, exist_ok=True)
         (Path(output_dir) / runs.OPEN).touch()
     folder = None if output_dir is None else Path(output_dir)
     return Record(notebook, source, folder, has_claims=study is None and source != "study")
+
+
+def _format_tables() -> None:
+    """Let the notebook display all tables as readers need them."""
+    from IPython import get_ipython
+
+    if (shell := get_ipython()) is not None:
+        formatters = shell.display_formatter.formatters
+        formatters["text/html"].for_type(pd.DataFrame, lambda table: to_html(legible(table)))
+        formatters["text/plain"].for_type(
+            pd.DataFrame, lambda table, printer, _: printer.text(to_text(legible(table)))
+        )
 
 
 class Record:
@@ -174,26 +187,25 @@ class Record:
         analysis: Callable[[], T],
         *,
         plot: Callable[[T], Drawing] | Mapping[str, Callable[[T], Drawing]] | None = None,
-        columns: Sequence[str] | None = None,
+        columns: Sequence[str] | Callable[[pd.DataFrame], pd.DataFrame] | None = None,
         tables: Mapping[str, str] | None = None,
     ) -> T | None:
         """Run an analysis, then record and show its result, or print why it was skipped.
 
         If `analysis` returns a DataFrame, it is saved as the table `name`. If it returns several
         tables, each is saved as ``<name>_<table>``, or only those in `tables`, a mapping of table
-        to file. `plot` draws the result as the figure `name`; a mapping draws several, by name. A
-        DataFrame is shown rounded, with its first rows, only `columns` (default: all), and without
-        columns that are more than two-thirds empty. If the study lacks what `analysis` or `plot`
-        needs, so that they raise `Unsupported`, the reason is printed. Any other error marks the
-        section, and with it the run, as failed; the notebook continues. Without a result, None is
-        returned.
+        to file. `plot` draws the result as the figure `name`; a mapping draws several, by name.
+        Of a DataFrame, `columns` are shown, or what this function returns. If the study lacks what
+        `analysis` or `plot` needs, so that they raise `Unsupported`, the reason is printed. Any
+        other error marks the section, and with it the run, as failed; the notebook continues.
+        Without a result, None is returned.
         """
         from IPython.display import display
 
         try:
             result = analysis()
         except Unsupported as error:
-            print(f"Skipped {name} because {error}")
+            print(f"Skipped {name.replace('_', ' ')} because {error}")
             return None
         except Exception as error:
             self._fail(name, error)
@@ -216,15 +228,10 @@ class Record:
                 self._fail(figure_name, error)
             else:
                 self.figure(drawing, figure_name)
-        display_table: object = result
-        if isinstance(result, pd.DataFrame):
-            table = result if columns is None else result[list(columns)]
-            table = table.loc[:, ~(table.isna().mean() > 2 / 3)].round(3)
-            if len(table) > _MOST_SHOWN:
-                print(f"The first {_MOST_SHOWN} of {len(table)} rows of {name}:")
-            display_table = table.head(_MOST_SHOWN)
-        with pd.option_context("display.max_colwidth", None):  # show reasons in full
-            display(display_table)
+        table = result._shown() if isinstance(result, Reported) else result
+        if isinstance(table, pd.DataFrame) and columns is not None:
+            table = columns(table) if callable(columns) else table[list(columns)]
+        display(table)
         return result
 
     def _fail(self, section: str, error: Exception) -> None:

@@ -32,14 +32,9 @@ def test_simulated_studies_are_pooled_and_recorded():
     assert rows["value"].tolist() == means["estimate"].tolist() and len(rows) >= 3
     own = means.set_index("evaluator")
     assert own.loc["close", "estimate"] > own.loc["coarse", "ci_high"]
-    # By task: a mean of eight studies' differences from the length, and none of two.
     beyond = paper.differences_from_length(opened, **asked)
-    by_task = nb.pool_correlations(beyond, by="task")
-    shown = paper.effects_and_means(by_task)
-    mean = by_task.summary.set_index("evaluator_a").loc["close"]
-    words = "{estimate:.2f} [{ci_low:.2f}, {ci_high:.2f}]".format(**mean)
-    assert shown.loc["close", ("judgments", "mean")] == words and mean["ci_low"] > 0.4
-    assert shown.loc["chrf", ("reviews", "mean")] == "only 2 studies: a mean needs at least 5"
+    counts = paper.summarize(found)["n_estimates"]
+    assert counts.sum() == found["estimate"].notna().sum() and len(counts) == len(opened)
     board = paper.leaderboard(
         pooled, nb.pool_correlations(found, by="task"), excess := (nb.pool_correlations(beyond))
     )

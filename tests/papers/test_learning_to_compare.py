@@ -39,7 +39,7 @@ def test_directions_are_the_differences_that_the_paper_speaks_of():
         "sample_level_comparator_exceeds_bleu": 0.3,
     }
     wide = paper.by_claim(table)
-    assert wide.loc["sample_level_comparator_exceeds_bleu", "d"] == "+0.30 [+0.10, +0.50]"
+    assert wide.loc["sample_level_comparator_exceeds_bleu", "d"] == "0.30 [0.10, 0.50]"
 
 
 def test_a_folder_is_opened_in_place_of_the_world(tmp_path):

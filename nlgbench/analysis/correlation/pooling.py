@@ -126,14 +126,10 @@ class PooledCorrelations(Reported):
         return table.sort_values("rank", kind="stable", ignore_index=True)
 
     def _shown(self) -> pd.DataFrame:
-        """Return the means that are defined, or else the reasons, rounded for display."""
-        names = [*self.summary.columns[: self.summary.columns.get_loc("estimate")]]
-        means = self.summary[self.summary["estimate"].notna()]
-        if means.empty:
-            return self.summary[[*names, "n_studies", "reason"]]
-        columns = ["estimate", "ci_low", "ci_high", "prediction_low", "prediction_high", "i2"]
-        useful = [name for name in columns if means[name].notna().mean() > 1 / 3]
-        return means[[*names, *useful, "n_studies"]].round(3)
+        """Return the means, without what describes their heterogeneity."""
+        return self.summary.drop(
+            columns=["tau", "tau_low", "tau_high", "q", "q_p"], errors="ignore"
+        )
 
 
 @checked

@@ -56,10 +56,10 @@ class Audit(Reported):
     margin: float
 
     def _shown(self) -> pd.DataFrame:
-        """Return the tests of bias, rounded for display."""
+        """Return the tests of bias."""
         table = self.findings
         is_test = table["test"].isin(BIASES) & ~table["evaluator"].isin(SENTINELS)
-        return table[is_test].round(3)
+        return table[is_test]
 
 
 @checked

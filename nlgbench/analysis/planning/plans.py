@@ -58,7 +58,7 @@ class StudyPlan(Reported):
     question: str
 
     def _shown(self) -> pd.DataFrame:
-        return self.designs.round(3)
+        return self.designs
 
 
 @checked
