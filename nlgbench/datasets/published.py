@@ -13,22 +13,22 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 # Column suffixes of a star or a p-value next to a printed number, which is a separate claim.
 _MARKS = ("_star", "_p")
 
-#: Authors who released a public study, by the beginning of its name.
-_CITATIONS = {
-    "alpaca-eval": "Dubois et al. (2024)",
-    "alttest": "Calderon et al. (2025)",
-    "comm-eval": "Newman et al. (2020)",
-    "dailydialog": "Gupta et al. (2019)",
-    "emnlp17": "Novikova et al. (2017)",
-    "hanna": "Chhun et al. (2022)",
-    "huse": "Hashimoto et al. (2019)",
-    "judge-the-judges": "Garbacea et al. (2019)",
-    "llmbar": "Zeng et al. (2024)",
-    "llmfao": "Ustalov (2023)",
-    "scratchplot": "Jin and Le (2022)",
-    "support-segments": "Punjwani (2026)",
-    "usr": "Mehri and Eskenazi (2020)",
-    "webnlg": "Castro Ferreira et al. (2020)",
+#: By the beginning of a public study's name: what people call it, and who released it.
+_STUDIES = {
+    "alpaca-eval": ("AlpacaEval 2", "Dubois et al. (2024)"),
+    "alttest": ("AltTest", "Calderon et al. (2025)"),
+    "comm-eval": ("Communication-based evaluation", "Newman et al. (2020)"),
+    "dailydialog": ("DailyDialog", "Gupta et al. (2019)"),
+    "emnlp17": ("EMNLP 2017", "Novikova et al. (2017)"),
+    "hanna": ("HANNA", "Chhun et al. (2022)"),
+    "huse": ("HUSE", "Hashimoto et al. (2019)"),
+    "judge-the-judges": ("Judge the Judges", "Garbacea et al. (2019)"),
+    "llmbar": ("LLMBar", "Zeng et al. (2024)"),
+    "llmfao": ("LLMFAO", "Ustalov (2023)"),
+    "scratchplot": ("ScratchPlot", "Jin and Le (2022)"),
+    "support-segments": ("Support segments", "Punjwani (2026)"),
+    "usr": ("USR", "Mehri and Eskenazi (2020)"),
+    "webnlg-2020": ("WebNLG 2020", "Castro Ferreira et al. (2020)"),
 }
 
 
@@ -76,4 +76,17 @@ def load_lists() -> pd.DataFrame:
 
 def cite(study: str) -> str:
     """Cite the authors who released a study; a study that is not public is cited by its name."""
-    return next((authors for name, authors in _CITATIONS.items() if study.startswith(name)), study)
+    return next((who for name, (_, who) in _STUDIES.items() if study.startswith(name)), study)
+
+
+def study_title(study: str) -> str:
+    """Write a public study's name as people do; names of other studies stay as they are.
+
+    >>> study_title("llmbar-natural"), study_title("my-pilot")
+    ('LLMBar (natural)', 'my-pilot')
+    """
+    for name, (title, _) in _STUDIES.items():
+        if study.startswith(name):
+            rest = study.removeprefix(name).strip("-").replace("_", " ")
+            return f"{title} ({rest})" if rest else title
+    return study

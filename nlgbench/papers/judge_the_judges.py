@@ -33,6 +33,7 @@ from nlgbench.papers.judges_in_print import (
     correlation,
     not_recomputable,
 )
+from nlgbench.reported import write_estimates
 from nlgbench.study import Study
 from nlgbench.text import same_for_all, span
 
@@ -107,13 +108,11 @@ def in_order(
 def table3(study: Study, people: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Return annotators' accuracy on each generator, and the layout of a table for a paper."""
     rows = in_order(people[~people["row"].isin(_RATES)], study)
-    wide = rows.pivot(index="row", columns="criterion", values=_ENDS).loc[rows["row"].unique()]
+    texts = rows.assign(text=write_estimates(rows))
+    wide = texts.pivot(index="row", columns="criterion", values="text").loc[rows["row"].unique()]
     wide = wide.rename(index=generator_labels(study), columns=str.upper)
-    return rows, {
-        "table": wide["ESTIMATE"],
-        "caption": "Annotators' accuracy on each generator's reviews, in percent; lower is better.",
-        "intervals": (wide["CI_LOW"], wide["CI_HIGH"]),
-    }
+    caption = "Annotators' accuracy on each generator's reviews, in percent; lower is better."
+    return rows, {"table": wide, "caption": caption}
 
 
 def figure2(study: Study, people: pd.DataFrame) -> pd.DataFrame:
@@ -281,11 +280,10 @@ def atlas_layout(correlations: pd.DataFrame, caption: str) -> tuple[pd.DataFrame
     table = labelled(correlations.reset_index(drop=True)).sort_index()
     columns, names = ["criterion", "statistic"], table["evaluator"].unique()
     headings = list(product(*(table[column].unique() for column in columns)))
-    estimate, low, high = (
-        table.pivot(index="evaluator", columns=columns, values=end).loc[names, headings]
-        for end in _ENDS
+    wide = table.assign(text=write_estimates(table)).pivot(
+        index="evaluator", columns=columns, values="text"
     )
-    return table, {"table": estimate, "caption": caption, "intervals": (low, high)}
+    return table, {"table": wide.loc[names, headings], "caption": caption}
 
 
 def table11(

@@ -11,10 +11,14 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from nlgbench.runner.run_folder import Folder, Table, rankings
+from nlgbench.reported import digits, readable
+from nlgbench.runner.facts import legible
+from nlgbench.runner.run_folder import Folder, Table
 
 #: The most columns of a table that fits in one of two text columns.
 _NARROW = 4
+#: The most rows of a table that a paper would print.
+_MOST_ROWS = 30
 _DIGITS = ["Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine"]
 
 SETUP = r"""% Packages: booktabs, graphicx. \nlgpath is the path from your document to the report.
@@ -64,10 +68,9 @@ def to_latex(
     label: str,
     decimals: int = 2,
     marks: pd.DataFrame | None = None,
-    intervals: tuple[pd.DataFrame, pd.DataFrame] | None = None,
     note: str = "",
 ) -> str:
-    """Write a table of numbers, with marks after them, intervals below them, and a note."""
+    """Write a table, with marks after its numbers, and a note; omit rows and columns of NaN."""
 
     def written(value: object) -> str:
         if pd.isna(value):  # type: ignore[call-overload]
@@ -76,7 +79,11 @@ def to_latex(
             return f"${value:z.{decimals}f}$"
         return f"${value}$" if isinstance(value, int) else escape(value)
 
-    numeric = [pd.api.types.is_numeric_dtype(kind) for kind in table.dtypes]
+    table = table.dropna(how="all").dropna(how="all", axis=1)
+    texts = table.astype(str)
+    numeric = [
+        texts.iloc[:, n].str.match(r"$|[<−-]?\d", na=True).all() for n in range(table.shape[1])
+    ]
     cells = table.astype(object).map(written)
     if marks is not None:
         raised = marks.reindex_like(table).fillna("").map(escape)
@@ -85,18 +92,12 @@ def to_latex(
     names = [escape(name or "") for name in table.index.names]
     laid_out = cells.rename(index=escape, columns=escape).rename_axis(columns=lambda _: None)
     laid_out = laid_out.reset_index(names=names, allow_duplicates=True)
-    if intervals is not None:
-        low, high = (ends.map(lambda end: f"{end:z.{decimals}f}") for ends in intervals)
-        ends = (r"{\scriptsize$[" + low + ", " + high + "]$}").where(intervals[0].notna(), "")
-        below = laid_out.copy()
-        below.iloc[:, :n_names], below.iloc[:, n_names:] = "", ends.to_numpy()
-        laid_out = pd.concat([laid_out, below]).sort_index(kind="stable")
     text = laid_out.to_latex(
         index=False,
         escape=False,
         caption=escape(caption),
         label=label,
-        column_format="l" * n_names + "".join("lr"[is_numeric] for is_numeric in numeric),
+        column_format="l" * n_names + "".join("lr"[int(is_numeric)] for is_numeric in numeric),
         multicolumn_format="c",
     ).replace(r"\begin{table}", "\\begin{table}\n\\centering")
     note = f"\\par\\smallskip{{\\footnotesize {escape(note)}}}\n" if note else ""
@@ -157,59 +158,58 @@ def _quantities(folder: Folder) -> Iterator[tuple[str, dict[str, str]]]:
         ends = {"": "recomputed", "Low": "ci_low", "High": "ci_high", "Published": "published"}
         yield quantity, _texts({end: row[column] for end, column in ends.items()}, decimals)
     for table in folder.tables:
+        # Among several runs, a macro names the notebook, without its number.
+        run_name = [re.sub(r"^\d+\w?-", "", table.run)] * (len(folder.runs) > 1)
         if not table.keys or table.frame.duplicated(table.keys).any():
             continue
         varied = [key for key in table.keys if len(set(table.frame[key])) > 1] or table.keys
         for row in table.frame.to_dict("records"):
-            quantity = "/".join(
-                [table.run, table.name, *(str(row[key]) for key in varied if row[key] != "")]
-            )
+            names = (str(row[key]) for key in varied if row[key] != "")
+            quantity = "/".join([*run_name, table.name, *names])
             ends = {"": "estimate", "Low": "ci_low", "High": "ci_high"}
             yield quantity, _texts({end: row.get(column) for end, column in ends.items()}, None)
 
 
 def _texts(values: dict[str, object], decimals: int | None) -> dict[str, str]:
     numbers = {end: value for end, value in values.items() if isinstance(value, int | float)}
+    if decimals is None and numbers:  # as in the tables
+        decimals = digits(np.array([*numbers.values()], dtype=np.float64))
     return {end: number(value, decimals) for end, value in numbers.items() if np.isfinite(value)}
 
 
 def number(value: float, decimals: int | None) -> str:
-    """Write a number for LaTeX text or formulas; by default, with three significant digits."""
-    if decimals is None:
-        size = 0 if value == 0 else int(np.floor(np.log10(abs(value))))
-        decimals = min(max(2 - size, 0), 12)
+    """Write a number for LaTeX text or formulas; by default, with two or three digits."""
+    decimals = digits(np.array([value])) if decimals is None else decimals
     text = f"{value:z.{decimals}f}"
     return rf"\ensuremath{{-}}{text[1:]}" if text.startswith("-") else text
 
 
 def tables(folder: Folder) -> dict[str, str]:
-    """Return the LaTeX of the tables that notebooks laid out, and of all rankings, by file name."""
+    """Return the LaTeX of tables that notebooks laid out, and of short ones, by file name."""
     texts: dict[str, str] = {}
     for table in folder.tables:
         name = f"{table.run}-{table.name}"
         laid_out = table.path.with_suffix(".tex")
         if laid_out.is_file():
             texts[name] = _fitted(laid_out.read_text(encoding="utf-8"))
-            continue
-        for n, (values, ranked) in enumerate(rankings(table), 1):
-            file = f"{name}-{n}" if values else name
-            texts[file] = _fitted(_ranking(table, file, values, ranked))
+        elif table.has_estimates:
+            rows = readable(legible(table.frame.drop(columns="reason", errors="ignore")))
+            if 1 < len(rows) <= _MOST_ROWS:
+                texts[name] = _fitted(_layout(table, rows))
     return texts
 
 
-def _ranking(table: Table, name: str, values: str, ranked: pd.DataFrame) -> str:
-    """Lay out a ranking with its intervals."""
-    subject, value, *_ = ranked.columns
-    rows = ranked.drop(columns="reason", errors="ignore").set_index(subject)
-    rows[value] = pd.to_numeric(rows[value], errors="coerce")
+def _layout(table: Table, rows: pd.DataFrame) -> str:
+    """Lay out a table of estimates with their intervals."""
     confidence = set(table.frame.get("confidence", [])) - {""}
-    level = f" {confidence.pop():.0%} intervals." if len(confidence) == 1 else ""
-    caption = table.name.replace("_", " ").capitalize() + f" ({values})" * bool(values)
+    level = [f"{confidence.pop():.0%} intervals."] if len(confidence) == 1 else []
+    title = f"{table.name.replace('_', ' ').capitalize()}."
+    name = f"{table.run}-{table.name}"
+    laid_out = rows.rename(columns=str.capitalize).set_index(rows.columns[0].capitalize())
     return to_latex(
-        rows.rename(columns=str.capitalize, index=lambda name: str(name)[:40]),
-        caption=f"{caption}.{level} Source: {table.source}.",
+        laid_out.rename(index=lambda text: text[:40]),
+        caption=" ".join([title, *level, *rows.attrs["notes"], f"Source: {table.source}."]),
         label="tab:" + re.sub("[^A-Za-z0-9-]+", "-", name),
-        decimals=ranked.attrs["decimals"],
     )
 
 

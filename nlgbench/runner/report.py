@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import io
 import re
 from pathlib import Path
 from typing import Any
@@ -11,14 +12,18 @@ from urllib.parse import quote
 import jinja2
 import mistune
 import pandas as pd
+from markupsafe import Markup, escape
+from PIL import Image
 
 import nlgbench
 from nlgbench.analysis.reproduction import by_paper
-from nlgbench.datasets.published import load_claims
+from nlgbench.datasets.published import load_claims, study_title
 from nlgbench.plots.reproduction import plot_reproduction
+from nlgbench.reported import MOST_ROWS, readable
 from nlgbench.runner import claims, latex, run_folder, runs
+from nlgbench.runner.facts import legible
 from nlgbench.runner.gathering import degrees, recomputed
-from nlgbench.runner.run_folder import Folder, Run, interval, legible, rankings
+from nlgbench.runner.run_folder import Folder, Run, Table
 from nlgbench.study import schema
 from nlgbench.study.csv_files import harmless
 from nlgbench.text import counted
@@ -27,10 +32,9 @@ from nlgbench.text import counted
 PLACE, PAGE = "report", "report.html"
 #: Tables of a run: answers of `nlgbench.datasheet`, findings, and doubts about the study.
 _DATASHEET, _FINDINGS, _DOUBTS = "datasheet", "findings", "doubts"
+_APART = (_FINDINGS, _DOUBTS, "printed_numbers")
 #: The end of a doubt that tells a study's author which setting to choose.
 _ADVICE = re.compile(r"[.:;]( if [^.:;]*,)? (set|exclude them with|add it to) `settings:.*$", re.I)
-#: The most rows of a table that the page shows; the table's file has all.
-_MOST_ROWS = 50
 #: CSS pixels per pixel of a picture with 300 per inch: a quarter larger than in print.
 _SCALE = 96 / 300 * 1.25
 #: Packages that the checklist names; the page lists all.
@@ -63,8 +67,8 @@ def _files(folder: Folder) -> dict[str, str]:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"cell": _cell, "shown": _shown, "picture": _picture, "rows": legible}
-    environment.filters["doubt"] = lambda text: _ADVICE.sub(".", text)
+    environment.filters |= {"cell": _cell, "picture": _picture, "prose": _prose}
+    environment.filters["readable"] = lambda table, *rows: readable(legible(table), *rows)
     copies = _harmless_copies(folder)
     environment.filters["link"] = lambda path: quote(
         copies[path][0] if path in copies else f"../{path.relative_to(folder.path).as_posix()}"
@@ -96,19 +100,17 @@ def _files(folder: Folder) -> dict[str, str]:
         folder=folder,
         title=_title(folder, titles),
         titles=titles,
-        full=recomputed(folder.ledger),
-        tables=[table for table in folder.tables if table.name not in (_FINDINGS, _DOUBTS)],
-        doubts=[table for table in folder.tables if table.name == _DOUBTS],
-        findings=[table for table in folder.tables if table.name == _FINDINGS],
+        answers={run.folder: _answer(run) for run in folder.runs},
         about={run.folder: _about(run) for run in folder.runs},
-        rankings=[(table, *ranked) for table in folder.tables for ranked in rankings(table)],
-        verdicts=_verdicts(folder.ledger),
+        tables={run.folder: _shown_tables(run) for run in folder.runs},
+        published=not folder.ledger["claim_id"].map(claims.is_own).all(),
+        verdicts=readable(_verdicts(folder.ledger)),
         verdict_names=[
             name for name in schema.VERDICTS if (folder.ledger["verdict"] == name).any()
         ],
-        ledger=_ledger(folder.ledger),
+        ledger=readable(_ledger(folder.ledger)),
         **_reproduction(folder.ledger),
-        most_rows=_MOST_ROWS,
+        most_rows=MOST_ROWS,
         versions=_versions(folder),
         version=nlgbench.__version__,
         sheets=pages,
@@ -140,21 +142,57 @@ def _titles(folder: Folder) -> dict[str, str]:
 
 
 def _study(run: Run) -> str:
-    """Name the study of a run, from its findings or else from its folder."""
-    for table in run.tables:
-        if table.name == _FINDINGS and table.frame["study"].iloc[0]:
-            return str(table.frame["study"].iloc[0])
-    return Path(run.manifest["parameters"].get("study") or run.source).name
+    """Name the study of a run, from its findings or else from its folder, as people do."""
+    folder = Path(run.manifest["parameters"].get("study") or run.source).name
+    names = [*_rows(run, _FINDINGS).get("study", [])[:1], folder]
+    name = str(next(filter(None, names)))
+    return study_title(name) if run.source == "released" else name
+
+
+def _rows(run: Run, name: str) -> pd.DataFrame:
+    """Return a table of a run, without rows if there is none."""
+    return next((table.frame for table in run.tables if table.name == name), pd.DataFrame())
 
 
 def _title(folder: Folder, titles: dict[str, str]) -> str:
     """Name the report after the study if all runs have the same one, else after the runs."""
     folders = {run.manifest["parameters"].get("study") for run in folder.runs}
-    named = [_study(run) for run in folder.runs if any(t.name == _FINDINGS for t in run.tables)]
-    if named and len(folders) == 1 and (len(folder.runs) == 1 or None not in folders):
-        return named[0]
+    is_named = any(len(_rows(run, _FINDINGS)) for run in folder.runs)
+    if is_named and len(folders) == 1 and (len(folder.runs) == 1 or None not in folders):
+        return _study(folder.runs[0])
     n = len(folder.runs)
     return f"Report of {n} runs" if n > 1 else titles[folder.runs[0].folder]
+
+
+def _answer(run: Run) -> dict[str, Any]:
+    """Return a run's findings and doubts, and a line on its date and data."""
+    findings = _rows(run, _FINDINGS)
+    day = pd.Timestamp(run.manifest["started"]).strftime("%-d %B %Y")
+    answer: dict[str, Any] = {"findings": [], "about": f"{day} · data: {run.source}."}
+    if len(findings):
+        # The line above the findings names the study and the source of all of them.
+        suffix = rf" \((?:{re.escape(findings['study'].iloc[0])}, )?{run.source}\)\.$"
+        is_source = findings["quantity"] == "source"
+        sentences = findings.loc[~is_source, "finding"].unique()
+        answer["findings"] = [re.sub(suffix, ".", sentence) for sentence in sentences]
+        parts = [*findings.loc[is_source, "data"], *findings.loc[is_source, "subject"]]
+        answer["about"] = " · ".join([day, *filter(None, parts)]) + "."
+    doubts = _rows(run, _DOUBTS).get("could change a conclusion", ())
+    answer["doubts"] = [_ADVICE.sub(".", text) for text in doubts]
+    return answer
+
+
+def _shown_tables(run: Run) -> list[Table]:
+    """Return the tables of a run for readers: those with ranks, with other estimates, others."""
+    tables = [table for table in run.tables if len(table.frame) and table.name not in _APART]
+    return sorted(
+        tables, key=lambda table: ("rank_low" not in table.frame, "ci_low" not in table.frame)
+    )
+
+
+def _prose(text: str) -> Markup:
+    """Set text between backticks as code."""
+    return Markup(re.sub("`([^`]*)`", r"<code>\1</code>", str(escape(text))))
 
 
 def _cell(text: str) -> str:
@@ -162,17 +200,13 @@ def _cell(text: str) -> str:
     return re.sub(r"([\\|*_`<>\[\]])", r"\\\1", " ".join(text.split()))
 
 
-def _shown(value: object) -> str:
-    """Write a cell of a table: numbers with four significant digits, empty if undefined."""
-    if isinstance(value, float):
-        return "" if pd.isna(value) else f"{value:.4g}".replace("-", "−")
-    return str(value)
-
-
 def _picture(png: bytes) -> dict[str, Any]:
-    """Embed a PNG as a data URL, with its size on the page."""
-    width, height = (round(int.from_bytes(png[start : start + 4]) * _SCALE) for start in (16, 20))
-    data = f"data:image/png;base64,{base64.b64encode(png).decode()}"
+    """Embed a PNG as a data URL, with 256 colors, and its size on the page."""
+    small = io.BytesIO()
+    image = Image.open(io.BytesIO(png)).convert("RGB")
+    image.quantize(256, dither=Image.Dither.NONE).save(small, "PNG", optimize=True)
+    width, height = (round(size * _SCALE) for size in image.size)
+    data = f"data:image/png;base64,{base64.b64encode(small.getvalue()).decode()}"
     return {"src": data, "width": width, "height": height}
 
 
@@ -212,19 +246,20 @@ def _ledger(ledger: pd.DataFrame) -> pd.DataFrame:
     table = ledger.rename(columns={"published": "printed"})
     variant = ("(" + ledger["variant"] + ")").where(ledger["variant"] != "", "")
     table["claim or result"] = (ledger["claim_id"] + " " + variant).str.strip()
-    table["interval"] = list(map(interval, ledger["ci_low"], ledger["ci_high"]))
-    table["source"] = (ledger["source"] + ", " + ledger["run"]).str.removesuffix(", ")
-    columns = "claim or result, printed, recomputed, interval, verdict, source, reason"
+    table["data"] = (ledger["source"] + ", " + ledger["run"]).str.removesuffix(", ")
+    columns = "claim or result, printed, recomputed, ci_low, ci_high, verdict, data, reason"
     return table[columns.split(", ")]
 
 
 def _reproduction(ledger: pd.DataFrame) -> dict[str, Any]:
-    """Count degrees of reproduction by paper, and draw them."""
+    """Count degrees of reproduction by paper; draw them unless all papers' outcomes are drawn."""
+    full = recomputed(ledger)
     if not ledger[["published", "recomputed"]].notna().all(axis=1).any():
         return {"papers": pd.DataFrame(), "drawings": []}
     near = degrees(ledger)
     compared = near[near["kind"].eq("number") & near["recomputed"].notna()]
-    drawings = [plot_reproduction(near, paper=paper) for paper in compared["paper"].unique()]
+    names = [] if full else compared["paper"].unique().tolist()
+    drawings = [full] * bool(full) + [plot_reproduction(near, paper=paper) for paper in names]
     return {"papers": by_paper(near), "drawings": drawings}
 
 
@@ -257,16 +292,14 @@ def _checklist(folder: Folder, answers: dict[str, pd.DataFrame]) -> dict[str, st
 
 def _statistics(folder: Folder) -> str:
     """Count the estimates with and without an interval, and describe their methods."""
-    tables = [table for table in folder.tables if table.has_estimates and "ci_low" in table.frame]
-    defined = [table.frame[["estimate", "ci_low", "ci_high"]].notna() for table in tables]
-    n = sum(int(table.iloc[:, 0].sum()) for table in defined)
-    n_intervals = sum(int(table.all(axis=1).sum()) for table in defined)
-    texts = [f"{n_intervals} of {n} estimates have an interval"]
+    ends = ["estimate", "ci_low", "ci_high"]
+    frames = [t.frame for t in folder.tables if t.has_estimates and "ci_low" in t.frame]
+    rows = pd.concat([pd.DataFrame(columns=ends), *frames]).dropna(subset="estimate")
+    texts = [f"{rows[ends].notna().all(axis=1).sum()} of {len(rows)} estimates have an interval"]
     names = {"confidence": "confidence levels", "method": "methods", "n_resamples": "resamples"}
     for column, title in names.items():
-        used = {_shown(cell) for table in tables for cell in table.frame.get(column, ())}
-        distinct = sorted(
-            used - {"", "none"}, key=lambda text: (len(text), text)
-        )  # 200 before 1000
+        cells = rows.get(column, pd.Series(dtype=str)).dropna().unique()
+        used = {cell if isinstance(cell, str) else f"{cell:.4g}" for cell in cells} - {"", "none"}
+        distinct = sorted(used, key=lambda text: (len(text), text))  # 200 before 1000
         texts += [f"{title}: {', '.join(distinct)}"] * bool(distinct)
     return "; ".join(texts)

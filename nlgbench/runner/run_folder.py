@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import json
-import math
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from nlgbench.evaluators.names import label
 from nlgbench.names import UsageError
+from nlgbench.reported import readable
 from nlgbench.runner import runs
 from nlgbench.study import schema
-from nlgbench.study.study import is_reversed
 
-#: Columns whose values are ranked.
-_SUBJECTS = ("system", "evaluator")
+#: The characters from which on a caption ends before its first colon.
+_LONG = 160
 #: Columns of numbers, even if all of them are undefined.
 _NUMBERS = ("estimate", "ci_low", "ci_high", "rank", "rank_low", "rank_high")
 _NUMBER = r"-?(?:(?:0|[1-9]\d*)(?:\.\d+)?(?:e[-+]?\d+)?|inf)"
@@ -39,13 +35,15 @@ class Figure:
 
     @property
     def caption(self) -> str:
-        """The first sentence of the alternative text, the notes, and the source."""
+        """The first sentence of the alternative text, without a long list, notes and source."""
         source = f"Source: {self.source}."
         text = " ".join(self.alt.removesuffix(source).split())
         # A word with capital letters may be an abbreviation: Acme Inc.
         first = re.match(r".*?(?:\b[a-z]\w*|[)\]])\.(?= |$)", text)
-        caption = f"{first[0]} {self.notes}".strip() if first else text
-        return f"{caption} {source}"
+        shown = first[0] if first else text
+        if len(shown) > _LONG:
+            shown = shown.partition(": ")[0].removesuffix(".") + "."
+        return " ".join(filter(None, [shown, self.notes, source]))
 
     @property
     def png(self) -> bytes:
@@ -165,7 +163,7 @@ def _run(folder: Path, manifest: dict[str, Any]) -> Run:
             figures.append(Figure(folder.name, entry["name"], path, *texts))
         else:
             table = Table(folder.name, entry["name"], path, entry["source"], frame(path))
-            list(rankings(table))  # raises an error here if it cannot be ranked
+            readable(table.frame)  # raises an error here if it cannot be shown
             tables.append(table)
     title, question = _read_question(folder / "notebook.ipynb")
     return Run(folder.name, title or folder.name, question, manifest, figures, tables)
@@ -190,73 +188,3 @@ def _read_question(notebook: Path) -> tuple[str, str]:
     blocks = [re.sub(r"\[([^\]]*)\]\([^)]*\)|[`*]", r"\1", block) for block in blocks]
     title = next((block[2:] for block in blocks if block.startswith("# ")), "")
     return title, next((block for block in blocks if not block.startswith("#")), "")
-
-
-def legible(table: Table) -> pd.DataFrame:
-    """Rename the comparator or evaluator `people` to annotators; omit undefined agreement."""
-    names = {name: {"people": "annotators"} for name in ("comparator", "evaluator")}
-    frame = table.frame.replace(names)
-    return frame.dropna(subset="estimate") if table.name == "agreement" else frame
-
-
-def rankings(table: Table) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Rank a table's systems or evaluators, separately for each value of the other keys.
-
-    Yields these values in words, and a table: system or evaluator, estimate, interval and, if
-    known, the range of ranks and the reason. Its `attrs` have the number of ``decimals``. Neither
-    differences between two systems nor estimates that are tested, such as biases, are ranked.
-    Sentinels come last.
-    """
-    subject = next((name for name in _SUBJECTS if name in table.keys), "")
-    columns = set(table.frame)
-    if not subject or not {"ci_low", "ci_high"} <= columns or columns & {"opponent", "verdict"}:
-        return
-    keys = [name for name in table.keys if name != subject]
-    frame = legible(table)
-    groups = frame.groupby(keys, sort=False) if keys else [((), frame)]
-    for key, group in groups:
-        if group["estimate"].count() < 2 or group[subject].duplicated().any():
-            continue
-        lower = "better" in group and bool((group["better"] == "lower").all())
-        lower |= "signature" in group and bool(is_reversed(group).all())
-        column, ascending = ("rank", True) if "rank" in group else ("estimate", lower)
-        rows = group.sort_values(column, ascending=ascending, kind="stable")
-        is_sentinel = rows[subject].str.endswith("@sentinel")
-        rows = pd.concat([rows[~is_sentinel], rows[is_sentinel]])
-        digits = decimals(rows[["estimate", "ci_low", "ci_high"]])
-        ends = zip(rows["ci_low"], rows["ci_high"], strict=True)
-        intervals = (interval(low, high, digits) for low, high in ends)
-        ranking = rows[[subject, "estimate"]].assign(interval=list(intervals))
-        ranking["estimate"] = ranking["estimate"].round(digits)
-        ranking.attrs["decimals"] = digits
-        if {"rank_low", "rank_high"} <= set(rows):
-            ranks = zip(rows["rank_low"], rows["rank_high"], strict=True)
-            ranking["ranks"] = [
-                (f"{low:g}" if low == high else f"{low:g} to {high:g}") if low > 0 else ""
-                for low, high in ranks
-            ]
-        if "reason" in rows and (rows["reason"] != "").any():
-            ranking["reason"] = rows["reason"]
-        values = zip(keys, map(str, key), strict=True)
-        texts = [
-            f"by {label(value)}, not by annotators"
-            if "rank_low" in rows and name in ("evaluator", "comparator") and value != "annotators"
-            else f"{name.replace('_', ' ')}: {value}"
-            for name, value in values
-            if value
-        ]
-        yield ", ".join(texts), ranking.reset_index(drop=True)
-
-
-def decimals(numbers: pd.DataFrame) -> int:
-    """Return how many decimals show three significant digits of the largest number."""
-    values = numbers.to_numpy(dtype=np.float64)
-    largest = np.abs(values[np.isfinite(values)]).max(initial=0)
-    return max(0, 2 - math.floor(math.log10(largest))) if largest > 0 else 2
-
-
-def interval(low: float, high: float, digits: int | None = None) -> str:
-    """Write an interval, by default with four significant digits; empty if an end is missing."""
-    form = "#.4g" if digits is None else f"z.{digits}f"
-    text = f"[{low:{form}}, {high:{form}}]".replace(".,", ",").replace(".]", "]")
-    return "" if pd.isna(low) or pd.isna(high) else text.replace("-", "−")
