@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import base64
-import io
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 import nlgbench as nb
+from nlgbench.analysis.huse.diagnosis import Boundary
 from nlgbench.explorer import view
 from nlgbench.explorer.items import truncate
 from nlgbench.explorer.view import Values, View, choice
-from nlgbench.plots.style import HUMAN, SCORE_NAMES, SYSTEM
+from nlgbench.plots.style import SCORE_NAMES
 
-#: Colors of human, undecided and model regions; pale, so that points stay visible.
-SHADES = ("#86B6DA", "#FFFFFF", "#FAD3B4")
 #: The largest number of characters shown of a neighbor's text.
 N_PREVIEW = 60
-#: Grid points per axis. On the screen, 80 look as smooth as the printed figure's 200, and they take
-#: a quarter of the time.
-N_GRID = 80
-_LOOKS: tuple[dict[str, Any], ...] = (
-    {"label": "human reference", "shape": "s", "color": HUMAN, "filled": True},
-    {"label": "model output", "shape": "o", "color": SYSTEM, "filled": False},
-)
+#: Grid points per axis. The printed figure's 200 take three times as long.
+N_GRID = 120
+#: The size of the figure, relative to the printed one.
+_SCALE = 1.6
 
 
 class BoundaryView(View):
@@ -54,38 +49,6 @@ class BoundaryView(View):
             choice("label_ties", "Tied votes count as", tied),
         ]
 
-    def picture(self, values: Values) -> dict[str, Any]:
-        """Describe the points, over a map of the neighbors' votes."""
-        from contourpy import contour_generator  # here, so that the explorer opens without it
-
-        boundary = self.once(nb.boundary, n_grid=N_GRID, **values)
-        x, y = boundary.grid.columns.to_numpy(), boundary.grid.index.to_numpy()
-        share = boundary.grid.to_numpy()
-        lines: Any = contour_generator(x, y, share).lines(0.5)
-        points = []
-        for style in _LOOKS:
-            rows = boundary.outputs[boundary.outputs["is_human"] == style["filled"]]
-            x_y = {"x": rows["logprob_per_token"].tolist(), "y": rows["judgment"].tolist()}
-            names = [_describe_point(row) for _, row in rows.iterrows()]
-            points.append({**style, "ids": rows["output_id"].tolist(), "names": names} | x_y)
-        boxes = [
-            {"label": "classified human", "box": SHADES[0]},
-            {"label": "classified model", "box": SHADES[2]},
-        ]
-        return {
-            "type": "picture",
-            "picked": self.picked,
-            "title": f"HUSE = {boundary.scores['huse']:.2f} ({boundary.label})",
-            "alt": self.says(values),
-            "x": axis(x[0], x[-1], "Log-probability per token (nats)"),
-            "y": axis(y[0], y[-1], "Mean human judgment"),
-            "top": _histograms(boundary.outputs, x),
-            "map": {"href": _shade(share), "x": _edges(x), "y": _edges(y)},
-            "lines": [line.tolist() for line in lines],
-            "points": points,
-            "legend": [*_LOOKS, *boxes],
-        }
-
     def says(self, values: Values) -> str:
         """Report the three scores."""
         boundary = self.once(nb.boundary, n_grid=N_GRID, **values)
@@ -93,11 +56,13 @@ class BoundaryView(View):
         return f"{boundary.label}, k = {boundary.n_neighbors}: {scores} ({boundary.source})."
 
     def parts(self, values: Values) -> dict[str, list[dict[str, Any]]]:
-        """Describe the picture and the selected point."""
-        detail, picture = self.detail(values, self.picked), self.picture(values)
+        """Describe the figure with its points, and the selected point."""
+        picture = _draw_points(self.once(nb.boundary, n_grid=N_GRID, **values))
+        detail = self.detail(values, self.picked)
         if detail is None:
-            return {"main": [picture]}
-        return {"main": [picture | {"near": detail.pop("near")}], "side": [detail]}
+            return {"main": [picture | {"picked": "", "near": []}]}
+        near = detail.pop("near")
+        return {"main": [picture | {"picked": self.picked, "near": near}], "side": [detail]}
 
     def do(self, values: Values, content: Mapping[str, Any]) -> dict[str, Any] | None:
         """Select a point."""
@@ -158,41 +123,20 @@ class BoundaryView(View):
         return f"nb.plot_boundary(nb.boundary(study, {view.keywords(values)}))"
 
 
-def _shade(shares: np.ndarray) -> str:
-    """Return an image of the model's shares of votes, as a data URL."""
-    from matplotlib.colors import LinearSegmentedColormap
-    from matplotlib.image import imsave
-
-    buffer, colors = io.BytesIO(), LinearSegmentedColormap.from_list("shares", SHADES)
-    imsave(buffer, shares, cmap=colors, vmin=0, vmax=1, origin="lower", format="png")
-    return f"data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode()}"
-
-
-def _edges(centers: np.ndarray) -> list[float]:
-    half = (centers[1] - centers[0]) / 2
-    return [float(centers[0] - half), float(centers[-1] + half)]
-
-
-def axis(low: float, high: float, label: str) -> dict[str, Any]:
-    """Describe a numeric axis, with the ticks that Matplotlib would choose."""
-    from matplotlib.ticker import MaxNLocator
-
-    if not high > low:
-        low, high = low - 0.5, high + 0.5
-    ticks = MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
-    inside = [float(tick) for tick in ticks if low - 1e-9 <= tick <= high + 1e-9]
-    labels = [f"{tick:,.6g}".replace("-", "−") for tick in np.round(inside, 9) + 0.0]
-    return {"limits": [float(low), float(high)], "label": label, "ticks": inside, "labels": labels}
-
-
-def _histograms(outputs: pd.DataFrame, x: np.ndarray) -> list[dict[str, Any]]:
-    edges = np.linspace(x[0], x[-1], 25)
-    histograms = []
-    for style in _LOOKS:
-        values = outputs.loc[outputs["is_human"] == style["filled"], "logprob_per_token"]
-        counts = np.histogram(values, edges)[0].tolist()
-        histograms.append({**style, "edges": edges.tolist(), "counts": counts})
-    return histograms
+@lru_cache(maxsize=8)
+def _draw_points(boundary: Boundary) -> dict[str, Any]:
+    """Describe the printed figure, and where its points are, from left to right."""
+    drawing = nb.plot_boundary(boundary)
+    content = view.image(drawing, scale=_SCALE)
+    outputs = boundary.outputs.sort_values(["logprob_per_token", "judgment"])
+    x_y = outputs[["logprob_per_token", "judgment"]].to_numpy()
+    shares = drawing.axes[0].transData.transform(x_y) / drawing.figure.bbox.size
+    rows = zip(shares.tolist(), outputs.iterrows(), strict=True)
+    points = [
+        {"id": row["output_id"], "x": x, "y": 1 - y, "name": _describe_point(row)}
+        for (x, y), (_, row) in rows
+    ]
+    return content | {"points": points}
 
 
 def _describe_point(row: pd.Series) -> str:

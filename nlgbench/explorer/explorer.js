@@ -1,10 +1,8 @@
 // Draws what Python sends, and sends Python what the reader selects; it computes only positions on
 // the screen. Data enter only through textContent and setAttribute, so no text acts as markup.
 
-const SVG = "http://www.w3.org/2000/svg";
-const WIDTH = 640, INK = "#222222", QUIET = "#595959";
-
-function complete(node, attributes, children) {
+function element(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
     else if (value !== null && value !== false) node.setAttribute(name, value === true ? "" : value);
@@ -13,10 +11,6 @@ function complete(node, attributes, children) {
   return node;
 }
 
-const element = (tag, attributes = {}, ...children) =>
-  complete(document.createElement(tag), attributes, children);
-const shape = (tag, attributes, ...children) =>
-  complete(document.createElementNS(SVG, tag), attributes, children);
 const button = (label, onclick, more = {}) =>
   element("button", { type: "button", onclick, ...more }, label);
 
@@ -29,110 +23,43 @@ function on_keys(actions) {
   };
 }
 
-// The picture ------------------------------------------------------------------------------------
-
-function symbol(style, x, y, r, more = {}) {
-  const square = `M${x - r} ${y - r}h${2 * r}v${2 * r}h${-2 * r}Z`;
-  const circle = `M${x - r} ${y}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0Z`;
-  return shape("path", { d: style.shape === "s" ? square : circle, stroke: style.color,
-    "stroke-width": 1.6, fill: style.filled ? style.color : "#ffffff", ...more });
-}
-
-function frame(picture) {
-  const left = 62, top = 58, width = WIDTH - left - 16, height = 380;
-  const scale = ({ limits: [low, high] }, start, length) => (value) =>
-    start + (value - low) / (high - low) * length;
-  return { left, top, right: left + width, bottom: top + height,
-    x: scale(picture.x, left, width), y: scale(picture.y, top + height, -height) };
-}
-
-function draw_axes({ x, y }, area) {
-  const text = (label, more) =>
-    shape("text", { fill: INK, "font-size": 12, "text-anchor": "middle", ...more }, label);
-  const middle = (area.left + area.right) / 2, turn = `translate(14 ${(area.top + area.bottom) / 2})`;
-  return shape("g", { "aria-hidden": "true" },
-    shape("path", { d: `M${area.left} ${area.top}V${area.bottom}H${area.right}`, fill: "none",
-      stroke: QUIET }),
-    ...x.ticks.map((tick, n) => text(x.labels[n], { x: area.x(tick), y: area.bottom + 17 })),
-    ...y.ticks.map((tick, n) => text(y.labels[n], { x: area.left - 8, y: area.y(tick) + 4,
-      "text-anchor": "end" })),
-    text(x.label, { x: middle, y: area.bottom + 38 }),
-    text(y.label, { transform: `${turn} rotate(-90)` }));
-}
-
-function draw_margins(histograms, area) {
-  const most = Math.max(1, ...histograms.flatMap(({ counts }) => counts));
-  const level = (count) => area.top - 6 - 42 * count / most;
-  return histograms.map(({ edges, counts, color, filled }) => {
-    const steps = counts.map((count, n) => `V${level(count)}H${area.x(edges[n + 1])}`);
-    const style = filled ? { fill: color, opacity: 0.5 } : { fill: "none", stroke: color };
-    const d = `M${area.x(edges[0])} ${level(0)}${steps.join("")}V${level(0)}Z`;
-    return shape("path", { d, ...style, "aria-hidden": "true" });
-  });
-}
-
-// Points are one stop for the Tab key; arrow keys move between them, from left to right.
-function draw_points(picture, area, ask) {
-  const points = picture.points.flatMap((group) => group.ids.map((id, n) =>
-    ({ id, group, name: group.names[n], x: area.x(group.x[n]), y: area.y(group.y[n]) })));
-  points.sort((a, b) => a.x - b.x || b.y - a.y);
-  const start = Math.max(0, points.findIndex(({ id }) => id === picture.picked));
-  points.forEach((point, n) => {
-    const is_picked = point.id === picture.picked, pick = () => ask({ type: "pick", id: point.id });
-    const move = (step) => () => {
-      const next = points[(n + step + points.length) % points.length].node;
-      point.node.setAttribute("tabindex", -1);
-      next.setAttribute("tabindex", 0);
-      next.focus();
-    };
-    const style = is_picked ? { stroke: "#000000", "stroke-width": 3 } : {};
-    if (!is_picked && (picture.near || []).includes(point.id)) style.stroke = INK;
-    point.node = symbol(point.group, point.x, point.y, is_picked ? 8 : 5, { ...style,
-      class: "nlg-point", role: "button", tabindex: n === start ? 0 : -1, "data-id": point.id,
-      "aria-label": point.name, "aria-pressed": String(is_picked), onclick: pick,
-      onkeydown: on_keys({ ArrowRight: move(1), ArrowDown: move(1), ArrowLeft: move(-1),
-        ArrowUp: move(-1), Enter: pick, " ": pick }) });
-  });
-  const on_top = (point) => point.id === picture.picked;
-  return [...points].sort((a, b) => on_top(a) - on_top(b)).map(({ node }) => node);
-}
-
-function draw_picture(picture, ask) {
-  const area = frame(picture), [x0, x1] = picture.map.x.map(area.x);
-  const [y0, y1] = picture.map.y.map(area.y);
-  const paths = picture.lines.map((line) =>
-    "M" + line.map(([x, y]) => `${area.x(x).toFixed(1)} ${area.y(y).toFixed(1)}`).join("L"));
-  const svg = shape("svg", { viewBox: `0 0 ${WIDTH} ${area.bottom + 46}`, role: "group",
-    "aria-label": `${picture.title}. ${picture.alt}`, class: "nlg-picture" },
-  shape("image", { x: x0, y: y1, width: x1 - x0, height: y0 - y1, href: picture.map.href,
-    preserveAspectRatio: "none", "aria-hidden": "true" }),
-  ...paths.map((d) => shape("path", { d, fill: "none", stroke: "#444444", "aria-hidden": "true" })),
-  ...draw_points(picture, area, ask), ...draw_margins(picture.top, area),
-  draw_axes(picture, area));
-  const sign = (entry) => shape("svg", { viewBox: "0 0 28 16", "aria-hidden": "true" },
-    entry.shape ? symbol(entry, 14, 8, 5) :
-      shape("rect", { x: 4, y: 2, width: 20, height: 12, fill: entry.box, stroke: QUIET }));
-  const legend = picture.legend.map((entry) => element("li", {}, sign(entry), entry.label));
-  return [element("h3", {}, picture.title), svg,
-    element("ul", { class: "nlg-legend", "aria-label": "Legend" }, ...legend)];
-}
-
 // Parts ------------------------------------------------------------------------------------------
 
 // A figure. A click on an area sends the area's message, any other click its relative position.
 function draw_image(part, ask) {
   const url = URL.createObjectURL(new Blob([part.png], { type: "image/png" }));
-  return [element("img", { src: url, alt: part.alt, class: "nlg-image",
-    // Tall figures shrink to the window, unless their text would become too small to read.
-    style: `max-width: min(100%, ${part.width}px); ` +
-      `max-height: max(${0.75 * part.height}px, 100vh - 230px)`,
-    onload: () => URL.revokeObjectURL(url),
-    onclick: (event) => {
-      const x = event.offsetX / event.target.width, y = event.offsetY / event.target.height;
-      const hit = part.areas.find(({ box: [left, top, right, bottom] }) =>
-        left <= x && x <= right && top <= y && y <= bottom);
-      ask(hit ? hit.sends : { type: "at", x, y });
-    } })];
+  const { width, height } = part;
+  // Tall figures shrink to the window, unless their text would become too small to read.
+  const fitting = `max(${0.75 * width}px, ${width / height} * (100vh - 230px))`;
+  return [element("div", { class: "nlg-figure", style: `width: min(100%, ${width}px, ${fitting})` },
+    element("img", { src: url, alt: part.alt, class: "nlg-image",
+      onload: () => URL.revokeObjectURL(url),
+      onclick: (event) => {
+        const x = event.offsetX / event.target.width, y = event.offsetY / event.target.height;
+        const hit = part.areas.find(({ box: [left, top, right, bottom] }) =>
+          left <= x && x <= right && top <= y && y <= bottom);
+        ask(hit ? hit.sends : { type: "at", x, y });
+      } }), ...draw_points(part, ask))];
+}
+
+// Points on a figure are one stop for the Tab key; arrow keys move between them.
+function draw_points({ points = [], picked, near }, ask) {
+  const start = Math.max(0, points.findIndex(({ id }) => id === picked));
+  const nodes = points.map(({ id, x, y, name }, n) => {
+    const pick = () => ask({ type: "pick", id });
+    const move = (step) => () => {
+      const next = nodes[(n + step + nodes.length) % nodes.length];
+      nodes[n].setAttribute("tabindex", -1);
+      next.setAttribute("tabindex", 0);
+      next.focus();
+    };
+    return element("span", { class: near.includes(id) ? "nlg-point nlg-near" : "nlg-point",
+      style: `left: ${100 * x}%; top: ${100 * y}%`, role: "button", "aria-label": name,
+      "aria-pressed": String(id === picked), tabindex: n === start ? 0 : -1, "data-id": id,
+      onclick: pick, onkeydown: on_keys({ ArrowRight: move(1), ArrowDown: move(1),
+        ArrowLeft: move(-1), ArrowUp: move(-1), Enter: pick, " ": pick }) });
+  });
+  return nodes;
 }
 
 function draw_head(part, ask) {
@@ -218,7 +145,7 @@ function draw_game(game, ask) {
 }
 
 const PARTS = { image: draw_image, table: draw_table, told: draw_told, item: draw_item,
-  game: draw_game, picture: draw_picture,
+  game: draw_game,
   action: (part, ask) => [button(part.label, () => ask(part.sends))] };
 
 // The whole --------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """The base class of the explorer's views: controls, and parts that the browser draws.
 
 A part is a dictionary for JSON: an image (a public function's figure, with clickable areas), a
-table whose rows can be opened, an item, or a picture as numbers to draw. It contains the message
+table whose rows can be opened, an item, or a game. It contains the message
 that each area or row sends when selected. Controls check all values that a message can set.
 """
 
@@ -143,14 +143,16 @@ def jump(view: str, **values: Any) -> dict[str, Any]:
     return {"type": "jump", "view": view, "values": values}
 
 
-def image(drawing: nb.Drawing, areas: Iterable[tuple[list[float], Any]] = ()) -> dict[str, Any]:
+def image(
+    drawing: nb.Drawing, areas: Iterable[tuple[list[float], Any]] = (), scale: float = 1
+) -> dict[str, Any]:
     """Describe a figure as an image with its alternative text.
 
     Areas may come from a generator, because a figure's layout is only final when it is saved.
     """
     buffer = io.BytesIO()
-    drawing.figure.savefig(buffer, format="png", dpi=PIXELS * _SHARPNESS)
-    width, height = (PIXELS * drawing.figure.get_size_inches()).round().tolist()
+    drawing.figure.savefig(buffer, format="png", dpi=PIXELS * _SHARPNESS * scale)
+    width, height = (PIXELS * scale * drawing.figure.get_size_inches()).round().tolist()
     content = {"type": "image", "width": width, "height": height, "alt": drawing.alt}
     content["png"] = buffer.getvalue()
     return content | {"areas": [{"box": box, "sends": sends} for box, sends in areas]}

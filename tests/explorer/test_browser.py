@@ -295,12 +295,12 @@ def explore_outputs(page):
 def explore_boundary(page):
     """Move the slider, and pick a point by mouse and by keys."""
     page.get_by_role("tab", name="Decision boundary").click()
-    page.wait_for_selector(".nlg-picture .nlg-point", state="attached")
-    drawn = page.inner_html(".nlg-picture")
+    page.wait_for_selector(".nlg-figure .nlg-point", state="attached")
+    drawn = page.inner_html(".nlg-figure")
     page.locator(".noUi-handle:visible").last.focus()
     page.keyboard.press("ArrowRight")
     says(page, "k = 17")
-    assert page.inner_html(".nlg-picture") != drawn
+    assert page.inner_html(".nlg-figure") != drawn
     # It kept the focus.
     assert "noUi-handle" in page.evaluate("() => document.activeElement.className")
     assert "n_neighbors=17" in page.inner_text(".nlg-explorer code")

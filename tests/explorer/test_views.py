@@ -4,6 +4,7 @@ import base64
 import functools
 import json
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -191,10 +192,12 @@ def test_points_are_those_of_huse_and_a_picked_one_tells_its_neighbors_votes():
     widget, study = open_view("reviews", "boundary", n_neighbors=5), small("reviews")
     boundary = nb.boundary(study, system="leaky_t1.0", n_neighbors=5, n_grid=2)
     table = boundary.outputs.set_index("output_id")
-    points = main(widget.shown)["points"]
-    drawn = {name: x for kind in points for name, x in zip(kind["ids"], kind["x"], strict=True)}
-    assert drawn == table["logprob_per_token"].to_dict()
-    assert f"HUSE = {boundary.scores['huse']:.2f}" in main(widget.shown)["title"]
+    points = pd.DataFrame(main(widget.shown)["points"]).set_index("id")
+    assert sorted(points.index) == sorted(table.index)
+    features = table.loc[points.index, ["logprob_per_token", "judgment"]]
+    assert np.corrcoef(points["x"], features["logprob_per_token"])[0, 1] == pytest.approx(1)
+    assert np.corrcoef(points["y"], features["judgment"])[0, 1] == pytest.approx(-1)
+    assert f"HUSE {boundary.scores['huse']:.2f}" in main(widget.shown)["alt"]
     for name in table.index[[0, 31]]:
         parts, row = tell(widget, type="pick", id=name)["parts"], table.loc[name]
         detail, near = parts["side"][0], parts["main"][0]["near"]
