@@ -328,8 +328,10 @@ def supervised(systems: pd.DataFrame) -> pd.DataFrame:
     rows = systems[(systems["statistic"] == "spearman") & ~averaged]
     rows = rows.replace({"evaluator": {"with skill rating": "full model, rated"}})
     texts = rows["supervision"].isin(["references", "human texts"])
-    kind = rows["supervision"].mask(texts, "references, texts")
-    return rows.assign(kind=kind.mask(rows["supervision"].str.contains(", "), "several kinds"))
+    kinds = {"human": "human judgments", "strong": "human beats machine text"}
+    kinds |= {"weak": "later beats earlier checkpoint"}
+    kind = rows["supervision"].replace(kinds).mask(texts, "texts alone")
+    return rows.assign(kind=kind.mask(rows["supervision"].str.contains(", "), "several of these"))
 
 
 def side_by_side(table: pd.DataFrame, evaluators: list[str], *, number: int = 0) -> pd.DataFrame:

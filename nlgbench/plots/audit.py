@@ -119,8 +119,8 @@ def plot_audit(audited: Audit) -> Drawing:
     )
     if len(biases):
         alt += f"Biases found: {listed or 'none'}; inconclusive: {n_open} of {len(biases)} tests. "
-        alt += f"The gray band is the margin: {audited.margin:g} of verdicts."
-    return as_drawing(axes, table, alt.strip())
+    notes = f"Gray band: the margin, {audited.margin:g} of verdicts." if len(biases) else ""
+    return as_drawing(axes, table, alt.strip(), notes)
 
 
 def _draw_test(

@@ -73,7 +73,8 @@ def plot_reliability(
         )
         errors += "."
     alt = "Reliability diagram: how often listeners are right, by predicted probability." + errors
-    return as_drawing(panels, table, alt)
+    notes = "ECE: expected calibration error." if errors else ""
+    return as_drawing(panels, table, alt, notes)
 
 
 def _draw_diagram(ax: Axes, table: pd.DataFrame) -> None:
