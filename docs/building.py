@@ -18,6 +18,8 @@ ROOT = DOCS.parent
 ELSEWHERE = {"published": "data/published/README.md"}
 #: A figure's inch on a page, which shows text of about the same size in all figures.
 PIXELS = 112
+#: Pixels of a picture that its thumbnail shows, at 300 per inch.
+PART = (900, 630)
 
 
 def public_names() -> dict[str, list[str]]:
@@ -85,12 +87,18 @@ def drawings(block: tuple, block_vars: dict, gallery_conf: dict) -> str:
 
 
 def crop_thumbnails(*_: Any) -> None:
-    """Show the upper left of pictures in the gallery: text of whole ones is too small to read."""
+    """Show the part of each picture that has most ink: text of whole ones is too small to read."""
     from PIL import Image
 
     for path in (DOCS / "auto_gallery").glob("*/images/sphx_glr_*_001.png"):
-        part = Image.new("RGB", (800, 560), "white")
-        part.paste(Image.open(path).convert("RGB"))
+        picture = Image.open(path).convert("L")
+        wide, high = (max(0, size - most) for size, most in zip(picture.size, PART, strict=True))
+        corners = [(x, y) for y in {0, high // 2, high} for x in {0, wide // 2, wide}]
+        parts = [picture.crop((x, y, x + PART[0], y + PART[1])) for x, y in sorted(corners)]
+        darkest = max(range(len(parts)), key=lambda n: sum(parts[n].histogram()[:160]))
+        x, y = sorted(corners)[darkest]
+        part = Image.new("RGB", PART, "white")
+        part.paste(Image.open(path).convert("RGB").crop((x, y, *picture.size)))
         thumbnail = path.parent / "thumb" / path.name.replace("_001.png", "_thumb.png")
         part.resize((400, 280), Image.Resampling.LANCZOS).save(thumbnail)
 

@@ -105,25 +105,27 @@ def audit(
         ``details``, by evaluator and test: is_sentinel, se, inner_low, inner_high (the inner
         interval, with 90% confidence by default), p. The tests:
 
-        ======================  ===================================================================
-        consistency             share of pairs with the same verdict in both orders; for the others,
-                                the order decides (a tie in one order only counts as a change)
-        position                gain of the output shown first, as a share of all verdicts; p is
-                                exact (McNemar), from pairs won by one position in both orders. If
-                                no pair has both orders: half the difference between systems' win
-                                rates when shown first and when shown second (in random orders)
-        length                  gain of a text twice as long, as a share of verdicts, between
-                                outputs that annotators find equally good
-        own                     gain of the judge's own system, between such outputs
-        ties                    share of ties among the judge's verdicts, minus that among votes
-        overconfidence          mean probability of the judge's preferred output, minus how often
-                                annotators prefer it (ties count half)
-        agreement               of the judge with the majority of all annotators but one (ties count
-                                half), averaged over the annotator left out
-        agreement_of_annotators     of the annotator left out, likewise
-        agreement_less_annotators   agreement minus agreement_of_annotators
-        length_in_ratings       gain in Bradley-Terry log odds (nats) for a text twice as long
-        ======================  ===================================================================
+        =========================  =================================================================
+        consistency                share of pairs with the same verdict in both orders; for the
+                                   others, the order decides (a tie in one order only counts as a
+                                   change)
+        position                   gain of the output shown first, as a share of all verdicts; p is
+                                   exact (McNemar), from pairs won by one position in both orders.
+                                   If no pair has both orders: half the difference between systems'
+                                   win rates when shown first and when shown second (in random
+                                   orders)
+        length                     gain of a text twice as long, as a share of verdicts, between
+                                   outputs that annotators find equally good
+        own                        gain of the judge's own system, between such outputs
+        ties                       share of ties among the judge's verdicts, minus that among votes
+        overconfidence             mean probability of the judge's preferred output, minus how often
+                                   annotators prefer it (ties count half)
+        agreement                  of the judge with the majority of all annotators but one (ties
+                                   count half), averaged over the annotator left out
+        agreement_of_annotators    of the annotator left out, likewise
+        agreement_less_annotators  agreement minus agreement_of_annotators
+        length_in_ratings          gain in Bradley-Terry log odds (nats) for a text twice as long
+        =========================  =================================================================
 
         ``orders``, with numbers of pairs: evaluator, n_pairs (with any verdict), n_both (with both
         orders), n_same, n_first, n_second (won by this position in both), n_tied (tied in one order
