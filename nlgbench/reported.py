@@ -92,9 +92,9 @@ def readable(table: pd.DataFrame, most_rows: int | None = None) -> pd.DataFrame:
         heading = _HEADINGS.get(name, re.sub("^n_(?=.)", "", name).replace("_", " "))
         heading = name.replace("_", " ") if heading in columns else heading
         numbers += [heading] * is_number
-        constant += [heading] * (bool(columns) and name not in _ESTIMATES and len({*texts}) == 1)
+        constant += [heading] * (name not in _ESTIMATES and len({*texts}) == 1)
         columns[heading] = texts[:most_rows]
-    if len(columns) > _MOST_COLUMNS and len(frame) > 1:
+    if len(columns) > max(_MOST_COLUMNS, len(constant)) and len(frame) > 1:
         same = [f"{name} {columns.pop(name)[0]}" for name in constant]
         same = [text for text in same if not text.endswith((" 0", " no"))]
         notes += [f"In all rows: {'; '.join(same)}."] * bool(same)

@@ -19,6 +19,8 @@ from nlgbench.runner.run_folder import Folder, Table
 _NARROW = 4
 #: The most rows of a table that a paper would print.
 _MOST_ROWS = 30
+#: Columns that a paper would print, beside those that identify the rows.
+_PRINTED = ("estimate", "ci_low", "ci_high", "rank_low", "rank_high", "p_adjusted", "verdict")
 _DIGITS = ["Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine"]
 
 SETUP = r"""% Packages: booktabs, graphicx. \nlgpath is the path from your document to the report.
@@ -160,7 +162,7 @@ def _quantities(folder: Folder) -> Iterator[tuple[str, dict[str, str]]]:
     for table in folder.tables:
         # Among several runs, a macro names the notebook, without its number.
         run_name = [re.sub(r"^\d+\w?-", "", table.run)] * (len(folder.runs) > 1)
-        if not table.keys or table.frame.duplicated(table.keys).any():
+        if not table.is_keyed:
             continue
         varied = [key for key in table.keys if len(set(table.frame[key])) > 1] or table.keys
         for row in table.frame.to_dict("records"):
@@ -192,8 +194,9 @@ def tables(folder: Folder) -> dict[str, str]:
         laid_out = table.path.with_suffix(".tex")
         if laid_out.is_file():
             texts[name] = _fitted(laid_out.read_text(encoding="utf-8"))
-        elif table.has_estimates:
-            rows = readable(legible(table.frame.drop(columns="reason", errors="ignore")))
+        elif table.is_keyed:
+            printed = [name for name in (*table.keys, *_PRINTED) if name in table.frame]
+            rows = readable(legible(table.frame[printed]))
             if 1 < len(rows) <= _MOST_ROWS:
                 texts[name] = _fitted(_layout(table, rows))
     return texts

@@ -73,6 +73,11 @@ class Table:
         keys = columns[: columns.index("estimate")] if self.has_estimates else []
         return [name for name in keys if name not in ("label", "source")]
 
+    @property
+    def is_keyed(self) -> bool:
+        """Whether the table has estimates that its keys identify."""
+        return bool(self.keys) and not self.frame.duplicated(self.keys).any()
+
 
 @dataclass(frozen=True)
 class Run:
