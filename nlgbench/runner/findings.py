@@ -269,12 +269,24 @@ def judge_findings(
     if means:
         text = f"In the study `{judged}`, the mean judgment (dimension: {facts.name(dimension)})"
         text += f"{flipped}, estimated from labels and the scores of "
-        text += f"{facts.name(label(evaluator))}, is {means}{origin}."
+        text += f"{facts.name(label(evaluator))}, is {means}{origin}{_corrected_pair(facts)}."
         corrected = facts.sentence(text, study=judged)
     replaced = _replacement(facts, judged, dimension)
     agreed = _agreement(facts, judged, dimension, threshold)
     orders = [agreed, _orders(facts, compared), corrected, _reversal(facts, grouped), replaced]
     return [*orders, _audit(facts, compared), _constant(facts)]
+
+
+def _corrected_pair(facts: Facts) -> str:
+    """Write the difference between the best two corrected means."""
+    ranked = facts.rows("corrected_systems", {"method": "corrected"})["system"]
+    if len(ranked) < 2:
+        return ""
+    best, second = ranked.iloc[:2]
+    where: Where = {"method": "corrected", "system": best, "opponent": second}
+    difference = facts.number("corrected_pairs", where)
+    verdict = facts.rows("corrected_pairs", where)["verdict"].iloc[0] or "not tested"
+    return f"; {facts.name(best)} minus {facts.name(second)} is {difference} ({verdict})"
 
 
 def _agreement(facts: Facts, study: str, dimension: str, threshold: float | None) -> Finding | None:

@@ -39,6 +39,13 @@ def supported(study: Study, folder: Path) -> list[str]:
         (purpose, text) for names, purpose, text in _COMMANDS if possible & {*names.split()}
     ]
     if study.scores is not None:
+        labels = study.judgments
+        is_labeled = study.scores["output_id"].isin(labels["output_id"] if labels is not None else [])
+        if "corrected_quality" in possible and not is_labeled.all():
+            sheet = "probability" in study.outputs
+            how = f"sampling={'weighted' if sheet else 'random'}"
+            purpose = f"Correct a judge{'' if sheet else ', if labels were drawn at random'}"
+            commands.append((purpose, f"run 09 -p study={{}} -p {how}"))
         by_scores = [("Compare systems by scores", "compare {}")] * (len(study.systems) > 1)
         commands += [*by_scores, ("Draw outputs to be labeled", "sample {} --n 200")]
     path = listing.visible(shlex.quote(str(folder)))

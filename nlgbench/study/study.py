@@ -67,6 +67,7 @@ _NEEDS = {
     "rate": ["comparisons or preferences", "outputs of two systems"],
     "vote_agreement": ["preferences"],
     "vote_accuracy": ["preferences", "scores or comparisons"],
+    "judge_agreement": ["scores", "judgments"],
     "corrected_quality": ["scores", "judgments"],
     "replaces_annotators": ["scores", "judgments", "two judgments of an output"],
     "audit": ["comparisons"],

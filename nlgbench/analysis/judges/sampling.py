@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 import pandas as pd
 from scipy.optimize import brentq
 
+from nlgbench.analysis.judges.corrected import Sampling
 from nlgbench.arrays import Floats, Seed
 from nlgbench.names import known
 from nlgbench.status import Unsupported
@@ -82,7 +83,8 @@ def sample_labels(
     check_n(n, "n")
     if (by is not None and design != "stratified") or (evaluator is None and design == "uncertain"):
         raise ValueError(
-            f"by= needs design='stratified', and 'uncertain' needs evaluator=. Got {design!r}."
+            "strata by a column need the design stratified, and the design uncertain needs an "
+            f"evaluator. Got {design}."
         )
     rng = np.random.default_rng(seed)
     if dimension is not None:
@@ -119,6 +121,29 @@ def sample_labels(
     return with_tables(study, outputs=outputs, judgments=judgments, settings=settings)
 
 
+def labels_of(
+    study: Study, sampling: str | None, n: int, *, dimension: str, seed: Seed
+) -> tuple[Study, Sampling]:
+    """Return the study whose labels correct a judge, and how their outputs were chosen.
+
+    If nothing is left to label, n judged outputs are sampled, as if no others had been judged.
+    """
+    judged = study.judged(dimension)["output_id"]
+    is_open = ~study.scored()["output_id"].isin(judged)
+    if sampling is None and "probability" in study.outputs:
+        sampling = "weighted"
+    if sampling in ("random", "weighted"):
+        return study, cast(Sampling, sampling)
+    if is_open.any():
+        raise Unsupported(
+            "unknown_sample",
+            f"{judged.nunique():,} outputs of {study.name} have labels, and others have only "
+            "scores: means of all outputs can be corrected only if the labeled ones were drawn at "
+            "random. Then set sampling=random, or weighted for a sheet of nlgbench sample.",
+        )
+    return sample_labels(study, n, dimension=dimension, seed=seed), "weighted"
+
+
 def _allocate(strata: pd.Series, n: int) -> pd.Series:
     """Give each stratum its share of the sample, but at least two; return the probabilities."""
     sizes = strata.value_counts()
@@ -139,9 +164,11 @@ def _allocate(strata: pd.Series, n: int) -> pd.Series:
 def _favor_uncertain(scores: pd.Series, n: int) -> pd.Series:
     """Return probabilities in proportion to the root of p (1 - p), with sum n."""
     way = "Use design='random' or 'stratified'."
-    if not scores.between(0, 1).all() or scores.isin([0, 1]).all():
+    if scores.isin([0, 1]).all():
+        raise ValueError(f"design='uncertain' needs probabilities, not only 0 and 1. {way}")
+    if not scores.between(0, 1).all():
         raise ValueError(
-            "design='uncertain' needs scores between 0 and 1, of which some are neither. Got "
+            "design='uncertain' needs scores between 0 and 1. Got "
             f"{scores.min():g} to {scores.max():g}: divide percentages by 100. {way}"
         )
     if n <= (least := LEAST_PROBABILITY * len(scores)):
